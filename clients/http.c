@@ -205,6 +205,17 @@ static const char *header(const char *head, const char *name)
     return NULL;
 }
 
+/* strtoull alone also takes "-1", as the largest number, and "2x". */
+static bool read_length(const char *value, unsigned long long *out)
+{
+    size_t digits = strspn(value, "0123456789");
+    const char *end = value + digits + strspn(value + digits, " \t");
+    if (digits == 0 || *end != '\r')
+        return false;
+    *out = strtoull(value, NULL, 10);
+    return true;
+}
+
 struct head {
     int code;
     size_t size, body_size;
@@ -225,7 +236,9 @@ static struct status read_head(struct http *http, struct head *out)
     if (header(head, "Transfer-Encoding") != NULL)
         return not_http(http, "it has a Transfer-Encoding");
     out->until_end = length == NULL;
-    unsigned long long size = length != NULL ? strtoull(length, NULL, 10) : 0;
+    unsigned long long size = 0;
+    if (length != NULL && !read_length(length, &size))
+        return not_http(http, "its Content-Length is not a number");
     if (size > BODY_BYTES_MAX)
         return status_error(STATUS_RESOURCE_EXHAUSTED,
                             "%s: an answer of %llu bytes, the limit is 1 GiB", http->host, size);

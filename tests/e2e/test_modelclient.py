@@ -197,6 +197,10 @@ class Client(TestCase):
         for answer, text in ((b"hello\r\n\r\n", "not HTTP/1.1"), (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{", "hung up within"),
                              (b"HTTP/1.1 200 OK\r\n\r\nnot json", "not JSON"), (b"", "hung up before"),
                              (b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", "an answer of 99999999999 bytes"),
+                             (b"HTTP/1.1 200 OK\r\nContent-Length: -18446744073709551614\r\n\r\n{}", "its Content-Length is not a number"),
+                             (b"HTTP/1.1 200 OK\r\nContent-Length: 2x\r\n\r\n{}", "its Content-Length is not a number"),
+                             (b"HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n{}", "its Content-Length is not a number"),
+                             (b"HTTP/1.1 200 OK\r\nContent-Length: \t2 \r\n\r\n{}", ""),
                              (b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n", "UNAVAILABLE: HTTP error"),
                              (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", "")):
             with socket.create_server(("127.0.0.1", 0)) as listener:
