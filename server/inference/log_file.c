@@ -2,16 +2,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/characters.h"
 #include "base/file.h"
 
-#define SUFFIX    ".tfrecord"
-#define RETRY_NS  NS_PER_S
-#define NAMES_MAX 1000 /* that other processes may have taken in the same second */
+#define SUFFIX      ".tfrecord"
+#define SECOND_SIZE (sizeof "20260102-030405" - 1)
+#define RETRY_NS    NS_PER_S
+#define NAMES_MAX   1000 /* that other processes may have taken in the same second */
 
 void log_file_close(struct log_file *file)
 {
@@ -20,29 +23,6 @@ void log_file_close(struct log_file *file)
     close(file->fd);
     free(file->path);
     file->path = NULL;
-}
-
-/* The number keeps the order of names that have the same second, also after the first were
- * removed. */
-static struct status open_next(struct log_file *file, struct arena *arena)
-{
-    char second[32];
-    struct tm time_utc;
-    time_t now = time(NULL);
-    strftime(second, sizeof second, "%Y%m%d-%H%M%S", gmtime_r(&now, &time_utc));
-    for (int i = 0;; i++) {
-        const char *path =
-            arena_printf(arena, "%s-%s-%06u" SUFFIX, file->prefix, second, ++file->number);
-        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-        if (fd < 0 && errno == EEXIST && i < NAMES_MAX)
-            continue;
-        if (fd < 0)
-            return status_errno(errno, "open '%s'", path);
-        file->fd = fd;
-        file->path = xstrdup(path);
-        file->size = 0;
-        return status_ok();
-    }
 }
 
 /* Does the text begin as the pattern says, in which a 0 stands for any digit? */
@@ -66,23 +46,75 @@ static bool is_ours(const char *name, const char *stem)
     return strcmp(rest + strspn(rest, "0123456789"), SUFFIX) == 0;
 }
 
-/* Removes the oldest files: the names sort by time. */
-static void remove_oldest(const struct log_file *file, int files_max, struct arena *arena)
+/* Our files, the oldest first: their names sort by time. */
+struct log_names {
+    const char *directory;
+    size_t stem_size;
+    const char **names;
+    size_t count;
+};
+
+static struct log_names list_names(const struct log_file *file, struct arena *arena)
 {
-    const char *directory = file_parent(arena, file->prefix);
     const char *slash = strrchr(file->prefix, '/');
     const char *stem = slash != NULL ? slash + 1 : file->prefix;
+    struct log_names ours = { file_parent(arena, file->prefix), strlen(stem), NULL, 0 };
     struct file_list entries;
-    int count = 0;
-    if (files_max <= 0 || !status_is_ok(file_list(directory, arena, &entries)))
-        return;
+    if (!status_is_ok(file_list(ours.directory, arena, &entries)))
+        return ours;
+    ours.names = entries.names;
     for (size_t i = 0; i < entries.count; i++)
-        count += is_ours(entries.names[i], stem);
-    for (size_t i = 0; i < entries.count && count > files_max; i++)
-        if (is_ours(entries.names[i], stem)) {
-            unlink(file_join(arena, directory, entries.names[i]));
-            count--;
-        }
+        if (is_ours(entries.names[i], stem))
+            ours.names[ours.count++] = entries.names[i];
+    return ours;
+}
+
+/* The time and the number in the next name. The number keeps the order of names that have the same
+ * second, also after the first were removed. If the clock was set back, the second of the newest
+ * file stays: the next one would otherwise sort, and go, as the oldest. */
+static void choose_name(struct log_file *file, struct arena *arena, char second[SECOND_SIZE + 1])
+{
+    struct tm time_utc;
+    time_t now = time(NULL);
+    strftime(second, SECOND_SIZE + 1, "%Y%m%d-%H%M%S", gmtime_r(&now, &time_utc));
+    struct log_names ours = list_names(file, arena);
+    if (ours.count == 0)
+        return;
+    const char *newest = ours.names[ours.count - 1] + ours.stem_size + 1;
+    if (strncmp(newest, second, SECOND_SIZE) < 0)
+        return;
+    memcpy(second, newest, SECOND_SIZE);
+    unsigned long number = strtoul(newest + SECOND_SIZE + 1, NULL, 10);
+    if (number > file->number && number < UINT_MAX)
+        file->number = (unsigned)number;
+}
+
+static struct status open_next(struct log_file *file, struct arena *arena)
+{
+    char second[SECOND_SIZE + 1];
+    choose_name(file, arena, second);
+    for (int i = 0;; i++) {
+        const char *path =
+            arena_printf(arena, "%s-%s-%06u" SUFFIX, file->prefix, second, ++file->number);
+        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        if (fd < 0 && errno == EEXIST && i < NAMES_MAX)
+            continue;
+        if (fd < 0)
+            return status_errno(errno, "open '%s'", path);
+        file->fd = fd;
+        file->path = xstrdup(path);
+        file->size = 0;
+        return status_ok();
+    }
+}
+
+static void remove_oldest(const struct log_file *file, int files_max, struct arena *arena)
+{
+    if (files_max <= 0)
+        return;
+    struct log_names ours = list_names(file, arena);
+    for (size_t i = 0; i + (size_t)files_max < ours.count; i++)
+        unlink(file_join(arena, ours.directory, ours.names[i]));
 }
 
 static bool is_old(const struct log_file *file, const struct log_file_limits *limits,

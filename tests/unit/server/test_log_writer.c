@@ -139,6 +139,21 @@ static void the_oldest_files_go(void **state)
     assert_string_equal(contents(), " 4 | 5");
 }
 
+/* A file from the future: the clock was ahead when a process before this one began it. */
+static void the_order_of_names_survives_a_clock_that_is_set_back(void **state)
+{
+    (void)state;
+    limits.file_bytes_max = 1;
+    limits.files_max = 2;
+    assert_ok(file_write(file_join(arena, directory, "m-29990101-000000-000041.tfrecord"),
+                         framed_record(0)));
+    assert_ok(write_record(1, 1));
+    assert_string_equal(contents(), " 0 | 1");
+    assert_ok(write_record(2, 1));
+    assert_ok(write_record(3, 1));
+    assert_string_equal(contents(), " 2 | 3");
+}
+
 /* Those of a log whose prefix begins with ours, and those that are no logs. */
 static void the_files_of_others_stay(void **state)
 {
@@ -354,6 +369,7 @@ int main(void)
         TEST(a_record_larger_than_a_file_has_one_of_its_own),
         TEST(an_old_file_is_followed_by_another),
         TEST(the_oldest_files_go),
+        TEST(the_order_of_names_survives_a_clock_that_is_set_back),
         TEST(the_files_of_others_stay),
         TEST(a_full_disk_leaves_no_half_record),
         TEST(a_missing_directory_is_found_when_it_is_there),
