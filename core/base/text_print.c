@@ -120,3 +120,19 @@ void text_print_lines(struct buffer *out, struct bytes text)
             buffer_append_char(out, '\n');
     }
 }
+
+void text_print_utf8(struct buffer *out, struct bytes text)
+{
+    const unsigned char *data = (const unsigned char *)text.data;
+    size_t plain = 0, length;
+    for (size_t i = 0; i < text.size; i += length) {
+        length = 1;
+        if (data[i] < 0x80 || read_utf8(data + i, text.size - i, &length) != NOT_UTF8 || length > 1)
+            continue;
+        buffer_append(out, text.data + plain, i - plain);
+        buffer_append_text(out, "\xEF\xBF\xBD"); /* NOT_UTF8 */
+        plain = i + 1;
+    }
+    if (plain < text.size)
+        buffer_append(out, text.data + plain, text.size - plain);
+}

@@ -23,4 +23,7 @@ void text_print_visible(struct buffer *out, struct bytes text);
 /* The same for several lines: line feeds stay. */
 void text_print_lines(struct buffer *out, struct bytes text);
 
+/* For readers who insist on UTF-8: each byte that is none becomes U+FFFD; nothing is escaped. */
+void text_print_utf8(struct buffer *out, struct bytes text);
+
 #endif

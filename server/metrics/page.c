@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/text_print.h"
 #include "server/metrics/internal.h"
 
 struct sample {
@@ -96,18 +97,21 @@ static void print_name(enum metric_id metric, struct buffer *out)
         buffer_append_char(out, *at == '/' ? ':' : *at);
 }
 
-/* TensorFlow Serving escapes no line feeds, which break the page; here they are. */
+/* TensorFlow Serving escapes no line feeds, which break the page; here they are. Names from a model
+ * or from a configuration may hold any bytes, and Prometheus refuses a page that is not UTF-8. */
 static void print_escaped(struct bytes text, struct buffer *out)
 {
+    size_t plain = 0;
     for (size_t i = 0; i < text.size; i++) {
         char c = text.data[i];
-        if (c == '\\' || c == '"')
-            buffer_append_char(out, '\\');
-        if (c == '\n')
-            buffer_append_text(out, "\\n");
-        else
-            buffer_append_char(out, c);
+        if (c != '\\' && c != '"' && c != '\n')
+            continue;
+        text_print_utf8(out, (struct bytes){ text.data + plain, i - plain });
+        buffer_append_char(out, '\\');
+        buffer_append_char(out, c == '\n' ? 'n' : c);
+        plain = i + 1;
     }
+    text_print_utf8(out, (struct bytes){ text.data + plain, text.size - plain });
 }
 
 static void print_labels(enum metric_id metric, const struct bytes *labels, struct buffer *out)

@@ -63,13 +63,30 @@ static void line_feeds_stay_in_lines(void **state)
     assert_prints(text_print_lines, "\x1b", "\\u001B");
 }
 
+static void what_is_not_utf8_is_replaced(void **state)
+{
+    (void)state;
+    assert_prints(text_print_utf8, "", "");
+    assert_prints(text_print_utf8, "a\"\n\xc3\xa9\xf0\x9f\x98\x80",
+                  "a\"\n\xc3\xa9\xf0\x9f\x98\x80");
+    assert_prints(text_print_utf8,
+                  "a\xff"
+                  "b\xc3",
+                  "a\xef\xbf\xbd"
+                  "b\xef\xbf\xbd");
+    assert_prints(text_print_utf8, "\xed\xa0\x80\xc0\xaf",
+                  "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+    assert_prints(text_print_utf8, "\xef\xbf\xbd", "\xef\xbf\xbd");
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 1];
+    struct CMUnitTest tests[COUNT(rows) + 2];
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].label,
                                         .test_func = is_printed,
                                         .initial_state = (void *)(uintptr_t)&rows[i] };
     tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(line_feeds_stay_in_lines);
+    tests[COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(what_is_not_utf8_is_replaced);
     return cmocka_run_group_tests_name("text_print", tests, NULL, NULL);
 }

@@ -86,6 +86,7 @@ static void collect(void *context, struct metrics_page *page)
     metrics_sample(page, METRIC_CONNECTIONS, METRIC_LABELS(bytes_of("http\n2")),
                    *(double *)context);
     metrics_sample(page, METRIC_CONNECTIONS, METRIC_LABELS(bytes_of("http")), 1);
+    metrics_sample(page, METRIC_CONNECTIONS, METRIC_LABELS(bytes_of("i\x8b\"\xc3\xa9\xc3\\")), 2);
     metrics_sample(page, METRIC_PROCESS_START, METRIC_NO_LABELS, 1700000000.25);
 }
 
@@ -100,10 +101,12 @@ static void prints_ours_with_help(void **state)
     metrics_add_collector(&collector);
     char *text = text_of(metrics_print);
     metrics_remove_collector(&collector);
-    assert_holds(text, "# HELP slipway_connections Open connections.\n"
-                       "# TYPE slipway_connections gauge\n"
-                       "slipway_connections{protocol=\"http\"} 1\n"
-                       "slipway_connections{protocol=\"http\\n2\"} 4294967297\n");
+    assert_holds(text,
+                 "# HELP slipway_connections Open connections.\n"
+                 "# TYPE slipway_connections gauge\n"
+                 "slipway_connections{protocol=\"http\"} 1\n"
+                 "slipway_connections{protocol=\"http\\n2\"} 4294967297\n"
+                 "slipway_connections{protocol=\"i\xef\xbf\xbd\\\"\xc3\xa9\xef\xbf\xbd\\\\\"} 2\n");
     assert_holds(text, "process_start_time_seconds 1700000000.25\n");
     assert_holds(text, "slipway_model_load_seconds_bucket{model=\"m\",le=\"0.001\"} 0\n"
                        "slipway_model_load_seconds_bucket{model=\"m\",le=\"0.002\"} 1\n");
