@@ -105,9 +105,9 @@ void rest_connections_close_left(struct rest *rest); /* call it once all receive
 /* head.c. Refuses a head that a proxy could read in another way, so that no request hides inside
  * another.
  *
- * Errors  INVALID_ARGUMENT two lengths, a length beside chunks, chunks in HTTP/1.0, no Host or two, a
- *         NUL, a carriage return, a name that is no token, a header of several lines; UNIMPLEMENTED
- *         any other transfer encoding */
+ * Errors  INVALID_ARGUMENT two lengths, a length beside chunks, chunks in HTTP/1.0, no Host or two,
+ *         a NUL, a lone carriage return, a name that is no token, a header of several lines;
+ *         UNIMPLEMENTED any other transfer encoding */
 struct status rest_head_check(struct MHD_Connection *mhd, const char *version, bool *chunked);
 /* The path and query of a request's target, which may begin with a scheme and a host. */
 const char *rest_head_path(const char *target);

@@ -346,7 +346,8 @@ static void request_read(struct request *request)
     rest_connection_end_reading(request->connection);
 }
 
-/* Answers a request without reading on: its end is unknown, or its client has not sent a body yet. */
+/* Answers a request without reading on: its end is unknown, or its client has not yet sent the
+ * body. */
 static enum MHD_Result refuse(struct request *request, struct status status)
 {
     request_read(request);
