@@ -90,6 +90,8 @@ void plan_settle_constants(struct plan_maker *maker)
 {
     struct plan *plan = maker->plan;
     size_t dropped = 0;
+    if (maker->claims_count > 0)
+        memory_give_back(); /* packing needs the memory of the graphs that the load has dropped */
     if (maker->uses_count > 0)
         qsort(maker->uses, (size_t)maker->uses_count, sizeof *maker->uses, compare_uses);
     for (int i = 0; i < plan->owned_count; i++) {
@@ -105,6 +107,6 @@ void plan_settle_constants(struct plan_maker *maker)
         if (is_used_by_others(maker, &claim->use) || !tensor_writable(constant))
             continue;
         claim->take(claim->state, constant);
-        count_dropped(constant->data == NULL ? tensor_bytes(constant) : 0, &dropped);
+        count_dropped(constant->buffer == NULL ? tensor_bytes(constant) : 0, &dropped);
     }
 }

@@ -391,11 +391,12 @@ static void cuts_channels_into_blocks(void **state)
     assert_int_equal(conv2d_cut_channels(&spec, &size, 48, 2, pieces), 0);
 }
 
-/* The filter is dropped once it is packed. Sizes that want it in another layout, and the plain
- * kernel, get it from there. */
+/* The filter is dropped once it is packed, or the packed one takes its place. Sizes that want it in
+ * another layout, and the plain kernel, get it from there. */
 static void computes_from_the_packed_filter_alone(void **state)
 {
-    (void)state;
+    const bool has_room = *(const bool *)*state;
+    int in_place_count = 0;
     static const struct {
         int64_t batch, edge, kernel, channels, filters, groups;
     } rows[] = { { 1, 7, 1, 64, 320, 1 },  { 1, 7, 3, 48, 200, 1 },  { 2, 56, 3, 3, 96, 1 },
@@ -409,6 +410,7 @@ static void computes_from_the_packed_filter_alone(void **state)
         int64_t out_count = rows[i].batch * out * out * rows[i].filters;
         size_t filter_bytes = (size_t)filter_count * sizeof(float);
         float *filter = floats(filter_count), *copy = floats(filter_count);
+        float *unpacked = floats(filter_count);
         float *x = floats(rows[i].batch * edge * edge * rows[i].channels);
         float *want = floats(out_count), *got = floats(out_count);
         struct conv2d_onednn_spec spec = { .height = kernel,
@@ -428,18 +430,23 @@ static void computes_from_the_packed_filter_alone(void **state)
         memcpy(copy, filter, filter_bytes);
         struct conv2d_onednn *usual = conv2d_onednn_create(&spec);
         struct conv2d_onednn *packed = conv2d_onednn_create(&spec);
-        if (packed != NULL && conv2d_onednn_pack(packed, &declared, filter)) {
-            assert_true(conv2d_onednn_run(usual, &size, filter, x, want));
-            memset(filter, -1, filter_bytes);
+        bool in_place;
+        if (packed != NULL &&
+            conv2d_onednn_pack(packed, &declared, filter, has_room ? filter_bytes : 0, &in_place)) {
+            assert_true(conv2d_onednn_run(usual, &size, copy, x, want));
+            if (!in_place)
+                memset(filter, -1, filter_bytes);
+            in_place_count += in_place;
             assert_true(conv2d_onednn_run(packed, &size, NULL, x, got));
             assert_memory_equal(got, want, (size_t)out_count * sizeof *got);
-            assert_true(conv2d_onednn_unpack(packed, filter));
-            assert_memory_equal(filter, copy, filter_bytes);
+            assert_true(conv2d_onednn_unpack(packed, unpacked));
+            assert_memory_equal(unpacked, copy, filter_bytes);
         }
         conv2d_onednn_destroy(usual);
         conv2d_onednn_destroy(packed);
-        free(filter), free(copy), free(x), free(want), free(got);
+        free(filter), free(copy), free(unpacked), free(x), free(want), free(got);
     }
+    assert_int_equal(in_place_count > 0, has_room);
 }
 
 static int threads_of_this_process(void)
@@ -536,20 +543,25 @@ static void agrees_in_pieces(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(image_rows) + 9] = {
+    static bool has_room[] = { false, true };
+    struct CMUnitTest tests[COUNT(image_rows) + 10] = {
         cmocka_unit_test(runs_on_the_calling_thread_alone),
         cmocka_unit_test(agrees_with_the_plain_loops),
         cmocka_unit_test(multiplies_any_number_of_rows),
         cmocka_unit_test(gives_the_same_bits_for_any_width),
         cmocka_unit_test(cuts_channels_into_blocks),
-        cmocka_unit_test(computes_from_the_packed_filter_alone),
+        { "computes_from_the_packed_filter_alone", computes_from_the_packed_filter_alone,
+          .initial_state = &has_room[0] },
+        { "computes_from_the_filter_packed_in_place", computes_from_the_packed_filter_alone,
+          .initial_state = &has_room[1] },
         cmocka_unit_test(hands_nan_on_or_refuses),
         cmocka_unit_test(batches_share_the_sizes_of_their_pieces),
         cmocka_unit_test(agrees_in_pieces),
     };
     for (size_t i = 0; i < COUNT(image_rows); i++)
-        tests[9 + i] = (struct CMUnitTest){ .name = image_rows[i].label,
-                                            .test_func = gives_an_image_the_same_bits_for_any_width,
-                                            .initial_state = (void *)&image_rows[i] };
+        tests[10 + i] =
+            (struct CMUnitTest){ .name = image_rows[i].label,
+                                 .test_func = gives_an_image_the_same_bits_for_any_width,
+                                 .initial_state = (void *)&image_rows[i] };
     return cmocka_run_group_tests_name("conv2d_onednn", tests, NULL, NULL);
 }

@@ -59,25 +59,54 @@ static bool pack_plain(const struct conv2d_onednn_spec *spec, dnnl_engine_t engi
     return done;
 }
 
+static bool pack_values(const struct conv2d_onednn_spec *spec, dnnl_engine_t engine,
+                        dnnl_stream_t stream, const struct filter_source *source,
+                        const struct packed_filter *known, const struct packed_filter *packed)
+{
+    if (source->values != NULL)
+        return pack_plain(spec, engine, stream, source->values, packed);
+    return known != NULL &&
+           reorder(engine, stream, &known->layout, known->memory, &packed->layout, packed->memory);
+}
+
+/* Moves the packed values to the source's place. Its pages are there already; other pages would
+ * have to be zeroed first, and the two filters would be in memory at the same time. */
+static bool move_to_place(struct packed_filter *packed, struct filter_source *source)
+{
+    if (dnnl_memory_set_data_handle(packed->memory, source->place) != dnnl_success)
+        return false;
+    memcpy(source->place, packed->values, dnnl_memory_desc_get_size(&packed->layout));
+    packed->values = source->place;
+    packed->is_callers = true;
+    *source = (struct filter_source){ 0 };
+    return true;
+}
+
+/* From this size on, pages of its own are huge ones, which each run reads faster. */
+#define HUGE_BYTES ((size_t)2 << 20)
+
 const struct packed_filter *filter_pack(const struct conv2d_onednn_spec *spec, dnnl_engine_t engine,
                                         dnnl_stream_t stream, const dnnl_memory_desc_t *layout,
-                                        const float *filter, struct packed_filter **list)
+                                        struct filter_source *source, struct packed_filter **list)
 {
     for (struct packed_filter *known = *list; known != NULL; known = known->next) {
         if (dnnl_memory_desc_equal(&known->layout, layout))
             return known;
     }
     struct packed_filter *packed = zalloc(sizeof *packed);
+    size_t bytes = dnnl_memory_desc_get_size(layout);
+    bool stays = source->place == NULL || bytes > source->place_bytes || bytes >= HUGE_BYTES;
+    void *values = stays ? memory_map(bytes) : malloc(bytes);
     packed->layout = *layout;
-    const struct packed_filter *other = *list;
-    packed->values = memory_map(dnnl_memory_desc_get_size(layout));
-    bool done = packed->values != NULL &&
-                dnnl_memory_create(&packed->memory, layout, engine, packed->values) == dnnl_success;
-    if (done && filter != NULL)
-        done = pack_plain(spec, engine, stream, filter, packed);
-    else if (done)
-        done = other != NULL && reorder(engine, stream, &other->layout, other->memory,
-                                        &packed->layout, packed->memory);
+    packed->values = values;
+    bool done = values != NULL &&
+                dnnl_memory_create(&packed->memory, layout, engine, values) == dnnl_success &&
+                pack_values(spec, engine, stream, source, *list, packed);
+    if (!stays) {
+        packed->is_callers = true;
+        done = done && move_to_place(packed, source);
+        free(values);
+    }
     if (!done) {
         packed_filters_destroy(packed);
         return NULL;
@@ -178,7 +207,8 @@ void packed_filters_destroy(struct packed_filter *list)
         next = packed->next;
         if (packed->memory != NULL)
             dnnl_memory_destroy(packed->memory);
-        memory_unmap(packed->values, dnnl_memory_desc_get_size(&packed->layout));
+        if (!packed->is_callers)
+            memory_unmap(packed->values, dnnl_memory_desc_get_size(&packed->layout));
         free(packed);
     }
 }

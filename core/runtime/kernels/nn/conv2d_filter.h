@@ -13,8 +13,16 @@
 struct packed_filter {
     dnnl_memory_desc_t layout;
     dnnl_memory_t memory;
-    void *values; /* memory_map */
+    void *values; /* memory_map, or the caller's */
+    bool is_callers;
     struct packed_filter *next;
+};
+
+/* The filter that is to be packed. */
+struct filter_source {
+    const float *values; /* as the caller has it. NULL: a layout of the list has the values */
+    void *place;         /* the same values, if the packed filter may take their place */
+    size_t place_bytes;
 };
 
 /* Some channels of a packed filter, which stays where it is, and of the bias. */
@@ -27,11 +35,12 @@ struct filter_part {
 bool filter_describe(const struct conv2d_onednn_spec *spec, dnnl_format_tag_t tag,
                      dnnl_memory_desc_t *out);
 
-/* The filter in `layout`, packed now and added to *list unless it is there. The values come from
- * `filter` or, if that is NULL, from a layout in the list. NULL: oneDNN refused. */
+/* The filter in `layout`, packed now and added to *list unless it is there. If it fits into the
+ * source's place, it takes that place, and the source changes to one whose values are in the list.
+ * NULL: oneDNN refused; the source is as it was. */
 const struct packed_filter *filter_pack(const struct conv2d_onednn_spec *spec, dnnl_engine_t engine,
                                         dnnl_stream_t stream, const dnnl_memory_desc_t *layout,
-                                        const float *filter, struct packed_filter **list);
+                                        struct filter_source *source, struct packed_filter **list);
 
 /* The values again, as the caller had them, bit for bit. */
 bool filter_unpack(const struct conv2d_onednn_spec *spec, dnnl_engine_t engine,

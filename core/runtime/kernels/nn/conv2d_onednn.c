@@ -267,13 +267,13 @@ static bool is_even(const_dnnl_primitive_desc_t desc)
 }
 
 /* The filter in a layout. Called with the lock held. */
-static const struct packed_filter *pack(struct conv2d_onednn *conv, const float *filter,
+static const struct packed_filter *pack(struct conv2d_onednn *conv, struct filter_source *source,
                                         const dnnl_memory_desc_t *layout)
 {
     dnnl_stream_t stream = thread_stream(conv->engine);
     if (stream == NULL)
         return NULL;
-    return filter_pack(&conv->spec, conv->engine, stream, layout, filter, &conv->packed);
+    return filter_pack(&conv->spec, conv->engine, stream, layout, source, &conv->packed);
 }
 
 static bool is_whole(const struct conv2d_onednn *conv, const struct conv2d_piece *piece)
@@ -287,7 +287,8 @@ static bool find_filter(struct conv2d_onednn *conv, const struct conv2d_piece *p
                         struct primitive *primitive)
 {
     if (is_whole(conv, piece)) {
-        primitive->filter = pack(conv, filter, layout);
+        struct filter_source source = { .values = filter };
+        primitive->filter = pack(conv, &source, layout);
         return primitive->filter != NULL;
     }
     if (conv->blocks != NULL)
@@ -366,14 +367,6 @@ static bool find_layout(struct conv2d_onednn *conv, const struct conv2d_piece *p
     return fast;
 }
 
-/* Packs the filter for a piece. False: oneDNN does not compute it. Called with the lock held. */
-static bool pack_for(struct conv2d_onednn *conv, const struct conv2d_piece *piece,
-                     const float *filter)
-{
-    dnnl_memory_desc_t layout;
-    return find_layout(conv, piece, &layout) && pack(conv, filter, &layout) != NULL;
-}
-
 static int limited_width(void)
 {
     return parallel_width() < CONV2D_PIECES_MAX ? parallel_width() : CONV2D_PIECES_MAX;
@@ -396,7 +389,7 @@ static bool share_blocks(struct conv2d_onednn *conv, const struct conv2d_onednn_
 /* The channels of a block of the filter that is packed for the whole image. Its blocks are parts of
  * it, so that pieces of channels take no memory for filters. NO_BLOCKS: it has none. */
 static int64_t find_block(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
-                          const float *filter)
+                          struct filter_source *source)
 {
     const struct conv2d_piece whole = { .size = *size, .filters = conv->spec.filters };
     dnnl_memory_desc_t layout;
@@ -409,7 +402,7 @@ static int64_t find_block(struct conv2d_onednn *conv, const struct conv2d_onednn
         block = NO_BLOCKS;
         if (find_layout(conv, &whole, &layout) && filter_block(&layout) > 0 &&
             share_blocks(conv, size, &layout))
-            conv->blocks = pack(conv, filter, &layout);
+            conv->blocks = pack(conv, source, &layout);
         if (conv->blocks != NULL)
             block = filter_block(&layout);
         atomic_store_explicit(&conv->block, block, memory_order_release);
@@ -420,29 +413,45 @@ static int64_t find_block(struct conv2d_onednn *conv, const struct conv2d_onednn
 
 /* Cuts the channels into pieces for the threads. 0: they are not to be cut. */
 static int cut_channels(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
-                        const float *filter, struct conv2d_piece *out)
+                        struct filter_source *source, struct conv2d_piece *out)
 {
     if (parallel_width() < 2 || !conv2d_favours_channels(&conv->spec, size))
         return 0;
-    int64_t block = find_block(conv, size, filter);
+    int64_t block = find_block(conv, size, source);
     return block > 0 ? conv2d_cut_channels(&conv->spec, size, block, limited_width(), out) : 0;
 }
 
+/* Packs the filter for the pieces of an image. Once it is packed for the first one, the others can
+ * get it from there later. Called with the lock held. */
+static bool pack_for(struct conv2d_onednn *conv, const struct conv2d_piece *pieces, int count,
+                     struct filter_source *source)
+{
+    dnnl_memory_desc_t layouts[CONV2D_PIECES_MAX];
+    for (int i = 0; i < count; i++)
+        if (!find_layout(conv, &pieces[i], &layouts[i]))
+            return false;
+    for (int i = 0; i < count; i++)
+        if (pack(conv, source, &layouts[i]) == NULL)
+            return i > 0;
+    return true;
+}
+
 bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
-                        const float *filter)
+                        float *filter, size_t filter_bytes, bool *in_place)
 {
     struct conv2d_piece pieces[CONV2D_PIECES_MAX];
-    bool packed = true;
+    struct filter_source source = { filter, filter, filter_bytes };
     if (thread_stream(conv->engine) == NULL)
         return false;
-    if (cut_channels(conv, size, filter, pieces) > 0)
-        return true;
-    int count = conv2d_cut(&conv->spec, size, parallel_width(), pieces);
-    pthread_mutex_lock(&conv->lock);
-    for (int i = 0; i < count && packed; i++)
-        packed = pack_for(conv, &pieces[i], filter);
-    pthread_mutex_unlock(&conv->lock);
-    return packed;
+    bool packed = cut_channels(conv, size, &source, pieces) > 0;
+    if (!packed) {
+        int count = conv2d_cut(&conv->spec, size, parallel_width(), pieces);
+        pthread_mutex_lock(&conv->lock);
+        packed = pack_for(conv, pieces, count, &source);
+        pthread_mutex_unlock(&conv->lock);
+    }
+    *in_place = source.place == NULL;
+    return packed || *in_place;
 }
 
 bool conv2d_onednn_unpack(struct conv2d_onednn *conv, float *filter)
@@ -649,8 +658,9 @@ static bool agree_with_usual(const struct pieces *few, const struct conv2d_onedn
     struct pieces other = { .conv = conv, .filter = filter, .count = few->count };
     usual.count = conv2d_cut(&spec, size, CONV2D_PIECES_MAX, usual.list);
     memcpy(other.list, few->list, sizeof other.list);
+    struct filter_source source = { .values = filter };
     if (conv != NULL && !is_whole(conv, &few->list[0]))
-        find_block(conv, size, filter);
+        find_block(conv, size, &source);
     bool agree = conv != NULL && find_pieces(&usual) && find_pieces(&other) &&
                  !atomic_load(&conv->uneven) && pieces_agree(&usual, &other, size);
     conv2d_onednn_destroy(conv);
@@ -765,7 +775,8 @@ static bool find_few(struct pieces *few, const struct conv2d_onednn_size *size, 
         image_floats(size, conv->spec.channels) + 2 * result_floats(size, conv->spec.filters) >
             COMPARE_FLOATS)
         return false;
-    few->count = cut_channels(conv, size, few->filter, few->list);
+    struct filter_source source = { .values = few->filter };
+    few->count = cut_channels(conv, size, &source, few->list);
     if (few->count > 0 && can_replace_usual(few, size))
         return true;
     few->count = conv2d_cut(&conv->spec, size, parallel_width(), few->list);
@@ -954,9 +965,9 @@ bool conv2d_onednn_multiply(struct conv2d_onednn *conv, int64_t rows, const floa
 #else
 
 bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
-                        const float *filter)
+                        float *filter, size_t filter_bytes, bool *in_place)
 {
-    (void)conv, (void)size, (void)filter;
+    (void)conv, (void)size, (void)filter, (void)filter_bytes, (void)in_place;
     return false;
 }
 

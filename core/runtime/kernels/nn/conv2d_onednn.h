@@ -10,6 +10,7 @@
 #define KERNELS_CONV2D_ONEDNN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define CONV2D_ONEDNN_SIZES 64
@@ -60,11 +61,13 @@ struct conv2d_onednn_size {
 bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
                        const float *filter, const float *in, float *out);
 
-/* Packs the filter for images of this size. The caller may then free it and pass NULL to later
- * runs: other sizes that want another layout get it from the packed one. False: oneDNN does not
- * compute this size. */
+/* Packs the filter for images of this size. The caller then passes NULL to later runs: other sizes
+ * that want another layout get it from the packed one. If the packed filter fits into
+ * `filter_bytes`, it takes the place of the caller's: *in_place, and the caller keeps that memory
+ * until conv2d_onednn_destroy. Otherwise the caller may free it. False: oneDNN does not compute
+ * this size. To be called before any run. */
 bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
-                        const float *filter);
+                        float *filter, size_t filter_bytes, bool *in_place);
 /* The filter as it was before conv2d_onednn_pack, bit for bit. False: oneDNN failed. */
 bool conv2d_onednn_unpack(struct conv2d_onednn *conv, float *filter);
 

@@ -161,14 +161,19 @@ static struct status measure(const struct state *state, const struct shape *x,
 /* A filter of fewer bytes stays where it is, for the plain kernel. */
 #define TAKE_BYTES_MIN ((size_t)16 << 10)
 
-/* Packs the filter for one image of the shape that the graph declares, and drops it. */
+/* Packs the filter for one image of the shape that the graph declares, and drops it unless the
+ * packed one is in its place: then the plan keeps the buffer, whose data are no filter any more. */
 static void take_filter(void *opaque, struct tensor *filter)
 {
     struct state *state = opaque;
-    if (!conv2d_onednn_pack(state->fast, &state->declared, tensor_floats(filter)))
+    bool in_place = false;
+    if (!conv2d_onednn_pack(state->fast, &state->declared, tensor_floats_mut(filter),
+                            tensor_bytes(filter), &in_place))
         return;
     struct tensor gone = *filter;
     filter->data = NULL;
+    if (in_place)
+        return;
     filter->buffer = NULL;
     tensor_release(&gone);
 }
