@@ -10,6 +10,7 @@
 #include "runtime/resources.h"
 #include "savedmodel/meta_proto.h"
 #include "savedmodel/restore.h"
+#include "savedmodel/restore_graph.h"
 #include "savedmodel/shared_plans.h"
 
 /* The plan of a signature, or the failure to make it. */
@@ -182,21 +183,41 @@ static struct status run_init_op(struct savedmodel *model, const struct run_feed
     return status_in(status, "init op '%s'", meta->init_op);
 }
 
-static struct status restore_and_initialise(struct savedmodel *model, struct arena *scratch)
+/* A request that does not flatten has no graph: a signature fails when it is called. */
+static struct flatten_result *flatten_needed(const struct savedmodel *model,
+                                             const struct flatten_request *needed, int count,
+                                             struct arena *scratch)
+{
+    struct flatten_result *flat = ARENA_ARRAY(scratch, struct flatten_result, count + 1);
+    for (int i = 0; i < count; i++)
+        status_ignore(graph_flatten(model->meta.graph, &needed[i], scratch, &flat[i]));
+    return flat;
+}
+
+static void note_written_variables(struct savedmodel *model, const struct flatten_request *needed,
+                                   const struct flatten_result *flat, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (flat[i].graph != NULL && may_write_variables(&flat[i], needed[i].fetches_count))
+            status_ignore(plan_written_variables(model->meta.graph, &needed[i], model->arena,
+                                                 &model->written));
+    }
+}
+
+static struct status restore_flattened(struct savedmodel *model, struct arena *scratch,
+                                       const struct flatten_request *needed,
+                                       const struct flatten_result *flat, int needed_count)
 {
     struct meta *meta = &model->meta;
     struct run_feed *feeds = ARENA_ARRAY(scratch, struct run_feed, meta->assets_count + 1);
-    struct flatten_request *needed = NULL;
-    int needed_count = 0;
 
     TRY(asset_feeds(model, scratch, feeds));
-    TRY(needed_requests(model, scratch, &needed, &needed_count));
     struct restore restore = {
         .meta = meta,
         .prefix = savedmodel_variables_prefix(model->directory, model->format, scratch),
         .prefix_required = model->format == FORMAT_SESSION_BUNDLE,
         .resources = model->resources,
-        .needed = needed,
+        .needed = flat,
         .needed_count = needed_count,
         .assets = feeds,
         .arena = model->arena,
@@ -213,13 +234,21 @@ static struct status restore_and_initialise(struct savedmodel *model, struct are
         TRY(resources_confine(model->resources, model->directory));
     TRY(run_init_op(model, feeds));
     int signatures = meta->init_op != NULL ? needed_count - 1 : needed_count;
-    for (int i = 0; i < signatures; i++) {
-        /* A signature whose graph does not flatten fails when it is called. */
-        status_ignore(
-            plan_written_variables(meta->graph, &needed[i], model->arena, &model->written));
-    }
+    note_written_variables(model, needed, flat, signatures);
     return status_in(restore_check_whole(&restore, &model->written), "restore of '%s'",
                      model->directory);
+}
+
+static struct status restore_and_initialise(struct savedmodel *model, struct arena *scratch)
+{
+    struct flatten_request *needed;
+    int count;
+    TRY(needed_requests(model, scratch, &needed, &count));
+    struct flatten_result *flat = flatten_needed(model, needed, count, scratch);
+    struct status status = restore_flattened(model, scratch, needed, flat, count);
+    for (int i = 0; i < count; i++)
+        graph_finish(flat[i].graph);
+    return status;
 }
 
 struct status savedmodel_load(const char *directory, const struct savedmodel_options *options,

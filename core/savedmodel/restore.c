@@ -49,16 +49,11 @@ static void collect_handles(const struct graph *graph, struct map *needed)
     }
 }
 
-static void find_needed(const struct restore *restore, struct arena *scratch, struct map *needed)
+static void find_needed(const struct restore *restore, struct map *needed)
 {
-    for (int i = 0; i < restore->needed_count; i++) {
-        struct flatten_result flat;
-        /* A signature that does not flatten needs nothing: the call reports the error. */
-        if (!status_is_ok(graph_flatten(restore->meta->graph, &restore->needed[i], scratch, &flat)))
-            continue;
-        collect_handles(flat.graph, needed);
-        graph_finish(flat.graph);
-    }
+    for (int i = 0; i < restore->needed_count; i++)
+        if (restore->needed[i].graph != NULL)
+            collect_handles(restore->needed[i].graph, needed);
 }
 
 /* ---- the restore sub-graph ---- */
@@ -312,7 +307,7 @@ struct status restore_variables(struct restore *restore)
     if (!has_checkpoint(restore, scratch))
         goto done;
     TRY_OR(done, bundle_open(restore->prefix, &bundle));
-    find_needed(restore, scratch, &needed);
+    find_needed(restore, &needed);
     TRY_OR(done, run_restore_op(restore, &needed, bundle, scratch));
     TRY_OR(done, restore_by_objects(restore, &needed, bundle, scratch));
     TRY_OR(done, check_restored(restore, &needed));
@@ -331,7 +326,7 @@ struct status restore_check_whole(const struct restore *restore, const struct ma
 
     if (restore->meta->restore_op == NULL || has_checkpoint(restore, scratch))
         goto done;
-    find_needed(restore, scratch, &needed);
+    find_needed(restore, &needed);
     for (size_t i = 0; i < needed.count; i++) {
         struct bytes name = needed.entries[i].key;
         if (map_has(written, name) || is_initialised(restore, needed.entries[i].value))

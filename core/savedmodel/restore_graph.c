@@ -21,12 +21,40 @@ struct bytes handle_name(const struct node *handle)
                                                                         : bytes_of(handle->name);
 }
 
+static bool is_plain_identity(const struct node *node)
+{
+    return strcmp(node->op_name, "Identity") == 0 && node->inputs_count == 1;
+}
+
 const struct node *skip_identity(struct endpoint endpoint, int *index)
 {
-    while (strcmp(endpoint.node->op_name, "Identity") == 0 && endpoint.node->inputs_count == 1)
+    while (is_plain_identity(endpoint.node))
         endpoint = endpoint.node->inputs[0];
     *index = endpoint.index;
     return endpoint.node;
+}
+
+static bool is_variable(struct endpoint endpoint)
+{
+    int index;
+    return node_is_handle(skip_identity(endpoint, &index));
+}
+
+bool may_write_variables(const struct flatten_result *flat, int fetches_count)
+{
+    for (int i = 0; i < fetches_count; i++)
+        if (is_variable(flat->fetches[i]))
+            return true;
+    for (int i = 0; i < flat->graph->count; i++) {
+        const struct node *node = flat->graph->nodes[i];
+        if (node->op == NULL || op_has(node->op, OP_CONTROL) || op_has(node->op, OP_LOWERED))
+            return true;
+        bool reads = op_has(node->op, OP_READS) || is_plain_identity(node);
+        for (int j = 0; j < node->inputs_count && !reads; j++)
+            if (is_variable(node->inputs[j]))
+                return true;
+    }
+    return false;
 }
 
 const struct tensor *restored_names(const struct node *restore)

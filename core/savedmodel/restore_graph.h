@@ -16,6 +16,10 @@ struct bytes handle_name(const struct node *handle);
 /* The node behind Identity nodes, and the index of its output. */
 const struct node *skip_identity(struct endpoint endpoint, int *index);
 
+/* May a run of the flattened graph change a variable? False only if ops that read variables, and no
+ * others, get them, and none of the fetches is one. */
+bool may_write_variables(const struct flatten_result *flat, int fetches_count);
+
 /* The keys that a RestoreV2 reads; NULL if they are not a constant. Real files have a constant. */
 const struct tensor *restored_names(const struct node *restore);
 

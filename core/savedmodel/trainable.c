@@ -304,7 +304,10 @@ static struct status restore_for(const struct trainable *trainable, struct node 
                                  const struct run_feed *feeds, struct resources *resources,
                                  struct arena *arena)
 {
-    const struct flatten_request needed = { .targets = &init, .targets_count = 1 };
+    const struct flatten_request request = { .targets = &init, .targets_count = 1 };
+    struct flatten_result needed = { 0 };
+    /* An init op that does not flatten needs nothing: running it reports the error. */
+    status_ignore(graph_flatten(trainable->meta.graph, &request, arena, &needed));
     struct restore restore = {
         .meta = &trainable->meta,
         .prefix = savedmodel_variables_prefix(trainable->directory, FORMAT_SAVED_MODEL, arena),
@@ -315,7 +318,9 @@ static struct status restore_for(const struct trainable *trainable, struct node 
         .arena = arena,
     };
 
-    return restore_variables(&restore);
+    struct status status = restore_variables(&restore);
+    graph_finish(needed.graph);
+    return status;
 }
 
 struct status trainable_initialise(const struct trainable *trainable, struct resources *resources)
