@@ -24,7 +24,7 @@ enum proto_text_flags {
  *
  * Owner   everything lives in `arena`
  * Errors  INVALID_ARGUMENT `Error parsing text-format tensorflow.X: 3:14: …`, with the line and the
- *         column, from 1
+ *         column, from 1; RESOURCE_EXHAUSTED the arena's limit
  */
 struct status proto_text_read(const ProtobufCMessageDescriptor *descriptor, struct bytes text,
                               int flags, struct arena *arena, void *out);

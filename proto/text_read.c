@@ -1,4 +1,3 @@
-#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,8 +9,6 @@
 #include "proto/text.h"
 #include "proto/text_token.h"
 #include "proto/types.h"
-
-#define FIELDS_MAX 256 /* of one message */
 
 struct text_reader {
     struct tokenizer tokens;
@@ -148,6 +145,18 @@ static struct status read_enum(struct text_reader *reader, const ProtobufCFieldD
     return status_ok();
 }
 
+static struct status keep_text(struct text_reader *reader, const struct buffer *text,
+                               struct bytes *out)
+{
+    void *kept;
+    TRY(arena_reserve(reader->arena, text->size + 1, &kept));
+    if (text->size > 0)
+        memcpy(kept, text->data, text->size);
+    ((char *)kept)[text->size] = '\0';
+    *out = (struct bytes){ kept, text->size };
+    return status_ok();
+}
+
 /* Reads adjacent literals as one. The current token is then the one after them. */
 static struct status read_string(struct text_reader *reader, struct bytes *out)
 {
@@ -161,7 +170,7 @@ static struct status read_string(struct text_reader *reader, struct bytes *out)
             status = next(reader);
     }
     if (status_is_ok(status))
-        *out = (struct bytes){ arena_memdup(reader->arena, buffer.data, buffer.size), buffer.size };
+        status = keep_text(reader, &buffer, out);
     buffer_finish(&buffer);
     return status;
 }
@@ -190,6 +199,19 @@ static struct status go_deeper(struct text_reader *reader)
     return status_ok();
 }
 
+static struct status new_message(struct text_reader *reader, const ProtobufCMessageDescriptor *type,
+                                 ProtobufCMessage **out)
+{
+    void *message;
+    TRY(arena_reserve(reader->arena, type->sizeof_message, &message));
+    memset(message, 0, type->sizeof_message);
+    *out = message;
+    (*out)->descriptor = type;
+    if (type->message_init != NULL) /* not of a message that is described at run time */
+        protobuf_c_message_init(type, message);
+    return status_ok();
+}
+
 /* Reads a sub-message from its '{' or '<'. */
 static struct status read_message(struct text_reader *reader,
                                   const ProtobufCMessageDescriptor *type, ProtobufCMessage **out)
@@ -199,7 +221,8 @@ static struct status read_message(struct text_reader *reader,
     TRY(accept(reader, '{', &brace));
     if (!brace)
         TRY(expect(reader, '<'));
-    ProtobufCMessage *message = proto_new(reader->arena, type);
+    ProtobufCMessage *message;
+    TRY(new_message(reader, type, &message));
     TRY(read_fields(reader, message, brace ? '}' : '>'));
     TRY(next(reader));
     reader->depth--;
@@ -255,27 +278,40 @@ static struct status read_scalar(struct text_reader *reader, const ProtobufCFiel
     return next(reader);
 }
 
-/* The place for the next value of the field: a new last element, or the member itself. */
-static void *place_of(struct text_reader *reader, ProtobufCMessage *message,
-                      const ProtobufCFieldDescriptor *field)
+/* Makes room for one more element: the capacity is a power of two. */
+static struct status grow(struct text_reader *reader, void *member, size_t count, size_t size)
+{
+    void *elements, *grown;
+    if ((count & (count - 1)) != 0)
+        return status_ok();
+    TRY(arena_reserve(reader->arena, size * (count ? 2 * count : 1), &grown));
+    memcpy(&elements, member, sizeof elements);
+    if (count > 0)
+        memcpy(grown, elements, count * size);
+    memcpy(member, &grown, sizeof grown);
+    return status_ok();
+}
+
+/* Stores the next value of the field: in a new last element, or in the member itself. */
+static struct status store(struct text_reader *reader, ProtobufCMessage *message,
+                           const ProtobufCFieldDescriptor *field, const void *value)
 {
     char *member = (char *)message + field->offset, *elements;
-    if (field->label != PROTOBUF_C_LABEL_REPEATED) {
-        if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
-            memcpy((char *)message + field->quantifier_offset, &field->id, sizeof field->id);
-        return member;
+    void *quantifier = (char *)message + field->quantifier_offset;
+    size_t size = proto_value_size(field->type), count;
+    if (field->label == PROTOBUF_C_LABEL_REPEATED) {
+        memcpy(&count, quantifier, sizeof count);
+        TRY(grow(reader, member, count, size));
+        memcpy(&elements, member, sizeof elements);
+        member = elements + size * count++;
+        memcpy(quantifier, &count, sizeof count);
+    } else if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) {
+        memcpy(quantifier, &field->id, sizeof field->id);
+    } else if (field->label == PROTOBUF_C_LABEL_OPTIONAL && field->quantifier_offset != 0) {
+        *(protobuf_c_boolean *)quantifier = true;
     }
-    size_t *count = (size_t *)((char *)message + field->quantifier_offset);
-    size_t size = proto_value_size(field->type);
-    memcpy(&elements, member, sizeof elements);
-    if ((*count & (*count - 1)) == 0) { /* 0 or a power of two: full */
-        char *grown = arena_array(reader->arena, size, *count ? 2 * *count : 1);
-        if (*count > 0)
-            memcpy(grown, elements, *count * size);
-        memcpy(member, &grown, sizeof grown);
-        elements = grown;
-    }
-    return elements + size * (*count)++;
+    memcpy(member, value, size);
+    return status_ok();
 }
 
 /* Values are read into `value` first, so an error leaves no incomplete element. */
@@ -293,8 +329,7 @@ static struct status read_value(struct text_reader *reader, ProtobufCMessage *me
         TRY(read_text(reader, field, &value));
     else
         TRY(read_scalar(reader, field, &value));
-    memcpy(place_of(reader, message, field), &value, proto_value_size(field->type));
-    return status_ok();
+    return store(reader, message, field, &value);
 }
 
 static struct status read_values(struct text_reader *reader, ProtobufCMessage *message,
@@ -409,20 +444,16 @@ static struct status read_any(struct text_reader *reader, Google__Protobuf__Any 
     return status_ok();
 }
 
-/* The fields of a message that were read: a singular one may appear once. */
-struct seen {
-    bool fields[FIELDS_MAX];
-};
-
+/* A singular field may appear once; `seen` tells for each field whether it was read. */
 static struct status check_once(struct text_reader *reader, const ProtobufCMessage *message,
-                                const ProtobufCFieldDescriptor *field, struct seen *seen)
+                                const ProtobufCFieldDescriptor *field, bool *seen)
 {
     unsigned index = (unsigned)(field - message->descriptor->fields);
     if (field->label == PROTOBUF_C_LABEL_REPEATED)
         return status_ok();
-    if (seen->fields[index])
+    if (seen[index])
         return ERROR(reader, "Non-repeated field \"%s\" is specified multiple times.", field->name);
-    seen->fields[index] = true;
+    seen[index] = true;
     uint32_t chosen = 0;
     if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
         memcpy(&chosen, (const char *)message + field->quantifier_offset, sizeof chosen);
@@ -432,8 +463,7 @@ static struct status check_once(struct text_reader *reader, const ProtobufCMessa
     return status_ok();
 }
 
-static struct status read_field(struct text_reader *reader, ProtobufCMessage *message,
-                                struct seen *seen)
+static struct status read_field(struct text_reader *reader, ProtobufCMessage *message, bool *seen)
 {
     char name[256] = "";
     bool taken;
@@ -467,14 +497,16 @@ static struct status read_field(struct text_reader *reader, ProtobufCMessage *me
 /* Reads fields up to the closing character, which stays the current token; '\0' means the end. */
 static struct status read_fields(struct text_reader *reader, ProtobufCMessage *message, char close)
 {
-    struct seen seen = { 0 };
+    size_t fields = message->descriptor->n_fields;
     bool ignored;
-    assert(message->descriptor->n_fields <= FIELDS_MAX);
+    void *seen;
+    TRY(arena_reserve(reader->arena, fields + 1, &seen));
+    memset(seen, 0, fields);
     for (;;) {
         if (close != '\0' ? token_is(&reader->tokens, close)
                           : reader->tokens.token.kind == TOKEN_END)
             return status_ok();
-        TRY(read_field(reader, message, &seen));
+        TRY(read_field(reader, message, seen));
         TRY(accept(reader, ',', &ignored));
         if (!ignored)
             TRY(accept(reader, ';', &ignored));
@@ -486,7 +518,8 @@ struct status proto_text_read(const ProtobufCMessageDescriptor *descriptor, stru
 {
     struct text_reader reader = { .arena = arena,
                                   .skip_unknown = (flags & PROTO_TEXT_SKIP_UNKNOWN) != 0 };
-    ProtobufCMessage *message = proto_new(arena, descriptor);
+    ProtobufCMessage *message;
+    TRY(new_message(&reader, descriptor, &message));
     tokenizer_init(&reader.tokens, text);
     struct status status = next(&reader);
     if (status_is_ok(status))

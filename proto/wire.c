@@ -3,8 +3,6 @@
 #define NUMBER_MAX      0x1fffffff
 #define GROUP_DEPTH_MAX 100 /* as protobuf's parsers */
 
-enum { WIRE_GROUP = 3, WIRE_GROUP_END = 4 };
-
 static bool damaged(struct wire *wire)
 {
     wire->damaged = true;
@@ -48,6 +46,9 @@ static bool read_value(struct wire *wire, struct wire_field *out)
             return false;
         out->value = get_u32le(fixed.data);
         return true;
+    case WIRE_GROUP:
+    case WIRE_GROUP_END:
+        break;
     case WIRE_BYTES:
         if (!varint_get(&wire->at, wire->end, &size) || size > SIZE_MAX)
             return damaged(wire);
@@ -65,11 +66,11 @@ static bool skip_group(struct wire *wire, uint32_t number)
     while (depth > 0) {
         if (!read_tag(wire, &field))
             return false;
-        if ((int)field.type == WIRE_GROUP) {
+        if (field.type == WIRE_GROUP) {
             if (depth == GROUP_DEPTH_MAX)
                 return damaged(wire);
             open[depth++] = field.number;
-        } else if ((int)field.type == WIRE_GROUP_END) {
+        } else if (field.type == WIRE_GROUP_END) {
             if (open[--depth] != field.number)
                 return damaged(wire);
         } else if (!read_value(wire, &field)) {
@@ -79,16 +80,24 @@ static bool skip_group(struct wire *wire, uint32_t number)
     return true;
 }
 
+bool wire_next_any(struct wire *wire, struct wire_field *out)
+{
+    const char *start = wire->at;
+    if (wire->at == wire->end || wire->damaged || !read_tag(wire, out))
+        return false;
+    if (out->type != WIRE_GROUP)
+        return read_value(wire, out);
+    if (!skip_group(wire, out->number))
+        return false;
+    out->bytes = (struct bytes){ start, (size_t)(wire->at - start) };
+    return true;
+}
+
 bool wire_next(struct wire *wire, struct wire_field *out)
 {
-    while (wire->at < wire->end && !wire->damaged) {
-        if (!read_tag(wire, out))
-            return false;
-        if ((int)out->type != WIRE_GROUP)
-            return read_value(wire, out);
-        if (!skip_group(wire, out->number))
-            return false;
-    }
+    while (wire_next_any(wire, out))
+        if (out->type != WIRE_GROUP)
+            return true;
     return false;
 }
 

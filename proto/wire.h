@@ -10,14 +10,21 @@
  *     if (wire.damaged) …
  *
  * Unknown fields and fields of an unexpected type are skipped, as protobuf does. wire_next skips
- * groups: none of our messages has one.
+ * groups, because none of our messages has one; wire_next_any does not.
  */
 #ifndef PROTO_WIRE_H
 #define PROTO_WIRE_H
 
 #include "base/bytes.h"
 
-enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
+enum wire_type {
+    WIRE_VARINT = 0,
+    WIRE_FIXED64 = 1,
+    WIRE_BYTES = 2,
+    WIRE_GROUP = 3,
+    WIRE_GROUP_END = 4,
+    WIRE_FIXED32 = 5
+};
 
 struct wire {
     const char *at, *end;
@@ -28,7 +35,7 @@ struct wire_field {
     uint32_t number;
     enum wire_type type;
     uint64_t value;     /* of a varint or a fixed number */
-    struct bytes bytes; /* of WIRE_BYTES */
+    struct bytes bytes; /* of WIRE_BYTES; of WIRE_GROUP, with both its tags */
 };
 
 static inline struct wire wire_of(struct bytes bytes)
@@ -36,8 +43,10 @@ static inline struct wire wire_of(struct bytes bytes)
     return (struct wire){ bytes.data, bytes.data + bytes.size, false };
 }
 
-/* Reads the next field. False: there is none, or it is damaged. */
+/* Reads the next field that is no group. False: there is none, or it is damaged. */
 bool wire_next(struct wire *wire, struct wire_field *out);
+/* Reads the next field, which may be a group. */
+bool wire_next_any(struct wire *wire, struct wire_field *out);
 
 static inline bool wire_is(const struct wire_field *field, uint32_t number, enum wire_type type)
 {

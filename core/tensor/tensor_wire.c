@@ -262,6 +262,9 @@ static bool fill(struct element_writer *to, const struct value_field *values,
             to->given < to->room)
             store(to->data, to->given++, to->width, field->value, false);
         return true;
+    case WIRE_GROUP:
+    case WIRE_GROUP_END:
+        break;
     }
     return true;
 }

@@ -40,7 +40,7 @@ BELOW = {
     "runtime/kernels/nn": KERNELS_ROOM | {"runtime/kernels/lists", "runtime/kernels/random"},
     "runtime/kernels/ragged": KERNELS_ROOM | {"runtime/kernels/lists", "runtime/kernels/sparse"},
     "runtime/kernels/random": KERNELS_ROOM | {"runtime/kernels/state"},
-    "runtime/kernels/records": KERNELS_ROOM | {"runtime/kernels/text"},
+    "runtime/kernels/records": KERNELS_ROOM | {"proto", "runtime/kernels/text"},
     "runtime/kernels/signal": KERNELS_ROOM | {"runtime/kernels/matrix"},
     "runtime/kernels/sparse": KERNELS_ROOM | {"runtime/kernels/lists"},
     "runtime/kernels/state": KERNELS_ROOM,

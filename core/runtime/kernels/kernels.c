@@ -139,7 +139,9 @@
     X(records, decode_compressed)   \
     X(records, decode_csv)          \
     X(records, decode_json_example) \
+    X(records, decode_proto)        \
     X(records, decode_raw)          \
+    X(records, encode_proto)        \
     X(records, parse_example)       \
     X(records, parse_sequence)      \
     X(records, restore)             \

@@ -18,6 +18,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.compiler.tf2xla.ops import gen_xla_ops
 from tensorflow.python.framework import op_def_registry
+from tensorflow.python.ops import gen_decode_proto_ops, gen_encode_proto_ops
 
 CODES = {
     "InvalidArgumentError": 3, "NotFoundError": 5, "FailedPreconditionError": 9, "OutOfRangeError": 11,
@@ -29,7 +30,10 @@ RENAMED_IN = {"DynamicStitch": {}, "ReduceJoin": {}, "SparseSplit": {}, "Select"
 NAMES = {"float32": "float", "float64": "double", "float16": "half", "string": "string"}
 
 
-XLA_OPS = {"XlaDynamicSlice": gen_xla_ops.xla_dynamic_slice, "XlaDynamicUpdateSlice": gen_xla_ops.xla_dynamic_update_slice}
+HIDDEN_OPS = {  # that tf.raw_ops lacks
+    "XlaDynamicSlice": gen_xla_ops.xla_dynamic_slice, "XlaDynamicUpdateSlice": gen_xla_ops.xla_dynamic_update_slice,
+    "DecodeProtoV2": gen_decode_proto_ops.decode_proto_v2, "EncodeProto": gen_encode_proto_ops.encode_proto,
+}
 
 
 def dtype_name(dtype):
@@ -82,7 +86,7 @@ def attr_text(name, kind, value):
     if kind == "bool":
         return "%s=b:%d" % (name, value)
     if kind == "string":
-        return "%s=s:%s" % (name, escape(value.encode())[1:-1])
+        return "%s=s:%s" % (name, escape(value if isinstance(value, bytes) else value.encode())[1:-1])
     return "%s=%s:%s" % (name, kind[0], value)
 
 
@@ -146,7 +150,7 @@ class Rows:
         arguments = {renamed.get(name, name): value for name, value in {**arguments, **attrs}.items()
                      if name not in lists}
         try:
-            function = XLA_OPS.get(op) or getattr(tf.raw_ops, op)
+            function = HIDDEN_OPS.get(op) or getattr(tf.raw_ops, op)
             if by_xla:
                 function = compiled(function)
             result = function(**arguments) if producer is None else in_old_graph(op, inputs, attrs, producer)

@@ -33,6 +33,26 @@ static void reads_one_field_after_the_other(void **state)
     assert_false(wire.damaged);
 }
 
+static void a_group_is_skipped_or_given_whole(void **state)
+{
+    (void)state;
+    static const char grouped[] = "\x0b\x10\x05\x0c\x18\x07"; /* 1 { 2: 5 } 3: 7 */
+    struct wire wire = wire_of((struct bytes){ grouped, sizeof grouped - 1 });
+    struct wire_field field;
+    assert_true(wire_next_any(&wire, &field));
+    assert_true(wire_is(&field, 1, WIRE_GROUP));
+    assert_true(bytes_equal(field.bytes, (struct bytes){ grouped, 4 }));
+    assert_true(wire_next_any(&wire, &field));
+    assert_true(wire_is(&field, 3, WIRE_VARINT) && field.value == 7);
+    assert_false(wire_next_any(&wire, &field));
+    wire = wire_of((struct bytes){ grouped, sizeof grouped - 1 });
+    assert_true(wire_next(&wire, &field));
+    assert_true(wire_is(&field, 3, WIRE_VARINT));
+    wire = wire_of((struct bytes){ grouped, 3 });
+    assert_false(wire_next_any(&wire, &field));
+    assert_true(wire.damaged);
+}
+
 /* A message that is cut between two fields is valid. */
 static void a_cut_within_a_field_is_damage(void **state)
 {
@@ -130,6 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_one_field_after_the_other),
+        cmocka_unit_test(a_group_is_skipped_or_given_whole),
         cmocka_unit_test(a_cut_within_a_field_is_damage),
         cmocka_unit_test(refuses_what_is_no_field),
         cmocka_unit_test(skips_groups),
