@@ -1,26 +1,22 @@
 /* Pad, PadV2, MirrorPad and its gradient. */
 #include "base/parallel.h"
+#include "runtime/kernels/array/pad.h"
 #include "runtime/kernels/combine.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/strided.h"
 
-struct pads {
-    int64_t before[SHAPE_RANK_MAX];
-    struct shape out;
-};
-
-static struct status read_pads(struct kernel_context *k, struct pads *pads)
+struct status pads_read(const struct kernel_context *k, const struct shape *x,
+                        const struct tensor *list, struct pads *pads)
 {
-    const struct tensor *x = kernel_input(k, 0), *list = kernel_input(k, 1);
-    int rank = x->shape.rank;
+    int rank = x->rank;
     if (list->shape.rank != 2 || list->shape.dims[1] != 2)
         return status_error(STATUS_INVALID_ARGUMENT, "paddings must be a matrix with 2 columns: %s",
                             shape_text(&list->shape));
     if (list->shape.dims[0] != rank)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "The first dimension of paddings must be the rank of inputs%s %s",
-                            shape_text(&list->shape), shape_text(&x->shape));
+                            shape_text(&list->shape), shape_text(x));
     *pads = (struct pads){ 0 };
     for (int d = 0; d < rank; d++) {
         int64_t before = tensor_index(list, 2 * d), after = tensor_index(list, 2 * d + 1), dim;
@@ -28,7 +24,7 @@ static struct status read_pads(struct kernel_context *k, struct pads *pads)
             return status_error(STATUS_INVALID_ARGUMENT, "Paddings must be non-negative: %lld %lld",
                                 (long long)before, (long long)after);
         if (__builtin_add_overflow(before, after, &dim) ||
-            __builtin_add_overflow(dim, x->shape.dims[d], &dim))
+            __builtin_add_overflow(dim, x->dims[d], &dim))
             return kernel_error(k, STATUS_INVALID_ARGUMENT, "dimension %d would not fit int64", d);
         pads->before[d] = before;
         shape_append(&pads->out, dim);
@@ -128,7 +124,7 @@ static struct status pad_compute(struct kernel_context *k)
                                 shape_text(&kernel_input(k, 2)->shape));
         value = kernel_input(k, 2)->data;
     }
-    TRY(read_pads(k, &pads));
+    TRY(pads_read(k, &kernel_input(k, 0)->shape, kernel_input(k, 1), &pads));
     TRY(kernel_output(k, 0, &pads.out, &out));
     if (x->size == 0)
         repeat_element(out->data, dtype_size(x->dtype), value, out->size);
@@ -154,13 +150,27 @@ static struct status mirror_prepare(struct prepare_context *p)
     return status_ok();
 }
 
-/* The index of the input for index i of a padded dimension. */
-static int64_t mirrored(int64_t i, int64_t before, int64_t dim, int offset)
+int64_t pads_mirrored(int64_t i, int64_t before, int64_t dim, int offset)
 {
     i -= before;
     if (i < 0)
         return -i - 1 + offset;
     return i < dim ? i : 2 * dim - 1 - offset - i;
+}
+
+struct status pads_check_mirrored(const struct pads *pads, const struct shape *x, int offset)
+{
+    for (int d = 0; d < x->rank; d++) {
+        int64_t most = x->dims[d] - offset;
+        int64_t after = pads->out.dims[d] - x->dims[d] - pads->before[d];
+        if (pads->before[d] > most || after > most)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "paddings must be %s the dimension size: %lld, %lld %s %lld",
+                                offset ? "less than" : "no greater than",
+                                (long long)pads->before[d], (long long)after,
+                                offset ? "not less than" : "greater than", (long long)x->dims[d]);
+    }
+    return status_ok();
 }
 
 static struct status mirror_pad_compute(struct kernel_context *k)
@@ -171,25 +181,16 @@ static struct status mirror_pad_compute(struct kernel_context *k)
     struct pads pads;
     struct tensor *out;
     int64_t strides[SHAPE_RANK_MAX], at[SHAPE_RANK_MAX] = { 0 };
-    TRY(read_pads(k, &pads));
-    for (int d = 0; d < rank; d++) {
-        int64_t most = x->shape.dims[d] - state->offset;
-        int64_t after = pads.out.dims[d] - x->shape.dims[d] - pads.before[d];
-        if (pads.before[d] > most || after > most)
-            return status_error(STATUS_INVALID_ARGUMENT,
-                                "paddings must be %s the dimension size: %lld, %lld %s %lld",
-                                state->offset ? "less than" : "no greater than",
-                                (long long)pads.before[d], (long long)after,
-                                state->offset ? "not less than" : "greater than",
-                                (long long)x->shape.dims[d]);
-    }
+    TRY(pads_read(k, &kernel_input(k, 0)->shape, kernel_input(k, 1), &pads));
+    TRY(pads_check_mirrored(&pads, &x->shape, state->offset));
     TRY(kernel_output(k, 0, &pads.out, &out));
     dense_strides(&x->shape, strides);
     size_t size = dtype_size(x->dtype);
     for (int64_t i = 0; i < out->size; i++) {
         int64_t from = 0;
         for (int d = 0; d < rank; d++)
-            from += strides[d] * mirrored(at[d], pads.before[d], x->shape.dims[d], state->offset);
+            from +=
+                strides[d] * pads_mirrored(at[d], pads.before[d], x->shape.dims[d], state->offset);
         memcpy(at_bytes(out->data, i, size), at_bytes_const(x->data, from, size), size);
         for (int d = rank - 1; d >= 0 && ++at[d] == pads.out.dims[d]; d--)
             at[d] = 0;
@@ -236,7 +237,7 @@ static struct status mirror_pad_grad_compute(struct kernel_context *k)
     struct shape shape;
     struct tensor *out;
     int64_t strides[SHAPE_RANK_MAX], at[SHAPE_RANK_MAX] = { 0 };
-    TRY(read_pads(k, &pads));
+    TRY(pads_read(k, &kernel_input(k, 0)->shape, kernel_input(k, 1), &pads));
     TRY(unpadded(k, &pads, &shape));
     TRY(kernel_output(k, 0, &shape, &out));
     dense_strides(&shape, strides);
@@ -246,7 +247,7 @@ static struct status mirror_pad_grad_compute(struct kernel_context *k)
     for (int64_t i = 0; i < dy->size; i++) {
         int64_t to = 0;
         for (int d = 0; d < rank; d++)
-            to += strides[d] * mirrored(at[d], pads.before[d], shape.dims[d], state->offset);
+            to += strides[d] * pads_mirrored(at[d], pads.before[d], shape.dims[d], state->offset);
         combine_elements(COMBINE_ADD, dy->dtype, at_bytes_const(dy->data, i, size),
                          at_bytes(out->data, to, size), 1);
         for (int d = rank - 1; d >= 0 && ++at[d] == dy->shape.dims[d]; d--)

@@ -145,16 +145,21 @@ static struct status conv_leaf_forward(struct kernel_context *k, const struct co
     return status_ok();
 }
 
-static struct status conv_compute(struct kernel_context *k)
+struct status conv_forward(struct kernel_context *k, const struct window_attrs *attrs,
+                           const struct tensor *x, const struct tensor *filter)
 {
-    const struct tensor *x = kernel_input(k, 0), *filter = kernel_input(k, 1);
     struct conv_size size;
     struct tensor *out;
-    TRY(conv_size_of(kernel_state(k), &x->shape, &filter->shape, false, &size));
-    struct shape shape = conv_out_shape(kernel_state(k), &size);
+    TRY(conv_size_of(attrs, &x->shape, &filter->shape, false, &size));
+    struct shape shape = conv_out_shape(attrs, &size);
     TRY(shape_check(shape.rank, shape.dims, &shape));
     TRY(kernel_output(k, 0, &shape, &out));
     return out->size == 0 ? status_ok() : in_floats(k, conv_leaf_forward, &size, x, filter, out);
+}
+
+static struct status conv_compute(struct kernel_context *k)
+{
+    return conv_forward(k, kernel_state(k), kernel_input(k, 0), kernel_input(k, 1));
 }
 
 /* ---- gradients ---- */

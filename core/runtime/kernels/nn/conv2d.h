@@ -1,5 +1,5 @@
 /*
- * conv2d: sizes of convolutions of images and volumes, shared by conv2d.c and onednn_ops.c.
+ * conv2d: convolutions of images and volumes, and their sizes.
  */
 #ifndef KERNELS_CONV2D_H
 #define KERNELS_CONV2D_H
@@ -14,5 +14,9 @@ struct status conv_size_of(const struct window_attrs *attrs, const struct shape 
 
 /* [n, h, w, m], or of rank 5 [n, d, h, w, m] */
 struct shape conv_out_shape(const struct window_attrs *attrs, const struct conv_size *size);
+
+/* Output 0 becomes the convolution. */
+struct status conv_forward(struct kernel_context *k, const struct window_attrs *attrs,
+                           const struct tensor *x, const struct tensor *filter);
 
 #endif
