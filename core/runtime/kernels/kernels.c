@@ -49,6 +49,7 @@
     X(image, crop_and_resize)       \
     X(image, crop_and_resize_grad)  \
     X(image, draw_boxes)            \
+    X(image, glimpse)               \
     X(image, image_bytes)           \
     X(image, image_patches)         \
     X(image, projective)            \
@@ -103,6 +104,7 @@
     X(nn, fake_quant_grad)          \
     X(nn, fractional_pool)          \
     X(nn, fused)                    \
+    X(nn, fused_pad_conv)           \
     X(nn, global_norm)              \
     X(nn, gru)                      \
     X(nn, lrn)                      \
@@ -130,9 +132,11 @@
     X(ragged, ragged_variant)       \
     X(random, random)               \
     X(random, random_binomial)      \
+    X(random, random_box)           \
     X(random, random_choice)        \
     X(random, random_gamma)         \
     X(random, random_generator)     \
+    X(random, random_index)         \
     X(random, random_ops)           \
     X(random, random_poisson)       \
     X(random, random_truncated)     \

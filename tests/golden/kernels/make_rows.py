@@ -5,6 +5,7 @@ import sys
 from rows import Rows  # first: it says how TensorFlow is to start
 import audio_rows
 import gamma_rows
+import parts_rows
 import pooling_rows
 import neighbor_rows
 import roots_rows
@@ -2043,7 +2044,7 @@ def ragged_gathers(rows):
         gather([np.array(wrong, np.int64)], np.arange(5, dtype=np.float32), i32(0))
 
 
-FAMILIES = [binary, compare, unary, cast, reduce, matmul, array, slices, conv, pool, volumes, norm, order, example, sparse, sparse_product, quant, text, hashes, rest, values, half, einsum, segments, tensor_scatter, words, ragged, random, numbers, spectra, matrices, functions, rounding] + image_rows.FAMILIES + image_math_rows.FAMILIES + image_grad_rows.FAMILIES + window_rows.FAMILIES + recurrent_rows.FAMILIES + audio_rows.FAMILIES + moved_rows.FAMILIES + quantized_rows.FAMILIES + spectrum_rows.FAMILIES + sequence_rows.FAMILIES + cross_rows.FAMILIES + ctc_rows.FAMILIES + odds_rows.FAMILIES + proto_rows.FAMILIES + [joins, sets, counts, sparse_math, serialized]
+FAMILIES = [binary, compare, unary, cast, reduce, matmul, array, slices, conv, pool, volumes, norm, order, example, sparse, sparse_product, quant, text, hashes, rest, values, half, einsum, segments, tensor_scatter, words, ragged, random, numbers, spectra, matrices, functions, rounding] + image_rows.FAMILIES + image_math_rows.FAMILIES + image_grad_rows.FAMILIES + window_rows.FAMILIES + recurrent_rows.FAMILIES + audio_rows.FAMILIES + moved_rows.FAMILIES + quantized_rows.FAMILIES + spectrum_rows.FAMILIES + sequence_rows.FAMILIES + cross_rows.FAMILIES + ctc_rows.FAMILIES + odds_rows.FAMILIES + proto_rows.FAMILIES + parts_rows.FAMILIES + [joins, sets, counts, sparse_math, serialized]
 FAMILIES += state_rows.FAMILIES
 FAMILIES += leftover_rows.FAMILIES + gamma_rows.FAMILIES + pooling_rows.FAMILIES + neighbor_rows.FAMILIES + roots_rows.FAMILIES
 

@@ -13,6 +13,8 @@
 
 struct quantize_state {
     bool is_signed, range_given, narrow, half_up;
+    bool range_fixed; /* V1 has the range as attributes, the others as inputs */
+    float low, high;
     int64_t bits; /* V3 has them as an input */
     int64_t axis; /* -1: one range */
 };
@@ -29,6 +31,12 @@ static struct status quantize_prepare(struct prepare_context *p)
     state->half_up = bytes_equal(mode, bytes_of("HALF_UP"));
     TRY(node_attr_bool(node, "signed_input", &state->is_signed));
     TRY(node_attr_bool(node, "range_given", &state->range_given));
+    state->range_fixed = node->op->inputs_count == 1;
+    if (state->range_fixed) {
+        state->axis = -1;
+        TRY(node_attr_float(node, "input_min", &state->low));
+        return node_attr_float(node, "input_max", &state->high);
+    }
     TRY(node_attr_bool(node, "narrow_range", &state->narrow));
     return node_attr_int(node, "axis", &state->axis);
 }
@@ -68,8 +76,10 @@ FIND_RANGE(find_range_f64, double, DBL_MAX)
         T *out = out_;                                                                        \
         for (int64_t i = 0; i < count; i++) {                                                 \
             T value = x[i];                                                                   \
-            if (state->range_given)                                                           \
-                value = value < low ? low : value > high ? high : value;                      \
+            if (state->range_given) {                                                         \
+                value = value > high ? high : value; /* low may lie above high */             \
+                value = value < low ? low : value;                                            \
+            }                                                                                 \
             value *= scale;                                                                   \
             out[i] = (state->half_up ? floor(value + (T)0.5) : rint(value)) * back;           \
         }                                                                                     \
@@ -117,8 +127,9 @@ static struct status range_of(const struct kernel_context *k, const struct tenso
     const struct quantize_state *state = kernel_state(k);
     double low, high;
     if (state->range_given) {
-        low = floating_element(kernel_input(k, 1), index);
-        high = floating_element(kernel_input(k, 2), index);
+        low = state->range_fixed ? (double)state->low : floating_element(kernel_input(k, 1), index);
+        high =
+            state->range_fixed ? (double)state->high : floating_element(kernel_input(k, 2), index);
         if (!(low <= high))
             return kernel_error(k, STATUS_INVALID_ARGUMENT,
                                 "Invalid range: input_min %g > input_max %g", low, high);
@@ -147,7 +158,7 @@ static struct status quantize_compute(struct kernel_context *k)
         count = x->shape.dims[state->axis];
         inner = shape_inner(&x->shape, (int)state->axis);
     }
-    for (int i = 1; i < 3 && state->range_given; i++)
+    for (int i = 1; i < 3 && state->range_given && !state->range_fixed; i++)
         if (kernel_input(k, i)->size != count)
             return kernel_error(k, STATUS_INVALID_ARGUMENT, "%s must have %lld elements, not %s",
                                 i == 1 ? "input_min" : "input_max", (long long)count,
@@ -176,6 +187,7 @@ static struct status quantize_compute(struct kernel_context *k)
                                                        .compute = quantize_compute  \
     }
 static const struct kernel rows[] = {
+    QUANTIZE("QuantizeAndDequantize"),
     QUANTIZE("QuantizeAndDequantizeV2"),
     QUANTIZE("QuantizeAndDequantizeV3"),
     QUANTIZE("QuantizeAndDequantizeV4"),
