@@ -181,6 +181,12 @@ void kernel_table_grew(struct kernel_context *context, size_t bytes)
     context->run->grown_bytes += bytes;
 }
 
+void kernel_table_shrank(struct kernel_context *context, size_t bytes)
+{
+    struct run *run = context->run;
+    run->grown_bytes -= bytes < run->grown_bytes ? bytes : run->grown_bytes;
+}
+
 struct status kernel_check(const struct kernel_context *context)
 {
     return run_check(context->run);

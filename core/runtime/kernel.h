@@ -12,6 +12,8 @@
 #ifndef RUNTIME_KERNEL_H
 #define RUNTIME_KERNEL_H
 
+#include <pthread.h>
+
 #include "graph/graph.h"
 #include "tensor/tensor.h"
 
@@ -117,8 +119,25 @@ struct status kernel_keep(struct kernel_context *context, const struct tensor *v
  */
 struct status kernel_table_may_grow(struct kernel_context *context, size_t bytes, size_t more);
 void kernel_table_grew(struct kernel_context *context, size_t bytes);
+/* A table that this run made grow gave `bytes` back. */
+void kernel_table_shrank(struct kernel_context *context, size_t bytes);
 /* For long loops to call: DEADLINE_EXCEEDED, or the reason why the run must end. */
 struct status kernel_check(const struct kernel_context *context);
+/**
+ * Waits for another run: until `changed` is signalled, or for a while. The caller holds `lock`, and
+ * looks again for what it waits for, as after pthread_cond_wait. `changed` is made by
+ * clock_cond_init.
+ *
+ *     int64_t deadline_ns = kernel_wait_deadline(k);
+ *     while (status_is_ok(status) && queue->count == 0)
+ *         status = kernel_wait(k, &queue->changed, &queue->lock, deadline_ns);
+ *
+ * Errors  DEADLINE_EXCEEDED the run's deadline, or a minute in a run that has none; or the reason
+ *         why the run must end
+ */
+int64_t kernel_wait_deadline(const struct kernel_context *context);
+struct status kernel_wait(const struct kernel_context *context, pthread_cond_t *changed,
+                          pthread_mutex_t *lock, int64_t deadline_ns);
 /* Keeps an object until the run ends, and gives it a number, which kernel_named_object finds it by:
  * for handles that are texts. Takes over the reference. */
 int64_t kernel_name_object(struct kernel_context *context, struct object *object);

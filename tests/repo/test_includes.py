@@ -38,6 +38,7 @@ BELOW = {
     "runtime/kernels/math": KERNELS_ROOM,
     "runtime/kernels/matrix": KERNELS_ROOM,
     "runtime/kernels/nn": KERNELS_ROOM | {"runtime/kernels/array", "runtime/kernels/image", "runtime/kernels/lists", "runtime/kernels/random"},
+    "runtime/kernels/queues": KERNELS_ROOM | {"runtime/kernels/state"},
     "runtime/kernels/ragged": KERNELS_ROOM | {"runtime/kernels/lists", "runtime/kernels/sparse"},
     "runtime/kernels/random": KERNELS_ROOM | {"runtime/kernels/state"},
     "runtime/kernels/records": KERNELS_ROOM | {"proto", "runtime/kernels/text"},

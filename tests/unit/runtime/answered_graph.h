@@ -56,7 +56,7 @@ static void assert_ok(struct status status)
         fail_msg("%s: %s", status_code_name(status.code), status.message);
 }
 
-static inline void load(const char *path)
+static inline void load_graph(const char *path)
 {
     struct buffer file = { 0 };
     Tensorflow__GraphDef *proto = NULL;
@@ -94,17 +94,12 @@ static void assert_same(const struct tensor *got, const struct tensor *wanted, c
     if (got->dtype != wanted->dtype || !shape_equal(&got->shape, &wanted->shape))
         fail_msg("%s: %s of %s, wanted %s of %s", name, shape_text(&got->shape),
                  dtype_name(got->dtype), shape_text(&wanted->shape), dtype_name(wanted->dtype));
-    for (int64_t i = 0; i < got->size; i++) {
-        bool same;
-        if (got->dtype == DT_FLOAT)
-            same = fabsf(tensor_floats(got)[i] - tensor_floats(wanted)[i]) <=
-                   1e-5f * fmaxf(1, fabsf(tensor_floats(wanted)[i])); /* other orders of sums */
-        else if (got->dtype == DT_STRING)
-            same = bytes_equal(tensor_strings(got)[i], tensor_strings(wanted)[i]);
-        else
-            same = tensor_index(got, i) == tensor_index(wanted, i);
-        if (!same)
-            fail_msg("%s: element %lld differs", name, (long long)i);
+    if (got->dtype != DT_FLOAT && !tensor_equal(got, wanted))
+        fail_msg("%s differs", name);
+    for (int64_t i = 0; got->dtype == DT_FLOAT && i < got->size; i++) {
+        float a = tensor_floats(got)[i], b = tensor_floats(wanted)[i];
+        if (fabsf(a - b) > 1e-5f * fmaxf(1, fabsf(b))) /* other orders of sums */
+            fail_msg("%s: element %lld is %g, wanted %g", name, (long long)i, (double)a, (double)b);
     }
 }
 
@@ -125,14 +120,19 @@ static void initialise(bool no_fold)
     plan_destroy(plan);
 }
 
-static const char *find_error(int number)
+/* The constant `answers/NUMBER/PART`, or NULL. */
+static const struct tensor *find_part(int number, const char *part)
 {
-    const struct tensor *text;
-    const struct node *node = graph_find(graph, arena_printf(arena, "answers/%d/error", number));
+    const struct tensor *value;
+    const struct node *node = graph_find(graph, arena_printf(arena, "answers/%d/%s", number, part));
     if (node == NULL)
         return NULL;
-    assert_ok(node_attr_tensor(node, "value", &text));
-    struct bytes bytes = tensor_strings(text)[0];
+    assert_ok(node_attr_tensor(node, "value", &value));
+    return value;
+}
+
+static const char *text_of(struct bytes bytes)
+{
     return arena_memdup(arena, bytes.data, bytes.size);
 }
 
@@ -144,32 +144,66 @@ static void find_fetches(struct answers *out)
             out->of[out->count++] = (struct endpoint){ graph->nodes[i], 0 };
 }
 
+/* The nodes that a run is for, if it says so: those without outputs are targets. */
+static void find_nodes(int number, struct answers *fetches, struct node **targets,
+                       int *targets_count)
+{
+    const struct tensor *names = find_part(number, "run");
+    *targets_count = 0;
+    for (int64_t i = 0; names != NULL && i < names->size; i++) {
+        struct node *node = graph_find(graph, text_of(tensor_strings(names)[i]));
+        assert_non_null(node);
+        if (node->outputs_count == 0)
+            targets[(*targets_count)++] = node;
+        else if (find_part(number, "error") != NULL)
+            fetches->of[fetches->count++] = (struct endpoint){ node, 0 };
+    }
+}
+
+static void check_error(struct status status, const char *error, int number)
+{
+    const struct tensor *code = find_part(number, "code");
+    if (strstr(status.message, error) == NULL)
+        fail_msg("run %d: '%s', wanted '%s'", number, status.message, error);
+    if (code != NULL && tensor_index(code, 0) != (int64_t)status.code)
+        fail_msg("run %d: %s, wanted code %d", number, status_code_name(status.code),
+                 (int)tensor_index(code, 0));
+}
+
 /* One run. False: there is none of that number. */
 static bool answer(int number, bool no_fold)
 {
     struct answers feeds, fetches;
+    struct node *targets[TENSORS_MAX];
     struct tensor values[TENSORS_MAX], got[TENSORS_MAX];
-    const char *error = find_error(number);
+    const struct tensor *error = find_part(number, "error");
+    int targets_count;
     find_answers(arena_printf(arena, "answers/%d/feed/", number), &feeds);
     find_answers(arena_printf(arena, "answers/%d/fetch/", number), &fetches);
-    if (error == NULL && fetches.count == 0)
+    find_nodes(number, &fetches, targets, &targets_count);
+    if (error == NULL && fetches.count + targets_count == 0)
         return false;
-    if (error != NULL)
+    if (error != NULL && targets_count + fetches.count == 0)
         find_fetches(&fetches);
     for (int i = 0; i < feeds.count; i++)
         values[i] = *feeds.values[i];
     struct flatten_request request = { .feeds = feeds.of,
                                        .feeds_count = feeds.count,
                                        .fetches = fetches.of,
-                                       .fetches_count = fetches.count };
-    struct plan *plan = plan_of(&request, no_fold);
-    struct status status = plan_run(plan, run, values, got);
+                                       .fetches_count = fetches.count,
+                                       .targets = targets,
+                                       .targets_count = targets_count };
+    struct plan *plan = NULL;
+    struct plan_options options = { .no_fold = no_fold, .no_fuse = no_fold };
+    struct status status = plan_create(graph, &request, resources, NULL, &options, &plan);
+    if (status_is_ok(status))
+        status = plan_run(plan, run, values, got);
     if (error != NULL) {
-        assert_false(status_is_ok(status));
-        if (strstr(status.message, error) == NULL)
-            fail_msg("'%s', wanted '%s'", status.message, error);
-    } else {
-        assert_ok(status);
+        if (status_is_ok(status))
+            fail_msg("run %d: succeeds, wanted '%s'", number, text_of(tensor_strings(error)[0]));
+        check_error(status, text_of(tensor_strings(error)[0]), number);
+    } else if (!status_is_ok(status)) {
+        fail_msg("run %d: %s: %s", number, status_code_name(status.code), status.message);
     }
     for (int i = 0; i < fetches.count && error == NULL; i++) {
         assert_same(&got[i], fetches.values[i], fetches.of[i].node->name);
@@ -183,7 +217,7 @@ static bool answer(int number, bool no_fold)
 
 static void answers_as_tensorflow_does(void **state)
 {
-    load(*state);
+    load_graph(*state);
     for (int no_fold = 0; no_fold < 2; no_fold++) {
         int number = 0;
         resources_destroy(resources); /* what the first pass left in them is not in the answers */

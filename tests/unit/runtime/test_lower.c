@@ -26,7 +26,7 @@ static void refuses_what_it_cannot_lower(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct answers fetches = { 0 };
         struct plan *plan;
-        load(arena_printf(arena, GRAPHS "%s.pb", rows[i].name));
+        load_graph(arena_printf(arena, GRAPHS "%s.pb", rows[i].name));
         find_fetches(&fetches);
         struct flatten_request request = { .fetches = fetches.of, .fetches_count = fetches.count };
         struct status status = plan_create(graph, &request, resources, NULL, NULL, &plan);

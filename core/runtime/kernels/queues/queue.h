@@ -1,0 +1,93 @@
+/*
+ * queue: the object behind FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue and PriorityQueue (ops:
+ * queue_ops.c, queue_handles.c). It holds rows of tensors for the runs of a servable. A run that
+ * has to wait for a row, or for room, gets its turn in the order in which the runs came.
+ *
+ * Threads  all functions are safe; the kind never changes
+ */
+#ifndef KERNELS_QUEUE_H
+#define KERNELS_QUEUE_H
+
+#include "runtime/kernel.h"
+
+struct queue;
+
+/* A row depends on nothing else: its tensors are deep copies. */
+struct queue_row {
+    int64_t priority; /* of a PriorityQueue: its first component */
+    size_t bytes;
+    int count;
+    struct tensor parts[];
+};
+
+/* A list of rows, in order. Zero-initialise it. */
+struct queue_rows {
+    struct queue_row **at;
+    int64_t count, room;
+};
+void queue_rows_add(struct queue_rows *rows, struct queue_row *row);
+void queue_rows_finish(struct queue_rows *rows); /* destroys what is left in it */
+/* Without tensors. */
+struct queue_row *queue_row_create(int count);
+void queue_row_destroy(struct queue_row *row); /* accepts NULL */
+
+/* How the kinds differ, by the op that makes them. */
+struct queue_policy {
+    const char *name; /* for error texts */
+    const char *base; /* the name of the kind in texts about single rows, and of those that give */
+    void (*put)(struct queue *queue, struct queue_row *row); /* there is room */
+    struct queue_row *(*take)(struct queue *queue);          /* there is a row */
+    /* A row that somebody took, but not together with all that it asked for. */
+    void (*put_back)(struct queue *queue, struct queue_row *row);
+    bool pads;           /* rows may differ in shape; taken together, they are padded with zeros */
+    bool has_priorities; /* component 0 is one, which the op does not declare */
+};
+/* NULL: no such op. The second version of an op makes the same queue. */
+const struct queue_policy *queue_policy_find(const char *op_name);
+
+struct queue_kind {
+    const struct queue_policy *policy;
+    int64_t capacity; /* in rows; INT32_MAX if there is none */
+    int64_t min_after_dequeue;
+    int64_t seed, seed2;
+    int count;            /* of components */
+    enum dtype *dtypes;   /* [count] */
+    struct shape *shapes; /* [count]; NULL: not declared */
+};
+
+/* "int32, float". In `arena`. */
+const char *queue_types_text(struct arena *arena, const enum dtype *dtypes, int count);
+
+/* Copies the kind. Owner: the caller, of one reference. */
+extern const struct object_type queue_type;
+void queue_create(const struct queue_kind *kind, struct bytes name, struct object **out);
+const struct queue_kind *queue_kind(const struct queue *queue);
+const char *queue_name(const struct queue *queue);
+
+/**
+ * Adds rows in order, and waits while the queue is full. Takes over the rows, which leave the list,
+ * also after a failure.
+ *
+ * Errors  CANCELLED the queue is closed; RESOURCE_EXHAUSTED; those of kernel_wait
+ */
+struct status queue_give(struct kernel_context *k, struct queue *queue, struct queue_rows *rows);
+
+/**
+ * Takes `count` rows, and waits until they are there. TAKE_UP_TO: of a queue that is closed, as
+ * many as there are, at least one.
+ *
+ * Owner   the caller, of the rows in *out
+ * Errors  OUT_OF_RANGE the queue is closed and has not as many; those of kernel_wait
+ */
+enum queue_taking { TAKE_ONE, TAKE_MANY, TAKE_UP_TO };
+struct status queue_take(struct kernel_context *k, struct queue *queue, enum queue_taking taking,
+                         int64_t count, struct queue_rows *out);
+
+/* No more rows come. Waits for those that wait for room, or (`cancels`) ends their wait.
+ * CANCELLED: it was closed before; those of kernel_wait. */
+struct status queue_close(struct kernel_context *k, struct queue *queue, bool cancels);
+bool queue_is_closed(struct queue *queue);
+int64_t queue_size(struct queue *queue);
+size_t queue_bytes(struct queue *queue);
+
+#endif

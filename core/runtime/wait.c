@@ -1,0 +1,35 @@
+/* How a kernel waits for what another run does. */
+#include "base/clock.h"
+#include "base/parallel.h"
+#include "runtime/steps.h"
+
+/* Of a run without a deadline. */
+#define WAIT_MAX_MS 60000
+
+/* Whoever ends a run (a client that leaves, a server that stops) only makes run->check fail and
+ * signals nothing. A waiting run looks at it as often. */
+#define CHECK_MS 50
+
+int64_t kernel_wait_deadline(const struct kernel_context *context)
+{
+    const struct run *run = context->run;
+    if (run->deadline_ns != 0)
+        return run->deadline_ns < INT64_MAX ? (int64_t)run->deadline_ns : INT64_MAX;
+    return clock_deadline_ns(clock_monotonic(), WAIT_MAX_MS);
+}
+
+struct status kernel_wait(const struct kernel_context *context, pthread_cond_t *changed,
+                          pthread_mutex_t *lock, int64_t deadline_ns)
+{
+    struct clock *clock = clock_monotonic();
+    int64_t until_ns = clock_deadline_ns(clock, CHECK_MS);
+    TRY(run_check(context->run));
+    if (clock_now_ns(clock) >= deadline_ns)
+        return status_error(STATUS_DEADLINE_EXCEEDED, "the run waited for too long");
+    if (context->run->check == NULL || until_ns > deadline_ns)
+        until_ns = deadline_ns;
+    parallel_leave(); /* meanwhile others may have the processor */
+    clock_wait(clock, changed, lock, until_ns);
+    parallel_enter();
+    return status_ok();
+}
