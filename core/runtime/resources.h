@@ -58,6 +58,9 @@ struct variable {
 struct status variable_find_or_create(struct resources *resources, struct bytes container,
                                       struct bytes name, enum dtype dtype,
                                       const struct shape *shape, struct variable **out);
+/* A reference variable that no name leads to; `text` is its name in errors. Owner: the caller. */
+struct status variable_create_unnamed(const char *text, enum dtype dtype, const struct shape *shape,
+                                      struct variable **out);
 /* A plan is made that has it as a VariableV2. */
 void variable_set_ref(struct variable *variable);
 /* A snapshot of the value; the caller owns one reference. FAILED_PRECONDITION in TensorFlow's words

@@ -38,6 +38,17 @@ static struct status variable_create(void *argument, struct object **out)
     return status_ok();
 }
 
+struct status variable_create_unnamed(const char *text, enum dtype dtype, const struct shape *shape,
+                                      struct variable **out)
+{
+    struct declaration declaration = { bytes_of(text), dtype, shape };
+    struct object *object;
+    TRY(variable_create(&declaration, &object));
+    *out = (struct variable *)object;
+    (*out)->is_ref = true;
+    return status_ok();
+}
+
 struct status variable_find_or_create(struct resources *resources, struct bytes container,
                                       struct bytes name, enum dtype dtype,
                                       const struct shape *shape, struct variable **out)

@@ -124,8 +124,10 @@
     X(nn, uniform)                  \
     X(nn, uniform_dot)              \
     X(nn, volume_patches)           \
+    X(queues, mutex)                \
     X(queues, queue_handles)        \
     X(queues, queue_ops)            \
+    X(queues, stage_ops)            \
     X(ragged, ragged)               \
     X(ragged, ragged_cross)         \
     X(ragged, ragged_dense)         \

@@ -230,6 +230,71 @@ def refused_attributes():
             }, ["timeout", "shapes", "min", "negative", "type", "count", "out", "more"]
 
 
+# ---- staging areas ----
+
+
+def area(dtypes=(tf.float32, tf.string), **attrs):
+    attrs = {"shared_name": "area", **attrs}
+    limits, attrs = attrs, {"dtypes": list(dtypes), **attrs}
+    x = [fed(f"x{i}", dtype) for i, dtype in enumerate(dtypes)]
+    index = fed("index", tf.int32)
+    ops = {"put": raw.Stage(values=x, **limits), "take": raw.Unstage(**attrs), "peek": raw.StagePeek(index=index, **attrs), "size": raw.StageSize(**attrs),
+           "clear": raw.StageClear(**attrs)}
+    return ops, lambda *values: ("put", dict(zip(x, values))), lambda i: ("peek", {index: i})
+
+
+@case
+def staged():
+    ops, put, peek = area()
+    return ops, ["size", put([1, 2], "a"), put([[3]], ["b", "c"]), "size", peek(0), peek(1), "take", peek(0), put([], "d"), "clear", "size", put(5, ""), "take", "size", peek([0, 1])]
+
+
+@case
+def staged_within_limits():
+    """The first op decides them."""
+    ops, put, _ = area([tf.float32], memory_limit=12, capacity=2)
+    return ops, [put([1, 2, 3]), "take", put([1, 2, 3, 4]), "size", put([1]), put([2]), "take", "take", "size"]
+
+
+@case
+def unstaged_otherwise():
+    ops, put, _ = area([tf.float32, tf.int32])
+    ops["one"] = raw.Unstage(dtypes=[tf.float32], shared_name="area")
+    return ops, [put([1, 2], 3), "one", "size", put([4], 5), "take"]
+
+
+# ---- mutexes ----
+
+
+@case
+def mutex():
+    """The lock of one run ends with it, so that the next can have it."""
+    m = raw.MutexV2(shared_name="m")
+    lock = raw.MutexLock(mutex=m)
+    with tf.control_dependencies([lock]):
+        y = fed("y", tf.float32) * 2
+    with tf.control_dependencies([y]):
+        end = raw.ConsumeMutexLock(mutex_lock=lock)
+    with tf.control_dependencies([end]):
+        again = raw.MutexLock(mutex=m)
+    with tf.control_dependencies([again]):
+        z = tf.identity(y) + 1
+    return {"y": y, "end": end, "z": z}, [("y", {"y:0": 1}), ("end", {"y:0": 1}), ("z", {"y:0": 2}), ("z", {"y:0": 3})]
+
+
+# ---- variables of a run ----
+
+
+@case
+def temporary():
+    x = fed("x", tf.float32)
+    variable = raw.TemporaryVariable(shape=[2], dtype=tf.float32, var_name="t")
+    sum = raw.AssignAdd(ref=raw.Assign(ref=variable, value=x), value=x * 10)
+    words = raw.Assign(ref=raw.TemporaryVariable(shape=[], dtype=tf.string, var_name="words"), value="some words")
+    return {"y": raw.DestroyTemporaryVariable(ref=sum, var_name="t"), "words": raw.DestroyTemporaryVariable(ref=words, var_name="words")}, [
+        ("y", {x: [1, 2]}), ("y", {x: [3, 4]}), "words", ("y", {x: [1, 2, 3]})]
+
+
 def message(error):
     """The part of the text that does not name nodes."""
     lines = error.message.split("\n")
@@ -250,6 +315,7 @@ def name_results(made):
 
 def answer(session, number, step, fetches, answers):
     name, feeds = step if isinstance(step, tuple) else (step, {})
+    feeds = {session.graph.get_tensor_by_name(tensor) if isinstance(tensor, str) else tensor: value for tensor, value in feeds.items()}
     for tensor, value in feeds.items():
         answers[f"answers/{number}/feed/{tensor.op.name}"] = np.array(value, tensor.dtype.as_numpy_dtype)
     target, outputs = fetches[name]

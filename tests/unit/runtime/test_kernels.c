@@ -155,7 +155,8 @@ static bool is_tested_elsewhere(const char *op)
         "Rng",         "TensorArray",    "TensorMap",
         "Stack",       "Control",        "Abort",
         "Variant",     "Optional",       "NonDeterministic",
-        "Queue",
+        "Queue",       "Stage",          "Unstage",
+        "Mutex",
     };
     for (size_t i = 0; i < COUNT(parts); i++)
         if (strstr(op, parts[i]) != NULL)

@@ -1,4 +1,7 @@
-/* Runs that wait for each other at a queue, what ends a wait, and how much a queue may hold. */
+/*
+ * Runs that wait for each other at a queue, a staging area or a mutex, what ends a wait, and how
+ * much a queue may hold.
+ */
 #include "unit/runtime/plan_fixture.h"
 
 #include <pthread.h>
@@ -328,6 +331,69 @@ static void the_deadline_ends_a_wait(void **state)
     assert_size(1);
 }
 
+/* ---- mutexes and staging areas ---- */
+
+/* Takes a row while it holds the mutex. */
+static struct plan *plan_of_locked_take(void)
+{
+    static const enum dtype dtype = DT_FLOAT;
+    struct endpoint mutex = build(&b, "MutexV2", "mutex", 0, NULL, NULL);
+    struct node *lock = build_node(&b, "MutexLock", "lock", 1, &mutex, 0, NULL, NULL);
+    struct node *row =
+        build_node(&b, "QueueDequeueV2", "row", 1, &handle, 1, &lock,
+                   (struct attr[]){ attr_types(&b, "component_types", 1, &dtype), ATTR_END });
+    struct endpoint held = { lock, 0 }, taken = { row, 0 }, none = { 0 };
+    struct node *end = build_node(&b, "ConsumeMutexLock", "end", 1, &held, 1, &row, NULL);
+    return plan_for(build_node(&b, "Identity", "out", 1, &taken, 1, &end, NULL), 0, none);
+}
+
+static void runs_hold_a_mutex_in_turn(void **state)
+{
+    (void)state;
+    struct other first = { .plan = NULL }, second = { .plan = NULL }, third = { .plan = NULL };
+    make_queue("FIFOQueueV2", -1);
+    struct plan *locked = plan_of_locked_take();
+    first.plan = second.plan = third.plan = locked;
+    start(&first); /* waits for a row, with the lock */
+    start(&second);
+    start(&third);
+    atomic_store(&second.is_left, true);
+    join(&second);
+    assert_int_equal(second.code, STATUS_CANCELLED);
+    assert_non_null(strstr(second.message, "another run holds the mutex: the client has left"));
+    assert_ok(put_in(run, 2, VALUES(1, 2)));
+    join(&first);
+    join(&third);
+    assert_memory_equal(first.values, VALUES(1), sizeof(float));
+    assert_memory_equal(third.values, VALUES(2), sizeof(float));
+    plan_destroy(locked);
+}
+
+static void a_run_waits_for_what_another_stages(void **state)
+{
+    (void)state;
+    static const enum dtype dtype = DT_FLOAT;
+    struct attr named[] = { attr_text("shared_name", "area"), ATTR_END };
+    struct attr typed[] = { attr_text("shared_name", "area"), attr_types(&b, "dtypes", 1, &dtype),
+                            ATTR_END };
+    struct endpoint none = { 0 }, second = build_const_int(&b, "index", 1);
+    struct other looker = { .plan = NULL };
+    make_queue("FIFOQueueV2", -1);
+    struct plan *stage =
+        plan_for(build_node(&b, "Stage", "stage", 1, &fed_values, 0, NULL, named), 1, fed_values);
+    looker.plan =
+        plan_for(build_node(&b, "StagePeek", "peek", 1, &second, 0, NULL, typed), 0, none);
+    start(&looker);
+    for (int i = 0; i < 2; i++) {
+        struct tensor feed = floats(shape_of(2), i == 0 ? VALUES(1, 2) : VALUES(3, 4));
+        assert_ok(plan_run(stage, run, &feed, NULL));
+    }
+    join(&looker);
+    assert_memory_equal(looker.values, VALUES(3, 4), 2 * sizeof(float));
+    plan_destroy(looker.plan);
+    plan_destroy(stage);
+}
+
 /* ---- rows by priority ---- */
 
 /* TensorFlow loses the rows that there are if it was asked for more. */
@@ -411,6 +477,8 @@ int main(void)
         TEST(closing_cancels_those_that_give_if_it_should),
         TEST(a_client_that_leaves_ends_its_wait),
         TEST(the_deadline_ends_a_wait),
+        TEST(runs_hold_a_mutex_in_turn),
+        TEST(a_run_waits_for_what_another_stages),
         TEST(a_closed_queue_gives_the_rest_by_priority),
         TEST(a_queue_holds_no_more_than_a_run),
         TEST(rows_that_leave_make_room),

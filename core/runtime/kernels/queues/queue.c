@@ -6,12 +6,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "runtime/kernels/plain/philox.h"
-
-/* A run that wants to give or to take rows. Only the first in line does. */
-struct attempt {
-    struct attempt *next;
-    bool is_cancelled;
-};
+#include "runtime/kernels/queues/wait_line.h"
 
 struct queue {
     struct object object;
@@ -21,8 +16,9 @@ struct queue {
     pthread_cond_t changed;
     struct queue_row **rows; /* a ring of `room` places, a power of two */
     int64_t room, head, count;
-    size_t bytes; /* of the rows */
-    struct attempt *givers, *takers;
+    size_t bytes;                      /* of the rows, with their overhead */
+    size_t elements_bytes;             /* of their tensors alone */
+    struct wait_turn *givers, *takers; /* only the first of a line does anything */
     bool is_closed;
     struct philox_reader random; /* of a RandomShuffleQueue */
     bool is_seeded;
@@ -159,13 +155,21 @@ static struct queue_row *take_by_priority(struct queue *queue)
     return row;
 }
 
+static void queue_destroy(struct object *object);
+
+const struct object_type queue_type = { "queue", queue_destroy };
+static const struct object_type area_type = { "staging area", queue_destroy };
+
 /* TensorFlow's PaddingFIFOQueue is a FIFOQueue but for taking many. */
 static const struct queue_policy policies[] = {
-    { "FIFOQueue", "FIFOQueue", push_back, pop_front, push_front, .pads = false },
-    { "PaddingFIFOQueue", "FIFOQueue", push_back, pop_front, push_front, .pads = true },
-    { "RandomShuffleQueue", "RandomShuffleQueue", push_back, take_any, push_back, .pads = false },
-    { "PriorityQueue", "PriorityQueue", put_by_priority, take_by_priority, put_by_priority,
-      .has_priorities = true },
+    { "FIFOQueue", "FIFOQueue", &queue_type, push_back, pop_front, push_front, .pads = false },
+    { "PaddingFIFOQueue", "FIFOQueue", &queue_type, push_back, pop_front, push_front,
+      .pads = true },
+    { "RandomShuffleQueue", "RandomShuffleQueue", &queue_type, push_back, take_any, push_back,
+      .pads = false },
+    { "PriorityQueue", "PriorityQueue", &queue_type, put_by_priority, take_by_priority,
+      put_by_priority, .has_priorities = true },
+    { "StagingArea", "StagingArea", &area_type, push_back, pop_front, push_front, .pads = false },
 };
 
 const struct queue_policy *queue_policy_find(const char *op_name)
@@ -208,8 +212,6 @@ static void queue_destroy(struct object *object)
     free(queue);
 }
 
-const struct object_type queue_type = { "queue", queue_destroy };
-
 static void *copy_array(const void *array, int count, size_t size)
 {
     if (array == NULL)
@@ -223,7 +225,7 @@ static void *copy_array(const void *array, int count, size_t size)
 void queue_create(const struct queue_kind *kind, struct bytes name, struct object **out)
 {
     struct queue *queue = zalloc(sizeof *queue);
-    queue->object = (struct object){ .type = &queue_type, .references = 1 };
+    queue->object = (struct object){ .type = kind->policy->type, .references = 1 };
     queue->kind = *kind;
     queue->kind.dtypes = copy_array(kind->dtypes, kind->count, sizeof *kind->dtypes);
     queue->kind.shapes = copy_array(kind->shapes, kind->count, sizeof *kind->shapes);
@@ -249,18 +251,9 @@ const char *queue_name(const struct queue *queue)
 
 /* ---- waiting ---- */
 
-static void line_up(struct attempt **line, struct attempt *attempt)
+static void leave(struct queue *queue, struct wait_turn **line, const struct wait_turn *turn)
 {
-    while (*line != NULL)
-        line = &(*line)->next;
-    *line = attempt;
-}
-
-static void leave_line(struct queue *queue, struct attempt **line, const struct attempt *attempt)
-{
-    while (*line != attempt)
-        line = &(*line)->next;
-    *line = attempt->next;
+    wait_line_leave(line, turn);
     pthread_cond_broadcast(&queue->changed);
 }
 
@@ -283,25 +276,33 @@ static struct status put(struct kernel_context *k, struct queue *queue, struct q
         queue->random.philox = philox_of_key(kernel_random_seed(k), 0, 0);
     queue->is_seeded = true;
     queue->bytes += row->bytes;
+    queue->elements_bytes += row->elements_bytes;
     kernel_table_grew(k, row->bytes);
     queue->kind.policy->put(queue, row);
     pthread_cond_broadcast(&queue->changed);
     return status_ok();
 }
 
-/* One step of an attempt: puts the next row or waits. */
+static bool is_full(const struct queue *queue, const struct queue_row *row)
+{
+    int64_t limit = queue->kind.memory_limit;
+    return queue->count >= queue->kind.capacity ||
+           (limit > 0 && queue->elements_bytes + row->elements_bytes > (size_t)limit);
+}
+
+/* One step of giving: puts the next row or waits. */
 static struct status give_next(struct kernel_context *k, struct queue *queue,
-                               const struct attempt *attempt, int64_t deadline_ns,
+                               const struct wait_turn *turn, int64_t deadline_ns,
                                struct queue_row **row)
 {
-    if (attempt->is_cancelled)
+    if (turn->is_cancelled)
         return status_error(STATUS_CANCELLED, "Enqueue operation was cancelled");
-    if (queue->givers != attempt)
+    if (queue->givers != turn)
         return wait(k, queue, deadline_ns, "is full");
     if (queue->is_closed)
         return status_error(STATUS_CANCELLED, "%s '%s' is closed.", queue->kind.policy->base,
                             queue->name);
-    if (queue->count >= queue->kind.capacity)
+    if (is_full(queue, *row))
         return wait(k, queue, deadline_ns, "is full");
     TRY(put(k, queue, *row));
     *row = NULL;
@@ -312,16 +313,16 @@ struct status queue_give(struct kernel_context *k, struct queue *queue, struct q
 {
     int64_t deadline_ns = kernel_wait_deadline(k), given = 0;
     struct status status = status_ok();
-    struct attempt attempt = { 0 };
+    struct wait_turn turn = { 0 };
 
     pthread_mutex_lock(&queue->lock);
-    line_up(&queue->givers, &attempt);
+    wait_line_join(&queue->givers, &turn);
     while (given < rows->count && status_is_ok(status)) {
-        status = give_next(k, queue, &attempt, deadline_ns, &rows->at[given]);
+        status = give_next(k, queue, &turn, deadline_ns, &rows->at[given]);
         if (rows->at[given] == NULL)
             given++;
     }
-    leave_line(queue, &queue->givers, &attempt);
+    leave(queue, &queue->givers, &turn);
     pthread_mutex_unlock(&queue->lock);
     queue_rows_finish(rows);
     return status;
@@ -333,6 +334,7 @@ static void take(struct kernel_context *k, struct queue *queue, struct queue_row
 {
     struct queue_row *row = queue->kind.policy->take(queue);
     queue->bytes -= row->bytes;
+    queue->elements_bytes -= row->elements_bytes;
     kernel_table_shrank(k, row->bytes);
     queue_rows_add(out, row);
     pthread_cond_broadcast(&queue->changed);
@@ -344,6 +346,7 @@ static void put_back_all(struct queue *queue, struct queue_rows *rows)
     while (rows->count > 0) {
         struct queue_row *row = rows->at[--rows->count];
         queue->bytes += row->bytes;
+        queue->elements_bytes += row->elements_bytes;
         queue->kind.policy->put_back(queue, row);
         pthread_cond_broadcast(&queue->changed);
     }
@@ -372,14 +375,14 @@ struct status queue_take(struct kernel_context *k, struct queue *queue, enum que
 {
     int64_t deadline_ns = kernel_wait_deadline(k);
     struct status status = status_ok();
-    struct attempt attempt = { 0 };
+    struct wait_turn turn = { 0 };
     bool ended = count == 0;
 
     pthread_mutex_lock(&queue->lock);
-    line_up(&queue->takers, &attempt);
+    wait_line_join(&queue->takers, &turn);
     while (!ended && status_is_ok(status)) {
         int64_t kept = queue->is_closed ? 0 : queue->kind.min_after_dequeue;
-        if (queue->takers != &attempt) {
+        if (queue->takers != &turn) {
             status = wait(k, queue, deadline_ns, "has too few elements");
         } else if (queue->is_closed && queue->count < count - out->count) {
             status = take_rest(k, queue, count - out->count, taking, out);
@@ -393,7 +396,7 @@ struct status queue_take(struct kernel_context *k, struct queue *queue, enum que
     }
     if (!status_is_ok(status))
         put_back_all(queue, out);
-    leave_line(queue, &queue->takers, &attempt);
+    leave(queue, &queue->takers, &turn);
     pthread_mutex_unlock(&queue->lock);
     return status;
 }
@@ -404,21 +407,49 @@ struct status queue_close(struct kernel_context *k, struct queue *queue, bool ca
 {
     int64_t deadline_ns = kernel_wait_deadline(k);
     struct status status = status_ok();
-    struct attempt attempt = { 0 };
+    struct wait_turn turn = { 0 };
 
     pthread_mutex_lock(&queue->lock);
-    for (struct attempt *at = queue->givers; cancels && at != NULL; at = at->next)
+    for (struct wait_turn *at = queue->givers; cancels && at != NULL; at = at->next)
         at->is_cancelled = true;
-    line_up(&queue->givers, &attempt);
-    while (!cancels && queue->givers != &attempt && status_is_ok(status))
+    wait_line_join(&queue->givers, &turn);
+    while (!cancels && queue->givers != &turn && status_is_ok(status))
         status = wait(k, queue, deadline_ns, "is full");
     if (status_is_ok(status) && queue->is_closed && !cancels)
         status = status_error(STATUS_CANCELLED, "Queue '%s' is already closed.", queue->name);
     if (status_is_ok(status))
         queue->is_closed = true;
-    leave_line(queue, &queue->givers, &attempt);
+    leave(queue, &queue->givers, &turn);
     pthread_mutex_unlock(&queue->lock);
     return status;
+}
+
+struct status queue_peek(struct kernel_context *k, struct queue *queue, int64_t index,
+                         struct queue_row **out)
+{
+    int64_t deadline_ns = kernel_wait_deadline(k);
+    struct status status = status_ok();
+    pthread_mutex_lock(&queue->lock);
+    while (queue->count <= index && status_is_ok(status))
+        status = wait(k, queue, deadline_ns, "has too few elements");
+    if (status_is_ok(status)) {
+        const struct queue_row *row = *place(queue, index);
+        *out = queue_row_create(row->count);
+        for (int i = 0; i < row->count; i++)
+            (*out)->parts[i] = tensor_acquire(&row->parts[i]);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return status;
+}
+
+void queue_clear(struct queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    while (queue->count > 0)
+        queue_row_destroy(pop_back(queue));
+    queue->bytes = queue->elements_bytes = 0;
+    pthread_cond_broadcast(&queue->changed);
+    pthread_mutex_unlock(&queue->lock);
 }
 
 bool queue_is_closed(struct queue *queue)

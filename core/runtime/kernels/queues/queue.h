@@ -1,7 +1,8 @@
 /*
  * queue: the object behind FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue and PriorityQueue (ops:
- * queue_ops.c, queue_handles.c). It holds rows of tensors for the runs of a servable. A run that
- * has to wait for a row, or for room, gets its turn in the order in which the runs came.
+ * queue_ops.c, queue_handles.c), and behind Stage and Unstage (stage_ops.c). It holds rows of
+ * tensors for the runs of a servable. A run that has to wait for a row, or for room, gets its turn
+ * in the order in which the runs came.
  *
  * Threads  all functions are safe; the kind never changes
  */
@@ -14,8 +15,8 @@ struct queue;
 
 /* A row depends on nothing else: its tensors are deep copies. */
 struct queue_row {
-    int64_t priority; /* of a PriorityQueue: its first component */
-    size_t bytes;
+    int64_t priority;             /* of a PriorityQueue: its first component */
+    size_t bytes, elements_bytes; /* the latter without overhead */
     int count;
     struct tensor parts[];
 };
@@ -31,10 +32,11 @@ void queue_rows_finish(struct queue_rows *rows); /* destroys what is left in it 
 struct queue_row *queue_row_create(int count);
 void queue_row_destroy(struct queue_row *row); /* accepts NULL */
 
-/* How the kinds differ, by the op that makes them. */
+/* How the kinds differ, by the op that makes them; and "StagingArea". */
 struct queue_policy {
     const char *name; /* for error texts */
     const char *base; /* the name of the kind in texts about single rows, and of those that give */
+    const struct object_type *type; /* those of one type share a space of names */
     void (*put)(struct queue *queue, struct queue_row *row); /* there is room */
     struct queue_row *(*take)(struct queue *queue);          /* there is a row */
     /* A row that somebody took, but not together with all that it asked for. */
@@ -42,7 +44,7 @@ struct queue_policy {
     bool pads;           /* rows may differ in shape; taken together, they are padded with zeros */
     bool has_priorities; /* component 0 is one, which the op does not declare */
 };
-/* NULL: no such op. The second version of an op makes the same queue. */
+/* NULL: no such kind. The second version of an op makes the same queue. */
 const struct queue_policy *queue_policy_find(const char *op_name);
 
 struct queue_kind {
@@ -50,6 +52,7 @@ struct queue_kind {
     int64_t capacity; /* in rows; INT32_MAX if there is none */
     int64_t min_after_dequeue;
     int64_t seed, seed2;
+    int64_t memory_limit; /* bytes of the elements of all rows; 0: none */
     int count;            /* of components */
     enum dtype *dtypes;   /* [count] */
     struct shape *shapes; /* [count]; NULL: not declared */
@@ -63,6 +66,16 @@ extern const struct object_type queue_type;
 void queue_create(const struct queue_kind *kind, struct bytes name, struct object **out);
 const struct queue_kind *queue_kind(const struct queue *queue);
 const char *queue_name(const struct queue *queue);
+
+/**
+ * Copies the inputs from `first` on as a row, or, unless `batch` is -1, as that many rows: their
+ * first dimension counts them.
+ *
+ * Owner   the caller, of the rows in *out
+ * Errors  RESOURCE_EXHAUSTED the queue would hold more than a run may; those of kernel_check
+ */
+struct status queue_rows_copy(struct kernel_context *k, struct queue *queue, int first,
+                              int64_t batch, struct queue_rows *out);
 
 /**
  * Adds rows in order, and waits while the queue is full. Takes over the rows, which leave the list,
@@ -82,6 +95,13 @@ struct status queue_give(struct kernel_context *k, struct queue *queue, struct q
 enum queue_taking { TAKE_ONE, TAKE_MANY, TAKE_UP_TO };
 struct status queue_take(struct kernel_context *k, struct queue *queue, enum queue_taking taking,
                          int64_t count, struct queue_rows *out);
+
+/* A copy of row `index`, counted from the next one; it shares the tensors. Waits until it is there.
+ * Owner: the caller. */
+struct status queue_peek(struct kernel_context *k, struct queue *queue, int64_t index,
+                         struct queue_row **out);
+/* Drops all rows. */
+void queue_clear(struct queue *queue);
 
 /* No more rows come. Waits for those that wait for room, or (`cancels`) ends their wait.
  * CANCELLED: it was closed before; those of kernel_wait. */

@@ -93,72 +93,11 @@ static struct status check_parts(struct kernel_context *k, const struct queue *q
     return status_ok();
 }
 
-/* What a row costs besides its elements. */
-static size_t row_overhead(const struct queue_kind *kind)
-{
-    return sizeof(struct queue_row) + sizeof(struct queue_row *) +
-           (size_t)kind->count * (sizeof(struct tensor) + sizeof(struct tensor_buffer));
-}
-
-/* May the queue grow by the inputs? Asked before they are copied. */
-static struct status may_grow(struct kernel_context *k, struct queue *queue, int64_t rows)
-{
-    size_t overhead = row_overhead(queue_kind(queue)), more;
-    if (__builtin_mul_overflow(overhead, (size_t)rows, &more))
-        return kernel_error(k, STATUS_RESOURCE_EXHAUSTED, "%lld rows", (long long)rows);
-    for (int i = 1; i < kernel_inputs_count(k); i++) {
-        TRY(kernel_keep(k, kernel_input(k, i), NULL));
-        more += tensor_content_bytes(kernel_input(k, i));
-    }
-    return kernel_table_may_grow(k, queue_bytes(queue), more);
-}
-
-/* Row `row` of an input of several rows; the whole input if it is negative. Borrowed. */
-static struct tensor input_row(const struct tensor *x, int64_t row)
-{
-    struct shape shape = shape_scalar();
-    if (row < 0)
-        return tensor_borrow(x->dtype, &x->shape, x->data);
-    for (int d = 1; d < x->shape.rank; d++)
-        shape_append(&shape, x->shape.dims[d]);
-    size_t bytes = (size_t)shape_size(&shape) * dtype_size(x->dtype);
-    return tensor_borrow(x->dtype, &shape,
-                         bytes > 0 ? (const char *)x->data + bytes * (size_t)row : x->data);
-}
-
-static struct status copy_row(struct kernel_context *k, const struct queue_kind *kind, int64_t i,
-                              struct queue_row *row)
-{
-    row->bytes = row_overhead(kind);
-    for (int c = 0; c < kind->count; c++) {
-        struct tensor part = input_row(kernel_input(k, c + 1), i);
-        TRY(tensor_copy_deep(&part, &row->parts[c]));
-        row->bytes += tensor_content_bytes(&part);
-    }
-    if (!kind->policy->has_priorities)
-        return status_ok();
-    if (row->parts[0].size != 1)
-        return INVALID("the priority of a row must be a scalar, not of shape %s",
-                       shape_text(&row->parts[0].shape));
-    row->priority = tensor_int64s(&row->parts[0])[0];
-    return status_ok();
-}
-
-static struct status give(struct kernel_context *k, struct queue *queue, int64_t first, int64_t end)
+static struct status give(struct kernel_context *k, struct queue *queue, int64_t batch)
 {
     struct queue_rows rows = { 0 };
-    struct status status = may_grow(k, queue, end - first);
-    for (int64_t i = first; i < end && status_is_ok(status); i++) {
-        struct queue_row *row = queue_row_create(queue_kind(queue)->count);
-        queue_rows_add(&rows, row);
-        status = copy_row(k, queue_kind(queue), i, row);
-        if (status_is_ok(status) && i % 1024 == 0)
-            status = kernel_check(k);
-    }
-    if (status_is_ok(status))
-        return queue_give(k, queue, &rows);
-    queue_rows_finish(&rows);
-    return status;
+    TRY(queue_rows_copy(k, queue, 1, batch, &rows));
+    return queue_give(k, queue, &rows);
 }
 
 static struct status enqueue_compute(struct kernel_context *k)
@@ -167,7 +106,7 @@ static struct status enqueue_compute(struct kernel_context *k)
     TRY(input_queue(k, &queue));
     TRY(check_inputs(k, queue_kind(queue)));
     TRY(check_parts(k, queue, -1));
-    return give(k, queue, -1, 0);
+    return give(k, queue, -1);
 }
 
 static struct status enqueue_many_compute(struct kernel_context *k)
@@ -179,7 +118,7 @@ static struct status enqueue_many_compute(struct kernel_context *k)
     if (first->shape.rank < 1)
         return INVALID("EnqueueMany requires tensors of rank 1 or more, not a scalar");
     TRY(check_parts(k, queue, first->shape.dims[0]));
-    return first->shape.dims[0] > 0 ? give(k, queue, 0, first->shape.dims[0]) : status_ok();
+    return give(k, queue, first->shape.dims[0]);
 }
 
 /* ---- dequeue ---- */

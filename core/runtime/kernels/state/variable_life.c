@@ -1,6 +1,7 @@
 /*
- * variable_life: CountUpTo and ResourceCountUpTo, which draw numbers from a variable, and what
- * savers do with variables: DestroyResourceOp, DisableCopyOnRead.
+ * variable_life: CountUpTo and ResourceCountUpTo, which draw numbers from a variable; what savers
+ * do with variables: DestroyResourceOp, DisableCopyOnRead; and variables of a run:
+ * TemporaryVariable, DestroyTemporaryVariable.
  */
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/state/variable.h"
@@ -82,6 +83,45 @@ static struct status disable_compute(struct kernel_context *k)
     return status_ok();
 }
 
+/* ---- a variable that lives as long as its handle, which never outlives the run ---- */
+
+struct temporary {
+    enum dtype dtype;
+    const struct shape *shape;
+};
+
+static struct status temporary_prepare(struct prepare_context *p)
+{
+    struct temporary *temporary = prepare_state(p, sizeof *temporary, NULL);
+    TRY(node_attr_type(prepare_node(p), "dtype", &temporary->dtype));
+    return node_attr_shape(prepare_node(p), "shape", &temporary->shape);
+}
+
+/* It has no value before the first assignment. In TensorFlow it has any. */
+static struct status temporary_compute(struct kernel_context *k)
+{
+    const struct temporary *temporary = kernel_state(k);
+    struct shape scalar = shape_scalar();
+    struct variable *variable;
+    struct tensor *out;
+    TRY(kernel_output_typed(k, 0, DT_RESOURCE, &scalar, &out));
+    TRY(variable_create_unnamed(kernel_node(k)->name, temporary->dtype, temporary->shape,
+                                &variable));
+    tensor_resources_mut(out)[0] = &variable->object;
+    return status_ok();
+}
+
+static struct status end_temporary_compute(struct kernel_context *k)
+{
+    struct variable *variable;
+    struct tensor value;
+    TRY(kernel_variable_value(k, &value));
+    kernel_output_set(k, 0, value);
+    TRY(kernel_variable(k, &variable));
+    variable_clear(variable);
+    return status_ok();
+}
+
 #define COUNTED (DTYPES(DT_INT32) | DTYPES(DT_INT64))
 
 static const struct kernel rows[] = {
@@ -89,5 +129,8 @@ static const struct kernel rows[] = {
     { "ResourceCountUpTo", COUNTED, "T", .prepare = count_prepare, .compute = count_compute },
     { "DestroyResourceOp", DTYPES_ALL, .prepare = destroy_prepare, .compute = destroy_compute },
     { "DisableCopyOnRead", DTYPES_ALL, .compute = disable_compute },
+    { "TemporaryVariable", DTYPES_MOVED, "dtype", .prepare = temporary_prepare,
+      .compute = temporary_compute },
+    { "DestroyTemporaryVariable", DTYPES_MOVED, "T", .compute = end_temporary_compute },
 };
 const struct kernel_table kernels_variable_life = { rows, COUNT(rows) };
