@@ -3,25 +3,18 @@
 
     python tests/golden/control_flow/graphs.py [case…]
 
-Made with TensorFlow 2.21. A graph brings its answers as constants: `answers/N/feed/NAME` is fed to the placeholder NAME in run N, and
-`answers/N/fetch/NAME` is what NAME gives; `answers/N/error` is a part of TensorFlow's error text instead. The runs share the variables, which
-the target `initialise` sets. Runs follow each other in the order of N.
+Made with TensorFlow 2.21. ../answered_graphs.py says how a graph holds the answers.
 """
-import os
 import pathlib
 import sys
 
-os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
-import numpy as np  # noqa: E402
-import tensorflow as tf  # noqa: E402
-from tensorflow.python.framework.meta_graph import strip_graph_default_valued_attrs  # noqa: E402
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from answered_graphs import np, tf, v1, write  # noqa: E402
 
-v1 = tf.compat.v1
 raw = tf.raw_ops
 v1.disable_v2_behavior()
 v1.disable_control_flow_v2()
-HERE = pathlib.Path(__file__).resolve().parent
 CASES = []
 
 
@@ -704,51 +697,6 @@ def refused_predicates():
     return {"y": raw.Merge(inputs=[both, raw.Switch(data=x, pred=p).output_false]).output}, [{p: True, q: True, x: 2}]
 
 
-def message(error):
-    """The part of the text that does not name nodes: handles of arrays are numbered anew in each session."""
-    lines = error.message.split("\n")
-    nodes = [i for i, line in enumerate(lines) if line.startswith("Node: ")]
-    text = (lines[nodes[0] + 1] if nodes else lines[0]).split(" [[")[0]
-    if text.startswith("Wrong input container."):
-        return text[:text.index("TensorArray")]
-    if "Could not find key" in text:
-        return text[:text.index(' "')]
-    for mark in (": Could not", ": Tried", "] overflowed"):
-        if mark in text:
-            text = text[text.index(mark) + 2:]
-    return text.strip()
-
-
-def write(function):
-    with v1.Graph().as_default() as graph, v1.Session() as session:
-        fetches, runs = function()
-        fetches = {name: tf.identity(tensor, name="out_" + name) for name, tensor in fetches.items()}
-        init = tf.group(v1.global_variables_initializer(), v1.tables_initializer(), name="initialise")
-        definition = graph.as_graph_def()
-        session.run(init)
-        answers = {}
-        for number, feeds in enumerate(runs):
-            for tensor, value in feeds.items():
-                answers[f"answers/{number}/feed/{tensor.op.name}"] = np.array(value, tensor.dtype.as_numpy_dtype)
-            try:
-                for name, value in session.run(fetches, feeds).items():
-                    answers[f"answers/{number}/fetch/out_{name}"] = value
-            except tf.errors.OpError as error:
-                answers[f"answers/{number}/error"] = message(error)
-    with v1.Graph().as_default() as graph:
-        v1.import_graph_def(definition, name="")
-        for name, value in answers.items():
-            tf.constant(value, name=name)
-        definition = graph.as_graph_def()
-    meta_graph = v1.MetaGraphDef(graph_def=definition)
-    strip_graph_default_valued_attrs(meta_graph)
-    definition = meta_graph.graph_def
-    for node in definition.node:
-        node.attr.pop("_class", None)
-        node.ClearField("experimental_debug_info")
-    (HERE / (function.__name__ + ".pb")).write_bytes(definition.SerializeToString(deterministic=True))
-
-
 for each in CASES:
     if each.__name__ in sys.argv[1:] or len(sys.argv) == 1:
-        write(each)
+        write(HERE / (each.__name__ + ".pb"), each)
