@@ -59,6 +59,8 @@ enum op_trait {
                                broadcast: a chain of such ops on floats can be one */
     OP_MAKES = 1 << 15,      /* each execution makes an object of its own: a copy of the node, as a
                                 body of a branch or loop would hold, makes another one */
+    OP_FUNCTIONS = 1 << 16,  /* its kernel runs the functions of its attributes, any number of
+                                times (runtime/functions.h) */
     OP_LOWERED = 1 << 13,    /* control flow of TensorFlow 1, of which lower.h makes the above */
     OP_CONTROL = OP_IF | OP_CASE | OP_LOOP, /* its bodies become part of the plan */
 };

@@ -46,34 +46,6 @@ struct status condition_truth(const struct tensor *condition, bool *out)
     }
 }
 
-/* One reference to the value of a slot: the slot's own, if this is its last use. */
-static struct tensor take(const struct kernel_context *context, uint32_t marked)
-{
-    uint32_t slot = marked & SLOT_INDEX;
-    if (!(marked & SLOT_LAST))
-        return tensor_acquire(context->values[slot]);
-    assert(context->values[slot] == &context->storage[slot]); /* computed: no constant, no feed */
-    struct tensor value = context->storage[slot];
-    context->storage[slot].buffer = NULL;
-    return value;
-}
-
-static void put(const struct kernel_context *context, uint32_t slot, struct tensor value)
-{
-    struct tensor *place = &context->storage[slot];
-    assert(context->values[slot] == place);
-    if (place->buffer != NULL)
-        tensor_release(place);
-    *place = value;
-}
-
-static void drop(const struct kernel_context *context, uint32_t slot)
-{
-    struct tensor *place = &context->storage[slot];
-    if (place->buffer != NULL)
-        tensor_release(place);
-}
-
 static struct status choose_branch(struct kernel_context *context, int *out)
 {
     const struct control *control = context->step->control;
@@ -103,7 +75,8 @@ struct status branch_compute(struct kernel_context *context)
     struct kernel_context inner = *context;
     TRY(run_block(&inner, block));
     for (int i = 0; i < step->outputs_count; i++)
-        put(context, step->first_output + (uint32_t)i, take(context, block->results[i]));
+        put_value(context, step->first_output + (uint32_t)i,
+                  take_value(context, block->results[i]));
     return status_ok();
 }
 
@@ -116,7 +89,7 @@ static struct status evaluate_condition(struct kernel_context *context, bool *ou
     TRY(run_block(&inner, cond));
     TRY(condition_truth(context->values[cond->results[0] & SLOT_INDEX], out));
     if (cond->results[0] & SLOT_LAST)
-        drop(context, cond->results[0] & SLOT_INDEX);
+        drop_value(context, cond->results[0] & SLOT_INDEX);
     return status_ok();
 }
 
@@ -130,9 +103,9 @@ static struct status run_iteration(struct kernel_context *context)
     struct kernel_context inner = *context;
     TRY(run_block(&inner, body));
     for (int i = 0; i < control->carried_count; i++)
-        put(context, control->next[i], take(context, body->results[i]));
+        put_value(context, control->next[i], take_value(context, body->results[i]));
     for (int i = 0; i < control->carried_count; i++)
-        put(context, control->carried[i], take(context, control->next[i] | SLOT_LAST));
+        put_value(context, control->carried[i], take_value(context, control->next[i] | SLOT_LAST));
     return status_ok();
 }
 
@@ -141,7 +114,7 @@ struct status loop_compute(struct kernel_context *context)
     const struct step *step = context->step;
     const struct control *control = step->control;
     for (int i = 0; i < control->carried_count; i++)
-        put(context, control->carried[i], take(context, step->inputs[i]));
+        put_value(context, control->carried[i], take_value(context, step->inputs[i]));
     for (;;) {
         bool goes_on = false;
         TRY(evaluate_condition(context, &goes_on));
@@ -150,7 +123,7 @@ struct status loop_compute(struct kernel_context *context)
         TRY(run_iteration(context));
     }
     for (int i = 0; i < control->carried_count; i++)
-        put(context, step->first_output + (uint32_t)control->outputs[i],
-            take(context, control->carried[i] | SLOT_LAST));
+        put_value(context, step->first_output + (uint32_t)control->outputs[i],
+                  take_value(context, control->carried[i] | SLOT_LAST));
     return status_ok();
 }

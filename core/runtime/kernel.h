@@ -17,6 +17,7 @@
 #include "graph/graph.h"
 #include "tensor/tensor.h"
 
+struct dataset_kind;
 struct kernel_context;
 struct prepare_context;
 struct resources;
@@ -32,6 +33,7 @@ struct kernel {
     bool costly;   /* takes long enough that the deadline is checked before it */
     bool once;     /* gives the same result in every run, whatever its inputs: a handle, a constant.
                     Computed when the plan is made, even with folding off */
+    const struct dataset_kind *dataset; /* what the op makes, see kernels/data/dataset.h */
 };
 
 struct kernel_table {

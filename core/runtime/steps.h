@@ -13,6 +13,9 @@
 #ifndef RUNTIME_STEPS_H
 #define RUNTIME_STEPS_H
 
+#include <assert.h>
+
+#include "runtime/functions.h"
 #include "runtime/kernel.h"
 #include "runtime/plan.h"
 
@@ -31,9 +34,11 @@ struct step {
     const bool *unwanted;     /* [outputs_count] outputs that nothing uses; NULL: there are none */
     uint32_t first_output;    /* output i goes to slot first_output + i */
     int inputs_count, outputs_count, releases_count;
-    bool costly;                   /* check the deadline before this step */
-    bool any_rank;                 /* the kernel's */
-    const struct control *control; /* what a branch or a loop runs; NULL: neither */
+    bool costly;                           /* check the deadline before this step */
+    bool any_rank;                         /* the kernel's */
+    const struct control *control;         /* what a branch or a loop runs; NULL: neither */
+    const struct plan_function *functions; /* what the kernel of an op with OP_FUNCTIONS may run */
+    int functions_count;
 };
 
 struct plan_block {
@@ -55,6 +60,23 @@ struct control {
     int *outputs;      /* [carried_count] the output of the node that each carried value becomes */
     int carried_count;
     bool by_index; /* Case: input 0 is an index, not a truth value */
+};
+
+/* A function that a kernel runs (runtime/functions.h). */
+struct plan_function {
+    const struct plan *plan;
+    const char *name;
+    struct plan_block *block;
+    uint32_t *args;        /* slots; SLOT_NONE: the plan knows the value */
+    enum dtype *arg_types; /* [args_count] */
+    int args_count, captures_count;
+    int first_capture; /* the input of the node */
+};
+
+/* A function that is running, and the one that it was called from. */
+struct running_function {
+    const struct plan_function *function;
+    const struct running_function *caller;
 };
 
 struct plan_cleanup {
@@ -111,6 +133,7 @@ struct run {
     uint64_t clock;              /* counts uses of frames */
     struct object **named;       /* kernel_name_object */
     int64_t named_count, named_capacity;
+    const struct running_function *running; /* the innermost one */
     struct run_frame frames[RUN_FRAMES];
 };
 
@@ -139,6 +162,35 @@ struct status run_whole(const struct plan *plan, struct run *run, const struct t
 bool run_takes_chunks(const struct plan *plan, const struct tensor *feeds);
 struct status run_in_chunks(const struct plan *plan, struct run *run, const struct tensor *feeds,
                             struct tensor *fetches);
+
+/* One reference to the value of a slot: the slot's own, if this is its last use. */
+static inline struct tensor take_value(const struct kernel_context *context, uint32_t marked)
+{
+    uint32_t slot = marked & SLOT_INDEX;
+    if (!(marked & SLOT_LAST))
+        return tensor_acquire(context->values[slot]);
+    assert(context->values[slot] == &context->storage[slot]); /* computed: no constant, no feed */
+    struct tensor value = context->storage[slot];
+    context->storage[slot].buffer = NULL;
+    return value;
+}
+
+static inline void put_value(const struct kernel_context *context, uint32_t slot,
+                             struct tensor value)
+{
+    struct tensor *place = &context->storage[slot];
+    assert(context->values[slot] == place);
+    if (place->buffer != NULL)
+        tensor_release(place);
+    *place = value;
+}
+
+static inline void drop_value(const struct kernel_context *context, uint32_t slot)
+{
+    struct tensor *place = &context->storage[slot];
+    if (place->buffer != NULL)
+        tensor_release(place);
+}
 
 /* The compute functions of branches and loops (control.c). */
 struct status branch_compute(struct kernel_context *context);

@@ -45,6 +45,12 @@
     X(control, identity)            \
     X(control, print)               \
     X(control, to_bool)             \
+    X(data, dataset_batches)        \
+    X(data, dataset_ends)           \
+    X(data, dataset_functions)      \
+    X(data, dataset_picks)          \
+    X(data, dataset_sources)        \
+    X(data, iterators)              \
     X(image, colours)               \
     X(image, crop_and_resize)       \
     X(image, crop_and_resize_grad)  \

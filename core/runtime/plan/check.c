@@ -58,6 +58,20 @@ struct status check_body(const struct node *node, const struct region *body, int
     return status_ok();
 }
 
+struct status check_captures(const struct node *node, const struct region *body, int first_input,
+                             int count)
+{
+    int first = body->args_count - count;
+    if (first < 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "node '%s' (%s): function '%s' takes %d values, is given %d more",
+                            node->name, node->op_name, body->function, body->args_count, -first);
+    for (int i = 0; i < count; i++)
+        TRY(check_same(node, body->function, "argument", first + i, dtype_of(body->args[first + i]),
+                       dtype_of(node->inputs[first_input + i])));
+    return status_ok();
+}
+
 /* The type that the node's op wants for input `at`. */
 static bool find_input_type(const struct node *node, int at, enum dtype *out)
 {

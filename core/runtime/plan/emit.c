@@ -97,6 +97,52 @@ static struct status prepare(struct plan_maker *maker, struct region *region,
     return kernel->prepare(&context);
 }
 
+static struct status emit_nodes(struct plan_maker *maker, struct region *region,
+                                struct plan_block *block);
+static struct status block_results(struct plan_maker *maker, struct region *region,
+                                   struct plan_block *block, int count, const int *which);
+
+/* A kernel that runs a function sets all its arguments, but for those that the plan knows. */
+static struct status emit_function(struct plan_maker *maker, struct region *body,
+                                   struct plan_function *out)
+{
+    int count = body->args_count;
+    *out = (struct plan_function){ .plan = maker->plan,
+                                   .name = body->function,
+                                   .block = block_create(maker),
+                                   .args_count = count };
+    out->args = ARENA_ARRAY(maker->arena, uint32_t, count + 1);
+    out->arg_types = ARENA_ARRAY(maker->arena, enum dtype, count + 1);
+    for (int i = 0; i < count; i++) {
+        struct plan_value *value = region_value(body, body->args[i]);
+        if (value->constant == NULL)
+            value->slot = slots_take(maker, 1, out->block->id);
+        out->args[i] = value->slot;
+        out->arg_types[i] = body->args[i].node->outputs[body->args[i].index].dtype;
+    }
+    TRY(emit_nodes(maker, body, out->block));
+    return block_results(maker, body, out->block, body->results_count, NULL);
+}
+
+static struct status emit_functions(struct plan_maker *maker, const struct region *region,
+                                    const struct node *node, struct step *step)
+{
+    const struct branches *bodies = region->branches[node->id];
+    if (!op_has(node->op, OP_FUNCTIONS))
+        return status_ok();
+    struct plan_function *functions =
+        ARENA_ARRAY(maker->arena, struct plan_function, bodies->count + 1);
+    maker->plan->has_loop = true;
+    for (int i = 0; i < bodies->count; i++) {
+        TRY(emit_function(maker, bodies->regions[i], &functions[i]));
+        functions[i].first_capture = bodies->captures[i];
+        functions[i].captures_count = bodies->captures_count[i];
+    }
+    step->functions = functions;
+    step->functions_count = bodies->count;
+    return status_ok();
+}
+
 static struct status emit_kernel(struct plan_maker *maker, struct region *region,
                                  struct plan_block *block, const struct node *node)
 {
@@ -106,6 +152,7 @@ static struct status emit_kernel(struct plan_maker *maker, struct region *region
 
     struct step step = { .inputs_count = node->inputs_count };
     step.inputs = ARENA_ARRAY(maker->arena, uint32_t, node->inputs_count + 1);
+    TRY(emit_functions(maker, region, node, &step));
     maker->emitting = node;
     for (int i = 0; i < node->inputs_count; i++)
         TRY(slot_of(maker, region, node->inputs[i], &step.inputs[i]));
@@ -117,9 +164,6 @@ static struct status emit_kernel(struct plan_maker *maker, struct region *region
 }
 
 /* ---- bodies ---- */
-
-static struct status emit_nodes(struct plan_maker *maker, struct region *region,
-                                struct plan_block *block);
 
 /* Lets the body read argument `arg` from the slot of the caller's input `input`. */
 static struct status pass_argument(struct plan_maker *maker, struct region *region,

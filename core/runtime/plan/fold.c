@@ -78,7 +78,7 @@ static void note_writes(struct plan_maker *maker, const struct region *region,
         const struct node *handle = region_value(region, node->inputs[i])->handle;
         if (handle == NULL)
             continue;
-        bool followed = branches != NULL && (!branches->is_loop || branches->invariant[i]);
+        bool followed = branches != NULL && (branches->invariant == NULL || branches->invariant[i]);
         if (!followed)
             note_written(maker, handle);
     }
@@ -316,6 +316,16 @@ static struct status fold_control(struct plan_maker *maker, struct region *regio
     return status_ok();
 }
 
+static struct status fold_functions(struct plan_maker *maker, struct region *region,
+                                    struct node *node)
+{
+    TRY(region_functions(maker, region, node));
+    const struct branches *functions = region->branches[node->id];
+    for (int i = 0; i < functions->count; i++)
+        TRY(region_fold(maker, functions->regions[i]));
+    return status_ok();
+}
+
 static struct status fold_values(struct plan_maker *maker, struct region *region, struct node *node)
 {
     struct plan_value *first = region->values[node->id];
@@ -323,6 +333,8 @@ static struct status fold_values(struct plan_maker *maker, struct region *region
         first->handle = node;
     if (node_is_control(node))
         return fold_control(maker, region, node);
+    if (op_has(node->op, OP_FUNCTIONS))
+        return fold_functions(maker, region, node);
     bool is_default = op_is(node, "PlaceholderWithDefault") && node->inputs_count == 1;
     if (node_is_identity(node) || is_default) {
         fold_identity(maker, region, node);

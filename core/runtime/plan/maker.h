@@ -33,13 +33,17 @@ struct plan_value {
     uint32_t slot;             /* SLOT_NONE: it has none yet */
 };
 
-/* The bodies of a node that is a branch or a loop. */
+/* The bodies of a node that is a branch or a loop, or whose kernel runs functions. */
 struct branches {
     struct region **regions; /* of a loop: cond, body */
     int count;
     bool is_loop;
-    int chosen;      /* the branch that a constant condition chooses; -1: known when it runs */
-    bool *invariant; /* [inputs] of a loop: the body returns the argument unchanged */
+    int chosen; /* the branch that a constant condition chooses; -1: known when it runs */
+    /* [inputs] Is the input an argument that never changes? NULL: all are. In a loop, the body
+     * returns it unchanged; a kernel that runs functions gives it to each call. */
+    bool *invariant;
+    /* [count] of functions: the first such input, and how many there are. */
+    int *captures, *captures_count;
 };
 
 /* A flattened graph, the signature's own or the body of a branch or loop, and the facts about each
@@ -118,6 +122,8 @@ struct node *region_add(struct plan_maker *maker, struct region *region, const c
 void region_append(struct plan_maker *maker, struct region *region, struct node *node);
 /* Makes the bodies of a branch or loop, with the facts about its inputs. */
 struct status region_branches(struct plan_maker *maker, struct region *region, struct node *node);
+/* The same for the functions that a kernel runs. */
+struct status region_functions(struct plan_maker *maker, struct region *region, struct node *node);
 bool node_is_control(const struct node *node);
 bool node_is_identity(const struct node *node);
 
@@ -125,6 +131,9 @@ bool node_is_identity(const struct node *node);
 struct status check_fused(const struct node *node);
 struct status check_body(const struct node *node, const struct region *body, int first_input,
                          bool is_condition);
+/* The last arguments of a function are inputs of the node, from `first_input` on. */
+struct status check_captures(const struct node *node, const struct region *body, int first_input,
+                             int count);
 struct status check_feeds(struct region *region);
 
 /* fold.c: finds out what is constant; walks into bodies. */

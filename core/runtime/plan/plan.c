@@ -235,6 +235,9 @@ static void print_slots(const struct plan *plan, const uint32_t *slots, int coun
     }
 }
 
+static void print_body(const struct plan *plan, const struct plan_block *block, int depth,
+                       struct buffer *out);
+
 static void print_block(const struct plan *plan, const struct plan_block *block, int depth,
                         struct buffer *out)
 {
@@ -247,13 +250,20 @@ static void print_block(const struct plan *plan, const struct plan_block *block,
         print_slots(plan, step->inputs, step->inputs_count, out);
         buffer_printf(out, ")  %s\n", step->node->name);
         const struct control *control = step->control;
-        for (int j = 0; control != NULL && j < control->blocks_count; j++) {
-            buffer_printf(out, "%*s-> ", 2 * depth + 2, "");
-            print_slots(plan, control->blocks[j]->results, control->blocks[j]->results_count, out);
-            buffer_append_char(out, '\n');
-            print_block(plan, control->blocks[j], depth + 2, out);
-        }
+        for (int j = 0; control != NULL && j < control->blocks_count; j++)
+            print_body(plan, control->blocks[j], depth, out);
+        for (int j = 0; j < step->functions_count; j++)
+            print_body(plan, step->functions[j].block, depth, out);
     }
+}
+
+static void print_body(const struct plan *plan, const struct plan_block *block, int depth,
+                       struct buffer *out)
+{
+    buffer_printf(out, "%*s-> ", 2 * depth + 2, "");
+    print_slots(plan, block->results, block->results_count, out);
+    buffer_append_char(out, '\n');
+    print_block(plan, block, depth + 2, out);
 }
 
 void plan_print(const struct plan *plan, struct buffer *out)

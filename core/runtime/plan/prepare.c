@@ -45,6 +45,17 @@ void *prepare_state(struct prepare_context *context, size_t size_bytes,
     return state;
 }
 
+const struct plan_function *prepare_function(const struct prepare_context *context, int index)
+{
+    assert(index < context->step->functions_count);
+    return &context->step->functions[index];
+}
+
+int prepare_functions_count(const struct prepare_context *context)
+{
+    return context->step->functions_count;
+}
+
 struct status prepare_inner(const struct prepare_context *context, const struct node *node,
                             const struct kernel *kernel, struct step *step)
 {

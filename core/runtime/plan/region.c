@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "graph/arguments.h"
 #include "graph/function.h"
 #include "graph/lower.h"
 #include "runtime/plan/maker.h"
@@ -204,6 +205,9 @@ static struct status check_recursion(const struct region *region, const char *fu
     return status_ok();
 }
 
+/* For a body whose kernel knows what it takes and gives. */
+#define ANY_COUNT (-1)
+
 static struct status body_create(struct plan_maker *maker, struct region *parent,
                                  const struct node *node, const struct function_name *name,
                                  int args_count, int results_count, struct region **out)
@@ -216,7 +220,9 @@ static struct status body_create(struct plan_maker *maker, struct region *parent
     struct function_body body;
     TRY(function_instantiate(parent->graph, name, maker->arena, &body));
     keep_graph(maker, body.graph);
-    if (body.args_count != args_count || body.results_count != results_count)
+    bool fits = args_count == ANY_COUNT ||
+                (body.args_count == args_count && body.results_count == results_count);
+    if (!fits)
         return status_error(
             STATUS_INVALID_ARGUMENT,
             "node '%s' (%s): function '%s' takes %d and gives %d values, wanted %d and %d",
@@ -338,6 +344,72 @@ static struct status make_branch(struct plan_maker *maker, struct region *region
             bind(region, node, j, branches->regions[i], j - 1);
     }
     *out = branches;
+    return status_ok();
+}
+
+/* ---- the functions that a kernel runs ---- */
+
+/* The inputs of the node that argument `name` of its op stands for; false: it has no such. */
+static bool find_inputs(const struct node *node, const char *name, int *first, int *count)
+{
+    *first = 0;
+    for (int i = 0; i < node->op->inputs_count; i++) {
+        const struct op_arg *arg = &node->op->inputs[i];
+        if (!status_is_ok(argument_count(node, node->op, arg, count)))
+            return false;
+        if (strcmp(arg->name, name) == 0)
+            return *first + *count <= node->inputs_count;
+        *first += *count;
+    }
+    return false;
+}
+
+/* The inputs that each call of a function gets, by the names that TensorFlow gives to such
+ * arguments of its ops. */
+static int find_captures(struct plan_maker *maker, const struct node *node, const char *attr,
+                         int *first)
+{
+    const char *const names[] = { arena_printf(maker->arena, "%s_other_arguments", attr),
+                                  "other_arguments", "captured_inputs" };
+    int count = 0;
+    for (size_t i = 0; i < COUNT(names); i++)
+        if (find_inputs(node, names[i], first, &count))
+            return count;
+    return 0;
+}
+
+static struct status make_function(struct plan_maker *maker, struct region *region,
+                                   const struct node *node, const char *attr,
+                                   struct branches *functions)
+{
+    const struct function_name *name;
+    int first = 0, count = find_captures(maker, node, attr, &first);
+    struct region *body;
+    TRY(node_attr_func(node, attr, &name));
+    TRY(body_create(maker, region, node, name, ANY_COUNT, ANY_COUNT, &body));
+    TRY(check_captures(node, body, first, count));
+    for (int i = 0; i < count; i++) {
+        bind(region, node, first + i, body, body->args_count - count + i);
+        functions->invariant[first + i] = true;
+    }
+    functions->captures[functions->count] = first;
+    functions->captures_count[functions->count] = count;
+    functions->regions[functions->count++] = body;
+    return status_ok();
+}
+
+struct status region_functions(struct plan_maker *maker, struct region *region, struct node *node)
+{
+    const struct op *op = node->op;
+    struct branches *functions = branches_create(maker, op->attrs_count, false);
+    functions->invariant = ARENA_ARRAY(maker->arena, bool, node->inputs_count + 1);
+    functions->captures = ARENA_ARRAY(maker->arena, int, op->attrs_count + 1);
+    functions->captures_count = ARENA_ARRAY(maker->arena, int, op->attrs_count + 1);
+    functions->count = 0;
+    region->branches[node->id] = functions;
+    for (int i = 0; i < op->attrs_count; i++)
+        if (op->attrs[i].kind == ATTR_FUNC)
+            TRY(make_function(maker, region, node, op->attrs[i].name, functions));
     return status_ok();
 }
 

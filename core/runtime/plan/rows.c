@@ -84,6 +84,8 @@ static bool visit_node(struct rows *rows, struct node *node)
     const struct branches *branches = rows->region->branches[node->id];
     if (branches != NULL && branches->chosen >= 0)
         return visit_chosen(rows, node, branches->regions[branches->chosen]);
+    if (op_has(node->op, OP_FUNCTIONS))
+        return false; /* the functions may have effects */
     if (is_same(rows, node)) {
         put_all(rows, node, (struct row_fact){ .kind = FACT_SAME });
         return true;

@@ -1,6 +1,6 @@
 /*
- * Graphs that bring TensorFlow's answers, as tests/golden/control_flow/graphs.py and
- * tests/golden/queues/graphs.py write them: each file of a directory becomes a test.
+ * Graphs that bring TensorFlow's answers, as tests/golden/answered_graphs.py
+ * describes: each file of a directory becomes a test.
  */
 #ifndef TESTS_ANSWERED_GRAPH_H
 #define TESTS_ANSWERED_GRAPH_H
@@ -229,7 +229,8 @@ static void answers_as_tensorflow_does(void **state)
     }
 }
 
-/* Runs a test for each graph that `is_left_out` does not leave out, and the tests of `more`. */
+/* Runs a test for each graph that `is_left_out` (NULL: none) does not leave out, and the tests of
+ * `more`. */
 static int run_graphs(const char *group, const char *directory, bool (*is_left_out)(const char *),
                       const struct CMUnitTest *more, int more_count)
 {
@@ -241,7 +242,7 @@ static int run_graphs(const char *group, const char *directory, bool (*is_left_o
     struct CMUnitTest *tests = calloc(files.gl_pathc + (size_t)more_count, sizeof *tests);
     for (size_t i = 0; i < files.gl_pathc; i++) {
         char *path = files.gl_pathv[i];
-        if (!is_left_out(path))
+        if (is_left_out == NULL || !is_left_out(path))
             tests[count++] = (struct CMUnitTest){ .name = path + strlen(directory),
                                                   .test_func = answers_as_tensorflow_does,
                                                   .setup_func = setup,

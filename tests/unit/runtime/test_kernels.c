@@ -156,7 +156,7 @@ static bool is_tested_elsewhere(const char *op)
         "Stack",       "Control",        "Abort",
         "Variant",     "Optional",       "NonDeterministic",
         "Queue",       "Stage",          "Unstage",
-        "Mutex",
+        "Mutex",       "Dataset",        "Iterator",
     };
     for (size_t i = 0; i < COUNT(parts); i++)
         if (strstr(op, parts[i]) != NULL)

@@ -1,0 +1,154 @@
+/* Batches of elements: Batch and Unbatch. */
+#include "runtime/kernels/data/dataset.h"
+
+/* ---- Batch ---- */
+
+struct batch_rows {
+    struct tensors rows; /* of the elements, one after the other */
+};
+
+/* The last input, in the ops that have it. */
+static bool drops_remainder(const struct run_dataset *dataset)
+{
+    const struct tensor *last = &dataset->inputs[dataset->inputs_count - 1];
+    return last->dtype == DT_BOOL && tensor_bools(last)[0];
+}
+
+static struct status batch_check(struct kernel_context *k, struct run_dataset *dataset)
+{
+    int last = dataset->inputs_count - 1;
+    if (dataset->inputs[last].dtype == DT_BOOL)
+        TRY(dataset_check_flag(k, dataset, last, "drop_remainder"));
+    return dataset_check_number(k, dataset, 1, "Batch size", 1);
+}
+
+static struct status collect_rows(struct kernel_context *k, struct iterator *iterator,
+                                  struct tensors *rows, int64_t most, bool *end)
+{
+    int width = iterator->dataset->count;
+    *end = false;
+    for (int64_t i = 0; i < most; i++) {
+        TRY(tensors_reserve(k, rows, width));
+        TRY(iterator_pull(k, iterator, end));
+        if (*end)
+            break;
+        tensors_append(rows, width, iterator->element);
+    }
+    return status_ok();
+}
+
+static struct status stack_rows(struct kernel_context *k, const struct tensors *rows, int width,
+                                struct tensor *element)
+{
+    for (int i = 0; i < width; i++) {
+        struct status status =
+            tensors_stack(k, rows->count / width, rows->at + i, width, i, &element[i]);
+        if (!status_is_ok(status)) {
+            tensors_release(i, element);
+            return status;
+        }
+    }
+    return status_ok();
+}
+
+static struct status batch_next(struct kernel_context *k, struct iterator *iterator,
+                                struct tensor *element, bool *end)
+{
+    const struct run_dataset *dataset = iterator->dataset;
+    struct batch_rows *batch = iterator->state;
+    tensors_clear(&batch->rows); /* of a call that failed */
+    TRY(collect_rows(k, iterator, &batch->rows, dataset_number(dataset, 1), end));
+    *end = *end && (batch->rows.count == 0 || drops_remainder(dataset));
+    struct status status = status_ok();
+    if (!*end)
+        status = stack_rows(k, &batch->rows, dataset->count, element);
+    tensors_clear(&batch->rows);
+    return status;
+}
+
+static void batch_finish(struct iterator *iterator)
+{
+    tensors_finish(&((struct batch_rows *)iterator->state)->rows);
+}
+
+static int64_t batch_cardinality(const struct run_dataset *dataset)
+{
+    int64_t count = dataset_cardinality(dataset_input(dataset, 0)),
+            size = dataset_number(dataset, 1);
+    if (count < 0)
+        return count;
+    return count / size + (count % size > 0 && !drops_remainder(dataset) ? 1 : 0);
+}
+
+/* ---- Unbatch: the rows of each element ---- */
+
+struct unbatch {
+    struct tensors batch; /* the element whose rows are due */
+    int64_t at;
+};
+
+static struct status unbatch_begin(struct kernel_context *k, struct iterator *iterator)
+{
+    struct unbatch *unbatch = iterator->state;
+    return tensors_reserve(k, &unbatch->batch, iterator->dataset->count);
+}
+
+static struct status check_batch(const struct kernel_context *k, const struct tensors *batch)
+{
+    for (int64_t i = 0; i < batch->count; i++) {
+        if (batch->at[i].shape.rank < 1)
+            return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                                "Input element must have a non-scalar value in each component.");
+        if (batch->at[i].shape.dims[0] != batch->at[0].shape.dims[0])
+            return kernel_error(
+                k, STATUS_INVALID_ARGUMENT,
+                "Input element must have the same batch size in each component. Component 0 had "
+                "size %lld but component %lld had size, %lld.",
+                (long long)batch->at[0].shape.dims[0], (long long)i,
+                (long long)batch->at[i].shape.dims[0]);
+    }
+    return status_ok();
+}
+
+static struct status unbatch_next(struct kernel_context *k, struct iterator *iterator,
+                                  struct tensor *element, bool *end)
+{
+    struct unbatch *unbatch = iterator->state;
+    struct tensors *batch = &unbatch->batch;
+    int width = iterator->dataset->count;
+    while (batch->count == 0 || unbatch->at >= batch->at[0].shape.dims[0]) {
+        tensors_clear(batch);
+        unbatch->at = 0;
+        TRY(iterator_pull(k, iterator, end));
+        if (*end)
+            return status_ok();
+        tensors_append(batch, width, iterator->element);
+        TRY(check_batch(k, batch));
+    }
+    for (int i = 0; i < width; i++) {
+        struct status status = tensor_row(k, &batch->at[i], unbatch->at, &element[i]);
+        if (!status_is_ok(status)) {
+            tensors_release(i, element);
+            return status;
+        }
+    }
+    unbatch->at++;
+    return status_ok();
+}
+
+static void unbatch_finish(struct iterator *iterator)
+{
+    tensors_finish(&((struct unbatch *)iterator->state)->batch);
+}
+
+#define BATCH(name)                                                                    \
+    DATASET(name, batch_check, batch_next, .finish = batch_finish, .same_width = true, \
+            .iterator_bytes = sizeof(struct batch_rows), .cardinality = batch_cardinality)
+static const struct kernel rows[] = {
+    BATCH("BatchDataset"),
+    BATCH("BatchDatasetV2"),
+    BATCH("ParallelBatchDataset"),
+    DATASET("UnbatchDataset", NULL, unbatch_next, .begin = unbatch_begin, .finish = unbatch_finish,
+            .same_width = true, .iterator_bytes = sizeof(struct unbatch)),
+};
+const struct kernel_table kernels_dataset_batches = { rows, COUNT(rows) };

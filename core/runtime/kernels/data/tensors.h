@@ -1,0 +1,41 @@
+/*
+ * tensors: several tensors together: the components of an element of a dataset, and the rows that
+ * become a batch.
+ */
+#ifndef KERNELS_TENSORS_H
+#define KERNELS_TENSORS_H
+
+#include "runtime/kernel.h"
+
+void tensors_release(int count, struct tensor *tensors);
+/* Moves tensors, and leaves none behind. */
+void tensors_move(int count, struct tensor *from, struct tensor *to);
+/* Gives each of them one more owner. */
+void tensors_acquire(int count, const struct tensor *from, struct tensor *to);
+
+/* A list of tensors that grows in memory of the run. */
+struct tensors {
+    struct tensor *at; /* [count] */
+    int64_t count;
+    int64_t capacity;
+    struct tensor memory;
+};
+/* Makes room for `count` more. */
+struct status tensors_reserve(struct kernel_context *k, struct tensors *tensors, int64_t count);
+/* Moves tensors behind the others, for which there is room. */
+void tensors_append(struct tensors *tensors, int count, struct tensor *from);
+void tensors_clear(struct tensors *tensors);  /* releases all of them, and keeps the room */
+void tensors_finish(struct tensors *tensors); /* releases all of them */
+
+/* Makes them the outputs of the node. INVALID_ARGUMENT: the node declares others */
+struct status tensors_output(struct kernel_context *k, struct tensors *tensors);
+
+/* Makes one tensor of `count` tensors of one shape, `stride` apart: the rows of a batch.
+ * `component` is for the error text. INVALID_ARGUMENT: their shapes differ */
+struct status tensors_stack(struct kernel_context *k, int64_t count, const struct tensor *rows,
+                            int stride, int component, struct tensor *out);
+/* Row `index` of a tensor of rank 1 or more. */
+struct status tensor_row(struct kernel_context *k, const struct tensor *tensor, int64_t index,
+                         struct tensor *out);
+
+#endif

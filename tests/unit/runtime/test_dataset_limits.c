@@ -1,0 +1,92 @@
+/* Datasets without an end stop at the deadline and the memory limit of the run. */
+#include "base/clock.h"
+#include "unit/runtime/plan_fixture.h"
+
+static const struct shape scalar = { .rank = 0 };
+
+/* An op that makes a dataset of scalars of int64. */
+static struct endpoint dataset(const char *op, int count, const struct endpoint *inputs)
+{
+    const struct attr attrs[] = { attr_types(&b, "output_types", 1, (enum dtype[]){ DT_INT64 }),
+                                  attr_shapes(&b, "output_shapes", 1, &scalar), ATTR_END };
+    return build(&b, op, NULL, count, inputs, attrs);
+}
+
+static struct endpoint number(int64_t value)
+{
+    return build_const_int64(&b, NULL, value);
+}
+
+static struct endpoint endless(void)
+{
+    struct endpoint range =
+        dataset("RangeDataset", 3, (struct endpoint[]){ number(0), number(1), number(1) });
+    return dataset("RepeatDataset", 2, (struct endpoint[]){ range, number(-1) });
+}
+
+static struct status run_fetch(struct endpoint fetch)
+{
+    struct tensor out = { 0 };
+    struct plan *plan = plan_of(0, NULL, 1, &fetch, NULL);
+    struct status status = plan_run(plan, run, NULL, &out);
+    tensor_release(&out);
+    plan_destroy(plan);
+    assert_int_equal(tensor_pool_used(run_pool(run)), 0);
+    return status;
+}
+
+static void an_endless_dataset_ends_at_the_deadline(void **state)
+{
+    (void)state;
+    struct endpoint skip =
+        dataset("SkipDataset", 2, (struct endpoint[]){ endless(), number(INT64_MAX) });
+    struct endpoint only = dataset("DatasetToSingleElement", 1, &skip);
+    run_set_deadline(run, (uint64_t)clock_now_ns(clock_monotonic()) + 20 * 1000000U);
+    assert_fails(run_fetch(only), STATUS_DEADLINE_EXCEEDED,
+                 "the deadline passed while the model ran");
+}
+
+static void a_batch_without_an_end_fills_no_more_than_a_run_may_hold(void **state)
+{
+    (void)state;
+    run_destroy(run);
+    run = run_create((size_t)1 << 20);
+    struct endpoint batch = dataset(
+        "BatchDatasetV2", 3,
+        (struct endpoint[]){ endless(), number((int64_t)1 << 40), const_bool("all", false) });
+    struct endpoint only = dataset("DatasetToSingleElement", 1, &batch);
+    assert_int_equal(run_fetch(only).code, STATUS_RESOURCE_EXHAUSTED);
+    assert_true(run_hit_limit(run));
+}
+
+static void refuses_too_long_a_chain(void **state)
+{
+    (void)state;
+    struct endpoint last = endless();
+    for (int i = 0; i < 300; i++)
+        last = dataset("TakeDataset", 2, (struct endpoint[]){ last, number(1) });
+    struct status status = run_fetch(dataset("DatasetToSingleElement", 1, &last));
+    assert_int_equal(status.code, STATUS_RESOURCE_EXHAUSTED);
+    assert_non_null(strstr(status.message, "a dataset is made of more than 256 datasets in turn"));
+}
+
+static void refuses_a_variant_that_is_no_dataset(void **state)
+{
+    (void)state;
+    struct endpoint none = build(&b, "OptionalNone", "none", 0, NULL, NULL);
+    assert_fails(run_fetch(dataset("TakeDataset", 2, (struct endpoint[]){ none, number(1) })),
+                 STATUS_INVALID_ARGUMENT,
+                 "Tensor must be a Dataset object. [node 'TakeDataset' (TakeDataset)]");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_endless_dataset_ends_at_the_deadline, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_batch_without_an_end_fills_no_more_than_a_run_may_hold,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(refuses_too_long_a_chain, setup, teardown),
+        cmocka_unit_test_setup_teardown(refuses_a_variant_that_is_no_dataset, setup, teardown),
+    };
+    return cmocka_run_group_tests_name("dataset limits", tests, NULL, NULL);
+}
