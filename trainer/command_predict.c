@@ -9,7 +9,6 @@ static struct flag_values files;
 
 static struct {
     const char *signature, *output, *output_format, *id_column;
-    int64_t sparse_width;
     bool evaluate, help;
 } options;
 
@@ -37,7 +36,7 @@ static const struct flag rows[] = {
       .max = 9e15 },
     { "batch_size", FLAG_INT32, &files.batch_size, "100", .help = "rows that run at a time",
       .min = 1, .max = 1e6 },
-    { "sparse_width", FLAG_INT64, &options.sparse_width, "0",
+    { "sparse_width", FLAG_INT64, &files.sparse_width, "0",
       .help = "number of columns of the model's sparse inputs", .max = 9e15 },
     { "signature", FLAG_TEXT, &options.signature, "",
       .help = "signature that answers; the default is serving_default, or the only one that takes "
@@ -104,7 +103,6 @@ struct status command_predict(int argc, char **argv)
         .signature = options.signature,
         .files = &files,
         .id_column = options.id_column,
-        .sparse_width = options.sparse_width,
         .output = options.output,
         .evaluate = options.evaluate,
         .format = strcmp(options.output_format, "csv") == 0 ? PREDICTION_CSV : PREDICTION_JSONL,

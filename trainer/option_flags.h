@@ -19,6 +19,7 @@ struct flag_values {
     double eval_start_delay_secs, eval_throttle_secs;
     const char *optimizer_for;
     const char *from_savedmodel, *signature, *output, *freeze, *loss, *metrics, *compile_config;
+    int64_t sparse_width;
     const char *optimizer, *model, *work_dir, *train_dir, *export_dir, *log_level, *reduction,
         *placement, *checkpoint_dir, *class_weight, *metrics_file, *log_dir,
         *learning_rate_schedule, *export_format;

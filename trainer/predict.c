@@ -1,4 +1,5 @@
 #include "trainer/predict_internal.h"
+#include "trainer/sparse_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -116,23 +117,6 @@ static struct status open_all(struct predictor *predictor)
 
 /* ---- Running. ---- */
 
-/* int64 [values, 2]: the row and the column of each value. */
-static struct tensor make_indices(const struct batch_column *column, int64_t rows,
-                                  struct buffer *out)
-{
-    const int64_t *ids = column->ids.data, *splits = column->row_splits.data;
-    const struct shape shape = shape_of(column->ids.size, 2);
-
-    out->size = 0;
-    buffer_reserve(out, 1); /* not NULL if there are no values */
-    for (int64_t row = 0; row < rows; row++)
-        for (int64_t k = splits[row]; k < splits[row + 1]; k++) {
-            const int64_t index[] = { row, ids[k] };
-            buffer_append(out, index, sizeof index);
-        }
-    return tensor_borrow(DT_INT64, &shape, out->data);
-}
-
 static struct status feed_values(struct predictor *predictor, int input,
                                  const struct batch_column *column)
 {
@@ -147,25 +131,23 @@ static struct status feed_values(struct predictor *predictor, int input,
 
 static struct status feed_batch(struct predictor *predictor, const struct batch *batch)
 {
-    const struct shape two = shape_of(2);
-
-    predictor->sparse_shape[0] = batch->rows;
-    predictor->sparse_shape[1] = predictor->request->sparse_width;
     for (int i = 0; i < predictor->signature->inputs_count; i++) {
-        int place = predictor->places[predictor->sources[i].column];
+        struct fed_source *source = &predictor->sources[i];
+        int place = predictor->places[source->column];
         const struct batch_column *column = &batch->columns[place];
-        switch (predictor->sources[i].part) {
+        switch (source->part) {
         case PART_VALUES:
             TRY(feed_values(predictor, i, column));
             break;
         case PART_INDICES:
-            predictor->inputs[i] = make_indices(column, batch->rows, &predictor->made[i]);
+            predictor->inputs[i] = sparse_indices(column, &predictor->made[i]);
             break;
         case PART_ROW_SPLITS:
             predictor->inputs[i] = column->row_splits;
             break;
         case PART_SHAPE:
-            predictor->inputs[i] = tensor_borrow(DT_INT64, &two, predictor->sparse_shape);
+            predictor->inputs[i] =
+                sparse_shape(&predictor->feeds[source->column].spec, column, source->shape);
             break;
         }
     }

@@ -15,7 +15,6 @@ struct prediction_request {
      * evaluate: loss, metrics and compile_config */
     const struct flag_values *files;
     const char *id_column; /* is written in front of each row; "": none */
-    int64_t sparse_width;  /* columns of the inputs that are sparse; 0: not given */
     const char *output;    /* a file, which appears when it is complete; "": the standard output */
     bool evaluate;         /* prints the loss and the metrics; the predictions only go to a file */
     enum prediction_format format;

@@ -67,32 +67,6 @@ struct status predictor_choose_signature(struct predictor *predictor)
 
 /* ---- Its inputs. ---- */
 
-static int find_suffixed(const struct predictor *predictor, const char *key, const char *suffix)
-{
-    const char *name = arena_printf(predictor->arena, "%s%s", key, suffix);
-
-    return signature_input(predictor->signature, bytes_of(name));
-}
-
-static bool has_dims(const struct signature_tensor *tensor, enum dtype dtype, int rank,
-                     int64_t last)
-{
-    return tensor->dtype == dtype && tensor->shape.rank == rank &&
-           (last < 0 || tensor->shape.dims[rank - 1] == last);
-}
-
-/* Are the inputs K, K_1 and K_2 the indices, the values and the shape of a sparse tensor, as Keras
- * and this program export one? */
-static bool is_sparse(const struct predictor *predictor, int input, int *values, int *shape)
-{
-    const struct signature_tensor *inputs = predictor->signature->inputs;
-
-    *values = find_suffixed(predictor, inputs[input].key, "_1");
-    *shape = find_suffixed(predictor, inputs[input].key, "_2");
-    return *values >= 0 && *shape >= 0 && has_dims(&inputs[input], DT_INT64, 2, 2) &&
-           has_dims(&inputs[*values], DT_FLOAT, 1, -1) && has_dims(&inputs[*shape], DT_INT64, 1, 2);
-}
-
 /* Is the input K with K_1 the values and the row splits of a ragged tensor? Two inputs of a number
  * per row look the same. Then the files have a column K_1, which the splits never have. */
 static struct status is_ragged(const struct predictor *predictor, int input, int *splits, bool *out)
@@ -102,9 +76,8 @@ static struct status is_ragged(const struct predictor *predictor, int input, int
                                              .files_flag = "predict_files" };
     bool column = false;
 
-    *splits = find_suffixed(predictor, inputs[input].key, "_1");
-    *out = *splits >= 0 && inputs[input].shape.rank == 1 &&
-           has_dims(&inputs[*splits], DT_INT64, 1, -1) && predictor->sources[*splits].column < 0;
+    *splits = signature_row_splits(predictor->signature, input);
+    *out = *splits >= 0 && predictor->sources[*splits].column < 0;
     if (*out)
         TRY(file_data_has_column(&files, inputs[*splits].key, &column));
     *out = *out && !column;
@@ -150,21 +123,27 @@ static struct status add_feed(struct predictor *predictor, const char *name,
     return status_ok();
 }
 
-static struct status add_sparse(struct predictor *predictor, int indices, int values, int shape)
+/* Floats are at the places of a sparse column. Other values are those of lists. */
+static struct status add_sparse(struct predictor *predictor, int indices,
+                                const struct signature_sparse *parts)
 {
-    const char *name = predictor->signature->inputs[indices].key;
-    const struct shape columns = shape_of(-1, predictor->request->sparse_width);
+    const struct signature_tensor *inputs = predictor->signature->inputs;
+    const char *name = inputs[indices].key;
+    enum dtype dtype = inputs[parts->values].dtype;
+    int64_t width = predictor->request->files->sparse_width;
+    const struct shape columns = shape_of(-1, dtype == DT_FLOAT ? width : -1);
     int column = predictor->feeds_count;
 
-    if (predictor->request->sparse_width == 0)
+    if (dtype == DT_FLOAT && width == 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "input '%s' of signature '%s' is sparse: give --sparse_width, the "
                             "number of its columns",
                             name, predictor->signature->name);
-    predictor->sources[indices] = (struct fed_source){ column, PART_INDICES };
-    predictor->sources[values] = (struct fed_source){ column, PART_VALUES };
-    predictor->sources[shape] = (struct fed_source){ column, PART_SHAPE };
-    return add_feed(predictor, name, TENSOR_SPARSE, DT_FLOAT, &columns);
+    predictor->sources[indices] = (struct fed_source){ column, PART_INDICES, { 0 } };
+    predictor->sources[parts->values] = (struct fed_source){ column, PART_VALUES, { 0 } };
+    predictor->sources[parts->shape] = (struct fed_source){ column, PART_SHAPE, { 0 } };
+    return add_feed(predictor, name, dtype == DT_FLOAT ? TENSOR_SPARSE : TENSOR_RAGGED, dtype,
+                    &columns);
 }
 
 static struct status add_ragged(struct predictor *predictor, int values, int splits)
@@ -173,8 +152,8 @@ static struct status add_ragged(struct predictor *predictor, int values, int spl
     const struct shape rows = shape_of(-1, -1);
     int column = predictor->feeds_count;
 
-    predictor->sources[values] = (struct fed_source){ column, PART_VALUES };
-    predictor->sources[splits] = (struct fed_source){ column, PART_ROW_SPLITS };
+    predictor->sources[values] = (struct fed_source){ column, PART_VALUES, { 0 } };
+    predictor->sources[splits] = (struct fed_source){ column, PART_ROW_SPLITS, { 0 } };
     predictor->feeds[column].raw =
         layers_input_raw(savedmodel_graph(predictor->model), input->tensor_name);
     return add_feed(predictor, input->key, TENSOR_RAGGED, input->dtype, &rows);
@@ -185,7 +164,7 @@ static struct status add_dense(struct predictor *predictor, int input)
     const struct signature_tensor *tensor = &predictor->signature->inputs[input];
     struct training_feed *feed = &predictor->feeds[predictor->feeds_count];
 
-    predictor->sources[input] = (struct fed_source){ predictor->feeds_count, PART_VALUES };
+    predictor->sources[input] = (struct fed_source){ predictor->feeds_count, PART_VALUES, { 0 } };
     feed->raw = layers_input_raw(savedmodel_graph(predictor->model), tensor->tensor_name);
     feed->is_example = is_example(predictor, tensor);
     return add_feed(predictor, tensor->key, TENSOR_DENSE, tensor->dtype, &tensor->shape);
@@ -195,16 +174,19 @@ static struct status add_dense(struct predictor *predictor, int input)
 static struct status describe_inputs(struct predictor *predictor)
 {
     const struct signature *signature = predictor->signature;
-    int count = signature->inputs_count, values, shape, splits;
-    bool ragged;
+    int count = signature->inputs_count, splits;
+    bool ragged, widths = false;
+    struct signature_sparse parts;
 
     predictor->sources = ARENA_ARRAY(predictor->arena, struct fed_source, count + 1);
     for (int i = 0; i < count; i++)
         predictor->sources[i].column = -1;
     for (int i = 0; i < count; i++)
-        if (is_sparse(predictor, i, &values, &shape))
-            TRY(add_sparse(predictor, i, values, shape));
-    if (predictor->request->sparse_width > 0 && predictor->feeds_count == 0)
+        if (signature_is_sparse(signature, i, &parts)) {
+            TRY(add_sparse(predictor, i, &parts));
+            widths |= signature->inputs[parts.values].dtype == DT_FLOAT;
+        }
+    if (predictor->request->files->sparse_width > 0 && !widths)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "--sparse_width: signature '%s' has no sparse input", signature->name);
     for (int i = 0; i < count; i++) {

@@ -18,6 +18,7 @@ enum fed_part { PART_VALUES, PART_INDICES, PART_SHAPE, PART_ROW_SPLITS };
 struct fed_source {
     int column; /* of a batch */
     enum fed_part part;
+    int64_t shape[2]; /* PART_SHAPE: of a batch */
 };
 
 struct prediction_output {
@@ -44,7 +45,6 @@ struct predictor {
     struct tensor *inputs, *outputs;   /* of one run, in the signature's order */
     struct buffer *made;               /* [inputs_count]: the indices of sparse inputs, and lists
                                         * with their padding */
-    int64_t sparse_shape[2];           /* of a batch */
     struct prediction_column *columns; /* the id, if there is one, and the outputs */
     int columns_count, id;             /* id: 1 if there is one */
     struct prediction_output output;

@@ -25,3 +25,45 @@ int signature_output(const struct signature *signature, struct bytes key)
 {
     return find(signature->outputs, signature->outputs_count, key);
 }
+
+static bool has_dims(const struct signature_tensor *tensor, enum dtype dtype, int rank,
+                     int64_t last)
+{
+    bool same = dtype == DT_INVALID || tensor->dtype == dtype;
+
+    return same && tensor->shape.rank == rank && (last < 0 || tensor->shape.dims[rank - 1] == last);
+}
+
+/* The input whose key is that of `input` and the suffix, or -1. */
+static int find_beside(const struct signature *signature, int input, const char *suffix)
+{
+    const char *key = signature->inputs[input].key;
+    size_t size = strlen(key), more = strlen(suffix);
+
+    for (int i = 0; i < signature->inputs_count; i++) {
+        const char *other = signature->inputs[i].key;
+        if (strlen(other) == size + more && memcmp(other, key, size) == 0 &&
+            strcmp(other + size, suffix) == 0)
+            return i;
+    }
+    return -1;
+}
+
+bool signature_is_sparse(const struct signature *signature, int input, struct signature_sparse *out)
+{
+    const struct signature_tensor *inputs = signature->inputs;
+    int values = find_beside(signature, input, "_1"), shape = find_beside(signature, input, "_2");
+
+    *out = (struct signature_sparse){ values, shape };
+    return values >= 0 && shape >= 0 && has_dims(&inputs[input], DT_INT64, 2, 2) &&
+           has_dims(&inputs[values], DT_INVALID, 1, -1) && has_dims(&inputs[shape], DT_INT64, 1, 2);
+}
+
+int signature_row_splits(const struct signature *signature, int input)
+{
+    int splits = find_beside(signature, input, "_1");
+    bool found = splits >= 0 && signature->inputs[input].shape.rank == 1 &&
+                 has_dims(&signature->inputs[splits], DT_INT64, 1, -1);
+
+    return found ? splits : -1;
+}

@@ -34,6 +34,20 @@ struct signature {
  * loads. */
 bool signature_is_callable(const struct signature *signature);
 
+/* The inputs beside the indices K of a sparse tensor. */
+struct signature_sparse {
+    int values, shape;
+};
+
+/* Is the input K, with K_1 and K_2, the indices [?, 2], the values [?] and the shape [2] of a
+ * sparse tensor, as Keras, tf.function and this program export one? */
+bool signature_is_sparse(const struct signature *signature, int input,
+                         struct signature_sparse *out);
+
+/* Of the input K, the input K_1 that may be the row splits of a ragged tensor whose values K are,
+ * or -1. Two inputs of a number per row look the same. */
+int signature_row_splits(const struct signature *signature, int input);
+
 /* Index of the input or output of that key, or -1. */
 int signature_input(const struct signature *signature, struct bytes key);
 int signature_output(const struct signature *signature, struct bytes key);
