@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "trainer/pad_rows.h"
+#include "trainer/sparse_parts.h"
 
 static const char *role_text(enum feed_role role)
 {
@@ -122,6 +123,10 @@ int feeder_data_endpoints(const struct training_graph *graph, const struct train
             endpoints[count++] = feed->ids;
         if (feed->row_splits.node != NULL)
             endpoints[count++] = feed->row_splits;
+        if (feed->indices.node != NULL)
+            endpoints[count++] = feed->indices;
+        if (feed->sparse_shape.node != NULL)
+            endpoints[count++] = feed->sparse_shape;
     }
     if (pass->random_seed.node != NULL)
         endpoints[count++] = pass->random_seed;
@@ -153,6 +158,7 @@ struct status feeder_create(const struct training_graph *graph, const struct tra
     feeder->columns = zalloc(feeds * sizeof *feeder->columns);
     feeder->is_padded = zalloc(feeds * sizeof *feeder->is_padded);
     feeder->padded = zalloc(feeds * sizeof *feeder->padded);
+    feeder->sparse = zalloc(feeds * sizeof *feeder->sparse);
     feeder->tensors = zalloc(tensors * sizeof *feeder->tensors);
     feeder->copies = zalloc(tensors * sizeof *feeder->copies);
     feeder->finders = zalloc(variables * sizeof *feeder->finders);
@@ -182,6 +188,9 @@ void feeder_destroy(struct feeder *feeder)
         row_finder_free(&feeder->finders[v]);
     for (int f = 0; f < feeder->graph->feeds_count; f++)
         buffer_finish(&feeder->padded[f]);
+    for (int f = 0; f < feeder->graph->feeds_count; f++)
+        buffer_finish(&feeder->sparse[f].indices);
+    free(feeder->sparse);
     free(feeder->padded);
     free(feeder->is_padded);
     free(feeder->columns);
@@ -205,6 +214,24 @@ static struct tensor values_tensor(const struct training_feed *feed, const struc
     return tensor_borrow(values->dtype, &shape, values->data);
 }
 
+/* What divides the values into rows. Returns the place behind it. */
+static struct tensor *fill_lists(struct feeder *feeder, int f, const struct batch_column *column,
+                                 struct tensor *next)
+{
+    const struct feed_endpoints *endpoints = &feeder->pass->feeds[f];
+    struct sparse_feed *sparse = &feeder->sparse[f];
+
+    if (endpoints->ids.node != NULL)
+        *next++ = tensor_borrow(DT_INT64, &column->ids.shape, column->ids.data);
+    if (endpoints->row_splits.node != NULL)
+        *next++ = tensor_borrow(DT_INT64, &column->row_splits.shape, column->row_splits.data);
+    if (endpoints->indices.node != NULL)
+        *next++ = sparse_indices(column, &sparse->indices);
+    if (endpoints->sparse_shape.node != NULL)
+        *next++ = sparse_shape(&feeder->graph->feeds[f].spec, column, sparse->shape);
+    return next;
+}
+
 struct status feeder_fill_data(struct feeder *feeder, const struct batch *batch)
 {
     const struct training_graph *graph = feeder->graph;
@@ -225,11 +252,7 @@ struct status feeder_fill_data(struct feeder *feeder, const struct batch *batch)
             TRY(pad_rows(&graph->feeds[f].spec, column, &feeder->padded[f], next));
         else
             *next = values_tensor(&graph->feeds[f], &column->values);
-        next++;
-        if (pass->feeds[f].ids.node != NULL)
-            *next++ = tensor_borrow(DT_INT64, &column->ids.shape, column->ids.data);
-        if (pass->feeds[f].row_splits.node != NULL)
-            *next++ = tensor_borrow(DT_INT64, &column->row_splits.shape, column->row_splits.data);
+        next = fill_lists(feeder, f, column, next + 1);
     }
     if (pass->random_seed.node != NULL)
         *next++ = tensor_borrow(DT_INT64, &two, feeder->random_seed);

@@ -24,10 +24,14 @@
 struct feeder {
     const struct training_graph *graph;
     const struct training_pass *pass;
-    int *columns;               /* [feeds_count]: each feed's index in a batch; -1: not fed */
-    bool *is_padded;            /* [feeds_count]: a ragged column feeds a dense tensor */
-    struct buffer *padded;      /* [feeds_count]: its values with the padding */
-    struct tensor *tensors;     /* in the order of feeder_endpoints; borrowed */
+    int *columns;           /* [feeds_count]: each feed's index in a batch; -1: not fed */
+    bool *is_padded;        /* [feeds_count]: a ragged column feeds a dense tensor */
+    struct buffer *padded;  /* [feeds_count]: its values with the padding */
+    struct tensor *tensors; /* in the order of feeder_endpoints; borrowed */
+    struct sparse_feed {
+        struct buffer indices;
+        int64_t shape[2];
+    } * sparse;                 /* [feeds_count]: of those that a graph takes as a SparseTensor */
     int data_count;             /* of the first tensors: the data and the random seed */
     int64_t random_seed[2];     /* set it before feeder_fill_data */
     struct buffer *copies;      /* [data_count]: by feeder_copy_data */

@@ -10,8 +10,11 @@ struct finetune {
     struct trainable *trainable;
     /* [body.inputs_count]: the signature's inputs that the body's consist of. */
     struct fed_input {
-        int values, row_splits; /* -1: it is not ragged */
+        int values;
+        int row_splits;     /* -1: it is not ragged */
+        int indices, shape; /* -1: it is not sparse */
     } * fed;
+    int64_t sparse_width;
     struct bundle_stream stream; /* of the variable that finetune_begin named */
 };
 
@@ -46,6 +49,10 @@ static struct status build_body(const struct layers_body *body, int64_t batch, s
         out->inputs[i] = built.inputs[fed->values];
         if (fed->row_splits >= 0)
             out->lists[i].row_splits = built.inputs[fed->row_splits];
+        if (fed->indices >= 0) {
+            out->lists[i].indices = built.inputs[fed->indices];
+            out->lists[i].sparse_shape = built.inputs[fed->shape];
+        }
     }
     for (int i = 0; i < body->outputs_count; i++)
         out->heads[i].output = built.outputs[i];
@@ -55,25 +62,35 @@ static struct status build_body(const struct layers_body *body, int64_t batch, s
     return status_ok();
 }
 
-/* Is the input K the values, and K_1 the row splits of a ragged tensor, as Keras and this program
- * export one? Two inputs of a number per row look the same: then the files have a column K_1. */
+/* The row splits of a ragged input, or -1. Two inputs of a number per row look the same: then the
+ * files have a column of the second one's name. */
 static struct status find_row_splits(const struct signature *signature, int input,
-                                     const struct file_data_request *files, struct arena *arena,
-                                     int *out)
+                                     const struct file_data_request *files, int *out)
 {
-    const struct signature_tensor *values = &signature->inputs[input];
-    const char *key = arena_printf(arena, "%s_1", values->key);
-    int splits = signature_input(signature, bytes_of(key));
     bool column = false;
 
-    *out = -1;
-    if (splits < 0 || values->shape.rank != 1 || signature->inputs[splits].dtype != DT_INT64 ||
-        signature->inputs[splits].shape.rank != 1)
-        return status_ok();
-    if (*files->flags->train_files != '\0')
-        TRY(file_data_has_column(files, key, &column));
-    *out = column ? -1 : splits;
+    *out = signature_row_splits(signature, input);
+    if (*out >= 0 && *files->flags->train_files != '\0')
+        TRY(file_data_has_column(files, signature->inputs[*out].key, &column));
+    if (column)
+        *out = -1;
     return status_ok();
+}
+
+/* Finds the inputs that are parts of sparse ones, and adds these. */
+static void find_sparse(struct finetune *finetune, bool *is_part)
+{
+    const struct signature *signature = trainable_signature(finetune->trainable);
+    struct signature_sparse parts;
+
+    for (int i = 0; i < signature->inputs_count; i++) {
+        if (!signature_is_sparse(signature, i, &parts))
+            continue;
+        is_part[i] = is_part[parts.values] = is_part[parts.shape] = true;
+        trainable_set_sparse(finetune->trainable, i, &parts);
+        finetune->fed[finetune->body.inputs_count++] =
+            (struct fed_input){ parts.values, -1, i, parts.shape };
+    }
 }
 
 static struct status find_inputs(struct finetune *finetune, const struct flag_values *flags,
@@ -85,8 +102,11 @@ static struct status find_inputs(struct finetune *finetune, const struct flag_va
     int *splits = ARENA_ARRAY(arena, int, signature->inputs_count);
 
     finetune->fed = ARENA_ARRAY(arena, struct fed_input, signature->inputs_count);
+    find_sparse(finetune, is_part);
     for (int i = 0; i < signature->inputs_count; i++) {
-        TRY(find_row_splits(signature, i, &files, arena, &splits[i]));
+        if (is_part[i])
+            continue;
+        TRY(find_row_splits(signature, i, &files, &splits[i]));
         if (splits[i] < 0)
             continue;
         is_part[splits[i]] = true;
@@ -94,37 +114,79 @@ static struct status find_inputs(struct finetune *finetune, const struct flag_va
     }
     for (int i = 0; i < signature->inputs_count; i++)
         if (!is_part[i])
-            finetune->fed[finetune->body.inputs_count++] = (struct fed_input){ i, splits[i] };
+            finetune->fed[finetune->body.inputs_count++] =
+                (struct fed_input){ i, splits[i], -1, -1 };
     return status_ok();
 }
 
-static struct layers_port port_of(const struct trainable *trainable, const struct fed_input *fed)
+/* Floats are at the places of a sparse column. Other values are those of lists. */
+static bool is_of_columns(const struct finetune *finetune, const struct fed_input *fed)
 {
-    int input = fed->values;
-    bool ragged = fed->row_splits >= 0;
-    const struct signature_tensor *tensor = &trainable_signature(trainable)->inputs[input];
+    const struct signature *signature = trainable_signature(finetune->trainable);
 
-    return (struct layers_port){
-        .name = tensor->key,
-        .dtype = tensor->dtype,
-        .layout = ragged ? TENSOR_RAGGED : TENSOR_DENSE,
-        .shape = ragged ? shape_of(-1, -1) : tensor->shape,
-        .is_example = trainable_input_is_example(trainable, input),
-        .raw = layers_input_raw(trainable_whole_graph(trainable), tensor->tensor_name),
+    return fed->indices >= 0 && signature->inputs[fed->values].dtype == DT_FLOAT;
+}
+
+static struct status check_width(const struct finetune *finetune)
+{
+    const struct signature *signature = trainable_signature(finetune->trainable);
+    bool widths = false;
+
+    for (int i = 0; i < finetune->body.inputs_count; i++) {
+        const struct fed_input *fed = &finetune->fed[i];
+        if (!is_of_columns(finetune, fed))
+            continue;
+        widths = true;
+        if (finetune->sparse_width == 0)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "input '%s' of signature '%s' is sparse: give --sparse_width, the "
+                                "number of its columns",
+                                signature->inputs[fed->indices].key, signature->name);
+    }
+    if (finetune->sparse_width > 0 && !widths)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--sparse_width: signature '%s' has no sparse input of floats",
+                            signature->name);
+    return status_ok();
+}
+
+static struct layers_port port_of(const struct finetune *finetune, const struct fed_input *fed)
+{
+    const struct trainable *trainable = finetune->trainable;
+    const struct signature_tensor *inputs = trainable_signature(trainable)->inputs;
+    const struct signature_tensor *values = &inputs[fed->values];
+    struct layers_port port = {
+        .name = inputs[fed->indices >= 0 ? fed->indices : fed->values].key,
+        .dtype = values->dtype,
+        .layout = TENSOR_DENSE,
+        .shape = values->shape,
+        .is_example = trainable_input_is_example(trainable, fed->values),
     };
+
+    if (fed->indices < 0)
+        port.raw = layers_input_raw(trainable_whole_graph(trainable), values->tensor_name);
+    if (is_of_columns(finetune, fed)) {
+        port.layout = TENSOR_SPARSE;
+        port.shape = shape_of(-1, finetune->sparse_width);
+    } else if (fed->row_splits >= 0 || fed->indices >= 0) {
+        port.layout = TENSOR_RAGGED;
+        port.shape = shape_of(-1, -1);
+    }
+    return port;
 }
 
 static struct status describe_body(struct finetune *finetune, const struct flag_values *flags,
                                    struct arena *arena)
 {
     TRY(find_inputs(finetune, flags, arena));
+    TRY(check_width(finetune));
     int inputs_count = finetune->body.inputs_count;
     struct layers_port *inputs = ARENA_ARRAY(arena, struct layers_port, inputs_count);
     int outputs_count = trainable_outputs_count(finetune->trainable);
     const char **outputs = ARENA_ARRAY(arena, const char *, outputs_count);
 
     for (int i = 0; i < inputs_count; i++)
-        inputs[i] = port_of(finetune->trainable, &finetune->fed[i]);
+        inputs[i] = port_of(finetune, &finetune->fed[i]);
     for (int i = 0; i < outputs_count; i++)
         outputs[i] = trainable_output_at(finetune->trainable, i)->key;
     finetune->body =
@@ -156,6 +218,7 @@ static struct status open_model(const struct flag_values *flags, struct finetune
 
     TRY(status_in(trainable_open(flags->from_savedmodel, &options, &finetune->trainable),
                   "--from_savedmodel=%s", flags->from_savedmodel));
+    finetune->sparse_width = flags->sparse_width;
     TRY(describe_body(finetune, flags, arena));
     finetune->body.has_flags = compile_config_is_flags(flags);
     struct status status = compile_config_read(flags, &config);

@@ -54,7 +54,7 @@ static struct status refuse_without(const char *needed, const char *const *names
 /* Refuses flags that have no effect without --from_savedmodel, or with it. */
 static struct status check_finetune(const struct flag_values *flags)
 {
-    static const char *const others[] = { "signature", "output",  "freeze",
+    static const char *const others[] = { "signature", "output",  "freeze",        "sparse_width",
                                           "loss",      "metrics", "compile_config" };
     bool given = *flags->from_savedmodel != '\0';
 

@@ -98,6 +98,8 @@ struct feed_endpoints {
     struct endpoint values;
     struct endpoint ids;        /* of a sparse feed */
     struct endpoint row_splits; /* of a ragged or sparse feed */
+    /* In their place, for a graph that takes a SparseTensor: int64 [values, 2] and [2] */
+    struct endpoint indices, sparse_shape;
 };
 
 /* A place where a pass reads rows of a variable by rows or by keys. Several places may read the

@@ -265,6 +265,9 @@ struct layers_options {
 struct input_lists {
     struct endpoint ids; /* SPARSE */
     struct endpoint row_splits;
+    /* In their place: a SparseTensor's indices [values, 2] and shape [2]. RAGGED: the values of a
+     * row are at its first places */
+    struct endpoint indices, sparse_shape;
 };
 
 /* An output in a graph. */

@@ -169,9 +169,12 @@ static struct training_pass pass_of(const struct layers_model *model,
     };
 
     for (int i = 0; i < model->inputs_count; i++)
-        pass.feeds[count++] = (struct feed_endpoints){ .values = built->inputs[i],
-                                                       .ids = built->lists[i].ids,
-                                                       .row_splits = built->lists[i].row_splits };
+        pass.feeds[count++] =
+            (struct feed_endpoints){ .values = built->inputs[i],
+                                     .ids = built->lists[i].ids,
+                                     .row_splits = built->lists[i].row_splits,
+                                     .indices = built->lists[i].indices,
+                                     .sparse_shape = built->lists[i].sparse_shape };
     for (int i = 0; i < model->outputs_count; i++) {
         if (built->heads[i].labels.node != NULL)
             pass.feeds[count++].values = built->heads[i].labels;

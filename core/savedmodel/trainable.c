@@ -113,12 +113,25 @@ static struct status check_input(const struct signature_tensor *input)
     return status_ok();
 }
 
+/* Is the input the shape of a sparse one, which has no rows? */
+static bool is_sparse_shape(const struct signature *signature, int input)
+{
+    struct signature_sparse parts;
+
+    for (int i = 0; i < signature->inputs_count; i++)
+        if (signature_is_sparse(signature, i, &parts) && parts.shape == input)
+            return true;
+    return false;
+}
+
 static struct status check_inputs(const struct signature *signature)
 {
     if (signature->inputs_count == 0)
         return status_error(STATUS_INVALID_ARGUMENT, "it has no inputs");
     for (int i = 0; i < signature->inputs_count; i++)
-        TRY(status_in(check_input(&signature->inputs[i]), "input '%s'", signature->inputs[i].key));
+        if (!is_sparse_shape(signature, i))
+            TRY(status_in(check_input(&signature->inputs[i]), "input '%s'",
+                          signature->inputs[i].key));
     return status_ok();
 }
 
@@ -245,6 +258,13 @@ void trainable_set_ragged(struct trainable *trainable, int values, int row_split
 {
     trainable->input_rows[values] = ROWS_OF_VALUES;
     trainable->input_rows[row_splits] = ROWS_OF_SPLITS;
+}
+
+void trainable_set_sparse(struct trainable *trainable, int indices,
+                          const struct signature_sparse *parts)
+{
+    trainable->input_rows[indices] = trainable->input_rows[parts->values] = ROWS_OF_VALUES;
+    trainable->input_rows[parts->shape] = ROWS_NONE;
 }
 
 bool trainable_input_is_example(const struct trainable *trainable, int input)

@@ -48,8 +48,8 @@ struct trainable_variable {
  * Owner   *out is the caller's: trainable_close
  * Errors  NOT_FOUND no SavedModel, signature or output; INVALID_ARGUMENT several outputs and none
  *         chosen, a pattern that matches nothing, an input whose first dimension is not open;
- *         UNIMPLEMENTED a session_bundle, sparse inputs, a variable that is not float32 or has no
- *         value in the checkpoint; DATA_LOSS damaged files
+ *         UNIMPLEMENTED a session_bundle, composite inputs, a variable that is not float32 or has
+ *         no value in the checkpoint; DATA_LOSS damaged files
  */
 struct status trainable_open(const char *directory, const struct trainable_options *options,
                              struct trainable **out);
@@ -63,6 +63,9 @@ bool trainable_input_is_example(const struct trainable *trainable, int input);
 /* Two inputs are the values [?] and the row splits, int64 [rows + 1], of a ragged tensor: their
  * first dimensions are not the rows. Before the first trainable_build. */
 void trainable_set_ragged(struct trainable *trainable, int values, int row_splits);
+/* Three inputs are those of a sparse tensor (signature_is_sparse). */
+void trainable_set_sparse(struct trainable *trainable, int indices,
+                          const struct signature_sparse *parts);
 /* Those that are trained, in the order of the signature. */
 int trainable_outputs_count(const struct trainable *trainable);
 const struct signature_tensor *trainable_output_at(const struct trainable *trainable, int index);

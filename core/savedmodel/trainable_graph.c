@@ -79,7 +79,7 @@ static void set_batch(struct trainable_graph *graph, const struct trainable *tra
     for (int i = 0; i < trainable->signature->inputs_count; i++) {
         struct node *node = graph->inputs[i].node;
         struct shape shape = node->outputs[0].shape;
-        if (shape.rank < 1)
+        if (shape.rank < 1 || trainable->input_rows[i] == ROWS_NONE)
             continue;
         shape.dims[0] = sizes[trainable->input_rows[i]];
         set_shape(graph->graph, node, &shape);

@@ -18,7 +18,13 @@ struct trainable {
     const struct signature_tensor **outputs; /* that are trained */
     int outputs_count;
     bool *is_example; /* by input of the signature */
-    enum input_rows { ROWS_FIRST, ROWS_OF_VALUES, ROWS_OF_SPLITS } * input_rows; /* the same */
+    enum input_rows {
+        ROWS_FIRST,
+        ROWS_OF_VALUES,
+        ROWS_OF_SPLITS,
+        ROWS_NONE
+    } *
+        input_rows; /* the same */
     struct trainable_variable *variables;
     int variables_count;
     struct map by_name; /* name -> struct trainable_variable */

@@ -177,6 +177,32 @@ class Finetune(TestCase):
                 self.assertEqual(tuned, trained)
                 self.assertNotEqual(tuned, before)
 
+    def test_a_sparse_input(self):
+        """An export with a sparse input of floats is trained as its description is."""
+        numbers = random.Random(2)
+        rows = self.write("rows.svm", "".join("%d %s\n" % (i % 3 == 0, " ".join("%d:%g" % (k + 1, numbers.gauss(i % 3 == 0, 1)) for k in sorted(
+            numbers.sample(range(30), numbers.randrange(6))))) for i in range(300)))
+        layers = [("InputLayer", {"name": "x", "batch_shape": [None, 30], "dtype": "float32", "sparse": True}),
+                  ("Dense", {"name": "out", "units": 1, "activation": "sigmoid"})]
+        model = self.write("model.json", json.dumps({
+            "class_name": "Sequential", "compile_config": {"loss": "binary_crossentropy"},
+            "config": {"name": "sparse", "layers": [{"class_name": c, "config": config} for c, config in layers]}}))
+        flags = ["--train_files=" + rows, "--test_files=" + rows, "--optimizer=adagrad", "--learning_rate=0.3", "--workers=1", "--batch_size=30"]
+        base, want, got = self.path("base"), self.path("want"), self.path("got")
+        for more in (["--training_iteration=5", "--export_dir=" + base], ["--training_iteration=60", "--init_from=" + base, "--export_dir=" + want]):
+            done = run("pstrain", "--model=" + model, *flags, *more)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        tune = ["--from_savedmodel=" + base, "--signature=predict", "--loss=binary_crossentropy", *flags, "--training_iteration=60"]
+        done = run("pstrain", *tune, "--sparse_width=30", "--export_dir=" + got)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        tuned, trained, before = (content(directory, "variables", "variables.data-00000-of-00001") for directory in (got, want, base))
+        self.assertEqual(tuned, trained)
+        self.assertNotEqual(tuned, before)
+        done = run("pstrain", *tune, "--noexport")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("input 'x' of signature 'predict' is sparse: give --sparse_width, the number of its columns", done.stderr)
+        self.assertIn("--sparse_width: signature 'serving_default' has no sparse input of floats", self.tune("dense", "--sparse_width=3", "--noexport", code=2))
+
     def test_images_of_any_size(self):
         """All have the size of the first one; the export still takes another size."""
         for folder, value in (("bright", 200), ("dark", 40)):

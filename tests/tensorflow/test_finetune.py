@@ -139,6 +139,62 @@ class Finetune(TestCase):
                 (got,) = tf.saved_model.load(out).signatures["serving_default"](**inputs).values()
                 assert_agrees(self, got.numpy(), model.predict(inputs, verbose=0), 1e-5, optimizer)
 
+    def sparse_rows(self):
+        """Lists of ids, with few in some rows, and sparse rows of floats, in a file with its schema; and the same as tensors of TensorFlow."""
+        numbers = random.Random(4)
+        ids = [[numbers.randrange(20) for _ in range(numbers.randrange(1, 6))] for _ in range(80)]
+        places = [sorted(numbers.sample(range(30), numbers.randrange(6))) for _ in ids]
+        values = [[round(numbers.gauss(0, 1), 3) for _ in row] for row in places]
+        labels = [numbers.randrange(2) for _ in ids]
+        with open(self.path("rows.csv"), "w", encoding="utf-8") as file:
+            file.write("label,ids,at,value\n")
+            for label, *lists in zip(labels, ids, places, values):
+                file.write("%d,%s\n" % (label, ",".join("|".join(map(str, part)) for part in lists)))
+        with open(self.path("schema.json"), "w", encoding="utf-8") as file:
+            json.dump({"columns": [{"name": "label"}, {"name": "ids", "kind": "ragged", "dtype": "int64", "separator": "|"},
+                                   {"name": "x", "kind": "sparse", "index": "at", "value": "value", "width": 30, "separator": "|"}]}, file)
+
+        def batch(first, end):
+            at = [[row, place] for row, list_ in enumerate(places[first:end]) for place in list_]
+            floats = [value for list_ in values[first:end] for value in list_]
+            return (tf.RaggedTensor.from_row_lengths(tf.constant(sum(ids[first:end], []), tf.int64), [len(i) for i in ids[first:end]]).to_sparse(),
+                    tf.SparseTensor(np.reshape(np.int64(at), (-1, 2)), np.float32(floats), [end - first, 30]))
+
+        return batch, np.float32(labels)[:, None]
+
+    def test_sparse_inputs(self):
+        """A function that takes SparseTensors: lists of ids for a table of embeddings, and sparse rows of floats."""
+        batch, labels = self.sparse_rows()
+        module, draw = tf.Module(), np.random.RandomState(3)
+        module.table = tf.Variable(draw.normal(size=(20, 3)).astype(np.float32), name="table")
+        module.kernel = tf.Variable(draw.normal(size=(30, 1)).astype(np.float32), name="kernel")
+        module.weights = tf.Variable(draw.normal(size=(3, 1)).astype(np.float32), name="weights")
+
+        def compute(ids, x):
+            bag = tf.nn.embedding_lookup_sparse(module.table, ids, None, combiner="mean")
+            return tf.sigmoid(bag @ module.weights + tf.sparse.sparse_dense_matmul(x, module.kernel))
+
+        serve = tf.function(compute, input_signature=[tf.SparseTensorSpec([None, None], tf.int64),
+                                                      tf.SparseTensorSpec([None, 30], tf.float32)])
+        tf.saved_model.save(module, self.path("start"), signatures=serve)
+        variables, optimizer = [module.table, module.kernel, module.weights], tf.keras.optimizers.SGD(0.5)
+        for first in range(0, 80, 8):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.keras.losses.binary_crossentropy(labels[first:first + 8], compute(*batch(first, first + 8))))
+            optimizer.apply_gradients(zip([tf.convert_to_tensor(g) for g in tape.gradient(loss, variables)], variables))
+        flags = ["--schema=" + self.path("schema.json"), "--sparse_width=30"]
+        done = run("pstrain", "--from_savedmodel=" + self.path("start"), "--train_files=" + self.path("rows.csv"), "--loss=binary_crossentropy",
+                   "--optimizer=sgd", "--learning_rate=0.5", "--shuffle_buffer=0", "--workers=1", "--batch_size=8", "--epochs=1",
+                   "--export_dir=" + self.path("out"), *flags)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        ids, x = batch(0, 80)
+        inputs = {"ids": ids.indices, "ids_1": ids.values, "ids_2": ids.dense_shape, "x": x.indices, "x_1": x.values, "x_2": x.dense_shape}
+        (got,) = tf.saved_model.load(self.path("out")).signatures["serving_default"](**inputs).values()
+        assert_agrees(self, got.numpy(), compute(ids, x).numpy(), 1e-5, "answers")
+        done = run("pstrain", "predict", self.path("out"), "--predict_files=" + self.path("rows.csv"), *flags)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        assert_agrees(self, np.float32([json.loads(line)["output_0"] for line in done.stdout.splitlines()]), got.numpy(), 1e-5, "predict")
+
     def test_several_outputs_and_signatures(self):
         """A loss for each output, with weights; an output without one is not trained. Every signature has the new values."""
         layers, numbers = tf.keras.layers, np.random.RandomState(5)
