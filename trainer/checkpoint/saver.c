@@ -1,7 +1,6 @@
 #include "trainer/checkpoint/saver.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #define SNAPSHOT_TIMEOUT_MS 30000
 #define WARN_MS             60000 /* between two lines about checkpoints that fail */
@@ -205,13 +204,6 @@ void saver_interrupt(struct saver *saver)
     client_interrupt(&saver->client);
 }
 
-static void wait_a_tick(void)
-{
-    const struct timespec tick = { .tv_nsec = TICK_MS * NS_PER_MS };
-
-    nanosleep(&tick, NULL);
-}
-
 void saver_pause(struct saver *saver)
 {
     pthread_mutex_lock(&saver->lock);
@@ -219,7 +211,7 @@ void saver_pause(struct saver *saver)
     pthread_mutex_unlock(&saver->lock);
     while (pthread_mutex_trylock(&saver->saving) != 0) { /* the current one fails or ends */
         client_interrupt(&saver->client); /* at each tick, because it may be between two calls */
-        wait_a_tick();
+        clock_sleep(saver->client.calls.clock, TICK_MS);
     }
 }
 
@@ -257,7 +249,7 @@ static void await_end(struct saver *saver)
         replies = now;
         if (quiet_ms >= STALL_MS)
             client_interrupt(&saver->client);
-        wait_a_tick();
+        clock_sleep(saver->client.calls.clock, TICK_MS);
     }
 }
 

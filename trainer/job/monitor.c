@@ -126,39 +126,41 @@ static bool takes_snapshot(const struct monitor *monitor, const struct saver *sa
            (monitor->options->best != NULL && saver != NULL);
 }
 
-/* A task has one snapshot at a time: with a saver, it is the saver's. The values that the chief's
- * next step needs are pulled again, if its client has read the snapshot. */
+/* Evaluates these values of a step, or those of a snapshot. A task has one snapshot at a time: with
+ * a saver, it is the saver's, otherwise the client's. */
+static struct status evaluate(struct evaluating *evaluating, uint64_t step,
+                              const void *const *values, struct ps_client *client,
+                              struct saver *saver)
+{
+    if (!takes_snapshot(evaluating->monitor, saver))
+        return evaluate_values(evaluating, step, values);
+    if (saver != NULL)
+        return saver_snapshot(saver, evaluate_snapshot, evaluating);
+    return evaluate_rows(evaluating, client);
+}
+
+/* The values that the chief's next step needs are pulled again, if its client has read the
+ * snapshot. */
 static struct status evaluate_here(struct evaluating *evaluating, struct ps_client *client,
                                    struct saver *saver)
 {
-    if (!takes_snapshot(evaluating->monitor, saver))
-        return evaluate_values(evaluating, client->global_step, client->values);
-    if (saver != NULL)
-        return saver_snapshot(saver, evaluate_snapshot, evaluating);
-    TRY(evaluate_rows(evaluating, client));
-    return client_pull_again(client);
+    bool reads = takes_snapshot(evaluating->monitor, saver) && saver == NULL;
+
+    TRY(evaluate(evaluating, client->global_step, client->values, client, saver));
+    return reads ? client_pull_again(client) : status_ok();
 }
 
 /* ---- While the chief goes on. ---- */
-
-static struct status evaluate_behind(struct evaluating *evaluating)
-{
-    struct monitor *monitor = evaluating->monitor;
-
-    if (!takes_snapshot(monitor, monitor->saver))
-        return evaluate_values(evaluating, monitor->step,
-                               (const void *const *)monitor->values->data);
-    if (monitor->saver != NULL)
-        return saver_snapshot(monitor->saver, evaluate_snapshot, evaluating);
-    return evaluate_rows(evaluating, &monitor->client);
-}
 
 static void *run(void *context)
 {
     struct monitor *monitor = context;
     struct evaluating evaluating = { monitor, monitor->layout.placement, &monitor->enough, { 0 } };
+    const void *const *values =
+        monitor->values != NULL ? (const void *const *)monitor->values->data : NULL;
 
-    monitor->status = status_hold(evaluate_behind(&evaluating));
+    monitor->status =
+        status_hold(evaluate(&evaluating, monitor->step, values, &monitor->client, monitor->saver));
     monitor->verdict = evaluating.verdict;
     atomic_store(&monitor->over, true);
     return NULL;
