@@ -225,6 +225,32 @@ static void reads_words_and_line_numbers_of_a_file(void **state)
     tensor_release(&out);
 }
 
+static void reads_numbers_with_white_space_around_them(void **state)
+{
+    (void)state;
+    struct endpoint handle;
+    struct tensor out;
+    const char *const asked[] = { "dog" };
+    assert_ok(from_file("cat\t7 \ndog\t 9\n", 0, 1, -1, &handle));
+    assert_ok(find(handle, texts(1, asked), numbers(1, (int64_t[]){ -1 }), &out));
+    assert_int_equal(tensor_int64s(&out)[0], 9);
+    tensor_release(&out);
+}
+
+static void refuses_a_file_that_is_larger_than_the_run_may_hold(void **state)
+{
+    (void)state;
+    struct endpoint handle;
+    char *lines = arena_alloc(arena, 1 << 20);
+    for (int i = 0; i < 1 << 18; i++)
+        memcpy(lines + 2 * i, "a\n", 2);
+    run_destroy(run);
+    run = run_create(1 << 16);
+    struct status status = from_file(lines, -2, -1, 1, &handle);
+    assert_int_equal(status.code, STATUS_RESOURCE_EXHAUSTED);
+    assert_non_null(strstr(status.message, "a tensor of 524288 bytes wanted"));
+}
+
 static void names_what_is_wrong_in_a_file(void **state)
 {
     (void)state;
@@ -491,6 +517,10 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(overwrites_in_a_mutable_table, setup, teardown),
         cmocka_unit_test_setup_teardown(reads_words_and_line_numbers_of_a_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(reads_numbers_with_white_space_around_them, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(refuses_a_file_that_is_larger_than_the_run_may_hold, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(names_what_is_wrong_in_a_file, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_types_that_it_cannot_hold, setup, teardown),
         TEST(finds_values_that_are_vectors),

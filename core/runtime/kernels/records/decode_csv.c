@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/text/number_text.h"
+#include "runtime/kernels/number_text.h"
 
 #define INVALID(...) status_error(STATUS_INVALID_ARGUMENT, __VA_ARGS__)
 

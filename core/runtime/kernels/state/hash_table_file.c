@@ -1,16 +1,13 @@
 #include "runtime/kernels/state/hash_table_file.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-#include "base/arena.h"
 #include "base/file.h"
+#include "runtime/kernels/number_text.h"
 
 /* The reader of one file, and its current line. */
 struct reading {
+    struct kernel_context *k;
     const struct hash_table_file *file;
     const char *path;
-    struct arena *arena;
     struct bytes line;
     int64_t number;
 };
@@ -67,33 +64,19 @@ static struct status find_column(const struct reading *at, int64_t index, struct
                         (long long)(wanted + 1), (long long)columns);
 }
 
-static struct status bad_field(const struct reading *at, struct bytes text, enum dtype dtype)
-{
-    return status_error(STATUS_INVALID_ARGUMENT, "Field %.*s in line %lld is not a valid %s.",
-                        (int)text.size, text.data, (long long)at->number, dtype_name(dtype));
-}
-
 static struct status store_number(const struct reading *at, struct bytes text, struct tensor *out,
                                   int64_t i)
 {
-    char *copy = arena_memdup(at->arena, text.data, text.size), *end;
-    errno = 0;
-    if (out->dtype == DT_FLOAT || out->dtype == DT_DOUBLE) {
-        double value = strtod(copy, &end);
-        if (end == copy || *end != '\0' || memchr(text.data, 0, text.size))
-            return bad_field(at, text, out->dtype);
-        if (out->dtype == DT_FLOAT)
-            tensor_floats_mut(out)[i] = (float)value;
-        else
-            tensor_doubles_mut(out)[i] = value;
+    bool valid;
+    if (out->dtype != DT_INT32 && out->dtype != DT_INT64 && out->dtype != DT_FLOAT &&
+        out->dtype != DT_DOUBLE)
+        return status_error(STATUS_INVALID_ARGUMENT, "Data type %s not supported.",
+                            dtype_name(out->dtype));
+    TRY(number_text_read(at->k, text, out, i, &valid));
+    if (valid)
         return status_ok();
-    }
-    long long value = strtoll(copy, &end, 10);
-    bool fits = out->dtype == DT_INT64 || (value >= INT32_MIN && value <= INT32_MAX);
-    if (end == copy || *end != '\0' || errno != 0 || !fits)
-        return bad_field(at, text, out->dtype);
-    tensor_set_index(out, i, value);
-    return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT, "Field %.*s in line %lld is not a valid %s.",
+                        (int)text.size, text.data, (long long)at->number, dtype_name(out->dtype));
 }
 
 static struct status store(const struct reading *at, int64_t index, struct tensor *out)
@@ -149,16 +132,6 @@ static struct status check_count(const struct hash_table_file *file, const char 
     return status_ok();
 }
 
-static struct status make_vector(struct arena *arena, enum dtype dtype, int64_t count,
-                                 struct tensor *out)
-{
-    struct shape shape = shape_of(count);
-    void *data;
-    TRY(arena_reserve(arena, (size_t)count * dtype_size(dtype), &data));
-    *out = tensor_borrow(dtype, &shape, data);
-    return status_ok();
-}
-
 static struct status read_lines(struct reading *at, struct bytes text, struct tensor *keys,
                                 struct tensor *values)
 {
@@ -175,26 +148,39 @@ static struct status read_lines(struct reading *at, struct bytes text, struct te
     return status_ok();
 }
 
-struct status hash_table_file_read(const struct hash_table_file *file, const char *path,
-                                   enum dtype key, enum dtype value, struct arena *arena,
-                                   struct tensor *keys, struct tensor *values)
+/* The size is what the file system reports. */
+static struct status read_text(struct kernel_context *k, const char *path, struct tensor *out)
 {
-    struct buffer content = { 0 };
-    struct reading at = { .file = file, .path = path, .arena = arena };
-    struct status status;
-    int64_t count;
-    TRY_OR(done, check_indices(file, key, value));
-    TRY_OR(done, file_read(path, 0, &content));
-    void *data;
-    TRY_OR(done, arena_reserve(arena, content.size + 1, &data));
-    /* string elements point into this copy */
-    memcpy(data, content.data ? content.data : "", content.size);
-    struct bytes text = { data, content.size };
-    TRY_OR(done, check_count(file, path, count_lines(text), &count));
-    TRY_OR(done, make_vector(arena, key, count, keys));
-    TRY_OR(done, make_vector(arena, value, count, values));
-    status = read_lines(&at, text, keys, values);
-done:
-    buffer_finish(&content);
+    struct file_reader reader;
+    TRY(file_reader_open(path, &reader));
+    struct shape shape = shape_of((int64_t)reader.size);
+    struct status status = status_in(kernel_scratch(k, DT_UINT8, &shape, out), "'%s'", path);
+    if (status_is_ok(status))
+        status = file_reader_get(&reader, 0, out->data, reader.size);
+    file_reader_close(&reader);
     return status;
+}
+
+struct status hash_table_file_read(struct kernel_context *k, const struct hash_table_file *file,
+                                   const char *path, enum dtype key, enum dtype value,
+                                   struct hash_table_lines *out)
+{
+    struct reading at = { .k = k, .file = file, .path = path };
+    int64_t count;
+    *out = (struct hash_table_lines){ 0 };
+    TRY(check_indices(file, key, value));
+    TRY(read_text(k, path, &out->text));
+    struct bytes text = { out->text.data, (size_t)out->text.size };
+    TRY(check_count(file, path, count_lines(text), &count));
+    struct shape shape = shape_of(count);
+    TRY(kernel_scratch(k, key, &shape, &out->keys));
+    TRY(kernel_scratch(k, value, &shape, &out->values));
+    return read_lines(&at, text, &out->keys, &out->values);
+}
+
+void hash_table_lines_finish(struct hash_table_lines *lines)
+{
+    tensor_release(&lines->keys);
+    tensor_release(&lines->values);
+    tensor_release(&lines->text);
 }

@@ -5,7 +5,7 @@
 #ifndef KERNELS_HASH_TABLE_FILE_H
 #define KERNELS_HASH_TABLE_FILE_H
 
-#include "tensor/tensor.h"
+#include "runtime/kernel.h"
 
 #define HASH_TABLE_FILE_LINE   (-2) /* the whole line */
 #define HASH_TABLE_FILE_NUMBER (-1) /* its number, from 0, plus offset */
@@ -17,10 +17,21 @@ struct hash_table_file {
     char delimiter;
 };
 
-/* Keys and values live in `arena`. Errors in TensorFlow's words; NOT_FOUND if there is no such
- * file. */
-struct status hash_table_file_read(const struct hash_table_file *file, const char *path,
-                                   enum dtype key, enum dtype value, struct arena *arena,
-                                   struct tensor *keys, struct tensor *values);
+struct hash_table_lines {
+    struct tensor keys, values;
+    struct tensor text; /* that their strings point into */
+};
+
+/**
+ * Reads the file into memory of the run.
+ *
+ * Owner   out, even after a failure: hash_table_lines_finish
+ * Errors  in TensorFlow's words; NOT_FOUND if there is no such file; RESOURCE_EXHAUSTED, before it
+ *         is read, if it is larger than what the run may still hold
+ */
+struct status hash_table_file_read(struct kernel_context *k, const struct hash_table_file *file,
+                                   const char *path, enum dtype key, enum dtype value,
+                                   struct hash_table_lines *out);
+void hash_table_lines_finish(struct hash_table_lines *lines); /* accepts a zeroed one */
 
 #endif

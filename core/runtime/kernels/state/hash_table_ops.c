@@ -155,7 +155,6 @@ static struct status file_compute(struct kernel_context *k)
 {
     const struct hash_table_file *file = kernel_state(k);
     const struct tensor *name = kernel_input(k, 1);
-    struct tensor keys, values;
     struct hash_table *table = NULL;
     TRY(input_table(k, &table));
     if (name->size != 1 || name->dtype != DT_STRING)
@@ -164,16 +163,14 @@ static struct status file_compute(struct kernel_context *k)
                             shape_text(&name->shape));
     if (hash_table_is_initialised(table))
         return status_ok();
-    struct arena *arena = arena_create(0);
+    struct hash_table_lines lines;
     const char *path;
-    struct status status =
-        resources_real_path(kernel_resources(k), tensor_strings(name)[0], arena, &path);
+    TRY(resources_real_path(kernel_resources(k), tensor_strings(name)[0], kernel_arena(k), &path));
+    struct status status = hash_table_file_read(k, file, path, hash_table_key_dtype(table),
+                                                hash_table_value_dtype(table), &lines);
     if (status_is_ok(status))
-        status = hash_table_file_read(file, path, hash_table_key_dtype(table),
-                                      hash_table_value_dtype(table), arena, &keys, &values);
-    if (status_is_ok(status))
-        status = keep_pairs(k, table, &keys, &values, hash_table_add);
-    arena_destroy(arena);
+        status = keep_pairs(k, table, &lines.keys, &lines.values, hash_table_add);
+    hash_table_lines_finish(&lines);
     return status;
 }
 

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/text/number_text.h"
+#include "runtime/kernels/number_text.h"
 #include "runtime/kernels/plain/text_case.h"
 #include "runtime/resources.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/kernels/text/number_text.h"
+#include "runtime/kernels/number_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
