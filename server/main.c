@@ -362,11 +362,11 @@ static struct status create_loops(struct server *server)
     const struct server_options *options = &server->options;
     int threads = options->rest_api_num_threads;
     int count = threads > 0 ? threads : cores_available();
-    struct grpc_port_options port = { .channel_arguments = options->grpc_channel_arguments,
-                                      .health = options->enable_grpc_healthcheck_service,
-                                      .tls = security_grpc(&server->security),
-                                      .accepted = serving_loops_accept_grpc,
-                                      .accepted_context = &server->loops };
+    struct grpc_port_options port = { .rpc = { .tls = security_grpc(&server->security),
+                                               .accepted = serving_loops_accept_grpc,
+                                               .accepted_context = &server->loops },
+                                      .health = options->enable_grpc_healthcheck_service };
+    TRY(grpc_port_read_arguments(options->grpc_channel_arguments, &port.rpc));
     struct serving_options serving = {
         .context = { .budget = &server->budget, .loops = count },
         .pool = server->pool,
@@ -536,6 +536,9 @@ static struct status check_start(const struct server_options *options)
         return status_error(STATUS_INVALID_ARGUMENT, "Both server_options.model_base_path "
                                                      "and server_options.model_config_file are "
                                                      "empty!");
+    if (one_model && options->model_name[0] == '\0')
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--model_name is empty: no request could name the model");
     if (options->port == 0 && options->rest_api_port == 0 && options->grpc_socket_path[0] == '\0')
         return status_error(STATUS_INVALID_ARGUMENT,
                             "--port=0, --rest_api_port=0 and no --grpc_socket_path: no client "

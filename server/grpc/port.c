@@ -107,7 +107,7 @@ static struct status apply_argument(const char *name, const char *value,
     return status_ok();
 }
 
-static struct status apply_arguments(const char *text, struct rpc_server_options *options)
+struct status grpc_port_read_arguments(const char *text, struct rpc_server_options *options)
 {
     struct status status = status_ok();
     char *copy = xstrdup(text), *rest = copy, *argument;
@@ -147,17 +147,13 @@ struct status grpc_port_create(struct server_context *server, struct grpc_servic
                                const struct grpc_port_options *options, struct grpc_port **out)
 {
     int64_t message_max = server->body_bytes_max;
-    struct rpc_server_options rpc = {
-        .message_max_bytes =
-            message_max > 0 && message_max < INT_MAX ? (size_t)message_max : INT_MAX,
-        .tls = options->tls,
-        .authorize = server->auth != NULL ? authorize : NULL,
-        .authorize_context = server->auth,
-        .accepted = options->accepted,
-        .accepted_context = options->accepted_context,
-        .budget = server->budget,
-    };
-    TRY(apply_arguments(options->channel_arguments, &rpc));
+    struct rpc_server_options rpc = options->rpc;
+    if (rpc.message_max_bytes == 0)
+        rpc.message_max_bytes =
+            message_max > 0 && message_max < INT_MAX ? (size_t)message_max : INT_MAX;
+    rpc.authorize = server->auth != NULL ? authorize : NULL;
+    rpc.authorize_context = server->auth;
+    rpc.budget = server->budget;
     struct grpc_port *port = zalloc(sizeof *port);
     port->server = server;
     port->grpc = grpc;

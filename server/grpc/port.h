@@ -12,16 +12,19 @@
 struct grpc_port;
 
 struct grpc_port_options {
-    const char *channel_arguments; /* "grpc.keepalive_time_ms=10000,…" */
+    /* From grpc_port_read_arguments, and: tls; accepted, which gives each connection to
+     * grpc_port_accept of any port. The port fills in the others. */
+    struct rpc_server_options rpc;
     bool health;
-    struct transport_maker *tls; /* NULL: plain */
-    /* Gets each connection that comes in at an address, and gives it to grpc_port_accept of any
-     * port. NULL: the port takes all. */
-    void (*accepted)(void *context, int fd);
-    void *accepted_context;
 };
 
-/* Errors  INVALID_ARGUMENT the value of a channel argument is not a number in its range */
+/**
+ * Reads "grpc.keepalive_time_ms=10000,…". Logs the arguments that have no effect.
+ *
+ * Errors  INVALID_ARGUMENT the value of an argument is not a number in its range
+ */
+struct status grpc_port_read_arguments(const char *text, struct rpc_server_options *options);
+
 struct status grpc_port_create(struct server_context *server, struct grpc_service *grpc,
                                const struct grpc_port_options *options, struct grpc_port **out);
 void grpc_port_destroy(struct grpc_port *port); /* accepts NULL */

@@ -114,6 +114,10 @@ class Ports(TestCase):
                 self.assertEqual(client.predict(request([1.0] * 5000)).code, "RESOURCE_EXHAUSTED")
                 self.asks(client)
 
+    def test_a_channel_argument_without_effect_is_logged_once(self):
+        with Server(self.path("tiny"), "--grpc_channel_arguments=grpc.so_reuseport=1", "--rest_api_num_threads=3", name="tiny", grpc=True) as server:
+            self.assertEqual(server.output().count("grpc.so_reuseport is not supported"), 1)
+
     def test_a_wrong_channel_argument_is_named(self):
         server = Server(self.path("tiny"), "--grpc_channel_arguments=grpc.keepalive_time_ms=soon", name="tiny", grpc=True, wait=False)
         self.assertEqual(server.process.wait(DEADLINE_S), 1)

@@ -28,7 +28,7 @@ static void assert_ok(struct status status)
 static int set_up(void **state)
 {
     struct inference_options inference = { .threads = 1 };
-    struct grpc_port_options port = { .channel_arguments = "" };
+    struct grpc_port_options port = { 0 };
     struct serving_options options = { .context = { .budget = &budget, .loops = LOOPS },
                                        .port = &port };
     (void)state;
