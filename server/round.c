@@ -23,8 +23,12 @@ static bool worth_another_poll(struct round *round, int waiting)
     int64_t now = clock_now_ns(clock_monotonic());
     if (round->seen_waiting == 0)
         round->began_ns = now;
-    return waiting > round->seen_waiting && waiting < most_waiting(round) &&
-           !inference_is_full(round->server->inference) && now - round->began_ns < ROUND_NS;
+    if (waiting <= round->seen_waiting)
+        return false;
+    struct inference *inference = round->server->inference;
+    inference_expect(inference, most_waiting(round));
+    return !inference_is_complete(inference) && !inference_is_full(inference) &&
+           now - round->began_ns < ROUND_NS;
 }
 
 /* Brings a level of all loops up to date with this loop's connections. */
@@ -56,8 +60,8 @@ bool round_run(void *context)
         if (again)
             return true;
         inference_run(inference);
-        round->seen_waiting = 0;
     }
+    round->seen_waiting = 0;
     bool unfinished = round->rest != NULL && rest_answer(round->rest);
     return unfinished || inference_waiting(inference) > 0;
 }

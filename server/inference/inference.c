@@ -35,6 +35,8 @@ struct inference {
     struct loop *loop;
     struct call_list round;
     int waiting;
+    int calls_max; /* that may wait in a round; inference_expect */
+    bool running;  /* calls of `done` may submit others: these wait for their turn */
     int64_t round_rows, round_cost_ns;
     size_t cheap_bytes; /* inputs of the cheap runs in the round */
 };
@@ -366,17 +368,6 @@ static void add_to_round(struct inference *inference, struct inference_call *cal
         inference->cheap_bytes += call->bytes;
 }
 
-void inference_submit(struct inference *inference, struct inference_call *call)
-{
-    bool in_batch = forms_batch(call);
-    if (call->prepare == NULL && !in_batch)
-        estimate(call);
-    if (in_batch || call->prepare != NULL || call->cost_ns == 0 || call->cost_ns > LOOP_COST_MAX_NS)
-        submit_to_pool(inference, call);
-    else
-        add_to_round(inference, call);
-}
-
 void inference_forget(struct inference *inference, struct inference_call *call)
 {
     struct inference_call *calls = inference->round.first;
@@ -400,6 +391,22 @@ int inference_pool_queued(struct inference_pool *pool)
 int inference_waiting(const struct inference *inference)
 {
     return inference->waiting;
+}
+
+void inference_expect(struct inference *inference, int calls_max)
+{
+    inference->calls_max = calls_max;
+}
+
+void inference_expect_more(struct inference *inference, int calls)
+{
+    if (inference != NULL)
+        inference->calls_max += calls;
+}
+
+bool inference_is_complete(const struct inference *inference)
+{
+    return inference->waiting >= inference->calls_max;
 }
 
 bool inference_is_full(const struct inference *inference)
@@ -427,6 +434,7 @@ static void note_loop_ran(const struct inference *inference)
 
 static void run_in_loop(struct inference *inference, struct inference_call *calls)
 {
+    inference->running = true;
     bool stopping = atomic_load(&inference->pool->limits.stopping);
     bool runs = stopping || fits_in_loop(calls);
     if (runs) {
@@ -441,6 +449,7 @@ static void run_in_loop(struct inference *inference, struct inference_call *call
         else
             submit_to_pool(inference, calls);
     }
+    inference->running = false;
 }
 
 void inference_run(struct inference *inference)
@@ -450,4 +459,31 @@ void inference_run(struct inference *inference)
                     call_list_take_batch(&inference->round,
                                          inference->pool->batch_ready ? BATCH_ROWS_MAX : 0));
     begin_round(inference);
+}
+
+/* A cheap call gains nothing by sharing a run: what that saves, another turn of its protocol costs.
+ * REST's softmax takes 29 us at 16 clients instead of 31, and at one client two of four calls of
+ * epoll_wait less. */
+static void join_round(struct inference *inference, struct inference_call *call)
+{
+    bool at_once = call->at_once && !inference->running;
+    if (at_once && call->cost_ns < CHEAP_NS) {
+        call->next = NULL;
+        run_in_loop(inference, call);
+        return;
+    }
+    add_to_round(inference, call);
+    if (at_once && inference_is_complete(inference))
+        inference_run(inference);
+}
+
+void inference_submit(struct inference *inference, struct inference_call *call)
+{
+    bool in_batch = forms_batch(call);
+    if (call->prepare == NULL && !in_batch)
+        estimate(call);
+    if (in_batch || call->prepare != NULL || call->cost_ns == 0 || call->cost_ns > LOOP_COST_MAX_NS)
+        submit_to_pool(inference, call);
+    else
+        join_round(inference, call);
 }

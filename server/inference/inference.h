@@ -4,11 +4,12 @@
  *
  * A call runs in the loop's thread, at the end of the round that brought it, if runs with inputs of
  * its size are known to be cheap (cost_table.h). It shares its run with other calls of the round if
- * they fit (batch.h). All other calls run in a pool of threads: those with inputs of a size that
- * was not measured yet, and those of models whose cost does not follow from the size of their
- * inputs (plan_cost_is_predictable). A run in the loop's thread that takes longer than a
- * millisecond stops, and starts again in the pool. There, each callable has a queue of its own, and
- * the queues share the threads fairly (call_queues.h).
+ * they fit (batch.h). If its protocol can send an answer at once, and it would gain nothing by
+ * waiting for the end of the round, it runs inside inference_submit. All other calls run in a pool
+ * of threads: those with inputs of a size that was not measured yet, and those of models whose cost
+ * does not follow from the size of their inputs (plan_cost_is_predictable). A run in the loop's
+ * thread that takes longer than a millisecond stops, and starts again in the pool. There, each
+ * callable has a queue of its own, and the queues share the threads fairly (call_queues.h).
  *
  * Each loop has rounds of its own (struct inference), all share one pool.
  *
@@ -46,6 +47,7 @@ struct inference_call {
     /* Called in the loop's thread when the call goes to the pool, at once or from its round. An
      * HTTP connection is suspended meanwhile. */
     void (*to_pool)(struct inference_call *call);
+    bool at_once; /* `answer` and `done` may be called inside inference_submit */
 
     struct run_profile *profile; /* hears the steps of the run, which is alone; NULL: none */
 
@@ -105,6 +107,11 @@ static inline void inference_leave(struct inference_call *call)
 
 /* The number of calls in this round. */
 int inference_waiting(const struct inference *inference);
+/* Tells how many calls all clients together may have in a round, or how many more than before. */
+void inference_expect(struct inference *inference, int calls_max);
+void inference_expect_more(struct inference *inference, int calls); /* accepts NULL */
+/* Does every client wait for a call of this round, so that nobody is left to join it? */
+bool inference_is_complete(const struct inference *inference);
 /* Is the round full? It is at 64 rows, at about a millisecond of runs or, if runs are cheap, at as
  * much input as stays in the L2 cache. */
 bool inference_is_full(const struct inference *inference);

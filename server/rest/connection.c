@@ -57,6 +57,7 @@ static struct rest_connection *create(struct rest *rest, struct MHD_Connection *
     status_ignore(loop_watch(rest->server->loop, connection->fd, EPOLLRDHUP | EPOLLET, on_left,
                              connection, &connection->watch));
     rest->connections++;
+    inference_expect_more(rest->server->inference, 1); /* its first request may be there already */
     budget_charge(rest->server->budget, REST_CONNECTION_BYTES);
     return connection;
 }
@@ -71,6 +72,7 @@ static void destroy(struct rest_connection *connection)
         list_remove(&connection->left);
     loop_unwatch(rest->server->loop, connection->watch);
     rest->connections--;
+    inference_expect_more(rest->server->inference, -1); /* NULL at the end of the server */
     budget_give(rest->server->budget, REST_CONNECTION_BYTES);
     free(connection);
 }

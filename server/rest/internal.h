@@ -34,6 +34,7 @@ struct request {
     bool dropped; /* the body is too large, or its sender has no token */
     bool gzip;    /* by Content-Encoding */
     bool refused; /* its end is unknown: the connection is closed after the answer */
+    bool handled; /* right now, in libmicrohttpd's callback, which takes the answer */
     char *target; /* of the request line, as it came */
     /* Kept for the next request, and paid for even while there is none: */
     char *data; /* the body */

@@ -10,8 +10,8 @@
  *     READ             complete or refused; often answered at once
  *      |
  *      v
- *     RUNNING          in this round's batch: libmicrohttpd gets the answer in its next run
- *      |   |
+ *     RUNNING          in this round's batch: libmicrohttpd gets the answer in its next run, or at
+ *      |   |           once if the run did not wait for the end of the round
  *      |   v
  *      |  POOLED ----> LEFT, when its connection goes: it ends when the pool is done with it
  *      |   |   |
@@ -233,10 +233,9 @@ static void finish(struct served_request *served, struct status status)
         exchange_fail(&request->exchange, status);
     bool suspended = request->state == REQUEST_SUSPENDED;
     enter(request, REQUEST_DONE);
-    request->rest->answered = true;
-    if (!suspended)
-        return;
-    MHD_resume_connection(request->mhd);
+    request->rest->answered |= !request->handled;
+    if (suspended)
+        MHD_resume_connection(request->mhd);
 }
 
 /* A call that was prepared in the pool and also runs there is suspended already. */
@@ -246,7 +245,7 @@ static void call_to_pool(struct inference_call *call)
     if (request->state != REQUEST_RUNNING)
         return;
     enter(request, REQUEST_POOLED);
-    request->rest->answered = true;
+    request->rest->answered |= !request->handled;
 }
 
 /* Only inside libmicrohttpd's callback. */
@@ -323,6 +322,7 @@ static bool begin_call(struct request *request)
     struct status status = status_ok();
     served->call.deadline_ns =
         server->timeout_ns > 0 ? loop_now_ns(server->loop) + server->timeout_ns : 0;
+    served->call.at_once = true;
     bool large = is_large(request);
     if (!large)
         status = handle(served);
@@ -461,7 +461,10 @@ static enum MHD_Result answer_request(struct request *request)
     keep_headers(request);
     if (wants_explanation(request))
         exchange->explain = explain_begin(served_of(request));
-    if (!begin_call(request))
+    request->handled = true;
+    bool begun = begin_call(request);
+    request->handled = false;
+    if (!begun || request->state == REQUEST_DONE)
         return send_reply(request);
     return request->state == REQUEST_POOLED ? suspend(request) : MHD_YES;
 }

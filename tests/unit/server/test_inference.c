@@ -1,5 +1,5 @@
-/* Tests that only cheap calls run in the loop, that a round fills up, and that a slow run moves
- * from the loop to the pool. */
+/* Tests that only cheap calls run in the loop, at once or in a round, that a round fills up, and
+ * that a slow run moves from the loop to the pool. */
 #include <math.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -131,14 +131,19 @@ static void on_pool(struct inference_call *call)
     ((struct caller *)call)->moves++;
 }
 
+static struct caller make_caller(const struct tensor *input)
+{
+    return (struct caller){ .call = { .callable = &callable,
+                                      .inputs = input,
+                                      .answer = on_answer,
+                                      .done = on_done,
+                                      .to_pool = on_pool,
+                                      .arena = arena } };
+}
+
 static void submit(struct caller *caller, const struct tensor *input)
 {
-    *caller = (struct caller){ .call = { .callable = &callable,
-                                         .inputs = input,
-                                         .answer = on_answer,
-                                         .done = on_done,
-                                         .to_pool = on_pool,
-                                         .arena = arena } };
+    *caller = make_caller(input);
     inference_submit(inference, &caller->call);
 }
 
@@ -177,6 +182,87 @@ static void only_a_size_that_is_known_to_be_cheap_runs_in_the_loop(void **state)
     assert_false(goes_to_pool(&large));
     end();
 }
+
+/* ---- Calls that may end at once. ---- */
+
+static void submit_at_once(struct caller *caller, const struct tensor *input)
+{
+    *caller = make_caller(input);
+    caller->call.at_once = true;
+    inference_submit(inference, &caller->call);
+}
+
+static void a_cheap_call_runs_at_once_and_leaves_the_round_alone(void **state)
+{
+    (void)state;
+    struct tensor input = floats(shape_of(1, 2), ones);
+    struct caller waits, runs;
+    begin(true, 1);
+    measured(&input, 1000);
+    inference_expect(inference, 10);
+    submit(&waits, &input);
+    submit_at_once(&runs, &input);
+    assert_true(runs.done && runs.right);
+    assert_false(waits.done);
+    assert_int_equal(inference_waiting(inference), 1);
+    inference_run(inference);
+    wait_for(&waits);
+    end();
+}
+
+static void a_round_runs_at_once_when_every_client_waits(void **state)
+{
+    (void)state;
+    struct tensor input = floats(shape_of(1, 2), ones);
+    struct caller callers[3];
+    begin(true, 1);
+    measured(&input, 50000);
+    inference_expect(inference, 2);
+    inference_expect_more(inference, 1);
+    submit_at_once(&callers[0], &input);
+    submit(&callers[1], &input); /* of a protocol that sends answers later */
+    assert_int_equal(inference_waiting(inference), 2);
+    submit_at_once(&callers[2], &input);
+    assert_int_equal(inference_waiting(inference), 0);
+    for (size_t i = 0; i < COUNT(callers); i++)
+        wait_for(&callers[i]);
+    end();
+}
+
+static struct caller follower;
+static int running, running_max; /* calls of on_done_with_follower */
+
+static void on_done_with_follower(struct inference_call *call, struct status status)
+{
+    running_max = ++running > running_max ? running : running_max;
+    on_done(call, status);
+    if (call != &follower.call) {
+        follower = make_caller(call->inputs);
+        follower.call.at_once = true;
+        follower.call.done = on_done_with_follower;
+        inference_submit(inference, &follower.call);
+    }
+    running--;
+}
+
+static void calls_that_follow_others_do_not_run_inside_them(void **state)
+{
+    (void)state;
+    struct tensor input = floats(shape_of(1, 2), ones);
+    struct caller first = make_caller(&input);
+    begin(true, 1);
+    measured(&input, 1000);
+    first.call.at_once = true;
+    first.call.done = on_done_with_follower;
+    inference_submit(inference, &first.call);
+    wait_for(&first);
+    inference_run(inference);
+    wait_for(&follower);
+    assert_int_equal(running_max, 1);
+    end();
+}
+
+/* ---- Calls that go to the pool. ---- */
 
 static void an_expensive_call_goes_to_the_pool(void **state)
 {
@@ -423,7 +509,7 @@ static void calls_that_wait_for_the_pool_at_the_end_are_done(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(cases) + 12] = {
+    struct CMUnitTest tests[COUNT(cases) + 15] = {
         TEST(a_call_is_read_in_the_pool),
         TEST(a_call_that_cannot_be_read_fails),
         TEST(a_call_that_needs_no_run_is_done),
@@ -431,6 +517,9 @@ int main(void)
         TEST(reading_ends_when_the_client_leaves),
         TEST(reading_ends_when_the_server_does),
         TEST(only_a_size_that_is_known_to_be_cheap_runs_in_the_loop),
+        TEST(a_cheap_call_runs_at_once_and_leaves_the_round_alone),
+        TEST(a_round_runs_at_once_when_every_client_waits),
+        TEST(calls_that_follow_others_do_not_run_inside_them),
         TEST(an_expensive_call_goes_to_the_pool),
         TEST(a_call_of_unpredictable_cost_goes_to_the_pool),
         TEST(cheap_calls_that_are_expensive_together_go_to_the_pool),
@@ -439,7 +528,7 @@ int main(void)
     };
 
     for (size_t i = 0; i < COUNT(cases); i++)
-        tests[i + 12] = (struct CMUnitTest){ .name = cases[i].label,
+        tests[i + 15] = (struct CMUnitTest){ .name = cases[i].label,
                                              .test_func = fills,
                                              .initial_state = (void *)(uintptr_t)&cases[i] };
     return cmocka_run_group_tests_name("inference", tests, NULL, NULL);
