@@ -167,7 +167,7 @@ static struct status take_settings(const struct layers_training *training,
                                    const struct optimizer *optimizer, struct options *out)
 {
     for (const struct optimizer_setting *row = optimizer_keras_defaults; row->name != NULL; row++)
-        if (optimizer_setting_index(optimizer, row->name) >= 0)
+        if (!optimizer->has_keras_defaults && optimizer_setting_index(optimizer, row->name) >= 0)
             set_setting(out, row->name, row->initial);
     for (int i = 0; i < training->settings_count; i++) {
         const struct layers_setting *setting = &training->settings[i];

@@ -157,9 +157,6 @@ static struct status check_optimizer(const char *name)
         return status_error(STATUS_UNIMPLEMENTED,
                             "the optimizer MultiOptimizer is not implemented: name the optimizers "
                             "by --optimizer and --optimizer_for");
-    if (strcmp(name, "schedulefreeadamw") == 0)
-        return status_error(STATUS_UNIMPLEMENTED,
-                            "the optimizer ScheduleFreeAdamW is not implemented: take AdamW");
     return status_ok();
 }
 

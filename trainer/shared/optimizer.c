@@ -213,6 +213,41 @@ CLONES static void apply_adam(const struct optimizer_step *step)
     }
 }
 
+/*
+ * settings: beta_1, beta_2, epsilon, warmup_steps, weight_decay (as Adam's); scalars: the number of
+ * updates before this one, β2ᵗ
+ *
+ * z takes the steps, and x is its mean over the updates. w lies between them, at β1 on the way from
+ * z to x, so that x follows from w and z. z begins as w, which only the first update can tell.
+ */
+CLONES static void apply_schedule_free(const struct optimizer_step *step)
+{
+    PARTS;
+    const float beta1 = step->settings[0], beta2 = step->settings[1], epsilon = step->settings[2],
+                warmup = step->settings[3];
+    const float t = step->scalars[0] + 1, weight = 1 / t, correction = 1 - step->scalars[1];
+    const float keep = 1 - rate * step->settings[4];
+    const float warm_rate = rate * (warmup > 0 && t < warmup ? t / warmup : 1);
+    const bool first = step->scalars[0] == 0;
+    float *z = step->slots[0], *v = step->slots[1];
+
+    EACH
+    {
+        float old = first ? w[i] : z[i];
+        float x = (w[i] * keep - (1 - beta1) * old) / beta1;
+        v[i] += (g[i] * g[i] - v[i]) * (1 - beta2);
+        z[i] = old - warm_rate * g[i] / (sqrtf(v[i] / correction) + epsilon);
+        x = (1 - weight) * x + weight * z[i];
+        out[i] = (1 - beta1) * z[i] + beta1 * x;
+    }
+}
+
+static void advance_schedule_free(const float *settings, float *scalars)
+{
+    scalars[0] += 1;
+    scalars[1] *= settings[1];
+}
+
 static void raise_powers(const float *settings, float *scalars)
 {
     scalars[0] *= settings[0];
@@ -637,6 +672,23 @@ static const struct optimizer optimizers[] = {
       { { 0 } },
       apply_rmsprop,
       .advance = NULL },
+    { "schedulefreeadamw",
+      .0025f,
+      false,
+      5,
+      { { "beta_1", .9f },
+        { "beta_2", .999f },
+        { "epsilon", 1e-8f },
+        { "warmup_steps", 0 },
+        { "weight_decay", 0 } },
+      2,
+      { { "momentum", "ScheduleFreeAdamW", STARTS_AT_0, NULL },
+        { "velocity", "ScheduleFreeAdamW_1", STARTS_AT_0, NULL } },
+      2,
+      { { "iterations", STARTS_AT_0 }, { "beta2_power", 1 } },
+      apply_schedule_free,
+      .advance = advance_schedule_free,
+      .has_keras_defaults = true },
     { "sgd", .01f, true, 0, { { 0 } }, 0, { { 0 } }, 0, { { 0 } }, apply_sgd, .advance = NULL },
 };
 /* clang-format on */
@@ -777,6 +829,8 @@ const struct optimizer_setting optimizer_keras_defaults[] = {
 
 float optimizer_keras_rate(const struct optimizer *optimizer)
 {
+    if (optimizer->has_keras_defaults)
+        return optimizer->rate;
     bool plain = strcmp(optimizer->name, "sgd") == 0 || strcmp(optimizer->name, "momentum") == 0;
 
     return plain ? .01f : .001f;

@@ -83,6 +83,9 @@ struct optimizer {
     /* Also keeps the moving average of the variable, as its last slot: see optimizer_with_average.
      * */
     bool averages;
+    /* The rate and the settings of the table are Keras' defaults: it is no optimizer of TensorFlow,
+     * and optimizer_keras_defaults says nothing of it. */
+    bool has_keras_defaults;
 };
 
 /* Not in the table: a moving average, w = μ w + (1 - μ) g. Settings: μ, 1 - μ. It has no slots. */

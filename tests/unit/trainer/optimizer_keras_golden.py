@@ -1,5 +1,8 @@
 """Writes optimizer_keras_golden.h: 20 updates by the optimizers of Keras 3 that differ
-from TensorFlow's. First values and gradients are those of optimizer_golden.py."""
+from TensorFlow's. First values and gradients are those of optimizer_golden.py.
+
+On TensorFlow, Keras 3.15's ScheduleFreeAdamW means the old value of a slot and gets the slot, which it has changed by then, so that its beta_1 has
+no effect. Here a slot's value is read at once, as on Keras' other backends: then it computes its own formulas."""
 import os
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
@@ -35,12 +38,24 @@ ROWS = [
     ("lamb", 0.01, {"epsilon": 1e-7}, lambda: o.Lamb(0.01)),
     ("lamb", 0.1, {"beta_1": 0.5, "beta_2": 0.6, "epsilon": 0.1, "weight_decay": 0.5},
      lambda: o.Lamb(0.1, beta_1=0.5, beta_2=0.6, epsilon=0.1, weight_decay=0.5)),
+    ("schedulefreeadamw", 0.01, {}, lambda: o.ScheduleFreeAdamW(0.01)),
+    ("schedulefreeadamw", 0.1, {"beta_1": 0.5, "beta_2": 0.6, "epsilon": 0.1, "warmup_steps": 8, "weight_decay": 0.5},
+     lambda: o.ScheduleFreeAdamW(0.1, beta_1=0.5, beta_2=0.6, epsilon=0.1, warmup_steps=8, weight_decay=0.5)),
     ("sgd+ema", 0.1, {"ema_overwrite_frequency": 2}, lambda: o.SGD(0.1, use_ema=True, ema_overwrite_frequency=2)),
     ("adam+ema", 0.1, {"epsilon": 1e-7, "ema_momentum": 0.5, "ema_overwrite_frequency": 3},
      lambda: o.Adam(0.1, use_ema=True, ema_momentum=0.5, ema_overwrite_frequency=3)),
     ("rmsprop+ema", 0.01, dict(KERAS, rho=0.8, centered=1, ema_overwrite_frequency=1),
      lambda: o.RMSprop(0.01, rho=0.8, centered=True, use_ema=True, ema_overwrite_frequency=1)),
 ]
+
+
+def read_at_once(optimizer):
+    """The slots give tensors as their values, and are assigned without these."""
+    for slot in optimizer._momentums:
+        slot.__class__ = type("Slot", (type(slot),), {"value": property(lambda self: keras.ops.copy(self._value))})
+    optimizer.assign = lambda variable, value: variable.assign(value)
+    optimizer.assign_add = lambda variable, value: variable.assign(variable + value)
+    optimizer.assign_sub = lambda variable, value: variable.assign(variable - value)
 
 
 def floats(values):
@@ -54,6 +69,8 @@ with open(os.path.join(os.path.dirname(__file__), "optimizer_keras_golden.h"), "
     for name, rate, settings, make in ROWS:
         w, optimizer, rows = keras.Variable(np.float32(W)), make(), []
         optimizer.build([w])
+        if name == "schedulefreeadamw":
+            read_at_once(optimizer)
         for gradient in G:
             optimizer.apply([keras.ops.convert_to_tensor(np.float32(gradient))])
             rows.append(keras.ops.convert_to_numpy(w))
