@@ -40,6 +40,8 @@ struct options {
     bool keeps_best, chief_stops, evaluator_stops;
     struct client_job job; /* except stop_step, which depends on the number of rows */
     struct client_setting settings[OPTIMIZER_SETTINGS_MAX];
+    /* The patterns of job.others, if these are the description's; NULL: they are not. */
+    const struct layers_other_optimizer *described_others;
     const char *token; /* of --cluster_token_file; NULL: none */
     struct clip clip;  /* of each worker's gradients */
 };

@@ -28,14 +28,19 @@ static bool is_off(const struct layers_setting *setting)
 }
 
 /* Overrides an earlier value. */
-static void set_setting(struct options *out, const char *name, double value)
+static void put_setting(struct client_setting *settings, int *count, const char *name, double value)
 {
     int i = 0;
 
-    while (i < out->job.settings_count && strcmp(out->settings[i].name, name) != 0)
+    while (i < *count && strcmp(settings[i].name, name) != 0)
         i++;
-    out->settings[i] = (struct client_setting){ name, (float)value };
-    out->job.settings_count += i == out->job.settings_count;
+    settings[i] = (struct client_setting){ name, (float)value };
+    *count += i == *count;
+}
+
+static void set_setting(struct options *out, const char *name, double value)
+{
+    put_setting(out->settings, &out->job.settings_count, name, value);
 }
 
 /* Keras' names of the ways to clip, which are also our flags'. */
@@ -163,23 +168,24 @@ static struct status choose_average(const struct layers_training *described,
     return status_ok();
 }
 
+/* The settings of a described optimizer: [OPTIMIZER_SETTINGS_MAX]. */
 static struct status take_settings(const struct layers_training *training,
-                                   const struct optimizer *optimizer, struct options *out)
+                                   const struct optimizer *optimizer,
+                                   struct client_setting *settings, int *count)
 {
     for (const struct optimizer_setting *row = optimizer_keras_defaults; row->name != NULL; row++)
         if (!optimizer->has_keras_defaults && optimizer_setting_index(optimizer, row->name) >= 0)
-            set_setting(out, row->name, row->initial);
+            put_setting(settings, count, row->name, row->initial);
     for (int i = 0; i < training->settings_count; i++) {
         const struct layers_setting *setting = &training->settings[i];
         if (optimizer_setting_index(optimizer, setting->name) >= 0)
-            set_setting(out, setting->name, setting->value);
+            put_setting(settings, count, setting->name, setting->value);
         else if (!is_off(setting) && !is_common(setting->name) &&
                  find_clip(setting->name) == CLIP_NOTHING)
             return status_error(STATUS_UNIMPLEMENTED,
                                 "the model's optimizer '%s': setting '%s' is not implemented",
                                 optimizer->name, setting->name);
     }
-    out->job.settings = out->settings;
     return status_ok();
 }
 
@@ -198,6 +204,72 @@ static struct status choose_lazy(const struct flag_values *flags,
     return status_ok();
 }
 
+/* ---- Keras' MultiOptimizer. ---- */
+
+/* What an optimizer of Keras does to its own variables only, and pstrain to all of the job. */
+static struct status check_alone(const struct layers_training *training)
+{
+    static const char *const of_all[] = { "use_ema", "gradient_accumulation_steps", "clipnorm",
+                                          "clipvalue", "global_clipnorm" };
+
+    for (int i = 0; i < training->settings_count; i++)
+        for (size_t k = 0; k < COUNT(of_all); k++)
+            if (strcmp(training->settings[i].name, of_all[k]) == 0 &&
+                training->settings[i].value != 0)
+                return status_error(STATUS_UNIMPLEMENTED, "'%s' of an optimizer for some variables",
+                                    of_all[k]);
+    return status_ok();
+}
+
+static struct status describe_other(const struct layers_training *training,
+                                    const struct flag_values *flags, struct arena *arena,
+                                    struct client_optimizer *out)
+{
+    const char *name = optimizer_of_keras(training);
+    const struct optimizer *optimizer = optimizer_find(name);
+    struct client_setting *settings =
+        ARENA_ARRAY(arena, struct client_setting, OPTIMIZER_SETTINGS_MAX);
+
+    if (optimizer == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' is none of: %s", name,
+                            optimizer_names());
+    TRY(optimizer_can_be_another(optimizer));
+    TRY(check_alone(training));
+    if (training->schedule.name != NULL)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "a learning rate schedule of an optimizer for some variables");
+    *out = (struct client_optimizer){ .settings = settings };
+    TRY(take_settings(training, optimizer, settings, &out->settings_count));
+    out->all_rows = optimizer_keras_moves_all_rows(optimizer) && !flags->lazy_rows;
+    out->learning_rate = training->learning_rate > 0 ? (float)training->learning_rate
+                                                     : optimizer_keras_rate(optimizer);
+    TRY(choose_lazy(flags, &optimizer));
+    out->name = optimizer->name;
+    return status_ok();
+}
+
+/* The description's map, unless a flag replaces it. */
+static struct status describe_others(const struct layers_training *training, struct arena *arena,
+                                     struct options *out)
+{
+    struct client_optimizer *others =
+        ARENA_ARRAY(arena, struct client_optimizer, OPTIMIZERS_MAX - 1);
+
+    if (training->others_count == 0 || *out->flags.optimizer_for != '\0')
+        return status_ok();
+    if (training->others_count > OPTIMIZERS_MAX - 1)
+        return status_error(STATUS_UNIMPLEMENTED, "%d patterns; at most %d are implemented",
+                            training->others_count, OPTIMIZERS_MAX - 1);
+    TRY(check_alone(training));
+    for (int i = 0; i < training->others_count; i++)
+        TRY(status_in(describe_other(training->others[i].training, &out->flags, arena, &others[i]),
+                      "'%s'", training->others[i].pattern));
+    out->described_others = training->others;
+    out->job.others = others;
+    out->job.others_count = training->others_count;
+    return status_ok();
+}
+
 struct status options_choose_optimizer(struct arena *arena, struct options *out)
 {
     const struct layers_training *training = &out->model->training;
@@ -212,7 +284,8 @@ struct status options_choose_optimizer(struct arena *arena, struct options *out)
         return status_error(STATUS_INVALID_ARGUMENT, "--optimizer=%s is none of: %s", name,
                             optimizer_names());
     if (same)
-        TRY(take_settings(training, optimizer, out));
+        TRY(take_settings(training, optimizer, out->settings, &out->job.settings_count));
+    out->job.settings = out->settings;
     struct learning_rate_sources sources = {
         .flag = out->flags.learning_rate,
         .flag_schedule = out->flags.learning_rate_schedule,
@@ -224,6 +297,8 @@ struct status options_choose_optimizer(struct arena *arena, struct options *out)
     TRY(choose_steps_and_scale(same ? training : NULL, out));
     TRY(choose_lazy(&out->flags, &optimizer));
     TRY(choose_average(same ? training : NULL, &optimizer, out));
+    if (same)
+        TRY(status_in(describe_others(training, arena, out), "MultiOptimizer"));
     out->job.optimizer = optimizer->name;
     out->job.all_rows = same && optimizer_keras_moves_all_rows(optimizer) && !out->flags.lazy_rows;
     if (same && out->job.schedule.kind != NULL &&

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <fnmatch.h>
 #include <math.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,6 +183,107 @@ struct status other_optimizers_read(const char *text, const char *const *names, 
     job->others_count = number;
     job->optimizer_of = optimizer_of;
     return status_ok();
+}
+
+/* ---- Keras' MultiOptimizer. ---- */
+
+/* A pattern, and the same text for a plain comparison. */
+struct matcher {
+    const char *text;
+    regex_t expression;
+};
+
+#define PATTERN_MAX 1000
+
+/* What Python's expressions have and POSIX's lack, or read in another way. Counted repeats are left
+ * out, because a few of them inside each other take all memory. */
+static bool is_python_only(const char *pattern)
+{
+    bool in_set = false;
+
+    if (strlen(pattern) > PATTERN_MAX) /* nesting takes stack */
+        return true;
+
+    for (const char *at = pattern; *at != '\0'; at++) {
+        if (in_set && *at == '\\')
+            return true;
+        if (!in_set && *at == '\\' && (isalnum((unsigned char)at[1]) || *++at == '\0'))
+            return true;
+        if (!in_set && (*at == '{' || strncmp(at, "(?", 2) == 0 || strncmp(at, "+?", 2) == 0))
+            return true;
+        if (!in_set && *at == '[')
+            in_set = true;
+        else if (*at == ']')
+            in_set = false;
+    }
+    return false;
+}
+
+static struct status matcher_init(struct matcher *matcher, const char *pattern, struct arena *arena)
+{
+    char reason[200];
+
+    if (is_python_only(pattern))
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "pattern '%.200s': of Python's expressions, only those that POSIX has "
+                            "as well are implemented, without {} and up to 1000 bytes",
+                            pattern);
+    int failed = regcomp(&matcher->expression, arena_printf(arena, "^(%s)$", pattern),
+                         REG_EXTENDED | REG_NOSUB);
+    if (failed == 0) {
+        matcher->text = pattern;
+        return status_ok();
+    }
+    regerror(failed, &matcher->expression, reason, sizeof reason);
+    return status_error(STATUS_INVALID_ARGUMENT, "pattern '%.200s': %s", pattern, reason);
+}
+
+static bool fits(const struct matcher *matcher, const char *name, const char *in_model, bool plain)
+{
+    if (plain)
+        return strcmp(matcher->text, name) == 0 || strcmp(matcher->text, in_model) == 0;
+    return regexec(&matcher->expression, name, 0, NULL, 0) == 0 ||
+           regexec(&matcher->expression, in_model, 0, NULL, 0) == 0;
+}
+
+/* The number of a variable's optimizer; 0: the job's. */
+static struct status choose_number(const struct matcher *matchers, int count, const char *name,
+                                   const char *in_model, int *out)
+{
+    *out = 0;
+    for (int i = 0; i < count && *out == 0; i++)
+        *out = fits(&matchers[i], name, in_model, true) ? i + 1 : 0;
+    for (int i = 0, first = *out; i < count && first == 0; i++) {
+        if (!fits(&matchers[i], name, in_model, false))
+            continue;
+        if (*out != 0)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "the patterns '%s' and '%s' both fit the variable '%s'",
+                                matchers[*out - 1].text, matchers[i].text, name);
+        *out = i + 1;
+    }
+    return status_ok();
+}
+
+struct status other_optimizers_match(const struct layers_other_optimizer *patterns,
+                                     const char *model, const char *const *names, int count,
+                                     struct arena *arena, struct client_job *job)
+{
+    struct matcher *matchers = ARENA_ARRAY(arena, struct matcher, job->others_count);
+    int *optimizer_of = ARENA_ARRAY(arena, int, count), made = 0;
+    struct status status = status_ok();
+
+    while (made < job->others_count && status_is_ok(status)) {
+        status = matcher_init(&matchers[made], patterns[made].pattern, arena);
+        made += status_is_ok(status);
+    }
+    for (int v = 0; v < count && status_is_ok(status); v++)
+        status = choose_number(matchers, made, names[v],
+                               arena_printf(arena, "%s/%s", model, names[v]), &optimizer_of[v]);
+    for (int i = 0; i < made; i++)
+        regfree(&matchers[i].expression);
+    job->optimizer_of = optimizer_of;
+    return status;
 }
 
 /* ---- Beside Muon. ---- */

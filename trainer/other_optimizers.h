@@ -9,6 +9,7 @@
 #ifndef TRAINER_OTHER_OPTIMIZERS_H
 #define TRAINER_OTHER_OPTIMIZERS_H
 
+#include "layers/layers.h"
 #include "trainer/client/client.h"
 
 /**
@@ -20,6 +21,19 @@
  */
 struct status other_optimizers_read(const char *text, const char *const *names, int count,
                                     struct arena *arena, struct client_job *job);
+
+/**
+ * Sets job->optimizer_of for its others, which are those of a MultiOptimizer with these patterns:
+ * [others_count]. A pattern fits a variable's name, or the same behind the name of the model. The
+ * name itself counts first, as a plain text; then patterns, of which only one may fit.
+ *
+ * Owner   what it sets in `job` lives in the arena
+ * Errors  INVALID_ARGUMENT several patterns fit a variable, or one is no regular expression;
+ *         UNIMPLEMENTED parts of Python's expressions that POSIX lacks
+ */
+struct status other_optimizers_match(const struct layers_other_optimizer *patterns,
+                                     const char *model, const char *const *names, int count,
+                                     struct arena *arena, struct client_job *job);
 
 /* A variable of the job, as Muon sees it. */
 struct muon_variable {

@@ -214,12 +214,12 @@ static void announce_rows(struct session *session)
     for (int v = 0; v < session->model->variables_count; v++) {
         const struct placed_variable *variable = &session->model->variables[v];
         int number = client_job_number(job, v);
-        const char *name = client_job_optimizer(job, number).name;
-        bool moves_all = (number == 0 && job->all_rows) || !optimizer_find(name)->row_local;
+        const struct client_optimizer own = client_job_optimizer(job, number);
+        bool moves_all = own.all_rows || !optimizer_find(own.name)->row_local;
         if (moves_all && variable->by_rows && variable->trainable) {
             report_line(&session->report,
                         "Each step updates all rows of '%s', as %s does; see --lazy_rows",
-                        variable->name, name);
+                        variable->name, own.name);
             return;
         }
     }

@@ -108,12 +108,19 @@ static struct status choose_other_optimizers(struct session *session)
     struct client_job *job = &session->options.job;
     const char **names = ARENA_ARRAY(session->arena, const char *, model->variables_count);
 
-    if (*session->options.flags.optimizer_for == '\0')
+    const struct layers_other_optimizer *described = session->options.described_others;
+
+    if (*session->options.flags.optimizer_for == '\0' && described == NULL)
         return status_ok();
     if (optimizer_find(job->optimizer)->averages)
-        return status_error(STATUS_UNIMPLEMENTED, "--optimizer_for with --use_ema");
+        return status_error(STATUS_UNIMPLEMENTED, "%s with --use_ema",
+                            described != NULL ? "MultiOptimizer" : "--optimizer_for");
     for (int v = 0; v < model->variables_count; v++)
         names[v] = model->variables[v].name;
+    if (described != NULL)
+        return status_in(other_optimizers_match(described, session->options.model->name, names,
+                                                model->variables_count, session->arena, job),
+                         "MultiOptimizer");
     return status_in(other_optimizers_read(session->options.flags.optimizer_for, names,
                                            model->variables_count, session->arena, job),
                      "--optimizer_for");
@@ -149,12 +156,13 @@ static struct status check_tables(const struct session *session)
     for (int v = 0; v < session->model->variables_count; v++) {
         const struct placed_variable *variable = &session->model->variables[v];
         int number = client_job_number(job, v);
-        const struct optimizer *optimizer = optimizer_find(client_job_optimizer(job, number).name);
+        const struct client_optimizer own = client_job_optimizer(job, number);
+        const struct optimizer *optimizer = optimizer_find(own.name);
         if (!variable->by_keys)
             continue;
         TRY(status_in(row_keys_can_train(&variable->keys, placement_row_bytes(variable), optimizer),
                       "variable '%s'", variable->name));
-        if (number == 0 && job->all_rows)
+        if (own.all_rows)
             return status_error(STATUS_UNIMPLEMENTED,
                                 "variable '%s': Keras' '%s' changes every row with each update, "
                                 "and a hash table has no end of rows: take --lazy_rows",

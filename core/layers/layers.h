@@ -79,6 +79,15 @@ struct layers_schedule {
     int parameters_count;
 };
 
+struct layers_training;
+
+/* Of Keras' MultiOptimizer: another optimizer for the variables whose name the pattern fits, a
+ * regular expression as of Python. */
+struct layers_other_optimizer {
+    const char *pattern;
+    const struct layers_training *training; /* its optimizer, settings, rate and schedule */
+};
+
 /* The description's settings for training (compile_config, and our own "training_config" beside
  * it). NULL and 0: not given. */
 struct layers_training {
@@ -87,6 +96,8 @@ struct layers_training {
     struct layers_schedule schedule;       /* in place of learning_rate */
     const struct layers_setting *settings; /* the optimizer's other numbers */
     int settings_count;
+    const struct layers_other_optimizer *others; /* beside `optimizer` */
+    int others_count;
     bool has_reduction; /* of training_config, or of the losses */
     enum layers_reduction reduction;
     int batch_size;

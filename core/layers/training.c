@@ -145,19 +145,96 @@ static struct status read_setting(const char *key, const struct json_value *valu
     return status_ok();
 }
 
-/* Optimizers of Keras that are not implemented. */
-static struct status check_optimizer(const char *name)
+static struct status read_optimizer(const struct json_value *value, struct arena *arena,
+                                    struct layers_training *out);
+
+/* ---- Keras' MultiOptimizer ---- */
+
+/* An optimizer of the map, which Keras wants to be neither of these. */
+static struct status read_member(const struct json_value *value, struct arena *arena,
+                                 struct layers_training *out)
 {
-    if (strcmp(name, "lossscaleoptimizer") == 0)
-        return status_error(STATUS_UNIMPLEMENTED,
-                            "the optimizer LossScaleOptimizer, whose scale changes with the "
-                            "gradients, is not implemented: set loss_scale_factor of the "
-                            "optimizer inside it");
-    if (strcmp(name, "multioptimizer") == 0)
-        return status_error(STATUS_UNIMPLEMENTED,
-                            "the optimizer MultiOptimizer is not implemented: name the optimizers "
-                            "by --optimizer and --optimizer_for");
+    const struct json_value *config;
+    const char *name = json_value_is_null(value) ? NULL : named_object(value, &config);
+
+    if (name == NULL || same_name(name, "MultiOptimizer") || same_name(name, "LossScaleOptimizer"))
+        return status_error(STATUS_INVALID_ARGUMENT, "MultiOptimizer: %s inside it",
+                            json_value_show(value, arena));
+    return read_optimizer(value, arena, out);
+}
+
+/* Its loss scale counts in place of those of the optimizers inside it. */
+static void replace_scale(const struct json_value *value, struct arena *arena,
+                          struct layers_training *out)
+{
+    struct layers_setting *settings =
+        ARENA_ARRAY(arena, struct layers_setting, out->settings_count + 1);
+    double factor;
+    int count = 0;
+
+    for (int i = 0; i < out->settings_count; i++)
+        if (strcmp(out->settings[i].name, "loss_scale_factor") != 0)
+            settings[count++] = out->settings[i];
+    if (!json_value_is_null(value) && json_value_number(value, &factor))
+        settings[count++] = (struct layers_setting){ "loss_scale_factor", factor };
+    out->settings = settings;
+    out->settings_count = count;
+}
+
+static struct status read_others(const struct json_value *map, struct arena *arena,
+                                 struct layers_training *out)
+{
+    int count = json_value_count(map);
+    struct layers_other_optimizer *others =
+        ARENA_ARRAY(arena, struct layers_other_optimizer, count);
+
+    for (int i = 0; i < count; i++) {
+        struct layers_training *training = ARENA_NEW(arena, struct layers_training);
+        TRY(status_in(read_member(&map->members[i], arena, training), "'%.200s'", map->keys[i]));
+        replace_scale(NULL, arena, training);
+        others[i] = (struct layers_other_optimizer){ map->keys[i], training };
+    }
+    out->others = others;
+    out->others_count = count;
     return status_ok();
+}
+
+static struct status read_multi_optimizer(const struct json_value *config, struct arena *arena,
+                                          struct layers_training *out)
+{
+    static const char *const known[] = { "name", "optimizer_map", "loss_scale_factor" };
+    const struct json_value *map = json_value_get(config, "optimizer_map");
+    const struct json_value *parts, *scale = json_value_get(config, "loss_scale_factor");
+    const char *class = json_value_is_null(map) ? NULL : named_object(map, &parts);
+    double factor;
+
+    for (int i = 0; i < json_value_count(config); i++) {
+        size_t k = 0;
+        while (k < COUNT(known) && strcmp(known[k], config->keys[i]) != 0)
+            k++;
+        if (k == COUNT(known) && !json_value_is_null(&config->members[i]))
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "optimizer 'multioptimizer': unknown setting '%.100s'",
+                                config->keys[i]);
+    }
+    if (class == NULL || strcmp(class, "OptimizerMap") != 0)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "optimizer 'multioptimizer': 'optimizer_map' is %s; only an "
+                            "OptimizerMap is implemented",
+                            json_value_show(map, arena));
+    if (!json_value_is_null(scale) && !json_value_number(scale, &factor))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "optimizer 'multioptimizer': 'loss_scale_factor' is %s",
+                            json_value_show(scale, arena));
+    TRY(read_member(json_value_get(parts, "default_optimizer"), arena, out));
+    replace_scale(scale, arena, out);
+    const struct json_value *others = json_value_get(parts, "optimizer_map");
+    if (!json_value_is_null(others) && others->kind != JSON_VALUE_OBJECT)
+        return status_error(STATUS_INVALID_ARGUMENT, "OptimizerMap: 'optimizer_map' is %s",
+                            json_value_show(others, arena));
+    return json_value_is_null(others)
+               ? status_ok()
+               : status_in(read_others(others, arena, out), "MultiOptimizer");
 }
 
 static struct status read_optimizer(const struct json_value *value, struct arena *arena,
@@ -174,7 +251,13 @@ static struct status read_optimizer(const struct json_value *value, struct arena
     char *lower = arena_strdup(arena, name);
     for (char *at = lower; *at != '\0'; at++)
         *at = (char)tolower((unsigned char)*at);
-    TRY(check_optimizer(lower));
+    if (strcmp(lower, "multioptimizer") == 0)
+        return read_multi_optimizer(config, arena, out);
+    if (strcmp(lower, "lossscaleoptimizer") == 0)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "the optimizer LossScaleOptimizer, whose scale changes with the "
+                            "gradients, is not implemented: set loss_scale_factor of the "
+                            "optimizer inside it");
     out->optimizer = lower;
 
     int count = config != NULL ? config->count : 0;

@@ -286,6 +286,19 @@ class Tables(TestCase):
             "table/embeddings/Adam", "table/embeddings/Adam_1", "out/bias/LAMB", "out/bias/LAMB_1", "beta1_power_1", "beta2_power_1", "beta1_power_2",
             "beta2_power_2"})
 
+    def test_a_multi_optimizer_of_a_description(self):
+        """As in Keras, the momentum of the table's rows goes on in steps without a gradient of theirs."""
+        o = keras.optimizers
+
+        def make():
+            return o.MultiOptimizer(o.OptimizerMap(o.Adam(0.01, epsilon=1e-3), {
+                ".*table/(embeddings|kernel)": o.SGD(0.02, momentum=0.9), ".*out/bias": o.Ftrl(0.1, beta=0.1)}))
+        description = self.describe(make())
+        for ours, theirs in zip(self.by_pstrain("map", description, ps=3), self.by_keras(make()), strict=True):
+            assert_agrees(self, ours, theirs, TOLERANCE, "MultiOptimizer")
+        names = set(tf.train.load_checkpoint(self.path("map")).get_variable_to_shape_map())
+        self.assertLessEqual({"table/embeddings/Momentum", "out/kernel/Adam", "out/bias/Ftrl"}, names)
+
     def check_different(self, label, others, optimizers, keys):
         """Keras' optimizers of the table and the bias, beside the job's Adam, and the keys that they have in a checkpoint."""
         make = lambda: keras.optimizers.Adam(0.01, epsilon=1e-3)  # noqa: E731

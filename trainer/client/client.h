@@ -159,6 +159,7 @@ struct client_optimizer {
     const struct client_setting *settings;
     int settings_count;
     float rate_ratio; /* above 0: it has the job's rate times this, in place of its own */
+    bool all_rows;    /* a gradient of some rows changes the others as well, as if theirs were 0 */
 };
 
 struct client_job {

@@ -69,7 +69,8 @@ struct client_optimizer client_job_optimizer(const struct client_job *job, int n
     return (struct client_optimizer){ .name = job->optimizer,
                                       .learning_rate = job->learning_rate,
                                       .settings = job->settings,
-                                      .settings_count = job->settings_count };
+                                      .settings_count = job->settings_count,
+                                      .all_rows = job->all_rows };
 }
 
 static const struct created_setting *describe_settings(const struct client_setting *from, int count,
@@ -108,6 +109,7 @@ static void describe_others(const struct client_job *job, struct create_request 
             .settings = describe_settings(from->settings, from->settings_count, arena),
             .settings_count = (size_t)from->settings_count,
             .rate_ratio = from->rate_ratio,
+            .all_rows = from->all_rows,
         };
     }
     header->others = others;

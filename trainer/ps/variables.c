@@ -157,6 +157,7 @@ static struct status choose_rule(const struct created_optimizer *from, struct tr
     out->optimizer = optimizer;
     out->rate = from->learning_rate;
     out->ratio = from->rate_ratio;
+    out->all_rows = from->all_rows;
     return status_ok();
 }
 
@@ -192,7 +193,8 @@ static struct status choose_optimizers(const struct create_request *request, str
     const struct created_optimizer job = { .name = request->optimizer,
                                            .learning_rate = request->learning_rate,
                                            .settings = request->settings,
-                                           .settings_count = request->settings_count };
+                                           .settings_count = request->settings_count,
+                                           .all_rows = request->all_rows };
 
     TRY(choose_rule(&job, &out->rules[0]));
     TRY(choose_others(request, out));
@@ -200,7 +202,6 @@ static struct status choose_optimizers(const struct create_request *request, str
     if (request->scalars_count != 0 && request->scalars_count != (size_t)scalars_count)
         return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has %d scalars, %zu came",
                             out->rules[0].optimizer->name, scalars_count, request->scalars_count);
-    out->rules[0].all_rows = request->all_rows;
     out->batches_per_step = request->batches_per_step > 0 ? request->batches_per_step : 1;
     return schedule_read(request->schedule, request->schedule_values,
                          request->schedule_values_count, &out->schedule);

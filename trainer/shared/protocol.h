@@ -24,7 +24,7 @@
 #include "trainer/shared/share_table.h"
 
 /* Counts changes of training.proto that make one side misunderstand the other. */
-#define PROTOCOL_VERSION 20
+#define PROTOCOL_VERSION 21
 
 #define PS_PATH(method) "/slipway.training.ParameterServer/" method
 #define PS_JOIN         PS_PATH("Join")
@@ -257,6 +257,7 @@ struct created_optimizer {
     float rate_ratio;    /* above 0: it has the job's rate times this, in place of its own */
     const struct created_setting *settings; /* [settings_count] */
     size_t settings_count;
+    bool all_rows; /* as that of the request, which is for the job's own */
 };
 
 struct create_request {

@@ -149,6 +149,7 @@ static void pack_others(const struct create_request *request, PROTO(CreateReques
         header->other_optimizers[i]->name = TEXT(from->name);
         header->other_optimizers[i]->learning_rate = from->learning_rate;
         header->other_optimizers[i]->rate_ratio = from->rate_ratio;
+        header->other_optimizers[i]->all_rows = from->all_rows;
         header->other_optimizers[i]->n_settings = from->settings_count;
         header->other_optimizers[i]->settings =
             pack_settings(from->settings, from->settings_count, arena);
@@ -255,6 +256,7 @@ static struct status unpack_others(const PROTO(CreateRequest) * header, struct a
         others[i] = (struct created_optimizer){ .name = from->name,
                                                 .learning_rate = from->learning_rate,
                                                 .rate_ratio = from->rate_ratio,
+                                                .all_rows = from->all_rows,
                                                 .settings_count = from->n_settings };
         TRY(unpack_settings(from->settings, from->n_settings, arena, &others[i].settings));
     }

@@ -22,7 +22,7 @@ SOURCES = {
     "activations": (["core/layers/activation.c"], {"threshold"}),
     "losses": (["core/layers/loss_formulas.c"], set()),
     "metrics": (["core/layers/metric*.c", "core/layers/loss.c", "core/layers/loss_formulas.c"], {"Accuracy"}),
-    "optimizers": (["trainer/shared/optimizer.c"], set()),
+    "optimizers": (["trainer/shared/optimizer.c"], {"MultiOptimizer"}),
     "initializers": (["core/layers/initializer_read.c", "core/layers/initializer.c"], set()),
     "constraints": (["core/layers/constraint_read.c"], set()),
     "regularizers": (["core/layers/regularizer.c"], set()),

@@ -385,6 +385,18 @@ static const struct row {
                        "\"LossScaleOptimizer\", \"config\": "
                        "{\"initial_scale\": 32768.0}}}}",
       STATUS_UNIMPLEMENTED, "set loss_scale_factor of the optimizer inside it" },
+    { "no map of optimizers",
+      "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
+          "[null, 4]") "]}, \"compile_config\": {\"optimizer\": {\"class_name\": "
+                       "\"MultiOptimizer\", \"config\": {\"optimizer_map\": \"choose\"}}}}",
+      STATUS_UNIMPLEMENTED, "'optimizer_map' is 'choose'; only an OptimizerMap is implemented" },
+    { "a map of optimizers inside another one",
+      "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
+          "[null, 4]") "]}, \"compile_config\": {\"optimizer\": {\"class_name\": "
+                       "\"MultiOptimizer\", \"config\": {\"optimizer_map\": {\"class_name\": "
+                       "\"OptimizerMap\", \"config\": {\"default_optimizer\": "
+                       "{\"class_name\": \"MultiOptimizer\", \"config\": {}}}}}}}}",
+      STATUS_INVALID_ARGUMENT, "MultiOptimizer: an object 'MultiOptimizer' inside it" },
     { "an optimizer of Keras 2, which is not done",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
           "[null, 4]") "]}, \"compile_config\": {\"optimizer\": {\"class_name\": \"SGD\", "
