@@ -67,7 +67,7 @@ struct constraint_choice {
 struct activation;
 
 struct arg_value {
-    bool is_null;
+    bool is_null; /* also of an ARG_CHOICE, whose text is then the default */
     union {
         int64_t integer;
         double number;

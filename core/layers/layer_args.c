@@ -213,6 +213,7 @@ static struct status read_arg(const struct layer_arg *arg, const struct json_val
         if (arg->fallback == REQUIRED)
             return status_error(STATUS_INVALID_ARGUMENT, "argument '%s' is missing", arg->name);
         if (arg->kind == ARG_CHOICE) {
+            out->is_null = value != NULL;
             out->text = arena_memdup(arena, arg->fallback, strcspn(arg->fallback, " "));
             return status_ok();
         }

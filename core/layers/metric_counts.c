@@ -354,6 +354,15 @@ static struct status check_matrix(const struct metric *metric, const struct shap
                         "the output has shape %s, expected [batch, values]", shape_text(output));
 }
 
+static struct status check_r2(const struct metric *metric, const struct shape *output)
+{
+    if (metric_option(metric, "class_aggregation")->is_null)
+        return status_error(STATUS_UNIMPLEMENTED, "argument 'class_aggregation': got null, which "
+                                                  "is a score for each output; only one is "
+                                                  "implemented");
+    return check_matrix(metric, output);
+}
+
 /* ---- intersection over union ---- */
 
 static struct status check_last_axis(const struct metric *metric, const struct shape *output)
@@ -615,7 +624,7 @@ const struct metric_class metric_count_rows[] = {
       ARGS(f1_args), totals_by_class, check_f_score },
     { "fbeta_score", true, true, f_score, average_f_score,
       ARGS(f_beta_args), totals_by_class, check_f_score },
-    { "r2_score", false, true, r2_score, r2_result, ARGS(r2_args), r2_totals, check_matrix },
+    { "r2_score", false, true, r2_score, r2_result, ARGS(r2_args), r2_totals, check_r2 },
     { "mean_iou", true, false, iou, mean_iou, ARGS(mean_iou_args), iou_totals, check_iou },
     { "iou", true, false, iou, mean_iou, ARGS(iou_args), iou_totals, check_iou },
     { "binary_iou", false, true, iou, mean_iou, ARGS(binary_iou_args), iou_totals, check_iou },
