@@ -254,6 +254,9 @@ static const char *const idle_by_design[] = {
     "key_shape",
     "value_shape",
     "ActivityRegularization.activity_regularizer", /* repeats l1 and l2 */
+    /* These are read before they could be changed here, and every model has them: test_lists.c */
+    "InputLayer.sparse",
+    "InputLayer.ragged",
     /* No layer gives images a mask of steps only */
     "ConvLSTM1D.zero_output_for_mask",
     "ConvLSTM2D.zero_output_for_mask",
