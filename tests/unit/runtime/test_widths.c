@@ -123,7 +123,8 @@ static void run_row(struct kernel_row *row, void *context)
     struct one_node one = { row->op, row->attrs, row->inputs_count, row->inputs, false };
     struct made made;
     uint32_t crc = 0;
-    bool runs = row->error_code == 0 && row->variables_count == 0;
+    bool differs = strcmp(row->op, "Timestamp") == 0; /* from run to run */
+    bool runs = row->error_code == 0 && row->variables_count == 0 && !differs;
     if (runs && status_is_ok(make(&one, &made))) {
         struct tensor got[ROW_TENSORS_MAX] = { 0 };
         struct run *run = run_create(0);
