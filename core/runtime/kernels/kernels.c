@@ -46,10 +46,14 @@
     X(control, print)               \
     X(control, to_bool)             \
     X(data, dataset_batches)        \
+    X(data, dataset_cache)          \
     X(data, dataset_ends)           \
     X(data, dataset_functions)      \
+    X(data, dataset_interleave)     \
     X(data, dataset_picks)          \
+    X(data, dataset_shuffle)        \
     X(data, dataset_sources)        \
+    X(data, dataset_windows)        \
     X(data, iterators)              \
     X(image, colours)               \
     X(image, crop_and_resize)       \

@@ -264,6 +264,94 @@ def batch_of_strings(x):
     return {"joined": listed(data.map(lambda s, n: tf.strings.reduce_join(s) + tf.strings.as_string(tf.size(n))))}
 
 
+# ---- windows ----
+
+
+@case((2, [-1]), (3, [4]), (4, [2]), n=(L, []), shape=(L, [1]))
+def padded_batches(n, shape):
+    data = Data.range(4).map(lambda v: tf.fill([v], v)).padded_batch(n, [shape[0]], padding_values=tf.constant(-1, L))
+    return {"first": next(iter(data)), "sum": data.reduce(tf.zeros([], L), lambda a, b: a * 3 + tf.reduce_sum(b * b)), "count": data.cardinality()}
+
+
+@case((["a b c", "", "d e", "f"],), x=(S, [None]))
+def padded_structures(x):
+    data = Data.from_tensor_slices(x).map(lambda v: {"words": tf.strings.split(v), "grid": tf.ones([tf.strings.length(v), 2]), "length": tf.strings.length(v)})
+    batch = data.padded_batch(3, drop_remainder=True, padded_shapes={"words": [None], "grid": [None, 3], "length": []}).get_single_element()
+    return batch
+
+
+@case((3, 3, 1, False), (3, 1, 1, False), (2, 3, 1, False), (2, 1, 2, True), (4, 2, 3, True), (1, 1, 1, False),
+      size=(L, []), shift=(L, []), stride=(L, []), drop=(B, []))
+def windows(size, shift, stride, drop):
+    data = Data.range(8).window(size, shift, stride, drop)
+    sums = data.map(lambda w: w.reduce(tf.zeros([], L), lambda a, b: a * 10 + b + 1))
+    return {"sums": listed(sums), "count": data.cardinality(), "flat": listed(data.flat_map(lambda w: w.batch(2)).unbatch())}
+
+
+@case(([1, 2, 3, 4, 5], ["a", "b", "c", "d", "e"]), x=(I, [None]), s=(S, [None]))
+def windows_of_pairs(x, s):
+    data = Data.from_tensor_slices((x, s)).window(2).flat_map(lambda a, b: Data.zip((a.batch(2), b.batch(2))))
+    return {"text": listed(data.map(lambda a, b: tf.strings.reduce_join(tf.strings.as_string(a) + b)))}
+
+
+# ---- interleave ----
+
+
+@case((2, 1), (3, 2), (1, 3), (10, 1), cycle=(L, []), block=(L, []))
+def interleaves(cycle, block):
+    def numbers(v):
+        return Data.range(v).map(lambda w: v * 10 + w)
+
+    def settled(data):
+        settings = tf.data.Options()
+        settings.deterministic = True
+        return data.with_options(settings)
+
+    data = Data.range(1, 6)
+    return {"one": listed(data.interleave(numbers, cycle, block)),
+            "many": listed(settled(data.interleave(numbers, cycle, block, num_parallel_calls=tf.data.AUTOTUNE))),
+            "sure": listed(data.interleave(numbers, cycle, block, num_parallel_calls=1, deterministic=True))}
+
+
+@case((2,), n=(L, []))
+def interleave_of_too_many_calls(n):
+    return {"values": listed(Data.range(3).interleave(lambda v: Data.range(v), n, num_parallel_calls=3))}
+
+
+@case((0,), n=(L, []))
+def interleave_of_none(n):
+    return {"values": listed(Data.range(3).interleave(lambda v: Data.range(v), n))}
+
+
+# ---- shuffles and caches ----
+
+
+@case((1, 1), (3, 7), (100, 42), (5, 123456789012), size=(L, []), seed=(L, []))
+def shuffles(size, seed):
+    data = Data.range(10)
+    return {"fixed": listed(data.shuffle(size, seed=seed, reshuffle_each_iteration=False)), "fresh": listed(data.shuffle(size, seed=seed)),
+            "all": listed(data.shuffle(tf.data.UNKNOWN_CARDINALITY, seed=seed)), "count": data.shuffle(size, seed=seed).cardinality()}
+
+
+@case((1,), (4,), (100,), size=(L, []))
+def shuffles_again(size):
+    data = Data.range(6)
+    again = data.shuffle(size, seed=5)
+    return {"same": listed(data.shuffle(size, seed=5, reshuffle_each_iteration=False).map(lambda v: v).repeat(3)),
+            "other": listed(again.map(lambda v: v).repeat(3)), "fused": listed(again.repeat(3)), "later": listed(again)}
+
+
+@case((0,), size=(L, []))
+def shuffle_of_none(size):
+    return {"values": listed(Data.range(3).shuffle(size, seed=1))}
+
+
+@case((3,), n=(L, []))
+def caches(n):
+    data = Data.range(n).map(lambda v: v * v).cache()
+    return {"values": listed(data.repeat(2)), "count": data.cardinality(), "part": listed(data.take(2).concatenate(data))}
+
+
 VARIABLES = []
 for name, build in CASES.items():
     if name in sys.argv[1:] or len(sys.argv) == 1:

@@ -149,7 +149,7 @@ struct status dataset_box(struct kernel_context *k, struct run_dataset *dataset,
 static bool must_be_dataset(const struct node *node, int index)
 {
     int at = 0;
-    for (int i = 0; i < node->op->inputs_count; i++) {
+    for (int i = 0; node != NULL && i < node->op->inputs_count; i++) {
         const struct op_arg *arg = &node->op->inputs[i];
         if (arg->type_list_attr != NULL)
             return false; /* the datasets stand in front */
@@ -308,7 +308,7 @@ void iterator_destroy(struct iterator *iterator)
 static struct status check_element(const struct kernel_context *k,
                                    const struct run_dataset *dataset, const struct tensor *element)
 {
-    for (int i = 0; i < dataset->count; i++)
+    for (int i = 0; dataset->shape->dtypes != NULL && i < dataset->count; i++)
         if (element[i].dtype != dataset->shape->dtypes[i])
             return kernel_error(
                 k, STATUS_INVALID_ARGUMENT, "component %d of a dataset is %s, should be %s", i,
@@ -339,6 +339,21 @@ struct status iterator_pull(struct kernel_context *k, struct iterator *iterator,
     return iterator_next(k, iterator->input, iterator->element, end);
 }
 
+struct status iterator_collect(struct kernel_context *k, struct iterator *iterator,
+                               struct tensors *rows, int64_t most, bool *end)
+{
+    int width = iterator->dataset->count;
+    *end = false;
+    for (int64_t i = 0; i < most; i++) {
+        TRY(tensors_reserve(k, rows, width));
+        TRY(iterator_pull(k, iterator, end));
+        if (*end)
+            break;
+        tensors_append(rows, width, iterator->element);
+    }
+    return status_ok();
+}
+
 /* ---- functions ---- */
 
 struct status dataset_call(struct kernel_context *k, const struct run_dataset *dataset, int index,
@@ -362,5 +377,24 @@ struct status dataset_ask(struct kernel_context *k, const struct run_dataset *da
         status = kernel_error(k, STATUS_INVALID_ARGUMENT,
                               "Function `predicate` must return a scalar bool.");
     tensor_release(&answer);
+    return status;
+}
+
+struct status dataset_open_next(struct kernel_context *k, struct iterator *iterator,
+                                struct iterator **out, bool *end)
+{
+    const struct run_dataset *dataset = iterator->dataset;
+    struct tensor made;
+    struct run_dataset *inner;
+    TRY(iterator_pull(k, iterator, end));
+    if (*end)
+        return status_ok();
+    TRY(dataset_call(k, dataset, 0, dataset_input(dataset, 0)->count, iterator->element, 1, &made));
+    struct status status = dataset_of(k, &made, &inner);
+    if (status_is_ok(status))
+        status = dataset_check_width(k, dataset, inner);
+    if (status_is_ok(status))
+        status = iterator_create(k, inner, out);
+    tensor_release(&made);
     return status;
 }

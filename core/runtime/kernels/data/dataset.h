@@ -50,8 +50,8 @@ struct dataset_kind {
 /* What one node's datasets have in common, made when a plan is made. */
 struct dataset_shape {
     const struct dataset_kind *kind;
-    const struct node *node;
-    enum dtype *dtypes; /* [count] of an element */
+    const struct node *node; /* NULL: no node makes them, and all inputs are elements */
+    enum dtype *dtypes;      /* [count] of an element; NULL: any */
     int count;
     const struct plan_function **functions; /* of the node */
     const void *extra;                      /* what the kind's prepare keeps, in the plan's arena */
@@ -125,6 +125,10 @@ struct status iterator_next(struct kernel_context *k, struct iterator *iterator,
                             struct tensor *element, bool *end);
 /* The next element of iterator->input into iterator->element. */
 struct status iterator_pull(struct kernel_context *k, struct iterator *iterator, bool *end);
+/* Up to `most` elements of iterator->input, behind those that are there. Sets *end if there were
+ * fewer. */
+struct status iterator_collect(struct kernel_context *k, struct iterator *iterator,
+                               struct tensors *elements, int64_t most, bool *end);
 void iterator_destroy(struct iterator *iterator); /* accepts NULL */
 
 /**
@@ -139,5 +143,9 @@ struct status dataset_call(struct kernel_context *k, const struct run_dataset *d
 /* The same for a function that gives a truth value. */
 struct status dataset_ask(struct kernel_context *k, const struct run_dataset *dataset, int index,
                           int count, struct tensor *args, bool *out);
+
+/* An iterator over the dataset that function 0 makes of the next element of iterator->input. */
+struct status dataset_open_next(struct kernel_context *k, struct iterator *iterator,
+                                struct iterator **out, bool *end);
 
 #endif

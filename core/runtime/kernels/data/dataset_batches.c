@@ -22,21 +22,6 @@ static struct status batch_check(struct kernel_context *k, struct run_dataset *d
     return dataset_check_number(k, dataset, 1, "Batch size", 1);
 }
 
-static struct status collect_rows(struct kernel_context *k, struct iterator *iterator,
-                                  struct tensors *rows, int64_t most, bool *end)
-{
-    int width = iterator->dataset->count;
-    *end = false;
-    for (int64_t i = 0; i < most; i++) {
-        TRY(tensors_reserve(k, rows, width));
-        TRY(iterator_pull(k, iterator, end));
-        if (*end)
-            break;
-        tensors_append(rows, width, iterator->element);
-    }
-    return status_ok();
-}
-
 static struct status stack_rows(struct kernel_context *k, const struct tensors *rows, int width,
                                 struct tensor *element)
 {
@@ -57,7 +42,7 @@ static struct status batch_next(struct kernel_context *k, struct iterator *itera
     const struct run_dataset *dataset = iterator->dataset;
     struct batch_rows *batch = iterator->state;
     tensors_clear(&batch->rows); /* of a call that failed */
-    TRY(collect_rows(k, iterator, &batch->rows, dataset_number(dataset, 1), end));
+    TRY(iterator_collect(k, iterator, &batch->rows, dataset_number(dataset, 1), end));
     *end = *end && (batch->rows.count == 0 || drops_remainder(dataset));
     struct status status = status_ok();
     if (!*end)

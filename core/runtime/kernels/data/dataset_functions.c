@@ -66,34 +66,15 @@ struct flat_map {
     struct iterator *inner; /* NULL: the next element of the input makes it */
 };
 
-static struct status flat_map_advance(struct kernel_context *k, struct iterator *iterator,
-                                      bool *end)
-{
-    struct flat_map *flat = iterator->state;
-    struct tensor made;
-    struct run_dataset *inner;
-    TRY(iterator_pull(k, iterator, end));
-    if (*end)
-        return status_ok();
-    TRY(dataset_call(k, iterator->dataset, 0, dataset_input(iterator->dataset, 0)->count,
-                     iterator->element, 1, &made));
-    struct status status = dataset_of(k, &made, &inner);
-    if (status_is_ok(status))
-        status = iterator_create(k, inner, &flat->inner);
-    tensor_release(&made);
-    return status;
-}
-
 static struct status flat_map_next(struct kernel_context *k, struct iterator *iterator,
                                    struct tensor *element, bool *end)
 {
     struct flat_map *flat = iterator->state;
     for (;;) {
         if (flat->inner == NULL) {
-            TRY(flat_map_advance(k, iterator, end));
+            TRY(dataset_open_next(k, iterator, &flat->inner, end));
             if (*end)
                 return status_ok();
-            TRY(dataset_check_width(k, iterator->dataset, flat->inner->dataset));
         }
         TRY(iterator_next(k, flat->inner, element, end));
         if (!*end)

@@ -1,0 +1,143 @@
+/*
+ * Interleave: the elements of the datasets that a function makes, `block_length` of each in turn,
+ * from `cycle_length` datasets at a time. The parallel ops give the same order, as TensorFlow's do
+ * when they are to be deterministic.
+ */
+#include <sched.h>
+
+#include "runtime/kernels/data/dataset.h"
+
+struct interleave {
+    struct iterator **open; /* [cycle] NULL: the next dataset takes this place */
+    struct tensor memory;
+    int64_t cycle, at, open_count;
+    int64_t given; /* elements of the current block */
+    bool input_ended;
+};
+
+/* The places of cycle_length and block_length: behind the captures, whose number differs. */
+static int cycle_at(const struct run_dataset *dataset)
+{
+    return 1 + plan_function_captures_count(dataset->shape->functions[0]);
+}
+
+static bool is_parallel(const struct run_dataset *dataset)
+{
+    return dataset->inputs_count > cycle_at(dataset) + 2;
+}
+
+/* num_parallel_calls is the last input. */
+static struct status check_calls(struct kernel_context *k, const struct run_dataset *dataset)
+{
+    int last = dataset->inputs_count - 1;
+    TRY(dataset_check_number(k, dataset, last, "num_parallel_calls", -1));
+    int64_t calls = dataset_number(dataset, last),
+            cycle = dataset_number(dataset, cycle_at(dataset));
+    if (cycle < 0 || calls <= cycle)
+        return status_ok();
+    return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                        "If `cycle_length` is set to a fixed value, `num_parallel_calls` must be "
+                        "either `tf.data.AUTOTUNE` or a value less than or equal to "
+                        "`cycle_length`. However, `num_parallel_calls` is %lld and `cycle_length` "
+                        "is %lld",
+                        (long long)calls, (long long)cycle);
+}
+
+static struct status interleave_check(struct kernel_context *k, struct run_dataset *dataset)
+{
+    int at = cycle_at(dataset);
+    TRY(dataset_check_number(k, dataset, at, "cycle_length", -1));
+    TRY(dataset_check_number(k, dataset, at + 1, "block_length", 1));
+    if (dataset_number(dataset, at) == 0)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "cycle_length must be greater than zero.");
+    return is_parallel(dataset) ? check_calls(k, dataset) : status_ok();
+}
+
+/* tf.data.AUTOTUNE: as many as the process may use processors, as in TensorFlow. */
+static int64_t processors(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+static struct status interleave_begin(struct kernel_context *k, struct iterator *iterator)
+{
+    struct interleave *state = iterator->state;
+    int64_t cycle = dataset_number(iterator->dataset, cycle_at(iterator->dataset)), bytes;
+    if (cycle < 0)
+        cycle = processors();
+    if (__builtin_mul_overflow(cycle, (int64_t)sizeof(struct iterator *), &bytes))
+        return kernel_error(k, STATUS_RESOURCE_EXHAUSTED, "a cycle_length of %lld",
+                            (long long)cycle);
+    struct shape shape = shape_of(bytes);
+    TRY(kernel_scratch(k, DT_UINT8, &shape, &state->memory));
+    state->open = state->memory.data;
+    state->cycle = cycle;
+    for (int64_t i = 0; i < cycle; i++)
+        state->open[i] = NULL;
+    return status_ok();
+}
+
+static void turn(struct interleave *state)
+{
+    state->given = 0;
+    state->at = (state->at + 1) % state->cycle;
+}
+
+/* Opens the next dataset in the current place, or goes on if there is none. */
+static struct status interleave_open(struct kernel_context *k, struct iterator *iterator)
+{
+    struct interleave *state = iterator->state;
+    if (!state->input_ended)
+        TRY(dataset_open_next(k, iterator, &state->open[state->at], &state->input_ended));
+    if (state->input_ended)
+        turn(state);
+    else
+        state->open_count++;
+    return status_ok();
+}
+
+static struct status interleave_next(struct kernel_context *k, struct iterator *iterator,
+                                     struct tensor *element, bool *end)
+{
+    struct interleave *state = iterator->state;
+    int64_t block = dataset_number(iterator->dataset, cycle_at(iterator->dataset) + 1);
+    while (!state->input_ended || state->open_count > 0) {
+        struct iterator **open = &state->open[state->at];
+        if (*open == NULL) {
+            TRY(interleave_open(k, iterator));
+            continue;
+        }
+        TRY(iterator_next(k, *open, element, end));
+        if (!*end) {
+            if (++state->given == block)
+                turn(state);
+            return status_ok();
+        }
+        iterator_destroy(*open);
+        *open = NULL;
+        state->open_count--;
+        turn(state);
+    }
+    *end = true;
+    return status_ok();
+}
+
+static void interleave_finish(struct iterator *iterator)
+{
+    struct interleave *state = iterator->state;
+    for (int64_t i = 0; i < state->cycle; i++)
+        iterator_destroy(state->open[i]);
+    tensor_release(&state->memory);
+}
+
+#define INTERLEAVE(name)                                                        \
+    DATASET(name, interleave_check, interleave_next, .begin = interleave_begin, \
+            .finish = interleave_finish, .iterator_bytes = sizeof(struct interleave))
+static const struct kernel rows[] = {
+    INTERLEAVE("InterleaveDataset"),
+    INTERLEAVE("ParallelInterleaveDatasetV2"),
+    INTERLEAVE("ParallelInterleaveDatasetV3"),
+    INTERLEAVE("ParallelInterleaveDatasetV4"),
+};
+const struct kernel_table kernels_dataset_interleave = { rows, COUNT(rows) };
