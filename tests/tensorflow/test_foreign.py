@@ -43,6 +43,28 @@ class Foreign(TestCase):
         self.check_keras(keras.Sequential([layers.Input((20,)), layers.Dense(64, "relu"), layers.Dense(32, "tanh"),
                                            layers.Dense(5, "softmax")]), 20)
 
+    def test_datasets_in_functions(self):
+        class Texts(tf.Module):
+            def __init__(self):
+                super().__init__()
+                self.scale = tf.Variable([1.0, 2.0, 3.0])
+                self.ids = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a", "b", "c"], tf.constant([0, 1, 2], tf.int64)), -1)
+
+            @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "lines"), tf.TensorSpec([], tf.int64, "size")])
+            def serve(self, lines, size):
+                data = tf.data.Dataset.from_tensor_slices(lines).map(lambda line: self.ids.lookup(tf.strings.split(line)), num_parallel_calls=2)
+                sums, batches = tf.zeros([3]), 0
+                for batch in data.padded_batch(size, padding_values=tf.constant(-1, tf.int64)).prefetch(1):
+                    sums += tf.reduce_sum(tf.one_hot(batch, 3), [0, 1]) * self.scale
+                    batches += 1
+                order = tf.data.Dataset.range(8).shuffle(4, seed=3).batch(8).get_single_element()
+                return {"sums": sums, "batches": batches, "order": order}
+
+        module = Texts()
+        tf.saved_model.save(module, self.directory, signatures=module.serve)
+        lines = np.array(["a b", "c", "", "b b b a", "x c"], object)
+        self.check(*[("serving_default", {"lines": lines, "size": np.int64(size)}) for size in (1, 2, 9)])
+
     def test_keras_convolutional_net(self):
         model = keras.Sequential([
             layers.Input((20, 20, 3)), layers.Conv2D(8, 3, padding="same", activation="relu"), layers.BatchNormalization(),
