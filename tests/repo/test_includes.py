@@ -44,7 +44,7 @@ BELOW = {
     "runtime/kernels/random": KERNELS_ROOM | {"runtime/kernels/state"},
     "runtime/kernels/records": KERNELS_ROOM | {"proto", "runtime/kernels/text"},
     "runtime/kernels/signal": KERNELS_ROOM | {"runtime/kernels/matrix"},
-    "runtime/kernels/sparse": KERNELS_ROOM | {"runtime/kernels/lists"},
+    "runtime/kernels/sparse": KERNELS_ROOM | {"runtime/kernels/lists", "runtime/kernels/state"},
     "runtime/kernels/state": KERNELS_ROOM,
     "runtime/kernels/text": KERNELS_ROOM,
     "runtime/kernels/plain": BASE | {"tensor"},

@@ -174,6 +174,7 @@
     X(sparse, sets)                 \
     X(sparse, sparse)               \
     X(sparse, sparse_cross)         \
+    X(sparse, sparse_map)           \
     X(sparse, sparse_math)          \
     X(sparse, sparse_matmul)        \
     X(sparse, sparse_parts)         \

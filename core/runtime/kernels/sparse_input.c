@@ -33,13 +33,13 @@ struct status sparse_input_read(const struct kernel_context *k, int indices, int
                             shape_text(&out->values->shape), shape_text(&sizes->shape));
     if (out->values->size != places->shape.dims[0])
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "Number of values must match first dimension of indices: %lld values, "
-                            "indices of shape %s",
+                            "Number of values must match first dimension of indices. Got %lld "
+                            "values, indices shape: %s",
                             (long long)out->values->size, shape_text(&places->shape));
     if (sizes->size != places->shape.dims[1])
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "Number of dimensions must match second dimension of indices: %lld "
-                            "dimensions, indices of shape %s",
+                            "Number of dimensions must match second dimension of indices. Got %lld "
+                            "dimensions, indices shape: %s",
                             (long long)sizes->size, shape_text(&places->shape));
     out->indices = tensor_int64s(places);
     out->sizes = tensor_int64s(sizes);

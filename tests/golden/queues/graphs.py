@@ -295,6 +295,40 @@ def temporary():
         ("y", {x: [1, 2]}), ("y", {x: [3, 4]}), "words", ("y", {x: [1, 2, 3]})]
 
 
+# ---- sparse tensors that a number stands for ----
+
+
+class SparseMap:
+    def __init__(self, dtype, **attrs):
+        self.parts = [fed("indices", tf.int64), fed("values", dtype), fed("shape", tf.int64)]
+        self.handles = fed("handles", tf.int64)
+        add = dict(zip(["sparse_indices", "sparse_values", "sparse_shape"], self.parts))
+        self.ops = {"add": raw.AddSparseToTensorsMap(**add, shared_name="map"), "add_many": raw.AddManySparseToTensorsMap(**add, shared_name="map"),
+                    "take": list(raw.TakeManySparseFromTensorsMap(sparse_handles=self.handles, dtype=dtype, shared_name="map"))}
+
+    def add(self, *parts):
+        return ("add", dict(zip(self.parts, parts)))
+
+    def add_many(self, *parts):
+        return ("add_many", dict(zip(self.parts, parts)))
+
+    def take(self, *handles):
+        return ("take", {self.handles: np.array(handles, np.int64)})
+
+
+@case
+def sparse_maps():
+    m = SparseMap(tf.string)
+    other = raw.TakeManySparseFromTensorsMap(sparse_handles=m.handles, dtype=tf.int32, shared_name="map")
+    return {**m.ops, "other": list(other)}, [
+        m.take(0), m.add([[0, 1], [2, 0]], ["a", "some words"], [3, 4]), m.add([[5, 5]], ["b"], [6, 7]), m.add(np.zeros([0, 2]), [], [1, 1]), m.take(1, 0), m.take(1), m.take(2), m.take(0),
+        m.add_many([[0, 0, 1], [0, 2, 2], [2, 1, 0]], ["x", "", "z"], [4, 3, 3]), m.take(3, 4, 5, 6), m.add_many([[0, 1], [1, 0]], ["p", "q"], [2, 2]), m.add([[0, 0]], ["r"], [1, 1]),
+        m.take(7, 9), m.take(8), m.take(7, 8), m.add([[1]], ["s"], [2]), ("other", {m.handles: [10]}), m.take(10), m.take(), ("take", {m.handles: np.int64(3)}), ("take", {m.handles: [[3]]}),
+        m.add([1], ["s"], [2]), m.add([[1]], "s", [2]), m.add([[1]], ["s"], [[2]]), m.add([[1]], ["s", "t"], [2]), m.add([[1, 1]], ["s"], [2]), m.add([[9]], ["s"], [2]), m.take(11), m.add_many([[0]], ["s"], [2]),
+        m.add_many([[0, 1]], ["s", "t"], [2, 2]), m.add_many([[0, 1, 0]], ["s"], [2, 2]),
+        m.add_many(np.zeros([0, 2]), [], [2, 2]), m.add_many(np.zeros([0, 2]), [], [0, 2])]
+
+
 def message(error):
     """The part of the text that does not name nodes."""
     lines = error.message.split("\n")

@@ -157,7 +157,7 @@ static bool is_tested_elsewhere(const char *op)
         "Variant",     "Optional",       "NonDeterministic",
         "Queue",       "Stage",          "Unstage",
         "Mutex",       "Dataset",        "Iterator",
-        "Dummy",
+        "Dummy",       "TensorsMap",
     };
     for (size_t i = 0; i < COUNT(parts); i++)
         if (strstr(op, parts[i]) != NULL)

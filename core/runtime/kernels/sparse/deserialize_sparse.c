@@ -4,26 +4,12 @@
  */
 #include <inttypes.h>
 
-#include "base/arena.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/lists/tensor_box.h"
+#include "runtime/kernels/sparse/sparse_stack.h"
 #include "tensor/tensor_wire.h"
 
 #define INVALID(...) status_error(STATUS_INVALID_ARGUMENT, __VA_ARGS__)
-
-/* The three tensors of one sparse tensor. */
-struct sparse_parts {
-    struct tensor indices, values, shape;
-};
-
-struct sparse_stack {
-    struct sparse_parts *items; /* [count] */
-    int64_t count;
-    int64_t outer; /* new dimensions in front */
-    int64_t rank;  /* of each */
-    int64_t total; /* values of all */
-    enum dtype dtype;
-};
 
 /* ---- one tensor ---- */
 
@@ -123,80 +109,10 @@ static struct status read_item(struct kernel_context *k, struct sparse_stack *st
         return INVALID("Requested SparseTensor of type %s but SparseTensor[%" PRId64
                        "].values.dtype() == %s",
                        dtype_name(stack->dtype), i, dtype_name(dtype));
-    if (i > 0 && parts->shape.size != stack->rank)
-        return INVALID(
-            "Inconsistent shape across SparseTensors: rank prior to SparseTensor[%" PRId64
-            "] was: %" PRId64 " but rank of SparseTensor[%" PRId64 "] is: %" PRId64,
-            i, stack->rank, i, parts->shape.size);
-    stack->rank = parts->shape.size;
-    stack->total += parts->values.size;
-    return status_ok();
+    return sparse_stack_add(stack, i, "shape", 0);
 }
 
 /* ---- all of them ---- */
-
-/* Strings of a message live in it only as long as the input does. */
-static struct status copy_value(struct kernel_context *k, const struct tensor *values, int64_t i,
-                                struct tensor *out, int64_t at)
-{
-    if (values->dtype != DT_STRING) {
-        copy_element(values, i, out, at);
-        return status_ok();
-    }
-    struct bytes text = tensor_strings(values)[i];
-    void *kept;
-    TRY(arena_reserve(kernel_arena(k), text.size + 1, &kept));
-    if (text.size > 0)
-        memcpy(kept, text.data, text.size);
-    tensor_strings_mut(out)[at] = (struct bytes){ kept, text.size };
-    return status_ok();
-}
-
-/* The index of item i in the new dimensions, then its own. */
-static void put_index(const struct sparse_stack *stack, const struct shape *outer, int64_t item,
-                      const int64_t *index, int64_t *out)
-{
-    for (int64_t d = stack->outer - 1; d >= 0; d--) {
-        out[d] = item % outer->dims[d];
-        item /= outer->dims[d];
-    }
-    memcpy(out + stack->outer, index, (size_t)stack->rank * sizeof *index);
-}
-
-static struct status put_items(struct kernel_context *k, const struct sparse_stack *stack,
-                               struct tensor *indices, struct tensor *values, int64_t *shape)
-{
-    const struct shape *outer = &kernel_input(k, 0)->shape;
-    int64_t at = 0, width = stack->outer + stack->rank;
-    for (int64_t i = 0; i < stack->count; i++) {
-        const struct sparse_parts *parts = &stack->items[i];
-        const int64_t *sizes = tensor_int64s(&parts->shape);
-        for (int64_t d = 0; d < stack->rank; d++)
-            if (i == 0 || sizes[d] > shape[stack->outer + d])
-                shape[stack->outer + d] = sizes[d];
-        for (int64_t v = 0; v < parts->values.size; v++, at++) {
-            put_index(stack, outer, i, tensor_int64s(&parts->indices) + v * stack->rank,
-                      tensor_int64s_mut(indices) + at * width);
-            TRY(copy_value(k, &parts->values, v, values, at));
-        }
-    }
-    return status_ok();
-}
-
-static struct status make_outputs(struct kernel_context *k, const struct sparse_stack *stack)
-{
-    const struct shape *outer = &kernel_input(k, 0)->shape;
-    int64_t width = stack->outer + stack->rank;
-    struct shape matrix = shape_of(stack->total, width), vector = shape_of(stack->total),
-                 line = shape_of(width);
-    struct tensor *indices, *values, *shape;
-    TRY(kernel_output(k, 0, &matrix, &indices));
-    TRY(kernel_output(k, 1, &vector, &values));
-    TRY(kernel_output(k, 2, &line, &shape));
-    for (int64_t d = 0; d < stack->outer; d++)
-        tensor_int64s_mut(shape)[d] = outer->dims[d];
-    return put_items(k, stack, indices, values, tensor_int64s_mut(shape));
-}
 
 static struct status check_input(const struct tensor *x, bool many)
 {
@@ -223,25 +139,18 @@ static struct status read_items(struct kernel_context *k, struct sparse_stack *s
             TRY(kernel_check(k));
         TRY(read_item(k, stack, i));
     }
-    return make_outputs(k, stack);
+    return sparse_stack_output(k, stack);
 }
 
 static struct status deserialize_compute(struct kernel_context *k)
 {
     const struct tensor *x = kernel_input(k, 0);
     struct sparse_stack stack = { .count = x->size / 3, .outer = x->shape.rank - 1 };
-    void *items;
     TRY(check_input(x, strcmp(kernel_node(k)->op_name, "DeserializeManySparse") == 0));
     TRY(node_attr_type(kernel_node(k), "dtype", &stack.dtype));
-    TRY(arena_reserve(kernel_arena(k), (size_t)stack.count * sizeof *stack.items, &items));
-    memset(items, 0, (size_t)stack.count * sizeof *stack.items);
-    stack.items = items;
+    TRY(sparse_stack_create(k, &stack));
     struct status status = read_items(k, &stack);
-    for (int64_t i = 0; i < stack.count; i++) {
-        tensor_release(&stack.items[i].indices);
-        tensor_release(&stack.items[i].values);
-        tensor_release(&stack.items[i].shape);
-    }
+    sparse_stack_finish(&stack);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/sparse_input.h"
 #include "runtime/kernels/lists/tensor_box.h"
+#include "runtime/kernels/sparse/sparse_stack.h"
 #include "tensor/tensor_wire.h"
 
 #define INVALID(...) status_error(STATUS_INVALID_ARGUMENT, __VA_ARGS__)
@@ -71,60 +72,23 @@ static struct status one_compute(struct kernel_context *k)
 
 /* ---- SerializeManySparse ---- */
 
-/* The indices and values [begin, end) of a row, without the row's number. */
-static struct status make_row(struct kernel_context *k, const struct sparse_input *sparse,
-                              int64_t begin, int64_t end, struct tensor *indices,
-                              struct tensor *values)
-{
-    int64_t rank = sparse->rank - 1;
-    struct shape matrix = shape_of(end - begin, rank), vector = shape_of(end - begin);
-    TRY(kernel_scratch(k, DT_INT64, &matrix, indices));
-    TRY(kernel_scratch(k, sparse->values->dtype, &vector, values));
-    for (int64_t i = begin; i < end; i++) {
-        memcpy(tensor_int64s_mut(indices) + (i - begin) * rank, sparse_input_index(sparse, i) + 1,
-               (size_t)rank * sizeof(int64_t));
-        copy_element(sparse->values, i, values, i - begin);
-    }
-    return status_ok();
-}
+struct row_writer {
+    struct kernel_context *context;
+    struct tensor *out;
+};
 
-static struct status put_row(struct kernel_context *k, const struct sparse_input *sparse,
-                             int64_t row, int64_t begin, int64_t end, const struct tensor *shape,
-                             struct tensor *out)
+static struct status put_row(void *argument, int64_t row, const struct sparse_parts *parts)
 {
-    struct tensor indices = { 0 }, values = { 0 };
-    struct status status = make_row(k, sparse, begin, end, &indices, &values);
-    if (status_is_ok(status))
-        status = put_tensor(k, &indices, out, 3 * row);
-    if (status_is_ok(status))
-        status = put_tensor(k, &values, out, 3 * row + 1);
-    if (status_is_ok(status))
-        status = put_tensor(k, shape, out, 3 * row + 2);
-    tensor_release(&indices);
-    tensor_release(&values);
-    return status;
-}
-
-static struct status put_rows(struct kernel_context *k, const struct sparse_input *sparse,
-                              const struct tensor *shape, struct tensor *out)
-{
-    int64_t at = 0;
-    for (int64_t row = 0; row < out->shape.dims[0]; row++) {
-        int64_t begin = at;
-        while (at < sparse->count && sparse_input_index(sparse, at)[0] == row)
-            at++;
-        if (row % 1024 == 0)
-            TRY(kernel_check(k));
-        TRY(put_row(k, sparse, row, begin, at, shape, out));
-    }
-    return status_ok();
+    const struct row_writer *writer = argument;
+    TRY(put_tensor(writer->context, &parts->indices, writer->out, 3 * row));
+    TRY(put_tensor(writer->context, &parts->values, writer->out, 3 * row + 1));
+    return put_tensor(writer->context, &parts->shape, writer->out, 3 * row + 2);
 }
 
 static struct status many_compute(struct kernel_context *k)
 {
     const struct tensor *indices = kernel_input(k, 0), *values = kernel_input(k, 1);
     struct sparse_input sparse;
-    struct tensor *out, shape;
     TRY(check_parts(k));
     if (kernel_input(k, 2)->size < 2)
         return INVALID("Rank of input SparseTensor should be > 1, but saw rank: %" PRId64,
@@ -135,13 +99,10 @@ static struct status many_compute(struct kernel_context *k)
                        indices->shape.dims[0], values->size);
     TRY(sparse_input_read(k, 0, 1, 2, &sparse));
     TRY(sparse_input_check_order(&sparse));
-    struct shape matrix = shape_of(sparse.sizes[0], 3), vector = shape_of(sparse.rank - 1);
-    TRY(kernel_output(k, 0, &matrix, &out));
-    TRY(kernel_scratch(k, DT_INT64, &vector, &shape));
-    memcpy(shape.data, sparse.sizes + 1, tensor_bytes(&shape));
-    struct status status = put_rows(k, &sparse, &shape, out);
-    tensor_release(&shape);
-    return status;
+    struct shape matrix = shape_of(sparse.sizes[0], 3);
+    struct row_writer writer = { .context = k };
+    TRY(kernel_output(k, 0, &matrix, &writer.out));
+    return sparse_rows_each(k, &sparse, put_row, &writer);
 }
 
 static const struct kernel rows[] = {
