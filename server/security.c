@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "server/ssl_config.h"
+#include "server/config/ssl_config.h"
 
 static void watch(struct security *security, const char *flag, const char *path,
                   struct status (*reload)(void *context))

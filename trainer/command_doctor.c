@@ -1,7 +1,7 @@
 #include "trainer/commands.h"
-#include "trainer/hyperparameters.h"
+#include "trainer/flags/hyperparameters.h"
 #include "trainer/job/doctor.h"
-#include "trainer/session.h"
+#include "trainer/session/session.h"
 
 static const char usage[] =
     "usage: pstrain doctor [flags]\n\n"

@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/flags.h"
 #include "trainer/commands.h"
-#include "trainer/predict.h"
+#include "trainer/predict/predict.h"
 
 static struct flag_values files;
 

@@ -1,7 +1,7 @@
 #include "trainer/commands.h"
-#include "trainer/file_data.h"
-#include "trainer/hyperparameters.h"
-#include "trainer/options.h"
+#include "trainer/inputs/file_data.h"
+#include "trainer/flags/hyperparameters.h"
+#include "trainer/options/options.h"
 
 static const char usage[] =
     "usage: pstrain schema [--data_format=FORMAT] [--column_names=NAME,...] FILE...\n\n"

@@ -5,8 +5,8 @@
 
 #include "base/parallel.h"
 #include "trainer/commands.h"
-#include "trainer/hyperparameters.h"
-#include "trainer/session.h"
+#include "trainer/flags/hyperparameters.h"
+#include "trainer/session/session.h"
 
 #define EXIT_USAGE 2
 

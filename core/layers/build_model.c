@@ -2,9 +2,9 @@
 
 #include <assert.h>
 
-#include "layers/metric.h"
-#include "layers/preprocessing.h"
-#include "layers/retrieval.h"
+#include "layers/metrics/metric.h"
+#include "layers/classes/preprocessing.h"
+#include "layers/losses/retrieval.h"
 
 struct layer_context layer_context_init(const struct layers_model *model, enum layers_mode mode,
                                         struct arena *arena, struct layers_graph *out)

@@ -8,7 +8,7 @@
  *     Keras 2  [["dense", 0, 0, {kwargs}], …]
  */
 #include "layers/functional.h"
-#include "layers/layer_classes.h"
+#include "layers/classes/classes.h"
 
 /* ---- the calls ---- */
 

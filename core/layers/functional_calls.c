@@ -4,7 +4,7 @@
  * attention(query, value) and attention(query=query, value=value) are the same.
  */
 #include "layers/functional.h"
-#include "layers/layer_classes.h"
+#include "layers/classes/classes.h"
 
 bool is_history(const struct json_value *value)
 {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "layers/layer_classes.h"
+#include "layers/classes/classes.h"
 
 /* docs/adding.md explains how to add one. */
 static const struct layer_class *const classes[] = {

@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <ctype.h>
 
-#include "layers/layer_classes.h"
+#include "layers/classes/classes.h"
 
 /* The most layers that a list of an argument may hold. */
 #define INNER_LAYERS_MAX 64

@@ -1,6 +1,6 @@
 /* layer_variable: the variables of layers, and tables that are read by rows or by keys. */
 #include "layers/layer.h"
-#include "layers/preprocessing.h"
+#include "layers/classes/preprocessing.h"
 
 /* The variable of an earlier call of the layer; NULL: none. */
 static struct layers_variable *find_variable(const struct layers_graph *graph,

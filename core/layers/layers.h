@@ -107,8 +107,8 @@ struct layers_training {
 
 struct layer; /* layers/layer.h */
 struct layer_call;
-struct loss;   /* layers/loss.h */
-struct metric; /* layers/metric.h */
+struct loss;   /* layers/losses/loss.h */
+struct metric; /* layers/metrics/metric.h */
 
 /* An input or an output of a model. */
 struct layers_port {

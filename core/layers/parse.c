@@ -2,7 +2,7 @@
 #include <ctype.h>
 
 #include "layers/build_model.h"
-#include "layers/layer_classes.h"
+#include "layers/classes/classes.h"
 
 #define LAYERS_MAX 1000
 #define DEPTH_MAX  16 /* models inside models */

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "layers/build_model.h"
-#include "layers/metric.h"
+#include "layers/metrics/metric.h"
 
 /* Settings of Keras' optimizers that have no effect if they are null, false, or this value. */
 static const struct neutral {

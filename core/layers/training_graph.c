@@ -1,7 +1,7 @@
 /* training_graph: the training graph of a description, and the recipe of its export. */
 #include "graph/graph_proto.h"
 #include "graph/training_graph.h"
-#include "layers/metric.h"
+#include "layers/metrics/metric.h"
 
 /* The names of the feeds of a model with one input and one output. */
 #define ONLY_INPUT "x"

@@ -1,7 +1,7 @@
 /*
  * raw_column: a column of raw values, and how it becomes a part of a model's input. Training data
  * are prepared so by trainer/data; an exported graph does the same with the values of a request
- * (layers/serving_columns.c).
+ * (layers/serving/columns.c).
  */
 #ifndef TENSOR_RAW_COLUMN_H
 #define TENSOR_RAW_COLUMN_H

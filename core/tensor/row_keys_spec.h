@@ -1,6 +1,6 @@
 /*
  * row_keys_spec: what a layer asks of its hash table: the first values of rows, and which keys get
- * and keep a row. trainer/shared/row_keys.h says what each rule means.
+ * and keep a row. trainer/protocol/row_keys.h says what each rule means.
  */
 #ifndef TENSOR_ROW_KEYS_SPEC_H
 #define TENSOR_ROW_KEYS_SPEC_H

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "trainer/learning_rate.h"
+#include "trainer/options/learning_rate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 
 #include "proto/session_config.pb-c.h"
 #include "proto/text.h"
-#include "server/platform_config.h"
+#include "server/config/platform_config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

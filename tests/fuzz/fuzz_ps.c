@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "../unit/trainer/small_cluster.h"
-#include "trainer/shared/protocol.h"
+#include "trainer/protocol/protocol.h"
 
 #define REQUESTS_MAX 8
 

@@ -14,7 +14,7 @@ METHODS = ["join", "create", "pull", "push", "hold", "cut", "read", "drop", "fin
 HERE = os.path.dirname(os.path.abspath(__file__))
 OUT = os.path.join(HERE, "corpus", "ps")
 # A ps rejects another version of the protocol, or another placement, early.
-with open(os.path.join(HERE, "../../trainer/shared/protocol.h")) as header:
+with open(os.path.join(HERE, "../../trainer/protocol/protocol.h")) as header:
     PROTOCOL = int(re.search(r"#define PROTOCOL_VERSION (\d+)", header.read()).group(1))
 PLACEMENT = 16742335062479987552  # the hash of fuzz_ps.c's placement on one ps
 GRADIENTS = struct.pack("<14f", *[0.5] * 14)  # of w and b

@@ -45,7 +45,7 @@ def layers():
         if path.startswith("core/layers/"):
             source = text(path)
             names.update(re.findall(r"struct layer_class layer_(\w+) = \{[^{}]*?\.name = \"(\w+)\"", source))
-            is_of_ops = "/layer_op" in path
+            is_of_ops = "/classes/op" in path
             for noun, name in re.findall(r"^[A-Z][A-Z_]*\((\w+),\s*\"(\w+)\"", source, re.M):
                 names["op_" + noun if is_of_ops else noun] = name
     nouns = re.findall(r"&layer_(\w+)", text("core/layers/layer.c"))
@@ -87,8 +87,8 @@ class Comparisons(unittest.TestCase):
         self.assert_all([name for noun, name in layers().items() if noun.startswith("op_")], compared, 70)
 
     def test_losses(self):
-        rows = rows_of("core/layers/loss_formulas.c", r"^    \{ \"(\w+)\", LAYERS_")
-        aliases = dict(rows_of("core/layers/loss.c", r"^    \{ \"(\w+)\", \"(\w+)\" \},"))
+        rows = rows_of("core/layers/losses/formulas.c", r"^    \{ \"(\w+)\", LAYERS_")
+        aliases = dict(rows_of("core/layers/losses/loss.c", r"^    \{ \"(\w+)\", \"(\w+)\" \},"))
         named = set()
         for model in trained_models():
             named.update(plain(word) for word in re.findall(r'"(\w+)"', model))
@@ -96,14 +96,14 @@ class Comparisons(unittest.TestCase):
         self.assert_all([plain(name) for name in rows], named, 20)
 
     def test_metrics(self):
-        rows = [name for path in ("core/layers/metric.c", "core/layers/metric_counts.c")
+        rows = [name for path in ("core/layers/metrics/metric.c", "core/layers/metrics/counts.c")
                 for name in rows_of(path, r"^    \{ \"(\w+)\", (?:true|false), (?:true|false)")]
         golden = text("tests/unit/layers/metric_golden.h")
         named = {plain(name) for name in re.findall(r'class_name\\": \\"(\w+)|"\\"(\w+)\\""', golden) for name in name if name}
         self.assert_all([plain(name) for name in rows], named, 25)
 
     def test_optimizers(self):
-        table = text("trainer/shared/optimizer.c")
+        table = text("trainer/optimizers/optimizer.c")
         table = re.search(r"^static const struct optimizer optimizers\[\] = \{$.*?^\};", table, re.M | re.S).group()
         rows = {name[len("lazy_"):] if name.startswith("lazy_") else name for name in re.findall(r"^    \{ \"(\w+)\"", table, re.M)}
         self.assertIn("#define GOLDEN_STEPS %d" % STEPS, text("tests/unit/trainer/optimizer_golden.h"))

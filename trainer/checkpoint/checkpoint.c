@@ -8,8 +8,8 @@
 #include "base/container.h"
 #include "storage/bundle_writer.h"
 #include "trainer/checkpoint/checkpoint_keys.h"
-#include "trainer/shared/finite.h"
-#include "trainer/shared/share_table.h"
+#include "trainer/optimizers/finite.h"
+#include "trainer/protocol/share_table.h"
 
 #define GLOBAL_STEP "global_step"
 #define POSITION    "input_position"

@@ -2,7 +2,7 @@
  * checkpoint: the state from which a job can continue: every variable under its name, the
  * optimizer's slots and scalars under TensorFlow's names (`dense/kernel/Adam_1`, `beta1_power`),
  * and `global_step`; of an asynchronous job also `input_position`, int64: the rows of a turn, then
- * the position in the turns (trainer/shared/share_table.h). It is written as a bundle that
+ * the position in the turns (trainer/protocol/share_table.h). It is written as a bundle that
  * TensorFlow can read, and can be read from a bundle that TensorFlow wrote.
  *
  *     struct checkpoint *checkpoint;

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "trainer/shared/finite.h"
+#include "trainer/optimizers/finite.h"
 
 static const char *const part_names[KEY_PARTS] = {
     [KEY_PART_VALUES] = "values",

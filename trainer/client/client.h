@@ -21,11 +21,11 @@
 #include "rpc/call_group.h"
 #include "savedmodel/save.h"
 #include "trainer/client/key_values.h"
-#include "trainer/shared/optimizer.h"
-#include "trainer/shared/placement.h"
-#include "trainer/shared/row_ids.h"
-#include "trainer/shared/row_place.h"
-#include "trainer/shared/schedule.h"
+#include "trainer/optimizers/optimizer.h"
+#include "trainer/protocol/placement.h"
+#include "trainer/protocol/row_ids.h"
+#include "trainer/protocol/row_place.h"
+#include "trainer/optimizers/schedule.h"
 
 /* The gradient of a variable; of one by rows it is indexed, as TensorFlow's IndexedSlices. */
 struct variable_gradient {

@@ -7,7 +7,7 @@
 #define TRAINER_CLIENT_INTERNAL_H
 
 #include "trainer/client/client.h"
-#include "trainer/shared/protocol.h"
+#include "trainer/protocol/protocol.h"
 
 /* The ticket of this client in requests to that ps, once the job has begun. */
 struct ticket client_ticket(const struct ps_client *client, int ps);

@@ -12,7 +12,7 @@
 #ifndef TRAINER_CLIENT_KEY_VALUES_H
 #define TRAINER_CLIENT_KEY_VALUES_H
 
-#include "trainer/shared/placement.h"
+#include "trainer/protocol/placement.h"
 
 /* Where the shards are: a snapshot or a checkpoint. */
 struct key_reader {

@@ -15,7 +15,7 @@
 
 #include "base/loop.h"
 #include "trainer/client/client.h"
-#include "trainer/shared/note.h"
+#include "trainer/protocol/note.h"
 
 struct presence_options {
     const struct ps_client_options *client; /* this task's identity, and the channels; borrowed */

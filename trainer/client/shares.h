@@ -1,5 +1,5 @@
 /*
- * shares: the turns that ps 0 has given this task (trainer/shared/share_table.h).
+ * shares: the turns that ps 0 has given this task (trainer/protocol/share_table.h).
  *
  *     client_shares_begin(client);                          after joining: the rows begin anew
  *     TRY(client_next_turn(client, &found, &turn));         the thread that reads rows, in advance

@@ -1,7 +1,7 @@
 /* The client's side of ps/cut.c and ps/snapshot.c: cuts all ps tasks at the same push and reads the
  * values chunk by chunk. */
 #include "trainer/client/internal.h"
-#include "trainer/shared/finite.h"
+#include "trainer/optimizers/finite.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "trainer/client/internal.h"
-#include "trainer/shared/finite.h"
+#include "trainer/optimizers/finite.h"
 
 /* Asks for the rows of a chunk. Returns false if it has none. */
 static bool call_read(struct client_snapshot *snapshot, struct call_group *calls, int c,

@@ -1,6 +1,6 @@
 /* Pulls values and pushes gradients. */
 #include "trainer/client/internal.h"
-#include "trainer/shared/finite.h"
+#include "trainer/optimizers/finite.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/clones.h"
-#include "trainer/shared/row_finder.h"
+#include "trainer/protocol/row_finder.h"
 
 /* What is summed up of a variable. */
 struct accumulated {

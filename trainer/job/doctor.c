@@ -8,7 +8,7 @@
 #include "rpc/remote.h"
 #include "rpc/tls.h"
 #include "trainer/job/task_endpoint.h"
-#include "trainer/shared/protocol.h"
+#include "trainer/protocol/protocol.h"
 
 #define ASK_TIMEOUT_MS 5000
 #define PROBES         3 /* the first includes connecting; the best of the others counts */

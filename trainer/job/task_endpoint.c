@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "rpc/tls.h"
-#include "trainer/shared/protocol.h"
+#include "trainer/protocol/protocol.h"
 
 #define RECONNECT_MIN_MS 50 /* a ps that has just started is found soon */
 #define RECONNECT_MAX_MS 500

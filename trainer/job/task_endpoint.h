@@ -7,7 +7,7 @@
 
 #include "rpc/remote.h"
 #include "rpc/server.h"
-#include "trainer/shared/identify.h"
+#include "trainer/protocol/identify.h"
 #include "trainer/job/task.h"
 
 struct task_endpoint {

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "rpc/call_group.h"
 #include "trainer/job/task_endpoint.h"
-#include "trainer/shared/protocol.h"
+#include "trainer/protocol/protocol.h"
 
 #define PAUSE_MS   200
 #define ATTEMPT_MS 10000

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "base/log.h"
-#include "trainer/shared/note.h"
+#include "trainer/protocol/note.h"
 #include "trainer/job/task_endpoint.h"
 #include "trainer/ps/ps.h"
 

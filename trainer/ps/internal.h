@@ -29,9 +29,9 @@
 #include "base/arena.h"
 #include "trainer/ps/ps.h"
 #include "trainer/ps/slice.h"
-#include "trainer/shared/protocol.h"
-#include "trainer/shared/row_ids.h"
-#include "trainer/shared/schedule.h"
+#include "trainer/protocol/protocol.h"
+#include "trainer/protocol/row_ids.h"
+#include "trainer/optimizers/schedule.h"
 
 struct ps {
     struct ps_options options; /* do not change */

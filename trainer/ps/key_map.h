@@ -13,7 +13,7 @@
 #define TRAINER_PS_KEY_MAP_H
 
 #include "base/budget.h"
-#include "trainer/shared/row_keys.h"
+#include "trainer/protocol/row_keys.h"
 
 #define KEY_NONE    UINT32_MAX
 #define KEY_WAITING (UINT32_C(1) << 31)

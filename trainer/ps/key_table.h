@@ -23,7 +23,7 @@
 
 #include "rpc/message.h"
 #include "trainer/ps/key_map.h"
-#include "trainer/shared/optimizer.h"
+#include "trainer/optimizers/optimizer.h"
 
 /* Rows as they were: key_record after key_record. */
 struct key_saved {

@@ -1,6 +1,6 @@
 /*
  * Take: ps 0 gives the rows of an asynchronous job to its workers, in shares of turns
- * (trainer/shared/share_table.h). A push counts the turn that its rows are of, at the moment when
+ * (trainer/protocol/share_table.h). A push counts the turn that its rows are of, at the moment when
  * the ps begins to apply it.
  *
  * No more turns are given out than there are steps left, so that at the last step each turn before

@@ -25,9 +25,9 @@
 
 #include "rpc/message.h"
 #include "base/status.h"
-#include "trainer/shared/protocol.h"
+#include "trainer/protocol/protocol.h"
 #include "trainer/ps/key_table.h"
-#include "trainer/shared/optimizer.h"
+#include "trainer/optimizers/optimizer.h"
 
 struct slice;
 

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "trainer/ps/internal.h"
-#include "trainer/shared/placement.h"
+#include "trainer/protocol/placement.h"
 
 struct variables *variables_create(void)
 {

@@ -7,7 +7,7 @@
 
 #include "graph/arguments.h"
 #include "graph/function.h"
-#include "graph/lower.h"
+#include "graph/lower/lower.h"
 #include "runtime/plan/maker.h"
 
 static void reserve_ids(struct plan_maker *maker, struct region *region, int ids)

@@ -18,11 +18,11 @@ NOT_MEANT = {"deserialize", "serialize", "get", "Layer", "Wrapper", "InputSpec",
              "Regularizer", "FlaxLayer", "JaxLayer", "TorchModuleWrapper", "TFSMLayer", "Lambda", "Mean", "Sum", "MeanMetricWrapper", "Input"}
 # The files whose tables hold the names, and names that code reads without a table.
 SOURCES = {
-    "layers": (["core/layers/layer*.c", "core/layers/call.c"], {"Functional", "Sequential", "Pipeline"}),
+    "layers": (["core/layers/layer*.c", "core/layers/classes/*.c", "core/layers/call.c"], {"Functional", "Sequential", "Pipeline"}),
     "activations": (["core/layers/activation.c"], {"threshold"}),
-    "losses": (["core/layers/loss_formulas.c"], set()),
-    "metrics": (["core/layers/metric*.c", "core/layers/loss.c", "core/layers/loss_formulas.c"], {"Accuracy"}),
-    "optimizers": (["trainer/shared/optimizer.c"], {"MultiOptimizer"}),
+    "losses": (["core/layers/losses/formulas.c"], set()),
+    "metrics": (["core/layers/metrics/*.c", "core/layers/losses/loss.c", "core/layers/losses/formulas.c"], {"Accuracy"}),
+    "optimizers": (["trainer/optimizers/optimizer.c"], {"MultiOptimizer"}),
     "initializers": (["core/layers/initializer_read.c", "core/layers/initializer.c"], set()),
     "constraints": (["core/layers/constraint_read.c"], set()),
     "regularizers": (["core/layers/regularizer.c"], set()),

@@ -15,7 +15,7 @@
 
 #include "graph/graph_proto.h"
 #include "layers/build_model.h"
-#include "layers/layer_classes.h"
+#include "layers/classes/classes.h"
 
 #define PAIRS_MAX 2000 /* of a class and an argument */
 

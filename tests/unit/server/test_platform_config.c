@@ -11,7 +11,7 @@
 
 #include "proto/session_config.pb-c.h"
 #include "proto/text.h"
-#include "server/platform_config.h"
+#include "server/config/platform_config.h"
 
 #define ADAPTER "[type.googleapis.com/tensorflow.serving.SavedModelBundleSourceAdapterConfig] { "
 #define BEFORE                                                                      \

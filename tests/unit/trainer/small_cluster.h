@@ -8,7 +8,7 @@
 
 #include "rpc/loopback.h"
 #include "trainer/client/client.h"
-#include "trainer/shared/protocol.h"
+#include "trainer/protocol/protocol.h"
 #include "trainer/ps/ps.h"
 
 #define SMALL_PS_MAX 5

@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "early_stopping_golden.h"
-#include "trainer/early_stopping.h"
+#include "trainer/model/early_stopping.h"
 
 static const struct training_metric metrics[] = {
     { .name = "accuracy", .larger_is_better = true },

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "trainer/feeder.h"
+#include "trainer/inputs/feeder.h"
 
 enum { FEED_PIXELS, FEED_IDS, FEED_WORDS, FEED_CLASS, FEEDS_COUNT };
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "trainer/hyperparameters.h"
+#include "trainer/flags/hyperparameters.h"
 
 static struct {
     int32_t batch_size;

@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "storage/bundle_writer.h"
-#include "trainer/init_from.h"
+#include "trainer/model/init_from.h"
 
 /* base/w, base/b and base/nan are in the files; the model has enc/w, enc/b and head. */
 static char directory[] = "/tmp/slipway-init-XXXXXX";

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "trainer/learning_rate.h"
+#include "trainer/options/learning_rate.h"
 
 #define assert_ok(expr) assert_string_equal((expr).message, "")
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "trainer/loss_plot.h"
+#include "trainer/report/loss_plot.h"
 
 /* The drawing, in a static buffer. */
 static const char *draw(const struct loss_plot *plot, int columns, bool unicode)

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 
 #include "support/directory.h"
-#include "trainer/metrics_log.h"
+#include "trainer/report/metrics_log.h"
 
 static int warnings;
 static char warned[1024];

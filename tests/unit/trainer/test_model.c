@@ -12,7 +12,7 @@
 #include "layers/layers.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/digits.h"
-#include "trainer/model.h"
+#include "trainer/model/model.h"
 #include "whole_values.h"
 
 #define ROWS  600

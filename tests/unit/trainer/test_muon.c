@@ -9,7 +9,7 @@
 
 #include "muon_golden.h"
 #include "small_cluster.h"
-#include "trainer/other_optimizers.h"
+#include "trainer/options/other_optimizers.h"
 
 #define VARIABLES 4
 #define FLOATS    42

@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "trainer/shared/note.h"
+#include "trainer/protocol/note.h"
 
 #define REPEAT_MS 10000
 

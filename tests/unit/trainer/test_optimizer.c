@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "trainer/shared/optimizer.h"
+#include "trainer/optimizers/optimizer.h"
 #include "optimizer_golden.h"
 #include "optimizer_keras_golden.h"
 

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "trainer/options.h"
-#include "trainer/other_optimizers.h"
+#include "trainer/options/options.h"
+#include "trainer/options/other_optimizers.h"
 
 #define ROWS    4
 #define COLUMNS 3

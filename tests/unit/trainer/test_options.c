@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "trainer/options.h"
+#include "trainer/options/options.h"
 
 static char directory[] = "/tmp/slipway-options-XXXXXX";
 

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "trainer/other_optimizers.h"
+#include "trainer/options/other_optimizers.h"
 
 #define PATTERNS 2
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "trainer/shared/placement.h"
+#include "trainer/protocol/placement.h"
 
 static struct placed_variable variable(const char *name, int64_t rows, int64_t columns)
 {

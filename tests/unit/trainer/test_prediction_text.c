@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "trainer/prediction_text.h"
+#include "trainer/predict/prediction_text.h"
 
 static const char *print(enum prediction_format format, const struct prediction_column *columns,
                          int count, int64_t rows)

@@ -10,7 +10,7 @@
 
 #include "small_cluster.h"
 #include "trainer/job/worker.h"
-#include "trainer/shared/protocol.h"
+#include "trainer/protocol/protocol.h"
 
 static void assert_values(const struct ps_client *client, float w, float b)
 {

@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "small_cluster.h"
-#include "trainer/shared/protocol.h"
+#include "trainer/protocol/protocol.h"
 
 struct pair {
     struct small_cluster cluster;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "trainer/shared/row_finder.h"
+#include "trainer/protocol/row_finder.h"
 
 static void gives_each_row_once_and_in_order(void **state)
 {

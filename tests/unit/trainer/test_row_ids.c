@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "trainer/shared/row_ids.h"
+#include "trainer/protocol/row_ids.h"
 
 static void write_list(struct row_ids_writer *writer, const uint64_t *rows, size_t count)
 {

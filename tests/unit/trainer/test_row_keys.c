@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/container.h"
-#include "trainer/shared/row_keys.h"
+#include "trainer/protocol/row_keys.h"
 
 static struct row_keys_spec uniform(uint64_t seed)
 {

@@ -13,7 +13,7 @@
 #include "base/random.h"
 #include "layers/layers.h"
 #include "trainer/job/accumulate.h"
-#include "trainer/model.h"
+#include "trainer/model/model.h"
 #include "whole_values.h"
 
 #define TABLE 40 /* rows */

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "schedule_golden.h"
-#include "trainer/shared/schedule.h"
+#include "trainer/optimizers/schedule.h"
 
 #define assert_ok(expr) assert_string_equal((expr).message, "")
 

@@ -9,7 +9,7 @@
 
 #include "base/container.h"
 #include "base/random.h"
-#include "trainer/shared/share_table.h"
+#include "trainer/protocol/share_table.h"
 
 #define assert_ok(expr) assert_string_equal((expr).message, "")
 #define TURNS           2000

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "trainer/model.h"
+#include "trainer/model/model.h"
 
 /* Values that are in memory as a whole, [variables_count]. */
 struct whole_values {

@@ -1,7 +1,7 @@
 /*
  * optimize: the updates of TensorFlow's training ops (ApplyAdam, …), as loops over a run of
- * elements of a variable and its slots. trainer/shared/optimizer.h has the optimizers of pstrain:
- * they are Keras', in float, and have other settings.
+ * elements of a variable and its slots. trainer/optimizers/optimizer.h has the optimizers of
+ * pstrain: they are Keras', in float, and have other settings.
  */
 #ifndef KERNELS_PLAIN_OPTIMIZE_H
 #define KERNELS_PLAIN_OPTIMIZE_H

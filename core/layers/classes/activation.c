@@ -1,0 +1,193 @@
+/* activation: activations that are layers. */
+#include "layers/classes/classes.h"
+
+static const struct layer_arg activation_args[] = {
+    { "activation", ARG_ACTIVATION, REQUIRED },
+};
+
+static struct endpoint activation_layer_build(struct layer_context *context,
+                                              const struct layer *layer, struct endpoint x)
+{
+    return activation_build(context, layer_arg(layer, "activation")->activation, x);
+}
+MASKED_LAYER_CLASS(activation, "Activation", activation_args, activation_layer_build);
+
+static const struct layer_arg relu_args[] = {
+    { "max_value", ARG_NULL_OR_NUMBER, "null" },
+    { "negative_slope", ARG_NUMBER, "0.0" },
+    { "threshold", ARG_NUMBER, "0.0" },
+};
+
+static struct endpoint leaky(struct builder *b, struct endpoint x, double slope)
+{
+    const struct attr attrs[] = { attr_float("alpha", (float)slope), ATTR_END };
+
+    return build(b, "LeakyRelu", NULL, 1, &x, attrs);
+}
+
+/* x above the threshold, slope (x - threshold) below it; at most max_value. */
+static struct endpoint relu_build(struct layer_context *context, const struct layer *layer,
+                                  struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    const struct arg_value *max = layer_arg(layer, "max_value");
+    double slope = layer_arg(layer, "negative_slope")->number;
+    double threshold = layer_arg(layer, "threshold")->number;
+    struct endpoint y;
+
+    if (threshold != 0) {
+        struct endpoint edge = build_const_float(b, NULL, (float)threshold);
+        struct endpoint below = build_binary(b, "Sub", NULL, x, edge);
+        below = build_binary(b, "Mul", NULL, below, build_const_float(b, NULL, (float)slope));
+        struct endpoint passes = build_binary(b, "GreaterEqual", NULL, x, edge);
+        y = build(b, "SelectV2", NULL, 3, (const struct endpoint[]){ passes, x, below }, NULL);
+    } else if (slope == 0 && !max->is_null && max->number == 6) {
+        return build_unary(b, "Relu6", NULL, x);
+    } else {
+        y = slope == 0 ? build_unary(b, "Relu", NULL, x) : leaky(b, x, slope);
+    }
+    if (max->is_null)
+        return y;
+    return build_binary(b, "Minimum", NULL, y, build_const_float(b, NULL, (float)max->number));
+}
+MASKED_LAYER_CLASS(relu, "ReLU", relu_args, relu_build);
+
+static const struct layer_arg leaky_relu_args[] = {
+    { "negative_slope", ARG_NUMBER, "0.3" },
+    { "alpha", ARG_NULL_OR_NUMBER, "null" }, /* Keras 2's name */
+};
+
+static struct endpoint leaky_relu_build(struct layer_context *context, const struct layer *layer,
+                                        struct endpoint x)
+{
+    const struct arg_value *alpha = layer_arg(layer, "alpha");
+
+    return leaky(&context->builder, x,
+                 alpha->is_null ? layer_arg(layer, "negative_slope")->number : alpha->number);
+}
+MASKED_LAYER_CLASS(leaky_relu, "LeakyReLU", leaky_relu_args, leaky_relu_build);
+
+static const struct layer_arg prelu_args[] = {
+    { "alpha_initializer", ARG_INITIALIZER, "\"Zeros\"" },
+    { "alpha_regularizer", ARG_REGULARIZER, "null" },
+    { "alpha_constraint", ARG_CONSTRAINT, "null" },
+    { "shared_axes", ARG_VALUE, "null" },
+};
+
+/* The shape of alpha: a row's, with 1 for each shared axis; false: it failed. */
+static bool alpha_shape(struct layer_context *context, const struct layer *layer, struct endpoint x,
+                        struct shape *out)
+{
+    const struct json_value *shared = layer_arg(layer, "shared_axes")->value;
+    const struct shape *shape = endpoint_shape(x);
+    bool list = shared != NULL && shared->kind == JSON_VALUE_LIST;
+
+    *out = (struct shape){ .rank = shape->rank - 1 };
+    for (int i = 1; i < shape->rank; i++)
+        out->dims[i - 1] = shape->dims[i];
+    if (json_value_is_null(shared))
+        return true;
+    for (int i = 0; i < (list ? shared->count : 1); i++) {
+        const struct json_value *axis = list ? &shared->members[i] : shared;
+        if (axis->kind != JSON_VALUE_INT || axis->integer < 1 || axis->integer >= shape->rank) {
+            layer_fail(context, layer, "argument 'shared_axes': expected axes from 1 to %d",
+                       shape->rank - 1);
+            return false;
+        }
+        out->dims[axis->integer - 1] = 1;
+    }
+    return true;
+}
+
+/* relu(x) - alpha relu(-x) */
+static struct endpoint prelu_build(struct layer_context *context, const struct layer *layer,
+                                   struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    struct shape shape;
+
+    if (!layer_wants_rank(context, layer, x, endpoint_shape(x)->rank) ||
+        !alpha_shape(context, layer, x, &shape))
+        return x;
+    struct endpoint alpha = layer_variable(context, layer, "alpha", shape);
+    struct endpoint below = build_unary(b, "Relu", NULL, build_unary(b, "Neg", NULL, x));
+    below = build_binary(b, "Mul", NULL, build_unary(b, "Neg", NULL, alpha), below);
+    return build_binary(b, "AddV2", NULL, build_unary(b, "Relu", NULL, x), below);
+}
+MASKED_LAYER_CLASS(prelu, "PReLU", prelu_args, prelu_build);
+
+static const struct layer_arg elu_args[] = {
+    { "alpha", ARG_NUMBER, "1.0" },
+};
+
+/* x above 0, alpha (e^x - 1) below it. */
+static struct endpoint elu_build(struct layer_context *context, const struct layer *layer,
+                                 struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    double alpha = layer_arg(layer, "alpha")->number;
+    struct endpoint elu = build_unary(b, "Elu", NULL, x);
+
+    if (alpha == 1)
+        return elu;
+    const struct endpoint choice[] = {
+        build_binary(b, "Greater", NULL, x, build_const_float(b, NULL, 0)),
+        elu,
+        build_binary(b, "Mul", NULL, elu, build_const_float(b, NULL, (float)alpha)),
+    };
+    return build(b, "SelectV2", NULL, 3, choice, NULL);
+}
+MASKED_LAYER_CLASS(elu, "ELU", elu_args, elu_build);
+
+static const struct layer_arg thresholded_relu_args[] = {
+    { "theta", ARG_NUMBER, "1.0" },
+};
+
+/* Keras 2 only: x above theta, 0 elsewhere. */
+static struct endpoint thresholded_relu_build(struct layer_context *context,
+                                              const struct layer *layer, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    float theta = (float)layer_arg(layer, "theta")->number;
+    struct endpoint passes = build_binary(b, "Greater", NULL, x, build_const_float(b, NULL, theta));
+    struct endpoint mask = build(b, "Cast", NULL, 1, &passes,
+                                 (const struct attr[]){ attr_type("DstT", DT_FLOAT), ATTR_END });
+
+    return build_binary(b, "Mul", NULL, x, mask);
+}
+MASKED_LAYER_CLASS(thresholded_relu, "ThresholdedReLU", thresholded_relu_args,
+                   thresholded_relu_build);
+
+static const struct layer_arg softmax_args[] = {
+    { "axis", ARG_NULL_OR_INT, "-1" },
+};
+
+static struct endpoint softmax_build(struct layer_context *context, const struct layer *layer,
+                                     struct endpoint x)
+{
+    const struct arg_value *axis = layer_arg(layer, "axis");
+
+    if (!axis->is_null && axis->integer != -1 && axis->integer != endpoint_shape(x)->rank - 1) {
+        layer_fail(context, layer, "argument 'axis': got %lld; only the last is implemented",
+                   (long long)axis->integer);
+        return x;
+    }
+    return build_unary(&context->builder, "Softmax", NULL, x);
+}
+
+/* Keras would add the mask to the input; it has one dimension too few for that. */
+static struct endpoint softmax_mask(struct layer_context *context, const struct layer *layer,
+                                    const struct layer_io *io)
+{
+    if (io_mask(io).node != NULL)
+        layer_refuse(context, layer, "its input has a mask");
+    return io_mask(io);
+}
+
+const struct layer_class layer_softmax = {
+    .name = "Softmax",
+    .args = softmax_args,
+    .args_count = (int)COUNT(softmax_args),
+    .build = softmax_build,
+    .mask = softmax_mask,
+};

@@ -1,0 +1,641 @@
+/*
+ * attention: Attention, AdditiveAttention, MultiHeadAttention, GroupQueryAttention. Source:
+ * keras/src/layers/attention/.
+ *
+ * Shapes: [batch, T, …] of the query, [batch, S, …] of key and value; scores [batch, heads, T, S].
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "layers/classes/classes.h"
+
+/* ---- masks of scores: which key counts for which query, bool [batch or 1, T or 1, S] ---- */
+
+/* Both; a null node counts everything. */
+static struct endpoint mask_and(struct builder *b, struct endpoint x, struct endpoint y)
+{
+    if (x.node == NULL || y.node == NULL)
+        return x.node == NULL ? y : x;
+    return build_binary(b, "LogicalAnd", NULL, x, y);
+}
+
+/* A mask of steps with a dimension of 1 at `axis`. */
+static struct endpoint widen(struct builder *b, struct endpoint mask, int axis)
+{
+    if (mask.node == NULL)
+        return mask;
+    return build_binary(b, "ExpandDims", NULL, mask, build_const_int(b, NULL, axis));
+}
+
+/* The most elements of a mask that is a constant of the graph. */
+#define BAND_MAX (1 << 26)
+
+/* Constant [1, T, S]: key s counts for query t if s <= t (causal) and |t - s| < window (0: any). */
+static struct endpoint band(struct layer_context *context, const struct layer *layer,
+                            int64_t queries, int64_t keys, bool causal, int64_t window)
+{
+    const struct shape shape = shape_of(1, queries, keys);
+    bool *values;
+
+    if (queries * keys > BAND_MAX) {
+        layer_refuse(context, layer, "a causal mask or window of %lld queries and %lld keys",
+                     (long long)queries, (long long)keys);
+        return (struct endpoint){ 0 };
+    }
+    values = ARENA_ARRAY(context->arena, bool, queries *keys);
+    for (int64_t t = 0; t < queries; t++)
+        for (int64_t s = 0; s < keys; s++)
+            values[t * keys + s] = (!causal || s <= t) && (window == 0 || llabs(t - s) < window);
+    struct tensor tensor = tensor_borrow(DT_BOOL, &shape, values);
+    return build_const(&context->builder, NULL, &tensor);
+}
+
+static struct endpoint choose(struct builder *b, struct endpoint mask, struct endpoint yes,
+                              struct endpoint no)
+{
+    const struct endpoint inputs[] = { mask, yes, no };
+
+    return build(b, "SelectV2", NULL, 3, inputs, NULL);
+}
+
+static struct endpoint by_number(struct builder *b, const char *op, struct endpoint x, double value)
+{
+    return build_binary(b, op, NULL, x, build_const_float(b, NULL, (float)value));
+}
+
+static struct endpoint matrix_product(struct builder *b, struct endpoint x, struct endpoint y,
+                                      bool transpose_y)
+{
+    return build(b, "BatchMatMulV2", NULL, 2, (const struct endpoint[]){ x, y },
+                 (const struct attr[]){ attr_bool("adj_y", transpose_y), ATTR_END });
+}
+
+/* Drops attention weights in training. */
+static struct endpoint drop_weights(struct layer_context *context, const struct layer *layer,
+                                    struct endpoint weights)
+{
+    double rate = layer_arg(layer, "dropout")->number;
+    const struct arg_value *seed = layer_arg(layer, "seed");
+
+    if (!(rate >= 0 && rate < 1))
+        layer_fail(context, layer, "argument 'dropout': got %g, expected 0 <= dropout < 1", rate);
+    if (rate == 0 || context->mode != LAYERS_TRAIN || !status_is_ok(context->builder.status))
+        return weights;
+    struct endpoint mask =
+        layer_draw_dropout(context, rate, seed->is_null ? 0 : seed->integer, weights);
+    return build_binary(&context->builder, "Mul", NULL, weights, mask);
+}
+
+/* ---- Attention, AdditiveAttention ---- */
+
+static const struct layer_arg attention_args[] = {
+    { "use_scale", ARG_BOOL, "false" },
+    { "score_mode", ARG_CHOICE, "dot concat" },
+    { "dropout", ARG_NUMBER, "0.0" },
+    { "seed", ARG_NULL_OR_INT, "null" },
+};
+static const struct layer_arg additive_args[] = {
+    { "use_scale", ARG_BOOL, "true" },
+    { "dropout", ARG_NUMBER, "0.0" },
+    { "seed", ARG_NULL_OR_INT, "null" },
+};
+static const char *const attention_call_args[] = { "inputs",          "mask",
+                                                   "training",        "return_attention_scores",
+                                                   "use_causal_mask", NULL };
+
+/* Σ scale · tanh(q + k) over the features, with scale inside or outside of tanh. */
+static struct endpoint sum_scores(struct builder *b, struct endpoint query, struct endpoint key,
+                                  struct endpoint inside, struct endpoint outside)
+{
+    struct endpoint sum =
+        build_binary(b, "AddV2", NULL, widen(b, query, 2), widen(b, key, 1)); /* [batch, T, S, d] */
+
+    if (inside.node != NULL)
+        sum = build_binary(b, "Mul", NULL, sum, inside);
+    sum = build_unary(b, "Tanh", NULL, sum);
+    if (outside.node != NULL)
+        sum = build_binary(b, "Mul", NULL, sum, outside);
+    return build_binary(b, "Sum", NULL, sum, build_const_int(b, NULL, -1));
+}
+
+static struct endpoint number_variable(struct layer_context *context, const struct layer *layer,
+                                       const char *name)
+{
+    const struct initializer one = { .kind = INITIALIZER_CONSTANT, .a = 1 };
+
+    return layer_variable_with(context, layer, name, shape_scalar(), &one, NULL, layer->trainable);
+}
+
+static struct endpoint dot_scores(struct layer_context *context, const struct layer *layer,
+                                  struct endpoint query, struct endpoint key)
+{
+    struct builder *b = &context->builder;
+    bool scaled = layer_arg(layer, "use_scale")->boolean;
+    struct endpoint scale = { 0 };
+
+    if (scaled)
+        scale = number_variable(context, layer, "scale");
+    if (strcmp(layer_arg(layer, "score_mode")->text, "concat") == 0) {
+        struct endpoint weight = number_variable(context, layer, "concat_score_weight");
+        struct endpoint scores = sum_scores(b, query, key, scale, (struct endpoint){ 0 });
+        return build_binary(b, "Mul", NULL, scores, weight);
+    }
+    struct endpoint scores = matrix_product(b, query, key, true);
+    return scaled ? build_binary(b, "Mul", NULL, scores, scale) : scores;
+}
+
+static struct endpoint additive_scores(struct layer_context *context, const struct layer *layer,
+                                       struct endpoint query, struct endpoint key)
+{
+    const struct initializer glorot = { .kind = INITIALIZER_VARIANCE_SCALING,
+                                        .a = 1,
+                                        .fan = FAN_AVG,
+                                        .distribution = INITIALIZER_UNIFORM };
+    struct endpoint scale = { 0 };
+
+    if (layer_arg(layer, "use_scale")->boolean)
+        scale =
+            layer_variable_with(context, layer, "scale", shape_of(endpoint_shape(query)->dims[2]),
+                                &glorot, NULL, layer->trainable);
+    return sum_scores(&context->builder, query, key, (struct endpoint){ 0 }, scale);
+}
+
+/* The inputs query, value and key, and their masks: given, or those of the inputs. */
+static bool read_inputs(struct layer_context *context, const struct layer *layer,
+                        const struct layer_io *io, struct layer_value inputs[3])
+{
+    struct layer_value given[3];
+    int count = io_tensors(io, "inputs", 3, inputs), masks = io_tensors(io, "mask", 3, given);
+
+    if (count < 2) {
+        layer_fail(context, layer,
+                   "it has %d inputs, expected [query, value] or [query, value, "
+                   "key]",
+                   count);
+        return false;
+    }
+    if (count == 2)
+        inputs[2] = inputs[1];
+    for (int i = 0; i < masks; i++)
+        inputs[i].mask = given[i].value;
+    for (int i = 0; i < 3; i++)
+        if (!layer_wants_rank(context, layer, inputs[i].value, 3))
+            return false;
+    const struct shape *query = endpoint_shape(inputs[0].value),
+                       *value = endpoint_shape(inputs[1].value),
+                       *key = endpoint_shape(inputs[2].value);
+    if (query->dims[2] != key->dims[2] || value->dims[1] != key->dims[1]) {
+        layer_fail(context, layer, "query %s, value %s and key %s do not fit together",
+                   shape_text(query), shape_text(value), shape_text(key));
+        return false;
+    }
+    return layer_fits(context, layer, "the scores", 3,
+                      (const int64_t[]){ query->dims[1], key->dims[1], query->dims[2] });
+}
+
+static void attend(struct layer_context *context, const struct layer *layer, struct layer_io *io,
+                   struct endpoint (*score)(struct layer_context *, const struct layer *,
+                                            struct endpoint, struct endpoint))
+{
+    struct builder *b = &context->builder;
+    struct layer_value inputs[3];
+
+    io->outputs[0] = io->inputs[0];
+    io->outputs_count = 1;
+    if (!read_inputs(context, layer, io, inputs))
+        return;
+    struct endpoint query = inputs[0].value, key = inputs[2].value;
+    struct endpoint scores = score(context, layer, query, key);
+    struct endpoint mask = widen(b, inputs[1].mask, 1);
+    if (io_flag(context, io, "use_causal_mask"))
+        mask = mask_and(b, mask,
+                        band(context, layer, endpoint_shape(query)->dims[1],
+                             endpoint_shape(key)->dims[1], true, 0));
+    if (mask.node != NULL)
+        scores = choose(b, mask, scores, by_number(b, "Sub", scores, 1e9));
+    struct endpoint weights = drop_weights(context, layer, build_unary(b, "Softmax", NULL, scores));
+    struct endpoint y = matrix_product(b, weights, inputs[1].value, false);
+    if (inputs[0].mask.node != NULL)
+        y = choose(b, widen(b, inputs[0].mask, 2), y, build_const_float(b, NULL, 0));
+    io->outputs[0] = (struct layer_value){ .value = y, .mask = inputs[0].mask };
+    io->outputs[1] = (struct layer_value){ .value = weights };
+    io->outputs_count = io_flag(context, io, "return_attention_scores") ? 2 : 1;
+}
+
+static void attention_call(struct layer_context *context, const struct layer *layer,
+                           struct layer_io *io)
+{
+    attend(context, layer, io, dot_scores);
+}
+
+static void additive_call(struct layer_context *context, const struct layer *layer,
+                          struct layer_io *io)
+{
+    attend(context, layer, io, additive_scores);
+}
+
+const struct layer_class layer_attention = { .name = "Attention",
+                                             .args = attention_args,
+                                             .args_count = (int)COUNT(attention_args),
+                                             .call = attention_call,
+                                             .call_args = attention_call_args };
+const struct layer_class layer_additive_attention = { .name = "AdditiveAttention",
+                                                      .args = additive_args,
+                                                      .args_count = (int)COUNT(additive_args),
+                                                      .call = additive_call,
+                                                      .call_args = attention_call_args };
+
+/* ---- MultiHeadAttention, GroupQueryAttention ---- */
+
+#define HEADS_ARGS                                                                        \
+    { "dropout", ARG_NUMBER, "0.0" }, { "use_bias", ARG_BOOL, "true" },                   \
+        { "use_gate", ARG_BOOL, "false" }, { "sliding_window", ARG_NULL_OR_INT, "null" }, \
+        { "flash_attention", ARG_NONE, "null" },                                          \
+        { "kernel_initializer", ARG_INITIALIZER, "\"GlorotUniform\"" },                   \
+        { "bias_initializer", ARG_INITIALIZER, "\"Zeros\"" },                             \
+        { "kernel_regularizer", ARG_REGULARIZER, "null" },                                \
+        { "bias_regularizer", ARG_REGULARIZER, "null" },                                  \
+        { "activity_regularizer", ARG_NONE, "null" },                                     \
+        { "kernel_constraint", ARG_CONSTRAINT, "null" },                                  \
+        { "bias_constraint", ARG_CONSTRAINT, "null" },                                    \
+    {                                                                                     \
+        "seed", ARG_NULL_OR_INT, "null"                                                   \
+    }
+
+static const struct layer_arg multi_head_args[] = {
+    { "num_heads", ARG_INT, REQUIRED },
+    { "key_dim", ARG_INT, REQUIRED },
+    { "value_dim", ARG_NULL_OR_INT, "null" },
+    { "output_shape", ARG_NULL_OR_VALUE, "null" },
+    { "attention_axes", ARG_NULL_OR_VALUE, "null" },
+    /* of Keras 2, which also repeats the shapes that the layer was built with */
+    { "softmax_robust_masking", ARG_NONE, "false" },
+    { "query_shape", ARG_NULL_OR_VALUE, "null" },
+    { "key_shape", ARG_NULL_OR_VALUE, "null" },
+    { "value_shape", ARG_NULL_OR_VALUE, "null" },
+    HEADS_ARGS,
+};
+static const struct layer_arg group_query_args[] = {
+    { "head_dim", ARG_INT, REQUIRED },
+    { "num_query_heads", ARG_INT, REQUIRED },
+    { "num_key_value_heads", ARG_INT, REQUIRED },
+    HEADS_ARGS,
+};
+static const char *const heads_call_args[] = { "query",
+                                               "value",
+                                               "key",
+                                               "query_mask",
+                                               "value_mask",
+                                               "key_mask",
+                                               "attention_mask",
+                                               "return_attention_scores",
+                                               "training",
+                                               "use_causal_mask",
+                                               NULL };
+
+/* The sizes of one layer. */
+struct heads {
+    int64_t query, key_value; /* numbers of heads: query is a multiple of key_value */
+    int64_t key_size, value_size, output_size;
+};
+
+/* Number of an integer, or of a list of one; 0: it is neither. */
+static int64_t single(const struct json_value *value)
+{
+    if (value->kind == JSON_VALUE_LIST && value->count == 1)
+        value = &value->members[0];
+    return value->kind == JSON_VALUE_INT && value->integer <= INT32_MAX ? value->integer : 0;
+}
+
+static bool read_multi_head(struct layer_context *context, const struct layer *layer,
+                            struct heads *out)
+{
+    const struct arg_value *size = layer_arg(layer, "value_dim"),
+                           *axes = layer_arg(layer, "attention_axes"),
+                           *output = layer_arg(layer, "output_shape");
+
+    out->query = out->key_value = layer_arg(layer, "num_heads")->integer;
+    out->key_size = layer_arg(layer, "key_dim")->integer;
+    out->value_size = size->is_null ? out->key_size : size->integer;
+    if (out->value_size < 1 || out->value_size > INT32_MAX)
+        layer_fail(context, layer, "argument 'value_dim': got %lld, expected a positive integer",
+                   (long long)out->value_size);
+    if (!axes->is_null && single(axes->value) != 1)
+        layer_refuse(context, layer, "argument 'attention_axes' is %s; only [1] is implemented",
+                     json_value_show(axes->value, context->arena));
+    if (!output->is_null && single(output->value) < 1)
+        layer_refuse(context, layer,
+                     "argument 'output_shape' is %s; only one dimension is implemented",
+                     json_value_show(output->value, context->arena));
+    if (!output->is_null)
+        out->output_size = single(output->value);
+    return status_is_ok(context->builder.status);
+}
+
+static bool read_group_query(struct layer_context *context, const struct layer *layer,
+                             struct heads *out)
+{
+    out->query = layer_arg(layer, "num_query_heads")->integer;
+    out->key_value = layer_arg(layer, "num_key_value_heads")->integer;
+    out->key_size = out->value_size = layer_arg(layer, "head_dim")->integer;
+    if (out->query % out->key_value == 0)
+        return true;
+    layer_fail(context, layer,
+               "num_query_heads is %lld, expected a multiple of "
+               "num_key_value_heads, %lld",
+               (long long)out->query, (long long)out->key_value);
+    return false;
+}
+
+/* The variable "<name>/kernel" as a matrix. */
+static struct endpoint kernel_matrix(struct layer_context *context, const struct layer *layer,
+                                     const char *name, struct shape shape, int64_t rows,
+                                     int64_t columns)
+{
+    struct builder *b = &context->builder;
+    const char *full = arena_printf(context->arena, "%s/kernel", name);
+    const int32_t dims[] = { (int32_t)rows, (int32_t)columns };
+    struct initializer initializer = layer_arg(layer, "kernel_initializer")->initializer;
+    const struct arg_value *regularizer = layer_arg(layer, "kernel_regularizer");
+
+    if (!context->keras2) {
+        initializer.fan_in = (double)rows;
+        initializer.fan_out = (double)columns;
+    }
+    struct endpoint kernel = layer_variable_with(
+        context, layer, full, shape, &initializer,
+        regularizer->is_null ? NULL : &regularizer->regularizer, layer->trainable);
+    layer_constrain(context, layer, kernel, "kernel");
+    return build_binary(b, "Reshape", NULL, kernel, build_const_ints(b, NULL, 2, dims));
+}
+
+static struct endpoint add_bias(struct layer_context *context, const struct layer *layer,
+                                const char *name, struct shape shape, struct endpoint y)
+{
+    struct builder *b = &context->builder;
+    const int32_t flat = -1;
+
+    if (!layer_arg(layer, "use_bias")->boolean)
+        return y;
+    struct endpoint bias = layer_variable_of(
+        context, layer, arena_printf(context->arena, "%s/bias", name), "bias", shape);
+    if (shape.rank > 1)
+        bias = build_binary(b, "Reshape", NULL, bias, build_const_ints(b, NULL, 1, &flat));
+    return build_binary(b, "BiasAdd", NULL, y, bias);
+}
+
+static struct endpoint reshape(struct builder *b, struct endpoint x, int rank, const int64_t *dims)
+{
+    int32_t to[SHAPE_RANK_MAX];
+
+    for (int i = 0; i < rank; i++)
+        to[i] = (int32_t)dims[i];
+    return build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, rank, to));
+}
+
+/* [batch, steps, heads, size] <-> [batch, heads, steps, size] */
+static struct endpoint swap_heads(struct builder *b, struct endpoint x)
+{
+    const int32_t order[] = { 0, 2, 1, 3 };
+
+    return build_binary(b, "Transpose", NULL, x, build_const_ints(b, NULL, 4, order));
+}
+
+/* x [batch, steps, features] in heads: [batch, steps, heads, size]. */
+static struct endpoint project(struct layer_context *context, const struct layer *layer,
+                               const char *name, struct endpoint x, int64_t heads, int64_t size)
+{
+    struct builder *b = &context->builder;
+    int64_t features = endpoint_shape(x)->dims[2], steps = endpoint_shape(x)->dims[1];
+    struct endpoint kernel = kernel_matrix(context, layer, name, shape_of(features, heads, size),
+                                           features, heads * size);
+
+    x = reshape(b, x, 2, (const int64_t[]){ -1, features });
+    struct endpoint y = build_binary(b, "MatMul", NULL, x, kernel);
+    y = add_bias(context, layer, name, shape_of(heads, size), y);
+    return reshape(b, y, 4, (const int64_t[]){ -1, steps, heads, size });
+}
+
+/* The output [batch, T, output_size] of x [batch, T, heads, value_size]. */
+static struct endpoint project_back(struct layer_context *context, const struct layer *layer,
+                                    const struct heads *heads, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    int64_t steps = endpoint_shape(x)->dims[1], rows = heads->query * heads->value_size;
+    struct endpoint kernel = kernel_matrix(
+        context, layer, "attention_output",
+        shape_of(heads->query, heads->value_size, heads->output_size), rows, heads->output_size);
+
+    x = reshape(b, x, 2, (const int64_t[]){ -1, rows });
+    struct endpoint y = build_binary(b, "MatMul", NULL, x, kernel);
+    y = add_bias(context, layer, "attention_output", shape_of(heads->output_size), y);
+    return reshape(b, y, 3, (const int64_t[]){ -1, steps, heads->output_size });
+}
+
+/* Do the projections and the scores have sizes that kernels can count? */
+static bool fits(struct layer_context *context, const struct layer *layer,
+                 const struct heads *heads, struct endpoint query, struct endpoint value)
+{
+    int64_t queries = endpoint_shape(query)->dims[1], keys = endpoint_shape(value)->dims[1];
+    const int64_t scores[] = { heads->query, queries, keys },
+                  projected[] = { heads->query, heads->key_size, queries > keys ? queries : keys },
+                  combined[] = { heads->query, heads->value_size, queries > keys ? queries : keys };
+
+    return layer_fits(context, layer, "the scores", 3, scores) &&
+           layer_fits(context, layer, "query or key", 3, projected) &&
+           layer_fits(context, layer, "value", 3, combined);
+}
+
+/* What a call takes; key is value if it is not given. */
+struct heads_inputs {
+    struct endpoint query, value, key;
+    struct endpoint mask; /* of the scores: bool [batch or 1, 1, T or 1, S]; a null node: none */
+    struct endpoint output_mask;
+    bool returns_scores;
+};
+
+static struct endpoint given_or(const struct layer_io *io, const char *argument,
+                                struct endpoint otherwise)
+{
+    struct endpoint given = io_tensor(io, argument).value;
+
+    return given.node != NULL ? given : otherwise;
+}
+
+/* [batch, T, S], or [T, S], or with heads in front: as scores have them. */
+static struct endpoint attention_mask(struct layer_context *context, const struct layer *layer,
+                                      const struct layer_io *io)
+{
+    struct builder *b = &context->builder;
+    struct endpoint mask = io_tensor(io, "attention_mask").value;
+    int rank = endpoint_shape(mask)->rank;
+
+    if (mask.node == NULL)
+        return mask;
+    if (endpoint_dtype(mask) != DT_BOOL)
+        mask = build(b, "Cast", NULL, 1, &mask,
+                     (const struct attr[]){ attr_type("DstT", DT_BOOL), ATTR_END });
+    if (rank != 3)
+        layer_refuse(context, layer,
+                     "an attention_mask of shape %s; only [batch, T, S] is "
+                     "implemented",
+                     shape_text(endpoint_shape(mask)));
+    return mask;
+}
+
+/* Keras 3's MultiHeadAttention goes by the mask that came with the query, whatever query_mask
+ * says. */
+static void read_masks(struct layer_context *context, const struct layer *layer,
+                       const struct layer_io *io, struct heads_inputs *out)
+{
+    struct builder *b = &context->builder;
+    struct layer_value query = io_tensor(io, "query"), value = io_tensor(io, "value"),
+                       key = io_tensor(io, "key");
+    const struct arg_value *window = layer_arg(layer, "sliding_window");
+    bool causal = io_flag(context, io, "use_causal_mask"),
+         own_query = layer->class == &layer_multi_head_attention && !context->keras2;
+    struct endpoint query_mask = own_query ? query.mask : given_or(io, "query_mask", query.mask);
+    struct endpoint mask = widen(b, query_mask, 2);
+
+    mask = mask_and(b, mask, widen(b, given_or(io, "value_mask", value.mask), 1));
+    mask = mask_and(b, mask, widen(b, given_or(io, "key_mask", key.mask), 1));
+    if (causal || !window->is_null)
+        mask = mask_and(b, mask,
+                        band(context, layer, endpoint_shape(query.value)->dims[1],
+                             endpoint_shape(value.value)->dims[1], causal,
+                             window->is_null ? 0 : window->integer));
+    mask = mask_and(b, mask, attention_mask(context, layer, io));
+    out->mask = widen(b, mask, 1);
+    out->output_mask = query.mask;
+}
+
+static bool read_heads_inputs(struct layer_context *context, const struct layer *layer,
+                              const struct layer_io *io, struct heads_inputs *out)
+{
+    *out = (struct heads_inputs){ .query = io_tensor(io, "query").value,
+                                  .value = io_tensor(io, "value").value };
+    const struct arg_value *window = layer_arg(layer, "sliding_window");
+
+    if (out->query.node == NULL || out->value.node == NULL) {
+        layer_fail(context, layer, "a call needs the tensors 'query' and 'value'");
+        return false;
+    }
+    if (!window->is_null && window->integer < 1)
+        layer_fail(context, layer, "argument 'sliding_window': got %lld, expected at least 1",
+                   (long long)window->integer);
+    out->key = given_or(io, "key", out->value);
+    if (!layer_wants_rank(context, layer, out->query, 3) ||
+        !layer_wants_rank(context, layer, out->value, 3) ||
+        !layer_wants_rank(context, layer, out->key, 3))
+        return false;
+    if (endpoint_shape(out->value)->dims[1] != endpoint_shape(out->key)->dims[1]) {
+        layer_fail(context, layer, "value %s and key %s have different numbers of steps",
+                   shape_text(endpoint_shape(out->value)), shape_text(endpoint_shape(out->key)));
+        return false;
+    }
+    out->returns_scores = io_flag(context, io, "return_attention_scores");
+    read_masks(context, layer, io, out);
+    return status_is_ok(context->builder.status);
+}
+
+/* softmax(query · keyᵀ / √size) in all heads, [batch, heads, T, S]. Heads of queries that share a
+ * key are one matrix. A query for which no key counts has equal weights; with dropout or if the
+ * scores are returned, weights of 0 (as in Keras). */
+static struct endpoint weigh(struct layer_context *context, const struct layer *layer,
+                             const struct heads *heads, const struct heads_inputs *in,
+                             struct endpoint query, struct endpoint key)
+{
+    struct builder *b = &context->builder;
+    int64_t steps = endpoint_shape(query)->dims[2], keys = endpoint_shape(key)->dims[2];
+    int64_t shared = heads->query / heads->key_value;
+    bool zeroed = in->returns_scores || layer_arg(layer, "dropout")->number > 0;
+
+    query = by_number(b, "Mul", query, 1 / sqrt((double)heads->key_size));
+    if (shared > 1)
+        query = reshape(b, query, 4,
+                        (const int64_t[]){ -1, heads->key_value, shared * steps, heads->key_size });
+    struct endpoint scores = matrix_product(b, query, key, true);
+    if (shared > 1)
+        scores = reshape(b, scores, 4, (const int64_t[]){ -1, heads->query, steps, keys });
+    if (in->mask.node != NULL)
+        scores = choose(b, in->mask, scores, build_const_float(b, NULL, -1e9f));
+    scores = build_unary(b, "Softmax", NULL, scores);
+    if (in->mask.node != NULL && zeroed)
+        scores = choose(b, in->mask, scores, build_const_float(b, NULL, 0));
+    return scores;
+}
+
+/* weights · value: [batch, T, heads, value_size]. */
+static struct endpoint combine(struct builder *b, const struct heads *heads,
+                               struct endpoint weights, struct endpoint value)
+{
+    int64_t steps = endpoint_shape(weights)->dims[2], keys = endpoint_shape(weights)->dims[3];
+    int64_t shared = heads->query / heads->key_value;
+
+    if (shared > 1)
+        weights =
+            reshape(b, weights, 4, (const int64_t[]){ -1, heads->key_value, shared * steps, keys });
+    struct endpoint y = matrix_product(b, weights, value, false);
+    if (shared > 1)
+        y = reshape(b, y, 4, (const int64_t[]){ -1, heads->query, steps, heads->value_size });
+    return swap_heads(b, y);
+}
+
+static void heads_call(struct layer_context *context, const struct layer *layer,
+                       struct layer_io *io)
+{
+    struct builder *b = &context->builder;
+    struct heads_inputs in;
+    struct heads heads = { 0 };
+    bool multi = layer->class == &layer_multi_head_attention;
+
+    io->outputs[0].value = io->inputs[0].value;
+    io->outputs_count = 1;
+    if (!(multi ? read_multi_head : read_group_query)(context, layer, &heads) ||
+        !read_heads_inputs(context, layer, io, &in))
+        return;
+    if (!fits(context, layer, &heads, in.query, in.value))
+        return;
+    if (heads.output_size == 0)
+        heads.output_size = endpoint_shape(in.query)->dims[2];
+    struct endpoint query = project(context, layer, "query", in.query, heads.query, heads.key_size);
+    struct endpoint key = project(context, layer, "key", in.key, heads.key_value, heads.key_size);
+    struct endpoint gate = { 0 };
+    if (layer_arg(layer, "use_gate")->boolean)
+        gate =
+            build_unary(b, "Sigmoid", NULL,
+                        project(context, layer, "gate", in.query, heads.query, heads.value_size));
+    struct endpoint value =
+        project(context, layer, "value", in.value, heads.key_value, heads.value_size);
+    if (!status_is_ok(b->status))
+        return;
+    struct endpoint weights =
+        weigh(context, layer, &heads, &in, swap_heads(b, query), swap_heads(b, key));
+    struct endpoint dropped = drop_weights(context, layer, weights);
+    if (!status_is_ok(b->status))
+        return;
+    struct endpoint y = combine(b, &heads, dropped, swap_heads(b, value));
+    if (gate.node != NULL)
+        y = build_binary(b, "Mul", NULL, y, gate);
+    if (!status_is_ok(b->status))
+        return;
+    io->outputs[0] = (struct layer_value){ .value = project_back(context, layer, &heads, y),
+                                           .mask = in.output_mask };
+    io->outputs[1] = (struct layer_value){ .value = weights };
+    io->outputs_count = in.returns_scores ? 2 : 1;
+}
+
+const struct layer_class layer_multi_head_attention = {
+    .name = "MultiHeadAttention",
+    .args = multi_head_args,
+    .args_count = (int)COUNT(multi_head_args),
+    .call = heads_call,
+    .call_args = heads_call_args,
+};
+const struct layer_class layer_group_query_attention = {
+    .name = "GroupQueryAttention",
+    .args = group_query_args,
+    .args_count = (int)COUNT(group_query_args),
+    .call = heads_call,
+    .call_args = heads_call_args,
+};

@@ -1,0 +1,372 @@
+/* augment: layers that change the images of each training batch at random, and pass those of
+ * an evaluation and of a request on. The formulas are Keras'. */
+#include <ctype.h>
+#include <math.h>
+
+#include "layers/classes/augment.h"
+
+#define PI 3.14159265358979323846
+
+#define WHERE_IT_READS                                                                            \
+    { "fill_mode", ARG_CHOICE, "reflect constant wrap nearest" },                                 \
+        { "interpolation", ARG_CHOICE, "bilinear nearest" }, { "seed", ARG_NULL_OR_INT, "null" }, \
+        { "fill_value", ARG_NUMBER, "0" }, DATA_FORMAT
+
+struct endpoint augment_by_number(struct builder *b, const char *op, struct endpoint x,
+                                  double value)
+{
+    return build_binary(b, op, NULL, x, build_const_float(b, NULL, (float)value));
+}
+
+struct endpoint augment_clip(struct builder *b, struct endpoint x, const double range[2])
+{
+    const struct endpoint inputs[] = { x, build_const_float(b, NULL, (float)range[0]),
+                                       build_const_float(b, NULL, (float)range[1]) };
+
+    return build(b, "ClipByValue", NULL, 3, inputs, NULL);
+}
+
+/* ---- arguments ---- */
+
+bool augment_range(struct layer_context *context, const struct layer *layer, const char *name,
+                   double least, double range[2])
+{
+    const struct json_value *value = layer_arg(layer, name)->value;
+    bool pair = value->kind == JSON_VALUE_LIST && value->count == 2;
+    double a, b;
+
+    if (!json_value_number(pair ? &value->members[0] : value, &a) ||
+        !json_value_number(pair ? &value->members[1] : value, &b) || !isfinite(a) || !isfinite(b)) {
+        layer_fail(context, layer, "argument '%s': expected a number, or a list of two", name);
+        return false;
+    }
+    if (!pair)
+        a = fmax(-fabs(b), least), b = fabs(b);
+    range[0] = fmin(a, b);
+    range[1] = fmax(a, b);
+    return true;
+}
+
+bool augment_has_pixels(struct layer_context *context, const struct layer *layer, struct endpoint x)
+{
+    if (!layer_wants_rank(context, layer, x, 4))
+        return false;
+    const struct shape *shape = endpoint_shape(x);
+    if (shape->dims[1] < 1 || shape->dims[2] < 1)
+        layer_fail(context, layer, "the input's shape %s has no pixels", shape_text(shape));
+    return status_is_ok(context->builder.status);
+}
+
+bool augment_changes(struct layer_context *context, const struct layer *layer, struct endpoint x)
+{
+    return augment_has_pixels(context, layer, x) && context->mode == LAYERS_TRAIN;
+}
+
+/* ---- numbers for each image ---- */
+
+struct endpoint augment_seed(struct layer_context *context, const struct layer *layer)
+{
+    const struct arg_value *seed = layer_arg(layer, "seed");
+
+    return layer_seed(context, seed->is_null ? 0 : seed->integer);
+}
+
+struct endpoint augment_draw(struct layer_context *context, const struct layer *layer,
+                             struct endpoint x, const double range[2])
+{
+    struct builder *b = &context->builder;
+    const int32_t begin[4] = { 0 }, size[] = { -1, 1, 1, 1 };
+    const struct endpoint corner[] = { x, build_const_ints(b, NULL, 4, begin),
+                                       build_const_ints(b, NULL, 4, size) };
+    struct endpoint shape = build_unary(b, "Shape", NULL, build(b, "Slice", NULL, 3, corner, NULL));
+    struct endpoint unit =
+        build_binary(b, "StatelessRandomUniform", NULL, shape, augment_seed(context, layer));
+
+    return augment_by_number(b, "AddV2", augment_by_number(b, "Mul", unit, range[1] - range[0]),
+                             range[0]);
+}
+
+/* The same as [batch, 1], for a matrix of each image. */
+static struct endpoint draw_column(struct layer_context *context, const struct layer *layer,
+                                   struct endpoint x, const double range[2])
+{
+    static const int32_t column[] = { -1, 1 };
+    struct builder *b = &context->builder;
+
+    return build_binary(b, "Reshape", NULL, augment_draw(context, layer, x, range),
+                        build_const_ints(b, NULL, 2, column));
+}
+
+/* ---- moving pixels ---- */
+
+/* Where the pixel (x, y) of the output reads: (a0 x + a1 y + a2, b0 x + b1 y + b2), both divided by
+ * c0 x + c1 y + 1. */
+struct image_map {
+    struct endpoint a0, a1, a2, b0, b1, b2; /* [batch, 1] */
+    struct endpoint c0, c1;                 /* null nodes: 0 */
+};
+
+static struct attr attr_upper(struct layer_context *context, const struct layer *layer,
+                              const char *name)
+{
+    char *text = arena_strdup(context->arena, layer_arg(layer, name)->text);
+
+    for (char *at = text; *at != '\0'; at++)
+        *at = (char)toupper((unsigned char)*at);
+    return attr_text(name, text);
+}
+
+static struct endpoint move_pixels(struct layer_context *context, const struct layer *layer,
+                                   struct endpoint x, const struct image_map *m,
+                                   struct attr fill_mode)
+{
+    struct builder *b = &context->builder;
+    const struct shape *shape = endpoint_shape(x);
+    const int32_t size[] = { (int32_t)shape->dims[1], (int32_t)shape->dims[2] };
+    struct endpoint zero = build_unary(b, "ZerosLike", NULL, m->a0);
+    const struct endpoint parts[] = { m->a0,
+                                      m->a1,
+                                      m->a2,
+                                      m->b0,
+                                      m->b1,
+                                      m->b2,
+                                      m->c0.node != NULL ? m->c0 : zero,
+                                      m->c1.node != NULL ? m->c1 : zero,
+                                      build_const_int(b, NULL, 1) };
+    const struct endpoint inputs[] = {
+        x, build(b, "ConcatV2", NULL, 9, parts, NULL), build_const_ints(b, NULL, 2, size),
+        build_const_float(b, NULL, (float)layer_arg(layer, "fill_value")->number)
+    };
+    const struct attr attrs[] = { attr_upper(context, layer, "interpolation"), fill_mode,
+                                  ATTR_END };
+
+    return build(b, "ImageProjectiveTransformV3", NULL, 4, inputs, attrs);
+}
+
+static double middle(struct endpoint x, int dimension)
+{
+    return (double)(endpoint_shape(x)->dims[dimension] - 1) / 2;
+}
+
+static const struct layer_arg random_translation_args[] = {
+    { "height_factor", ARG_VALUE, REQUIRED },
+    { "width_factor", ARG_VALUE, REQUIRED },
+    WHERE_IT_READS,
+};
+
+static struct endpoint random_translation_build(struct layer_context *context,
+                                                const struct layer *layer, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    double height[2], width[2];
+
+    if (!augment_range(context, layer, "height_factor", -1, height) ||
+        !augment_range(context, layer, "width_factor", -1, width) ||
+        !augment_changes(context, layer, x))
+        return x;
+    struct endpoint down = draw_column(context, layer, x, height);
+    struct endpoint right = draw_column(context, layer, x, width);
+    struct endpoint zero = build_unary(b, "ZerosLike", NULL, down);
+    struct endpoint one = build_unary(b, "OnesLike", NULL, down);
+    const struct image_map m = {
+        .a0 = one,
+        .a1 = zero,
+        .a2 = augment_by_number(b, "Mul", right, -(double)endpoint_shape(x)->dims[2]),
+        .b0 = zero,
+        .b1 = one,
+        .b2 = augment_by_number(b, "Mul", down, -(double)endpoint_shape(x)->dims[1]),
+    };
+    return move_pixels(context, layer, x, &m, attr_upper(context, layer, "fill_mode"));
+}
+LAYER_CLASS(random_translation, "RandomTranslation", random_translation_args,
+            random_translation_build);
+
+static const struct layer_arg random_zoom_args[] = {
+    { "height_factor", ARG_VALUE, REQUIRED },
+    { "width_factor", ARG_NULL_OR_VALUE, "null" }, /* null: as the height */
+    WHERE_IT_READS,
+};
+
+static struct endpoint random_zoom_build(struct layer_context *context, const struct layer *layer,
+                                         struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    bool same = json_value_is_null(layer_arg(layer, "width_factor")->value);
+    double height[2], width[2];
+
+    if (!augment_range(context, layer, "height_factor", -1, height) ||
+        (!same && !augment_range(context, layer, "width_factor", -1, width)) ||
+        !augment_changes(context, layer, x))
+        return x;
+    struct endpoint tall = augment_by_number(b, "AddV2", draw_column(context, layer, x, height), 1);
+    struct endpoint wide =
+        same ? tall : augment_by_number(b, "AddV2", draw_column(context, layer, x, width), 1);
+    struct endpoint zero = build_unary(b, "ZerosLike", NULL, tall);
+    struct endpoint one = build_const_float(b, NULL, 1);
+    const struct image_map m = {
+        .a0 = wide,
+        .a1 = zero,
+        .a2 = augment_by_number(b, "Mul", build_binary(b, "Sub", NULL, one, wide), middle(x, 2)),
+        .b0 = zero,
+        .b1 = tall,
+        .b2 = augment_by_number(b, "Mul", build_binary(b, "Sub", NULL, one, tall), middle(x, 1)),
+    };
+    return move_pixels(context, layer, x, &m, attr_upper(context, layer, "fill_mode"));
+}
+LAYER_CLASS(random_zoom, "RandomZoom", random_zoom_args, random_zoom_build);
+
+static const struct layer_arg random_rotation_args[] = {
+    { "factor", ARG_VALUE, REQUIRED }, /* of a turn */
+    WHERE_IT_READS,
+};
+
+/* p - (x u + y v): the middle stays where it is. */
+static struct endpoint around(struct builder *b, double p, double x, struct endpoint u, double y,
+                              struct endpoint v)
+{
+    struct endpoint moved = build_binary(b, "AddV2", NULL, augment_by_number(b, "Mul", u, x),
+                                         augment_by_number(b, "Mul", v, y));
+
+    return build_binary(b, "Sub", NULL, build_const_float(b, NULL, (float)p), moved);
+}
+
+static struct endpoint random_rotation_build(struct layer_context *context,
+                                             const struct layer *layer, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    double turns[2];
+
+    if (!augment_range(context, layer, "factor", -1, turns) || !augment_changes(context, layer, x))
+        return x;
+    struct endpoint angle =
+        augment_by_number(b, "Mul", draw_column(context, layer, x, turns), 2 * PI);
+    struct endpoint cosine = build_unary(b, "Cos", NULL, angle);
+    struct endpoint sine = build_unary(b, "Sin", NULL, angle);
+    struct endpoint minus = build_unary(b, "Neg", NULL, sine);
+    double cx = middle(x, 2), cy = middle(x, 1);
+    const struct image_map m = { .a0 = cosine,
+                                 .a1 = minus,
+                                 .a2 = around(b, cx, cx, cosine, cy, minus),
+                                 .b0 = sine,
+                                 .b1 = cosine,
+                                 .b2 = around(b, cy, cx, sine, cy, cosine) };
+    return move_pixels(context, layer, x, &m, attr_upper(context, layer, "fill_mode"));
+}
+LAYER_CLASS(random_rotation, "RandomRotation", random_rotation_args, random_rotation_build);
+
+static const struct layer_arg random_shear_args[] = {
+    { "x_factor", ARG_VALUE, "0" },
+    { "y_factor", ARG_VALUE, "0" },
+    WHERE_IT_READS,
+};
+
+/* Half of the images are sheared in the other direction. */
+static struct endpoint random_shear_build(struct layer_context *context, const struct layer *layer,
+                                          struct endpoint x)
+{
+    static const double unit[] = { 0, 1 };
+    struct builder *b = &context->builder;
+    double across[2], down[2];
+
+    if (!augment_range(context, layer, "x_factor", -1, across) ||
+        !augment_range(context, layer, "y_factor", -1, down) || !augment_changes(context, layer, x))
+        return x;
+    struct endpoint side = draw_column(context, layer, x, unit);
+    struct endpoint sign = augment_by_number(
+        b, "Mul", build_unary(b, "Sign", NULL, augment_by_number(b, "Sub", side, 0.5)), -1);
+    struct endpoint v = build_binary(b, "Mul", NULL, draw_column(context, layer, x, down), sign);
+    struct endpoint u = build_binary(b, "Mul", NULL, draw_column(context, layer, x, across), sign);
+    struct endpoint zero = build_unary(b, "ZerosLike", NULL, u);
+    struct endpoint one = build_unary(b, "OnesLike", NULL, u);
+    const struct image_map m = { .a0 = one, .a1 = u, .a2 = zero, .b0 = v, .b1 = one, .b2 = zero };
+    return move_pixels(context, layer, x, &m, attr_upper(context, layer, "fill_mode"));
+}
+LAYER_CLASS(random_shear, "RandomShear", random_shear_args, random_shear_build);
+
+/* ---- RandomPerspective ---- */
+
+static const struct layer_arg random_perspective_args[] = {
+    { "factor", ARG_VALUE, "1.0" }, /* the share of the images */
+    { "scale", ARG_NUMBER, "1.0" },
+    { "interpolation", ARG_CHOICE, "bilinear nearest" },
+    { "fill_value", ARG_NUMBER, "0" },
+    { "seed", ARG_NULL_OR_INT, "null" },
+    DATA_FORMAT,
+};
+
+/* How far a corner is moved, as a factor of its place. */
+static struct endpoint draw_stretch(struct layer_context *context, const struct layer *layer,
+                                    struct endpoint x, double scale)
+{
+    const double range[] = { 1 - scale / 2, 1 + scale / 2 };
+
+    return draw_column(context, layer, x, range);
+}
+
+/* The corner (0, 0) stays. With w and h the places of the last pixels, (w, 0) moves to
+ * (w right, 0), (0, h) to (0, h down), and (w, h) to (w across, h along). Keras solves eight
+ * equations, most of whose coefficients are 0. */
+static struct image_map perspective(struct layer_context *context, const struct layer *layer,
+                                    struct endpoint x, double scale)
+{
+    struct builder *b = &context->builder;
+    double w = 2 * middle(x, 2), h = 2 * middle(x, 1);
+    struct endpoint right = draw_stretch(context, layer, x, scale),
+                    down = draw_stretch(context, layer, x, scale),
+                    across = draw_stretch(context, layer, x, scale),
+                    along = draw_stretch(context, layer, x, scale);
+    struct endpoint p = build_unary(b, "Reciprocal", NULL, right),
+                    q = build_unary(b, "Reciprocal", NULL, down);
+    struct endpoint one = build_const_float(b, NULL, 1);
+    struct endpoint zero = build_unary(b, "ZerosLike", NULL, p);
+    /* c0 w = (q along - 1) / across, and c1 h = (p across - 1) / along */
+    struct endpoint c0 = build_binary(
+        b, "RealDiv", NULL,
+        build_binary(b, "Sub", NULL, build_binary(b, "Mul", NULL, q, along), one), across);
+    struct endpoint c1 = build_binary(
+        b, "RealDiv", NULL,
+        build_binary(b, "Sub", NULL, build_binary(b, "Mul", NULL, p, across), one), along);
+
+    return (struct image_map){ .a0 = build_binary(b, "AddV2", NULL, c0, p),
+                               .a1 = zero,
+                               .a2 = zero,
+                               .b0 = zero,
+                               .b1 = build_binary(b, "AddV2", NULL, c1, q),
+                               .b2 = zero,
+                               .c0 = augment_by_number(b, "RealDiv", c0, w),
+                               .c1 = augment_by_number(b, "RealDiv", c1, h) };
+}
+
+static struct endpoint random_perspective_build(struct layer_context *context,
+                                                const struct layer *layer, struct endpoint x)
+{
+    static const double unit[] = { 0, 1 };
+    struct builder *b = &context->builder;
+    double share[2], scale = layer_arg(layer, "scale")->number;
+
+    if (!augment_range(context, layer, "factor", 0, share))
+        return x;
+    if (!(scale >= 0 && scale <= 1)) {
+        layer_fail(context, layer, "argument 'scale' is %g, expected 0 to 1", scale);
+        return x;
+    }
+    if (!augment_changes(context, layer, x))
+        return x;
+    if (endpoint_shape(x)->dims[1] < 2 || endpoint_shape(x)->dims[2] < 2) {
+        layer_fail(context, layer,
+                   "the input's shape %s: expected 2 pixels or more in each row "
+                   "and column",
+                   shape_text(endpoint_shape(x)));
+        return x;
+    }
+    struct endpoint probability = augment_draw(context, layer, x, share);
+    struct endpoint moves =
+        build_binary(b, "Less", NULL, augment_draw(context, layer, x, unit), probability);
+    const struct image_map m = perspective(context, layer, x, scale);
+    const struct endpoint choice[] = {
+        moves, move_pixels(context, layer, x, &m, attr_text("fill_mode", "CONSTANT")), x
+    };
+    return build(b, "SelectV2", NULL, 3, choice, NULL);
+}
+LAYER_CLASS(random_perspective, "RandomPerspective", random_perspective_args,
+            random_perspective_build);

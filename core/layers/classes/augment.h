@@ -1,0 +1,31 @@
+/*
+ * augment: what layers share that change the images of each training batch at random.
+ * Internal to layers/.
+ */
+#ifndef LAYERS_CLASSES_AUGMENT_H
+#define LAYERS_CLASSES_AUGMENT_H
+
+#include "layers/classes/image.h"
+
+/* A range as Keras takes it: [lower, upper], or f for [-f, f] without what is below `least`. False:
+ * it failed. */
+bool augment_range(struct layer_context *context, const struct layer *layer, const char *name,
+                   double least, double range[2]);
+
+/* Checks the input. False: it failed. */
+bool augment_has_pixels(struct layer_context *context, const struct layer *layer,
+                        struct endpoint x);
+/* The same. False: it failed, or images are passed on, as those of an evaluation and a request. */
+bool augment_changes(struct layer_context *context, const struct layer *layer, struct endpoint x);
+
+/* The seed of what a layer draws next, from its argument "seed". */
+struct endpoint augment_seed(struct layer_context *context, const struct layer *layer);
+/* A number for each image, uniform in the range: [batch, 1, 1, 1]. */
+struct endpoint augment_draw(struct layer_context *context, const struct layer *layer,
+                             struct endpoint x, const double range[2]);
+
+struct endpoint augment_by_number(struct builder *b, const char *op, struct endpoint x,
+                                  double value);
+struct endpoint augment_clip(struct builder *b, struct endpoint x, const double range[2]);
+
+#endif

@@ -1,0 +1,525 @@
+/* conv: convolutions over volumes, [batch, depth, height, width, channels], over images,
+ * [batch, height, width, channels], and over sequences, [batch, steps, channels]. A sequence is an
+ * image of height 1. */
+#include "layers/classes/image.h"
+
+#define WINDOW(kind)                                                                             \
+    { "kernel_size", kind, REQUIRED }, { "strides", kind, "1" }, { "dilation_rate", kind, "1" }, \
+        { "groups", ARG_INT, "1" }, DATA_FORMAT
+#define OF_KERNEL(noun)                                            \
+    { noun "_initializer", ARG_INITIALIZER, "\"GlorotUniform\"" }, \
+        { noun "_regularizer", ARG_REGULARIZER, "null" },          \
+    {                                                              \
+        noun "_constraint", ARG_CONSTRAINT, "null"                 \
+    }
+#define BIAS_AND_ACTIVATION                                                           \
+    { "activation", ARG_ACTIVATION, "\"linear\"" }, { "use_bias", ARG_BOOL, "true" }, \
+        { "bias_initializer", ARG_INITIALIZER, "\"Zeros\"" },                         \
+        { "bias_regularizer", ARG_REGULARIZER, "null" },                              \
+        { "bias_constraint", ARG_CONSTRAINT, "null" },                                \
+    {                                                                                 \
+        "activity_regularizer", ARG_REGULARIZER, "null"                               \
+    }
+
+/* The input, of a sequence as an image; a null node: it failed. */
+static struct endpoint image_of(struct layer_context *context, const struct layer *layer,
+                                struct endpoint x, int directions)
+{
+    if (!layer_wants_rank(context, layer, x, directions + 2))
+        return (struct endpoint){ 0 };
+    return directions == 1 ? image_of_sequence(&context->builder, x) : x;
+}
+
+static int64_t channels_of(struct endpoint x)
+{
+    const struct shape *shape = endpoint_shape(x);
+
+    return shape->dims[shape->rank - 1];
+}
+
+/* A variable [kernel size, ins, outs], of a sequence as the kernel of an image. */
+static struct endpoint kernel_of(struct layer_context *context, const struct layer *layer,
+                                 const char *name, const char *prefix, int directions,
+                                 const int64_t size[3], int64_t ins, int64_t outs)
+{
+    struct builder *b = &context->builder;
+    struct shape shape = { .rank = directions + 2 };
+
+    memcpy(shape.dims, size + 3 - directions, (size_t)directions * sizeof *size);
+    shape.dims[directions] = ins;
+    shape.dims[directions + 1] = outs;
+    struct endpoint kernel = layer_variable_of(context, layer, name, prefix, shape);
+    if (directions > 1)
+        return kernel;
+    return build_binary(b, "ExpandDims", NULL, kernel, build_const_int(b, NULL, 0));
+}
+
+/* A convolution by the layer's padding; `dilation` may be NULL. */
+static struct endpoint convolution(struct layer_context *context, const struct layer *layer,
+                                   const char *op, int directions, const int64_t *strides,
+                                   const int64_t *dilation, int count,
+                                   const struct endpoint *inputs)
+{
+    struct builder *b = &context->builder;
+    const struct attr attrs[] = {
+        attr_window(b, "strides", directions, strides),
+        attr_text("padding", padding_of(layer)),
+        dilation != NULL ? attr_window(b, "dilations", directions, dilation) : ATTR_END,
+        ATTR_END,
+    };
+
+    return build(b, op, NULL, count, inputs, attrs);
+}
+
+/* Adds the bias, returns to a sequence, and applies the activation. */
+static struct endpoint finish(struct layer_context *context, const struct layer *layer,
+                              struct endpoint y, int directions)
+{
+    struct builder *b = &context->builder;
+
+    if (!leaves_something(context, layer, y))
+        return y;
+    if (directions == 1)
+        y = sequence_of_image(b, y);
+    if (layer_arg(layer, "use_bias")->boolean)
+        y = build_binary(b, "BiasAdd", NULL, y,
+                         layer_variable(context, layer, "bias", shape_of(channels_of(y))));
+    return activation_build(context, layer_arg(layer, "activation")->activation, y);
+}
+
+/* ---- Conv1D, Conv2D, Conv3D ---- */
+
+static const struct layer_arg conv3d_args[] = {
+    { "filters", ARG_INT, REQUIRED },
+    WINDOW(ARG_TRIPLE),
+    PADDING,
+    OF_KERNEL("kernel"),
+    BIAS_AND_ACTIVATION,
+};
+
+static const struct layer_arg conv2d_args[] = {
+    { "filters", ARG_INT, REQUIRED },
+    WINDOW(ARG_PAIR),
+    PADDING,
+    OF_KERNEL("kernel"),
+    BIAS_AND_ACTIVATION,
+};
+
+static const struct layer_arg conv1d_args[] = {
+    { "filters", ARG_INT, REQUIRED },
+    WINDOW(ARG_SINGLE),
+    { "padding", ARG_CHOICE, "valid same causal" },
+    OF_KERNEL("kernel"),
+    BIAS_AND_ACTIVATION,
+};
+
+/* Zeros before the first step, so that no output depends on a later step. */
+static struct endpoint pad_causally(struct layer_context *context, const struct layer *layer,
+                                    struct endpoint x)
+{
+    int64_t reach = layer_arg(layer, "dilation_rate")->sides[2] *
+                    (layer_arg(layer, "kernel_size")->sides[2] - 1);
+
+    if (layer_arg(layer, "padding")->text[0] != 'c' || reach == 0)
+        return x;
+    if (reach > UINT16_MAX) {
+        layer_fail(context, layer, "the window reaches back %lld steps, at most %d",
+                   (long long)reach, UINT16_MAX);
+        return x;
+    }
+    return pad_zeros(&context->builder, x, 3, (const int32_t[]){ 0, 0, (int32_t)reach, 0, 0, 0 });
+}
+
+/* Do channels and filters divide into the layer's groups? */
+static bool groups_fit(struct layer_context *context, const struct layer *layer, int64_t channels)
+{
+    int64_t groups = layer_arg(layer, "groups")->integer;
+    int64_t filters = layer_arg(layer, "filters")->integer;
+
+    if (channels % groups != 0 || filters % groups != 0)
+        layer_fail(context, layer,
+                   "argument 'groups': %lld do not divide both %lld channels and "
+                   "%lld filters",
+                   (long long)groups, (long long)channels, (long long)filters);
+    return status_is_ok(context->builder.status);
+}
+
+/* One part of a tensor that is cut along its last axis. */
+static struct endpoint part_of(struct builder *b, struct endpoint x, int64_t index, int64_t size)
+{
+    int rank = endpoint_shape(x)->rank;
+    int32_t begin[SHAPE_RANK_MAX] = { 0 }, sizes[SHAPE_RANK_MAX];
+
+    for (int i = 0; i < rank; i++)
+        sizes[i] = -1;
+    begin[rank - 1] = (int32_t)(index * size);
+    sizes[rank - 1] = (int32_t)size;
+    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, rank, begin),
+                                       build_const_ints(b, NULL, rank, sizes) };
+    return build(b, "Slice", NULL, 3, inputs, NULL);
+}
+
+#define GROUPS_MAX 1024
+
+/* TensorFlow's Conv3D knows no groups on CPUs: a convolution for each, side by side. */
+static struct endpoint convolve_groups(struct layer_context *context, const struct layer *layer,
+                                       struct endpoint x, struct endpoint kernel)
+{
+    struct builder *b = &context->builder;
+    int64_t groups = layer_arg(layer, "groups")->integer;
+    struct endpoint *parts = ARENA_ARRAY(context->arena, struct endpoint, groups + 1);
+
+    if (groups > GROUPS_MAX) {
+        layer_refuse(context, layer, "argument 'groups': %lld, at most %d of volumes",
+                     (long long)groups, GROUPS_MAX);
+        return x;
+    }
+    for (int64_t i = 0; i < groups && status_is_ok(b->status); i++) {
+        const struct endpoint inputs[] = { part_of(b, x, i, channels_of(x) / groups),
+                                           part_of(b, kernel, i, channels_of(kernel) / groups) };
+        if (!status_is_ok(b->status))
+            return x;
+        parts[i] = convolution(context, layer, "Conv3D", 3, layer_arg(layer, "strides")->sides,
+                               layer_arg(layer, "dilation_rate")->sides, 2, inputs);
+    }
+    parts[groups] = build_const_int(b, NULL, 4);
+    return build(b, "ConcatV2", NULL, (int)groups + 1, parts, NULL);
+}
+
+static struct endpoint convolve(struct layer_context *context, const struct layer *layer,
+                                struct endpoint x, int directions)
+{
+    int64_t groups = layer_arg(layer, "groups")->integer;
+
+    x = image_of(context, layer, directions == 1 ? pad_causally(context, layer, x) : x, directions);
+    if (x.node == NULL || !groups_fit(context, layer, channels_of(x)))
+        return x;
+    struct endpoint kernel = kernel_of(
+        context, layer, "kernel", "kernel", directions, layer_arg(layer, "kernel_size")->sides,
+        channels_of(x) / groups, layer_arg(layer, "filters")->integer);
+    if (directions == 3 && groups > 1)
+        return finish(context, layer, convolve_groups(context, layer, x, kernel), directions);
+    struct endpoint y =
+        convolution(context, layer, directions == 3 ? "Conv3D" : "Conv2D", directions,
+                    layer_arg(layer, "strides")->sides, layer_arg(layer, "dilation_rate")->sides, 2,
+                    (const struct endpoint[]){ x, kernel });
+    return finish(context, layer, y, directions);
+}
+
+static struct endpoint conv3d_build(struct layer_context *context, const struct layer *layer,
+                                    struct endpoint x)
+{
+    return convolve(context, layer, x, 3);
+}
+LAYER_CLASS(conv3d, "Conv3D", conv3d_args, conv3d_build);
+
+static struct endpoint conv2d_build(struct layer_context *context, const struct layer *layer,
+                                    struct endpoint x)
+{
+    return convolve(context, layer, x, 2);
+}
+LAYER_CLASS(conv2d, "Conv2D", conv2d_args, conv2d_build);
+
+static struct endpoint conv1d_build(struct layer_context *context, const struct layer *layer,
+                                    struct endpoint x)
+{
+    if (layer_wants_rank(context, layer, x, 3))
+        x = convolve(context, layer, x, 1);
+    return x;
+}
+LAYER_CLASS(conv1d, "Conv1D", conv1d_args, conv1d_build);
+
+/* ---- depthwise and separable ---- */
+
+static const struct layer_arg depthwise2d_args[] = {
+    WINDOW(ARG_PAIR),    PADDING, { "depth_multiplier", ARG_INT, "1" }, OF_KERNEL("depthwise"),
+    BIAS_AND_ACTIVATION,
+};
+static const struct layer_arg depthwise1d_args[] = {
+    WINDOW(ARG_SINGLE),  PADDING, { "depth_multiplier", ARG_INT, "1" }, OF_KERNEL("depthwise"),
+    BIAS_AND_ACTIVATION,
+};
+static const struct layer_arg separable2d_args[] = {
+    { "filters", ARG_INT, REQUIRED },
+    WINDOW(ARG_PAIR),
+    PADDING,
+    { "depth_multiplier", ARG_INT, "1" },
+    OF_KERNEL("depthwise"),
+    OF_KERNEL("pointwise"),
+    BIAS_AND_ACTIVATION,
+    { "kernel_initializer", ARG_VALUE, "null" }, /* printed by Keras 2, and not used */
+};
+static const struct layer_arg separable1d_args[] = {
+    { "filters", ARG_INT, REQUIRED },
+    WINDOW(ARG_SINGLE),
+    PADDING,
+    { "depth_multiplier", ARG_INT, "1" },
+    OF_KERNEL("depthwise"),
+    OF_KERNEL("pointwise"),
+    BIAS_AND_ACTIVATION,
+    { "kernel_initializer", ARG_VALUE, "null" }, /* printed by Keras 2, and not used */
+};
+
+/* Each channel by itself. DepthwiseConv2dNative takes one stride for both directions, and on CPUs
+ * no dilation: with others, it is a convolution with as many groups as channels. */
+static struct endpoint apply_depthwise(struct layer_context *context, const struct layer *layer,
+                                       struct endpoint x, struct endpoint kernel, bool sequence)
+{
+    struct builder *b = &context->builder;
+    const int64_t *strides = layer_arg(layer, "strides")->sides;
+    const int64_t *dilation = layer_arg(layer, "dilation_rate")->sides;
+    const int64_t both[] = { 1, strides[2], strides[2] };
+    const int64_t *dims = endpoint_shape(kernel)->dims;
+
+    if ((sequence || strides[1] == strides[2]) && dilation[1] == 1 && dilation[2] == 1)
+        return convolution(context, layer, "DepthwiseConv2dNative", 2, both, NULL, 2,
+                           (const struct endpoint[]){ x, kernel });
+    const int64_t outs[] = { dims[2], dims[3] };
+    if (!layer_fits(context, layer, "the output", 2, outs))
+        return x;
+    const int32_t grouped[] = { (int32_t)dims[0], (int32_t)dims[1], 1,
+                                (int32_t)(dims[2] * dims[3]) };
+    kernel = build_binary(b, "Reshape", NULL, kernel, build_const_ints(b, NULL, 4, grouped));
+    return convolution(context, layer, "Conv2D", 2, strides, dilation, 2,
+                       (const struct endpoint[]){ x, kernel });
+}
+
+/* Keras 2 prints groups of layers that have none. */
+static void refuse_groups(struct layer_context *context, const struct layer *layer)
+{
+    if (layer_arg(layer, "groups")->integer != 1)
+        layer_fail(context, layer, "argument 'groups': only 1 is possible");
+}
+
+/* A null node: it failed. */
+static struct endpoint convolve_channels(struct layer_context *context, const struct layer *layer,
+                                         struct endpoint x, int directions, const char *name)
+{
+    refuse_groups(context, layer);
+    x = image_of(context, layer, x, directions);
+    if (x.node == NULL)
+        return x;
+    struct endpoint kernel = kernel_of(context, layer, name, "depthwise", directions,
+                                       layer_arg(layer, "kernel_size")->sides, channels_of(x),
+                                       layer_arg(layer, "depth_multiplier")->integer);
+    if (!status_is_ok(context->builder.status))
+        return (struct endpoint){ 0 };
+    return apply_depthwise(context, layer, x, kernel, directions == 1);
+}
+
+static struct endpoint depthwise(struct layer_context *context, const struct layer *layer,
+                                 struct endpoint x, int directions)
+{
+    /* Keras 3 has shortened the name of the variable. */
+    const char *name = context->keras2 ? "depthwise_kernel" : "kernel";
+    struct endpoint y = convolve_channels(context, layer, x, directions, name);
+
+    return y.node == NULL ? y : finish(context, layer, y, directions);
+}
+
+static struct endpoint separable(struct layer_context *context, const struct layer *layer,
+                                 struct endpoint x, int directions)
+{
+    struct builder *b = &context->builder;
+    struct endpoint y = convolve_channels(context, layer, x, directions, "depthwise_kernel");
+
+    if (y.node == NULL || !leaves_something(context, layer, y))
+        return y;
+    const int64_t ones[] = { 1, 1, 1 };
+    struct endpoint kernel = kernel_of(context, layer, "pointwise_kernel", "pointwise", directions,
+                                       ones, channels_of(y), layer_arg(layer, "filters")->integer);
+    const struct attr attrs[] = {
+        attr_window(b, "strides", 2, ones),
+        attr_text("padding", "VALID"),
+        ATTR_END,
+    };
+    y = build(b, "Conv2D", NULL, 2, (const struct endpoint[]){ y, kernel }, attrs);
+    return finish(context, layer, y, directions);
+}
+
+static struct endpoint depthwise2d_build(struct layer_context *context, const struct layer *layer,
+                                         struct endpoint x)
+{
+    return depthwise(context, layer, x, 2);
+}
+LAYER_CLASS(depthwise_conv2d, "DepthwiseConv2D", depthwise2d_args, depthwise2d_build);
+
+static struct endpoint depthwise1d_build(struct layer_context *context, const struct layer *layer,
+                                         struct endpoint x)
+{
+    return depthwise(context, layer, x, 1);
+}
+LAYER_CLASS(depthwise_conv1d, "DepthwiseConv1D", depthwise1d_args, depthwise1d_build);
+
+static struct endpoint separable2d_build(struct layer_context *context, const struct layer *layer,
+                                         struct endpoint x)
+{
+    return separable(context, layer, x, 2);
+}
+LAYER_CLASS(separable_conv2d, "SeparableConv2D", separable2d_args, separable2d_build);
+
+static struct endpoint separable1d_build(struct layer_context *context, const struct layer *layer,
+                                         struct endpoint x)
+{
+    return separable(context, layer, x, 1);
+}
+LAYER_CLASS(separable_conv1d, "SeparableConv1D", separable1d_args, separable1d_build);
+
+/* ---- transposed ---- */
+
+static const struct layer_arg transposed3d_args[] = {
+    { "filters", ARG_INT, REQUIRED },        WINDOW(ARG_TRIPLE),  PADDING,
+    { "output_padding", ARG_VALUE, "null" }, OF_KERNEL("kernel"), BIAS_AND_ACTIVATION,
+};
+static const struct layer_arg transposed2d_args[] = {
+    { "filters", ARG_INT, REQUIRED },        WINDOW(ARG_PAIR),    PADDING,
+    { "output_padding", ARG_VALUE, "null" }, OF_KERNEL("kernel"), BIAS_AND_ACTIVATION,
+};
+static const struct layer_arg transposed1d_args[] = {
+    { "filters", ARG_INT, REQUIRED },        WINDOW(ARG_SINGLE),  PADDING,
+    { "output_padding", ARG_VALUE, "null" }, OF_KERNEL("kernel"), BIAS_AND_ACTIVATION,
+};
+
+/* The given size is null, n, or a list of one number for each direction; -1: null. */
+static bool output_padding(const struct layer *layer, int directions, int64_t out[3])
+{
+    const struct json_value *value = layer_arg(layer, "output_padding")->value;
+    bool list = value != NULL && value->kind == JSON_VALUE_LIST;
+
+    for (int i = 0; i < 3; i++)
+        out[i] = json_value_is_null(value) ? -1 : 0;
+    if (json_value_is_null(value))
+        return true;
+    if (list && value->count != directions)
+        return false;
+    for (int i = 0; i < directions; i++) {
+        const struct json_value *one = list ? &value->members[i] : value;
+        if (one->kind != JSON_VALUE_INT || one->integer < 0 || one->integer > UINT16_MAX)
+            return false;
+        out[i + 3 - directions] = one->integer;
+    }
+    return true;
+}
+
+/* The size of the image whose convolution has size `in`; 0: none. */
+static int64_t transposed_size(const struct layer *layer, int64_t in, int direction,
+                               int64_t padding)
+{
+    int64_t size = layer_arg(layer, "kernel_size")->sides[direction];
+    int64_t dilation = layer_arg(layer, "dilation_rate")->sides[direction];
+    int64_t kernel = (size - 1) * dilation + 1; /* both are below 2^31 */
+    int64_t stride = layer_arg(layer, "strides")->sides[direction];
+    bool same = layer_arg(layer, "padding")->text[0] == 's';
+    int64_t out;
+
+    if (in > INT32_MAX / stride || kernel > INT32_MAX)
+        return 0;
+    if (padding < 0)
+        out = same ? in * stride : (in - 1) * stride + (kernel > stride ? kernel : stride);
+    else
+        out = (in - 1) * stride + padding + (same ? kernel % 2 : kernel);
+    int64_t back = same ? (out + stride - 1) / stride : (out - kernel + stride) / stride;
+    return back == in && out <= INT32_MAX ? out : 0;
+}
+
+/* The batch size of x as a tensor. */
+static struct endpoint batch_of(struct builder *b, struct endpoint x)
+{
+    const int32_t zero = 0, one = 1;
+    const struct endpoint cut[] = { build_unary(b, "Shape", NULL, x),
+                                    build_const_ints(b, NULL, 1, &zero),
+                                    build_const_ints(b, NULL, 1, &one),
+                                    build_const_ints(b, NULL, 1, &one) };
+
+    return build(b, "StridedSlice", NULL, 4, cut,
+                 (const struct attr[]){ attr_int("shrink_axis_mask", 1), ATTR_END });
+}
+
+/* Dimensions as a tensor; the first, the batch, may be known only when it runs. */
+static struct endpoint sizes_tensor(struct builder *b, struct endpoint x, int rank,
+                                    const int32_t *dims)
+{
+    struct endpoint parts[5] = { 0 };
+
+    if (dims[0] >= 0)
+        return build_const_ints(b, NULL, rank, dims);
+    parts[0] = batch_of(b, x);
+    for (int i = 1; i < rank; i++)
+        parts[i] = build_const_int(b, NULL, dims[i]);
+    return build(b, "Pack", NULL, rank, parts, NULL);
+}
+
+/* `size`: the sides of the output. */
+static struct endpoint convolve_transposed(struct layer_context *context, const struct layer *layer,
+                                           struct endpoint x, const int64_t size[3], int directions)
+{
+    struct builder *b = &context->builder;
+    const struct shape shape = *endpoint_shape(x);
+    int64_t filters = layer_arg(layer, "filters")->integer;
+    int32_t dims[5] = { (int32_t)shape.dims[0] };
+
+    for (int i = 1; i < shape.rank - 1; i++)
+        dims[i] = (int32_t)size[i + 4 - shape.rank];
+    dims[shape.rank - 1] = (int32_t)filters;
+    const struct endpoint inputs[] = {
+        sizes_tensor(b, x, shape.rank, dims),
+        kernel_of(context, layer, "kernel", "kernel", directions,
+                  layer_arg(layer, "kernel_size")->sides, filters, channels_of(x)),
+        x,
+    };
+    struct endpoint y = convolution(
+        context, layer, directions == 3 ? "Conv3DBackpropInputV2" : "Conv2DBackpropInput",
+        directions, layer_arg(layer, "strides")->sides, layer_arg(layer, "dilation_rate")->sides, 3,
+        inputs);
+    if (!status_is_ok(b->status) || dims[0] >= 0)
+        return y;
+    /* The sizes are no constant, so nothing infers the shape. */
+    return build_binary(b, "Reshape", NULL, y, build_const_ints(b, NULL, shape.rank, dims));
+}
+
+static struct endpoint transposed(struct layer_context *context, const struct layer *layer,
+                                  struct endpoint x, int directions)
+{
+    int64_t padding[3], size[3] = { 1, 1, 1 };
+
+    refuse_groups(context, layer);
+    if (!output_padding(layer, directions, padding))
+        layer_fail(context, layer, "argument 'output_padding' wants null, n or a list of %d",
+                   directions);
+    x = image_of(context, layer, x, directions);
+    if (x.node == NULL || !status_is_ok(context->builder.status))
+        return x;
+    for (int i = 3 - directions; i < 3; i++) {
+        const struct shape *shape = endpoint_shape(x);
+        size[i] = transposed_size(layer, shape->dims[shape->rank - 4 + i], i, padding[i]);
+        if (size[i] < 1) {
+            layer_fail(context, layer,
+                       "no output of this kernel, stride and padding has the input's shape %s",
+                       shape_text(endpoint_shape(x)));
+            return x;
+        }
+    }
+    return finish(context, layer, convolve_transposed(context, layer, x, size, directions),
+                  directions);
+}
+
+static struct endpoint transposed3d_build(struct layer_context *context, const struct layer *layer,
+                                          struct endpoint x)
+{
+    return transposed(context, layer, x, 3);
+}
+LAYER_CLASS(conv3d_transpose, "Conv3DTranspose", transposed3d_args, transposed3d_build);
+
+static struct endpoint transposed2d_build(struct layer_context *context, const struct layer *layer,
+                                          struct endpoint x)
+{
+    return transposed(context, layer, x, 2);
+}
+LAYER_CLASS(conv2d_transpose, "Conv2DTranspose", transposed2d_args, transposed2d_build);
+
+static struct endpoint transposed1d_build(struct layer_context *context, const struct layer *layer,
+                                          struct endpoint x)
+{
+    return transposed(context, layer, x, 1);
+}
+LAYER_CLASS(conv1d_transpose, "Conv1DTranspose", transposed1d_args, transposed1d_build);

@@ -1,0 +1,246 @@
+/*
+ * einsum: EinsumDense, a product of the input and a kernel by an equation:
+ *
+ *     abc,cde->abde    a is the batch; c is summed; d and e are new, of sizes in output_shape
+ *     ...x,xy->...y    any number of axes in front, or at the end
+ */
+#include <ctype.h>
+
+#include "graph/einsum.h"
+#include "layers/classes/classes.h"
+
+static const struct layer_arg einsum_args[] = {
+    { "equation", ARG_VALUE, REQUIRED },
+    { "output_shape", ARG_VALUE, REQUIRED },
+    { "activation", ARG_ACTIVATION, "\"linear\"" },
+    { "bias_axes", ARG_VALUE, "null" },
+    { "kernel_initializer", ARG_INITIALIZER, "\"GlorotUniform\"" },
+    { "bias_initializer", ARG_INITIALIZER, "\"Zeros\"" },
+    { "kernel_regularizer", ARG_REGULARIZER, "null" },
+    { "bias_regularizer", ARG_REGULARIZER, "null" },
+    { "activity_regularizer", ARG_REGULARIZER, "null" },
+    { "kernel_constraint", ARG_CONSTRAINT, "null" },
+    { "bias_constraint", ARG_CONSTRAINT, "null" },
+    { "lora_rank", ARG_NONE, "null" },
+    { "quantization_config", ARG_NONE, "null" },
+};
+
+/* An equation with the dimensions of its tensors. */
+struct einsum_shapes {
+    struct einsum_equation equation;
+    int dots; /* how many axes the dots stand for */
+    struct shape in, kernel, out;
+};
+
+static int find_label(const struct einsum_labels *labels, char label)
+{
+    const char *found = memchr(labels->at, label, (size_t)labels->count);
+
+    return found != NULL ? (int)(found - labels->at) : -1;
+}
+
+/* The axis of the label at this place. */
+static int axis_at(const struct einsum_labels *labels, int dots, int place)
+{
+    return labels->ellipsis >= 0 && place >= labels->ellipsis ? place + dots : place;
+}
+
+/* The dimension of a label; -1: the tensor has it not, or it is the batch. */
+static int64_t dim_of(const struct einsum_labels *labels, int dots, const struct shape *shape,
+                      char label)
+{
+    int place = find_label(labels, label);
+
+    return place >= 0 ? shape->dims[axis_at(labels, dots, place)] : -1;
+}
+
+static bool are_letters(const struct einsum_labels *labels)
+{
+    for (int i = 0; i < labels->count; i++)
+        if (!isalpha((unsigned char)labels->at[i]) || find_label(labels, labels->at[i]) != i)
+            return false;
+    return true;
+}
+
+/* Keras knows dots in front or at the end, of the input and of the output. */
+static bool has_good_dots(const struct einsum_labels *in, const struct einsum_labels *out)
+{
+    if (in->ellipsis < 0)
+        return out->ellipsis < 0;
+    return (in->ellipsis == 0 && out->ellipsis == 0) ||
+           (in->ellipsis == in->count && out->ellipsis == out->count);
+}
+
+/* The first axis of input and output is the batch. */
+static bool has_batch(const struct einsum_shapes *einsum)
+{
+    const struct einsum_labels *in = &einsum->equation.inputs[0], *out = &einsum->equation.output;
+
+    if (in->ellipsis == 0)
+        return einsum->dots > 0;
+    return in->count > 0 && out->count > 0 && in->at[0] == out->at[0] &&
+           find_label(&einsum->equation.inputs[1], in->at[0]) < 0;
+}
+
+/* Reads the equation for an input of this shape. */
+static bool read_equation(const char *text, const struct shape *in, struct einsum_shapes *out)
+{
+    const struct einsum_equation *equation = &out->equation;
+    const struct einsum_labels *labels = equation->inputs;
+
+    *out = (struct einsum_shapes){ .in = *in };
+    if (!status_is_ok(einsum_parse(bytes_of(text), 2, &out->equation)))
+        return false;
+    out->dots = labels[0].ellipsis >= 0 ? in->rank - labels[0].count : 0;
+    if (labels[0].count + out->dots != in->rank || out->dots < 0 || labels[1].ellipsis >= 0 ||
+        labels[1].count == 0 || labels[1].count > SHAPE_RANK_MAX ||
+        equation->output.count + out->dots > SHAPE_RANK_MAX)
+        return false;
+    for (int i = 0; i < equation->output.count; i++)
+        if (find_label(&labels[0], equation->output.at[i]) < 0 &&
+            find_label(&labels[1], equation->output.at[i]) < 0)
+            return false;
+    return are_letters(&labels[0]) && are_letters(&labels[1]) && are_letters(&equation->output) &&
+           has_good_dots(&labels[0], &equation->output) && has_batch(out);
+}
+
+/* A size of output_shape; null: that of the input. -1: it does not fit. */
+static int64_t read_size(const struct json_value *size, int64_t in)
+{
+    if (json_value_is_null(size))
+        return in;
+    bool fits = size->kind == JSON_VALUE_INT && size->integer >= 1 && size->integer <= INT32_MAX &&
+                (in < 0 || size->integer == in);
+    return fits ? size->integer : -1;
+}
+
+/* The sizes of the output's letters but the batch, which are those of the argument. */
+static bool read_sizes(const struct layer *layer, struct einsum_shapes *einsum)
+{
+    const struct json_value *value = layer_arg(layer, "output_shape")->value;
+    const struct einsum_labels *in = &einsum->equation.inputs[0], *out = &einsum->equation.output;
+    int given = value->kind == JSON_VALUE_LIST ? value->count : 1;
+    int first = in->ellipsis == 0 ? 0 : 1; /* after the batch */
+
+    einsum->out = (struct shape){ .rank = out->count + einsum->dots };
+    for (int i = 0; i < einsum->out.rank; i++)
+        einsum->out.dims[i] = -1;
+    if (given != out->count - first)
+        return false;
+    for (int i = first; i < out->count; i++) {
+        int64_t dim = read_size(value->kind == JSON_VALUE_LIST ? &value->members[i - first] : value,
+                                dim_of(in, einsum->dots, &einsum->in, out->at[i]));
+        if (dim < 0)
+            return false;
+        einsum->out.dims[axis_at(out, einsum->dots, i)] = dim;
+    }
+    return true;
+}
+
+/* A letter of the kernel has the size that it has in the input or in the output. */
+static bool read_kernel(struct einsum_shapes *einsum)
+{
+    const struct einsum_equation *equation = &einsum->equation;
+    const struct einsum_labels *kernel = &equation->inputs[1];
+    int64_t size = 1;
+
+    einsum->kernel = (struct shape){ .rank = kernel->count };
+    for (int i = 0; i < kernel->count; i++) {
+        int64_t dim = dim_of(&equation->inputs[0], einsum->dots, &einsum->in, kernel->at[i]);
+        if (dim < 0)
+            dim = dim_of(&equation->output, einsum->dots, &einsum->out, kernel->at[i]);
+        if (dim < 1 || (size *= dim) > INT32_MAX)
+            return false;
+        einsum->kernel.dims[i] = dim;
+    }
+    return true;
+}
+
+static struct endpoint kernel_variable(struct layer_context *context, const struct layer *layer,
+                                       const struct einsum_shapes *einsum)
+{
+    const struct einsum_labels *labels = einsum->equation.inputs;
+    struct initializer initializer = layer_arg(layer, "kernel_initializer")->initializer;
+    const struct arg_value *regularizer = layer_arg(layer, "kernel_regularizer");
+
+    initializer.fan_in = initializer.fan_out = 1;
+    for (int i = 0; i < labels[1].count; i++)
+        *(find_label(&labels[0], labels[1].at[i]) >= 0 ? &initializer.fan_in
+                                                       : &initializer.fan_out) *=
+            (double)einsum->kernel.dims[i];
+    struct endpoint kernel = layer_variable_with(
+        context, layer, "kernel", einsum->kernel, &initializer,
+        regularizer->is_null ? NULL : &regularizer->regularizer, layer->trainable);
+    layer_constrain(context, layer, kernel, "kernel");
+    return kernel;
+}
+
+/* The bias has the axes of the output from the first of bias_axes on; the others are 1. With
+ * dots at the end, Keras 3.15 does not add it along the axes that it names. */
+static struct endpoint add_bias(struct layer_context *context, const struct layer *layer,
+                                const struct einsum_shapes *einsum, const char *axes,
+                                struct endpoint y)
+{
+    const struct einsum_labels *out = &einsum->equation.output;
+    struct shape shape = { 0 };
+
+    if (einsum->dots > 0 && out->ellipsis > 0) {
+        layer_refuse(context, layer, "argument 'bias_axes' of an equation with dots at the end");
+        return y;
+    }
+    for (const char *at = axes; *at != '\0'; at++) {
+        int place = find_label(out, *at);
+        if (place < 0 || axis_at(out, einsum->dots, place) == 0) {
+            layer_fail(context, layer, "argument 'bias_axes': '%s' are not axes of the output",
+                       axes);
+            return y;
+        }
+    }
+    for (int i = 0; i < out->count; i++) {
+        bool biased = strchr(axes, out->at[i]) != NULL;
+        if (biased || shape.rank > 0)
+            shape_append(&shape, biased ? einsum->out.dims[axis_at(out, einsum->dots, i)] : 1);
+    }
+    if (shape.rank == 0)
+        return y;
+    return build_binary(&context->builder, "AddV2", NULL, y,
+                        layer_variable(context, layer, "bias", shape));
+}
+
+static struct endpoint einsum_build(struct layer_context *context, const struct layer *layer,
+                                    struct endpoint x)
+{
+    const struct json_value *equation = layer_arg(layer, "equation")->value;
+    const struct json_value *bias_axes = layer_arg(layer, "bias_axes")->value;
+    const struct shape *shape = endpoint_shape(x);
+    const char *text = equation->kind == JSON_VALUE_TEXT ? equation->text : "";
+    const struct attr attrs[] = { attr_text("equation", text), ATTR_END };
+    struct einsum_shapes einsum;
+
+    if (!layer_wants_rank(context, layer, x, shape->rank))
+        return x;
+    if (!json_value_is_null(bias_axes) && bias_axes->kind != JSON_VALUE_TEXT) {
+        layer_fail(context, layer, "argument 'bias_axes' is no text of axes, such as 'd'");
+        return x;
+    }
+    if (!read_equation(text, shape, &einsum)) {
+        layer_fail(context, layer,
+                   "argument 'equation': '%.100s' of an input of shape %s is not a product like "
+                   "'abc,cd->abd', '...c,cd->...d' or 'ab,bc->abc'",
+                   text, shape_text(shape));
+        return x;
+    }
+    if (!read_sizes(layer, &einsum) || !read_kernel(&einsum)) {
+        layer_fail(context, layer,
+                   "argument 'output_shape' does not fit '%s' and an input of "
+                   "shape %s",
+                   text, shape_text(shape));
+        return x;
+    }
+    const struct endpoint factors[] = { x, kernel_variable(context, layer, &einsum) };
+    struct endpoint y = build(&context->builder, "Einsum", NULL, 2, factors, attrs);
+    if (status_is_ok(context->builder.status) && !json_value_is_null(bias_axes))
+        y = add_bias(context, layer, &einsum, bias_axes->text, y);
+    return activation_build(context, layer_arg(layer, "activation")->activation, y);
+}
+LAYER_CLASS(einsum_dense, "EinsumDense", einsum_args, einsum_build);

@@ -1,0 +1,147 @@
+/* embedding: Embedding, the rows of a table that ids name, and ReversibleEmbedding. Source:
+ * keras/src/layers/core/embedding.py, reversible_embedding.py */
+#include "layers/classes/embedding.h"
+#include "layers/classes/classes.h"
+
+/* `input_length`, of Keras 2, repeats the input's shape; `sparse` is for TPUs. */
+#define EMBEDDING_ARGS                                                                           \
+    { "input_dim", ARG_INT, REQUIRED }, { "output_dim", ARG_INT, REQUIRED },                     \
+        { "embeddings_initializer", ARG_INITIALIZER, "\"RandomUniform\"" },                      \
+        { "embeddings_regularizer", ARG_REGULARIZER, "null" },                                   \
+        { "activity_regularizer", ARG_REGULARIZER, "null" },                                     \
+        { "embeddings_constraint", ARG_CONSTRAINT, "null" }, { "mask_zero", ARG_BOOL, "false" }, \
+        { "weights", ARG_NONE, "null" }, { "input_length", ARG_VALUE, "null" },                  \
+        { "sparse", ARG_NONE, "null" }, { "lora_rank", ARG_NONE, "null" },                       \
+        { "lora_alpha", ARG_NONE, "null" },                                                      \
+    {                                                                                            \
+        "quantization_config", ARG_NONE, "null"                                                  \
+    }
+
+static const struct layer_arg embedding_args[] = { EMBEDDING_ARGS };
+
+/* Ids of other types are cut to whole numbers. In Keras 3, an id below 0 counts from the end. */
+static struct endpoint whole_ids(struct layer_context *context, struct endpoint x, int64_t rows)
+{
+    struct builder *b = &context->builder;
+    const struct shape scalar = shape_scalar();
+    const int64_t zero = 0;
+    const struct tensor none = tensor_borrow(DT_INT64, &scalar, &zero),
+                        count = tensor_borrow(DT_INT64, &scalar, &rows);
+
+    struct endpoint ids = x;
+    if (endpoint_dtype(x) != DT_INT64)
+        ids = build(b, "Cast", "ids", 1, &x,
+                    (const struct attr[]){ attr_type("DstT", DT_INT64), ATTR_END });
+    if (context->keras2)
+        return ids;
+    const struct endpoint choice[] = {
+        build_binary(b, "Less", NULL, ids, build_const(b, NULL, &none)),
+        build_binary(b, "AddV2", NULL, ids, build_const(b, NULL, &count)),
+        ids,
+    };
+    return build(b, "SelectV2", NULL, 3, choice, NULL);
+}
+
+static struct endpoint embedding_build(struct layer_context *context, const struct layer *layer,
+                                       struct endpoint x)
+{
+    int64_t rows = layer_arg(layer, "input_dim")->integer,
+            width = layer_arg(layer, "output_dim")->integer;
+
+    return layer_rows(context, layer, "embeddings", shape_of(rows, width),
+                      whole_ids(context, x, rows));
+}
+
+struct endpoint embedding_mask(struct layer_context *context, const struct layer *layer,
+                               const struct layer_io *io)
+{
+    struct builder *b = &context->builder;
+    const struct endpoint x = io->inputs[0].value;
+
+    if (!layer_arg(layer, "mask_zero")->boolean || !status_is_ok(b->status))
+        return (struct endpoint){ 0 };
+    const struct endpoint none = build_const_float(b, NULL, 0);
+    const struct endpoint zero =
+        build(b, "Cast", NULL, 1, &none,
+              (const struct attr[]){ attr_type("DstT", endpoint_dtype(x)), ATTR_END });
+    return build_binary(b, "NotEqual", "mask", x, zero);
+}
+
+const struct layer_class layer_embedding = {
+    .name = "Embedding",
+    .args = embedding_args,
+    .args_count = (int)COUNT(embedding_args),
+    .build = embedding_build,
+    .mask = embedding_mask,
+    .inputs = LAYER_TAKES_NUMBERS,
+};
+
+/* ---- ReversibleEmbedding: the table of the ids also gives the scores of all ids. ---- */
+
+static const struct layer_arg reversible_args[] = {
+    EMBEDDING_ARGS,
+    { "tie_weights", ARG_BOOL, "true" },
+    { "reverse_dtype", ARG_NONE, "null" },
+    { "logit_soft_cap", ARG_NULL_OR_NUMBER, "null" },
+};
+
+static const char *const reversible_call_args[] = { "inputs", "reverse", NULL };
+
+/* The scores of vectors x, limited to ±logit_soft_cap. `kernel` is [width, rows]. */
+static struct endpoint scores(struct layer_context *context, const struct layer *layer,
+                              struct endpoint x, struct endpoint kernel, int64_t rows)
+{
+    struct builder *b = &context->builder;
+    const struct arg_value *cap = layer_arg(layer, "logit_soft_cap");
+    struct endpoint y = build_dense_product(context, x, kernel, rows);
+
+    if (cap->is_null)
+        return y;
+    const struct endpoint limit = build_const_float(b, NULL, (float)cap->number);
+    y = build_unary(b, "Tanh", NULL, build_binary(b, "RealDiv", NULL, y, limit));
+    return build_binary(b, "Mul", NULL, y, limit);
+}
+
+/* A step needs the whole table: for the scores of all ids. */
+static void reversible_call(struct layer_context *context, const struct layer *layer,
+                            struct layer_io *io)
+{
+    static const int32_t swapped[] = { 1, 0 };
+    struct builder *b = &context->builder;
+    struct endpoint x = io->inputs[0].value;
+    int64_t rows = layer_arg(layer, "input_dim")->integer,
+            width = layer_arg(layer, "output_dim")->integer;
+    struct endpoint table = layer_variable(context, layer, "embeddings", shape_of(rows, width));
+    bool tied = layer_arg(layer, "tie_weights")->boolean;
+    const struct initializer *initializer =
+        &layer_arg(layer, "embeddings_initializer")->initializer;
+    struct endpoint kernel =
+        tied ? build_binary(b, "Transpose", NULL, table, build_const_ints(b, NULL, 2, swapped))
+             : layer_variable_with(context, layer, "reverse_embeddings", shape_of(width, rows),
+                                   initializer, NULL, layer->trainable);
+
+    io->outputs_count = 1;
+    if (io_flag(context, io, "reverse")) {
+        const struct shape *shape = endpoint_shape(x);
+        bool fits = shape->rank >= 2 && shape->dims[shape->rank - 1] == width;
+        if (!fits)
+            layer_fail(context, layer, "the input has shape %s, and its vectors %lld numbers",
+                       shape_text(shape), (long long)width);
+        io->outputs[0] =
+            (struct layer_value){ .value = fits ? scores(context, layer, x, kernel, rows) : x };
+        return;
+    }
+    io->outputs[0] = (struct layer_value){
+        .value = layer_gather(context, (struct layer_table){ table, whole_ids(context, x, rows) }),
+        .mask = embedding_mask(context, layer, io)
+    };
+}
+
+const struct layer_class layer_reversible_embedding = {
+    .name = "ReversibleEmbedding",
+    .args = reversible_args,
+    .args_count = (int)COUNT(reversible_args),
+    .call = reversible_call,
+    .call_args = reversible_call_args,
+    .inputs = LAYER_TAKES_NUMBERS,
+};

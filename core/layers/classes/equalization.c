@@ -1,0 +1,139 @@
+/* equalization: Equalization, which spreads the values of each channel of a training batch
+ * evenly. Source: keras/src/layers/preprocessing/image_preprocessing/equalization.py. */
+#include <math.h>
+
+#include "layers/classes/augment.h"
+
+#define BYTE_MAX 255.0
+#define BINS_MAX (1 << 20)
+
+static const struct layer_arg equalization_args[] = {
+    { "value_range", ARG_VALUE, "[0, 255]" },
+    { "bins", ARG_INT, "256" },
+    DATA_FORMAT,
+};
+
+static struct endpoint cast(struct builder *b, enum dtype dtype, struct endpoint x)
+{
+    return build(b, "Cast", NULL, 1, &x,
+                 (const struct attr[]){ attr_type("DstT", dtype), ATTR_END });
+}
+
+/* Numbers from 0 to bins - 1, without their fractions. */
+static struct endpoint bin_of(struct builder *b, struct endpoint x, int32_t bins)
+{
+    const struct endpoint inputs[] = { cast(b, DT_INT32, x), build_const_int(b, NULL, 0),
+                                       build_const_int(b, NULL, bins - 1) };
+
+    return build(b, "ClipByValue", NULL, 3, inputs, NULL);
+}
+
+/* Reduces each row of [channels, n] to [channels, 1]. */
+static struct endpoint of_rows(struct builder *b, const char *op, struct endpoint x)
+{
+    const struct endpoint inputs[] = { x, build_const_int(b, NULL, 1) };
+
+    return build(b, op, NULL, 2, inputs,
+                 (const struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
+}
+
+static struct endpoint choose(struct builder *b, struct endpoint where, struct endpoint x,
+                              struct endpoint y)
+{
+    const struct endpoint inputs[] = { where, x, y };
+
+    return build(b, "SelectV2", NULL, 3, inputs, NULL);
+}
+
+/* How many values are in each bin: double [channels, bins]. */
+static struct endpoint histogram(struct builder *b, struct endpoint x, int32_t bins)
+{
+    const struct shape none = shape_of(0);
+    const struct tensor no_weights = tensor_borrow(DT_DOUBLE, &none, NULL);
+    struct endpoint at = augment_by_number(b, "Mul", x, bins - 1);
+    const struct endpoint inputs[] = {
+        bin_of(b, augment_by_number(b, "RealDiv", at, BYTE_MAX), bins),
+        build_const_int(b, NULL, bins), build_const(b, NULL, &no_weights)
+    };
+
+    return build(b, "DenseBincount", NULL, 3, inputs, NULL);
+}
+
+/* What each bin becomes: the share of the values up to it, without those of the first bin that has
+ * any, as 0 to 255. */
+static struct endpoint shares(struct builder *b, struct endpoint counts)
+{
+    const struct endpoint summed[] = { counts, build_const_int(b, NULL, 1) };
+    struct endpoint zero = build_const_double(b, NULL, 0), one = build_const_double(b, NULL, 1),
+                    most = build_const_double(b, NULL, BYTE_MAX);
+    struct endpoint sums = build(b, "Cumsum", NULL, 2, summed, NULL);
+    struct endpoint empty = build_binary(b, "LessEqual", NULL, sums, zero);
+    struct endpoint first =
+        of_rows(b, "Min", choose(b, empty, build_const_double(b, NULL, INFINITY), sums));
+    struct endpoint all = build_binary(b, "Sub", NULL, of_rows(b, "Max", sums), first);
+    struct endpoint below = choose(b, build_binary(b, "Equal", NULL, all, zero), one, all);
+    struct endpoint above =
+        build_binary(b, "Mul", NULL, build_binary(b, "Sub", NULL, sums, first), most);
+    const struct endpoint limits[] = {
+        build_unary(b, "Rint", NULL, build_binary(b, "RealDiv", NULL, above, below)), zero, most
+    };
+
+    return build(b, "ClipByValue", NULL, 3, limits, NULL);
+}
+
+/* x: [channels, values], from 0 to 255. A channel with one value for all pixels stays. */
+static struct endpoint equalize(struct builder *b, struct endpoint x, int32_t bins)
+{
+    struct endpoint counts = histogram(b, x, bins);
+    struct endpoint used = build_binary(b, "Greater", NULL, counts, build_const_double(b, NULL, 0));
+    struct endpoint several =
+        build_binary(b, "Greater", NULL, of_rows(b, "Sum", cast(b, DT_INT32, used)),
+                     build_const_int(b, NULL, 1));
+    struct endpoint at =
+        augment_by_number(b, "Mul", augment_by_number(b, "RealDiv", x, BYTE_MAX), bins - 1);
+    const struct endpoint inputs[] = { cast(b, DT_FLOAT, shares(b, counts)), bin_of(b, at, bins),
+                                       build_const_int(b, NULL, 1) };
+    const struct attr attrs[] = { attr_int("batch_dims", 1), ATTR_END };
+
+    return choose(b, several, build(b, "GatherV2", NULL, 3, inputs, attrs), x);
+}
+
+/* x · scale + offset, which moves one range to the other. */
+static struct endpoint rescale(struct builder *b, struct endpoint x, const double from[2],
+                               const double to[2])
+{
+    double scale = (to[1] - to[0]) / (from[1] - from[0]), offset = to[0] - from[0] * scale;
+
+    return augment_by_number(b, "AddV2", augment_by_number(b, "Mul", x, scale), offset);
+}
+
+static struct endpoint equalization_build(struct layer_context *context, const struct layer *layer,
+                                          struct endpoint x)
+{
+    static const int32_t to_rows[] = { 3, 0, 1, 2 }, to_images[] = { 1, 2, 3, 0 };
+    static const double bytes[] = { 0, BYTE_MAX };
+    struct builder *b = &context->builder;
+    int64_t bins = layer_arg(layer, "bins")->integer;
+    double values[2];
+
+    if (!augment_range(context, layer, "value_range", -INFINITY, values))
+        return x;
+    if (!(values[1] > values[0]))
+        layer_fail(context, layer, "argument 'value_range': it is empty");
+    if (bins > BINS_MAX)
+        layer_refuse(context, layer, "argument 'bins': only up to %d are implemented", BINS_MAX);
+    if (!augment_changes(context, layer, x) || endpoint_shape(x)->dims[3] < 1)
+        return x;
+    const struct shape shape = *endpoint_shape(x);
+    const int32_t rows[] = { (int32_t)shape.dims[3], -1 },
+                  apart[] = { (int32_t)shape.dims[3], -1, (int32_t)shape.dims[1],
+                              (int32_t)shape.dims[2] };
+    x = build_binary(b, "Transpose", NULL, rescale(b, x, values, bytes),
+                     build_const_ints(b, NULL, 4, to_rows));
+    x = build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, 2, rows));
+    x = equalize(b, x, (int32_t)bins);
+    x = build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, 4, apart));
+    x = build_binary(b, "Transpose", NULL, x, build_const_ints(b, NULL, 4, to_images));
+    return rescale(b, x, bytes, values);
+}
+LAYER_CLASS(equalization, "Equalization", equalization_args, equalization_build);

@@ -1,0 +1,33 @@
+/*
+ * image: what layers of volumes, images and sequences share: they differ in the number of
+ * directions, 3, 2 or 1. A sequence [batch, steps, channels] is an image [batch, 1, steps,
+ * channels]. Internal to layers/.
+ */
+#ifndef LAYERS_CLASSES_IMAGE_H
+#define LAYERS_CLASSES_IMAGE_H
+
+#include "layers/classes/classes.h"
+
+#define DATA_FORMAT                                \
+    {                                              \
+        "data_format", ARG_CHOICE, "channels_last" \
+    }
+#define PADDING                             \
+    {                                       \
+        "padding", ARG_CHOICE, "valid same" \
+    }
+
+/* TensorFlow's word for the argument "padding"; "causal" is padded before. */
+const char *padding_of(const struct layer *layer);
+/* A window over the sides of a volume or an image, in the form of TensorFlow's attributes. */
+struct attr attr_window(struct builder *b, const char *name, int directions,
+                        const int64_t sides[3]);
+/* False: the window is larger than the image or volume, or another failure. */
+bool leaves_something(struct layer_context *context, const struct layer *layer, struct endpoint y);
+
+/* Zeros before and after each of `rank` dimensions. */
+struct endpoint pad_zeros(struct builder *b, struct endpoint x, int rank, const int32_t *paddings);
+struct endpoint image_of_sequence(struct builder *b, struct endpoint x);
+struct endpoint sequence_of_image(struct builder *b, struct endpoint x);
+
+#endif

@@ -1,0 +1,312 @@
+/* merge: layers that make one value of several. */
+#include "layers/classes/classes.h"
+
+/* ---- element by element ---- */
+
+/* All of the same rank: dimensions of 1 behind the batch, as Keras adds them. NULL: it failed. */
+static struct endpoint *same_rank(struct layer_context *context, const struct layer *layer,
+                                  int count, const struct endpoint *inputs)
+{
+    struct builder *b = &context->builder;
+    struct endpoint *out = ARENA_ARRAY(context->arena, struct endpoint, count);
+    int rank = 0;
+
+    for (int i = 0; i < count; i++) {
+        if (!layer_wants_rank(context, layer, inputs[i], endpoint_shape(inputs[i])->rank))
+            return NULL;
+        rank = endpoint_shape(inputs[i])->rank > rank ? endpoint_shape(inputs[i])->rank : rank;
+    }
+    for (int i = 0; i < count; i++) {
+        const struct shape *shape = endpoint_shape(inputs[i]);
+        int32_t dims[SHAPE_RANK_MAX] = { -1 };
+        out[i] = inputs[i];
+        if (shape->rank == rank)
+            continue;
+        for (int k = 1; k < rank; k++) {
+            int from = k - (rank - shape->rank);
+            dims[k] = from < 1 ? 1 : (int32_t)shape->dims[from];
+        }
+        out[i] = build_binary(b, "Reshape", NULL, inputs[i], build_const_ints(b, NULL, rank, dims));
+    }
+    return out;
+}
+
+bool layer_inputs_fit(struct layer_context *context, const struct layer *layer, struct endpoint a,
+                      struct endpoint b)
+{
+    const struct shape *x = endpoint_shape(a), *y = endpoint_shape(b);
+
+    for (int i = 1; i < x->rank; i++)
+        if (x->dims[i] != y->dims[i] && x->dims[i] != 1 && y->dims[i] != 1) {
+            layer_fail(context, layer, "inputs of shapes %s and %s do not fit together",
+                       shape_text(x), shape_text(y));
+            return false;
+        }
+    return true;
+}
+
+/* op(… op(op(a, b), c) …) */
+static struct endpoint fold(struct layer_context *context, const struct layer *layer, int count,
+                            const struct endpoint *inputs, const char *op)
+{
+    struct endpoint *same = same_rank(context, layer, count, inputs);
+    struct endpoint y = inputs[0];
+
+    if (same == NULL)
+        return y;
+    y = same[0];
+    for (int i = 1; i < count && layer_inputs_fit(context, layer, y, same[i]); i++) {
+        y = build_binary(&context->builder, op, NULL, y, same[i]);
+        if (!status_is_ok(context->builder.status))
+            return y;
+    }
+    return y;
+}
+
+static bool wants_two(struct layer_context *context, const struct layer *layer, int count)
+{
+    if (count != 2)
+        layer_fail(context, layer, "it has %d inputs, expected 2", count);
+    return count == 2;
+}
+
+static struct endpoint add_build(struct layer_context *context, const struct layer *layer,
+                                 int count, const struct endpoint *inputs)
+{
+    return fold(context, layer, count, inputs, "AddV2");
+}
+
+static struct endpoint subtract_build(struct layer_context *context, const struct layer *layer,
+                                      int count, const struct endpoint *inputs)
+{
+    if (!wants_two(context, layer, count))
+        return inputs[0];
+    return fold(context, layer, count, inputs, "Sub");
+}
+
+static struct endpoint multiply_build(struct layer_context *context, const struct layer *layer,
+                                      int count, const struct endpoint *inputs)
+{
+    return fold(context, layer, count, inputs, "Mul");
+}
+
+static struct endpoint average_build(struct layer_context *context, const struct layer *layer,
+                                     int count, const struct endpoint *inputs)
+{
+    struct builder *b = &context->builder;
+    struct endpoint sum = fold(context, layer, count, inputs, "AddV2");
+
+    return build_binary(b, "RealDiv", NULL, sum, build_const_float(b, NULL, (float)count));
+}
+
+static struct endpoint maximum_build(struct layer_context *context, const struct layer *layer,
+                                     int count, const struct endpoint *inputs)
+{
+    return fold(context, layer, count, inputs, "Maximum");
+}
+
+static struct endpoint minimum_build(struct layer_context *context, const struct layer *layer,
+                                     int count, const struct endpoint *inputs)
+{
+    return fold(context, layer, count, inputs, "Minimum");
+}
+
+#define FOLD(noun, text)                                             \
+    const struct layer_class layer_##noun = { .name = text,          \
+                                              .merge = noun##_build, \
+                                              .mask = mask_of_any }
+FOLD(add, "Add");
+FOLD(subtract, "Subtract");
+FOLD(multiply, "Multiply");
+FOLD(average, "Average");
+FOLD(maximum, "Maximum");
+FOLD(minimum, "Minimum");
+#undef FOLD
+
+/* ---- Concatenate ---- */
+
+static const struct layer_arg concatenate_args[] = {
+    { "axis", ARG_NULL_OR_INT, "-1" },
+};
+
+/* Do the shapes differ in no other dimension than the batch and `axis`? */
+static bool same_but(const struct shape *a, const struct shape *b, int axis)
+{
+    if (a->rank != b->rank)
+        return false;
+    for (int i = 1; i < a->rank; i++)
+        if (i != axis && a->dims[i] != b->dims[i])
+            return false;
+    return true;
+}
+
+static struct endpoint concatenate_build(struct layer_context *context, const struct layer *layer,
+                                         int count, const struct endpoint *inputs)
+{
+    struct builder *b = &context->builder;
+    const struct arg_value *wanted = layer_arg(layer, "axis");
+    const struct shape *first = endpoint_shape(inputs[0]);
+    struct endpoint *all = ARENA_ARRAY(context->arena, struct endpoint, count + 1);
+    int axis = layer_axis(context, layer, wanted->is_null ? -1 : wanted->integer, first->rank);
+
+    for (int i = 0; i < count && axis > 0; i++) {
+        const struct shape *shape = endpoint_shape(inputs[i]);
+        if (!layer_wants_rank(context, layer, inputs[i], shape->rank))
+            return inputs[0];
+        if (!same_but(first, shape, axis)) {
+            layer_fail(context, layer, "inputs of shapes %s and %s do not fit along axis %d",
+                       shape_text(first), shape_text(shape), axis);
+            return inputs[0];
+        }
+        all[i] = inputs[i];
+    }
+    if (axis == 0 || count == 1)
+        return inputs[0];
+    all[count] = build_const_int(b, NULL, axis);
+    return build(b, "ConcatV2", NULL, count + 1, all, NULL);
+}
+
+/* bool [batch, steps], all true. */
+static struct endpoint every_step(struct builder *b, struct endpoint x)
+{
+    const int32_t last = -1;
+    struct endpoint ones = build_unary(b, "OnesLike", NULL, x);
+
+    ones = build(b, "Cast", NULL, 1, &ones,
+                 (const struct attr[]){ attr_type("DstT", DT_BOOL), ATTR_END });
+    return build_binary(b, "All", NULL, ones, build_const_ints(b, NULL, 1, &last));
+}
+
+/* Along the steps, masks are joined as well. Along the features, a step counts if it counts in any
+ * input; an input without a mask makes every step count. */
+static struct endpoint concatenate_mask(struct layer_context *context, const struct layer *layer,
+                                        const struct layer_io *io)
+{
+    struct builder *b = &context->builder;
+    const struct arg_value *wanted = layer_arg(layer, "axis");
+    int count = io->call->inputs_count, rank = endpoint_shape(io->inputs[0].value)->rank;
+    int axis = layer_axis(context, layer, wanted->is_null ? -1 : wanted->integer, rank);
+    struct endpoint *all = ARENA_ARRAY(context->arena, struct endpoint, count + 1);
+    bool any = false;
+
+    for (int i = 0; i < count; i++)
+        any = any || io->inputs[i].mask.node != NULL;
+    if (!any || axis != 1)
+        return any ? mask_of_any(context, layer, io) : (struct endpoint){ 0 };
+    if (rank != 3) {
+        layer_refuse(context, layer, "masked inputs of rank %d; only 3 is implemented", rank);
+        return (struct endpoint){ 0 };
+    }
+    for (int i = 0; i < count; i++)
+        all[i] = io->inputs[i].mask.node != NULL ? io->inputs[i].mask
+                                                 : every_step(b, io->inputs[i].value);
+    all[count] = build_const_int(b, NULL, axis);
+    return build(b, "ConcatV2", NULL, count + 1, all, NULL);
+}
+
+const struct layer_class layer_concatenate = {
+    .inputs = LAYER_TAKES_ALIKE,
+    .name = "Concatenate",
+    .args = concatenate_args,
+    .args_count = (int)COUNT(concatenate_args),
+    .merge = concatenate_build,
+    .mask = concatenate_mask,
+};
+
+/* ---- Dot ---- */
+
+static const struct layer_arg dot_args[] = {
+    { "axes", ARG_VALUE, REQUIRED },
+    { "normalize", ARG_BOOL, "false" },
+};
+
+static bool dot_axes(struct layer_context *context, const struct layer *layer,
+                     const struct endpoint *inputs, int32_t axes[2])
+{
+    const struct json_value *value = layer_arg(layer, "axes")->value;
+    bool pair = value->kind == JSON_VALUE_LIST && value->count == 2;
+
+    for (int i = 0; i < 2; i++) {
+        const struct json_value *axis = pair ? &value->members[i] : value;
+        if (axis->kind != JSON_VALUE_INT) {
+            layer_fail(context, layer, "argument 'axes' wants an integer or two");
+            return false;
+        }
+        axes[i] = layer_axis(context, layer, axis->integer, endpoint_shape(inputs[i])->rank);
+        if (axes[i] == 0)
+            return false;
+    }
+    return true;
+}
+
+/* [batch, rest, axis]: the axis comes last, the dimensions between become one. */
+static struct endpoint as_matrices(struct builder *b, struct endpoint x, int axis)
+{
+    const struct shape shape = *endpoint_shape(x);
+    int32_t order[SHAPE_RANK_MAX], size = (int32_t)shape.dims[axis];
+    int count = 0;
+
+    for (int i = 0; i < shape.rank; i++)
+        if (i != axis)
+            order[count++] = i;
+    order[count++] = axis;
+    if (axis != shape.rank - 1)
+        x = build_binary(b, "Transpose", NULL, x, build_const_ints(b, NULL, count, order));
+    if (shape.rank == 3)
+        return x;
+    int64_t rest = 1;
+    for (int i = 1; i < shape.rank; i++)
+        rest *= i == axis ? 1 : shape.dims[i];
+    const int32_t dims[] = { -1, (int32_t)rest, size };
+    return build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, 3, dims));
+}
+
+/* The dimensions of both inputs without the batch and the axes; at least [batch, 1]. */
+static struct endpoint dot_shape(struct builder *b, const struct endpoint *inputs,
+                                 const int32_t *axes)
+{
+    int32_t dims[2 * SHAPE_RANK_MAX] = { -1 };
+    int rank = 1;
+
+    for (int i = 0; i < 2; i++)
+        for (int k = 1; k < endpoint_shape(inputs[i])->rank; k++)
+            if (k != axes[i])
+                dims[rank++] = (int32_t)endpoint_shape(inputs[i])->dims[k];
+    if (rank == 1)
+        dims[rank++] = 1;
+    return build_const_ints(b, NULL, rank, dims);
+}
+
+/* Sums the products along an axis of each input, separately for each row of the batch. */
+static struct endpoint dot_build(struct layer_context *context, const struct layer *layer,
+                                 int count, const struct endpoint *inputs)
+{
+    struct builder *b = &context->builder;
+    struct endpoint matrices[2];
+    int32_t axes[2];
+
+    if (!wants_two(context, layer, count))
+        return inputs[0];
+    for (int i = 0; i < 2; i++)
+        if (!layer_wants_rank(context, layer, inputs[i], endpoint_shape(inputs[i])->rank))
+            return inputs[0];
+    if (!dot_axes(context, layer, inputs, axes))
+        return inputs[0];
+    const struct shape *left = endpoint_shape(inputs[0]), *right = endpoint_shape(inputs[1]);
+    if (left->dims[axes[0]] != right->dims[axes[1]] ||
+        left->rank + right->rank - 2 > SHAPE_RANK_MAX) {
+        layer_fail(context, layer, "inputs of shapes %s and %s do not fit along axes %d and %d",
+                   shape_text(left), shape_text(right), axes[0], axes[1]);
+        return inputs[0];
+    }
+    for (int i = 0; i < 2; i++) {
+        bool normalize = layer_arg(layer, "normalize")->boolean;
+        struct endpoint x =
+            normalize ? build_unit_vectors(context, inputs[i], 1, &axes[i], 1e-7f) : inputs[i];
+        matrices[i] = as_matrices(b, x, axes[i]);
+    }
+    struct endpoint product = build(b, "BatchMatMulV2", NULL, 2, matrices,
+                                    (const struct attr[]){ attr_bool("adj_y", true), ATTR_END });
+    return build_binary(b, "Reshape", NULL, product, dot_shape(b, inputs, axes));
+}
+MERGE_CLASS(dot, "Dot", dot_args, dot_build);

@@ -1,0 +1,73 @@
+/* model: a model inside a model. */
+#include "layers/build_model.h"
+#include "layers/classes/classes.h"
+#include "layers/classes/preprocessing.h"
+
+/* Gives an input the type of its InputLayer, and checks its shape. False: it failed. */
+static bool fit_port(struct layer_context *context, const struct layer *layer,
+                     const struct layers_port *port, struct layer_value *input)
+{
+    const struct shape *shape = endpoint_shape(input->value);
+    bool text = port->dtype == DT_STRING || endpoint_dtype(input->value) == DT_STRING;
+    enum tensor_layout layout = input->lists != NULL ? input->lists->layout : TENSOR_DENSE;
+    /* A Sequential model need not say the shape of its input. */
+    bool fits = layout == port->layout && (port->shape.rank == 0 || layout != TENSOR_DENSE ||
+                                           shape->rank == port->shape.rank);
+
+    if (fits && layout == TENSOR_SPARSE)
+        fits = input->lists->columns == port->shape.dims[1];
+    for (int i = 1; fits && layout == TENSOR_DENSE && i < port->shape.rank; i++)
+        fits = shape->dims[i] == port->shape.dims[i];
+    if (!fits || (text && endpoint_dtype(input->value) != port->dtype)) {
+        layer_fail(context, layer, "its input '%s' is %s %s, it is given %s %s", port->name,
+                   dtype_name(port->dtype), shape_text(&port->shape),
+                   dtype_name(endpoint_dtype(input->value)), shape_text(shape));
+        return false;
+    }
+    if (layout == TENSOR_DENSE)
+        input->value = cast_to(context, input->value, port->dtype);
+    return true;
+}
+
+static void model_call(struct layer_context *context, const struct layer *layer,
+                       struct layer_io *io)
+{
+    const struct layers_model *model = layer->model;
+    struct layer_io *ios = ARENA_ARRAY(context->arena, struct layer_io, model->calls_count);
+    int count = 0;
+
+    for (int i = 0; i < io->call->inputs_count; i++) {
+        struct layer_value input = io->inputs[i];
+        if (io->call->inputs[i].argument != NULL) /* the mask */
+            continue;
+        if (io->call->inputs_count > 1 && model->inputs_count == 1)
+            input.mask = io_mask(io);
+        if (count < model->inputs_count) {
+            if (!fit_port(context, layer, &model->inputs[count], &input))
+                return;
+            place_input(ios, &model->inputs[count], input);
+        }
+        count++;
+    }
+    if (count != model->inputs_count) {
+        layer_fail(context, layer, "it has %d inputs, it is given %d", model->inputs_count, count);
+        return;
+    }
+    if (model->outputs_count > LAYER_OUTPUTS_MAX) {
+        layer_refuse(context, layer, "%d outputs; at most %d", model->outputs_count,
+                     LAYER_OUTPUTS_MAX);
+        return;
+    }
+    build_calls(context, model, ios);
+    if (!status_is_ok(context->builder.status))
+        return;
+    io->outputs_count = model->outputs_count;
+    for (int i = 0; i < model->outputs_count; i++)
+        io->outputs[i] = output_of(context, model, &model->outputs[i], ios);
+}
+
+const struct layer_class layer_model = { .name = "Functional",
+                                         .call = model_call,
+                                         .takes_lists = true,
+                                         .any_dtype = true,
+                                         .mask = mask_passed_on };

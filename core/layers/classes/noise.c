@@ -1,0 +1,286 @@
+/* noise: layers that draw random numbers in training, and pass x on otherwise. */
+#include <math.h>
+
+#include "layers/classes/classes.h"
+
+struct endpoint layer_seed(struct layer_context *context, int64_t own)
+{
+    struct builder *b = &context->builder;
+    const struct shape pair = shape_of(2);
+    const int64_t offset[] = { own, ++context->random_count };
+    struct tensor value = tensor_borrow(DT_INT64, &pair, offset);
+    struct layers_graph *out = context->out;
+
+    if (out->random_seed.node == NULL) {
+        const char *scope = b->scope;
+        b->scope = "";
+        out->random_seed = build_placeholder(b, "random_seed", DT_INT64, pair);
+        b->scope = scope;
+    }
+    /* Large odd factors keep the seeds of layers and steps apart. */
+    const int64_t factors[] = { 0x9e3779b97f4a7c15, 0x9e3779b97f4a7c15 };
+    struct tensor spread = tensor_borrow(DT_INT64, &pair, factors);
+    struct endpoint seed =
+        build_binary(b, "Mul", NULL, out->random_seed, build_const(b, NULL, &spread));
+    return build_binary(b, "AddV2", NULL, seed, build_const(b, NULL, &value));
+}
+
+/* The shape of x as a tensor, a constant if the batch size is known. */
+static struct endpoint shape_of_noise(struct builder *b, struct endpoint x)
+{
+    const struct shape *shape = endpoint_shape(x);
+    int32_t dims[SHAPE_RANK_MAX];
+
+    if (!shape_is_known(shape))
+        return build_unary(b, "Shape", NULL, x);
+    for (int i = 0; i < shape->rank; i++)
+        dims[i] = (int32_t)shape->dims[i];
+    return build_const_ints(b, NULL, shape->rank, dims);
+}
+
+/* Numbers for a tensor of this shape, by an op StatelessRandom… */
+static struct endpoint draw(struct layer_context *context, const struct layer *layer,
+                            const char *op, struct endpoint shape)
+{
+    const struct arg_value *seed = layer_arg(layer, "seed");
+
+    return build_binary(&context->builder, op, NULL, shape,
+                        layer_seed(context, seed->is_null ? 0 : seed->integer));
+}
+
+/* Checks 0 <= argument < end (or <= if `closed`). False: it failed, or there is nothing to do. */
+static bool is_noisy(struct layer_context *context, const struct layer *layer, const char *name,
+                     bool closed)
+{
+    double value = layer_arg(layer, name)->number;
+
+    if (!(value >= 0 && (value < 1 || (closed && value == 1)))) {
+        layer_fail(context, layer, "argument '%s': got %g, expected 0 <= %s %s 1", name, value,
+                   name, closed ? "<=" : "<");
+        return false;
+    }
+    return context->mode == LAYERS_TRAIN && value != 0;
+}
+
+static struct endpoint by_number(struct builder *b, const char *op, struct endpoint x, double value)
+{
+    return build_binary(b, op, NULL, x, build_const_float(b, NULL, (float)value));
+}
+
+/* 1 where an element is kept, 0 elsewhere. */
+static struct endpoint draw_mask(struct layer_context *context, const struct layer *layer,
+                                 struct endpoint shape)
+{
+    struct builder *b = &context->builder;
+    struct endpoint draws = draw(context, layer, "StatelessRandomUniform", shape);
+    struct endpoint kept = by_number(b, "GreaterEqual", draws, layer_arg(layer, "rate")->number);
+
+    return build(b, "Cast", NULL, 1, &kept,
+                 (const struct attr[]){ attr_type("DstT", DT_FLOAT), ATTR_END });
+}
+
+struct endpoint layer_draw_dropout(struct layer_context *context, double rate, int64_t seed,
+                                   struct endpoint like)
+{
+    struct builder *b = &context->builder;
+    struct endpoint draws = build_binary(b, "StatelessRandomUniform", NULL, shape_of_noise(b, like),
+                                         layer_seed(context, seed));
+    struct endpoint kept = by_number(b, "GreaterEqual", draws, rate);
+
+    kept = build(b, "Cast", NULL, 1, &kept,
+                 (const struct attr[]){ attr_type("DstT", DT_FLOAT), ATTR_END });
+    return by_number(b, "Mul", kept, 1 / (1 - rate));
+}
+
+/* ---- Dropout, SpatialDropout1D, SpatialDropout2D, SpatialDropout3D ---- */
+
+static const struct layer_arg dropout_args[] = {
+    { "rate", ARG_NUMBER, REQUIRED },
+    { "seed", ARG_NULL_OR_INT, "null" },
+    { "noise_shape", ARG_NONE, "null" },
+};
+
+/* Scales up the elements that it keeps: serving needs no dropout. */
+static struct endpoint drop(struct layer_context *context, const struct layer *layer,
+                            struct endpoint x, struct endpoint shape)
+{
+    struct builder *b = &context->builder;
+    double rate = layer_arg(layer, "rate")->number;
+    struct endpoint mask = draw_mask(context, layer, shape);
+
+    return build_binary(b, "Mul", NULL, x, by_number(b, "Mul", mask, 1 / (1 - rate)));
+}
+
+static struct endpoint dropout_build(struct layer_context *context, const struct layer *layer,
+                                     struct endpoint x)
+{
+    if (!is_noisy(context, layer, "rate", false))
+        return x;
+    return drop(context, layer, x, shape_of_noise(&context->builder, x));
+}
+MASKED_LAYER_CLASS(dropout, "Dropout", dropout_args, dropout_build);
+
+static const struct layer_arg spatial_dropout1d_args[] = {
+    { "rate", ARG_NUMBER, REQUIRED },
+    { "seed", ARG_NULL_OR_INT, "null" },
+    { "noise_shape", ARG_NONE, "null" },
+};
+static const struct layer_arg spatial_dropout2d_args[] = {
+    { "rate", ARG_NUMBER, REQUIRED },
+    { "seed", ARG_NULL_OR_INT, "null" },
+    { "noise_shape", ARG_NONE, "null" },
+    { "data_format", ARG_CHOICE, "channels_last" },
+};
+
+/* Drops whole channels: one number for all steps or pixels of a channel. */
+static struct endpoint drop_channels(struct layer_context *context, const struct layer *layer,
+                                     struct endpoint x, int rank)
+{
+    struct builder *b = &context->builder;
+    int32_t begin[5] = { 0 }, size[] = { -1, 1, 1, 1, 1 };
+
+    if (!layer_wants_rank(context, layer, x, rank) || !is_noisy(context, layer, "rate", false))
+        return x;
+    size[rank - 1] = -1;
+    /* One step of the input has the shape of the mask. */
+    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, rank, begin),
+                                       build_const_ints(b, NULL, rank, size) };
+    struct endpoint step = build(b, "Slice", NULL, 3, inputs, NULL);
+    if (!status_is_ok(b->status))
+        return x;
+    return drop(context, layer, x, shape_of_noise(b, step));
+}
+
+static struct endpoint spatial_dropout1d_build(struct layer_context *context,
+                                               const struct layer *layer, struct endpoint x)
+{
+    return drop_channels(context, layer, x, 3);
+}
+MASKED_LAYER_CLASS(spatial_dropout1d, "SpatialDropout1D", spatial_dropout1d_args,
+                   spatial_dropout1d_build);
+
+static struct endpoint spatial_dropout2d_build(struct layer_context *context,
+                                               const struct layer *layer, struct endpoint x)
+{
+    return drop_channels(context, layer, x, 4);
+}
+MASKED_LAYER_CLASS(spatial_dropout2d, "SpatialDropout2D", spatial_dropout2d_args,
+                   spatial_dropout2d_build);
+
+static struct endpoint spatial_dropout3d_build(struct layer_context *context,
+                                               const struct layer *layer, struct endpoint x)
+{
+    return drop_channels(context, layer, x, 5);
+}
+MASKED_LAYER_CLASS(spatial_dropout3d, "SpatialDropout3D", spatial_dropout2d_args,
+                   spatial_dropout3d_build);
+
+/* ---- GaussianNoise, GaussianDropout, AlphaDropout ---- */
+
+static const struct layer_arg gaussian_noise_args[] = {
+    { "stddev", ARG_NUMBER, REQUIRED },
+    { "seed", ARG_NULL_OR_INT, "null" },
+};
+
+static struct endpoint gaussian_noise_build(struct layer_context *context,
+                                            const struct layer *layer, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+
+    if (!is_noisy(context, layer, "stddev", true))
+        return x;
+    struct endpoint noise = draw(context, layer, "StatelessRandomNormal", shape_of_noise(b, x));
+    return build_binary(b, "AddV2", NULL, x,
+                        by_number(b, "Mul", noise, layer_arg(layer, "stddev")->number));
+}
+MASKED_LAYER_CLASS(gaussian_noise, "GaussianNoise", gaussian_noise_args, gaussian_noise_build);
+
+static const struct layer_arg gaussian_dropout_args[] = {
+    { "rate", ARG_NUMBER, REQUIRED },
+    { "seed", ARG_NULL_OR_INT, "null" },
+};
+
+/* Multiplies by numbers around 1 whose variance is rate / (1 - rate), that of dropout. */
+static struct endpoint gaussian_dropout_build(struct layer_context *context,
+                                              const struct layer *layer, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    double rate = layer_arg(layer, "rate")->number;
+
+    if (!is_noisy(context, layer, "rate", false))
+        return x;
+    struct endpoint noise = draw(context, layer, "StatelessRandomNormal", shape_of_noise(b, x));
+    noise = by_number(b, "AddV2", by_number(b, "Mul", noise, sqrt(rate / (1 - rate))), 1);
+    return build_binary(b, "Mul", NULL, x, noise);
+}
+MASKED_LAYER_CLASS(gaussian_dropout, "GaussianDropout", gaussian_dropout_args,
+                   gaussian_dropout_build);
+
+/* Dropped elements become selu's limit -1.7581; then mean and variance are restored. */
+static struct endpoint alpha_dropout_build(struct layer_context *context, const struct layer *layer,
+                                           struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    double rate = layer_arg(layer, "rate")->number;
+    const double limit = -1.6732632423543772848 * 1.0507009873554804934;
+    double scale = 1 / sqrt((1 - rate) * (1 + rate * limit * limit));
+
+    if (!is_noisy(context, layer, "rate", false))
+        return x;
+    struct endpoint mask = draw_mask(context, layer, shape_of_noise(b, x));
+    struct endpoint dropped = by_number(
+        b, "Mul", build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1), mask), limit);
+    struct endpoint y =
+        build_binary(b, "AddV2", NULL, build_binary(b, "Mul", NULL, x, mask), dropped);
+    return by_number(b, "AddV2", by_number(b, "Mul", y, scale), -scale * limit * rate);
+}
+MASKED_LAYER_CLASS(alpha_dropout, "AlphaDropout", dropout_args, alpha_dropout_build);
+
+/* ---- RandomFlip ---- */
+
+static const struct layer_arg random_flip_args[] = {
+    { "mode", ARG_CHOICE, "horizontal_and_vertical horizontal vertical" },
+    { "seed", ARG_NULL_OR_INT, "null" },
+    { "data_format", ARG_CHOICE, "channels_last" },
+};
+
+/* [batch, 1, 1, 1]: which images are flipped, half of them. */
+static struct endpoint draw_flips(struct layer_context *context, const struct layer *layer,
+                                  struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    const int32_t begin[4] = { 0 }, size[] = { -1, 1, 1, 1 };
+    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, 4, begin),
+                                       build_const_ints(b, NULL, 4, size) };
+    struct endpoint corners = build(b, "Slice", NULL, 3, inputs, NULL);
+
+    if (!status_is_ok(b->status))
+        return x;
+    struct endpoint draws =
+        draw(context, layer, "StatelessRandomUniform", shape_of_noise(b, corners));
+    return by_number(b, "LessEqual", draws, 0.5);
+}
+
+/* As Keras: an image that is flipped is flipped along all axes of the mode. */
+static struct endpoint random_flip_build(struct layer_context *context, const struct layer *layer,
+                                         struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    const char *mode = layer_arg(layer, "mode")->text;
+    int32_t axes[2];
+    int count = 0;
+
+    if (!layer_wants_rank(context, layer, x, 4) || context->mode != LAYERS_TRAIN)
+        return x;
+    if (strcmp(mode, "vertical") != 0)
+        axes[count++] = 2;
+    if (strcmp(mode, "horizontal") != 0)
+        axes[count++] = 1;
+    const struct endpoint inputs[] = {
+        draw_flips(context, layer, x),
+        build_binary(b, "ReverseV2", NULL, x, build_const_ints(b, NULL, count, axes)),
+        x,
+    };
+    return build(b, "SelectV2", NULL, 3, inputs, NULL);
+}
+LAYER_CLASS(random_flip, "RandomFlip", random_flip_args, random_flip_build);

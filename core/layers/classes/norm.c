@@ -1,0 +1,379 @@
+/* norm: layers that normalise each row by itself. */
+#include "layers/classes/classes.h"
+
+static struct endpoint reduce_kept(struct builder *b, const char *op, struct endpoint x, int count,
+                                   const int32_t *axes)
+{
+    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, count, axes) };
+
+    return build(b, op, NULL, 2, inputs,
+                 (const struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
+}
+
+/* 1 / √(x + epsilon) */
+static struct endpoint inverse_root(struct builder *b, struct endpoint x, double epsilon)
+{
+    return build_unary(
+        b, "Rsqrt", NULL,
+        build_binary(b, "AddV2", NULL, x, build_const_float(b, NULL, (float)epsilon)));
+}
+
+/* x minus its mean along the axes, and 1 / √(variance + epsilon). */
+static struct endpoint centred(struct builder *b, struct endpoint x, int count, const int32_t *axes,
+                               double epsilon, struct endpoint *scale)
+{
+    struct endpoint y = build_binary(b, "Sub", NULL, x, reduce_kept(b, "Mean", x, count, axes));
+    struct endpoint squares = build_unary(b, "Square", NULL, y);
+
+    *scale = inverse_root(b, reduce_kept(b, "Mean", squares, count, axes), epsilon);
+    return y;
+}
+
+/* ---- LayerNormalization ---- */
+
+#define CENTER_AND_SCALE                                                                     \
+    { "epsilon", ARG_NUMBER, "0.001" }, { "center", ARG_BOOL, "true" },                      \
+        { "scale", ARG_BOOL, "true" }, { "beta_initializer", ARG_INITIALIZER, "\"Zeros\"" }, \
+        { "gamma_initializer", ARG_INITIALIZER, "\"Ones\"" },                                \
+        { "beta_regularizer", ARG_REGULARIZER, "null" },                                     \
+        { "gamma_regularizer", ARG_REGULARIZER, "null" },                                    \
+        { "beta_constraint", ARG_CONSTRAINT, "null" },                                       \
+    {                                                                                        \
+        "gamma_constraint", ARG_CONSTRAINT, "null"                                           \
+    }
+
+static const struct layer_arg layer_norm_args[] = {
+    { "axis", ARG_VALUE, "-1" },
+    CENTER_AND_SCALE,
+    { "rms_scaling", ARG_NONE, "null" },
+};
+
+/* The shape of a variable with a value for each place along the axes. */
+static struct shape shape_along(const struct shape *shape, int count, const int32_t *axes)
+{
+    struct shape own = { .rank = count };
+
+    for (int i = 0; i < count; i++)
+        own.dims[i] = shape->dims[axes[i]];
+    return own;
+}
+
+/* Such a variable in the rank of the input: [1, …, axis, …, 1]. */
+static struct endpoint spread_along(struct builder *b, struct endpoint value,
+                                    const struct shape *shape, int count, const int32_t *axes)
+{
+    int32_t dims[SHAPE_RANK_MAX];
+
+    if (axes[0] == shape->rank - count)
+        return value; /* they are the last axes: broadcasting does it */
+    for (int i = 0; i < shape->rank; i++)
+        dims[i] = 1;
+    for (int i = 0; i < count; i++)
+        dims[axes[i]] = (int32_t)shape->dims[axes[i]];
+    return build_binary(b, "Reshape", NULL, value, build_const_ints(b, NULL, shape->rank, dims));
+}
+
+static struct endpoint along(struct layer_context *context, const struct layer *layer,
+                             const char *name, const struct shape *shape, int count,
+                             const int32_t *axes)
+{
+    struct endpoint value = layer_variable(context, layer, name, shape_along(shape, count, axes));
+
+    return spread_along(&context->builder, value, shape, count, axes);
+}
+
+static struct endpoint layer_norm_build(struct layer_context *context, const struct layer *layer,
+                                        struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    const struct shape shape = *endpoint_shape(x);
+    int32_t axes[SHAPE_RANK_MAX];
+
+    int count = layer_axes(context, layer, x, axes);
+    if (count == 0)
+        return x;
+    struct endpoint scale;
+    struct endpoint y = centred(b, x, count, axes, layer_arg(layer, "epsilon")->number, &scale);
+    if (layer_arg(layer, "scale")->boolean)
+        scale = build_binary(b, "Mul", NULL, scale,
+                             along(context, layer, "gamma", &shape, count, axes));
+    y = build_binary(b, "Mul", NULL, y, scale);
+    if (layer_arg(layer, "center")->boolean)
+        y = build_binary(b, "AddV2", NULL, y, along(context, layer, "beta", &shape, count, axes));
+    return y;
+}
+MASKED_LAYER_CLASS(layer_normalization, "LayerNormalization", layer_norm_args, layer_norm_build);
+
+/* ---- GroupNormalization ---- */
+
+static const struct layer_arg group_norm_args[] = {
+    { "groups", ARG_NULL_OR_INT, "32" },
+    { "axis", ARG_NULL_OR_INT, "-1" },
+    CENTER_AND_SCALE,
+};
+
+/* A variable [channels] as [1, …, groups, channels / groups, …, 1]. */
+static struct endpoint of_groups(struct layer_context *context, const struct layer *layer,
+                                 const char *name, int rank, int axis, int64_t groups,
+                                 int64_t channels)
+{
+    struct builder *b = &context->builder;
+    int32_t dims[SHAPE_RANK_MAX + 1];
+
+    for (int i = 0; i <= rank; i++)
+        dims[i] = 1;
+    dims[axis] = (int32_t)groups;
+    dims[axis + 1] = (int32_t)(channels / groups);
+    return build_binary(b, "Reshape", NULL,
+                        layer_variable(context, layer, name, shape_of(channels)),
+                        build_const_ints(b, NULL, rank + 1, dims));
+}
+
+/* The number of groups; 0: it failed. */
+static int64_t groups_of(struct layer_context *context, const struct layer *layer, int64_t channels)
+{
+    const struct arg_value *wanted = layer_arg(layer, "groups");
+    int64_t groups = wanted->is_null ? 32 : wanted->integer;
+
+    if (groups == -1)
+        groups = channels; /* instance normalization */
+    if (groups >= 1 && groups <= channels && channels % groups == 0)
+        return groups;
+    layer_fail(context, layer, "%lld channels cannot be cut into %lld groups", (long long)channels,
+               (long long)groups);
+    return 0;
+}
+
+static struct endpoint group_norm_build(struct layer_context *context, const struct layer *layer,
+                                        struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    const struct shape shape = *endpoint_shape(x);
+    const struct arg_value *wanted = layer_arg(layer, "axis");
+    int32_t apart[SHAPE_RANK_MAX + 1], joined[SHAPE_RANK_MAX], reduced[SHAPE_RANK_MAX];
+    int count = 0;
+
+    if (shape.rank >= SHAPE_RANK_MAX || !layer_wants_rank(context, layer, x, shape.rank))
+        return x;
+    int axis = layer_axis(context, layer, wanted->is_null ? -1 : wanted->integer, shape.rank);
+    int64_t groups = axis == 0 ? 0 : groups_of(context, layer, shape.dims[axis]);
+    if (groups == 0)
+        return x;
+    for (int i = 0; i < shape.rank; i++) {
+        joined[i] = i == 0 ? -1 : (int32_t)shape.dims[i];
+        apart[i <= axis ? i : i + 1] = joined[i];
+    }
+    apart[axis] = (int32_t)groups;
+    apart[axis + 1] = (int32_t)(shape.dims[axis] / groups);
+    for (int i = 1; i <= shape.rank; i++)
+        if (i != axis)
+            reduced[count++] = i;
+    struct endpoint scale;
+    struct endpoint y =
+        build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, shape.rank + 1, apart));
+    y = centred(b, y, count, reduced, layer_arg(layer, "epsilon")->number, &scale);
+    if (layer_arg(layer, "scale")->boolean)
+        scale = build_binary(
+            b, "Mul", NULL, scale,
+            of_groups(context, layer, "gamma", shape.rank, axis, groups, shape.dims[axis]));
+    y = build_binary(b, "Mul", NULL, y, scale);
+    if (layer_arg(layer, "center")->boolean)
+        y = build_binary(
+            b, "AddV2", NULL, y,
+            of_groups(context, layer, "beta", shape.rank, axis, groups, shape.dims[axis]));
+    return build_binary(b, "Reshape", NULL, y, build_const_ints(b, NULL, shape.rank, joined));
+}
+MASKED_LAYER_CLASS(group_normalization, "GroupNormalization", group_norm_args, group_norm_build);
+
+/* ---- UnitNormalization ---- */
+
+struct endpoint build_unit_vectors(struct layer_context *context, struct endpoint x, int count,
+                                   const int32_t *axes, float epsilon)
+{
+    struct builder *b = &context->builder;
+
+    struct endpoint sum = reduce_kept(b, "Sum", build_unary(b, "Square", NULL, x), count, axes);
+    if (context->keras2) {
+        struct endpoint least = build_const_float(b, NULL, 1e-12f);
+        sum = build_binary(b, "Maximum", NULL, sum, least);
+        return build_binary(b, "Mul", NULL, x, build_unary(b, "Rsqrt", NULL, sum));
+    }
+    struct endpoint most = build_const_float(b, NULL, 1 / epsilon);
+    struct endpoint scale =
+        build_binary(b, "Minimum", NULL, build_unary(b, "Rsqrt", NULL, sum), most);
+    return build_binary(b, "Mul", NULL, x, scale);
+}
+
+static const struct layer_arg unit_norm_args[] = {
+    { "axis", ARG_VALUE, "-1" },
+};
+
+static struct endpoint unit_norm_build(struct layer_context *context, const struct layer *layer,
+                                       struct endpoint x)
+{
+    int32_t axes[SHAPE_RANK_MAX];
+
+    int count = layer_axes(context, layer, x, axes);
+    return count == 0 ? x : build_unit_vectors(context, x, count, axes, 1e-12f);
+}
+MASKED_LAYER_CLASS(unit_normalization, "UnitNormalization", unit_norm_args, unit_norm_build);
+
+/* ---- RMSNormalization ---- */
+
+static const struct layer_arg rms_norm_args[] = {
+    { "axis", ARG_VALUE, "-1" },
+    { "epsilon", ARG_NUMBER, "1e-6" },
+};
+
+/* x / √(mean of x² + epsilon), times a variable that starts at 1. */
+static struct endpoint rms_norm_build(struct layer_context *context, const struct layer *layer,
+                                      struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    const struct initializer ones = { .kind = INITIALIZER_CONSTANT, .a = 1 };
+    const struct shape shape = *endpoint_shape(x);
+    int32_t axes[SHAPE_RANK_MAX];
+
+    int count = layer_axes(context, layer, x, axes);
+    if (count == 0)
+        return x;
+    struct endpoint scale =
+        inverse_root(b, reduce_kept(b, "Mean", build_unary(b, "Square", NULL, x), count, axes),
+                     layer_arg(layer, "epsilon")->number);
+    struct endpoint variable = layer_variable_with(
+        context, layer, "scale", shape_along(&shape, count, axes), &ones, NULL, layer->trainable);
+    return build_binary(b, "Mul", NULL, build_binary(b, "Mul", NULL, x, scale),
+                        spread_along(b, variable, &shape, count, axes));
+}
+LAYER_CLASS(rms_normalization, "RMSNormalization", rms_norm_args, rms_norm_build);
+
+/* ---- BatchNormalization ---- */
+
+static const struct layer_arg batch_norm_args[] = {
+    { "axis", ARG_VALUE, "-1" },
+    CENTER_AND_SCALE,
+    { "momentum", ARG_NUMBER, "0.99" },
+    { "moving_mean_initializer", ARG_INITIALIZER, "\"Zeros\"" },
+    { "moving_variance_initializer", ARG_INITIALIZER, "\"Ones\"" },
+    { "synchronized", ARG_NONE, "null" },
+    { "renorm", ARG_NONE, "null" },
+    { "renorm_clipping", ARG_NONE, "null" },
+    { "renorm_momentum", ARG_VALUE, "null" }, /* of renorm only */
+};
+
+/* What normalises the input. */
+struct moments {
+    struct endpoint mean, variance; /* in the input's rank, with places along the axis only */
+};
+
+/* A variable that no gradient changes. */
+static struct endpoint statistic(struct layer_context *context, const struct layer *layer,
+                                 const char *name, const struct shape *shape, int axis)
+{
+    const char *initializer = arena_printf(context->arena, "%s_initializer", name);
+
+    return layer_variable_with(context, layer, name, shape_along(shape, 1, &axis),
+                               &layer_arg(layer, initializer)->initializer, NULL, false);
+}
+
+/* The mean and variance over the batch, to which the moving averages move. */
+static struct moments batch_moments(struct layer_context *context, struct endpoint x, int axis)
+{
+    struct builder *b = &context->builder;
+    int32_t axes[SHAPE_RANK_MAX];
+    int rank = endpoint_shape(x)->rank, count = 0;
+
+    for (int i = 0; i < rank; i++)
+        if (i != axis)
+            axes[count++] = i;
+    struct moments out = { .mean = reduce_kept(b, "Mean", x, count, axes) };
+    struct endpoint squares = build_binary(b, "SquaredDifference", NULL, x, out.mean);
+    out.variance = reduce_kept(b, "Mean", squares, count, axes);
+    return out;
+}
+
+/* The variance of n values times n / (n - 1). Keras 2 takes a fused op for images, which moves the
+ * average towards the unbiased variance. */
+static struct endpoint unbiased(struct layer_context *context, struct endpoint x,
+                                struct endpoint variance, int64_t channels)
+{
+    struct builder *b = &context->builder;
+    struct endpoint all =
+        build(b, "Cast", NULL, 1, (const struct endpoint[]){ build_unary(b, "Size", NULL, x) },
+              (const struct attr[]){ attr_type("DstT", DT_FLOAT), ATTR_END });
+    struct endpoint n =
+        build_binary(b, "RealDiv", NULL, all, build_const_float(b, NULL, (float)channels));
+    struct endpoint less = build_binary(
+        b, "Maximum", NULL, build_binary(b, "Sub", NULL, n, build_const_float(b, NULL, 1)),
+        build_const_float(b, NULL, 1));
+
+    return build_binary(b, "Mul", NULL, variance, build_binary(b, "RealDiv", NULL, n, less));
+}
+
+/* A moment as its variable has it: [channels]. */
+static struct endpoint flat_moment(struct builder *b, struct endpoint moment)
+{
+    const int32_t all = -1;
+
+    return build_binary(b, "Reshape", NULL, moment, build_const_ints(b, NULL, 1, &all));
+}
+
+/* The moments that the mode takes: in training, those of the batch, and of a frozen layer or
+ * otherwise the moving averages. */
+static struct moments choose_moments(struct layer_context *context, const struct layer *layer,
+                                     struct endpoint x, int axis)
+{
+    struct builder *b = &context->builder;
+    const struct shape shape = *endpoint_shape(x);
+    double momentum = layer_arg(layer, "momentum")->number;
+    struct endpoint mean = statistic(context, layer, "moving_mean", &shape, axis);
+    struct endpoint variance = statistic(context, layer, "moving_variance", &shape, axis);
+
+    if (context->mode != LAYERS_TRAIN || !layer->trainable)
+        return (struct moments){ spread_along(b, mean, &shape, 1, &axis),
+                                 spread_along(b, variance, &shape, 1, &axis) };
+    struct moments moments = batch_moments(context, x, axis);
+    struct endpoint moved = moments.variance;
+    if (context->keras2 && shape.rank == 4)
+        moved = unbiased(context, x, moved, shape.dims[axis]);
+    layer_move_average(context, mean, flat_moment(b, moments.mean), momentum);
+    layer_move_average(context, variance, flat_moment(b, moved), momentum);
+    return moments;
+}
+
+/* One axis; -1: it failed. */
+static int batch_norm_axis(struct layer_context *context, const struct layer *layer,
+                           struct endpoint x)
+{
+    int32_t axes[SHAPE_RANK_MAX];
+    int count = layer_axes(context, layer, x, axes);
+
+    if (count > 1)
+        layer_fail(context, layer, "argument 'axis': %d axes, expected 1", count);
+    return count == 1 ? axes[0] : -1;
+}
+
+static struct endpoint batch_norm_build(struct layer_context *context, const struct layer *layer,
+                                        struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    const struct shape shape = *endpoint_shape(x);
+    struct endpoint scale = { 0 }, offset = { 0 };
+
+    int axis = batch_norm_axis(context, layer, x);
+    if (axis < 0)
+        return x;
+    if (layer_arg(layer, "scale")->boolean)
+        scale = along(context, layer, "gamma", &shape, 1, &axis);
+    if (layer_arg(layer, "center")->boolean)
+        offset = along(context, layer, "beta", &shape, 1, &axis);
+    struct moments moments = choose_moments(context, layer, x, axis);
+    struct endpoint factor = inverse_root(b, moments.variance, layer_arg(layer, "epsilon")->number);
+    if (scale.node != NULL)
+        factor = build_binary(b, "Mul", NULL, factor, scale);
+    struct endpoint shift = build_binary(b, "Mul", NULL, moments.mean, factor);
+    shift = offset.node != NULL ? build_binary(b, "Sub", NULL, offset, shift)
+                                : build_unary(b, "Neg", NULL, shift);
+    return build_binary(b, "AddV2", NULL, build_binary(b, "Mul", NULL, x, factor), shift);
+}
+MASKED_LAYER_CLASS(batch_normalization, "BatchNormalization", batch_norm_args, batch_norm_build);

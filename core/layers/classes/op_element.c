@@ -1,0 +1,350 @@
+/* op_element: operations element by element. */
+#include "layers/classes/op.h"
+
+/* ---- of two operands ---- */
+
+enum operand_kind {
+    OPERANDS_NUMBERS, /* in the type that Keras promotes both to */
+    OPERANDS_FLOATS,
+    OPERANDS_TRUTHS,
+};
+
+static enum dtype kind_dtype(enum operand_kind kind, enum dtype own)
+{
+    if (kind == OPERANDS_TRUTHS)
+        return DT_BOOL;
+    return kind == OPERANDS_FLOATS ? DT_FLOAT : own;
+}
+
+static void binary(struct layer_context *context, const struct layer *layer, struct layer_io *io,
+                   const char *op, enum operand_kind kind)
+{
+    struct endpoint operands[2];
+
+    op_give(io, io->inputs[0].value);
+    if (!op_operands(context, layer, io, 2, op_x1_x2, operands))
+        return;
+    for (int i = 0; i < 2; i++)
+        operands[i] = cast_to(context, operands[i], kind_dtype(kind, endpoint_dtype(operands[i])));
+    op_give(io, build_binary(&context->builder, op, NULL, operands[0], operands[1]));
+}
+
+#define BINARY(noun, name, op, kind)                                                  \
+    static void noun##_call(struct layer_context *context, const struct layer *layer, \
+                            struct layer_io *io)                                      \
+    {                                                                                 \
+        binary(context, layer, io, op, kind);                                         \
+    }                                                                                 \
+    OP_CLASS(noun, name, op_x1_x2, noun##_call)
+
+BINARY(add, "Add", "AddV2", OPERANDS_NUMBERS);
+BINARY(subtract, "Subtract", "Sub", OPERANDS_NUMBERS);
+BINARY(multiply, "Multiply", "Mul", OPERANDS_NUMBERS);
+BINARY(divide, "Divide", "RealDiv", OPERANDS_FLOATS);
+BINARY(true_divide, "TrueDivide", "RealDiv", OPERANDS_FLOATS);
+BINARY(divide_no_nan, "DivideNoNan", "DivNoNan", OPERANDS_FLOATS);
+BINARY(floor_divide, "FloorDivide", "FloorDiv", OPERANDS_NUMBERS);
+BINARY(mod, "Mod", "FloorMod", OPERANDS_NUMBERS);
+BINARY(power, "Power", "Pow", OPERANDS_NUMBERS);
+BINARY(maximum, "Maximum", "Maximum", OPERANDS_NUMBERS);
+BINARY(minimum, "Minimum", "Minimum", OPERANDS_NUMBERS);
+BINARY(arctan2, "Arctan2", "Atan2", OPERANDS_FLOATS);
+BINARY(equal, "Equal", "Equal", OPERANDS_NUMBERS);
+BINARY(not_equal, "NotEqual", "NotEqual", OPERANDS_NUMBERS);
+BINARY(greater, "Greater", "Greater", OPERANDS_NUMBERS);
+BINARY(greater_equal, "GreaterEqual", "GreaterEqual", OPERANDS_NUMBERS);
+BINARY(less, "Less", "Less", OPERANDS_NUMBERS);
+BINARY(less_equal, "LessEqual", "LessEqual", OPERANDS_NUMBERS);
+BINARY(logical_and, "LogicalAnd", "LogicalAnd", OPERANDS_TRUTHS);
+BINARY(logical_or, "LogicalOr", "LogicalOr", OPERANDS_TRUTHS);
+
+static const char *const where_inputs[] = { "condition", "x1", "x2", NULL };
+
+static void where_call(struct layer_context *context, const struct layer *layer,
+                       struct layer_io *io)
+{
+    struct endpoint condition = io_tensor(io, "condition").value, operands[2];
+
+    op_give(io, io->inputs[0].value);
+    if (condition.node == NULL) {
+        layer_fail(context, layer, "argument 'condition' of a call is no tensor");
+        return;
+    }
+    if (!op_operands(context, layer, io, 2, op_x1_x2, operands))
+        return;
+    for (int i = 0; i < 2; i++)
+        if (endpoint_shape(operands[i])->rank == endpoint_shape(condition)->rank &&
+            !layer_inputs_fit(context, layer, condition, operands[i]))
+            return;
+    const struct endpoint inputs[] = { cast_to(context, condition, DT_BOOL), operands[0],
+                                       operands[1] };
+    op_give(io, build(&context->builder, "SelectV2", NULL, 3, inputs, NULL));
+}
+OP_CLASS(where, "Where", where_inputs, where_call);
+
+/* ---- of one ---- */
+
+static void unary(struct layer_context *context, const struct layer *layer, struct layer_io *io,
+                  const char *op, enum operand_kind kind)
+{
+    struct endpoint x = io->inputs[0].value;
+
+    op_give(io, x);
+    if (endpoint_dtype(x) == DT_STRING) {
+        layer_fail(context, layer, "the input is text; expected numbers");
+        return;
+    }
+    x = cast_to(context, x, kind_dtype(kind, endpoint_dtype(x)));
+    op_give(io, build_unary(&context->builder, op, NULL, x));
+}
+
+#define UNARY(noun, name, op, kind)                                                   \
+    static void noun##_call(struct layer_context *context, const struct layer *layer, \
+                            struct layer_io *io)                                      \
+    {                                                                                 \
+        unary(context, layer, io, op, kind);                                          \
+    }                                                                                 \
+    OP_CLASS(noun, name, op_x, noun##_call)
+
+UNARY(negative, "Negative", "Neg", OPERANDS_NUMBERS);
+UNARY(absolute, "Absolute", "Abs", OPERANDS_NUMBERS);
+UNARY(abs, "Abs", "Abs", OPERANDS_NUMBERS);
+UNARY(square, "Square", "Square", OPERANDS_NUMBERS);
+UNARY(sign, "Sign", "Sign", OPERANDS_NUMBERS);
+UNARY(sqrt, "Sqrt", "Sqrt", OPERANDS_FLOATS);
+UNARY(rsqrt, "Rsqrt", "Rsqrt", OPERANDS_FLOATS);
+UNARY(reciprocal, "Reciprocal", "Reciprocal", OPERANDS_FLOATS);
+UNARY(exp, "Exp", "Exp", OPERANDS_FLOATS);
+UNARY(expm1, "Expm1", "Expm1", OPERANDS_FLOATS);
+UNARY(log, "Log", "Log", OPERANDS_FLOATS);
+UNARY(log1p, "Log1p", "Log1p", OPERANDS_FLOATS);
+UNARY(sin, "Sin", "Sin", OPERANDS_FLOATS);
+UNARY(cos, "Cos", "Cos", OPERANDS_FLOATS);
+UNARY(tan, "Tan", "Tan", OPERANDS_FLOATS);
+UNARY(arctan, "Arctan", "Atan", OPERANDS_FLOATS);
+UNARY(tanh, "Tanh", "Tanh", OPERANDS_FLOATS);
+UNARY(erf, "Erf", "Erf", OPERANDS_FLOATS);
+UNARY(floor, "Floor", "Floor", OPERANDS_FLOATS);
+UNARY(ceil, "Ceil", "Ceil", OPERANDS_FLOATS);
+UNARY(logical_not, "LogicalNot", "LogicalNot", OPERANDS_TRUTHS);
+
+static const char *const variable_input[] = { "variable", NULL };
+
+static void stop_gradient_call(struct layer_context *context, const struct layer *layer,
+                               struct layer_io *io)
+{
+    (void)layer;
+    op_give(io, build_unary(&context->builder, "StopGradient", NULL, io->inputs[0].value));
+}
+OP_CLASS(stop_gradient, "StopGradient", variable_input, stop_gradient_call);
+
+static const struct layer_arg clip_args[] = {
+    { "x_min", ARG_NUMBER, REQUIRED },
+    { "x_max", ARG_NUMBER, REQUIRED },
+};
+
+static void clip_call(struct layer_context *context, const struct layer *layer, struct layer_io *io)
+{
+    struct endpoint x = io->inputs[0].value;
+
+    op_give(io, x);
+    if (!op_floats(context, layer, &x))
+        return;
+    const struct endpoint inputs[] = {
+        x, op_number_like(context, x, layer_arg(layer, "x_min")->number),
+        op_number_like(context, x, layer_arg(layer, "x_max")->number)
+    };
+    op_give(io, build(&context->builder, "ClipByValue", NULL, 3, inputs, NULL));
+}
+OP_ARGS_CLASS(clip, "Clip", clip_args, op_x, clip_call);
+
+static const struct layer_arg cast_args[] = {
+    { "dtype", ARG_VALUE, REQUIRED },
+};
+
+/* In the type of the argument "dtype", a name; null: as it is. */
+static struct endpoint in_dtype(struct layer_context *context, const struct layer *layer,
+                                struct endpoint x)
+{
+    static const struct {
+        const char *name;
+        enum dtype dtype;
+    } dtypes[] = {
+        { "float32", DT_FLOAT }, { "int32", DT_INT32 }, { "int64", DT_INT64 }, { "bool", DT_BOOL }
+    };
+    const struct json_value *wanted = layer_arg(layer, "dtype")->value;
+
+    if (json_value_is_null(wanted))
+        return x;
+    if (endpoint_dtype(x) == DT_STRING) {
+        layer_fail(context, layer, "the input is text; expected numbers");
+        return x;
+    }
+    for (size_t i = 0; wanted->kind == JSON_VALUE_TEXT && i < COUNT(dtypes); i++)
+        if (strcmp(wanted->text, dtypes[i].name) == 0)
+            return cast_to(context, x, dtypes[i].dtype);
+    layer_refuse(context, layer, "dtype %s; only float32, int32, int64 and bool are implemented",
+                 json_value_show(wanted, context->arena));
+    return x;
+}
+
+static void cast_call(struct layer_context *context, const struct layer *layer, struct layer_io *io)
+{
+    op_give(io, in_dtype(context, layer, io->inputs[0].value));
+}
+OP_ARGS_CLASS(cast, "Cast", cast_args, op_x, cast_call);
+
+static const struct layer_arg like_args[] = {
+    { "dtype", ARG_VALUE, "null" },
+};
+
+#define LIKE(noun, op)                                                                \
+    static void noun##_call(struct layer_context *context, const struct layer *layer, \
+                            struct layer_io *io)                                      \
+    {                                                                                 \
+        struct endpoint x = in_dtype(context, layer, io->inputs[0].value);            \
+        op_give(io, build_unary(&context->builder, op, NULL, x));                     \
+    }                                                                                 \
+    OP_ARGS_CLASS(noun, op, like_args, op_x, noun##_call)
+LIKE(zeros_like, "ZerosLike");
+LIKE(ones_like, "OnesLike");
+
+static const struct layer_arg convert_args[] = {
+    { "dtype", ARG_NONE, "null" },
+    { "sparse", ARG_NONE, "null" },
+    { "ragged", ARG_NONE, "null" },
+};
+
+static void convert_call(struct layer_context *context, const struct layer *layer,
+                         struct layer_io *io)
+{
+    (void)context;
+    (void)layer;
+    op_give(io, io->inputs[0].value);
+}
+OP_ARGS_CLASS(convert_to_tensor, "ConvertToTensor", convert_args, op_x, convert_call);
+
+/* ---- activations ---- */
+
+static void activate(struct layer_context *context, const struct layer *layer, struct layer_io *io,
+                     const char *name)
+{
+    const struct json_value text = { .kind = JSON_VALUE_TEXT, .text = name };
+    const struct activation *activation;
+    struct endpoint x = io->inputs[0].value;
+
+    op_give(io, x);
+    if (!op_floats(context, layer, &x))
+        return;
+    struct status status = activation_read(&text, context->arena, &activation);
+    if (status_is_ok(status))
+        op_give(io, activation_build(context, activation, x));
+    else
+        layer_fail(context, layer, "%s", status.message);
+}
+
+/* By Keras' name of the activation. */
+#define ACTIVATION(noun, name)                                                        \
+    static void noun##_call(struct layer_context *context, const struct layer *layer, \
+                            struct layer_io *io)                                      \
+    {                                                                                 \
+        activate(context, layer, io, #noun);                                          \
+    }                                                                                 \
+    OP_CLASS(noun, name, op_x, noun##_call)
+ACTIVATION(relu, "Relu");
+ACTIVATION(relu6, "Relu6");
+ACTIVATION(sigmoid, "Sigmoid");
+ACTIVATION(softplus, "Softplus");
+ACTIVATION(softsign, "Softsign");
+ACTIVATION(selu, "Selu");
+ACTIVATION(silu, "Silu");
+ACTIVATION(hard_sigmoid, "HardSigmoid");
+ACTIVATION(hard_silu, "HardSilu");
+ACTIVATION(log_sigmoid, "LogSigmoid");
+
+static const struct layer_arg threshold_args[] = {
+    { "threshold", ARG_NUMBER, REQUIRED },
+    { "default_value", ARG_NUMBER, REQUIRED },
+};
+
+/* x above the threshold, default_value elsewhere. */
+static void threshold_call(struct layer_context *context, const struct layer *layer,
+                           struct layer_io *io)
+{
+    struct endpoint x = io->inputs[0].value;
+    struct builder *b = &context->builder;
+
+    op_give(io, x);
+    if (!op_floats(context, layer, &x))
+        return;
+    struct endpoint threshold = op_number_like(context, x, layer_arg(layer, "threshold")->number);
+    const struct endpoint inputs[] = { build_binary(b, "Greater", NULL, x, threshold), x,
+                                       op_number_like(context, x,
+                                                      layer_arg(layer, "default_value")->number) };
+    op_give(io, build(b, "SelectV2", NULL, 3, inputs, NULL));
+}
+OP_ARGS_CLASS(threshold, "Threshold", threshold_args, op_x, threshold_call);
+
+static const struct layer_arg axis_args[] = {
+    { "axis", ARG_NULL_OR_INT, "-1" },
+};
+static const struct layer_arg alpha_args[] = {
+    { "alpha", ARG_NUMBER, "1.0" },
+};
+static const struct layer_arg slope_args[] = {
+    { "negative_slope", ARG_NUMBER, "0.2" },
+    { "alpha", ARG_NULL_OR_NUMBER, "null" },
+};
+static const struct layer_arg gelu_args[] = {
+    { "approximate", ARG_BOOL, "true" },
+};
+
+/* The same as a layer whose arguments have the same names. */
+static void build_as(struct layer_context *context, const struct layer *layer, struct layer_io *io,
+                     const struct layer_class *class)
+{
+    struct endpoint x = io->inputs[0].value;
+
+    op_give(io, x);
+    if (op_floats(context, layer, &x))
+        op_give(io, class->build(context, layer, x));
+}
+
+#define AS_LAYER(noun, name, args, class)                                             \
+    static void noun##_call(struct layer_context *context, const struct layer *layer, \
+                            struct layer_io *io)                                      \
+    {                                                                                 \
+        build_as(context, layer, io, &class);                                         \
+    }                                                                                 \
+    OP_ARGS_CLASS(noun, name, args, op_x, noun##_call)
+AS_LAYER(softmax, "Softmax", axis_args, layer_softmax);
+AS_LAYER(elu, "Elu", alpha_args, layer_elu);
+AS_LAYER(leaky_relu, "LeakyRelu", slope_args, layer_leaky_relu);
+
+/* x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2 */
+static struct endpoint gelu_by_tanh(struct builder *b, struct endpoint x)
+{
+    struct endpoint cube = build_binary(b, "Mul", NULL, build_unary(b, "Square", NULL, x), x);
+    cube = build_binary(b, "Mul", NULL, cube, build_const_float(b, NULL, 0.044715f));
+    struct endpoint inner = build_binary(b, "Mul", NULL, build_binary(b, "AddV2", NULL, x, cube),
+                                         build_const_float(b, NULL, 0.79788456f));
+    struct endpoint share = build_binary(b, "AddV2", NULL, build_unary(b, "Tanh", NULL, inner),
+                                         build_const_float(b, NULL, 1));
+    struct endpoint half = build_binary(b, "Mul", NULL, x, build_const_float(b, NULL, 0.5f));
+
+    return build_binary(b, "Mul", NULL, half, share);
+}
+
+static void gelu_call(struct layer_context *context, const struct layer *layer, struct layer_io *io)
+{
+    struct endpoint x = io->inputs[0].value;
+
+    if (!layer_arg(layer, "approximate")->boolean) {
+        activate(context, layer, io, "gelu");
+        return;
+    }
+    op_give(io, x);
+    if (op_floats(context, layer, &x))
+        op_give(io, gelu_by_tanh(&context->builder, x));
+}
+OP_ARGS_CLASS(gelu, "Gelu", gelu_args, op_x, gelu_call);

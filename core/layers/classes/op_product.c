@@ -1,0 +1,64 @@
+/* op_product: products of matrices. */
+#include "layers/classes/op.h"
+
+/* The matrix of an argument that is numbers; false: it is none. */
+static bool const_matrix(struct layer_context *context, const struct layer_io *io,
+                         const char *argument, struct tensor *out)
+{
+    const struct json_value *value = op_constant(io, argument);
+    const struct json_value *inner = json_value_get(json_value_get(value, "config"), "value");
+
+    return value != NULL && numbers_read(inner != NULL ? inner : value, context->arena, out) &&
+           out->shape.rank == 2;
+}
+
+/* x · matrix along the last axis of x, all other dimensions as rows. */
+static void by_matrix(struct layer_context *context, const struct layer *layer, struct layer_io *io,
+                      struct endpoint x, const struct tensor *matrix)
+{
+    struct builder *b = &context->builder;
+    const struct shape *shape = endpoint_shape(x);
+    int32_t rows[] = { -1, (int32_t)matrix->shape.dims[0] }, back[SHAPE_RANK_MAX] = { -1 };
+
+    if (shape->rank < 2 || shape->dims[shape->rank - 1] != matrix->shape.dims[0]) {
+        layer_fail(context, layer, "shapes %s and %s do not fit", shape_text(shape),
+                   shape_text(&matrix->shape));
+        return;
+    }
+    for (int i = 1; i < shape->rank; i++)
+        back[i] = (int32_t)shape->dims[i];
+    back[shape->rank - 1] = (int32_t)matrix->shape.dims[1];
+    int rank = shape->rank;
+    x = build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, 2, rows));
+    x = build_binary(b, "MatMul", NULL, x, build_const(b, NULL, matrix));
+    op_give(io, build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, rank, back)));
+}
+
+/* A product for each row of the batch, or one with a matrix of numbers. */
+static void matmul_call(struct layer_context *context, const struct layer *layer,
+                        struct layer_io *io)
+{
+    struct endpoint x = io_tensor(io, "x1").value, y = io_tensor(io, "x2").value;
+    struct tensor matrix;
+
+    op_give(io, io->inputs[0].value);
+    if (x.node == NULL || !op_floats(context, layer, &x) ||
+        !layer_wants_rank(context, layer, x, endpoint_shape(x)->rank))
+        return;
+    if (y.node == NULL && const_matrix(context, io, "x2", &matrix)) {
+        by_matrix(context, layer, io, x, &matrix);
+        return;
+    }
+    if (y.node == NULL || endpoint_shape(x)->rank < 3) {
+        layer_fail(context, layer,
+                   "expected two tensors [batch, …, rows, columns], or a tensor and a matrix of "
+                   "numbers");
+        return;
+    }
+    if (!op_floats(context, layer, &y) ||
+        !layer_wants_rank(context, layer, y, endpoint_shape(x)->rank))
+        return;
+    const struct endpoint inputs[] = { x, y };
+    op_give(io, build(&context->builder, "BatchMatMulV2", NULL, 2, inputs, NULL));
+}
+OP_CLASS(matmul, "Matmul", op_x1_x2, matmul_call);

@@ -1,0 +1,510 @@
+/* op_shape: operations that move elements: shapes, parts, joins. */
+#include "layers/classes/op.h"
+
+static bool all_known(struct layer_context *context, const struct layer *layer, struct endpoint x)
+{
+    return layer_wants_rank(context, layer, x, endpoint_shape(x)->rank);
+}
+
+/* ---- dimensions ---- */
+
+static const struct layer_arg reshape_args[] = {
+    { "newshape", ARG_INTS, REQUIRED },
+};
+
+/* The batch stays: newshape[0] is -1, or the other dimensions have the size of a row. */
+static void reshape_call(struct layer_context *context, const struct layer *layer,
+                         struct layer_io *io)
+{
+    struct builder *b = &context->builder;
+    struct endpoint x = io->inputs[0].value;
+    const struct arg_value *wanted = layer_arg(layer, "newshape");
+    const struct shape *shape = endpoint_shape(x);
+    int32_t dims[SHAPE_RANK_MAX] = { -1 };
+    int64_t size = 1, known = 1;
+    int open = 0;
+
+    op_give(io, x);
+    if (!all_known(context, layer, x))
+        return;
+    for (int i = 1; i < shape->rank; i++)
+        size *= shape->dims[i];
+    for (int i = 1; i < wanted->ints.count; i++) {
+        dims[i] = (int32_t)wanted->ints.values[i];
+        if (wanted->ints.values[i] == -1 && open == 0)
+            open = i;
+        else if (wanted->ints.values[i] >= 1 && known <= INT32_MAX)
+            known *= wanted->ints.values[i];
+        else
+            known = INT64_MAX; /* a second -1, or a size below 1 */
+    }
+    if (open > 0 && known > 0 && known <= size && size % known == 0)
+        dims[open] = (int32_t)(size / known), known = size;
+    if (wanted->ints.count < 1 || known != size) {
+        layer_fail(context, layer,
+                   "argument 'newshape': expected [-1, …], where … have %lld elements as a row of "
+                   "the input %s",
+                   (long long)size, shape_text(shape));
+        return;
+    }
+    op_give(io, build_binary(b, "Reshape", NULL, x,
+                             build_const_ints(b, NULL, wanted->ints.count, dims)));
+}
+OP_ARGS_CLASS(reshape, "Reshape", reshape_args, op_x, reshape_call);
+
+static void transpose(struct layer_context *context, struct layer_io *io, int rank,
+                      const int32_t *order)
+{
+    struct builder *b = &context->builder;
+
+    op_give(io, build_binary(b, "Transpose", NULL, io->inputs[0].value,
+                             build_const_ints(b, NULL, rank, order)));
+}
+
+static const struct layer_arg transpose_args[] = {
+    { "axes", ARG_INTS, "[]" },
+};
+
+static void transpose_call(struct layer_context *context, const struct layer *layer,
+                           struct layer_io *io)
+{
+    const struct arg_value *axes = layer_arg(layer, "axes");
+    int rank = endpoint_shape(io->inputs[0].value)->rank;
+    int32_t order[SHAPE_RANK_MAX];
+    bool seen[SHAPE_RANK_MAX] = { false };
+
+    op_give(io, io->inputs[0].value);
+    if (!all_known(context, layer, io->inputs[0].value))
+        return;
+    bool good = axes->ints.count == rank;
+    for (int i = 0; good && i < rank; i++) {
+        int64_t axis = axes->ints.values[i] + (axes->ints.values[i] < 0 ? rank : 0);
+        good = axis >= 0 && axis < rank && !seen[axis] && (i > 0 || axis == 0);
+        order[i] = (int32_t)axis;
+        if (good)
+            seen[axis] = true;
+    }
+    if (good)
+        transpose(context, io, rank, order);
+    else
+        layer_fail(context, layer, "argument 'axes': expected each of 0 to %d once, first 0",
+                   rank - 1);
+}
+OP_ARGS_CLASS(transpose, "Transpose", transpose_args, op_x, transpose_call);
+
+/* Two axes, arguments of these names; false: it failed. */
+static bool two_axes(struct layer_context *context, const struct layer *layer,
+                     const struct layer_io *io, const char *first, const char *second, int out[2])
+{
+    const char *const names[] = { first, second };
+    int rank = endpoint_shape(io->inputs[0].value)->rank;
+
+    if (!all_known(context, layer, io->inputs[0].value))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const struct arg_value *axis = layer_arg(layer, names[i]);
+        out[i] = layer_axis(context, layer, axis->is_null ? 0 : axis->integer, rank);
+        if (out[i] == 0)
+            return false;
+    }
+    return true;
+}
+
+static const struct layer_arg swapaxes_args[] = {
+    { "axis1", ARG_NULL_OR_INT, REQUIRED },
+    { "axis2", ARG_NULL_OR_INT, REQUIRED },
+};
+
+static void swapaxes_call(struct layer_context *context, const struct layer *layer,
+                          struct layer_io *io)
+{
+    int rank = endpoint_shape(io->inputs[0].value)->rank, axes[2];
+    int32_t order[SHAPE_RANK_MAX];
+
+    op_give(io, io->inputs[0].value);
+    if (!two_axes(context, layer, io, "axis1", "axis2", axes))
+        return;
+    for (int i = 0; i < rank; i++)
+        order[i] = i == axes[0] ? axes[1] : i == axes[1] ? axes[0] : i;
+    transpose(context, io, rank, order);
+}
+OP_ARGS_CLASS(swapaxes, "Swapaxes", swapaxes_args, op_x, swapaxes_call);
+
+static const struct layer_arg moveaxis_args[] = {
+    { "source", ARG_NULL_OR_INT, REQUIRED },
+    { "destination", ARG_NULL_OR_INT, REQUIRED },
+};
+
+static void moveaxis_call(struct layer_context *context, const struct layer *layer,
+                          struct layer_io *io)
+{
+    int rank = endpoint_shape(io->inputs[0].value)->rank, axes[2];
+    int32_t order[SHAPE_RANK_MAX];
+
+    op_give(io, io->inputs[0].value);
+    if (!two_axes(context, layer, io, "source", "destination", axes))
+        return;
+    for (int i = 0, from = 0; i < rank; i++) {
+        from += from == axes[0];
+        order[i] = i == axes[1] ? axes[0] : from++;
+    }
+    transpose(context, io, rank, order);
+}
+OP_ARGS_CLASS(moveaxis, "Moveaxis", moveaxis_args, op_x, moveaxis_call);
+
+static const struct layer_arg axis_args[] = {
+    { "axis", ARG_NULL_OR_INT, "null" },
+};
+
+/* Adds a dimension of 1, not in front of the batch. */
+static void expand_dims_call(struct layer_context *context, const struct layer *layer,
+                             struct layer_io *io)
+{
+    struct builder *b = &context->builder;
+    struct endpoint x = io->inputs[0].value;
+    const struct arg_value *axis = layer_arg(layer, "axis");
+    int rank = endpoint_shape(x)->rank;
+
+    op_give(io, x);
+    if (rank + 1 > SHAPE_RANK_MAX) {
+        layer_fail(context, layer, "an output of rank %d, at most %d", rank + 1, SHAPE_RANK_MAX);
+        return;
+    }
+    int at = layer_axis(context, layer, axis->is_null ? 0 : axis->integer, rank + 1);
+    if (at > 0)
+        op_give(io, build_binary(b, "ExpandDims", NULL, x, build_const_int(b, NULL, at)));
+}
+OP_ARGS_CLASS(expand_dims, "ExpandDims", axis_args, op_x, expand_dims_call);
+
+static void squeeze_call(struct layer_context *context, const struct layer *layer,
+                         struct layer_io *io)
+{
+    struct builder *b = &context->builder;
+    struct endpoint x = io->inputs[0].value;
+    const struct arg_value *axis = layer_arg(layer, "axis");
+    const int64_t at =
+        layer_axis(context, layer, axis->is_null ? 0 : axis->integer, endpoint_shape(x)->rank);
+
+    op_give(io, x);
+    if (at > 0)
+        op_give(io, build(b, "Squeeze", NULL, 1, &x,
+                          (const struct attr[]){ attr_ints(b, "squeeze_dims", 1, &at), ATTR_END }));
+}
+OP_ARGS_CLASS(squeeze, "Squeeze", axis_args, op_x, squeeze_call);
+
+/* ---- joins ---- */
+
+static const struct layer_arg concatenate_args[] = {
+    { "axis", ARG_NULL_OR_INT, "-1" },
+};
+
+static struct endpoint *input_values(struct layer_context *context, const struct layer_io *io)
+{
+    struct endpoint *values = ARENA_ARRAY(context->arena, struct endpoint, io->call->inputs_count);
+
+    for (int i = 0; i < io->call->inputs_count; i++)
+        values[i] = io->inputs[i].value;
+    return values;
+}
+
+/* As a layer, of values of one type. */
+static void concatenate_call(struct layer_context *context, const struct layer *layer,
+                             struct layer_io *io)
+{
+    struct endpoint *values = input_values(context, io);
+
+    op_give(io, values[0]);
+    for (int i = 1; i < io->call->inputs_count; i++)
+        if (endpoint_dtype(values[i]) != endpoint_dtype(values[0])) {
+            layer_fail(context, layer, "inputs of types %s and %s",
+                       dtype_name(endpoint_dtype(values[0])),
+                       dtype_name(endpoint_dtype(values[i])));
+            return;
+        }
+    op_give(io, layer_concatenate.merge(context, layer, io->call->inputs_count, values));
+}
+OP_ARGS_CLASS(concatenate, "Concatenate", concatenate_args, op_xs, concatenate_call);
+
+static const struct layer_arg stack_args[] = {
+    { "axis", ARG_NULL_OR_INT, "0" },
+};
+static const char *const x_list[] = { "x", NULL };
+
+static void stack_call(struct layer_context *context, const struct layer *layer,
+                       struct layer_io *io)
+{
+    struct endpoint *values = input_values(context, io);
+    const struct arg_value *axis = layer_arg(layer, "axis");
+    int rank = endpoint_shape(values[0])->rank;
+
+    op_give(io, values[0]);
+    for (int i = 0; i < io->call->inputs_count; i++) {
+        const struct shape *shape = endpoint_shape(values[i]);
+        if (!layer_wants_rank(context, layer, values[i], rank))
+            return;
+        if (endpoint_dtype(values[i]) != endpoint_dtype(values[0]) ||
+            memcmp(shape->dims + 1, endpoint_shape(values[0])->dims + 1,
+                   (size_t)(rank - 1) * sizeof *shape->dims) != 0) {
+            layer_fail(context, layer, "inputs of %s %s and %s %s",
+                       dtype_name(endpoint_dtype(values[0])), shape_text(endpoint_shape(values[0])),
+                       dtype_name(endpoint_dtype(values[i])), shape_text(shape));
+            return;
+        }
+    }
+    if (rank == SHAPE_RANK_MAX) {
+        layer_fail(context, layer, "an output of rank %d, at most %d", rank + 1, SHAPE_RANK_MAX);
+        return;
+    }
+    int at = layer_axis(context, layer, axis->is_null ? 0 : axis->integer, rank + 1);
+    if (at > 0)
+        op_give(io, build(&context->builder, "Pack", NULL, io->call->inputs_count, values,
+                          (const struct attr[]){ attr_int("axis", at), ATTR_END }));
+}
+OP_ARGS_CLASS(stack, "Stack", stack_args, x_list, stack_call);
+
+/* ---- repetition ---- */
+
+static const struct layer_arg tile_args[] = {
+    { "repeats", ARG_INTS, REQUIRED },
+};
+
+static void tile_call(struct layer_context *context, const struct layer *layer, struct layer_io *io)
+{
+    struct builder *b = &context->builder;
+    struct endpoint x = io->inputs[0].value;
+    const struct arg_value *repeats = layer_arg(layer, "repeats");
+    int rank = endpoint_shape(x)->rank, first = rank - repeats->ints.count;
+    int32_t times[SHAPE_RANK_MAX];
+
+    op_give(io, x);
+    if (!all_known(context, layer, x))
+        return;
+    bool good = first >= 0;
+    for (int i = 0; good && i < rank; i++) {
+        int64_t n = i < first ? 1 : repeats->ints.values[i - first];
+        good = n >= 1 && n <= INT32_MAX && (i > 0 || n == 1);
+        times[i] = (int32_t)n;
+    }
+    if (good)
+        op_give(io, build_binary(b, "Tile", NULL, x, build_const_ints(b, NULL, rank, times)));
+    else
+        layer_fail(context, layer,
+                   "argument 'repeats': expected at most %d numbers from 1 on, 1 for the batch",
+                   rank);
+}
+OP_ARGS_CLASS(tile, "Tile", tile_args, op_x, tile_call);
+
+/* ---- parts ---- */
+
+static const struct layer_arg split_args[] = {
+    { "indices_or_sections", ARG_VALUE, REQUIRED },
+    { "axis", ARG_NULL_OR_INT, "0" },
+};
+
+/* The sizes of the parts along an axis of this size; returns their number, 0: they do not fit. */
+static int part_sizes(const struct json_value *parts, int64_t size,
+                      int32_t sizes[LAYER_OUTPUTS_MAX])
+{
+    bool list = parts->kind == JSON_VALUE_LIST;
+    int64_t count = list ? parts->count + 1 : parts->kind == JSON_VALUE_INT ? parts->integer : 0;
+
+    if (count < 1 || count > LAYER_OUTPUTS_MAX || (!list && size % count != 0))
+        return 0;
+    for (int i = 0, before = 0; i < count; i++) {
+        const struct json_value *end = list && i + 1 < count ? &parts->members[i] : NULL;
+        int64_t to = list ? size : (i + 1) * (size / count);
+        if (end != NULL)
+            to = end->kind == JSON_VALUE_INT ? end->integer : -1;
+        if (to <= before || to > size)
+            return 0;
+        sizes[i] = (int32_t)(to - before);
+        before = (int)to;
+    }
+    return (int)count;
+}
+
+static void split_call(struct layer_context *context, const struct layer *layer,
+                       struct layer_io *io)
+{
+    struct builder *b = &context->builder;
+    struct endpoint x = io->inputs[0].value;
+    const struct arg_value *axis = layer_arg(layer, "axis");
+    int32_t sizes[LAYER_OUTPUTS_MAX];
+
+    op_give(io, x);
+    if (!all_known(context, layer, x))
+        return;
+    int at = layer_axis(context, layer, axis->is_null ? 0 : axis->integer, endpoint_shape(x)->rank);
+    if (at == 0)
+        return;
+    int64_t size = endpoint_shape(x)->dims[at];
+    int count = part_sizes(layer_arg(layer, "indices_or_sections")->value, size, sizes);
+    if (count == 0) {
+        layer_fail(context, layer,
+                   "argument 'indices_or_sections' does not divide axis %d, of size %lld, into 1 "
+                   "to %d parts",
+                   at, (long long)size, LAYER_OUTPUTS_MAX);
+        return;
+    }
+    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, count, sizes),
+                                       build_const_int(b, NULL, at) };
+    struct node *parts =
+        build_node(b, "SplitV", NULL, 3, inputs, 0, NULL,
+                   (const struct attr[]){ attr_int("num_split", count), ATTR_END });
+    for (int i = 0; parts != NULL && i < count; i++)
+        io->outputs[i] = (struct layer_value){ .value = { parts, i } };
+    io->outputs_count = count;
+}
+OP_ARGS_CLASS(split, "Split", split_args, op_x, split_call);
+
+/* ---- x[…] ---- */
+
+/* A StridedSlice, an entry for each dimension, and the places of new dimensions of 1. */
+struct item {
+    int32_t begin[SHAPE_RANK_MAX], end[SHAPE_RANK_MAX], step[SHAPE_RANK_MAX];
+    int begin_mask, end_mask, shrink_mask;
+    int rank; /* dimensions of x so far */
+    int32_t added[SHAPE_RANK_MAX];
+    int added_count, out_rank;
+};
+
+static bool is_marker(const struct json_value *key, const char *name)
+{
+    const char *class_name =
+        key->kind == JSON_VALUE_OBJECT ? json_value_get_text(key, "class_name") : NULL;
+
+    return class_name != NULL && strcmp(class_name, name) == 0;
+}
+
+/* A part of a slice: null, or an integer. */
+static bool slice_part(const struct json_value *slice, const char *name, bool *given, int32_t *out)
+{
+    const struct json_value *value = json_value_get(json_value_get(slice, "config"), name);
+
+    *given = !json_value_is_null(value);
+    if (!*given)
+        return true;
+    if (value->kind != JSON_VALUE_INT || value->integer < -INT32_MAX || value->integer > INT32_MAX)
+        return false;
+    *out = (int32_t)value->integer;
+    return true;
+}
+
+static void add_whole(struct item *item)
+{
+    int i = item->rank++;
+
+    item->step[i] = 1;
+    item->begin_mask |= 1 << i;
+    item->end_mask |= 1 << i;
+    item->out_rank++;
+}
+
+static bool add_slice(struct item *item, const struct json_value *slice)
+{
+    bool has_begin, has_end, has_step;
+    int i = item->rank;
+
+    item->step[i] = 1;
+    if (!slice_part(slice, "start", &has_begin, &item->begin[i]) ||
+        !slice_part(slice, "stop", &has_end, &item->end[i]) ||
+        !slice_part(slice, "step", &has_step, &item->step[i]) || item->step[i] == 0)
+        return false;
+    item->begin_mask |= has_begin ? 0 : 1 << i;
+    item->end_mask |= has_end ? 0 : 1 << i;
+    item->rank++;
+    item->out_rank++;
+    return true;
+}
+
+static bool add_index(struct item *item, int64_t index, int64_t dim)
+{
+    int i = item->rank++;
+
+    index += index < 0 ? dim : 0;
+    if (index < 0 || index >= dim)
+        return false;
+    item->begin[i] = (int32_t)index;
+    item->end[i] = (int32_t)index + 1;
+    item->step[i] = 1;
+    item->shrink_mask |= 1 << i;
+    return true;
+}
+
+/* Adds an entry of the key; `left`: the dimensions that later entries take. */
+static bool add_key(struct item *item, const struct json_value *key, const struct shape *shape,
+                    int left)
+{
+    if (is_marker(key, "__ellipsis__")) {
+        while (item->rank < shape->rank - left)
+            add_whole(item);
+        return true;
+    }
+    if (key->kind == JSON_VALUE_NULL) {
+        if (item->rank == 0 || item->out_rank == SHAPE_RANK_MAX)
+            return false;
+        item->added[item->added_count++] = item->out_rank++;
+        return true;
+    }
+    if (item->rank == shape->rank)
+        return false;
+    if (is_marker(key, "__slice__"))
+        return add_slice(item, key);
+    return key->kind == JSON_VALUE_INT && item->rank > 0 &&
+           add_index(item, key->integer, shape->dims[item->rank]);
+}
+
+static bool read_item(const struct json_value *key, const struct shape *shape, struct item *item)
+{
+    bool list = key->kind == JSON_VALUE_LIST;
+    int count = list ? key->count : 1, takes = 0;
+
+    for (int i = 0; i < count; i++) {
+        const struct json_value *entry = list ? &key->members[i] : key;
+        takes += entry->kind != JSON_VALUE_NULL && !is_marker(entry, "__ellipsis__");
+    }
+    for (int i = 0; i < count; i++) {
+        const struct json_value *entry = list ? &key->members[i] : key;
+        takes -= entry->kind != JSON_VALUE_NULL && !is_marker(entry, "__ellipsis__");
+        if (!add_key(item, entry, shape, takes))
+            return false;
+    }
+    while (item->rank < shape->rank && item->out_rank < SHAPE_RANK_MAX)
+        add_whole(item);
+    /* The batch is whole: the first entry is ":" or "...". */
+    return item->rank == shape->rank && (item->begin_mask & item->end_mask & 1) != 0 &&
+           item->step[0] == 1;
+}
+
+static const char *const item_inputs[] = { "x", "key", NULL };
+
+static void get_item_call(struct layer_context *context, const struct layer *layer,
+                          struct layer_io *io)
+{
+    struct builder *b = &context->builder;
+    struct endpoint x = io->inputs[0].value;
+    const struct json_value *key = op_constant(io, "key");
+    struct item item = { 0 };
+
+    op_give(io, x);
+    if (!all_known(context, layer, x))
+        return;
+    if (key == NULL || !read_item(key, endpoint_shape(x), &item)) {
+        layer_fail(context, layer,
+                   "the key of x[…] does not fit x of shape %s: expected ':' for the batch, then "
+                   "integers in range, slices, '...' and None",
+                   shape_text(endpoint_shape(x)));
+        return;
+    }
+    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, item.rank, item.begin),
+                                       build_const_ints(b, NULL, item.rank, item.end),
+                                       build_const_ints(b, NULL, item.rank, item.step) };
+    x = build(b, "StridedSlice", NULL, 4, inputs,
+              (const struct attr[]){ attr_int("begin_mask", item.begin_mask),
+                                     attr_int("end_mask", item.end_mask),
+                                     attr_int("shrink_axis_mask", item.shrink_mask), ATTR_END });
+    for (int i = 0; i < item.added_count; i++)
+        x = build_binary(b, "ExpandDims", NULL, x, build_const_int(b, NULL, item.added[i]));
+    op_give(io, x);
+}
+OP_CLASS(get_item, "GetItem", item_inputs, get_item_call);

@@ -1,0 +1,260 @@
+/* patches: layers that change neighbouring pixels of the images of each training batch
+ * together, at random. The formulas are Keras'. */
+#include <math.h>
+
+#include "layers/classes/augment.h"
+
+static const double unit[] = { 0, 1 };
+
+#define VALUE_RANGE                          \
+    {                                        \
+        "value_range", ARG_VALUE, "[0, 255]" \
+    }
+
+/* Filters each channel by [height, width, channels, 1]. */
+static struct endpoint filter_channels(struct builder *b, struct endpoint x, struct endpoint filter)
+{
+    static const int64_t ones[] = { 1, 1, 1, 1 };
+    const struct endpoint inputs[] = { x, filter };
+    const struct attr attrs[] = { attr_ints(b, "strides", 4, ones), attr_text("padding", "SAME"),
+                                  ATTR_END };
+
+    return build(b, "DepthwiseConv2dNative", NULL, 2, inputs, attrs);
+}
+
+/* The same [height, width] for each channel of x. */
+static struct endpoint for_each_channel(struct builder *b, struct endpoint filter,
+                                        struct endpoint x)
+{
+    const struct shape *shape = endpoint_shape(filter);
+    const int32_t dims[] = { (int32_t)shape->dims[0], (int32_t)shape->dims[1], 1, 1 };
+    const int32_t copies[] = { 1, 1, (int32_t)endpoint_shape(x)->dims[3], 1 };
+    struct endpoint one =
+        build_binary(b, "Reshape", NULL, filter, build_const_ints(b, NULL, 4, dims));
+
+    return build_binary(b, "Tile", NULL, one, build_const_ints(b, NULL, 4, copies));
+}
+
+/* ---- RandomSharpness ---- */
+
+static const struct layer_arg random_sharpness_args[] = {
+    { "factor", ARG_VALUE, REQUIRED },
+    VALUE_RANGE,
+    { "seed", ARG_NULL_OR_INT, "null" },
+    DATA_FORMAT,
+};
+
+/* Moves an image towards a smoothed one, or away from it. */
+static struct endpoint random_sharpness_build(struct layer_context *context,
+                                              const struct layer *layer, struct endpoint x)
+{
+    static const float smooth[] = { 1 / 13.f, 1 / 13.f, 1 / 13.f, 1 / 13.f, 5 / 13.f,
+                                    1 / 13.f, 1 / 13.f, 1 / 13.f, 1 / 13.f };
+    const struct shape square = shape_of(3, 3);
+    const struct tensor filter = tensor_borrow(DT_FLOAT, &square, smooth);
+    struct builder *b = &context->builder;
+    double factor[2], values[2];
+
+    if (!augment_range(context, layer, "factor", 0, factor) ||
+        !augment_range(context, layer, "value_range", -INFINITY, values) ||
+        !augment_changes(context, layer, x))
+        return x;
+    struct endpoint smoothed =
+        filter_channels(b, x, for_each_channel(b, build_const(b, NULL, &filter), x));
+    struct endpoint twice = augment_by_number(b, "Mul", augment_draw(context, layer, x, factor), 2);
+    struct endpoint share = build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1), twice);
+    struct endpoint move =
+        build_binary(b, "Mul", NULL, share, build_binary(b, "Sub", NULL, smoothed, x));
+    return augment_clip(b, build_binary(b, "AddV2", NULL, x, move), values);
+}
+LAYER_CLASS(random_sharpness, "RandomSharpness", random_sharpness_args, random_sharpness_build);
+
+/* ---- RandomGaussianBlur ---- */
+
+static const struct layer_arg random_gaussian_blur_args[] = {
+    { "factor", ARG_VALUE, "1" }, /* the probability */
+    { "kernel_size", ARG_PAIR, "3" },
+    { "sigma", ARG_VALUE, "1" },
+    VALUE_RANGE,
+    { "seed", ARG_NULL_OR_INT, "null" },
+    DATA_FORMAT,
+};
+
+/* A number for all images of the batch, uniform in the range. */
+static struct endpoint draw_one(struct layer_context *context, const struct layer *layer,
+                                const double range[2])
+{
+    struct builder *b = &context->builder;
+    struct endpoint number =
+        build_binary(b, "StatelessRandomUniform", NULL, build_const_ints(b, NULL, 0, NULL),
+                     augment_seed(context, layer));
+
+    return augment_by_number(b, "AddV2", augment_by_number(b, "Mul", number, range[1] - range[0]),
+                             range[0]);
+}
+
+/* exp(-(i - middle)² / 2σ²), scaled to a sum of 1: [size]. */
+static struct endpoint bell(struct layer_context *context, int64_t size, struct endpoint sigma)
+{
+    struct builder *b = &context->builder;
+    const struct shape shape = shape_of(size);
+    float *places = ARENA_ARRAY(context->arena, float, size);
+
+    for (int64_t i = 0; i < size; i++)
+        places[i] = (float)i - (float)(size - 1) / 2;
+    const struct tensor tensor = tensor_borrow(DT_FLOAT, &shape, places);
+    struct endpoint x = build_binary(b, "RealDiv", NULL, build_const(b, NULL, &tensor), sigma);
+    x = build_unary(b, "Exp", NULL,
+                    augment_by_number(b, "Mul", build_unary(b, "Square", NULL, x), -0.5));
+    struct endpoint sum = build_binary(b, "Sum", NULL, x, build_const_int(b, NULL, 0));
+    return build_binary(b, "RealDiv", NULL, x, sum);
+}
+
+/* [size, size]. Keras also takes other sizes than squares, but then mixes up their rows. */
+static struct endpoint bell_of_two(struct layer_context *context, const struct layer *layer,
+                                   int64_t size, const double sigma[2])
+{
+    struct builder *b = &context->builder;
+    struct endpoint across = augment_by_number(b, "AddV2", draw_one(context, layer, sigma), 1e-6);
+    struct endpoint down = augment_by_number(b, "AddV2", draw_one(context, layer, sigma), 1e-6);
+    struct endpoint column =
+        build_binary(b, "ExpandDims", NULL, bell(context, size, down), build_const_int(b, NULL, 1));
+
+    return build_binary(b, "Mul", NULL, column, bell(context, size, across));
+}
+
+#define BLUR_MAX 1000 /* pixels; a larger window is a mistake */
+
+static struct endpoint random_gaussian_blur_build(struct layer_context *context,
+                                                  const struct layer *layer, struct endpoint x)
+{
+    const int64_t *size = layer_arg(layer, "kernel_size")->sides;
+    struct builder *b = &context->builder;
+    double factor[2], sigma[2], values[2];
+
+    if (!augment_range(context, layer, "factor", 0, factor) ||
+        !augment_range(context, layer, "sigma", 0, sigma) ||
+        !augment_range(context, layer, "value_range", -INFINITY, values))
+        return x;
+    if (size[1] != size[2] || size[1] > BLUR_MAX) {
+        layer_fail(context, layer, "argument 'kernel_size': expected a square of up to %d",
+                   BLUR_MAX);
+        return x;
+    }
+    if (!augment_changes(context, layer, x))
+        return x;
+    struct endpoint probability = augment_draw(context, layer, x, factor);
+    struct endpoint chance =
+        build_binary(b, "Less", NULL, augment_draw(context, layer, x, unit), probability);
+    struct endpoint filter = bell_of_two(context, layer, size[1], sigma);
+    const struct endpoint inputs[] = { chance,
+                                       filter_channels(b, x, for_each_channel(b, filter, x)), x };
+    return augment_clip(b, build(b, "SelectV2", NULL, 3, inputs, NULL), values);
+}
+LAYER_CLASS(random_gaussian_blur, "RandomGaussianBlur", random_gaussian_blur_args,
+            random_gaussian_blur_build);
+
+/* ---- RandomErasing ---- */
+
+#define SIDE_MAX (1 << 20) /* the graph holds a number for each place along a side */
+
+static const struct layer_arg random_erasing_args[] = {
+    { "factor", ARG_VALUE, "1" }, /* the probability */
+    { "scale", ARG_VALUE, "[0.02, 0.33]" },
+    { "fill_value", ARG_NULL_OR_VALUE, "null" },
+    VALUE_RANGE,
+    { "seed", ARG_NULL_OR_INT, "null" },
+    DATA_FORMAT,
+};
+
+/* Which pixels along a direction of `size` pixels are erased: bool [batch, size, 1, 1], or [batch,
+ * 1, size, 1]. */
+static struct endpoint draw_span(struct layer_context *context, const struct layer *layer,
+                                 struct endpoint x, int direction, const double scale[2])
+{
+    struct builder *b = &context->builder;
+    int64_t size = endpoint_shape(x)->dims[direction];
+    struct shape shape = shape_of(1, 1, 1, 1);
+    float *places = ARENA_ARRAY(context->arena, float, size);
+
+    for (int64_t i = 0; i < size; i++)
+        places[i] = (float)i;
+    shape.dims[direction] = size;
+    const struct tensor tensor = tensor_borrow(DT_FLOAT, &shape, places);
+    struct endpoint place = build_const(b, NULL, &tensor);
+    struct endpoint length = build_unary(b, "Sqrt", NULL, augment_draw(context, layer, x, scale));
+    length = augment_by_number(b, "Mul", length, (double)size);
+    struct endpoint room =
+        build_binary(b, "Sub", NULL, build_const_float(b, NULL, (float)size), length);
+    struct endpoint begin =
+        build_binary(b, "Mul", NULL, augment_draw(context, layer, x, unit), room);
+    struct endpoint end = build_binary(b, "AddV2", NULL, begin, length);
+    return build_binary(b, "LogicalAnd", NULL, build_binary(b, "GreaterEqual", NULL, place, begin),
+                        build_binary(b, "Less", NULL, place, end));
+}
+
+/* What stands in place of the erased pixels: the argument, or noise. */
+static struct endpoint filling(struct layer_context *context, const struct layer *layer,
+                               struct endpoint x, const double values[2])
+{
+    struct builder *b = &context->builder;
+    const struct json_value *value = layer_arg(layer, "fill_value")->value;
+    float numbers[3];
+    double number = 0;
+
+    if (json_value_is_null(value)) {
+        struct endpoint noise =
+            build_binary(b, "StatelessRandomNormal", NULL, build_unary(b, "Shape", NULL, x),
+                         augment_seed(context, layer));
+        return augment_by_number(b, "Mul", noise, values[1]);
+    }
+    bool list = value->kind == JSON_VALUE_LIST;
+    int count = list ? value->count : 1;
+    bool valid = !list || (count == 3 && endpoint_shape(x)->dims[3] == 3);
+    for (int i = 0; valid && i < count; i++) {
+        valid = json_value_number(list ? &value->members[i] : value, &number);
+        numbers[i] = (float)number;
+    }
+    if (!valid) {
+        layer_fail(context, layer,
+                   "argument 'fill_value': expected a number, or one for each of 3 channels");
+        return x;
+    }
+    const struct shape shape = shape_of(count);
+    const struct tensor tensor = tensor_borrow(DT_FLOAT, &shape, numbers);
+    return build_const(b, NULL, &tensor);
+}
+
+static struct endpoint random_erasing_build(struct layer_context *context,
+                                            const struct layer *layer, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    double factor[2], scale[2], values[2];
+
+    if (!augment_range(context, layer, "factor", 0, factor) ||
+        !augment_range(context, layer, "scale", 0, scale) ||
+        !augment_range(context, layer, "value_range", -INFINITY, values))
+        return x;
+    if (context->mode == LAYERS_TRAIN && endpoint_shape(x)->rank == 4 &&
+        (endpoint_shape(x)->dims[1] > SIDE_MAX || endpoint_shape(x)->dims[2] > SIDE_MAX)) {
+        layer_refuse(context, layer, "images of more than %d pixels a side", SIDE_MAX);
+        return x;
+    }
+    if (scale[0] < 0 || scale[1] > 1) {
+        layer_fail(context, layer, "argument 'scale': expected shares of an image, 0 to 1");
+        return x;
+    }
+    if (!augment_changes(context, layer, x))
+        return x;
+    struct endpoint erased =
+        build_binary(b, "LogicalAnd", NULL, draw_span(context, layer, x, 2, scale),
+                     draw_span(context, layer, x, 1, scale));
+    struct endpoint probability = augment_draw(context, layer, x, factor);
+    struct endpoint chance =
+        build_binary(b, "Less", NULL, augment_draw(context, layer, x, unit), probability);
+    const struct endpoint inputs[] = { build_binary(b, "LogicalAnd", NULL, erased, chance),
+                                       augment_clip(b, filling(context, layer, x, values), values),
+                                       x };
+    return build(b, "SelectV2", NULL, 3, inputs, NULL);
+}
+LAYER_CLASS(random_erasing, "RandomErasing", random_erasing_args, random_erasing_build);

@@ -1,0 +1,432 @@
+/*
+ * recurrent: SimpleRNN, LSTM, GRU, RNN around cells, Bidirectional. Source:
+ * keras/src/layers/rnn/.
+ */
+#include "layers/classes/classes.h"
+#include "layers/classes/recurrent.h"
+
+/* The arguments that every recurrent layer has. `implementation`, of Keras 2, chooses between ways
+ * to compute the same. */
+#define RECURRENT_ARGS                                                                      \
+    { "return_sequences", ARG_BOOL, "false" }, { "return_state", ARG_BOOL, "false" },       \
+        { "go_backwards", ARG_BOOL, "false" }, { "stateful", ARG_NONE, "false" },           \
+        { "unroll", ARG_BOOL, "false" }, { "zero_output_for_mask", ARG_BOOL, "false" },     \
+        { "time_major", ARG_NONE, "false" }, { "implementation", ARG_NULL_OR_INT, "null" }, \
+    {                                                                                       \
+        "activity_regularizer", ARG_REGULARIZER, "null"                                     \
+    }
+#define CELL_ARGS                                                                        \
+    { "units", ARG_INT, REQUIRED }, { "activation", ARG_ACTIVATION, "\"tanh\"" },        \
+        { "use_bias", ARG_BOOL, "true" },                                                \
+        { "kernel_initializer", ARG_INITIALIZER, "\"GlorotUniform\"" },                  \
+        { "recurrent_initializer", ARG_INITIALIZER, "\"Orthogonal\"" },                  \
+        { "bias_initializer", ARG_INITIALIZER, "\"Zeros\"" },                            \
+        { "kernel_regularizer", ARG_REGULARIZER, "null" },                               \
+        { "recurrent_regularizer", ARG_REGULARIZER, "null" },                            \
+        { "bias_regularizer", ARG_REGULARIZER, "null" },                                 \
+        { "kernel_constraint", ARG_CONSTRAINT, "null" },                                 \
+        { "recurrent_constraint", ARG_CONSTRAINT, "null" },                              \
+        { "bias_constraint", ARG_CONSTRAINT, "null" }, { "dropout", ARG_NUMBER, "0.0" }, \
+        { "recurrent_dropout", ARG_NUMBER, "0.0" },                                      \
+    {                                                                                    \
+        "seed", ARG_NULL_OR_INT, "null"                                                  \
+    }
+#define GATE_ARGS                                             \
+    {                                                         \
+        "recurrent_activation", ARG_ACTIVATION, "\"sigmoid\"" \
+    }
+#define LSTM_ARGS                            \
+    {                                        \
+        "unit_forget_bias", ARG_BOOL, "true" \
+    }
+#define GRU_ARGS                        \
+    {                                   \
+        "reset_after", ARG_BOOL, "true" \
+    }
+#define CELL_IMPLEMENTATION                       \
+    {                                             \
+        "implementation", ARG_NULL_OR_INT, "null" \
+    }
+
+static const struct layer_arg simple_rnn_args[] = { RECURRENT_ARGS, CELL_ARGS };
+static const struct layer_arg lstm_args[] = { RECURRENT_ARGS, CELL_ARGS, GATE_ARGS, LSTM_ARGS };
+static const struct layer_arg gru_args[] = { RECURRENT_ARGS, CELL_ARGS, GATE_ARGS, GRU_ARGS };
+static const struct layer_arg simple_cell_args[] = { CELL_ARGS };
+static const struct layer_arg lstm_cell_args[] = { CELL_ARGS, GATE_ARGS, LSTM_ARGS,
+                                                   CELL_IMPLEMENTATION };
+static const struct layer_arg gru_cell_args[] = { CELL_ARGS, GATE_ARGS, GRU_ARGS,
+                                                  CELL_IMPLEMENTATION };
+static const struct layer_arg stacked_args[] = { { "cells", ARG_LAYERS, REQUIRED } };
+static const struct layer_arg rnn_args[] = { RECURRENT_ARGS, { "cell", ARG_LAYER, REQUIRED } };
+
+static const char *const call_args[] = { "sequences", "initial_state", "mask", NULL };
+
+/* ---- cells: layers that stand only inside RNN ---- */
+
+#define CELL_LAYER(noun, class_name, class_args)                  \
+    const struct layer_class layer_##noun = { .name = class_name, \
+                                              .args = class_args, \
+                                              .args_count = (int)COUNT(class_args) }
+CELL_LAYER(simple_rnn_cell, "SimpleRNNCell", simple_cell_args);
+CELL_LAYER(lstm_cell, "LSTMCell", lstm_cell_args);
+CELL_LAYER(gru_cell, "GRUCell", gru_cell_args);
+CELL_LAYER(stacked_rnn_cells, "StackedRNNCells", stacked_args);
+
+/* More than any model has; each gives up to two outputs of the layer. */
+#define CELLS_MAX ((LAYER_OUTPUTS_MAX - 1) / CELL_STATES_MAX)
+
+/* The cells of a recurrent layer, in order. */
+struct cells {
+    struct cell all[CELLS_MAX];
+    int count, states; /* of all cells */
+};
+
+static const struct cell_class *class_of_cell(const struct layer *layer)
+{
+    const struct {
+        const struct layer_class *layer;
+        const struct cell_class *cell;
+    } classes[] = { { &layer_simple_rnn_cell, &cell_simple },
+                    { &layer_lstm_cell, &cell_lstm },
+                    { &layer_gru_cell, &cell_gru } };
+
+    for (size_t i = 0; i < COUNT(classes); i++)
+        if (layer->class == classes[i].layer)
+            return classes[i].cell;
+    return NULL;
+}
+
+static void add_cell(struct cells *cells, const struct cell_class *class, const struct layer *layer,
+                     const char *prefix)
+{
+    cell_init(class, layer, prefix, &cells->all[cells->count++]);
+    cells->states += class->states;
+}
+
+static void add_inner_cell(struct layer_context *context, const struct layer *inner,
+                           struct cells *cells)
+{
+    const struct cell_class *class = class_of_cell(inner);
+
+    if (class == NULL)
+        layer_fail(context, inner,
+                   "it is not a cell; known: SimpleRNNCell, LSTMCell, GRUCell, StackedRNNCells");
+    else if (cells->count == CELLS_MAX)
+        layer_fail(context, inner, "more than %d cells", CELLS_MAX);
+    else
+        add_cell(cells, class, inner, "");
+}
+
+/* The cells that the argument "cell" of an RNN holds. */
+static void inner_cells(struct layer_context *context, const struct layer *layer,
+                        struct cells *cells)
+{
+    const struct layer *inner = layer_arg(layer, "cell")->layer;
+
+    if (inner->class != &layer_stacked_rnn_cells) {
+        add_inner_cell(context, inner, cells);
+        return;
+    }
+    const struct arg_value *all = layer_arg(inner, "cells");
+    for (int i = 0; i < all->layers.count && status_is_ok(context->builder.status); i++)
+        add_inner_cell(context, &all->layers.values[i], cells);
+    if (all->layers.count == 0)
+        layer_fail(context, inner, "it has no cells");
+}
+
+/* The cells of a layer; none: it failed, or is no recurrent layer. */
+static void find_cells(struct layer_context *context, const struct layer *layer,
+                       struct cells *cells)
+{
+    *cells = (struct cells){ 0 };
+    if (layer->class == &layer_simple_rnn)
+        add_cell(cells, &cell_simple, layer, "simple_rnn_cell/");
+    else if (layer->class == &layer_lstm)
+        add_cell(cells, &cell_lstm, layer, "lstm_cell/");
+    else if (layer->class == &layer_gru)
+        add_cell(cells, &cell_gru, layer, "gru_cell/");
+    else if (layer->class == &layer_rnn)
+        inner_cells(context, layer, cells);
+}
+
+/* ---- a recurrent layer ---- */
+
+/* What a recurrent layer is called with. */
+struct sequence {
+    struct endpoint x;    /* [batch, steps, features] */
+    struct endpoint mask; /* bool [batch, steps]; a null node: none */
+    struct endpoint output_mask;
+    struct endpoint initial[LAYER_OUTPUTS_MAX];
+    int initial_count; /* 0: zeros */
+};
+
+static bool flag(const struct layer *layer, const char *name)
+{
+    return layer_arg(layer, name)->boolean;
+}
+
+/* Swaps batch and steps. */
+static struct endpoint swap(struct builder *b, struct endpoint x)
+{
+    const int32_t order[] = { 1, 0, 2 };
+
+    return build_binary(b, "Transpose", NULL, x,
+                        build_const_ints(b, NULL, endpoint_shape(x)->rank, order));
+}
+
+static struct endpoint reverse(struct builder *b, struct endpoint x, int32_t axis)
+{
+    return build_binary(b, "ReverseV2", NULL, x, build_const_ints(b, NULL, 1, &axis));
+}
+
+static bool check_sequence(struct layer_context *context, const struct layer *layer,
+                           const struct sequence *sequence, const struct cells *cells)
+{
+    if (!layer_wants_rank(context, layer, sequence->x, 3))
+        return false;
+    if (endpoint_shape(sequence->x)->dims[1] < 1) {
+        layer_fail(context, layer, "the input has no steps");
+        return false;
+    }
+    if (sequence->mask.node != NULL && endpoint_shape(sequence->mask)->rank != 2) {
+        layer_fail(context, layer, "the mask has shape %s, expected [batch, steps]",
+                   shape_text(endpoint_shape(sequence->mask)));
+        return false;
+    }
+    if (sequence->initial_count != 0 && sequence->initial_count != cells->states) {
+        layer_fail(context, layer, "initial_state has %d tensors, expected %d",
+                   sequence->initial_count, cells->states);
+        return false;
+    }
+    for (int i = 0; i < sequence->initial_count; i++)
+        if (!layer_wants_rank(context, layer, sequence->initial[i], 2))
+            return false;
+    return cells->count > 0;
+}
+
+/* The most steps that are nodes of their own. */
+#define UNROLLED_MAX 10000
+
+static bool check_size(struct layer_context *context, const struct layer *layer,
+                       const struct cell *cell, struct endpoint x, bool unroll)
+{
+    int64_t steps = endpoint_shape(x)->dims[0];
+    const int64_t sizes[] = { steps, cell->class->gates, cell->units };
+
+    if (unroll && steps > UNROLLED_MAX) {
+        layer_refuse(context, layer, "unroll with %lld steps; at most %d", (long long)steps,
+                     UNROLLED_MAX);
+        return false;
+    }
+    return layer_fits(context, layer, "the gates of all steps", (int)COUNT(sizes), sizes);
+}
+
+/* Runs the cells one after the other over the whole sequence: a cell's output in a step that does
+ * not count is never used by the next. */
+static void run_cells(struct layer_context *context, const struct layer *layer, struct cells *cells,
+                      const struct sequence *sequence, struct layer_io *io)
+{
+    struct builder *b = &context->builder;
+    bool backwards = flag(layer, "go_backwards"), all = flag(layer, "return_sequences");
+    struct endpoint x = swap(b, sequence->x), mask = sequence->mask;
+    const char *scope = b->scope;
+
+    if (mask.node != NULL)
+        mask = build_binary(b, "ExpandDims", NULL, swap(b, mask), build_const_int(b, NULL, 2));
+    if (backwards && mask.node != NULL)
+        mask = reverse(b, mask, 0);
+    if (backwards)
+        x = reverse(b, x, 0);
+    for (int i = 0, state = 0; i < cells->count && status_is_ok(b->status); i++) {
+        struct cell *cell = &cells->all[i];
+        struct recurrence r = { .cell = cell,
+                                .mask = mask,
+                                .zero_output_for_mask = flag(layer, "zero_output_for_mask"),
+                                .all_outputs = all || i + 1 < cells->count,
+                                .unroll = flag(layer, "unroll") };
+        b->scope = arena_printf(context->arena, "%s/", cell->layer->name);
+        if (!check_size(context, layer, cell, x, r.unroll))
+            return;
+        r.x = cell_project(context, cell, x);
+        for (int k = 0; k < cell->class->states && sequence->initial_count > 0; k++)
+            r.initial[k] = sequence->initial[state + k];
+        recurrence_build(context, &r);
+        for (int k = 0; k < cell->class->states; k++)
+            io->outputs[1 + state++].value = r.states[k];
+        x = r.outputs;
+        io->outputs[0].value = r.last;
+    }
+    b->scope = scope;
+    if (all && status_is_ok(b->status))
+        io->outputs[0] = (struct layer_value){ .value = swap(b, x), .mask = sequence->output_mask };
+    io->outputs_count = 1 + (flag(layer, "return_state") ? cells->states : 0);
+}
+
+static void run_layer(struct layer_context *context, const struct layer *layer,
+                      const struct sequence *sequence, struct layer_io *io)
+{
+    struct cells *cells = ARENA_NEW(context->arena, struct cells);
+
+    io->outputs[0] = (struct layer_value){ .value = sequence->x };
+    io->outputs_count = 1;
+    find_cells(context, layer, cells);
+    if (check_sequence(context, layer, sequence, cells))
+        run_cells(context, layer, cells, sequence, io);
+}
+
+/* In Keras 2, the initial states come behind the input in one list. In Keras 3, a call with initial
+ * states uses no mask but one that it is given, and still passes on that of its input. */
+static void read_sequence(const struct layer_context *context, const struct layer_io *io,
+                          struct sequence *out)
+{
+    struct layer_value values[LAYER_OUTPUTS_MAX];
+    int count = io_tensors(io, "sequences", LAYER_OUTPUTS_MAX, values);
+
+    *out = (struct sequence){ .x = io->inputs[0].value, .output_mask = io_mask(io) };
+    for (int i = 1; i < count; i++)
+        out->initial[out->initial_count++] = values[i].value;
+    count = io_tensors(io, "initial_state", LAYER_OUTPUTS_MAX, values);
+    for (int i = 0; i < count && out->initial_count < LAYER_OUTPUTS_MAX; i++)
+        out->initial[out->initial_count++] = values[i].value;
+    out->mask =
+        out->initial_count == 0 || context->keras2 ? out->output_mask : io_tensor(io, "mask").value;
+}
+
+static void recurrent_call(struct layer_context *context, const struct layer *layer,
+                           struct layer_io *io)
+{
+    struct sequence *sequence = ARENA_NEW(context->arena, struct sequence);
+
+    read_sequence(context, io, sequence);
+    run_layer(context, layer, sequence, io);
+}
+
+#define RECURRENT_LAYER(noun, class_name, class_args)                               \
+    const struct layer_class layer_##noun = { .name = class_name,                   \
+                                              .args = class_args,                   \
+                                              .args_count = (int)COUNT(class_args), \
+                                              .call = recurrent_call,               \
+                                              .call_args = call_args }
+RECURRENT_LAYER(simple_rnn, "SimpleRNN", simple_rnn_args);
+RECURRENT_LAYER(lstm, "LSTM", lstm_args);
+RECURRENT_LAYER(gru, "GRU", gru_args);
+RECURRENT_LAYER(rnn, "RNN", rnn_args);
+
+/* ---- Bidirectional ---- */
+
+static const struct layer_arg bidirectional_args[] = {
+    { "layer", ARG_LAYER, REQUIRED },
+    { "backward_layer", ARG_LAYER, REQUIRED },
+    { "merge_mode", ARG_NULL_OR_VALUE, "\"concat\"" }, /* null: the outputs stay apart */
+};
+
+/* The merged output; both are in the order of the input's steps. */
+static struct endpoint merge(struct layer_context *context, const struct layer *layer,
+                             struct endpoint forward, struct endpoint backward)
+{
+    struct builder *b = &context->builder;
+    const struct arg_value *mode = layer_arg(layer, "merge_mode");
+    const char *text = mode->value->kind == JSON_VALUE_TEXT ? mode->value->text : "";
+    const struct endpoint joined[] = { forward, backward, build_const_int(b, NULL, -1) };
+
+    if (strcmp(text, "concat") == 0)
+        return build(b, "ConcatV2", NULL, 3, joined, NULL);
+    if (strcmp(text, "mul") == 0)
+        return build_binary(b, "Mul", NULL, forward, backward);
+    if (strcmp(text, "sum") != 0 && strcmp(text, "ave") != 0)
+        layer_fail(context, layer,
+                   "argument 'merge_mode': got %s, expected concat, sum, ave, mul or null",
+                   json_value_show(mode->value, context->arena));
+    struct endpoint sum = build_binary(b, "AddV2", NULL, forward, backward);
+    return text[0] == 's' ? sum
+                          : build_binary(b, "Mul", NULL, sum, build_const_float(b, NULL, 0.5f));
+}
+
+/* Do both layers run, in opposite directions, and return the same? */
+static bool fit(struct layer_context *context, const struct layer *layer)
+{
+    const struct layer *inner[] = { layer_arg(layer, "layer")->layer,
+                                    layer_arg(layer, "backward_layer")->layer };
+
+    for (int i = 0; i < 2; i++)
+        if (inner[i]->class->call != recurrent_call) {
+            layer_fail(context, inner[i], "it is not a recurrent layer");
+            return false;
+        }
+    if (flag(inner[0], "return_sequences") == flag(inner[1], "return_sequences") &&
+        flag(inner[0], "return_state") == flag(inner[1], "return_state") &&
+        flag(inner[0], "go_backwards") != flag(inner[1], "go_backwards"))
+        return true;
+    layer_fail(context, layer,
+               "its layers must have the same return_sequences and return_state and run in "
+               "opposite directions");
+    return false;
+}
+
+static void run_inner(struct layer_context *context, const struct layer *inner,
+                      const struct sequence *sequence, struct layer_io *io)
+{
+    struct builder *b = &context->builder;
+    const char *scope = b->scope;
+
+    b->scope = arena_printf(context->arena, "%s/", inner->name);
+    run_layer(context, inner, sequence, io);
+    b->scope = scope;
+}
+
+/* Half of the initial states for each direction. */
+static void take_states(const struct sequence *whole, int half, struct sequence *out)
+{
+    *out = *whole;
+    out->initial_count = whole->initial_count / 2;
+    for (int i = 0; i < out->initial_count; i++)
+        out->initial[i] = whole->initial[half * out->initial_count + i];
+}
+
+static void bidirectional_call(struct layer_context *context, const struct layer *layer,
+                               struct layer_io *io)
+{
+    struct builder *b = &context->builder;
+    const struct layer *inner[] = { layer_arg(layer, "layer")->layer,
+                                    layer_arg(layer, "backward_layer")->layer };
+    struct layer_io *ios = ARENA_ARRAY(context->arena, struct layer_io, 2);
+    struct sequence *sequences = ARENA_ARRAY(context->arena, struct sequence, 3);
+
+    read_sequence(context, io, &sequences[2]);
+    io->outputs[0].value = sequences[2].x;
+    io->outputs_count = 1;
+    if (!fit(context, layer))
+        return;
+    for (int i = 0; i < 2; i++) {
+        take_states(&sequences[2], i, &sequences[i]);
+        run_inner(context, inner[i], &sequences[i], &ios[i]);
+    }
+    if (!status_is_ok(b->status))
+        return;
+    if (flag(inner[0], "return_sequences"))
+        ios[1].outputs[0].value = reverse(b, ios[1].outputs[0].value, 1);
+    int count = 0;
+    if (!layer_arg(layer, "merge_mode")->is_null) {
+        io->outputs[0].value =
+            merge(context, layer, ios[0].outputs[0].value, ios[1].outputs[0].value);
+        io->outputs[count++].mask = ios[0].outputs[0].mask;
+    } else {
+        io->outputs[count++] = ios[0].outputs[0];
+        io->outputs[count++] = ios[1].outputs[0];
+    }
+    for (int i = 0; i < 2; i++)
+        for (int k = 1; k < ios[i].outputs_count; k++) {
+            if (count == LAYER_OUTPUTS_MAX) {
+                layer_fail(context, layer, "more than %d outputs", LAYER_OUTPUTS_MAX);
+                return;
+            }
+            io->outputs[count++] = ios[i].outputs[k];
+        }
+    io->outputs_count = count;
+}
+
+const struct layer_class layer_bidirectional = { .name = "Bidirectional",
+                                                 .args = bidirectional_args,
+                                                 .args_count = (int)COUNT(bidirectional_args),
+                                                 .call = bidirectional_call,
+                                                 .call_args = call_args };

@@ -1,0 +1,65 @@
+/* wrap: layers around another layer. */
+#include "layers/classes/classes.h"
+
+static const struct layer_arg time_distributed_args[] = {
+    { "layer", ARG_LAYER, REQUIRED },
+};
+
+/* Keras 3 would ignore a penalty of the inner layer's output, so we refuse it. */
+static bool can_be_inside(struct layer_context *context, const struct layer *inner)
+{
+    bool penalised = inner->class == &layer_activity_regularization;
+
+    for (int i = 0; i < inner->class->args_count; i++)
+        penalised = penalised ||
+                    (inner->class->args[i].kind == ARG_REGULARIZER && !inner->args[i].is_null &&
+                     strcmp(inner->class->args[i].name, "activity_regularizer") == 0);
+    if (inner->class->build != NULL && inner->class != &layer_input && !penalised)
+        return true;
+    layer_fail(context, inner,
+               penalised ? "a penalty of the output cannot be inside another layer"
+                         : "it cannot be inside another layer");
+    return false;
+}
+
+/* The inner layer sees each step of each row as a row of its own. */
+static struct endpoint time_distributed_build(struct layer_context *context,
+                                              const struct layer *layer, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    const struct layer *inner = layer_arg(layer, "layer")->layer;
+    const char *scope = b->scope;
+    const struct shape shape = *endpoint_shape(x);
+    int32_t dims[SHAPE_RANK_MAX] = { -1 };
+
+    if (shape.rank < 3)
+        layer_fail(context, layer, "the input has shape %s, expected [batch, steps, …]",
+                   shape_text(&shape));
+    if (!layer_wants_rank(context, layer, x, shape.rank) || !can_be_inside(context, inner))
+        return x;
+    for (int i = 2; i < shape.rank; i++)
+        dims[i - 1] = (int32_t)shape.dims[i];
+    x = build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, shape.rank - 1, dims));
+    b->scope = arena_printf(context->arena, "%s/", inner->name);
+    struct endpoint y = inner->class->build(context, inner, x);
+    b->scope = scope;
+    if (!status_is_ok(b->status) || !layer_wants_rank(context, inner, y, endpoint_shape(y)->rank))
+        return y;
+    const struct shape *out = endpoint_shape(y);
+    if (out->rank == SHAPE_RANK_MAX) {
+        layer_fail(context, layer, "an output of rank %d, at most %d", out->rank + 1,
+                   SHAPE_RANK_MAX);
+        return y;
+    }
+    dims[1] = (int32_t)shape.dims[1];
+    for (int i = 1; i < out->rank; i++)
+        dims[i + 1] = (int32_t)out->dims[i];
+    return build_binary(b, "Reshape", NULL, y, build_const_ints(b, NULL, out->rank + 1, dims));
+}
+
+const struct layer_class layer_time_distributed = { .name = "TimeDistributed",
+                                                    .args = time_distributed_args,
+                                                    .args_count = (int)COUNT(time_distributed_args),
+                                                    .build = time_distributed_build,
+                                                    .mask = mask_passed_on,
+                                                    .hides_inner = true };

@@ -1,0 +1,177 @@
+/* build: adds the losses of a model to its graph. */
+#include "layers/build_model.h"
+#include "layers/losses/internal.h"
+#include "layers/losses/retrieval.h"
+#include "layers/classes/sampled_softmax.h"
+
+#define SAMPLED_LOSS "sparse_categorical_crossentropy" /* of a SampledSoftmax */
+
+static struct endpoint scale(struct builder *b, struct endpoint x, double factor)
+{
+    return build_binary(b, "Mul", NULL, x, build_const_float(b, NULL, (float)factor));
+}
+
+static int64_t outputs_of(const struct loss *loss, struct endpoint losses)
+{
+    const struct shape *shape = endpoint_shape(losses);
+
+    return loss->class->by_output ? shape->dims[shape->rank - 1] : 1;
+}
+
+/* One number for all losses of the batch. */
+static struct endpoint reduce_losses(struct loss_context *c, enum layers_reduction reduction,
+                                     struct endpoint losses)
+{
+    int64_t outputs = outputs_of(c->loss, losses);
+
+    if (reduction == LAYERS_MEAN)
+        return loss_reduce(c->builder, "Mean", "reduced", losses);
+    struct endpoint sum = loss_reduce(c->builder, "Sum", "reduced", losses);
+    return outputs == 1 ? sum : scale(c->builder, sum, 1 / (double)outputs);
+}
+
+static struct endpoint place_labels(struct builder *b, const struct loss *loss, const char *name,
+                                    const struct shape *output)
+{
+    if (loss->class->labels == LAYERS_VALUES)
+        return build_placeholder(b, name, DT_FLOAT, *output);
+    if (loss->class->labels == LAYERS_LISTS)
+        return build_placeholder(b, name, DT_INT32, shape_of(output->dims[0], -1));
+    return build_placeholder(b, name, DT_INT32, shape_of(output->dims[0]));
+}
+
+static struct loss_context loss_context_init(struct layer_context *context, const struct loss *loss,
+                                             struct endpoint output, struct endpoint labels)
+{
+    struct loss_context c = {
+        .builder = &context->builder, .loss = loss, .output = output, .keras2 = context->keras2
+    };
+
+    if (loss->class->labels == LAYERS_VALUES)
+        c.labels = labels;
+    else
+        c.classes = labels;
+    return c;
+}
+
+struct endpoint loss_values(struct layer_context *context, const struct loss *loss,
+                            struct endpoint output, struct endpoint labels,
+                            struct endpoint *counted)
+{
+    struct loss_context c = loss_context_init(context, loss, output, labels);
+    struct endpoint losses = loss->class->build(&c);
+
+    *counted = c.counted;
+    return losses;
+}
+
+/* The losses that count by the mask of the output and by the loss itself. */
+static struct endpoint join_masks(struct builder *b, struct endpoint mask, struct endpoint counted)
+{
+    if (mask.node == NULL || counted.node == NULL)
+        return mask.node != NULL ? mask : counted;
+    return build_binary(b, "LogicalAnd", NULL, mask, counted);
+}
+
+/* Sets what the loss and the metrics of an output compare, and enters the scope of its loss. */
+static void compare_output(struct layer_context *context, const struct layers_model *model,
+                           int output)
+{
+    struct builder *b = &context->builder;
+    struct layers_head *head = &context->out->heads[output];
+    const struct loss *loss = model->targets[output].loss;
+    const char *name = model->outputs[output].name;
+    bool several = model->outputs_count > 1, labelled = loss->class->labels != LAYERS_NO_LABELS;
+
+    if (labelled)
+        head->labels = place_labels(
+            b, loss, several ? arena_printf(context->arena, "labels/%s", name) : "labels",
+            endpoint_shape(head->output));
+    b->scope = several ? arena_printf(context->arena, "loss/%s/", name) : "loss/";
+    if (labelled) {
+        head->predictions = head->output;
+        head->truths = head->labels;
+    } else {
+        retrieval_compare(context, model, output);
+        head->mask = (struct endpoint){ 0 }; /* a vector has no steps */
+    }
+}
+
+/* The losses of a head by example or by output; of a sample, if its layer took one. */
+static struct endpoint build_losses(struct layer_context *context, struct loss_context *c,
+                                    const struct layers_head *head)
+{
+    const struct sampled_output *sampled = sampled_find(context, head->output);
+
+    if (sampled == NULL)
+        return c->loss->class->build(c);
+    if (strcmp(c->loss->class->name, SAMPLED_LOSS) != 0) {
+        layer_refuse(context, sampled->layer,
+                     "its loss is %s; only " SAMPLED_LOSS " is implemented", c->loss->class->name);
+        return (struct endpoint){ 0 };
+    }
+    return sampled_losses(context, sampled, head->labels);
+}
+
+/* The loss of one output. */
+static struct endpoint build_target(struct layer_context *context, const struct layers_model *model,
+                                    int output, enum layers_reduction reduction)
+{
+    struct builder *b = &context->builder;
+    struct layers_head *head = &context->out->heads[output];
+    const struct loss *loss = model->targets[output].loss;
+
+    if (!status_is_ok(b->status))
+        return (struct endpoint){ 0 };
+    if (reduction == LAYERS_EACH)
+        reduction = model->targets[output].reduction;
+    bool mean = reduction == LAYERS_MEAN || context->mode == LAYERS_EVAL;
+    compare_output(context, model, output);
+    struct loss_context c = loss_context_init(context, loss, head->predictions, head->truths);
+    struct endpoint losses = build_weights(context, build_losses(context, &c, head));
+    losses = build_loss_mask(context, join_masks(b, head->mask, c.counted), losses,
+                             loss->class->by_output, mean);
+    struct endpoint reduced = reduce_losses(&c, reduction, losses);
+    if (model->targets[output].weight != 1)
+        reduced = scale(b, reduced, model->targets[output].weight);
+    return reduced;
+}
+
+/* An evaluation sums over many batches: every row has the penalty, so that their mean does not
+ * depend on the size of the batches. */
+static struct endpoint penalty_of(struct layer_context *context, enum layers_reduction reduction,
+                                  struct endpoint output)
+{
+    struct builder *b = &context->builder;
+
+    if (context->mode != LAYERS_EVAL || reduction != LAYERS_SUM || !status_is_ok(b->status))
+        return context->penalty;
+    struct endpoint size = build_unary(b, "Shape", NULL, output);
+    const struct endpoint inputs[] = { size, build_const_int(b, NULL, 0),
+                                       build_const_int(b, NULL, 0) };
+    struct endpoint count = build(b, "GatherV2", NULL, 3, inputs, NULL);
+    count = build(b, "Cast", NULL, 1, &count,
+                  (const struct attr[]){ attr_type("DstT", DT_FLOAT), ATTR_END });
+    return build_binary(b, "Mul", "penalty_of_rows", context->penalty, count);
+}
+
+void loss_build(struct layer_context *context, const struct layers_model *model,
+                enum layers_reduction reduction)
+{
+    struct builder *b = &context->builder;
+    struct endpoint total = { 0 };
+
+    sampled_check(context);
+    for (int i = 0; i < model->outputs_count; i++) {
+        if (model->targets[i].loss == NULL)
+            continue;
+        struct endpoint loss = build_target(context, model, i, reduction);
+        total = total.node == NULL ? loss : build_binary(b, "AddV2", NULL, total, loss);
+    }
+    b->scope = "loss/";
+    if (context->penalty.node != NULL)
+        total = build_binary(b, "AddV2", "total", total,
+                             penalty_of(context, reduction, context->out->heads[0].output));
+    b->scope = "";
+    context->out->loss = total;
+}

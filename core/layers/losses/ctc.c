@@ -1,0 +1,98 @@
+/* ctc: connectionist temporal classification. The output has logits for each step, of which
+ * class 0 is the blank; the labels are lists of classes, shorter than the steps. Source: ctc() in
+ * keras/src/losses/losses.py. */
+#include "layers/losses/internal.h"
+
+/* CTCLoss takes the last class as the blank: class 0 moves behind the others. [steps, batch,
+ * classes] */
+static struct endpoint steps_first(struct builder *b, struct endpoint x)
+{
+    static const int32_t begin[] = { 0, 0, 0 }, after[] = { 0, 0, 1 }, first[] = { -1, -1, 1 },
+                         rest[] = { -1, -1, -1 }, order[] = { 1, 0, 2 };
+    const struct endpoint blank[] = { x, build_const_ints(b, NULL, 3, begin),
+                                      build_const_ints(b, NULL, 3, first) };
+    const struct endpoint others[] = { x, build_const_ints(b, NULL, 3, after),
+                                       build_const_ints(b, NULL, 3, rest) };
+    const struct endpoint parts[] = { build(b, "Slice", NULL, 3, others, NULL),
+                                      build(b, "Slice", NULL, 3, blank, NULL),
+                                      build_const_int(b, NULL, 2) };
+
+    return build_binary(b, "Transpose", NULL, build(b, "ConcatV2", NULL, 3, parts, NULL),
+                        build_const_ints(b, NULL, 3, order));
+}
+
+/* The number of steps, for each row. */
+static struct endpoint lengths(struct builder *b, struct endpoint x)
+{
+    static const int32_t zero[] = { 0 }, one[] = { 1 };
+    struct endpoint shape = build_unary(b, "Shape", NULL, x);
+    const struct endpoint rows[] = { shape, build_const_ints(b, NULL, 1, zero),
+                                     build_const_ints(b, NULL, 1, one) };
+    const struct endpoint steps[] = { shape, build_const_int(b, NULL, 1),
+                                      build_const_int(b, NULL, 0) };
+
+    return build_binary(b, "Fill", NULL, build(b, "Slice", NULL, 3, rows, NULL),
+                        build(b, "GatherV2", NULL, 3, steps, NULL));
+}
+
+/* The losses of lists that are not empty, of classes [batch, longest] in which 0 is no class. */
+static struct endpoint losses_of_lists(struct builder *b, struct endpoint output,
+                                       struct endpoint classes)
+{
+    struct endpoint zero = build_const_int(b, NULL, 0), one = build_const_int(b, NULL, 1);
+    struct endpoint places =
+        build_unary(b, "Where", NULL, build_binary(b, "NotEqual", NULL, classes, zero));
+    struct endpoint values = build_binary(b, "GatherNd", NULL, classes, places);
+    const struct endpoint inputs[] = { steps_first(b, output), places,
+                                       build_binary(b, "Sub", NULL, values, one),
+                                       lengths(b, output) };
+
+    return build(b, "CTCLoss", "ctc", 4, inputs, NULL);
+}
+
+/* The loss of an empty list: each step must answer the blank. */
+static struct endpoint losses_of_blanks(struct builder *b, struct endpoint output)
+{
+    static const int32_t begin[] = { 0, 0, 0 }, first[] = { -1, -1, 1 }, axes[] = { 1, 2 };
+    const struct endpoint blank[] = { build_unary(b, "LogSoftmax", NULL, output),
+                                      build_const_ints(b, NULL, 3, begin),
+                                      build_const_ints(b, NULL, 3, first) };
+    struct endpoint logs = build(b, "Slice", NULL, 3, blank, NULL);
+
+    return build_unary(b, "Neg", NULL,
+                       build_binary(b, "Sum", NULL, logs, build_const_ints(b, NULL, 2, axes)));
+}
+
+/* The same lists, but for the class 1 in each that is empty: CTCLoss refuses empty ones. */
+static struct endpoint fill_empty(struct builder *b, struct endpoint classes, struct endpoint empty)
+{
+    static const int32_t begin[] = { 0, 0 }, after[] = { 0, 1 }, column[] = { -1, 1 },
+                         rest[] = { -1, -1 };
+    const struct endpoint first[] = { classes, build_const_ints(b, NULL, 2, begin),
+                                      build_const_ints(b, NULL, 2, column) };
+    const struct endpoint others[] = { classes, build_const_ints(b, NULL, 2, after),
+                                       build_const_ints(b, NULL, 2, rest) };
+    struct endpoint ones = build_binary(b, "ExpandDims", NULL, empty, build_const_int(b, NULL, 1));
+
+    ones = build(b, "Cast", NULL, 1, &ones,
+                 (const struct attr[]){ attr_type("DstT", DT_INT32), ATTR_END });
+    const struct endpoint parts[] = {
+        build_binary(b, "Maximum", NULL, build(b, "Slice", NULL, 3, first, NULL), ones),
+        build(b, "Slice", NULL, 3, others, NULL), build_const_int(b, NULL, 1)
+    };
+    return build(b, "ConcatV2", NULL, 3, parts, NULL);
+}
+
+struct endpoint loss_ctc(struct loss_context *c)
+{
+    struct builder *b = c->builder;
+    struct endpoint used =
+        build_binary(b, "NotEqual", NULL, c->classes, build_const_int(b, NULL, 0));
+    struct endpoint any = build_binary(b, "Any", NULL, used, build_const_int(b, NULL, 1));
+    struct endpoint empty = build_unary(b, "LogicalNot", NULL, any);
+    const struct endpoint inputs[] = { empty, losses_of_blanks(b, c->output),
+                                       losses_of_lists(b, c->output,
+                                                       fill_empty(b, c->classes, empty)) };
+
+    return build(b, "SelectV2", NULL, 3, inputs, NULL);
+}

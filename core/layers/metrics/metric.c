@@ -1,0 +1,545 @@
+/* metric: Keras' metrics by name, each emitted as nodes. Source: keras/src/metrics/. */
+#include "layers/metrics/metric.h"
+
+#include <math.h>
+
+#include "layers/metrics/parts.h"
+
+double metric_ratio(const struct training_metric *metric, const double *totals)
+{
+    (void)metric;
+    return totals[1] > 0 ? totals[0] / totals[1] : 0;
+}
+
+static double negative_ratio(const struct training_metric *metric, const double *totals)
+{
+    return -metric_ratio(metric, totals);
+}
+
+static double root_of_ratio(const struct training_metric *metric, const double *totals)
+{
+    return sqrt(metric_ratio(metric, totals));
+}
+
+/* ---- accuracy ---- */
+
+static const struct layer_arg threshold_args[] = {
+    { "threshold", ARG_NUMBER, "0.5" },
+};
+
+static struct endpoint equals_beyond(struct metric_context *c, double threshold)
+{
+    struct endpoint answers =
+        metric_cast(c, metric_by_number(c, "Greater", c->output, threshold), DT_FLOAT);
+
+    return metric_share_of_true(c, metric_binary(c, "Equal", answers, c->labels));
+}
+
+static struct endpoint binary_accuracy(struct metric_context *c)
+{
+    return equals_beyond(c, metric_option(c->metric, "threshold")->number);
+}
+
+static struct endpoint categorical_accuracy(struct metric_context *c)
+{
+    return metric_share_of_true(
+        c, metric_binary(c, "Equal", metric_largest(c, c->output), metric_classes_of(c)));
+}
+
+/* Keras chooses by the shapes of labels and outputs. */
+static struct endpoint accuracy(struct metric_context *c)
+{
+    const struct shape *output = endpoint_shape(c->output);
+    bool values = endpoint_dtype(c->labels) == DT_FLOAT;
+
+    return values && output->dims[output->rank - 1] == 1 ? equals_beyond(c, 0.5)
+                                                         : categorical_accuracy(c);
+}
+
+static const struct layer_arg top_k_args[] = {
+    { "k", ARG_INT, "5" },
+    { "from_sorted_ids", ARG_NONE, "null" },
+};
+
+static struct endpoint top_k_accuracy(struct metric_context *c)
+{
+    int64_t k = metric_option(c->metric, "k")->integer;
+    const struct endpoint inputs[] = { c->output, metric_classes_of(c),
+                                       build_const_int(c->builder, NULL, (int32_t)k) };
+
+    return metric_share_of_true(c, build(c->builder, "InTopKV2", NULL, 3, inputs, NULL));
+}
+
+/* ---- right and wrong answers of yes and no ---- */
+
+static const struct layer_arg precision_args[] = {
+    { "thresholds", ARG_NULL_OR_NUMBER, "null" },
+    { "top_k", ARG_NULL_OR_INT, "null" },
+    { "class_id", ARG_NULL_OR_INT, "null" },
+};
+
+/* 1 for the k largest outputs of each row. */
+static struct endpoint among_largest(struct metric_context *c, int64_t k)
+{
+    const struct shape *shape = endpoint_shape(c->output);
+    struct builder *b = c->builder;
+    const struct endpoint asked[] = { c->output, build_const_int(b, NULL, (int32_t)k) };
+    struct endpoint places = build(b, "TopKV2", NULL, 2, asked, NULL);
+    places.index = 1;
+    const struct endpoint inputs[] = {
+        places, build_const_int(b, NULL, (int32_t)shape->dims[shape->rank - 1]),
+        build_const_float(b, NULL, 1), build_const_float(b, NULL, 0)
+    };
+
+    return metric_binary(c, "Sum", build(b, "OneHot", NULL, 4, inputs, NULL),
+                         build_const_int(b, NULL, -2));
+}
+
+struct endpoint metric_of_class(struct metric_context *c, struct endpoint x)
+{
+    const struct arg_value *class_id = metric_option(c->metric, "class_id");
+
+    if (class_id == NULL || class_id->is_null)
+        return x;
+    const int32_t id = (int32_t)class_id->integer;
+    const struct endpoint inputs[] = { x, build_const_ints(c->builder, NULL, 1, &id),
+                                       build_const_int(c->builder, NULL, -1) };
+
+    return build(c->builder, "GatherV2", NULL, 3, inputs, NULL);
+}
+
+/* What is predicted to be true, and what is. With top_k, the default threshold is no limit. */
+static void answers(struct metric_context *c, struct endpoint *predicted, struct endpoint *is)
+{
+    const struct arg_value *threshold = metric_option(c->metric, "thresholds");
+    const struct arg_value *top_k = metric_option(c->metric, "top_k");
+    double number = threshold->is_null ? 0.5 : threshold->number;
+    struct endpoint above =
+        metric_cast(c, metric_by_number(c, "Greater", c->output, number), DT_FLOAT);
+
+    *predicted = above;
+    if (!top_k->is_null)
+        *predicted = among_largest(c, top_k->integer);
+    if (!top_k->is_null && !threshold->is_null)
+        *predicted = metric_binary(c, "Mul", above, *predicted);
+    *predicted = metric_of_class(c, *predicted);
+    *is = metric_of_class(c, metric_positives_by_class(c));
+}
+
+static struct endpoint precision(struct metric_context *c)
+{
+    struct endpoint predicted, is;
+
+    answers(c, &predicted, &is);
+    return metric_pair(c, metric_sum(c, metric_weigh(c, metric_binary(c, "Mul", predicted, is))),
+                       metric_sum(c, metric_weigh(c, predicted)));
+}
+
+static struct endpoint recall(struct metric_context *c)
+{
+    struct endpoint predicted, is;
+
+    answers(c, &predicted, &is);
+    return metric_pair(c, metric_sum(c, metric_weigh(c, metric_binary(c, "Mul", predicted, is))),
+                       metric_sum(c, metric_weigh(c, is)));
+}
+
+struct status metric_check_option(const struct metric *metric, const char *name, int64_t least,
+                                  int64_t most)
+{
+    const struct arg_value *option = metric_option(metric, name);
+
+    if (option->is_null || (option->integer >= least && option->integer <= most))
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT, "argument '%s': got %lld, expected %lld to %lld",
+                        name, (long long)option->integer, (long long)least, (long long)most);
+}
+
+static struct status check_precision(const struct metric *metric, const struct shape *output)
+{
+    int64_t outputs = output->dims[output->rank - 1];
+
+    TRY(metric_check_option(metric, "top_k", 1, outputs));
+    return metric_check_option(metric, "class_id", 0, outputs - 1);
+}
+
+/* ---- the area under a curve ---- */
+
+static const struct layer_arg auc_args[] = {
+    { "num_thresholds", ARG_INT, "200" },
+    { "curve", ARG_CHOICE, "ROC PR" },
+    { "summation_method", ARG_CHOICE, "interpolation minoring majoring" },
+    { "from_logits", ARG_BOOL, "false" },
+    { "multi_label", ARG_NONE, "null" },
+    { "num_labels", ARG_NONE, "null" },
+    { "label_weights", ARG_NONE, "null" },
+    { "thresholds", ARG_NONE, "null" },
+};
+
+struct endpoint metric_buckets(struct metric_context *c)
+{
+    struct builder *b = c->builder;
+    int32_t thresholds = (int32_t)metric_option(c->metric, "num_thresholds")->integer;
+    const struct arg_value *logits = metric_option(c->metric, "from_logits");
+    struct endpoint p = metric_of_class(c, c->output);
+    if (logits != NULL && logits->boolean)
+        p = build_unary(b, "Sigmoid", NULL, p);
+    const struct endpoint clipping[] = { metric_flat(c, p), build_const_float(b, NULL, 0),
+                                         build_const_float(b, NULL, 1) };
+
+    p = build(b, "ClipByValue", NULL, 3, clipping, NULL);
+    p = build_unary(b, "Ceil", NULL, metric_by_number(c, "Mul", p, thresholds - 1));
+    struct endpoint buckets = metric_cast(
+        c, metric_by_number(c, "Maximum", metric_by_number(c, "Sub", p, 1), 0), DT_INT32);
+    struct endpoint is = metric_of_class(c, metric_positives_by_class(c));
+    struct endpoint is_not = metric_binary(c, "Sub", build_const_float(b, NULL, 1), is);
+    struct endpoint yes = metric_flat(c, metric_weigh(c, is)),
+                    no = metric_flat(c, metric_weigh(c, is_not));
+    struct endpoint segments = build_const_int(b, NULL, thresholds);
+    const struct endpoint of_yes[] = { yes, buckets, segments },
+                          of_no[] = { no, buckets, segments };
+    const struct endpoint both[] = { build(b, "UnsortedSegmentSum", NULL, 3, of_yes, NULL),
+                                     build(b, "UnsortedSegmentSum", NULL, 3, of_no, NULL),
+                                     build_const_int(b, NULL, 0) };
+    return build(b, "ConcatV2", NULL, 3, both, NULL);
+}
+
+int64_t metric_buckets_count(const struct metric *metric, const struct shape *output)
+{
+    (void)output;
+    return 2 * metric_option(metric, "num_thresholds")->integer;
+}
+
+/* The examples above a threshold. */
+struct curve_point {
+    double tp, fp;
+};
+
+static double divide(double a, double b)
+{
+    return b != 0 ? a / b : 0;
+}
+
+/* Davis and Goadrich: between two points, fp grows in proportion to tp. */
+static double interpolated_pr(struct curve_point low, struct curve_point high, double yes)
+{
+    double p_low = low.tp + low.fp, p_high = high.tp + high.fp;
+    double dtp = low.tp - high.tp, slope = divide(dtp, fmax(p_low - p_high, 0));
+    double intercept = high.tp - slope * p_high;
+    double relation = p_low > 0 && p_high > 0 ? p_low / p_high : 1;
+
+    return divide(slope * (dtp + intercept * log(relation)), yes);
+}
+
+/* The area between two thresholds; `high` is the greater one. */
+static double area(const struct metric *metric, struct curve_point low, struct curve_point high,
+                   double yes, double no)
+{
+    bool pr = strcmp(metric_option(metric, "curve")->text, "PR") == 0;
+    const char *method = metric_option(metric, "summation_method")->text;
+    double recalls[] = { divide(low.tp, yes), divide(high.tp, yes) };
+
+    if (pr && strcmp(method, "interpolation") == 0)
+        return interpolated_pr(low, high, yes);
+    double a = pr ? divide(low.tp, low.tp + low.fp) : recalls[0];
+    double b = pr ? divide(high.tp, high.tp + high.fp) : recalls[1];
+    double width = pr ? recalls[0] - recalls[1] : divide(low.fp, no) - divide(high.fp, no);
+    double height = strcmp(method, "minoring") == 0   ? fmin(a, b)
+                    : strcmp(method, "majoring") == 0 ? fmax(a, b)
+                                                      : (a + b) / 2;
+    return width * height;
+}
+
+static double area_under_curve(const struct training_metric *given, const double *totals)
+{
+    const struct metric *metric = given->context;
+    int64_t thresholds = given->totals_count / 2;
+    struct curve_point high = { 0 };
+    double yes = 0, no = 0, out = 0;
+
+    for (int64_t i = 0; i < thresholds; i++) {
+        yes += totals[i];
+        no += totals[thresholds + i];
+    }
+    for (int64_t i = thresholds - 1; i >= 0; i--) {
+        struct curve_point low = { high.tp + totals[i], high.fp + totals[thresholds + i] };
+        if (i < thresholds - 1)
+            out += area(metric, low, high, yes, no);
+        high = low;
+    }
+    return out;
+}
+
+/* ---- losses ---- */
+
+/* The sum of the losses, and their number. As in Keras, a metric also counts those that the loss
+ * leaves out. */
+static struct endpoint mean_loss(struct metric_context *c)
+{
+    struct endpoint counted;
+    struct endpoint losses =
+        loss_values(c->layers, &c->metric->loss, c->output, c->labels, &counted);
+
+    return metric_pair(c, metric_sum(c, metric_weigh(c, losses)), metric_count(c, losses));
+}
+
+/* The same for the loss of an output. It is weighed, but it is the mean over all rows: Keras
+ * divides by their number and not by their weight. */
+static struct endpoint mean_of_target(struct metric_context *c)
+{
+    struct endpoint counted;
+    struct endpoint losses =
+        loss_values(c->layers, &c->metric->loss, c->output, c->labels, &counted);
+    if (counted.node != NULL)
+        c->mask = c->mask.node != NULL ? metric_binary(c, "LogicalAnd", c->mask, counted) : counted;
+    struct endpoint weighed = metric_weigh(c, losses);
+
+    c->weighted = false;
+    return metric_pair(c, metric_sum(c, weighed), metric_count(c, losses));
+}
+
+#define ARGS(args) args, COUNT(args)
+#define NO_ARGS    NULL, 0
+
+/* clang-format off */
+static const struct metric_class rows[] = {
+    /* name, takes classes, takes values, totals, result, options, number of totals, check */
+    { "accuracy", true, true, accuracy, metric_ratio, NO_ARGS, NULL, NULL },
+    { "binary_accuracy", false, true, binary_accuracy, metric_ratio,
+      ARGS(threshold_args), NULL, NULL },
+    { "categorical_accuracy", true, true, categorical_accuracy, metric_ratio, NO_ARGS, NULL, NULL },
+    { "sparse_categorical_accuracy", true, false, categorical_accuracy, metric_ratio,
+      NO_ARGS, NULL, NULL },
+    { "top_k_categorical_accuracy", true, true, top_k_accuracy, metric_ratio,
+      ARGS(top_k_args), NULL, NULL },
+    { "sparse_top_k_categorical_accuracy", true, false, top_k_accuracy, metric_ratio,
+      ARGS(top_k_args), NULL, NULL },
+    { "auc", false, true, metric_buckets, area_under_curve,
+      ARGS(auc_args), metric_buckets_count, NULL },
+    { "precision", true, true, precision, metric_ratio,
+      ARGS(precision_args), NULL, check_precision },
+    { "recall", true, true, recall, metric_ratio, ARGS(precision_args), NULL, check_precision },
+    { "root_mean_squared_error", false, true, mean_loss, root_of_ratio, NO_ARGS, NULL, NULL },
+    { "cosine_similarity", false, true, mean_loss, negative_ratio, NO_ARGS, NULL, NULL },
+};
+/* clang-format on */
+
+/* Any other loss. */
+static const struct metric_class of_loss = { "",           true,    true, mean_loss,
+                                             metric_ratio, NO_ARGS, NULL, NULL };
+/* The loss of an output. */
+static const struct metric_class of_target = { "",           true,    true, mean_of_target,
+                                               metric_ratio, NO_ARGS, NULL, NULL };
+
+static const struct metric_class *find_class(const char *name)
+{
+    if (same_name(name, "acc"))
+        name = "accuracy";
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (same_name(name, rows[i].name))
+            return &rows[i];
+    for (int i = 0; i < metric_count_rows_count; i++)
+        if (same_name(name, metric_count_rows[i].name))
+            return &metric_count_rows[i];
+    return NULL;
+}
+
+/* ---- reading ---- */
+
+static struct status unknown_metric(const struct json_value *value, struct arena *arena)
+{
+    struct buffer known = { 0 };
+
+    for (size_t i = 0; i < COUNT(rows); i++)
+        buffer_printf(&known, "%s, ", rows[i].name);
+    for (int i = 0; i < metric_count_rows_count; i++)
+        buffer_printf(&known, "%s, ", metric_count_rows[i].name);
+    struct status status =
+        status_error(STATUS_UNIMPLEMENTED, "%s is not implemented; known: %.*sand each loss",
+                     json_value_show(value, arena), (int)known.size, known.data);
+    buffer_finish(&known);
+    return status;
+}
+
+/* The loss that a metric is the mean of; for other metrics, none. */
+static struct status read_loss(const struct json_value *value, const char *name,
+                               struct arena *arena, struct metric *out)
+{
+    const struct json_value mse = { .kind = JSON_VALUE_TEXT, .text = "mse" };
+    const struct json_value cosine = { .kind = JSON_VALUE_TEXT, .text = "cosine_similarity" };
+    const char *reduction;
+
+    if (out->class == NULL) {
+        if (!loss_is_known(name))
+            return unknown_metric(value, arena);
+        out->class = &of_loss;
+        return loss_read(value, arena, &out->loss, &reduction);
+    }
+    if (out->class->build != mean_loss)
+        return status_ok();
+    return loss_read(out->class->result == root_of_ratio ? &mse : &cosine, arena, &out->loss,
+                     &reduction);
+}
+
+static struct status check_thresholds(const struct metric *metric)
+{
+    const struct arg_value *thresholds = metric_option(metric, "num_thresholds");
+
+    if (thresholds == NULL || (thresholds->integer >= 2 && thresholds->integer <= 100000))
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "argument 'num_thresholds': got %lld, expected 2 to 100000",
+                        (long long)thresholds->integer);
+}
+
+static struct status metric_read(const struct json_value *value, struct arena *arena,
+                                 struct metric *out)
+{
+    const struct json_value *config;
+    const char *name = named_object(value, &config), *given = json_value_get_text(config, "name");
+
+    *out = (struct metric){ .class = find_class(name), .name = given != NULL ? given : name };
+    TRY(read_loss(value, name, arena, out));
+    if (out->class == &of_loss)
+        return status_ok();
+    const struct arg_list list = metric_args_of(out->class);
+    TRY(args_read(&list, config, arena, &out->args));
+    return check_thresholds(out);
+}
+
+struct status metric_read_accuracy(bool logits, struct arena *arena, struct metric *out)
+{
+    const char *text = logits ? "{\"class_name\": \"BinaryAccuracy\", "
+                                "\"config\": {\"name\": \"accuracy\", \"threshold\": 0}}"
+                              : "\"accuracy\"";
+    const struct json_value *value;
+
+    TRY(json_value_read_strict(bytes_of(text), arena, &value));
+    return metric_read(value, arena, out);
+}
+
+struct status metrics_read(const struct json_value *value, struct arena *arena, struct metric *out,
+                           int *count)
+{
+    const struct json_value *config;
+
+    if (json_value_is_null(value))
+        return status_ok();
+    const char *name = named_object(value, &config);
+    if (name == NULL && value->kind != JSON_VALUE_LIST && value->kind != JSON_VALUE_OBJECT)
+        return unknown_metric(value, arena);
+    if (name != NULL && *count == METRICS_MAX)
+        return status_error(STATUS_RESOURCE_EXHAUSTED, "more than %d metrics", METRICS_MAX);
+    if (name != NULL)
+        return status_in(metric_read(value, arena, &out[(*count)++]), "'%.100s'", name);
+    for (int i = 0; i < value->count; i++)
+        TRY(metrics_read(&value->members[i], arena, out, count));
+    return status_ok();
+}
+
+struct metric metric_of_target(const struct loss *loss, int output, const char *name)
+{
+    return (struct metric){
+        .name = name, .class = &of_target, .loss = *loss, .output = output, .weighted = true
+    };
+}
+
+/* Without labels, an output is compared by the scores of rows, whose number is not known. */
+static struct status check_ranking(const struct metric *metric)
+{
+    const struct metric_class *class = metric->class;
+
+    if (class->build == categorical_accuracy || class->build == top_k_accuracy ||
+        class->build == mean_of_target)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "metric '%.100s' does not fit: a loss without labels has "
+                        "categorical_accuracy and top_k_categorical_accuracy",
+                        metric->name);
+}
+
+static const char *label_words(enum layers_labels labels)
+{
+    static const char *const words[] = {
+        [LAYERS_CLASSES] = "class numbers",        [LAYERS_GROUPS] = "numbers of groups",
+        [LAYERS_LISTS] = "lists of class numbers", [LAYERS_VALUES] = "numbers like the outputs",
+        [LAYERS_NO_LABELS] = "not there",
+    };
+
+    return words[labels];
+}
+
+struct status metric_check(const struct metric *metric, enum layers_labels labels,
+                           const struct shape *output)
+{
+    const struct metric_class *class = metric->class;
+    bool is_mean = metric->loss.class != NULL;
+    bool fits = labels == LAYERS_VALUES    ? class->takes_values
+                : labels == LAYERS_CLASSES ? class->takes_classes
+                                           : is_mean;
+
+    if (labels == LAYERS_NO_LABELS)
+        return check_ranking(metric);
+    if (is_mean)
+        fits = fits && loss_labels(&metric->loss) == labels;
+    if (class->build == categorical_accuracy || class->build == top_k_accuracy)
+        fits = fits && output->rank == 2;
+    if (fits && class->check != NULL)
+        return status_in(class->check(metric, output), "metric '%.100s'", metric->name);
+    if (fits)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "metric '%.100s' does not fit: with this loss, the labels are %s and the "
+                        "outputs %s",
+                        metric->name, label_words(labels), shape_text(output));
+}
+
+/* ---- building ---- */
+
+/* As in Keras, the means of values of each example go by the mask of the output; metrics that count
+ * do not, nor does the root of a mean. */
+static bool goes_by_mask(const struct metric_class *class)
+{
+    return class->build == accuracy || class->build == binary_accuracy ||
+           class->build == categorical_accuracy || class->build == top_k_accuracy ||
+           class->build == mean_of_target ||
+           (class->build == mean_loss && class->result != root_of_ratio);
+}
+
+struct endpoint metric_build(struct layer_context *context, const struct metric *metric,
+                             const struct layers_head *head)
+{
+    struct metric_context c = { .builder = &context->builder,
+                                .metric = metric,
+                                .output = head->predictions,
+                                .labels = head->truths,
+                                .weighted = metric->weighted && context->weighted,
+                                .layers = context };
+
+    if (goes_by_mask(metric->class))
+        c.mask = head->mask;
+    return metric->class->build(&c);
+}
+
+/* Keras' direction: a mean of losses is better when it is smaller, and so is a count of errors. Its
+ * cosine similarity as a metric has the other sign than the loss. */
+static bool is_larger_better(const struct metric_class *class)
+{
+    bool counts_errors = strncmp(class->name, "false_", strlen("false_")) == 0;
+    bool of_losses = class->build == mean_loss || class->build == mean_of_target;
+
+    return !counts_errors && (!of_losses || class->result == negative_ratio);
+}
+
+struct training_metric metric_of(const struct metric *metric, const struct shape *output)
+{
+    const struct metric_class *class = metric->class;
+
+    return (struct training_metric){ .name = metric->name,
+                                     .totals_count = class->totals_count != NULL
+                                                         ? class->totals_count(metric, output)
+                                                         : 2,
+                                     .result = class->result,
+                                     .larger_is_better = is_larger_better(class),
+                                     .context = metric };
+}

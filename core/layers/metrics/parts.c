@@ -1,0 +1,153 @@
+/* parts: parts of the formulas of metrics. */
+#include "layers/metrics/parts.h"
+
+#include "layers/build_model.h"
+
+static const char *const metric_keys[] = { "name", "dtype", "fn", NULL };
+
+struct arg_list metric_args_of(const struct metric_class *class)
+{
+    return (struct arg_list){ class->args, class->args_count, metric_keys };
+}
+
+const struct arg_value *metric_option(const struct metric *metric, const char *name)
+{
+    const struct arg_list list = metric_args_of(metric->class);
+
+    return args_find(&list, metric->args, name);
+}
+
+struct endpoint metric_binary(struct metric_context *c, const char *op, struct endpoint x,
+                              struct endpoint y)
+{
+    return build_binary(c->builder, op, NULL, x, y);
+}
+
+struct endpoint metric_by_number(struct metric_context *c, const char *op, struct endpoint x,
+                                 double number)
+{
+    return metric_binary(c, op, x, build_const_float(c->builder, NULL, (float)number));
+}
+
+struct endpoint metric_cast(struct metric_context *c, struct endpoint x, enum dtype dtype)
+{
+    return build(c->builder, "Cast", NULL, 1, &x,
+                 (const struct attr[]){ attr_type("DstT", dtype), ATTR_END });
+}
+
+struct endpoint metric_flat(struct metric_context *c, struct endpoint x)
+{
+    const int32_t all = -1;
+
+    return metric_binary(c, "Reshape", x, build_const_ints(c->builder, NULL, 1, &all));
+}
+
+struct endpoint metric_sum(struct metric_context *c, struct endpoint x)
+{
+    return metric_binary(c, "Sum", metric_flat(c, x), build_const_int(c->builder, NULL, 0));
+}
+
+static bool has_weights(const struct metric_context *c)
+{
+    return (c->weighted || c->mask.node != NULL) && status_is_ok(c->builder->status);
+}
+
+/* The mask as 0 and 1, for a tensor of its shape or with one dimension more. */
+static struct endpoint spread_mask(struct metric_context *c, const struct shape *shape)
+{
+    int more = shape->rank - endpoint_shape(c->mask)->rank;
+    struct endpoint mask = metric_cast(c, c->mask, DT_FLOAT);
+
+    if (more == 0)
+        return mask;
+    if (more != 1 && status_is_ok(c->builder->status))
+        c->builder->status = status_keep(
+            c->layers->arena,
+            status_error(STATUS_UNIMPLEMENTED,
+                         "metric '%.100s': the output has a mask of shape %s, the "
+                         "metric's values have %s",
+                         c->metric->name, shape_text(endpoint_shape(c->mask)), shape_text(shape)));
+    return metric_binary(c, "ExpandDims", mask, build_const_int(c->builder, NULL, -1));
+}
+
+/* What each element of such a tensor counts. */
+static struct endpoint weights_of(struct metric_context *c, const struct shape *shape)
+{
+    if (c->mask.node == NULL)
+        return spread_weights(c->layers, shape);
+    struct endpoint mask = spread_mask(c, shape);
+    return c->weighted ? metric_binary(c, "Mul", mask, spread_weights(c->layers, shape)) : mask;
+}
+
+struct endpoint metric_weights_like(struct metric_context *c, struct endpoint x)
+{
+    struct endpoint ones = metric_cast(c, build_unary(c->builder, "OnesLike", NULL, x), DT_FLOAT);
+
+    if (!has_weights(c))
+        return ones;
+    return metric_binary(c, "Mul", ones, weights_of(c, endpoint_shape(x)));
+}
+
+struct endpoint metric_weigh(struct metric_context *c, struct endpoint x)
+{
+    if (!has_weights(c))
+        return x;
+    return metric_binary(c, "Mul", x, weights_of(c, endpoint_shape(x)));
+}
+
+struct endpoint metric_count(struct metric_context *c, struct endpoint x)
+{
+    if (has_weights(c))
+        return metric_sum(c, metric_weights_like(c, x));
+    return metric_cast(c, build_unary(c->builder, "Size", NULL, x), DT_FLOAT);
+}
+
+struct endpoint metric_pair(struct metric_context *c, struct endpoint a, struct endpoint b)
+{
+    const struct endpoint both[] = { a, b };
+
+    return build(c->builder, "Pack", NULL, 2, both, NULL);
+}
+
+struct endpoint metric_share_of_true(struct metric_context *c, struct endpoint is)
+{
+    return metric_pair(c, metric_sum(c, metric_weigh(c, metric_cast(c, is, DT_FLOAT))),
+                       metric_count(c, is));
+}
+
+struct endpoint metric_largest(struct metric_context *c, struct endpoint x)
+{
+    const struct endpoint inputs[] = { x, build_const_int(c->builder, NULL, -1) };
+
+    return build(c->builder, "ArgMax", NULL, 2, inputs,
+                 (const struct attr[]){ attr_type("output_type", DT_INT32), ATTR_END });
+}
+
+struct endpoint metric_classes_of(struct metric_context *c)
+{
+    return endpoint_dtype(c->labels) == DT_INT32 ? c->labels : metric_largest(c, c->labels);
+}
+
+struct endpoint metric_positives(struct metric_context *c)
+{
+    return metric_cast(c, metric_by_number(c, "NotEqual", c->labels, 0), DT_FLOAT);
+}
+
+struct endpoint metric_labels_by_class(struct metric_context *c)
+{
+    const struct shape *output = endpoint_shape(c->output);
+    struct builder *b = c->builder;
+
+    if (endpoint_dtype(c->labels) == DT_FLOAT)
+        return c->labels;
+    int32_t count = (int32_t)output->dims[output->rank - 1];
+    const struct endpoint inputs[] = { c->labels, build_const_int(b, NULL, count),
+                                       build_const_float(b, NULL, 1),
+                                       build_const_float(b, NULL, 0) };
+    return build(b, "OneHot", NULL, 4, inputs, NULL);
+}
+
+struct endpoint metric_positives_by_class(struct metric_context *c)
+{
+    return metric_cast(c, metric_by_number(c, "NotEqual", metric_labels_by_class(c), 0), DT_FLOAT);
+}

@@ -1,0 +1,119 @@
+#include "trainer/flags/hyperparameters.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json_value.h"
+
+#define FILE_BYTES_MAX ((size_t)1 << 20)
+#define FLAG           "--hyperparameters"
+
+/* The last one counts, as for other flags. NULL: not given. */
+static const char *find_file(int argc, char **argv)
+{
+    const size_t size = strlen(FLAG);
+    const char *found = NULL;
+
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strncmp(argv[i], FLAG, size) != 0)
+            continue;
+        if (argv[i][size] == '=')
+            found = argv[i] + size + 1;
+        else if (argv[i][size] == '\0' && i + 1 < argc)
+            found = argv[++i];
+    }
+    return found;
+}
+
+static struct status check_key(const struct flag_set *set, const char *key)
+{
+    static const char *const excluded[] = { "hyperparameters", "help", "version" };
+    bool fits = flags_find(set, key) != NULL;
+
+    for (size_t i = 0; i < COUNT(excluded); i++)
+        fits &= strcmp(key, excluded[i]) != 0;
+    return fits
+               ? status_ok()
+               : status_error(STATUS_INVALID_ARGUMENT,
+                              "'%.100s' is no flag that can be given there; --help lists the flags",
+                              key);
+}
+
+/* The value as it would stand on the command line. */
+static struct status value_text(const char *key, const struct json_value *value,
+                                struct arena *arena, const char **out)
+{
+    struct buffer number = { 0 };
+
+    switch (value->kind) {
+    case JSON_VALUE_TEXT:
+        *out = value->text;
+        return strlen(value->text) == value->text_size
+                   ? status_ok()
+                   : status_error(STATUS_INVALID_ARGUMENT, "'%s' holds a NUL", key);
+    case JSON_VALUE_BOOL:
+        *out = value->boolean ? "true" : "false";
+        return status_ok();
+    case JSON_VALUE_INT:
+    case JSON_VALUE_REAL:
+        json_value_print(value, &number);
+        *out = arena_memdup(arena, number.data, number.size);
+        buffer_finish(&number);
+        return status_ok();
+    default:
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "'%s' is %s, expected a text, a number, true or false", key,
+                            json_value_show(value, arena));
+    }
+}
+
+static struct status take_values(const struct flag_set *set, const struct json_value *json,
+                                 struct arena *arena, char **out, const char **shown)
+{
+    if (json->kind != JSON_VALUE_OBJECT)
+        return status_error(STATUS_INVALID_ARGUMENT, "it is %s, expected an object",
+                            json_value_show(json, arena));
+    for (int i = 0; i < json->count; i++) {
+        const char *key = json->keys[i], *text;
+        TRY(check_key(set, key));
+        TRY(value_text(key, &json->members[i], arena, &text));
+        out[i] = arena_printf(arena, "--%s=%s", key, text);
+        *shown = arena_printf(arena, "%s%s%s", *shown, i > 0 ? " " : "", out[i] + 2);
+    }
+    return status_ok();
+}
+
+static struct status insert(const struct flag_set *set, struct bytes text, int skip, int *argc,
+                            char ***argv, struct arena *arena, const char **shown)
+{
+    const struct json_value *json;
+
+    TRY(json_value_read_strict(text, arena, &json));
+    int count = json_value_count(json);
+    char **out = ARENA_ARRAY(arena, char *, *argc + count + 1);
+    for (int i = 0; i <= skip; i++)
+        out[i] = (*argv)[i];
+    TRY(take_values(set, json, arena, out + skip + 1, shown));
+    for (int i = skip + 1; i < *argc; i++)
+        out[count + i] = (*argv)[i];
+    *argv = out;
+    *argc += count;
+    return status_ok();
+}
+
+struct status hyperparameters_insert(const struct flag_set *set, int skip, int *argc, char ***argv,
+                                     struct arena *arena, const char **shown)
+{
+    const char *path = find_file(*argc, *argv);
+    struct buffer file = { 0 };
+
+    *shown = "";
+    if (path == NULL || *path == '\0')
+        return status_ok();
+    struct status status = file_read(path, FILE_BYTES_MAX, &file);
+    if (status_is_ok(status))
+        status =
+            insert(set, (struct bytes){ file.data, file.size }, skip, argc, argv, arena, shown);
+    buffer_finish(&file);
+    return status_in(status, FLAG "=%s", path);
+}

@@ -1,0 +1,369 @@
+/* file_data_feeds: which columns each feed is made of. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "trainer/data/example_records.h"
+#include "trainer/data/image_records.h"
+#include "trainer/inputs/file_data_internal.h"
+
+static int count_feeds(const struct file_data_request *request, enum feed_role role)
+{
+    int count = 0;
+
+    for (int i = 0; i < request->feeds_count; i++)
+        count += request->feeds[i].role == role;
+    return count;
+}
+
+/* The columns of the labels; of several outputs, each has its name. Without a feed for them, they
+ * are no features either. */
+static struct text_list label_columns(const struct file_data_maker *maker)
+{
+    const struct file_data_request *request = maker->request;
+    const char *names = maker->request->flags->label_column;
+    struct text_list list = { .texts = ARENA_ARRAY(maker->arena, const char *,
+                                                   request->feeds_count + 1) };
+
+    if (count_feeds(request, FEED_LABEL) <= 1)
+        return file_data_split_commas(*names != '\0' ? names : "label", maker->arena);
+    for (int i = 0; i < request->feeds_count; i++)
+        if (request->feeds[i].role == FEED_LABEL)
+            list.texts[list.count++] = request->feeds[i].spec.name;
+    return list;
+}
+
+/* Is it a column that the loss takes beside the labels? */
+static bool is_of_loss(const struct file_data_request *request, const char *name)
+{
+    for (int i = 0; i < request->feeds_count; i++)
+        if (request->feeds[i].role == FEED_COLUMN && strcmp(request->feeds[i].spec.name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_in(const struct text_list *list, const char *text)
+{
+    for (int i = 0; i < list->count; i++)
+        if (strcmp(list->texts[i], text) == 0)
+            return true;
+    return false;
+}
+
+/* May the rows of an input or of labels have any number of values, as those of a ragged column? */
+static bool takes_lists(const struct training_feed *feed)
+{
+    const struct tensor_spec *spec = &feed->spec;
+
+    return (feed->role == FEED_INPUT || feed->role == FEED_LABEL) && spec->layout == TENSOR_DENSE &&
+           spec->shape.rank == 2 && spec->shape.dims[1] < 0 && spec->dtype != DT_STRING;
+}
+
+/* Only a ragged feed, and one whose rows have any number of values, take ragged columns. */
+static bool may_feed(const struct schema_column *column, const struct training_feed *feed)
+{
+    enum column_kind dtype = feed->spec.dtype == DT_FLOAT ? COLUMN_FLOAT : COLUMN_INT64;
+
+    if (takes_lists(feed) && column->kind == SCHEMA_RAGGED)
+        return column->dtype == dtype;
+    if (feed->spec.layout != TENSOR_RAGGED)
+        return column->kind != SCHEMA_RAGGED || column->hash_buckets > 0;
+    if (feed->spec.dtype == DT_STRING)
+        return column->kind == SCHEMA_RAGGED && column->dtype == COLUMN_BYTES;
+    bool hashed = column->hash_buckets > 0 && dtype == COLUMN_INT64;
+    return column->kind == SCHEMA_RAGGED && (column->dtype == dtype || hashed);
+}
+
+static void report_left_out(const struct file_data_maker *maker, const struct schema_column *column,
+                            const struct training_feed *feed)
+{
+    const struct file_data_request *request = maker->request;
+    char text[512];
+
+    snprintf(text, sizeof text, "column '%s' is left out: the model's '%s' is %s", column->name,
+             feed->spec.name, tensor_spec_text(&feed->spec));
+    request->warn(request->context, text);
+}
+
+/* All columns but those of the loss and the weight that the feed can take. */
+static struct text_list other_columns(const struct file_data_maker *maker,
+                                      const struct training_feed *feed)
+{
+    const struct schema *schema = &maker->schema;
+    struct text_list list = { .texts = ARENA_ARRAY(maker->arena, const char *, schema->count + 1) };
+
+    const struct text_list labels = label_columns(maker);
+    const char *weight = maker->request->flags->weight_column;
+
+    for (int i = 0; i < schema->count; i++) {
+        const struct schema_column *column = &schema->columns[i];
+        if (is_in(&labels, column->name) || is_of_loss(maker->request, column->name) ||
+            strcmp(column->name, weight) == 0 ||
+            (has_id(maker->request) && strcmp(column->name, maker->request->id_column) == 0))
+            continue;
+        if (may_feed(column, feed))
+            list.texts[list.count++] = column->name;
+        else
+            report_left_out(maker, column, feed);
+    }
+    return list;
+}
+
+static struct text_list columns_of_feed(const struct file_data_maker *maker,
+                                        const struct training_feed *feed)
+{
+    const struct flag_values *flags = maker->request->flags;
+    struct text_list one = { .texts = ARENA_ARRAY(maker->arena, const char *, 1), .count = 1 };
+
+    if (feed->is_example) {
+        one.texts[0] = RECORD_COLUMN;
+        return one;
+    }
+    const struct schema_input *input =
+        feed->role == FEED_INPUT ? schema_find_input(&maker->schema, feed->spec.name) : NULL;
+
+    if (input != NULL)
+        return (struct text_list){ input->columns, input->columns_count };
+    if (feed->role == FEED_COLUMN || count_feeds(maker->request, feed->role) > 1 ||
+        feed->raw == RAW_COLUMN) {
+        one.texts[0] = feed->spec.name;
+        return one;
+    }
+    if (feed->role == FEED_LABEL)
+        return label_columns(maker);
+    if (feed->role == FEED_WEIGHT) {
+        one.texts[0] = flags->weight_column;
+        return one;
+    }
+    return *flags->feature_columns != '\0'
+               ? file_data_split_commas(flags->feature_columns, maker->arena)
+               : other_columns(maker, feed);
+}
+
+static int64_t width_of(const struct file_data_maker *maker, const struct text_list *names,
+                        enum dtype dtype)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < names->count; i++) {
+        const struct schema_column *column = schema_find(&maker->schema, names->texts[i]);
+        if (column != NULL) /* otherwise row_layout_make names it */
+            sum += schema_categories(column) > 0 && dtype == DT_FLOAT ? schema_categories(column)
+                                                                      : column->width;
+    }
+    return sum;
+}
+
+/* An open dimension becomes what the columns leave for it. */
+static struct status fit_shape(const struct file_data_maker *maker, const struct text_list *names,
+                               struct tensor_spec *spec)
+{
+    struct shape *shape = &spec->shape;
+    int64_t width = width_of(maker, names, spec->dtype), known = 1;
+    int open = 0, which = 0;
+
+    for (int d = 1; d < shape->rank; d++)
+        if (shape->dims[d] < 0) {
+            open++;
+            which = d;
+        } else {
+            known *= shape->dims[d];
+        }
+    if (open == 0)
+        return status_ok();
+    if (open == 1 && known > 0 && width > 0 && width % known == 0) {
+        shape->dims[which] = width / known;
+        return status_ok();
+    }
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "the model's '%s' is %s, and the %" PRId64 " values per row that the "
+                        "columns have do not tell its open dimensions",
+                        spec->name, tensor_spec_text(spec), width);
+}
+
+/* The model leaves dimensions of an input or of labels open: the data decide. */
+static struct status decide_shape(const struct file_data_maker *maker,
+                                  const struct training_feed *feed, const struct text_list *names,
+                                  struct tensor_spec *spec)
+{
+    const struct record_options *records = &maker->records;
+    const struct schema_column *only =
+        names->count == 1 ? schema_find(&maker->schema, names->texts[0]) : NULL;
+
+    if ((feed->role != FEED_INPUT && feed->role != FEED_LABEL) || spec->layout != TENSOR_DENSE ||
+        tensor_spec_row_size(spec) != 0)
+        return status_ok();
+    if (takes_lists(feed) && only != NULL && only->kind == SCHEMA_RAGGED) {
+        spec->layout = TENSOR_RAGGED; /* the feeder pads */
+        spec->dtype = spec->dtype == DT_FLOAT ? DT_FLOAT : DT_INT64;
+        return status_ok();
+    }
+    if (file_data_is_of_format(maker->first_file, maker->format, &image_format) &&
+        spec->shape.rank >= 3) {
+        spec->shape.dims[1] = records->image_height;
+        spec->shape.dims[2] = records->image_width;
+        if (spec->shape.rank == 4)
+            spec->shape.dims[3] = records->image_channels;
+    }
+    return fit_shape(maker, names, spec);
+}
+
+static bool is_made_of_columns(const struct tensor_spec *spec)
+{
+    bool number = spec->dtype == DT_FLOAT || spec->dtype == DT_INT32 || spec->dtype == DT_INT64;
+
+    if (spec->layout == TENSOR_RAGGED)
+        return spec->shape.rank == 2 &&
+               (spec->dtype == DT_FLOAT || spec->dtype == DT_INT64 || spec->dtype == DT_STRING);
+    if (spec->layout == TENSOR_SPARSE)
+        return spec->shape.rank == 2 && spec->dtype == DT_FLOAT;
+    return tensor_spec_row_size(spec) != 0 && (number || spec->dtype == DT_STRING);
+}
+
+static struct status request_feed(const struct file_data_maker *maker,
+                                  const struct training_feed *feed, struct row_request *out)
+{
+    struct text_list names = columns_of_feed(maker, feed);
+    struct tensor_spec spec = feed->spec;
+
+    TRY(decide_shape(maker, feed, &names, &spec));
+    if (!is_made_of_columns(&spec))
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "the model's '%s' is %s; columns of files become dense floats, int32s, "
+                            "int64s and texts, sparse floats, and ragged floats, int64s and "
+                            "texts",
+                            feed->spec.name, tensor_spec_text(&feed->spec));
+    *out = (struct row_request){ .spec = spec,
+                                 .classes = feed->classes,
+                                 .ignored_class = feed->ignored_class,
+                                 .is_binary = feed->is_binary,
+                                 .raw = feed->raw,
+                                 .names = names.texts,
+                                 .names_count = names.count };
+    return status_ok();
+}
+
+/* The column of ids, as it stands in the file. */
+static struct status request_id(struct file_data_maker *maker, struct row_request *out)
+{
+    const char *const *name = &maker->request->id_column;
+    const struct schema_column *column = schema_find(&maker->schema, *name);
+
+    if (column == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "--id_column: there is no column '%.200s'",
+                            *name);
+    enum dtype dtype = column->dtype == COLUMN_BYTES   ? DT_STRING
+                       : column->dtype == COLUMN_INT64 ? DT_INT64
+                                                       : DT_FLOAT;
+    *out = (struct row_request){
+        .spec = { .name = *name,
+                  .dtype = dtype,
+                  .shape = column->width == 1 ? shape_of(-1) : shape_of(-1, column->width) },
+        .names = name,
+        .names_count = 1
+    };
+    return status_ok();
+}
+
+/* A text file's ids are kept as texts, so nothing else can take them as numbers. */
+static struct status check_id(const struct file_data_maker *maker,
+                              const struct row_request *requests, int count)
+{
+    const char *id = maker->request->id_column;
+
+    for (int i = 0; i < count; i++) {
+        const struct text_list names = { (const char **)(uintptr_t)requests[i].names,
+                                         requests[i].names_count };
+        if (requests[i].spec.dtype != DT_STRING && is_in(&names, id))
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "--id_column=%.200s: the model's '%s' takes this column as "
+                                "numbers, but an id is text: choose another column",
+                                id, requests[i].spec.name);
+    }
+    return status_ok();
+}
+
+/* Without --weight_column, weights come from --class_weight. */
+static bool is_in_files(const struct file_data_maker *maker, const struct training_feed *feed)
+{
+    return feed->role != FEED_WEIGHT || *maker->request->flags->weight_column != '\0';
+}
+
+static struct status check_inputs(const struct file_data_maker *maker)
+{
+    const struct file_data_request *request = maker->request;
+
+    for (int i = 0; i < maker->schema.inputs_count; i++) {
+        const char *name = maker->schema.inputs[i].name;
+        int f = 0;
+        while (f < request->feeds_count && (request->feeds[f].role != FEED_INPUT ||
+                                            strcmp(request->feeds[f].spec.name, name) != 0))
+            f++;
+        if (f == request->feeds_count)
+            return wrong_flag("schema", status_error(STATUS_INVALID_ARGUMENT,
+                                                     "the model has no input '%.200s'", name));
+    }
+    return status_ok();
+}
+
+/* Is any input made of --feature_columns? An export that takes raw columns knows their names, but
+ * it is no mistake to give the flags of its training again. */
+static bool uses_feature_columns(const struct file_data_maker *maker)
+{
+    const struct file_data_request *request = maker->request;
+    bool only = count_feeds(request, FEED_INPUT) == 1;
+
+    for (int i = 0; i < request->feeds_count; i++) {
+        const struct training_feed *feed = &request->feeds[i];
+        if (feed->role == FEED_INPUT && !feed->is_example &&
+            (feed->raw == RAW_COLUMN ||
+             (only && schema_find_input(&maker->schema, feed->spec.name) == NULL)))
+            return true;
+    }
+    return false;
+}
+
+/* Refuses flags that name columns which nothing is made of. */
+static struct status check_flags(const struct file_data_maker *maker)
+{
+    const struct file_data_request *request = maker->request;
+    int labels = count_feeds(request, FEED_LABEL);
+
+    if (*request->flags->label_column != '\0' && labels == 0 && request->needs_labels)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--label_column: the model is trained without labels");
+    if (*request->flags->label_column != '\0' && labels > 1)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--label_column: the labels of the model's %d outputs are the columns "
+                            "of their names",
+                            labels);
+    if (*request->flags->feature_columns != '\0' && !uses_feature_columns(maker))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--feature_columns: the model's inputs are made of the columns of "
+                            "their names, of the \"inputs\" in --schema or of whole records");
+    return status_ok();
+}
+
+/* The labels come first, because a label that has another name is the first thing to know. */
+struct status file_data_make_layout(struct file_data_maker *maker)
+{
+    static const enum feed_role roles[] = { FEED_LABEL, FEED_COLUMN, FEED_WEIGHT, FEED_INPUT };
+    const struct file_data_request *request = maker->request;
+    struct row_request *requests =
+        ARENA_ARRAY(maker->arena, struct row_request, request->feeds_count + 2);
+    int count = 0;
+
+    TRY(check_inputs(maker));
+    TRY(check_flags(maker));
+    for (size_t r = 0; r < COUNT(roles); r++)
+        for (int i = 0; i < request->feeds_count; i++)
+            if (request->feeds[i].role == roles[r] && is_in_files(maker, &request->feeds[i]))
+                TRY(request_feed(maker, &request->feeds[i], &requests[count++]));
+    if (has_id(request)) {
+        TRY(request_id(maker, &requests[count]));
+        if (requests[count].spec.dtype == DT_STRING)
+            TRY(check_id(maker, requests, count));
+        count++;
+    }
+    return status_in(row_layout_make(&maker->schema, requests, count, maker->arena, &maker->layout),
+                     "--label_column, --weight_column, --feature_columns");
+}

@@ -1,0 +1,74 @@
+/*
+ * file_data_internal: what the parts of file_data share. file_data_paths.c finds the files,
+ * file_data_schema.c decides their format and schema, file_data_feeds.c which of their columns the
+ * feeds are made of, and file_data.c makes splits of them.
+ */
+#ifndef TRAINER_INPUTS_FILE_DATA_INTERNAL_H
+#define TRAINER_INPUTS_FILE_DATA_INTERNAL_H
+
+#include "trainer/data/record_reader.h"
+#include "trainer/data/row_layout.h"
+#include "trainer/inputs/file_data.h"
+
+struct text_list {
+    const char **texts;
+    int count;
+};
+
+/* What the splits are made of. */
+struct file_data_maker {
+    const struct file_data_request *request;
+    struct arena *arena;
+    const struct record_format *format; /* NULL: each file's own */
+    const char *first_file;             /* of --train_files */
+    struct record_options records;
+    struct schema schema;
+    struct row_layout layout;
+};
+
+static inline struct status wrong_flag(const char *flag, struct status status)
+{
+    return status_in(status, "--%s", flag);
+}
+
+static inline bool has_id(const struct file_data_request *request)
+{
+    return request->id_column != NULL && *request->id_column != '\0';
+}
+
+/* Formats whose files lie in a folder for each class, and how the schema follows from the paths. */
+struct class_files {
+    const struct record_format *format;
+    void (*make_schema)(const char *const *paths, int count, const struct record_options *options,
+                        struct arena *arena, struct schema *out);
+};
+
+#define CLASS_FILES_COUNT 2
+extern const struct class_files file_data_class_files[CLASS_FILES_COUNT];
+
+/* Splits "a,b". */
+struct text_list file_data_split_commas(const char *text, struct arena *arena);
+/* All files of "GLOB,GLOB", sorted, so that every task has them in the same order. */
+struct status file_data_find_files(const char *flag, const char *globs,
+                                   const struct record_format *format, struct arena *arena,
+                                   struct text_list *out);
+/* `format` as --data_format gives it; NULL: what the file tells. */
+bool file_data_is_of_format(const char *path, const struct record_format *format,
+                            const struct record_format *wanted);
+
+/* --data_format and --column_names. */
+struct status file_data_choose_format(const struct flag_values *flags, struct arena *arena,
+                                      const struct record_format **format,
+                                      struct record_options *records);
+struct status file_data_guess_schema(const char *path, const struct record_format *format,
+                                     const struct record_options *records, struct arena *arena,
+                                     struct buffer *notes, struct schema *out);
+/* Images are resized to the model's only input, if it has the shape of an image. */
+struct status file_data_choose_image_size(struct file_data_maker *maker);
+/* The schema of --schema or of the first file, with the columns of ids and of whole records. */
+struct status file_data_choose_schema(struct file_data_maker *maker, const struct text_list *files);
+
+/* Finds the columns of each feed. */
+struct status file_data_make_layout(struct file_data_maker *maker);
+
+#endif

@@ -1,0 +1,201 @@
+/* file_data_schema: the format of the files and their schema. */
+#include <stdio.h>
+
+#include "base/file.h"
+#include "trainer/data/example_records.h"
+#include "trainer/data/image.h"
+#include "trainer/data/image_records.h"
+#include "trainer/inputs/file_data_internal.h"
+
+#define SCHEMA_BYTES_MAX ((size_t)16 << 20)
+
+struct status file_data_choose_format(const struct flag_values *flags, struct arena *arena,
+                                      const struct record_format **format,
+                                      struct record_options *records)
+{
+    struct text_list names = file_data_split_commas(flags->column_names, arena);
+
+    *format = record_format_find(flags->data_format);
+    if (*format == NULL && *flags->data_format != '\0')
+        return status_error(STATUS_INVALID_ARGUMENT, "--data_format=%s is none of %s",
+                            flags->data_format, record_format_names());
+    *records = (struct record_options){ .column_names = names.count > 0 ? names.texts : NULL,
+                                        .column_names_count = names.count };
+    return status_ok();
+}
+
+struct status file_data_guess_schema(const char *path, const struct record_format *format,
+                                     const struct record_options *records, struct arena *arena,
+                                     struct buffer *notes, struct schema *out)
+{
+    if (format == NULL)
+        TRY(record_format_detect(path, &format));
+    return schema_guess(path, format, records, arena, notes, out);
+}
+
+static void report_notes(const struct file_data_request *request, const char *path,
+                         struct buffer *notes)
+{
+    char *at = notes->data;
+
+    buffer_append_char(notes, '\0');
+    for (at = notes->data; *at != '\0';) {
+        size_t size = strcspn(at, "\n");
+        char text[512];
+        snprintf(text, sizeof text, "'%s': %.*s", path, (int)size, at);
+        request->warn(request->context, text);
+        at += size + (at[size] == '\n');
+    }
+}
+
+static struct status read_schema_file(const char *path, struct arena *arena, struct schema *out)
+{
+    struct buffer file = { 0 };
+
+    TRY(file_read(path, SCHEMA_BYTES_MAX, &file));
+    struct status status = schema_read((struct bytes){ file.data, file.size }, arena, out);
+    buffer_finish(&file);
+    return status_in(status, "'%s'", path);
+}
+
+static void fit_images(struct file_data_maker *maker)
+{
+    const struct file_data_request *request = maker->request;
+
+    for (int i = 0; i < request->feeds_count; i++) {
+        const struct shape *shape = &request->feeds[i].spec.shape;
+        if (request->feeds[i].role != FEED_INPUT || shape->rank < 3 || shape->rank > 4)
+            continue;
+        maker->records.image_height = shape->dims[1];
+        maker->records.image_width = shape->dims[2];
+        maker->records.image_channels = shape->rank == 4 ? (int)shape->dims[3] : 1;
+    }
+    if (maker->records.image_channels < 0)
+        maker->records.image_channels = 3;
+}
+
+/* Where a model takes images of any size, all have that of the first one. */
+static struct status complete_image_size(struct file_data_maker *maker, const char *path)
+{
+    struct record_options *records = &maker->records;
+    struct picture first = { 0 };
+    struct buffer file = { 0 };
+
+    if ((records->image_height >= 0 && records->image_width >= 0) ||
+        !file_data_is_of_format(path, maker->format, &image_format))
+        return status_ok();
+    struct status status = file_read(path, IMAGE_BYTES_MAX, &file);
+    if (status_is_ok(status))
+        status =
+            image_decode((struct bytes){ file.data, file.size }, records->image_channels, &first);
+    if (status_is_ok(status) && records->image_height < 0)
+        records->image_height = first.height;
+    if (status_is_ok(status) && records->image_width < 0)
+        records->image_width = first.width;
+    image_finish(&first);
+    buffer_finish(&file);
+    return wrong_flag(maker->request->files_flag, status_in(status, "'%s'", path));
+}
+
+struct status file_data_choose_image_size(struct file_data_maker *maker)
+{
+    fit_images(maker);
+    return complete_image_size(maker, maker->first_file);
+}
+
+/* An input of serialized tf.Examples takes the records whole. */
+static struct status add_record_column(struct file_data_maker *maker)
+{
+    const struct file_data_request *request = maker->request;
+    struct schema *schema = &maker->schema;
+    int f = 0;
+
+    while (f < request->feeds_count && !request->feeds[f].is_example)
+        f++;
+    if (f == request->feeds_count)
+        return status_ok();
+    if (!file_data_is_of_format(maker->first_file, maker->format, &tfrecord_format))
+        return wrong_flag(request->files_flag,
+                          status_error(STATUS_INVALID_ARGUMENT,
+                                       "the model's '%s' takes serialized tf.Examples, which only "
+                                       "TFRecord files hold",
+                                       request->feeds[f].spec.name));
+    struct schema_column *columns =
+        ARENA_ARRAY(maker->arena, struct schema_column, schema->count + 1);
+    if (schema->count > 0)
+        memcpy(columns, schema->columns, (size_t)schema->count * sizeof *columns);
+    columns[schema->count] = (struct schema_column){
+        .name = RECORD_COLUMN, .dtype = COLUMN_BYTES, .width = 1, .stddev = 1
+    };
+    schema->columns = columns;
+    schema->count++;
+    return status_ok();
+}
+
+static struct status read_or_guess_schema(struct file_data_maker *maker,
+                                          const struct text_list *files)
+{
+    const struct flag_values *flags = maker->request->flags;
+    const char *path = files->texts[0];
+    struct buffer notes = { 0 };
+
+    if (*flags->schema != '\0')
+        return wrong_flag("schema", read_schema_file(flags->schema, maker->arena, &maker->schema));
+    for (size_t i = 0; i < CLASS_FILES_COUNT; i++)
+        if (file_data_is_of_format(path, maker->format, file_data_class_files[i].format)) {
+            file_data_class_files[i].make_schema(files->texts, files->count, &maker->records,
+                                                 maker->arena, &maker->schema);
+            return status_ok();
+        }
+    struct status status = file_data_guess_schema(path, maker->format, &maker->records,
+                                                  maker->arena, &notes, &maker->schema);
+    if (status_is_ok(status))
+        report_notes(maker->request, path, &notes);
+    buffer_finish(&notes);
+    return wrong_flag(maker->request->files_flag, status);
+}
+
+static const struct record_field *find_field(const struct record_fields *fields, const char *name)
+{
+    for (int i = 0; i < fields->count; i++)
+        if (strcmp(fields->list[i].name, name) == 0)
+            return &fields->list[i];
+    return NULL;
+}
+
+/* The column of ids is as it is written: the fields of a text file have no type, and 007 and
+ * numbers beyond a float's digits stay. The schema may not have it, or list its classes. */
+static struct status keep_ids(struct file_data_maker *maker, const char *path)
+{
+    const struct record_format *format = maker->format;
+    struct schema *schema = &maker->schema;
+    const char *id = maker->request->id_column;
+    struct record_fields fields;
+
+    if (format == NULL)
+        TRY(record_format_detect(path, &format));
+    TRY(record_format_list(path, format, &maker->records, maker->arena, &fields));
+    const struct record_field *field = find_field(&fields, id);
+    const struct schema_column *given = schema_find(schema, id);
+    if (field == NULL || (given != NULL && given->classes == NULL && !field->is_text))
+        return status_ok();
+    struct schema_column *columns =
+        ARENA_ARRAY(maker->arena, struct schema_column, schema->count + 1);
+    if (schema->count > 0)
+        memcpy(columns, schema->columns, (size_t)schema->count * sizeof *columns);
+    columns[given != NULL ? given - schema->columns : schema->count++] = (struct schema_column){
+        .name = id, .dtype = field->is_text ? COLUMN_BYTES : field->kind, .width = 1, .stddev = 1
+    };
+    schema->columns = columns;
+    return status_ok();
+}
+
+struct status file_data_choose_schema(struct file_data_maker *maker, const struct text_list *files)
+{
+    TRY(read_or_guess_schema(maker, files));
+    TRY(add_record_column(maker));
+    if (has_id(maker->request))
+        TRY(wrong_flag(maker->request->files_flag, keep_ids(maker, maker->first_file)));
+    schema_separators(&maker->schema, maker->arena, &maker->records);
+    return status_ok();
+}

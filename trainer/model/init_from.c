@@ -1,0 +1,311 @@
+#include "trainer/model/init_from.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/map.h"
+#include "savedmodel/meta_proto.h"
+#include "storage/bundle.h"
+#include "trainer/checkpoint/checkpoint_dir.h"
+#include "trainer/optimizers/finite.h"
+
+#define OBJECT_GRAPH_KEY "_CHECKPOINTABLE_OBJECT_GRAPH"
+#define NAMES_SHOWN      8
+
+/* An entry of the map. */
+struct renaming {
+    const char *old, *new;
+    bool used;
+};
+
+struct init_from {
+    struct arena *arena;
+    const struct placement *placement;
+    const char *prefix; /* of the files */
+    struct bundle *bundle;
+    struct map full_names; /* names that the objects of a TF2 checkpoint have -> their keys */
+    struct renaming *renamings;
+    int renamings_count;
+    const char **keys; /* [variables_count]; NULL: it begins anew */
+    char *report;
+    struct bundle_stream stream;
+    int variable;
+};
+
+/* ---- The files. ---- */
+
+static struct status find_prefix(const char *path, struct arena *arena, const char **out)
+{
+    static const char *const models[] = { "variables/variables", "export" };
+
+    *out = path;
+    if (!file_is_directory(path) &&
+        (file_exists(path) || file_exists(arena_printf(arena, "%s.index", path))))
+        return status_ok();
+    for (size_t i = 0; i < COUNT(models); i++) {
+        *out = file_join(arena, path, models[i]);
+        if (file_exists(arena_printf(arena, "%s.index", *out)) ||
+            file_exists(arena_printf(arena, "%s-00000-of-00001", *out)))
+            return status_ok();
+    }
+    if (file_exists(file_join(arena, path, "checkpoint")))
+        return checkpoint_dir_find_latest(path, arena, out);
+    return status_error(STATUS_NOT_FOUND,
+                        "there is neither a checkpoint, nor a directory of checkpoints, nor a "
+                        "SavedModel");
+}
+
+/* TF2 names a value by the path of its object, and keeps the variable's name beside it. */
+static struct status read_full_names(struct init_from *init)
+{
+    struct tensor serialized = { 0 };
+    struct object_graph graph = { 0 };
+
+    if (bundle_find(init->bundle, OBJECT_GRAPH_KEY) == NULL)
+        return status_ok();
+    TRY(bundle_read(init->bundle, OBJECT_GRAPH_KEY, &serialized));
+    struct status status = status_ok();
+    if (serialized.dtype == DT_STRING && serialized.size == 1)
+        status = meta_read_checkpoint_objects(tensor_strings(&serialized)[0], init->arena, &graph);
+    tensor_release(&serialized);
+    TRY(status);
+    for (int i = 0; i < graph.count; i++) {
+        const struct object_node *node = &graph.nodes[i];
+        if (node->checkpoint_key != NULL && node->full_name != NULL &&
+            map_get_text(&init->full_names, node->full_name) == NULL)
+            map_put_text(&init->full_names, node->full_name,
+                         (void *)(uintptr_t)node->checkpoint_key);
+    }
+    return status_ok();
+}
+
+/* The key of a value by its name; NULL: it is not there. */
+static const char *find_key(const struct init_from *init, const char *name)
+{
+    const char *key = map_get_text(&init->full_names, name);
+
+    if (key == NULL && bundle_find(init->bundle, name) != NULL)
+        key = bundle_find(init->bundle, name)->name;
+    return key != NULL && bundle_find(init->bundle, key) != NULL ? key : NULL;
+}
+
+/* ---- The map. ---- */
+
+static struct status read_renaming(char *text, struct renaming *out)
+{
+    char *equals = strchr(text, '=');
+
+    if (equals == NULL || equals[1] == '\0')
+        return status_error(STATUS_INVALID_ARGUMENT, "--init_map: '%s' is not old=new", text);
+    *equals = '\0';
+    *out = (struct renaming){ .old = text, .new = equals + 1 };
+    bool old_star = strchr(text, '*') != NULL, new_star = strchr(equals + 1, '*') != NULL;
+    bool one = !new_star || strchr(strchr(equals + 1, '*') + 1, '*') == NULL;
+    if (!one || (old_star && strchr(strchr(text, '*') + 1, '*') != NULL) ||
+        (*text != '\0' && old_star != new_star))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--init_map: '%s=%s' needs one * on both sides, or none", text,
+                            equals + 1);
+    return status_ok();
+}
+
+static struct status read_map(struct init_from *init, const char *map)
+{
+    char *rest = arena_strdup(init->arena, map), *text;
+
+    init->renamings = ARENA_ARRAY(init->arena, struct renaming, strlen(map) / 2 + 1);
+    while ((text = strsep(&rest, ",")) != NULL && *map != '\0')
+        TRY(read_renaming(text, &init->renamings[init->renamings_count++]));
+    return status_ok();
+}
+
+/* Does a name fit the pattern? What stands for the * is set. */
+static bool fits(const char *pattern, const char *name, struct bytes *star)
+{
+    const char *at = strchr(pattern, '*');
+    size_t head = at != NULL ? (size_t)(at - pattern) : 0, size = strlen(name);
+
+    *star = (struct bytes){ "", 0 };
+    if (at == NULL)
+        return strcmp(pattern, name) == 0;
+    size_t tail = strlen(at + 1);
+    if (size < head + tail || strncmp(pattern, name, head) != 0 ||
+        strcmp(name + size - tail, at + 1) != 0)
+        return false;
+    *star = (struct bytes){ name + head, size - head - tail };
+    return true;
+}
+
+/* The name under which the value of a variable of the model is looked for; "": nowhere. */
+static const char *old_name(struct init_from *init, const char *name)
+{
+    struct bytes star;
+
+    for (int i = 0; i < init->renamings_count; i++) {
+        struct renaming *renaming = &init->renamings[i];
+        if (!fits(renaming->new, name, &star))
+            continue;
+        renaming->used = true;
+        const char *at = strchr(renaming->old, '*');
+        return at == NULL ? renaming->old
+                          : arena_printf(init->arena, "%.*s%.*s%s", (int)(at - renaming->old),
+                                         renaming->old, (int)star.size, star.data, at + 1);
+    }
+    return name;
+}
+
+/* ---- What each variable takes. ---- */
+
+static const char *names_there(const struct init_from *init)
+{
+    const char *text = "";
+    size_t count = bundle_count(init->bundle), shown = 0;
+
+    for (size_t i = 0; i < count && shown < NAMES_SHOWN; i++, shown++)
+        text = arena_printf(init->arena, "%s%s%s", text, shown > 0 ? ", " : "",
+                            bundle_at(init->bundle, i)->name);
+    return count > NAMES_SHOWN
+               ? arena_printf(init->arena, "%s and %zu more", text, count - NAMES_SHOWN)
+               : text;
+}
+
+static struct status check_fit(const struct bundle_entry *entry, const char *old,
+                               const struct placed_variable *variable)
+{
+    if (entry->dtype == variable->dtype && shape_equal(&entry->shape, &variable->shape))
+        return status_ok();
+    struct buffer there = { 0 };
+    buffer_printf(&there, "%s %s", dtype_name(entry->dtype), shape_text(&entry->shape));
+    struct status status =
+        status_error(STATUS_INVALID_ARGUMENT, "'%s' is %.*s there, '%s' of the model is %s %s", old,
+                     (int)there.size, there.data, variable->name, dtype_name(variable->dtype),
+                     shape_text(&variable->shape));
+    buffer_finish(&there);
+    return status;
+}
+
+static struct status choose(struct init_from *init, int v, bool partial)
+{
+    const struct placed_variable *variable = &init->placement->variables[v];
+    const char *old = old_name(init, variable->name);
+    const char *key = *old != '\0' ? find_key(init, old) : NULL;
+
+    init->keys[v] = key;
+    if (key != NULL)
+        return check_fit(bundle_find(init->bundle, key), old, variable);
+    if (partial || *old == '\0')
+        return status_ok();
+    return status_error(STATUS_NOT_FOUND,
+                        "there is no '%s' for the variable '%s' of the model; there are %s; "
+                        "--init_partial lets such variables begin anew",
+                        old, variable->name, names_there(init));
+}
+
+static void append_name(struct buffer *list, const char *name)
+{
+    buffer_printf(list, "%s%s", list->size > 0 ? ", " : "", name);
+}
+
+static void make_report(struct init_from *init, int taken)
+{
+    struct buffer from = { 0 }, anew = { 0 };
+
+    for (int v = 0; v < init->placement->variables_count; v++) {
+        const char *name = init->placement->variables[v].name, *key = init->keys[v];
+        if (key == NULL)
+            append_name(&anew, name);
+        else if (strcmp(name, key) == 0)
+            append_name(&from, name);
+        else
+            append_name(&from, arena_printf(init->arena, "%s (%s there)", name, key));
+    }
+    init->report = arena_printf(init->arena, "%d of %d variables from %s: %.*s%s%.*s", taken,
+                                init->placement->variables_count, init->prefix, (int)from.size,
+                                from.data, anew.size > 0 ? "; anew: " : "", (int)anew.size,
+                                anew.size > 0 ? anew.data : "");
+    buffer_finish(&from);
+    buffer_finish(&anew);
+}
+
+static struct status choose_all(struct init_from *init, bool partial)
+{
+    int taken = 0;
+
+    init->keys =
+        ARENA_ARRAY(init->arena, const char *, (size_t)init->placement->variables_count + 1);
+    for (int v = 0; v < init->placement->variables_count; v++) {
+        TRY(choose(init, v, partial));
+        taken += init->keys[v] != NULL;
+    }
+    for (int i = 0; i < init->renamings_count; i++)
+        if (!init->renamings[i].used)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "--init_map: no variable of the model is '%s'",
+                                init->renamings[i].new);
+    if (taken == 0)
+        return status_error(STATUS_NOT_FOUND, "no variable of the model is there; there are %s",
+                            names_there(init));
+    make_report(init, taken);
+    return status_ok();
+}
+
+struct status init_from_open(const struct init_from_options *options,
+                             const struct placement *placement, struct init_from **out)
+{
+    struct init_from *init = zalloc(sizeof *init);
+    struct status status;
+
+    init->arena = arena_create(0);
+    init->placement = placement;
+    TRY_OR(fail, find_prefix(options->path, init->arena, &init->prefix));
+    TRY_OR(fail, bundle_open(init->prefix, &init->bundle));
+    TRY_OR(fail, read_full_names(init));
+    TRY_OR(fail, read_map(init, options->map));
+    TRY_OR(fail, choose_all(init, options->partial));
+    *out = init;
+    return status_ok();
+
+fail:
+    status = status_error(status.code, "--init_from=%s: %s", options->path, status.message);
+    init_from_close(init);
+    return status;
+}
+
+void init_from_close(struct init_from *init)
+{
+    if (init == NULL)
+        return;
+    bundle_stream_finish(&init->stream);
+    bundle_close(init->bundle);
+    map_finish(&init->full_names);
+    arena_destroy(init->arena);
+    free(init);
+}
+
+const char *init_from_report(const struct init_from *init)
+{
+    return init->report;
+}
+
+/* ---- Values. ---- */
+
+struct status init_from_begin(struct init_from *init, int variable, bool *has)
+{
+    init->variable = variable;
+    *has = init->keys[variable] != NULL;
+    if (!*has)
+        return status_ok();
+    return status_in(bundle_stream_begin(&init->stream, init->bundle, init->keys[variable]),
+                     "--init_from: '%s'", init->keys[variable]);
+}
+
+struct status init_from_next(struct init_from *init, struct bytes *chunk)
+{
+    const struct placed_variable *variable = &init->placement->variables[init->variable];
+    struct status status = bundle_stream_next(&init->stream, chunk);
+
+    if (status_is_ok(status) && chunk->size > 0 && variable->dtype == DT_FLOAT)
+        status = finite_check(variable->name, *chunk);
+    return status_in(status, "--init_from: '%s'", init->keys[init->variable]);
+}

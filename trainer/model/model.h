@@ -1,0 +1,84 @@
+/*
+ * model: a training graph that is ready to train and to test. All workers in the process share one
+ * training plan and one evaluation plan; each worker has a source of gradients.
+ */
+#ifndef TRAINER_MODEL_MODEL_H
+#define TRAINER_MODEL_MODEL_H
+
+#include "graph/training_graph.h"
+#include "runtime/plan.h"
+#include "trainer/data/share_source.h"
+#include "trainer/job/worker.h"
+
+struct model {
+    struct arena *arena;
+    const struct training_graph *graph;
+    struct plan *step, *evaluation;
+    struct plan *step_ids, *evaluation_ids; /* the ids of their lookups; NULL: no sparse variable */
+    struct resources *resources;
+    struct placed_variable *variables; /* as placement_create takes them */
+    int variables_count;
+};
+
+/**
+ * Builds the plans. `graph` outlives the model. `resources` has the objects that its ops find, such
+ * as tables; NULL: none. The model takes them over, also if it fails.
+ *
+ * Errors  INVALID_ARGUMENT more than EVALUATION_METRICS_MAX metrics; UNIMPLEMENTED an op without a
+ *         kernel
+ */
+struct status model_create(const struct training_graph *graph, struct resources *resources,
+                           struct model **out);
+void model_destroy(struct model *model); /* accepts NULL */
+
+/* Gives the hash tables their seeds, unless the graph has them; before placement_create. */
+void model_seed_keys(struct model *model, uint64_t seed);
+
+/* First values of all variables for a seed: *out is [variables_count], in `arena`; NULL for hash
+ * tables, which begin empty, and for those by rows, of which model_fill_rows writes rows
+ * [rows_count, row…] to `out`. Fails as training_variable.fill. */
+struct status model_first_values(const struct model *model, uint64_t seed, struct arena *arena,
+                                 const void *const **out);
+void model_fill_rows(const struct model *model, uint64_t seed, int variable, int64_t first_row,
+                     int64_t rows_count, void *out);
+
+/**
+ * Makes a worker's source of gradients, of batches that it takes from the split in this order. With
+ * `sync`, each step takes a batch from every worker; otherwise the workers share the steps. The
+ * rows of up to `batches` of them are asked for before they are used; the source holds so many.
+ * giver: gives out turns of so many batches, whoever the worker is; NULL: the worker takes its own
+ * part of the rows, as the order says.
+ *
+ * Owner   *out: its destroy
+ * Errors  as feeder_check and data_split.open
+ */
+struct status model_source(const struct model *model, const struct data_split *split,
+                           const struct batch_order *order, bool sync, uint32_t batches,
+                           const struct turn_giver *giver, struct gradient_source **out);
+
+/* Adds the totals of each batch to `totals`, laid out as evaluation_sums_read takes them. The
+ * graph's step has metrics. */
+void model_source_keep_totals(struct gradient_source *source, double *totals);
+
+#define EVALUATION_METRICS_MAX 64
+
+struct evaluation {
+    int64_t rows;
+    double loss;                            /* mean over the rows */
+    double metrics[EVALUATION_METRICS_MAX]; /* [graph->metrics_count] */
+};
+
+/* Where an evaluation takes the variables' values from. Embed it first. */
+struct evaluation_values {
+    /* The values of all variables, *out: [variables_count], valid until the next call; of a
+     * sparse variable v, those of rows[v]. */
+    struct status (*get)(struct evaluation_values *values, const struct row_ids *rows,
+                         const void *const **out);
+};
+
+/* Runs the model with these values over all rows. CANCELLED when *stop becomes true. */
+struct status model_evaluate(const struct model *model, struct evaluation_values *values,
+                             const struct data_split *split, const _Atomic bool *stop,
+                             struct evaluation *out);
+
+#endif

@@ -1,0 +1,270 @@
+/* model_source: a model's training plan over batches, as a source of gradients. */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "trainer/inputs/feeder.h"
+#include "trainer/model/model.h"
+#include "trainer/data/prefetch.h"
+#include "trainer/data/unit_source.h"
+
+struct model_source {
+    struct gradient_source source; /* first */
+    const struct model *model;
+    /* Each has a batch, in turn. If the model has variables by rows, the rows of the next batches
+     * are wanted while the gradients of the current one are in use. */
+    struct feeder **feeders; /* [feeders_count] */
+    int feeders_count;
+    int next;  /* the feeder of the batch that is taken next */
+    int ready; /* feeders before it whose batches no step has used */
+    struct run *run, *ids_run;
+    const struct data_split *split;
+    struct batch_source *rows; /* of a synchronous job: a unit_source */
+    struct batch_order order;
+    bool sync;
+    uint64_t batches; /* taken by this worker so far */
+    int fetches_count;
+    struct tensor *fetches; /* loss, then gradients */
+    struct variable_gradient *gradients;
+    double *totals; /* of the metrics, to which each batch adds its own; NULL: nobody wants them */
+};
+
+static void release_fetches(struct model_source *source)
+{
+    for (int i = 0; i < source->fetches_count; i++)
+        tensor_release(&source->fetches[i]);
+    run_reset(source->run);
+}
+
+/* The feeder of the oldest batch that no step has used. */
+static struct feeder *oldest(const struct model_source *source)
+{
+    int count = source->feeders_count;
+
+    return source->feeders[(source->next - source->ready + count) % count];
+}
+
+/* Takes the next batch and finds its rows. *found is false if the source has none now. */
+static struct status take_batch(struct model_source *source, bool *found)
+{
+    const struct model *model = source->model;
+    struct feeder *feeder = source->feeders[source->next];
+    struct batch batch;
+
+    TRY(source->rows->next(source->rows, model->graph->step.batch, &batch));
+    *found = batch.rows > 0;
+    if (!*found)
+        return status_ok();
+    feeder->random_seed[0] = (int64_t)source->order.seed;
+    feeder->random_seed[1] =
+        (int64_t)(source->batches++ * source->order.workers + source->order.worker);
+    TRY(feeder_fill_data(feeder, &batch));
+    if (model->step_ids != NULL) {
+        if (source->rows->keep < source->feeders_count)
+            feeder_copy_data(feeder);
+        TRY(feeder_find_rows(feeder, model->step_ids, source->ids_run));
+    }
+    source->next = (source->next + 1) % source->feeders_count;
+    source->ready++;
+    return status_ok();
+}
+
+static struct status source_need_rows(struct gradient_source *base, const struct row_ids **rows)
+{
+    struct model_source *source = (struct model_source *)base;
+
+    assert(source->ready < source->feeders_count - 1);
+    int taken = source->next;
+    bool found;
+    TRY(take_batch(source, &found));
+    *rows = found ? source->feeders[taken]->rows : NULL;
+    return status_ok();
+}
+
+/* The rows, the loss and the metrics of the batch: metrics are the last fetches. */
+static void add_totals(struct model_source *source)
+{
+    const struct training_graph *graph = source->model->graph;
+    const struct tensor *metrics = source->fetches + source->fetches_count - graph->metrics_count;
+    double rows = (double)graph->step.batch, loss = (double)tensor_floats(&source->fetches[0])[0];
+    double *totals = source->totals;
+
+    *totals++ += rows;
+    *totals++ += graph->step.loss_is_sum ? loss : loss * rows;
+    for (int m = 0; m < graph->metrics_count; m++)
+        for (int64_t i = 0; i < graph->metrics[m].totals_count; i++)
+            *totals++ += (double)tensor_floats(&metrics[m])[i];
+}
+
+static struct status source_step(struct gradient_source *base, const void *const *values,
+                                 const struct variable_gradient **gradients, float *loss)
+{
+    struct model_source *source = (struct model_source *)base;
+    const struct model *model = source->model;
+    const struct training_pass *pass = &model->graph->step;
+    int fetch = 1;
+    bool found = true;
+
+    release_fetches(source);
+    if (source->ready == 0)
+        TRY(take_batch(source, &found));
+    *gradients = NULL;
+    if (!found)
+        return status_ok();
+    struct feeder *feeder = oldest(source);
+    source->ready--;
+    feeder_fill_values(feeder, values);
+    TRY(plan_run(model->step, source->run, feeder->tensors, source->fetches));
+    *loss = tensor_floats(&source->fetches[0])[0];
+    if (pass->loss_is_sum)
+        *loss /= (float)pass->batch; /* the loss shown is per example */
+    for (int v = 0; v < model->variables_count; v++)
+        if (placed_variable_is_pushed(&model->variables[v]))
+            source->gradients[v] = (struct variable_gradient){
+                .values = tensor_floats(&source->fetches[fetch++]),
+                .rows = feeder->rows[v],
+            };
+    if (source->totals != NULL)
+        add_totals(source);
+    *gradients = source->gradients;
+    return status_ok();
+}
+
+void model_source_keep_totals(struct gradient_source *base, double *totals)
+{
+    struct model_source *source = (struct model_source *)base;
+
+    assert(source->model->graph->step.metrics != NULL || source->model->graph->metrics_count == 0);
+    source->totals = totals;
+}
+
+/* Opens the rows, of which `giver` gives out turns. They are read in advance behind it, so that the
+ * next share is there before this one ends. */
+static struct status open_shared(const struct model_source *source, const struct turn_giver *giver,
+                                 uint32_t batches, struct batch_source **out)
+{
+    const struct data_split *split = source->split;
+    int64_t batch = source->model->graph->step.batch;
+    struct batch_order all = source->order;
+    const struct prefetch_options ahead = { .rows = batch, .batches_max = all.ahead };
+
+    all.worker = 0;
+    all.workers = 1;
+    all.ahead = 0;
+    TRY(split->open(split, &all, out));
+    *out = share_source(*out, giver, (uint64_t)batch, batches);
+    *out = prefetch_source(*out, split->columns_count, &ahead);
+    return status_ok();
+}
+
+/* The worker's unit after so many of its batches since `place`. */
+static struct status go_to_unit(struct model_source *source, const struct row_place *place,
+                                uint64_t batches)
+{
+    uint64_t workers = source->order.workers;
+    uint64_t readers = place->readers > 0 ? place->readers : workers;
+
+    if (readers > ROW_READERS_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "the rows are shared by %" PRIu64 " readers, must be 1 to %d", readers,
+                            ROW_READERS_MAX);
+    return unit_source_go_to(source->rows, (uint32_t)readers, place->rows,
+                             place->units + batches * workers + source->order.worker);
+}
+
+static struct status open_rows(struct model_source *source)
+{
+    struct batch_order order = source->order;
+
+    order.ahead_rows = source->model->graph->step.batch;
+    if (source->sync) {
+        source->rows = unit_source(source->split, &source->order, order.ahead_rows);
+        return go_to_unit(source, &(struct row_place){ 0 }, 0);
+    }
+    return source->split->open(source->split, &order, &source->rows);
+}
+
+/* The rows of the next batch are wanted while those of this one are in use. */
+static void keep_batches(struct model_source *source)
+{
+    if (source->model->step_ids != NULL && source->rows->keep_max >= source->feeders_count)
+        source->rows->keep = source->feeders_count;
+}
+
+static struct status source_seek(struct gradient_source *base, uint64_t begin, uint64_t step,
+                                 const struct row_place *place)
+{
+    struct model_source *source = (struct model_source *)base;
+    uint64_t batch = (uint64_t)source->model->graph->step.batch;
+
+    source->ready = 0;
+    source->batches = source->sync ? step : begin / source->order.workers;
+    if (!source->sync)
+        return source->rows->seek(source->rows, source->batches * batch);
+    TRY(go_to_unit(source, place, place->readers > 0 ? step - begin : step));
+    keep_batches(source);
+    return status_ok();
+}
+
+static void source_destroy(struct gradient_source *base)
+{
+    struct model_source *source = (struct model_source *)base;
+
+    if (source->rows != NULL)
+        source->rows->destroy(source->rows);
+    release_fetches(source);
+    run_destroy(source->run);
+    run_destroy(source->ids_run);
+    for (int i = 0; i < source->feeders_count; i++)
+        feeder_destroy(source->feeders[i]);
+    free(source->feeders);
+    free(source->fetches);
+    free(source->gradients);
+    free(source);
+}
+
+static int count_fetches(const struct model *model)
+{
+    int count = 1;
+
+    for (int v = 0; v < model->variables_count; v++)
+        count += placed_variable_is_pushed(&model->variables[v]);
+    return model->graph->step.metrics != NULL ? count + model->graph->metrics_count : count;
+}
+
+struct status model_source(const struct model *model, const struct data_split *split,
+                           const struct batch_order *order, bool sync, uint32_t batches,
+                           const struct turn_giver *giver, struct gradient_source **out)
+{
+    struct status status;
+    struct model_source *source = zalloc(sizeof *source);
+
+    source->source = (struct gradient_source){ .step = source_step,
+                                               .destroy = source_destroy,
+                                               .seek = source_seek };
+    source->model = model;
+    source->split = split;
+    source->order = *order;
+    source->sync = sync;
+    source->run = run_create(0);
+    source->ids_run = run_create(0);
+    source->fetches_count = count_fetches(model);
+    source->fetches = zalloc((size_t)source->fetches_count * sizeof *source->fetches);
+    source->gradients = zalloc((size_t)(model->variables_count + 1) * sizeof *source->gradients);
+    source->feeders_count = model->step_ids != NULL ? (int)batches + 1 : 1;
+    source->feeders = zalloc((size_t)source->feeders_count * sizeof(struct feeder *));
+    if (model->step_ids != NULL)
+        source->source.need_rows = source_need_rows;
+    for (int i = 0; i < source->feeders_count; i++)
+        TRY_OR(fail, feeder_create(model->graph, &model->graph->step, split, &source->feeders[i]));
+    TRY_OR(fail,
+           giver != NULL ? open_shared(source, giver, batches, &source->rows) : open_rows(source));
+    keep_batches(source);
+    *out = &source->source;
+    return status_ok();
+
+fail:
+    source_destroy(&source->source);
+    return status;
+}

@@ -1,0 +1,16 @@
+/*
+ * finite: tells values that have diverged (NaN or infinite) from those that can be used.
+ */
+#ifndef TRAINER_OPTIMIZERS_FINITE_H
+#define TRAINER_OPTIMIZERS_FINITE_H
+
+#include "base/bytes.h"
+
+/**
+ * Checks all floats of a variable, or a run of them.
+ *
+ * Errors  OUT_OF_RANGE names the variable and the first value that is not finite
+ */
+struct status finite_check(const char *variable, struct bytes floats);
+
+#endif

@@ -1,0 +1,164 @@
+/*
+ * optimizer: updates a variable by a gradient. Each optimizer is one row of a table, with its
+ * settings, its slots and a plain loop over a run of elements, so that any part of a variable can
+ * be updated by itself. What changes once per update, such as Adam's powers of β, are the scalars:
+ * `apply` only reads them, and `advance` changes them after all runs of the update.
+ *
+ * Semantics are those of TensorFlow's TF1 classes (its training_ops.cc). In formulas, w is the
+ * variable, g the gradient, η the learning rate. Settings have Keras' names; with the values of
+ * optimizer_keras_defaults, the optimizers are Keras' classes.
+ */
+#ifndef TRAINER_OPTIMIZERS_OPTIMIZER_H
+#define TRAINER_OPTIMIZERS_OPTIMIZER_H
+
+#include "base/bytes.h"
+#include "tensor/shape.h"
+
+#define OPTIMIZERS_MAX         8 /* of a job: its own, and those of some variables */
+#define OPTIMIZER_SETTINGS_MAX 16
+#define OPTIMIZER_SLOTS_MAX    4
+#define OPTIMIZER_SCALARS_MAX  3
+#define JOB_SCALARS_MAX        (OPTIMIZERS_MAX * OPTIMIZER_SCALARS_MAX)
+
+struct optimizer_setting {
+    const char *name;
+    float initial;
+};
+
+/* One update of `count` elements. `out` may be `w`; slots are changed in place. */
+struct optimizer_step {
+    float rate;
+    float ratio;           /* of an optimizer that measures: see optimizer_ratio */
+    const float *settings; /* [settings_count], in the table's order */
+    const float *scalars; /* [scalars_count]: state beside the slots, such as Adam's powers of β */
+    float *slots[OPTIMIZER_SLOTS_MAX];
+    const float *w;
+    const float *g;
+    float *out;
+    size_t count;
+};
+
+/* Of the pieces of a variable that have been measured so far: sums of squares. */
+struct optimizer_norms {
+    double variable, update;
+};
+
+struct optimizer_slot {
+    const char *name;    /* "momentum" */
+    const char *suffix;  /* behind the variable's name in a checkpoint: "Adam_1" */
+    int initial_setting; /* the setting that it starts at; -1: 0 */
+    /* The suffix if the optimizer's last setting is on, for which TensorFlow makes other slots;
+     * NULL: the same suffix. A slot without a suffix is in no checkpoint. */
+    const char *suffix_then;
+};
+
+struct optimizer_scalar {
+    const char *name;    /* in a checkpoint, "beta1_power"; NULL: it is the global step */
+    int initial_setting; /* as for a slot */
+};
+
+struct optimizer {
+    const char *name;
+    float rate; /* the default; 0: must be given */
+    /* A gradient of some rows changes only these rows and their slots, as in TensorFlow. If not, it
+     * changes all rows: those without a gradient as if theirs were 0. */
+    bool row_local;
+    int settings_count;
+    struct optimizer_setting settings[OPTIMIZER_SETTINGS_MAX];
+    int slots_count;
+    struct optimizer_slot slots[OPTIMIZER_SLOTS_MAX];
+    int scalars_count;
+    struct optimizer_scalar scalars[OPTIMIZER_SCALARS_MAX];
+    void (*apply)(const struct optimizer_step *step);
+    /* Changes the scalars at the end of an update; NULL: it has none. */
+    void (*advance)(const float *settings, float *scalars);
+    /* For an update that depends on norms over the whole variable: comes before `apply`, changes
+     * the slots, and adds to the norms. `apply` then only reads the slots and the ratio of the
+     * norms, and no gradient. All pieces of a variable must be on one ps. NULL: `apply` alone. */
+    void (*measure)(const struct optimizer_step *step, struct optimizer_norms *norms);
+    /* For an update of a whole variable of this shape: makes the new values and slots of all
+     * elements. `apply` then takes the new values in place of a gradient, one piece after the
+     * other. All pieces must be on one ps. NULL: `apply` alone. */
+    void (*whole)(const struct optimizer_step *step, const struct shape *shape);
+    /* Also keeps the moving average of the variable, as its last slot: see optimizer_with_average.
+     * */
+    bool averages;
+    /* The rate and the settings of the table are Keras' defaults: it is no optimizer of TensorFlow,
+     * and optimizer_keras_defaults says nothing of it. */
+    bool has_keras_defaults;
+};
+
+/* Not in the table: a moving average, w = μ w + (1 - μ) g. Settings: μ, 1 - μ. It has no slots. */
+extern const struct optimizer optimizer_average;
+
+/* The same optimizer with Keras' use_ema: with two more settings, "ema_momentum" and
+ * "ema_overwrite_frequency", and one more slot, the average. Its name is "adam+ema". */
+const struct optimizer *optimizer_with_average(const struct optimizer *optimizer);
+
+/* The part of a variable that is its average; 0: the optimizer keeps none, its value stands for it.
+ * */
+static inline int optimizer_average_part(const struct optimizer *optimizer)
+{
+    return optimizer->averages ? optimizer->slots_count : 0;
+}
+
+/* With Keras' use_ema, after an update of all elements of a variable or of a part: moves the
+ * average towards step->out, the new values, and copies it over them where it is due. */
+void optimizer_keep_average(const struct optimizer *optimizer, const struct optimizer_step *step);
+
+/* Does the update that begins with these scalars copy the average over the values? */
+bool optimizer_average_is_due(const struct optimizer *optimizer, const float *settings,
+                              const float *scalars);
+
+/* Changes the scalars at the end of an update. */
+void optimizer_advance(const struct optimizer *optimizer, const float *settings, float *scalars);
+
+/* Must all pieces of a variable be on one ps? */
+static inline bool optimizer_joins_pieces(const struct optimizer *optimizer)
+{
+    return optimizer->measure != NULL || optimizer->whole != NULL;
+}
+
+/* LAMB's "trust ratio" of a variable: ‖w‖ / ‖update‖, or 1 if one of them is 0. */
+float optimizer_ratio(const struct optimizer_norms *norms);
+
+/* By its name in any case; NULL: no such optimizer. */
+const struct optimizer *optimizer_find(const char *name);
+/* May it train some variables beside the job's optimizer? UNIMPLEMENTED: it keeps an average, or it
+ * is muon, which has others beside it. */
+struct status optimizer_can_be_another(const struct optimizer *optimizer);
+
+/* The one with the same formulas that leaves rows without a gradient alone, such as "lazy_adam"; NULL:
+ * there is none. */
+const struct optimizer *optimizer_lazy(const struct optimizer *optimizer);
+const char *optimizer_names(void); /* "adadelta adagrad …": as choices of a flag */
+
+/* Keras' defaults of the settings for which TensorFlow's TF1 classes have other defaults, such as
+ * "epsilon" 1e-7. An optimizer need not have all of them. Ends with a name of NULL. */
+extern const struct optimizer_setting optimizer_keras_defaults[];
+/* Keras' default of the learning rate. */
+float optimizer_keras_rate(const struct optimizer *optimizer);
+
+/* Does Keras' class of this name change rows of a table that have no gradient? (Its SGD without a
+ * momentum and its Adagrad do not.) */
+bool optimizer_keras_moves_all_rows(const struct optimizer *optimizer);
+/* Does it compute a row from its slots alone? A row that began as 0 then stays as it is without
+ * a gradient, as long as the learning rate does and no setting pulls at it. */
+bool optimizer_rests(const struct optimizer *optimizer);
+
+/* Index of a setting; -1: it has none of that name. */
+int optimizer_setting_index(const struct optimizer *optimizer, const char *name);
+
+/* The suffix of a slot in a checkpoint of TensorFlow, "Adam_1"; NULL: with these settings it has no
+ * such slot there. */
+const char *optimizer_slot_suffix(const struct optimizer *optimizer, const float *settings,
+                                  int slot);
+
+/* The initial value of a slot or scalar: the value of its `initial_setting`. */
+float optimizer_initial(const float *settings, int initial_setting);
+
+/* out = (gradients[0] + gradients[1] + …) / count, summed in that order. Two or more; out is none
+ * of them. */
+void optimizer_mean(const float *const *gradients, int gradients_count, float *out, size_t count);
+
+#endif

@@ -1,0 +1,308 @@
+/* optimizer: the optimizer and what belongs to it, of the flags and the description. */
+#include <math.h>
+#include <string.h>
+
+#include "trainer/options/learning_rate.h"
+#include "trainer/options/internal.h"
+
+/* Keras' SGD with a momentum is TensorFlow's momentum optimizer. */
+static const char *optimizer_of_keras(const struct layers_training *training)
+{
+    if (strcmp(training->optimizer, "sgd") == 0)
+        for (int i = 0; i < training->settings_count; i++)
+            if (strcmp(training->settings[i].name, "momentum") == 0 &&
+                training->settings[i].value != 0)
+                return "momentum";
+    return training->optimizer;
+}
+
+/* Is this a setting of Keras that is off, and that TensorFlow's optimizers do not have? */
+static bool is_off(const struct layers_setting *setting)
+{
+    static const char *const off[] = { "amsgrad", "momentum", "nesterov", "weight_decay" };
+
+    for (size_t i = 0; i < COUNT(off) && setting->value == 0; i++)
+        if (strcmp(setting->name, off[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Overrides an earlier value. */
+static void put_setting(struct client_setting *settings, int *count, const char *name, double value)
+{
+    int i = 0;
+
+    while (i < *count && strcmp(settings[i].name, name) != 0)
+        i++;
+    settings[i] = (struct client_setting){ name, (float)value };
+    *count += i == *count;
+}
+
+static void set_setting(struct options *out, const char *name, double value)
+{
+    put_setting(out->settings, &out->job.settings_count, name, value);
+}
+
+/* Keras' names of the ways to clip, which are also our flags'. */
+static enum clip_kind find_clip(const char *name)
+{
+    return strcmp(name, "clipvalue") == 0         ? CLIP_VALUE
+           : strcmp(name, "clipnorm") == 0        ? CLIP_NORM
+           : strcmp(name, "global_clipnorm") == 0 ? CLIP_GLOBAL_NORM
+                                                  : CLIP_NOTHING;
+}
+
+/* limit: 0 for not given. */
+static struct status set_clip(const char *name, double limit, struct clip *out)
+{
+    if (limit == 0)
+        return status_ok();
+    if (out->kind != CLIP_NOTHING)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "%s: only one of clipvalue, clipnorm and global_clipnorm can be given",
+                            name);
+    *out = (struct clip){ find_clip(name), (float)limit };
+    if (!(out->limit > 0) || isinf(out->limit))
+        return status_error(STATUS_INVALID_ARGUMENT, "%s is %g, expected a number above 0", name,
+                            limit);
+    return status_ok();
+}
+
+static struct status take_clip_flags(const struct flag_values *flags, struct clip *out)
+{
+    TRY(set_clip("clipvalue", flags->clipvalue, out));
+    TRY(set_clip("clipnorm", flags->clipnorm, out));
+    return set_clip("global_clipnorm", flags->global_clipnorm, out);
+}
+
+/* The flags', or else the description's if its optimizer counts. */
+static struct status choose_clip(const struct flag_values *flags,
+                                 const struct layers_training *described, struct clip *out)
+{
+    *out = (struct clip){ 0 };
+    TRY(status_in(take_clip_flags(flags, out), "the flags"));
+    if (out->kind != CLIP_NOTHING || described == NULL)
+        return status_ok();
+    for (int i = 0; i < described->settings_count; i++) {
+        const struct layers_setting *setting = &described->settings[i];
+        if (find_clip(setting->name) != CLIP_NOTHING)
+            TRY(status_in(set_clip(setting->name, setting->value, out), "the model's optimizer"));
+    }
+    return status_ok();
+}
+
+/* ---- What Keras can do with each optimizer. ---- */
+
+static bool is_common(const char *name)
+{
+    static const char *const common[] = { "use_ema", "ema_momentum", "ema_overwrite_frequency",
+                                          "gradient_accumulation_steps", "loss_scale_factor" };
+
+    for (size_t i = 0; i < COUNT(common); i++)
+        if (strcmp(name, common[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The flag's value if it is given, or else the description's if its optimizer counts, or else the
+ * flag's default. */
+static double choose_common(const char *name, double flag, const struct layers_training *described)
+{
+    int count = described != NULL ? described->settings_count : 0;
+
+    for (int i = 0; i < count && flag_is_default(flags_find(&train_flags, name)); i++)
+        if (strcmp(described->settings[i].name, name) == 0)
+            return described->settings[i].value;
+    return flag;
+}
+
+static struct status check_common(const char *name, double value, double min, double max)
+{
+    if (value >= min && value <= max)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT, "%s is %g, must be %g to %g", name, value, min,
+                        max);
+}
+
+static struct status choose_steps_and_scale(const struct layers_training *described,
+                                            struct options *out)
+{
+    const struct flag_values *flags = &out->flags;
+    double steps = choose_common("gradient_accumulation_steps",
+                                 (double)flags->gradient_accumulation_steps, described);
+    double scale = choose_common("loss_scale_factor", flags->loss_scale_factor, described);
+
+    TRY(check_common("gradient_accumulation_steps", steps, 0, 1e6));
+    TRY(check_common("loss_scale_factor", scale, 0, 1e30));
+    out->accumulation = steps > 1 ? (uint32_t)steps : 1;
+    out->job.batches_per_step = out->accumulation;
+    out->loss_scale = scale > 0 ? (float)scale : 1;
+    return status_ok();
+}
+
+/* With averages, it is another optimizer. */
+static struct status choose_average(const struct layers_training *described,
+                                    const struct optimizer **optimizer, struct options *out)
+{
+    const struct flag_values *flags = &out->flags;
+    double momentum = choose_common("ema_momentum", flags->ema_momentum, described);
+    double frequency =
+        choose_common("ema_overwrite_frequency", (double)flags->ema_overwrite_frequency, described);
+
+    TRY(check_common("ema_momentum", momentum, 0, 1));
+    TRY(check_common("ema_overwrite_frequency", frequency, 0, 8e6));
+    if (choose_common("use_ema", flags->use_ema, described) == 0) {
+        bool given = !flag_is_default(flags_find(&train_flags, "ema_momentum")) ||
+                     !flag_is_default(flags_find(&train_flags, "ema_overwrite_frequency"));
+        return given ? status_error(STATUS_INVALID_ARGUMENT,
+                                    "--ema_momentum and --ema_overwrite_frequency need --use_ema")
+                     : status_ok();
+    }
+    if (optimizer_can_be_another(*optimizer).code == STATUS_UNIMPLEMENTED)
+        return status_error(STATUS_UNIMPLEMENTED, "use_ema with the optimizer '%s'",
+                            (*optimizer)->name);
+    *optimizer = optimizer_with_average(*optimizer);
+    set_setting(out, "ema_momentum", momentum);
+    set_setting(out, "ema_overwrite_frequency", frequency);
+    out->job.settings = out->settings;
+    return status_ok();
+}
+
+/* The settings of a described optimizer: [OPTIMIZER_SETTINGS_MAX]. */
+static struct status take_settings(const struct layers_training *training,
+                                   const struct optimizer *optimizer,
+                                   struct client_setting *settings, int *count)
+{
+    for (const struct optimizer_setting *row = optimizer_keras_defaults; row->name != NULL; row++)
+        if (!optimizer->has_keras_defaults && optimizer_setting_index(optimizer, row->name) >= 0)
+            put_setting(settings, count, row->name, row->initial);
+    for (int i = 0; i < training->settings_count; i++) {
+        const struct layers_setting *setting = &training->settings[i];
+        if (optimizer_setting_index(optimizer, setting->name) >= 0)
+            put_setting(settings, count, setting->name, setting->value);
+        else if (!is_off(setting) && !is_common(setting->name) &&
+                 find_clip(setting->name) == CLIP_NOTHING)
+            return status_error(STATUS_UNIMPLEMENTED,
+                                "the model's optimizer '%s': setting '%s' is not implemented",
+                                optimizer->name, setting->name);
+    }
+    return status_ok();
+}
+
+static struct status choose_lazy(const struct flag_values *flags,
+                                 const struct optimizer **optimizer)
+{
+    const struct optimizer *lazy = optimizer_lazy(*optimizer);
+
+    if (!flags->lazy_rows)
+        return status_ok();
+    if (lazy == NULL)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "--lazy_rows: optimizer '%s' changes all rows of a table",
+                            (*optimizer)->name);
+    *optimizer = lazy;
+    return status_ok();
+}
+
+/* ---- Keras' MultiOptimizer. ---- */
+
+/* What an optimizer of Keras does to its own variables only, and pstrain to all of the job. */
+static struct status check_alone(const struct layers_training *training)
+{
+    static const char *const of_all[] = { "use_ema", "gradient_accumulation_steps", "clipnorm",
+                                          "clipvalue", "global_clipnorm" };
+
+    for (int i = 0; i < training->settings_count; i++)
+        for (size_t k = 0; k < COUNT(of_all); k++)
+            if (strcmp(training->settings[i].name, of_all[k]) == 0 &&
+                training->settings[i].value != 0)
+                return status_error(STATUS_UNIMPLEMENTED, "'%s' of an optimizer for some variables",
+                                    of_all[k]);
+    return status_ok();
+}
+
+static struct status describe_other(const struct layers_training *training,
+                                    const struct flag_values *flags, struct arena *arena,
+                                    struct client_optimizer *out)
+{
+    const char *name = optimizer_of_keras(training);
+    const struct optimizer *optimizer = optimizer_find(name);
+    struct client_setting *settings =
+        ARENA_ARRAY(arena, struct client_setting, OPTIMIZER_SETTINGS_MAX);
+
+    if (optimizer == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' is none of: %s", name,
+                            optimizer_names());
+    TRY(optimizer_can_be_another(optimizer));
+    TRY(check_alone(training));
+    if (training->schedule.name != NULL)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "a learning rate schedule of an optimizer for some variables");
+    *out = (struct client_optimizer){ .settings = settings };
+    TRY(take_settings(training, optimizer, settings, &out->settings_count));
+    out->all_rows = optimizer_keras_moves_all_rows(optimizer) && !flags->lazy_rows;
+    out->learning_rate = training->learning_rate > 0 ? (float)training->learning_rate
+                                                     : optimizer_keras_rate(optimizer);
+    TRY(choose_lazy(flags, &optimizer));
+    out->name = optimizer->name;
+    return status_ok();
+}
+
+/* The description's map, unless a flag replaces it. */
+static struct status describe_others(const struct layers_training *training, struct arena *arena,
+                                     struct options *out)
+{
+    struct client_optimizer *others =
+        ARENA_ARRAY(arena, struct client_optimizer, OPTIMIZERS_MAX - 1);
+
+    if (training->others_count == 0 || *out->flags.optimizer_for != '\0')
+        return status_ok();
+    if (training->others_count > OPTIMIZERS_MAX - 1)
+        return status_error(STATUS_UNIMPLEMENTED, "%d patterns; at most %d are implemented",
+                            training->others_count, OPTIMIZERS_MAX - 1);
+    TRY(check_alone(training));
+    for (int i = 0; i < training->others_count; i++)
+        TRY(status_in(describe_other(training->others[i].training, &out->flags, arena, &others[i]),
+                      "'%s'", training->others[i].pattern));
+    out->described_others = training->others;
+    out->job.others = others;
+    out->job.others_count = training->others_count;
+    return status_ok();
+}
+
+struct status options_choose_optimizer(struct arena *arena, struct options *out)
+{
+    const struct layers_training *training = &out->model->training;
+    const char *described = training->optimizer != NULL ? optimizer_of_keras(training) : NULL;
+    const char *name = *out->flags.optimizer != '\0' ? out->flags.optimizer
+                       : described != NULL           ? described
+                                                     : "sgd";
+    const struct optimizer *optimizer = optimizer_find(name);
+    bool same = described != NULL && optimizer == optimizer_find(described);
+
+    if (optimizer == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "--optimizer=%s is none of: %s", name,
+                            optimizer_names());
+    if (same)
+        TRY(take_settings(training, optimizer, out->settings, &out->job.settings_count));
+    out->job.settings = out->settings;
+    struct learning_rate_sources sources = {
+        .flag = out->flags.learning_rate,
+        .flag_schedule = out->flags.learning_rate_schedule,
+        .described = same ? training : NULL,
+        .otherwise = same ? optimizer_keras_rate(optimizer) : optimizer->rate,
+    };
+    TRY(learning_rate_choose(&sources, arena, &out->job.learning_rate, &out->job.schedule));
+    TRY(choose_clip(&out->flags, same ? training : NULL, &out->clip));
+    TRY(choose_steps_and_scale(same ? training : NULL, out));
+    TRY(choose_lazy(&out->flags, &optimizer));
+    TRY(choose_average(same ? training : NULL, &optimizer, out));
+    if (same)
+        TRY(status_in(describe_others(training, arena, out), "MultiOptimizer"));
+    out->job.optimizer = optimizer->name;
+    out->job.all_rows = same && optimizer_keras_moves_all_rows(optimizer) && !out->flags.lazy_rows;
+    if (same && out->job.schedule.kind != NULL &&
+        optimizer_setting_index(optimizer, "rate_in_momentum") >= 0)
+        set_setting(out, "rate_in_momentum", 1); /* as Keras' SGD */
+    return status_ok();
+}

@@ -1,0 +1,489 @@
+#include "trainer/options/internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "exporter/export.h"
+#include "trainer/options/finetune.h"
+
+#define TOKEN_BYTES_MAX       ((size_t)4096)
+#define TOKEN_SIZE_MIN        16
+#define DESCRIPTION_BYTES_MAX ((size_t)64 << 20)
+#define STEPS_DEFAULT         1000
+
+/* Reads a description that is compiled in, or a file. */
+static struct status read_model(const char *name, struct arena *arena, struct layers_model **out)
+{
+    struct bytes json = layers_builtin(name);
+    struct buffer file = { 0 };
+
+    if (json.data == NULL) {
+        if (strchr(name, '/') == NULL && strchr(name, '.') == NULL && !file_exists(name))
+            return status_error(STATUS_NOT_FOUND, "--model=%s is neither one of %s nor a file",
+                                name, layers_builtin_names());
+        TRY(status_in(file_read(name, DESCRIPTION_BYTES_MAX, &file), "--model"));
+        json = (struct bytes){ file.data, file.size };
+    }
+    struct status status = status_in(layers_parse(json, arena, out), "--model=%s", name);
+    buffer_finish(&file);
+    return status;
+}
+
+/* The first of these flags that does not have its default; NULL: none. */
+static const char *first_given(const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!flag_is_default(flags_find(&train_flags, names[i])))
+            return names[i];
+    return NULL;
+}
+
+/* Refuses these flags, which have no effect without the flag `needed`. */
+static struct status refuse_without(const char *needed, const char *const *names, size_t count)
+{
+    const char *given = first_given(names, count);
+
+    return given == NULL
+               ? status_ok()
+               : status_error(STATUS_INVALID_ARGUMENT, "--%s without --%s", given, needed);
+}
+
+/* Refuses flags that have no effect without --from_savedmodel, or with it. */
+static struct status check_finetune(const struct flag_values *flags)
+{
+    static const char *const others[] = { "signature", "output",  "freeze",        "sparse_width",
+                                          "loss",      "metrics", "compile_config" };
+    bool given = *flags->from_savedmodel != '\0';
+
+    if (!given)
+        TRY(refuse_without("from_savedmodel", others, COUNT(others)));
+    if (given && !flag_is_default(flags_find(&train_flags, "model")))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--model and --from_savedmodel: give one of them");
+    if (given && strcmp(flags->export_format, "saved_model") != 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--export_format=%s: the export of --from_savedmodel has the format of "
+                            "the original",
+                            flags->export_format);
+    return status_ok();
+}
+
+static struct status choose_model(struct arena *arena, struct options *out)
+{
+    TRY(check_finetune(&out->flags));
+    if (*out->flags.from_savedmodel != '\0')
+        return finetune_open(&out->flags, arena, &out->finetune, &out->model);
+    return read_model(out->flags.model, arena, &out->model);
+}
+
+static char *without_slashes(const char *directory, struct arena *arena)
+{
+    size_t size = strlen(directory);
+
+    while (size > 1 && directory[size - 1] == '/')
+        size--;
+    return arena_memdup(arena, directory, size);
+}
+
+/* Is this a server's base path: a directory of numbered versions, and not itself a model? */
+static bool is_base(const char *directory)
+{
+    return export_next_version(directory) > 1 && savedmodel_find_file(directory) == NULL;
+}
+
+static struct status choose_directory(const struct flag_values *flags, const char *positional,
+                                      struct arena *arena, struct options *out)
+{
+    const char *base = positional != NULL ? positional : flags->work_dir;
+    bool given = *flags->export_dir != '\0';
+
+    if (given && positional != NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "'%s' and --export_dir=%s: give one of them",
+                            positional, flags->export_dir);
+    if (given && flags->model_version >= 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--model_version=%lld and --export_dir=%s, which names the version: "
+                            "give one of them",
+                            (long long)flags->model_version, flags->export_dir);
+    if (given)
+        base = without_slashes(flags->export_dir, arena);
+    savedmodel_format_find(flags->export_format, &out->export_format); /* one of the choices */
+    if (given ? is_base(base) : flags->model_version < 0)
+        out->export_base = base;
+    out->export_directory =
+        out->export_base != NULL
+            ? export_version_path(base, export_next_version(base), out->export_format, arena)
+        : given ? arena_strdup(arena, base)
+                : export_version_path(base, flags->model_version, out->export_format, arena);
+    return status_ok();
+}
+
+/* A directory that is taken may hold the export of this very job, made before the chief was killed.
+ * A job that continues from a checkpoint, or has ps tasks that hold its values, can tell. */
+static struct status check_target(struct options *out)
+{
+    struct status status = export_check_target(out->export_directory);
+    bool goes_on = *out->flags.checkpoint_dir != '\0' || !job_map_is_local(&out->map);
+
+    out->export_taken = status.code == STATUS_ALREADY_EXISTS && goes_on &&
+                        savedmodel_find_file(out->export_directory) != NULL;
+    return out->export_taken ? status_ok() : status;
+}
+
+static struct status choose_export(const char *positional, struct arena *arena, struct options *out)
+{
+    static const char *const of_export[] = { "work_dir", "model_version", "export_format" };
+    const struct flag_values *flags = &out->flags;
+
+    if (flags->export) {
+        TRY(choose_directory(flags, positional, arena, out));
+        return check_target(out);
+    }
+    if (*flags->export_dir != '\0' || positional != NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "--noexport and '%s': give one of them",
+                            positional != NULL ? positional : flags->export_dir);
+    const char *given = first_given(of_export, COUNT(of_export));
+    return given == NULL ? status_ok()
+                         : status_error(STATUS_INVALID_ARGUMENT,
+                                        "--noexport and --%s: give one of them", given);
+}
+
+static void choose_the_rest(struct options *out)
+{
+    const struct layers_training *training = &out->model->training;
+    const struct flag *batch = flags_find(&train_flags, "batch_size");
+
+    out->batch_size = (uint32_t)out->flags.batch_size;
+    if (flag_is_default(batch) && training->batch_size > 0)
+        out->batch_size = (uint32_t)training->batch_size;
+    out->reduction = *out->flags.reduction != '\0'
+                         ? strcmp(out->flags.reduction, "sum") == 0 ? LAYERS_SUM : LAYERS_MEAN
+                     : training->has_reduction ? training->reduction
+                                               : LAYERS_MEAN;
+    bool in_turn = strcmp(out->flags.placement, "round_robin") == 0;
+    out->placement = in_turn ? PLACE_IN_TURN : PLACE_BY_BYTES;
+    out->job.workers = job_map_is_local(&out->map) ? (uint32_t)out->flags.workers
+                       : out->map.sparse           ? 1 /* unknown */
+                                                   : job_map_trainers(&out->map);
+    out->job.sync = out->flags.sync;
+    out->job.backup_workers = (uint32_t)out->flags.backup_workers;
+    out->job.lead_max = (uint32_t)(out->flags.max_staleness + 1);
+    bool by_time = out->flags.save_checkpoint_steps == 0 ||
+                   !flag_is_default(flags_find(&train_flags, "save_checkpoint_secs"));
+    out->save_checkpoint_ms = by_time ? (int64_t)ceil(out->flags.save_checkpoint_secs * 1000) : 0;
+}
+
+static struct status check_tls(const struct flag_values *flags)
+{
+    bool cert = *flags->tls_cert != '\0', key = *flags->tls_key != '\0',
+         ca = *flags->tls_ca != '\0';
+
+    if (cert == key && key == ca)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "--%s is missing: --tls_cert, --tls_key and "
+                        "--tls_ca belong together",
+                        !cert  ? "tls_cert"
+                        : !key ? "tls_key"
+                               : "tls_ca");
+}
+
+/* How the workers wait for each other. */
+static struct status check_waiting(const struct options *options)
+{
+    const struct client_job *job = &options->job;
+
+    if (job->backup_workers > 0 && !job->sync)
+        return status_error(STATUS_INVALID_ARGUMENT, "--backup_workers without --sync");
+    if (job->backup_workers >= job->workers && job->backup_workers > 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--backup_workers=%u: the job has %u workers, and at least one must be "
+                            "left",
+                            job->backup_workers, job->workers);
+    if (job->lead_max > 0 && job->sync)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--max_staleness with --sync, in which no worker is ahead");
+    return status_ok();
+}
+
+/* Which task evaluates, and what follows from it. */
+static struct status choose_stopping(struct options *out)
+{
+    const struct flag_values *flags = &out->flags;
+    static const char *const others[] = { "early_stopping_min_delta", "early_stopping_baseline",
+                                          "early_stopping_start", "early_stopping_task" };
+    bool by_evaluator = strcmp(flags->early_stopping_task, "evaluator") == 0;
+    bool stops = flags->early_stopping_patience >= 0;
+
+    out->stopping = (struct early_stopping_options){ .monitor = flags->monitor,
+                                                     .mode = flags->monitor_mode,
+                                                     .patience = flags->early_stopping_patience,
+                                                     .min_delta = flags->early_stopping_min_delta,
+                                                     .baseline = flags->early_stopping_baseline,
+                                                     .start_from = flags->early_stopping_start };
+    out->keeps_best = flags->save_best || flags->restore_best_weights;
+    out->chief_stops = stops && !by_evaluator;
+    out->evaluator_stops = stops && by_evaluator;
+    if (by_evaluator && job_map_is_local(&out->map))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--early_stopping_task=evaluator: a job in one process has none");
+    if (!stops && !out->keeps_best)
+        TRY(refuse_without("early_stopping_patience", others, COUNT(others)));
+    if (!out->chief_stops) /* the chief's evaluations then only tell which one is the best */
+        out->stopping.patience = out->map.kind == JOB_EVALUATOR ? out->stopping.patience : -1;
+    return status_ok();
+}
+
+/* Refuses flags that have no effect without --checkpoint_dir. */
+static struct status check_checkpoints(const struct flag_values *flags)
+{
+    static const char *const others[] = { "save_checkpoint_secs", "save_checkpoint_steps",
+                                          "max_to_keep", "save_best", "restore_best_weights" };
+
+    return *flags->checkpoint_dir == '\0' ? refuse_without("checkpoint_dir", others, COUNT(others))
+                                          : status_ok();
+}
+
+/* Refuses flags that have no effect without --train_files. */
+static struct status check_files(const struct flag_values *flags)
+{
+    static const char *const others[] = { "validation_files", "test_files",     "data_format",
+                                          "schema",           "label_column",   "weight_column",
+                                          "feature_columns",  "column_names",   "shuffle_buffer",
+                                          "prefetch_batches", "max_bad_records" };
+
+    if (*flags->train_files != '\0' && *flags->train_dir != '\0')
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--train_files and --train_dir: give one of them");
+    return *flags->train_files == '\0' ? refuse_without("train_files", others, COUNT(others))
+                                       : status_ok();
+}
+
+/* Refuses --save_summary_steps and --histogram_steps if there is no file to write to. */
+static struct status check_summaries(const struct flag_values *flags)
+{
+    if (flags->histogram_steps > 0 && *flags->log_dir == '\0')
+        return status_error(STATUS_INVALID_ARGUMENT, "--histogram_steps without --log_dir");
+    if (*flags->metrics_file != '\0' || *flags->log_dir != '\0' ||
+        flag_is_default(flags_find(&train_flags, "save_summary_steps")))
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "--save_summary_steps without --log_dir and --metrics_file");
+}
+
+/* Refuses URLs such as gs://…, which would become local directories with a colon in their names. */
+static struct status check_paths(const struct flag_values *flags, const char *positional)
+{
+    TRY(status_in(file_check_local(flags->export_dir), "--export_dir"));
+    TRY(status_in(file_check_local(positional != NULL ? positional : ""), "DIR"));
+    TRY(status_in(file_check_local(flags->work_dir), "--work_dir"));
+    TRY(status_in(file_check_local(flags->train_dir), "--train_dir"));
+    TRY(status_in(file_check_local(flags->from_savedmodel), "--from_savedmodel"));
+    TRY(status_in(file_check_local(flags->checkpoint_dir), "--checkpoint_dir"));
+    TRY(status_in(file_check_local(flags->log_dir), "--log_dir"));
+    return status_in(file_check_local(flags->metrics_file), "--metrics_file");
+}
+
+/* Refuses flags that have an effect in the other kind of job only. In a cluster, the lists of hosts
+ * decide the numbers of tasks. */
+static struct status check_kind(const struct options *options)
+{
+    static const char *const counts[] = { "ps", "workers" };
+    static const char *const of_cluster[] = { "cluster_id",
+                                              "linger_timeout",
+                                              "memory_budget_bytes",
+                                              "eval_start_delay_secs",
+                                              "eval_throttle_secs",
+                                              "first_port",
+                                              "num_ps" };
+    bool local = job_map_is_local(&options->map);
+    /* tasks of Slurm or MPI that train alone */
+    size_t ranks = options->flags.num_ps == 0 ? 2 : 0;
+    const char *given = local ? first_given(of_cluster, COUNT(of_cluster) - ranks)
+                              : first_given(counts, COUNT(counts));
+
+    if (given == NULL)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        local ? "--%s applies to a cluster, and none is given"
+                              : "--%s applies to a job in one process, and a cluster is given",
+                        given);
+}
+
+/* The first line of the file. It becomes a header of each call. */
+static struct status read_token(const char *path, struct arena *arena, const char **out)
+{
+    struct buffer file = { 0 };
+
+    if (*path == '\0')
+        return status_ok();
+    TRY(status_in(file_read(path, TOKEN_BYTES_MAX, &file), "--cluster_token_file"));
+    size_t size = 0;
+    while (size < file.size && file.data[size] > ' ' && file.data[size] <= '~')
+        size++;
+    size_t rest = size;
+    while (rest < file.size && strchr("\r\n", file.data[rest]) != NULL && file.data[rest] != '\0')
+        rest++;
+    bool fits = size >= TOKEN_SIZE_MIN && rest == file.size;
+    *out = arena_memdup(arena, file.size > 0 ? file.data : "", size);
+    buffer_finish(&file);
+    return fits ? status_ok()
+                : status_error(STATUS_INVALID_ARGUMENT,
+                               "--cluster_token_file: '%s' must hold one line of at least %d "
+                               "characters, without spaces, in ASCII",
+                               path, TOKEN_SIZE_MIN);
+}
+
+static const char *get_variable(void *context, const char *name)
+{
+    (void)context;
+    return getenv(name);
+}
+
+static struct status read_map(bool need_self, struct arena *arena, struct options *out)
+{
+    struct job_flags flags = { .ps_hosts = out->flags.ps_hosts,
+                               .worker_hosts = out->flags.worker_hosts,
+                               .chief_hosts = out->flags.chief_hosts,
+                               .job_name = out->flags.job_name,
+                               .task_index = out->flags.task_index,
+                               .num_ps = out->flags.num_ps,
+                               .first_port = out->flags.first_port,
+                               .hosts = out->flags.hosts };
+    const struct job_variables variables = { get_variable, NULL };
+
+    TRY(job_map_read(&flags, &variables, need_self, arena, &out->map));
+    TRY(check_tls(&out->flags));
+    TRY(read_token(out->flags.cluster_token_file, arena, &out->token));
+    if (out->token != NULL && job_map_is_local(&out->map))
+        return status_error(STATUS_INVALID_ARGUMENT, "--cluster_token_file without --ps_hosts");
+    if (*out->flags.tls_cert != '\0' && job_map_is_local(&out->map))
+        return status_error(STATUS_INVALID_ARGUMENT, "--tls_cert without --ps_hosts");
+    return check_kind(out);
+}
+
+/* Refuses what a cluster cannot do. */
+static struct status check_role(const struct options *options)
+{
+    if (job_map_is_local(&options->map))
+        return status_ok();
+    if (options->map.sparse && options->flags.sync)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--sync: the number of workers is unknown in a sparseCluster");
+    return status_ok();
+}
+
+static struct status read_flags(int argc, char **argv, int *positional_count, struct options *out)
+{
+    *out = (struct options){ 0 };
+    return option_flags_parse(argc, argv, positional_count, &out->flags);
+}
+
+struct status options_read(int argc, char **argv, const struct command_set *commands,
+                           struct arena *arena, struct options *out)
+{
+    int positional_count;
+
+    TRY(read_flags(argc, argv, &positional_count, out));
+    if (out->flags.help || out->flags.version)
+        return status_ok();
+    for (int i = 1; i <= positional_count; i++)
+        TRY(command_check_directory(commands, argv[i]));
+    if (positional_count > 1)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "'%s': only one directory can be given ('%s' already is)", argv[2],
+                            argv[1]);
+    TRY(check_paths(&out->flags, positional_count == 1 ? argv[1] : NULL));
+    log_level_parse(out->flags.log_level, &out->log_level);
+    TRY(read_map(true, arena, out));
+    TRY(check_role(out));
+    if (!job_map_is_local(&out->map) && out->map.kind == JOB_PS)
+        return status_ok(); /* the chief decides the rest */
+    TRY(check_files(&out->flags));
+    TRY(choose_model(arena, out));
+    TRY(options_choose_optimizer(arena, out));
+    choose_the_rest(out);
+    TRY(check_waiting(out));
+    if (*out->flags.init_from == '\0' && (*out->flags.init_map != '\0' || out->flags.init_partial))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--init_map and --init_partial need --init_from");
+    TRY(choose_stopping(out));
+    if (!job_map_is_local(&out->map) && !job_map_is_chief(&out->map))
+        return status_ok();
+    TRY(check_checkpoints(&out->flags));
+    TRY(check_summaries(&out->flags));
+    return choose_export(positional_count == 1 ? argv[1] : NULL, arena, out);
+}
+
+struct status options_read_doctor(int argc, char **argv, struct arena *arena, struct options *out)
+{
+    int positional_count;
+
+    TRY(read_flags(argc, argv, &positional_count, out));
+    if (out->flags.help || out->flags.version)
+        return status_ok();
+    if (positional_count > 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "doctor: '%s' is not a flag", argv[1]);
+    TRY(read_map(false, arena, out));
+    if (job_map_is_local(&out->map))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "doctor: no cluster is given, by --ps_hosts or TF_CONFIG");
+    return status_ok();
+}
+
+struct status options_read_schema(int argc, char **argv, int *files_count, struct options *out)
+{
+    TRY(read_flags(argc, argv, files_count, out));
+    if (out->flags.help || out->flags.version || *files_count > 0)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT, "schema: give at least one file");
+}
+
+bool options_are_epochs(const struct options *options)
+{
+    const struct layers_training *training = &options->model->training;
+    const struct flag_values *flags = &options->flags;
+
+    if (flags->stop_at_step > 0 || flags->training_iteration > 0)
+        return false;
+    return flags->epochs > 0 || (training->training_iteration == 0 && training->epochs > 0);
+}
+
+uint64_t options_rows_per_step(const struct options *options)
+{
+    return (uint64_t)options->batch_size * options->accumulation *
+           (options->job.sync ? options->job.workers : 1);
+}
+
+struct status options_steps(const struct options *options, int64_t row_count,
+                            struct taken_rows taken, uint64_t *out)
+{
+    const struct layers_training *training = &options->model->training;
+    uint64_t per_step = options_rows_per_step(options);
+    uint64_t steps = (uint64_t)options->flags.training_iteration,
+             epochs = (uint64_t)options->flags.epochs;
+
+    *out = (uint64_t)options->flags.stop_at_step;
+    if (*out > 0)
+        return status_ok();
+    if (steps == 0 && epochs == 0) {
+        steps = (uint64_t)training->training_iteration;
+        epochs = (uint64_t)training->epochs;
+    }
+    *out = steps > 0 ? steps : STEPS_DEFAULT;
+    if (steps > 0 || epochs == 0)
+        return status_ok();
+    if (row_count == ROWS_UNKNOWN)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "%llu epochs of data whose number of rows is not known; give "
+                            "--training_iteration or --stop_at_step instead",
+                            (unsigned long long)epochs);
+    uint64_t rows = epochs * (uint64_t)row_count;
+    if (taken.rows >= rows)
+        taken = (struct taken_rows){ 0 };
+    *out = taken.step + (rows - taken.rows + per_step - 1) / per_step;
+    return status_ok();
+}

@@ -1,0 +1,83 @@
+/*
+ * options: combines the command line with the model's description. A flag overrides the
+ * description, which overrides the optimizer's defaults.
+ */
+#ifndef TRAINER_OPTIONS_OPTIONS_H
+#define TRAINER_OPTIONS_OPTIONS_H
+
+#include "base/command.h"
+#include "base/log.h"
+#include "layers/layers.h"
+#include "savedmodel/format.h"
+#include "trainer/client/client.h"
+#include "trainer/model/early_stopping.h"
+#include "trainer/data/batch_source.h"
+#include "trainer/job/clip.h"
+#include "trainer/job/job_map.h"
+#include "trainer/flags/option_flags.h"
+#include "trainer/optimizers/optimizer.h"
+
+struct finetune; /* trainer/options/finetune.h */
+
+struct options {
+    struct flag_values flags;
+    enum log_level log_level;
+    struct job_map map;     /* local: the whole job runs in this process */
+    char *export_directory; /* NULL: this task does not export */
+    const char
+        *export_base; /* the export is the next version in it; NULL: export_directory is given */
+    enum savedmodel_format export_format;
+    bool export_taken; /* export_directory already holds an export, perhaps this job's own */
+    struct layers_model *model;
+    struct finetune *finetune; /* --from_savedmodel, which is then `model`; NULL: a description */
+    enum layers_reduction reduction;
+    enum placement_strategy placement;
+    uint32_t batch_size;
+    int64_t save_checkpoint_ms; /* 0: not by time */
+    struct early_stopping_options stopping;
+    uint32_t accumulation; /* batches whose gradients each step takes together */
+    float loss_scale;
+    bool keeps_best, chief_stops, evaluator_stops;
+    struct client_job job; /* except stop_step, which depends on the number of rows */
+    struct client_setting settings[OPTIMIZER_SETTINGS_MAX];
+    /* The patterns of job.others, if these are the description's; NULL: they are not. */
+    const struct layers_other_optimizer *described_others;
+    const char *token; /* of --cluster_token_file; NULL: none */
+    struct clip clip;  /* of each worker's gradients */
+};
+
+/**
+ * Reads the command line and the model, and checks what can be checked before any work, including
+ * the export directory. With --help or --version, nothing else is read.
+ *
+ * `commands`: the program's, whose names no directory on the command line has.
+ *
+ * Owner   what out points to lives in `arena`, apart from out->finetune: finetune_close
+ * Errors  each ends the program with exit code 2
+ */
+struct status options_read(int argc, char **argv, const struct command_set *commands,
+                           struct arena *arena, struct options *out);
+
+/* The same for `pstrain doctor`, which reads only the description of the cluster. */
+struct status options_read_doctor(int argc, char **argv, struct arena *arena, struct options *out);
+
+/* The same for `pstrain schema FILE…`: the files are argv[1 … *files_count]. */
+struct status options_read_schema(int argc, char **argv, int *files_count, struct options *out);
+
+/* Is the job's length given in epochs, so that options_steps needs the number of rows? */
+bool options_are_epochs(const struct options *options);
+
+/* The rows of the training data that a step takes, of all workers if it is synchronous. */
+uint64_t options_rows_per_step(const struct options *options);
+
+/* The job's number of steps: --stop_at_step, --training_iteration, --epochs, or the model's.
+ * `rows`: of an epoch. `taken`: what the checkpoint has that the job goes on from: its step, and
+ * the rows that were taken before it, maybe by another number of workers. INVALID_ARGUMENT: epochs
+ * of ROWS_UNKNOWN rows. */
+struct taken_rows {
+    uint64_t step, rows;
+};
+struct status options_steps(const struct options *options, int64_t rows, struct taken_rows taken,
+                            uint64_t *out);
+
+#endif

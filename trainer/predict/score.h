@@ -1,0 +1,41 @@
+/*
+ * score: the loss and the metrics of what a signature answers, over labelled rows. The
+ * model that it makes has the signature's outputs as inputs and no variables, so that any
+ * SavedModel can be evaluated, also one that cannot be trained.
+ *
+ *     TRY(scorer_create(flags, signature, arena, &scorer));
+ *     … read the feeds scorer_feeds(scorer) with the rows …
+ *     TRY(scorer_add(scorer, outputs, labels, rows));                 for each batch
+ *     scorer_print(scorer, &text);
+ */
+#ifndef TRAINER_PREDICT_SCORE_H
+#define TRAINER_PREDICT_SCORE_H
+
+#include "graph/signature.h"
+#include "graph/training_graph.h"
+#include "trainer/flags/option_flags.h"
+
+struct scorer;
+
+/**
+ * flags: loss, metrics, compile_config and weight_column.
+ *
+ * Owner   *out is the caller's: scorer_destroy. It keeps to `arena`
+ * Errors  INVALID_ARGUMENT no loss is given, or one that does not fit the outputs; sorted scores;
+ *         UNIMPLEMENTED an output that is no float
+ */
+struct status scorer_create(const struct flag_values *flags, const struct signature *signature,
+                            struct arena *arena, struct scorer **out);
+void scorer_destroy(struct scorer *scorer); /* accepts NULL */
+
+/* The labels and, with a weight column, the weights. */
+int scorer_feeds(const struct scorer *scorer, const struct training_feed **out);
+
+/* Adds a batch: the signature's outputs in their order, and the feeds in theirs. */
+struct status scorer_add(struct scorer *scorer, const struct tensor *outputs,
+                         const struct tensor *feeds, int64_t rows);
+
+/* Appends {"rows": 100, "loss": 0.25, "accuracy": 0.9}. */
+void scorer_print(const struct scorer *scorer, struct buffer *out);
+
+#endif

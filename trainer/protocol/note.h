@@ -1,0 +1,21 @@
+/* note: decides when to print a line about a wait: at once before the first step, after a few
+ * seconds without progress later on, and then at intervals until the wait ends. */
+#ifndef TRAINER_PROTOCOL_NOTE_H
+#define TRAINER_PROTOCOL_NOTE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct note {
+    char text[256];
+    bool printed;
+    int64_t printed_ns;
+    uint64_t global_step;
+    int64_t stepped_ns; /* when it last moved */
+};
+
+/* text: what the task waits for, "" for nothing. True: print it now. */
+bool note_due(struct note *note, const char *text, uint64_t global_step, int64_t now_ns,
+              int64_t repeat_ms);
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * placement: decides which ps holds which part of a variable. Variables are cut along their first
+ * dimension into pieces of limited size, as evenly as TensorFlow's partitioner does (a row is only
+ * cut if it is larger than PLACEMENT_PIECE_MAX). The pieces of a variable are ranges of rows, which
+ * TensorFlow calls the strategy "div". Each piece is given to a ps: by bytes (the largest
+ * piece first, each to the ps that has least) or in turn. A pure function of its inputs: every task
+ * comes to the same result, and its hash in the handshake proves it.
+ */
+#ifndef TRAINER_PROTOCOL_PLACEMENT_H
+#define TRAINER_PROTOCOL_PLACEMENT_H
+
+#include "tensor/constraint.h"
+#include "trainer/protocol/row_keys.h"
+
+#define PLACEMENT_PIECE_BYTES ((size_t)1 << 20)
+#define PLACEMENT_PIECE_MAX   ((size_t)1 << 30) /* a piece has to fit in one message, of 2 GiB */
+
+struct placed_variable {
+    const char *name;
+    enum dtype dtype;
+    struct shape shape;
+    bool trainable;
+    /* Instead of trainable: each update is a value, and moves the variable towards it by this
+     * momentum, as a moving average does. */
+    bool averaged;
+    double momentum;
+    struct constraint constraint; /* one that joins rows is kept in one piece */
+    /* Pulled and pushed by rows of the first dimension, not as a whole. It has a dimension, is of
+     * DT_FLOAT, and a row has from 4 bytes to PLACEMENT_PIECE_MAX. */
+    bool by_rows;
+    /* The same with 64-bit keys in place of row numbers: a hash table. Its first dimension is -1,
+     * and it is trainable. Its piece on each ps has the keys that key_ps gives to it. */
+    bool by_keys;
+    struct row_keys_spec keys;
+    int first_piece, pieces_count; /* set by placement_create */
+};
+
+/* Is it pulled in part: by rows or by keys? */
+static inline bool placed_variable_is_sparse(const struct placed_variable *variable)
+{
+    return variable->by_rows || variable->by_keys;
+}
+
+struct piece {
+    int variable, ps;
+    size_t offset, size; /* bytes within the variable; 0 if it is by keys */
+};
+
+struct placement {
+    int ps_count, variables_count, pieces_count;
+    struct placed_variable *variables;
+    struct piece *pieces; /* in order of variables, then offset: the index is the piece's id */
+    uint64_t hash;
+};
+
+enum placement_strategy {
+    PLACE_BY_BYTES,
+    PLACE_IN_TURN,
+    /* All pieces of a variable on the same ps, for an optimizer that measures whole variables. */
+    PLACE_WHOLE_BY_BYTES,
+    PLACE_WHOLE_IN_TURN,
+};
+
+/* variables: all but the pieces is copied (names are borrowed). Owner: placement_finish. */
+void placement_create(const struct placed_variable *variables, int variables_count, int ps_count,
+                      size_t piece_bytes_max, enum placement_strategy strategy,
+                      struct placement *out);
+void placement_finish(struct placement *placement);
+
+/* Does an update of the variable need something of every worker: a gradient or a value? */
+bool placed_variable_is_pushed(const struct placed_variable *variable);
+/* UNIMPLEMENTED: a constraint that a piece cannot satisfy by itself. */
+struct status placed_variable_check(const struct placed_variable *variable);
+
+/* Bytes of a row of a variable that is pulled by rows or by keys. */
+size_t placement_row_bytes(const struct placed_variable *variable);
+
+/* Rows of the variable. */
+struct shape placement_piece_shape(const struct placement *placement, int piece);
+
+size_t placement_bytes(const struct placement *placement, int ps); /* what that ps holds */
+
+#endif

@@ -1,0 +1,216 @@
+#include "trainer/protocol/row_finder.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/clones.h"
+
+void row_finder_begin(struct row_finder *finder, int64_t rows_count)
+{
+    finder->rows_count = rows_count;
+    finder->rows = (struct row_ids){ 0 };
+    finder->count = 0;
+}
+
+#define ANY_KEY (-1)
+#define LISTED  4 /* rows of a word that are listed without asking whether it has so many */
+
+void row_finder_begin_keys(struct row_finder *finder)
+{
+    row_finder_begin(finder, ANY_KEY);
+}
+
+static void reserve(struct row_finder *finder, size_t count)
+{
+    if (count <= finder->capacity)
+        return;
+    finder->capacity = count > 2 * finder->capacity ? count : 2 * finder->capacity;
+    finder->added = xrealloc(finder->added, finder->capacity * sizeof *finder->added);
+    finder->places = xrealloc(finder->places, finder->capacity * sizeof *finder->places);
+    finder->ids = xrealloc(finder->ids, (finder->capacity + LISTED) * sizeof *finder->ids);
+}
+
+/* Without a branch for each id, so that the compiler can compare several at once. A negative id is
+ * a large number. */
+CLONES static bool are_rows(const int64_t *ids, size_t count, uint64_t rows_count)
+{
+    uint64_t wrong = 0;
+
+    for (size_t i = 0; i < count; i++)
+        wrong |= (uint64_t)ids[i] >= rows_count ? 1 : 0;
+    return wrong == 0;
+}
+
+static struct status refuse_id(const struct row_finder *finder, const int64_t *ids)
+{
+    while (*ids >= 0 && *ids < finder->rows_count)
+        ids++;
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "the id %" PRId64 " is out of range; expected 0 to %" PRId64, *ids,
+                        finder->rows_count - 1);
+}
+
+struct status row_finder_add(struct row_finder *finder, const int64_t *ids, size_t count)
+{
+    reserve(finder, finder->count + count);
+    if (finder->rows_count != ANY_KEY && !are_rows(ids, count, (uint64_t)finder->rows_count))
+        return refuse_id(finder, ids);
+    if (count > 0)
+        memcpy(finder->added + finder->count, ids, count * sizeof *ids);
+    finder->count += count;
+    return status_ok();
+}
+
+/* ---- By a bit for each row. ---- */
+
+#define WORD_BITS 64
+
+/* Words of marks for each id. Looking through more would take longer than sorting the ids: of 39 k
+ * ids in 2^20 rows, marks take 0.15 ms and sorting 0.6 ms. */
+#define WORDS_OF_AN_ID 4
+
+static size_t words_of(const struct row_finder *finder)
+{
+    return ((size_t)finder->rows_count + WORD_BITS - 1) / WORD_BITS;
+}
+
+static void reserve_words(struct row_finder *finder)
+{
+    size_t words = words_of(finder);
+
+    if (words <= finder->words)
+        return;
+    free(finder->marks);
+    finder->marks = zalloc(words * sizeof *finder->marks);
+    finder->ranks = xrealloc(finder->ranks, words * sizeof *finder->ranks);
+    finder->words = words;
+}
+
+/* Lists the marked rows; returns their number. `ids` has room for LISTED more. How many rows a word
+ * has is random, and the processor guesses it wrong for most words; few words have more than
+ * LISTED. Of 39 k ids in 2^20 rows, find_by_marks takes 0.11 ms, with a loop over the bits 0.20. */
+CLONES static size_t list_marked(const uint64_t *marks, size_t words, uint32_t *ranks, int64_t *ids)
+{
+    size_t rows = 0;
+
+    for (size_t w = 0; w < words; w++) {
+        uint64_t bits = marks[w];
+        int64_t first = (int64_t)(w * WORD_BITS), *out = ids + rows;
+        ranks[w] = (uint32_t)rows;
+        rows += (size_t)__builtin_popcountll(bits);
+        do
+            for (int i = 0; i < LISTED; i++, bits &= bits - 1) /* there is no lowest bit of 0 */
+                *out++ = first + __builtin_ctzll(bits | (uint64_t)1 << 63);
+        while (bits != 0);
+    }
+    return rows;
+}
+
+/* The processors of the last ten years count bits in one instruction. */
+CLONES static void rank_ids(const int64_t *ids, size_t count, const uint64_t *marks,
+                            const uint32_t *ranks, int64_t *places)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t id = (uint64_t)ids[i], below = ((uint64_t)1 << id % WORD_BITS) - 1;
+        places[i] = ranks[id / WORD_BITS] + __builtin_popcountll(marks[id / WORD_BITS] & below);
+    }
+}
+
+static size_t find_by_marks(struct row_finder *finder)
+{
+    reserve_words(finder);
+    for (size_t i = 0; i < finder->count; i++)
+        finder->marks[finder->added[i] / WORD_BITS] |= (uint64_t)1 << finder->added[i] % WORD_BITS;
+    size_t words = words_of(finder);
+    size_t rows = list_marked(finder->marks, words, finder->ranks, finder->ids);
+    rank_ids(finder->added, finder->count, finder->marks, finder->ranks, finder->places);
+    if (words > 0)
+        memset(finder->marks, 0, words * sizeof *finder->marks);
+    return rows;
+}
+
+/* ---- By sorting. ---- */
+
+/* Without its sign bit flipped, a negative key would be larger than a positive one. */
+#define SIGN_BIT ((uint64_t)1 << 63)
+
+/* Lists the ids with their places; returns the bits in which they differ. */
+static uint64_t list_entries(struct row_finder *finder)
+{
+    uint64_t differing = 0;
+
+    if (finder->count > finder->entries_capacity) {
+        finder->entries_capacity = finder->capacity;
+        finder->entries = xrealloc(finder->entries, finder->capacity * sizeof *finder->entries);
+        finder->spare = xrealloc(finder->spare, finder->capacity * sizeof *finder->spare);
+    }
+    for (size_t i = 0; i < finder->count; i++) {
+        finder->entries[i] = (struct row_entry){ (uint64_t)finder->added[i] ^ SIGN_BIT, i };
+        differing |= (uint64_t)(finder->added[i] ^ finder->added[0]);
+    }
+    return differing;
+}
+
+#define DIGIT_BITS 11
+#define DIGITS     ((size_t)1 << DIGIT_BITS)
+
+/* Sorts the entries by one digit of their ids, and keeps the order of those that have the same. */
+static void sort_by_digit(struct row_finder *finder, int shift)
+{
+    size_t starts[DIGITS] = { 0 }, sum = 0;
+
+    for (size_t i = 0; i < finder->count; i++)
+        starts[finder->entries[i].id >> shift & (DIGITS - 1)]++;
+    for (size_t d = 0; d < DIGITS; d++) {
+        size_t count = starts[d];
+        starts[d] = sum;
+        sum += count;
+    }
+    for (size_t i = 0; i < finder->count; i++)
+        finder->spare[starts[finder->entries[i].id >> shift & (DIGITS - 1)]++] = finder->entries[i];
+    struct row_entry *sorted = finder->spare;
+    finder->spare = finder->entries;
+    finder->entries = sorted;
+}
+
+/* A radix sort, by the digits in which the ids differ: those of a million rows take two passes,
+ * where qsort would compare each id 16 times. */
+static size_t find_by_sorting(struct row_finder *finder)
+{
+    uint64_t differing = list_entries(finder);
+    size_t rows = 0;
+
+    for (int shift = 0; shift < 64; shift += DIGIT_BITS)
+        if ((differing >> shift & (DIGITS - 1)) != 0)
+            sort_by_digit(finder, shift);
+    for (size_t i = 0; i < finder->count; i++) {
+        const struct row_entry *entry = &finder->entries[i];
+        if (i == 0 || entry->id != finder->entries[i - 1].id)
+            finder->ids[rows++] = (int64_t)(entry->id ^ SIGN_BIT);
+        finder->places[entry->place] = (int64_t)rows - 1;
+    }
+    return rows;
+}
+
+void row_finder_finish(struct row_finder *finder)
+{
+    /* Without an id there may be no room yet, and marks list LISTED rows for each word. */
+    bool marks = finder->rows_count != ANY_KEY && finder->count > 0 && finder->count < UINT32_MAX &&
+                 words_of(finder) / WORDS_OF_AN_ID <= finder->count;
+
+    finder->rows =
+        (struct row_ids){ finder->ids, marks ? find_by_marks(finder) : find_by_sorting(finder) };
+}
+
+void row_finder_free(struct row_finder *finder)
+{
+    free(finder->added);
+    free(finder->marks);
+    free(finder->ranks);
+    free(finder->entries);
+    free(finder->spare);
+    free(finder->places);
+    free(finder->ids);
+    *finder = (struct row_finder){ 0 };
+}

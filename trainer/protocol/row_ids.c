@@ -1,0 +1,218 @@
+#include "trainer/protocol/row_ids.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+#include "base/clones.h"
+
+/* Without a branch for each row, so that the compiler can compare several at once. */
+CLONES static bool ascends(const int64_t *ids, size_t count)
+{
+    int64_t wrong = 0;
+
+    for (size_t i = 1; i < count; i++)
+        wrong |= ids[i] <= ids[i - 1];
+    return wrong == 0;
+}
+
+struct status row_ids_check(const struct row_ids *rows, int64_t rows_count)
+{
+    int64_t before = -1;
+    bool good = rows->count == 0 || (rows->ids[0] >= 0 && rows->ids[rows->count - 1] < rows_count &&
+                                     ascends(rows->ids, rows->count));
+
+    if (good)
+        return status_ok();
+
+    for (size_t i = 0; i < rows->count; i++) {
+        int64_t id = rows->ids[i];
+        if (id < 0 || id >= rows_count)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "row %" PRId64 " is not in [0, %" PRId64 ")", id, rows_count);
+        if (id <= before)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "row %" PRId64 " after row %" PRId64 ": rows must ascend", id,
+                                before);
+        before = id;
+    }
+    return status_ok();
+}
+
+void row_ids_begin_list(struct row_ids_writer *writer)
+{
+    writer->least = 0;
+}
+
+void row_ids_append(struct row_ids_writer *writer, uint64_t row)
+{
+    struct buffer *bytes = &writer->bytes;
+
+    assert(row >= writer->least);
+    buffer_reserve(bytes, VARINT_MAX);
+    bytes->size += varint_put(bytes->data + bytes->size, row - writer->least);
+    writer->least = row + 1;
+}
+
+#define RESERVED_ROWS 1024 /* at a time: the most that they take is ten times the usual */
+
+void row_ids_append_all(struct row_ids_writer *writer, const int64_t *ids, size_t count,
+                        uint64_t shift)
+{
+    struct buffer *bytes = &writer->bytes;
+    uint64_t least = writer->least;
+
+    for (size_t i = 0; i < count;) {
+        size_t end = count - i < RESERVED_ROWS ? count : i + RESERVED_ROWS;
+        buffer_reserve(bytes, (end - i) * VARINT_MAX);
+        char *at = bytes->data + bytes->size;
+        for (; i < end; i++) {
+            uint64_t row = (uint64_t)ids[i] + shift;
+            assert(row >= least);
+            at += varint_put(at, row - least);
+            least = row + 1;
+        }
+        bytes->size = (size_t)(at - bytes->data);
+    }
+    writer->least = least;
+}
+
+/* False: the payload has no more bytes. */
+static bool next_byte(struct row_ids_reader *reader, unsigned char *out)
+{
+    while (reader->at == reader->end) {
+        if (++reader->piece >= reader->message->pieces_count)
+            return false;
+        const struct bytes *piece = &reader->message->pieces[reader->piece];
+        reader->at = (const unsigned char *)piece->data;
+        reader->end = reader->at + piece->size;
+    }
+    *out = *reader->at++;
+    reader->used_bytes++;
+    return true;
+}
+
+static bool next_varint(struct row_ids_reader *reader, uint64_t *out)
+{
+    unsigned char byte;
+
+    *out = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+        if (!next_byte(reader, &byte) || (shift == 63 && byte > 1))
+            return false;
+        *out |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128)
+            return true;
+    }
+    return false;
+}
+
+/* The same if the piece certainly holds the whole number, and it has one or two bytes, as most
+ * distances do. */
+static inline bool next_short(struct row_ids_reader *reader, uint64_t *out)
+{
+    const unsigned char *at = reader->at;
+
+    if (reader->end - at < 2 || (at[0] & at[1] & 128) != 0)
+        return false;
+    bool two = at[0] >= 128;
+    *out = two ? (at[0] & 127u) | (uint64_t)at[1] << 7 : at[0];
+    reader->at += 1 + two;
+    reader->used_bytes += 1 + two;
+    return true;
+}
+
+/* Reads the number that is `least` or more. */
+static void read_from(struct row_ids_reader *reader, uint64_t least)
+{
+    uint64_t more;
+
+    reader->broken = (!next_short(reader, &more) && !next_varint(reader, &more)) ||
+                     __builtin_add_overflow(least, more, &reader->row);
+    if (reader->broken)
+        reader->left = 0;
+}
+
+void row_ids_read(struct row_ids_reader *reader, const struct message *message, size_t offset,
+                  uint64_t count)
+{
+    *reader = (struct row_ids_reader){ .message = message, .piece = -1, .left = count };
+    while (reader->piece + 1 < message->pieces_count) {
+        const struct bytes *piece = &message->pieces[++reader->piece];
+        if (offset <= piece->size) {
+            reader->at = (const unsigned char *)piece->data + offset;
+            reader->end = (const unsigned char *)piece->data + piece->size;
+            break;
+        }
+        offset -= piece->size;
+    }
+    if (count > 0)
+        read_from(reader, 0);
+}
+
+void row_ids_next(struct row_ids_reader *reader)
+{
+    assert(reader->left > 0);
+    if (--reader->left == 0)
+        return;
+    if (reader->row == UINT64_MAX) { /* no number can follow */
+        reader->broken = true;
+        reader->left = 0;
+        return;
+    }
+    read_from(reader, reader->row + 1);
+}
+
+#define GROUP          8 /* numbers of one byte that are read at once */
+#define LONGER         0x8080808080808080u
+#define SHORT_DISTANCE (1u << 14)
+
+/* Takes numbers as row_ids_take does, up to one that is not surely in this piece and short, and
+ * leaves that one to row_ids_next. `left` is not 0. */
+static size_t take_short(struct row_ids_reader *reader, uint64_t first, uint64_t end, uint32_t *out,
+                         size_t max)
+{
+    const unsigned char *at = reader->at;
+    uint64_t row = reader->row, most = reader->left - 1;
+    size_t taken = 0;
+
+    max = max < most ? max : (size_t)most; /* the last number has none behind it */
+    while (taken < max && row < end && row < UINT64_MAX - GROUP * SHORT_DISTANCE) {
+        uint64_t more;
+        if (reader->end - at < GROUP)
+            break;
+        memcpy(&more, at, sizeof more);
+        if ((more & LONGER) == 0 && max - taken >= GROUP && end - row > GROUP * 128) {
+            for (int i = 0; i < GROUP; i++, row += at[i - 1] + 1u)
+                out[taken + (size_t)i] = (uint32_t)(row - first);
+            taken += GROUP;
+            at += GROUP;
+            continue;
+        }
+        if ((at[0] & at[1] & 128) != 0)
+            break;
+        bool two = at[0] >= 128;
+        out[taken++] = (uint32_t)(row - first);
+        row += 1 + (two ? (at[0] & 127u) | (uint64_t)at[1] << 7 : at[0]);
+        at += 1 + two;
+    }
+    reader->used_bytes += (size_t)(at - reader->at);
+    reader->at = at;
+    reader->row = row;
+    reader->left -= taken;
+    return taken;
+}
+
+size_t row_ids_take(struct row_ids_reader *reader, uint64_t first, uint64_t end, uint32_t *out,
+                    size_t max)
+{
+    size_t taken = 0;
+
+    while (taken < max && reader->left > 0 && reader->row < end) {
+        taken += take_short(reader, first, end, out + taken, max - taken);
+        if (taken == max || reader->row >= end)
+            break;
+        out[taken++] = (uint32_t)(reader->row - first);
+        row_ids_next(reader);
+    }
+    return taken;
+}

@@ -1,0 +1,85 @@
+/*
+ * row_keys: the rules of a hash table, a variable whose rows are named by 64-bit keys. It has no
+ * fixed number of rows, and two keys never share one. All tasks follow these rules, and nothing in
+ * them depends on the number of ps tasks or on the order in which keys arrive:
+ *
+ *     shard of a key          its hash's upper bits, one of KEY_SHARDS
+ *     ps of a key             shard modulo the number of ps tasks
+ *     first value of a row    drawn from (the variable's seed, the key)
+ *     chance of a key         drawn from (the same two), compared with `probability`
+ *
+ * Keys are int64 and ascend as such. In a message a key has its sign bit flipped, which keeps the
+ * order for unsigned numbers.
+ *
+ * A key gets a row when it was in the gradients of `min_count` updates, if its chance admits it.
+ * Until then it has its first value, and its gradients are ignored. Paddle's CountFilterEntry and
+ * ProbabilityEntry and DeepRec's CounterFilter admit keys in the same way; they count lookups,
+ * where this counts updates, so that reading changes nothing.
+ *
+ * A key expires if no update had it for `ttl_steps` steps. If the rows of a shard need more than
+ * its part of `bytes_max`, those go that no update has had for longest.
+ */
+#ifndef TRAINER_PROTOCOL_ROW_KEYS_H
+#define TRAINER_PROTOCOL_ROW_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "tensor/row_keys_spec.h"
+
+#define KEY_SHARDS    1024
+#define KEY_COUNT_MAX (1 << 30)
+
+/* The parts of a shard in a snapshot or a checkpoint. Keys ascend. `rows` keys have a row,
+ * `waiting` keys have been seen and have none yet. */
+enum key_part {
+    KEY_PART_VALUES,        /* float [rows, row]; parts 1 to 4: the optimizer's slots */
+    KEY_PART_KEYS = 5,      /* int64 [rows] */
+    KEY_PART_USED,          /* int64 [rows]: the step of the last update that had the key */
+    KEY_PART_WAITING_KEYS,  /* int64 [waiting] */
+    KEY_PART_WAITING_USED,  /* int64 [waiting] */
+    KEY_PART_WAITING_COUNT, /* int64 [waiting]: updates that had the key */
+    KEY_PARTS,
+};
+
+/* What a ps keeps beside the row of a key: the key, when it was last used, its place in lists. */
+#define KEY_ENTRY_BYTES 36
+
+/* row_bytes: of a row and its slots. INVALID_ARGUMENT: a rule out of range, which is named. */
+struct status row_keys_check(const struct row_keys_spec *spec, uint64_t row_bytes);
+
+struct optimizer;
+/* Can this optimizer train such a table? row_bytes: of a row without slots. UNIMPLEMENTED: it
+ * changes every row; INVALID_ARGUMENT: row_keys_check. */
+struct status row_keys_can_train(const struct row_keys_spec *spec, uint64_t row_bytes,
+                                 const struct optimizer *optimizer);
+
+uint32_t key_shard(int64_t key);
+static inline int key_ps(int64_t key, int ps_count)
+{
+    return (int)(key_shard(key) % (uint32_t)ps_count);
+}
+
+static inline uint64_t key_to_wire(int64_t key)
+{
+    return (uint64_t)key ^ (UINT64_C(1) << 63);
+}
+
+static inline int64_t key_from_wire(uint64_t number)
+{
+    return (int64_t)(number ^ (UINT64_C(1) << 63));
+}
+
+/* May this key ever have a row? */
+bool key_has_chance(const struct row_keys_spec *spec, int64_t key);
+
+/* The first value of a key's row, [count]. */
+void key_first_value(const struct row_keys_spec *spec, int64_t key, float *out, size_t count);
+
+/* The value of each element for a key without a row when the model is evaluated or served: the mean
+ * of its first values. */
+float key_default_value(const struct row_keys_spec *spec);
+
+#endif

@@ -1,0 +1,464 @@
+#include "trainer/report/report.h"
+
+#include <ctype.h>
+#include <langinfo.h>
+#include <limits.h>
+#include <locale.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "tensor/shell_value.h"
+
+#define BAR_WIDTH     30
+#define BAR_WIDTH_MIN 8
+#define LINES         10u
+#define LINE_NS       (30 * (int64_t)NS_PER_S)
+
+/* The chief's thread prints events while the main thread draws progress. */
+static pthread_mutex_t printing = PTHREAD_MUTEX_INITIALIZER;
+
+void report_init(struct report *report, struct clock *clock, enum log_level level, bool task,
+                 uint64_t steps, uint32_t rows_per_step)
+{
+    bool terminal = isatty(STDOUT_FILENO) == 1;
+
+    *report = (struct report){ .clock = clock,
+                               .quiet = level > LOG_INFO,
+                               .silent = level >= LOG_NONE,
+                               .terminal = terminal,
+                               .headed = task || !terminal,
+                               .steps = steps,
+                               .rows_per_step = rows_per_step,
+                               .next_line_step = 1 };
+}
+
+const char *report_loss(double loss, char out[LOSS_TEXT_MAX])
+{
+    if (isnan(loss))
+        return "unknown";
+    snprintf(out, LOSS_TEXT_MAX, fabs(loss) >= .1 || loss == 0 ? "%.4f" : "%.4g", loss);
+    return out;
+}
+
+/* "476.2 k": three digits before the unit. */
+static void print_rate(char *out, size_t size, double rate)
+{
+    const char *unit = rate >= 1e6 ? " M" : rate >= 1e3 ? " k" : "";
+    snprintf(out, size, "%.*f%s", rate >= 1e6 ? 2 : 1,
+             rate / (rate >= 1e6   ? 1e6
+                     : rate >= 1e3 ? 1e3
+                                   : 1),
+             unit);
+}
+
+static double seconds_so_far(const struct report *report, const struct progress *progress)
+{
+    int64_t began = atomic_load(&progress->began_ns), ended = atomic_load(&progress->ended_ns);
+
+    if (began == 0)
+        return 0;
+    return (double)((ended != 0 ? ended : clock_now_ns(report->clock)) - began) / 1e9;
+}
+
+static double samples_per_second(const struct report *report, const struct progress *progress)
+{
+    double seconds = seconds_so_far(report, progress);
+    uint64_t steps = atomic_load(&progress->global_step) - atomic_load(&progress->first_step);
+
+    return seconds > 0 ? (double)steps * report->rows_per_step / seconds : 0;
+}
+
+/* "93 s", "12 min", "2 h 37 min". */
+static void print_duration(char *out, size_t size, double seconds)
+{
+    double minutes = ceil(seconds / 60);
+
+    if (seconds < 120)
+        snprintf(out, size, "%.0f s", ceil(seconds));
+    else if (minutes < 120)
+        snprintf(out, size, "%.0f min", minutes);
+    else
+        snprintf(out, size, "%.0f h %.0f min", floor(minutes / 60), fmod(minutes, 60));
+}
+
+/* "step 10/100  loss 0.5  1.2 k samples/s  ETA 9 s" */
+static void print_step(char *out, size_t size, const struct report *report,
+                       const struct progress *progress, uint64_t shown, bool last)
+{
+    double rate = samples_per_second(report, progress);
+    char speed[32], left[48];
+    bool eta = !last && rate > 0;
+    char loss[LOSS_TEXT_MAX];
+
+    print_rate(speed, sizeof speed, rate);
+    if (eta)
+        print_duration(left, sizeof left,
+                       (double)(report->steps - shown) * report->rows_per_step / rate);
+    snprintf(out, size, "step %llu/%llu  loss %s  %s samples/s%s%s", (unsigned long long)shown,
+             (unsigned long long)report->steps, report_loss(atomic_load(&progress->loss), loss),
+             speed, eta ? "  ETA " : "", eta ? left : "");
+}
+
+static int terminal_columns(void)
+{
+    struct winsize window;
+
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
+}
+
+/* The bar gets the columns that the text leaves: if a line were longer than the terminal, redrawing
+ * it would leave its beginning behind. */
+static void draw_line(const struct report *report, uint64_t shown, const char *text)
+{
+    int columns = terminal_columns() - 1, width = columns - (int)strlen(text) - 3;
+    char bar[BAR_WIDTH + 1];
+
+    width = width < BAR_WIDTH ? width : BAR_WIDTH;
+    if (width < BAR_WIDTH_MIN) {
+        printf("\r%.*s\033[K", columns, text);
+        return;
+    }
+    memset(bar, '.', sizeof bar);
+    memset(bar, '#', report->steps > 0 ? shown * (uint64_t)width / report->steps : (uint64_t)width);
+    printf("\r[%.*s] %s\033[K", width, bar, text);
+}
+
+/* Is it time for a plain line: each tenth of the job, or every 30 s? */
+static bool is_line_due(const struct report *report, uint64_t shown, int64_t now_ns, bool last)
+{
+    if (last)
+        return report->next_line_step <= report->steps; /* otherwise it is printed already */
+    return shown >= report->next_line_step ||
+           (now_ns - report->line_ns >= LINE_NS && shown > report->line_step);
+}
+
+/* With the lock. */
+static void print_line(const struct report *report, const char *text)
+{
+    char head[LOG_HEAD_MAX] = "";
+
+    if (report->headed)
+        log_head(LOG_INFO, head);
+    printf("%s%s\n", head, text);
+    fflush(stdout);
+}
+
+/* With the lock. */
+static void draw(struct report *report, const struct progress *progress, bool last)
+{
+    uint64_t step = atomic_load(&progress->global_step);
+    uint64_t shown = step < report->steps ? step : report->steps;
+    int64_t now_ns = clock_now_ns(report->clock);
+    char text[192];
+
+    if (!report->terminal && !is_line_due(report, shown, now_ns, last))
+        return;
+    print_step(text, sizeof text, report, progress, shown, last);
+    if (report->terminal)
+        draw_line(report, shown, text);
+    report->line_open = report->terminal && !last;
+    if (!report->terminal)
+        print_line(report, text);
+    else if (!report->line_open)
+        printf("\n");
+    fflush(stdout);
+    report->line_ns = now_ns;
+    report->line_step = shown;
+    report->next_line_step = (shown * LINES / report->steps + 1) * report->steps / LINES;
+    if (shown == report->steps)
+        report->next_line_step = report->steps + 1;
+}
+
+void report_progress(struct report *report, const struct progress *progress)
+{
+    if (report->quiet || atomic_load(&progress->began_ns) == 0)
+        return;
+    pthread_mutex_lock(&printing);
+    if (atomic_load(&progress->ended_ns) == 0)
+        draw(report, progress, false);
+    pthread_mutex_unlock(&printing);
+}
+
+/* With the lock. */
+static void end_line(struct report *report)
+{
+    if (report->line_open)
+        printf("\n");
+    report->line_open = false;
+}
+
+void report_break(struct report *report)
+{
+    pthread_mutex_lock(&printing);
+    end_line(report);
+    fflush(stdout);
+    pthread_mutex_unlock(&printing);
+}
+
+static void print_result(struct report *report, const char *format, va_list arguments)
+{
+    char line[PATH_MAX + 256];
+
+    vsnprintf(line, sizeof line, format, arguments);
+    pthread_mutex_lock(&printing);
+    end_line(report);
+    print_line(report, line);
+    pthread_mutex_unlock(&printing);
+}
+
+void report_line(struct report *report, const char *format, ...)
+{
+    va_list arguments;
+
+    if (report->quiet)
+        return;
+    va_start(arguments, format);
+    print_result(report, format, arguments);
+    va_end(arguments);
+}
+
+void report_result(struct report *report, const char *format, ...)
+{
+    va_list arguments;
+
+    if (report->silent)
+        return;
+    va_start(arguments, format);
+    print_result(report, format, arguments);
+    va_end(arguments);
+}
+
+void report_training(struct report *report, const struct progress *progress)
+{
+    char speed[32];
+    uint64_t steps = atomic_load(&progress->global_step) - atomic_load(&progress->first_step);
+
+    pthread_mutex_lock(&printing);
+    if (!report->quiet && atomic_load(&progress->began_ns) != 0)
+        draw(report, progress, true);
+    pthread_mutex_unlock(&printing);
+    print_rate(speed, sizeof speed, samples_per_second(report, progress));
+    report_result(report, "Trained %llu steps in %.2f s: %s samples/s", (unsigned long long)steps,
+                  seconds_so_far(report, progress), speed);
+}
+
+/* Can the terminal show more than ASCII? Asks about the locale without changing the program's. */
+static bool is_utf8(void)
+{
+    locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+
+    if (locale == (locale_t)0)
+        return false;
+    bool utf8 = strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
+    freelocale(locale);
+    return utf8;
+}
+
+void report_plot(struct report *report, const struct loss_plot *plot)
+{
+    struct buffer text = { 0 };
+
+    if (report->quiet || !report->terminal)
+        return;
+    loss_plot_draw(plot, terminal_columns(), is_utf8(), &text);
+    pthread_mutex_lock(&printing);
+    end_line(report);
+    printf("%.*s", (int)text.size, text.data != NULL ? text.data : "");
+    fflush(stdout);
+    pthread_mutex_unlock(&printing);
+    buffer_finish(&text);
+}
+
+void report_evaluation(struct report *report, const char *what, const struct training_graph *graph,
+                       const struct evaluation *evaluation)
+{
+    struct buffer text = { 0 };
+    char loss[LOSS_TEXT_MAX];
+
+    buffer_printf(&text, "%s %s", graph->loss_name, report_loss(evaluation->loss, loss));
+    for (int m = 0; m < graph->metrics_count; m++)
+        buffer_printf(&text, ", %s %.4f", graph->metrics[m].name, evaluation->metrics[m]);
+    report_result(report, "%s: %.*s", what, (int)text.size, text.data);
+    buffer_finish(&text);
+}
+
+/* "model" of "model/1", "." of "1"; *version: is the last part a number? */
+static void split_directory(const char *directory, char *base, size_t size, bool *version)
+{
+    const char *slash = strrchr(directory, '/'), *name = slash != NULL ? slash + 1 : directory;
+
+    *version = *name != '\0';
+    for (const char *at = name; *at != '\0'; at++)
+        *version = *version && isdigit((unsigned char)*at);
+    snprintf(base, size, "%.*s",
+             slash == NULL        ? 1
+             : slash == directory ? 1
+                                  : (int)(slash - directory),
+             slash == NULL ? "." : directory);
+}
+
+/* Prints modelserver's path beside this program, if it is there, or else its name. */
+static void print_server(const char *program, const char *base)
+{
+    const char *slash = strrchr(program, '/');
+    char beside[PATH_MAX];
+    struct buffer command = { 0 };
+
+    if (slash == NULL ||
+        snprintf(beside, sizeof beside, "%.*s/modelserver", (int)(slash - program), program) < 0 ||
+        access(beside, X_OK) != 0)
+        snprintf(beside, sizeof beside, "modelserver");
+    shell_word_print(beside, &command);
+    buffer_append_text(&command, " --model_base_path=");
+    shell_word_print(base, &command);
+    printf("Serve it:  %.*s\n", (int)command.size, command.data);
+    buffer_finish(&command);
+}
+
+/* A value of an input, for use between double quotes. */
+static const char *sample_value(const struct layers_port *input)
+{
+    if (input->dtype == DT_STRING)
+        return "\\\"a\\\"";
+    return input->dtype == DT_FLOAT ? "0.5" : "1";
+}
+
+/* A row of one value: the parts of a SparseTensor or RaggedTensor, as the signature names them. */
+static void print_lists(const struct layers_port *input, const char *key, struct buffer *body)
+{
+    if (input->layout == TENSOR_SPARSE)
+        buffer_printf(body, "\\\"%s\\\":[[0,0]],\\\"%s_1\\\":[0.5],\\\"%s_2\\\":[1,%lld]", key, key,
+                      key, (long long)input->shape.dims[1]);
+    else
+        buffer_printf(body, "\\\"%s\\\":[%s],\\\"%s_1\\\":[0,1]", key,
+                      input->dtype == DT_FLOAT ? "0.5" : "0", key);
+}
+
+/* What a request carries. */
+struct question {
+    const struct layers_model *model;
+    const struct layers_serving_options *serving;
+    const struct layers_port *inputs;
+    int count;
+};
+
+static bool has_lists(const struct question *question)
+{
+    for (int i = 0; i < question->count; i++)
+        if (question->inputs[i].layout != TENSOR_DENSE)
+            return true;
+    return false;
+}
+
+/* The key of an input in the signature; see layers_build_serving. */
+static const char *input_key(const struct question *question, int input)
+{
+    const struct layers_model *model = question->model;
+
+    if (!layers_takes_only_input(model, question->serving))
+        return question->inputs[input].name;
+    return model->targets[0].kind == LAYERS_CLASSIFIER ? "images" : "x";
+}
+
+/* An instance; or by name, if there are several inputs or parts of them, one value of each. */
+static uint64_t print_inputs(const struct question *question, struct buffer *body)
+{
+    uint64_t expanded = 0;
+    bool named =
+        !layers_takes_only_input(question->model, question->serving) || has_lists(question);
+
+    buffer_append_text(body, named ? "\\\"inputs\\\":{" : "\\\"instances\\\":");
+    for (int i = 0; i < question->count; i++) {
+        const struct layers_port *input = &question->inputs[i];
+        uint64_t size = 0;
+        if (i > 0)
+            buffer_append_char(body, ',');
+        if (input->layout != TENSOR_DENSE) {
+            print_lists(input, input_key(question, i), body);
+            continue;
+        }
+        size = shell_value_expanded(&input->shape, sample_value(input));
+        if (named)
+            buffer_printf(body, "\\\"%s\\\":", input_key(question, i));
+        shell_value_print(&input->shape, sample_value(input), body);
+        if (__builtin_add_overflow(expanded, size, &expanded))
+            expanded = UINT64_MAX;
+    }
+    if (named)
+        buffer_append_char(body, '}');
+    return expanded;
+}
+
+/* The signature with the method predict; see layers_build_serving. */
+static const char *predict_signature(const struct question *question)
+{
+    const struct layers_model *model = question->model;
+    const struct shape *output = &model->outputs[0].shape;
+
+    if (model->outputs_count == 1 && model->targets[0].kind == LAYERS_CLASSIFIER)
+        return layers_takes_only_input(model, question->serving) ? "predict_images" : "predict";
+    return output->rank == 1 || (output->rank == 2 && output->dims[1] == 1) ? "predict"
+                                                                            : "serving_default";
+}
+
+/* May the sample values be asked for? A name must not end the command's quotes, and a column with
+ * classes takes only these. */
+static bool can_ask(const struct question *question)
+{
+    const struct layers_columns *columns = question->serving->columns;
+
+    for (int i = 0; i < question->count; i++)
+        if (strpbrk(question->inputs[i].name, "\\\"'`$!") != NULL)
+            return false;
+    for (int i = 0; columns != NULL && i < question->model->inputs_count; i++)
+        for (int k = 0; k < columns[i].count; k++)
+            if (columns[i].list[k].classes != NULL)
+                return false;
+    return true;
+}
+
+static void print_question(const struct question *question)
+{
+    struct buffer body = { 0 }, command = { 0 };
+
+    buffer_printf(&body, "{\\\"signature_name\\\":\\\"%s\\\",", predict_signature(question));
+    uint64_t expanded = print_inputs(question, &body);
+    buffer_append_char(&body, '}');
+    shell_command_print((struct bytes){ body.data, body.size }, expanded,
+                        "http://localhost:8501/v1/models/default:predict", &command);
+    printf("Ask it:    %.*s\n", (int)command.size, command.data);
+    buffer_finish(&body);
+    buffer_finish(&command);
+}
+
+void report_commands(const struct report *report, const char *program,
+                     const struct layers_model *model, const struct layers_serving_options *serving,
+                     const char *directory)
+{
+    struct question question = { .model = model, .serving = serving };
+    struct arena *arena;
+    char base[PATH_MAX];
+    bool version;
+
+    if (report->silent)
+        return;
+    split_directory(directory, base, sizeof base, &version);
+    if (!version) {
+        printf("A server looks for directories whose names are numbers: move this one to MODEL/1 "
+               "to serve it.\n");
+        return;
+    }
+    print_server(program, base);
+    arena = arena_create(0);
+    question.count = layers_request_inputs(model, serving, arena, &question.inputs);
+    if (model->body == NULL && can_ask(&question))
+        print_question(&question);
+    arena_destroy(arena);
+    fflush(stdout);
+}

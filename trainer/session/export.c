@@ -1,0 +1,195 @@
+/* The session's export: chooses the directory, and checks whether it already holds the export. */
+#include "exporter/export.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/options/finetune.h"
+#include "trainer/session/session.h"
+
+#define SNAPSHOT_TIMEOUT_MS 30000
+
+/* Did the job begin at its last step? Then the chief before this one may have exported it. */
+static bool began_at_end(const struct session *session)
+{
+    return atomic_load(&session->progress.first_step) >= session->options.job.stop_step;
+}
+
+/* The SavedModel that was trained further; NULL: the model is a description. */
+static const struct trainable *original_of(const struct session *session)
+{
+    const struct finetune *finetune = session->options.finetune;
+
+    return finetune != NULL ? finetune_trainable(finetune) : NULL;
+}
+
+static struct status export_to(struct session *session, char *directory, bool again,
+                               struct value_source *source)
+{
+    struct options *options = &session->options;
+    struct export_request request = { .recipe = session->graph.recipe,
+                                      .original = original_of(session),
+                                      .directory = directory,
+                                      .format = options->export_format,
+                                      .again = again };
+
+    TRY(export_model(&request, source));
+    options->export_directory = directory;
+    return status_ok();
+}
+
+static char *version_path(const struct session *session, int64_t version)
+{
+    return export_version_path(session->options.export_base, version,
+                               session->options.export_format, session->arena);
+}
+
+/* Exports as the next version, determined now: another job may have taken the number that was next
+ * at the start. */
+static struct status export_next(struct session *session, struct value_source *source)
+{
+    const char *base = session->options.export_base;
+    int64_t version = export_next_version(base), tried = 0;
+    struct status status = status_error(STATUS_ALREADY_EXISTS, "no version was tried");
+
+    if (version > 1 && began_at_end(session))
+        status = export_to(session, version_path(session, version - 1), true, source);
+    while (status.code == STATUS_ALREADY_EXISTS && version > tried) {
+        status = export_to(session, version_path(session, version), false, source);
+        tried = version;
+        version = export_next_version(base);
+    }
+    return status;
+}
+
+struct status session_snapshot(struct ps_client *client, bool slots, struct client_snapshot *out)
+{
+    return worker_name_wait(client_snapshot_begin(client, slots, SNAPSHOT_TIMEOUT_MS, out),
+                            SNAPSHOT_TIMEOUT_MS, "a snapshot of all ps tasks");
+}
+
+struct status session_export(struct session *session, struct value_source *source)
+{
+    struct options *options = &session->options;
+
+    if (options->export_directory == NULL)
+        return status_ok();
+    TRY(options->export_base != NULL
+            ? export_next(session, source)
+            : export_to(session, options->export_directory, began_at_end(session), source));
+    session->exported = true;
+    report_result(&session->report, "Exported to %s", options->export_directory);
+    return status_ok();
+}
+
+/* A job that has steps left cannot use a directory that is taken. */
+struct status session_check_begin(const struct session *session, uint64_t step)
+{
+    const struct options *options = &session->options;
+
+    if (!options->export_taken || step >= options->job.stop_step)
+        return status_ok();
+    return export_check_target(options->export_directory);
+}
+
+/* The directory that an export of this job would be in by now; NULL: there is none. */
+static char *find_own_export(const struct session *session)
+{
+    const struct options *options = &session->options;
+
+    if (options->export_base == NULL)
+        return options->export_taken ? options->export_directory : NULL;
+    int64_t next = export_next_version(options->export_base);
+    return next > 1 ? version_path(session, next - 1) : NULL;
+}
+
+/* Reads every value, which verifies its checksum. */
+static struct status check_values(struct checkpoint *checkpoint)
+{
+    const struct placement *placement = checkpoint->layout->placement;
+    struct value_source *source = &checkpoint->source;
+    struct bytes chunk;
+
+    for (int v = 0; v < placement->variables_count; v++) {
+        const struct placed_variable *variable = &placement->variables[v];
+        TRY(source->begin(source, variable->by_keys
+                                      ? arena_printf(checkpoint->arena, "%s/values", variable->name)
+                                      : variable->name));
+        do
+            TRY(source->next(source, &chunk));
+        while (chunk.size > 0);
+    }
+    return status_ok();
+}
+
+/* Does the directory hold what these values are exported as? */
+static struct status check_export(const struct session *session, const char *directory,
+                                  struct checkpoint *checkpoint)
+{
+    struct export_request request = { .recipe = session->graph.recipe,
+                                      .original = original_of(session),
+                                      .directory = directory,
+                                      .format = session->options.export_format,
+                                      .again = true };
+    struct checkpoint_layout layout;
+    struct checkpoint *best;
+
+    checkpoint->trained_part =
+        optimizer_average_part(optimizer_find(session->options.job.optimizer));
+    TRY(session_open_best(session, &layout, &best));
+    struct status status = export_model(&request, &(best != NULL ? best : checkpoint)->source);
+    checkpoint_close(best);
+    return status;
+}
+
+/* OK: the checkpoint is of the last step and complete, and the directory, if one is given, holds
+ * its model. */
+static struct status check_results(const struct session *session, const char *prefix,
+                                   const char *directory)
+{
+    const struct options *options = &session->options;
+    struct checkpoint_layout layout;
+    struct checkpoint *checkpoint;
+    struct status status;
+
+    TRY(checkpoint_layout_init(&layout, &session->placement, &options->job));
+    TRY(checkpoint_open(&layout, prefix, &checkpoint));
+    if (checkpoint->global_step < options->job.stop_step)
+        status = status_error(STATUS_FAILED_PRECONDITION, "the job has steps left to make");
+    else if (directory != NULL)
+        status = check_export(session, directory, checkpoint);
+    else
+        status = check_values(checkpoint);
+    checkpoint_close(checkpoint);
+    return status;
+}
+
+void session_check_finished(struct session *session)
+{
+    const struct checkpoint_dir *dir = session->checkpoints;
+    bool exports = session->options.export_directory != NULL;
+    char *directory = exports ? find_own_export(session) : NULL;
+
+    if ((exports && directory == NULL) || dir == NULL || checkpoint_dir_count(dir) == 0)
+        return;
+    const char *prefix = checkpoint_dir_at(dir, 0, session->arena);
+    if (!status_is_ok(check_results(session, prefix, directory)))
+        return;
+    session->finished = true;
+    session->exported = exports;
+    session->options.export_directory = directory;
+    log_info("the job was finished before: %s is of the last step%s%s; waiting up to %d s for ps "
+             "tasks that do not know it",
+             prefix, exports ? ", and its model is in " : "", exports ? directory : "",
+             FINISHED_WAIT_MS / 1000);
+}
+
+struct status session_explain_alone(const struct session *session, struct status why)
+{
+    const struct options *options = &session->options;
+
+    if (!options->export_taken)
+        return why;
+    return status_error(STATUS_ALREADY_EXISTS,
+                        "%s; '%s' already holds an export. If it is this job's, nothing is left "
+                        "to do; if not, remove it. With --checkpoint_dir a chief that is started "
+                        "again can tell",
+                        why.message, options->export_directory);
+}

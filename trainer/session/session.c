@@ -1,0 +1,441 @@
+#include "trainer/options/finetune.h"
+#include "trainer/session/session.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/crc32c.h"
+#include "base/memory.h"
+#include "trainer/client/shares.h"
+#include "trainer/client/totals.h"
+#include "trainer/job/accumulate.h"
+#include "trainer/job/local_job.h"
+#include "trainer/session/adapt.h"
+
+#define MS_PER_S 1000
+#define SPEAK_MS 60000 /* between two lines of a worker about its step */
+
+bool session_is_local(const struct session *session)
+{
+    return job_map_is_local(&session->options.map);
+}
+
+bool session_is_ps(const struct session *session)
+{
+    return !session_is_local(session) && session->options.map.kind == JOB_PS;
+}
+
+bool session_is_chief(const struct session *session)
+{
+    return session_is_local(session) || job_map_is_chief(&session->options.map);
+}
+
+/* ---- Callbacks of the job. ---- */
+
+static struct status give_turn(void *client, bool *found, uint64_t *turn)
+{
+    return client_next_turn(client, found, turn);
+}
+
+static void begin_turns(void *client)
+{
+    client_shares_begin(client);
+}
+
+static struct status make_source(void *context, struct ps_client *client,
+                                 struct gradient_source **out)
+{
+    struct session *session = context;
+    const struct client_job *job = &session->options.job;
+    uint32_t index = client->options.index;
+    struct batch_order order = { .shuffle = true,
+                                 .repeat = true,
+                                 .seed = (uint64_t)session->options.flags.seed,
+                                 .worker = index,
+                                 .workers = index < job->workers ? job->workers : index + 1,
+                                 .ahead = session->options.flags.prefetch_batches };
+    const struct turn_giver giver = { give_turn, begin_turns, client };
+    struct gradient_source *source;
+
+    TRY(model_source(session->model, session->data->train, &order, job->sync,
+                     session->options.accumulation, job->sync ? NULL : &giver, &source));
+    if (job->totals_count > 0)
+        model_source_keep_totals(source, client_keep_totals(client, job->totals_count));
+    source = accumulate_source(source, session->options.accumulation, session->options.loss_scale,
+                               &session->placement);
+    *out = clip_source(source, &session->options.clip, &session->placement);
+    return status_ok();
+}
+
+static struct status first_values(void *context, struct arena *arena, const void *const **out)
+{
+    struct session *session = context;
+
+    return model_first_values(session->model, (uint64_t)session->options.flags.seed, arena, out);
+}
+
+static void fill_rows(void *context, int variable, int64_t first_row, int64_t rows_count, void *out)
+{
+    struct session *session = context;
+
+    model_fill_rows(session->model, (uint64_t)session->options.flags.seed, variable, first_row,
+                    rows_count, out);
+}
+
+/* A variable by rows of a SavedModel that is trained further. */
+static bool is_in_savedmodel(const struct session *session, int variable)
+{
+    return session->options.finetune != NULL && session->graph.variables[variable].by_rows;
+}
+
+/* --init_from comes before --from_savedmodel. */
+static struct status taken_begin(void *context, int variable, bool *has)
+{
+    struct session *session = context;
+
+    *has = false;
+    if (session->init != NULL)
+        TRY(init_from_begin(session->init, variable, has));
+    session->takes_from_savedmodel = !*has && is_in_savedmodel(session, variable);
+    if (!session->takes_from_savedmodel)
+        return status_ok();
+    *has = true;
+    return finetune_begin(session->options.finetune, session->graph.variables[variable].name);
+}
+
+static struct status taken_next(void *context, struct bytes *chunk)
+{
+    struct session *session = context;
+
+    return session->takes_from_savedmodel ? finetune_next(session->options.finetune, chunk)
+                                          : init_from_next(session->init, chunk);
+}
+
+/* A ps that was restarted has lost what other tasks may still ask for. */
+static void recovered(void *context)
+{
+    session_post_states(context);
+}
+
+static struct status begun(void *context, uint64_t step)
+{
+    ((struct session *)context)->histogram_step = step;
+    return session_check_begin(context, step);
+}
+
+/* ---- Output for people. ---- */
+
+/* Ends the bar's line before a line of the log. */
+static void print(void *context, const char *line)
+{
+    struct session *session = context;
+
+    report_break(&session->report);
+    log_info("%s", line);
+}
+
+void session_warn(void *context, const char *text)
+{
+    struct session *session = context;
+
+    report_break(&session->report);
+    log_warning("%s", text);
+}
+
+static void lost(void *context, uint32_t index, struct status status)
+{
+    struct session *session = context;
+
+    report_break(&session->report);
+    log_warning("worker %u was lost: %s", index, status.message);
+}
+
+/* Reports an event of the job. */
+static void say(void *context, const char *line)
+{
+    struct session *session = context;
+
+    if (session_is_chief(session))
+        report_line(&session->report, "%s", line);
+    else
+        log_info("%s", line);
+}
+
+static bool watch(void *context, const struct progress *progress)
+{
+    struct session *session = context;
+
+    report_progress(&session->report, progress);
+    metrics_log_show(session->metrics);
+    return *session->stop_signal == 0;
+}
+
+/* A worker that is not the chief logs the step once a minute. */
+static void log_step(struct session *session, const struct progress *progress)
+{
+    int64_t now_ns = clock_now_ns(clock_monotonic());
+    char loss[LOSS_TEXT_MAX];
+
+    if (!session->trains || now_ns - session->spoke_ns < (int64_t)SPEAK_MS * NS_PER_MS)
+        return;
+    session->spoke_ns = now_ns;
+    log_info("the job is at step %llu of %llu, loss %s here",
+             (unsigned long long)atomic_load(&progress->global_step),
+             (unsigned long long)session->options.job.stop_step,
+             report_loss(atomic_load(&progress->loss), loss));
+}
+
+/* The same for a task of a cluster; only the chief draws progress. */
+static bool watch_task(void *context, const struct progress *progress)
+{
+    struct session *session = context;
+
+    if (progress == NULL) /* a ps */
+        return *session->stop_signal == 0;
+    if (!session->trains && atomic_load(&progress->began_ns) != 0) {
+        session->trains = true;
+        session->spoke_ns = clock_now_ns(clock_monotonic());
+        log_info("trains from step %llu on",
+                 (unsigned long long)atomic_load(&progress->first_step));
+    }
+    if (session_is_chief(session))
+        return watch(context, progress);
+    metrics_log_show(session->metrics); /* the evaluator's */
+    log_step(session, progress);
+    return *session->stop_signal == 0;
+}
+
+/* A step then takes as long as the whole table is large, which nobody expects of some rows. */
+static void announce_rows(struct session *session)
+{
+    const struct client_job *job = &session->options.job;
+
+    for (int v = 0; v < session->model->variables_count; v++) {
+        const struct placed_variable *variable = &session->model->variables[v];
+        int number = client_job_number(job, v);
+        const struct client_optimizer own = client_job_optimizer(job, number);
+        bool moves_all = own.all_rows || !optimizer_find(own.name)->row_local;
+        if (moves_all && variable->by_rows && variable->trainable) {
+            report_line(&session->report,
+                        "Each step updates all rows of '%s', as %s does; see --lazy_rows",
+                        variable->name, own.name);
+            return;
+        }
+    }
+}
+
+static void announce(struct session *session)
+{
+    const struct options *options = &session->options;
+    const struct schedule_kind *schedule = options->job.schedule.kind;
+
+    const char *model =
+        options->finetune != NULL ? options->flags.from_savedmodel : options->flags.model;
+    if (*session->hyperparameters != '\0')
+        report_line(&session->report, "From %s: %s", options->flags.hyperparameters,
+                    session->hyperparameters);
+    if (session->init != NULL)
+        report_line(&session->report, "First values: %s", init_from_report(session->init));
+    report_line(&session->report, "Training %s on %s", model, session->data->origin);
+    if (options->finetune != NULL)
+        report_line(&session->report, "%s", finetune_describe(options->finetune, session->arena));
+    report_line(
+        &session->report, "%llu steps of %u rows, %s %g%s%s, %d ps and %u worker%s%s, %s",
+        (unsigned long long)options->job.stop_step, options->batch_size, options->job.optimizer,
+        (double)options->job.learning_rate, schedule != NULL ? " " : "",
+        schedule != NULL ? schedule->name : "", session->placement.ps_count, options->job.workers,
+        options->job.workers == 1 ? "" : "s", session_is_local(session) ? " in this process" : "",
+        options->job.sync ? "synchronous" : "asynchronous");
+    announce_rows(session);
+}
+
+/* ---- The job. ---- */
+
+static struct chief_options chief_options(struct session *session)
+{
+    const struct flag_values *flags = &session->options.flags;
+
+    return (struct chief_options){
+        .job = session->options.job,
+        .first_values = first_values,
+        .fill_rows = fill_rows,
+        .taken_begin = taken_begin,
+        .taken_next = taken_next,
+        .checkpoints = { .dir = session->checkpoints,
+                         .every_ms = session->options.save_checkpoint_ms,
+                         .every_steps = (uint64_t)flags->save_checkpoint_steps },
+        .monitor = session_monitor_options(session),
+        .recovery_timeout_ms = (int64_t)(flags->recovery_timeout * MS_PER_S),
+        .start_timeout_ms = (int64_t)flags->start_timeout * MS_PER_S,
+        .finish_timeout_ms = (int64_t)flags->finish_timeout * MS_PER_S,
+        .begun = begun,
+        .recovered = recovered,
+        .stepped = session_stepped,
+        .conclude = session_conclude,
+        .context = session,
+        .warn = session_warn
+    };
+}
+
+static struct evaluator_options evaluator_options(struct session *session)
+{
+    const struct flag_values *flags = &session->options.flags;
+
+    return (struct evaluator_options){
+        .start_timeout_ms = (int64_t)flags->start_timeout * MS_PER_S,
+        .start_delay_ms = (int64_t)(flags->eval_start_delay_secs * MS_PER_S),
+        .throttle_ms = (int64_t)(flags->eval_throttle_secs * MS_PER_S),
+        .evaluate = session_evaluate,
+        .context = session,
+    };
+}
+
+/* The rest is for the system, and for other processes of the host. */
+static int64_t memory_budget(const struct flag_values *flags)
+{
+    return flags->memory_budget_bytes > 0 ? flags->memory_budget_bytes
+                                          : (int64_t)(memory_of_machine() / 4 * 3);
+}
+
+struct task_options session_task_options(struct session *session)
+{
+    const struct flag_values *flags = &session->options.flags;
+
+    return (struct task_options){ .map = &session->options.map,
+                                  .cluster = flags->cluster_id,
+                                  .version = SLIPWAY_VERSION,
+                                  .start_timeout_ms = (int64_t)flags->start_timeout * MS_PER_S,
+                                  .linger_timeout_ms = (int64_t)flags->linger_timeout * MS_PER_S,
+                                  .memory_budget_bytes = memory_budget(flags),
+                                  .token = session->options.token,
+                                  .tls_cert = flags->tls_cert,
+                                  .tls_key = flags->tls_key,
+                                  .tls_ca = flags->tls_ca,
+                                  .watch = watch_task,
+                                  .print = print,
+                                  .context = session };
+}
+
+static struct status run_here(struct session *session)
+{
+    const struct options *options = &session->options;
+    struct local_job_options cluster = {
+        .placement = &session->placement,
+        .workers = options->job.workers,
+        .chief = chief_options(session),
+        .make_source = make_source,
+        .context = session,
+        .watch = watch,
+        .lost = lost,
+    };
+
+    return local_job_run(&cluster, &session->progress);
+}
+
+#define SHOWN_WEIGHTS_MAX 200 /* bytes: the settings travel with every call that joins */
+
+/* --class_weight, or a checksum of a long one. */
+static const char *describe_weights(const struct session *session)
+{
+    const char *text = session->options.flags.class_weight;
+    size_t size = strlen(text);
+
+    if (size > SHOWN_WEIGHTS_MAX)
+        return arena_printf(session->arena, "crc32c:%08x", crc32c(0, text, size));
+    return size > 0 ? text : "none";
+}
+
+/* Lists the settings, apart from the model, that decide a task's batches and gradients. All tasks
+ * that train must share them. Each task takes its places in the same order of all rows, so the rows
+ * are included. In a sparse cluster nobody knows the number of workers. */
+static struct status describe_agreed(const struct session *session, const char **out)
+{
+    const struct options *options = &session->options;
+    const struct data_split *rows = session->data->train;
+    static const char *const clips[] = { [CLIP_NOTHING] = "nothing",
+                                         [CLIP_VALUE] = "value",
+                                         [CLIP_NORM] = "norm",
+                                         [CLIP_GLOBAL_NORM] = "global_norm" };
+    static const char *const reductions[] = {
+        [LAYERS_MEAN] = "mean", [LAYERS_SUM] = "sum", [LAYERS_EACH] = "each"
+    };
+    struct buffer identity = { 0 };
+
+    struct status status = rows->identify(rows, &identity);
+    if (status_is_ok(status))
+        *out = arena_printf(
+            session->arena,
+            "sync=%s backup_workers=%u max_staleness=%d seed=%lld batch_size=%u "
+            "loss_reduction=%s class_weight=%s "
+            "clip=%s:%g gradient_accumulation_steps=%u loss_scale_factor=%g "
+            "train_metrics=%s workers=%u training_rows=%lld training_data_%.*s",
+            options->job.sync ? "true" : "false", options->job.backup_workers,
+            options->flags.max_staleness, (long long)options->flags.seed, options->batch_size,
+            reductions[options->reduction], describe_weights(session), clips[options->clip.kind],
+            (double)options->clip.limit, options->accumulation, (double)options->loss_scale,
+            options->flags.train_metrics ? "true" : "false", options->job.workers,
+            (long long)rows->rows, (int)identity.size, identity.data);
+    buffer_finish(&identity);
+    return status;
+}
+
+static struct status run_task(struct session *session)
+{
+    struct task_options task = session_task_options(session);
+
+    if (session_is_ps(session))
+        return task_serve(&task);
+    const char *agreed;
+    TRY(describe_agreed(session, &agreed));
+    struct task_training training = { .placement = &session->placement,
+                                      .agreed = agreed,
+                                      .chief = chief_options(session),
+                                      .evaluator = evaluator_options(session),
+                                      .alone_timeout_ms = session->finished ? FINISHED_WAIT_MS : -1,
+                                      .make_source = make_source };
+    struct status status = task_train(&task, &training, &session->progress);
+    if (status.code != STATUS_UNAVAILABLE)
+        return status;
+    if (session->finished) {
+        log_info("%s: the job was finished before", status.message);
+        return status_ok();
+    }
+    return session->progress.alone ? session_explain_alone(session, status) : status;
+}
+
+struct status session_run(struct session *session)
+{
+    session->progress.loss = NAN; /* this task has not made a step yet */
+    session->progress.say = say;
+    session->progress.say_context = session;
+    if (!session_is_local(session)) {
+        const struct job_map *map = &session->options.map;
+        log_set_name(job_task_name(map, map->kind, map->index, session->arena));
+        log_info("the tasks are those of %s", map->source);
+    }
+    if (session_is_chief(session))
+        announce(session);
+    struct status status = session_is_local(session) ? run_here(session) : run_task(session);
+    if (!status_is_ok(status))
+        report_break(&session->report);
+    struct status held = status_hold(status);
+    metrics_log_close(session->metrics);
+    session->metrics = NULL;
+    return status_resume(held);
+}
+
+void session_finish(struct session *session)
+{
+    metrics_log_close(session->metrics);
+    init_from_close(session->init);
+    checkpoint_dir_close(session->best);
+    checkpoint_dir_close(session->checkpoints);
+    placement_finish(&session->placement);
+    model_destroy(session->model);
+    buffer_finish(&session->states);
+    training_graph_finish(&session->graph);
+    data_destroy(session->data);
+    finetune_close(session->options.finetune);
+    arena_destroy(session->arena);
+}
