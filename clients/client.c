@@ -32,6 +32,12 @@ struct status client_open(const char *server, const struct client_options *optio
     if (rest_is_encrypted(server) != (options->tls != NULL) && rest_address(server) != NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "%s: TLS and https:// want each other",
                             server);
+    if (rest_address(server) == NULL && strncmp(server, "unix:", 5) != 0 &&
+        strstr(server, "://") != NULL)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "'%s': want host:port or unix:/path for gRPC, http://host:port or "
+                            "https://host:port for REST",
+                            server);
     if (rest_address(server) != NULL)
         TRY(rest_client_open(rest_address(server), options, out));
     else

@@ -124,6 +124,10 @@ class Client(TestCase):
             self.fails(1, "model 'tiny' has no signature 'no'", "predict", way, "--model=tiny", "--signature=no", "--input=x=[1.0]")
             self.fails(1, "signature 'serving_default' has no input 'z'", "predict", way, "--model=tiny", "--input=z=[1.0]")
 
+    def test_another_scheme_is_refused_with_those_that_there_are(self):
+        self.fails(2, "'ftp://localhost:1': want host:port or unix:/path for gRPC, http://host:port or", "metadata",
+                   "--server=ftp://localhost:1")
+
     def test_what_cannot_be_read_ends_with_2_and_does_not_blame_the_server(self):
         with open(self.path("no.npy"), "w", encoding="ascii") as f:
             f.write("hello")
