@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/command.h"
 #include "base/cores.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -649,11 +650,11 @@ int main(int argc, char **argv)
     }
     if (server.options.help) {
         options_print_help();
-        return 0;
+        return command_printed("modelserver");
     }
     if (server.options.version) {
         print_version();
-        return 0;
+        return command_printed("modelserver");
     }
     if (log_level_parse(server.options.log_level, &level))
         log_set_level(level);

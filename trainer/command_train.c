@@ -124,8 +124,10 @@ int train_main(int argc, char **argv)
         code = fail(status, EXIT_USAGE);
     } else if (session.options.flags.help) {
         print_help();
+        code = command_printed("pstrain");
     } else if (session.options.flags.version) {
         printf("pstrain %s\n", SLIPWAY_VERSION);
+        code = command_printed("pstrain");
     } else {
         log_set_level(session.options.log_level);
         code = work(&session, argv[0]);

@@ -92,6 +92,15 @@ static void print_failure(const char *program, const char *message)
     buffer_finish(&text);
 }
 
+int command_printed(const char *program)
+{
+    struct status status = file_flush_stdout();
+    if (status_is_ok(status))
+        return EXIT_DONE;
+    print_failure(program, status.message);
+    return EXIT_FAILED;
+}
+
 static int run_command(const struct command_set *set, const struct command *command, int argc,
                        char **argv)
 {
@@ -117,11 +126,11 @@ int command_main(const struct command_set *set, int argc, char **argv)
         return set->otherwise(argc, argv);
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_usage(set, stdout);
-        return EXIT_DONE;
+        return command_printed(set->program);
     }
     if (strcmp(name, "--version") == 0) {
         printf("%s %s\n", set->program, SLIPWAY_VERSION);
-        return EXIT_DONE;
+        return command_printed(set->program);
     }
     if (name[0] != '\0')
         fprintf(stderr, "%s: unknown command '%s'\n", set->program, name);

@@ -50,6 +50,10 @@ struct command_set {
  * the exit status. */
 int command_main(const struct command_set *set, int argc, char **argv);
 
+/* The exit status of a program that has printed what --help or --version asks for. Prints a failure
+ * to stderr if stdout did not take it. */
+int command_printed(const char *program);
+
 /* Prints a line for each command: its name and its help. */
 void command_print_list(const struct command_set *set, FILE *out);
 

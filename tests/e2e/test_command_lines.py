@@ -81,6 +81,11 @@ class CommandLines(TestCase):
             done = subprocess.run([program("savedmodel"), "show", self.path("model", "1")], stdout=full, stderr=subprocess.PIPE,
                                   env=clean_environment(), text=True)
         self.assertEqual((done.returncode, done.stderr), (1, "savedmodel: write to the standard output: No space left on device\n"))
+        for name in ("pstrain", "modelserver", "modelclient", "savedmodel"):
+            for flag in ("--help", "--version"):
+                with self.subTest(name=name, flag=flag), open("/dev/full", "w") as full:
+                    done = subprocess.run([program(name), flag], stdout=full, stderr=subprocess.PIPE, env=clean_environment(), text=True)
+                    self.assertEqual((done.returncode, done.stderr), (1, name + ": write to the standard output: No space left on device\n"))
 
     def test_a_directory_of_versions_and_a_version_are_told_apart(self):
         train(self.path("model", "7"), "--training_iteration=1")
