@@ -47,7 +47,7 @@ static struct status read_dtypes(struct prepare_context *p, struct dataset_shape
     shape->count = types->count;
     shape->dtypes = ARENA_ARRAY(prepare_arena(p), enum dtype, types->count + 1);
     for (int i = 0; i < types->count; i++)
-        shape->dtypes[i] = (enum dtype)types->elements[i].type;
+        shape->dtypes[i] = dtype_base(types->elements[i].type);
     return status_ok();
 }
 

@@ -35,7 +35,7 @@ static struct status read_types(struct prepare_context *p, struct queue_kind *ki
     kind->dtypes = ARENA_ARRAY(prepare_arena(p), enum dtype, kind->count + 1);
     kind->dtypes[0] = DT_INT64;
     for (int i = 0; i < types->count; i++) {
-        enum dtype dtype = (enum dtype)types->elements[i].type;
+        enum dtype dtype = dtype_base(types->elements[i].type);
         if ((DTYPES(dtype) & DTYPES_MOVED) == 0)
             return status_error(STATUS_UNIMPLEMENTED, "node '%s' (%s): queues of %s",
                                 prepare_node(p)->name, prepare_node(p)->op_name, dtype_name(dtype));
