@@ -30,6 +30,22 @@ def message(error):
     return text.strip()
 
 
+def save(path, definition, answers):
+    """Writes a graph with constants of these values and names."""
+    with v1.Graph().as_default() as graph:
+        v1.import_graph_def(definition, name="")
+        for name, value in answers.items():
+            tf.constant(value, name=name)
+        definition = graph.as_graph_def()
+    meta_graph = v1.MetaGraphDef(graph_def=definition)
+    strip_graph_default_valued_attrs(meta_graph)
+    definition = meta_graph.graph_def
+    for node in definition.node:
+        node.attr.pop("_class", None)
+        node.ClearField("experimental_debug_info")
+    path.write_bytes(definition.SerializeToString(deterministic=True))
+
+
 def write(path, function):
     """Writes the graph that `function` makes, with the answers of its runs: it returns the tensors to fetch, by name, and the feeds of each run."""
     with v1.Graph().as_default() as graph, v1.Session() as session:
@@ -47,15 +63,4 @@ def write(path, function):
                     answers[f"answers/{number}/fetch/out_{name}"] = value
             except tf.errors.OpError as error:
                 answers[f"answers/{number}/error"] = message(error)
-    with v1.Graph().as_default() as graph:
-        v1.import_graph_def(definition, name="")
-        for name, value in answers.items():
-            tf.constant(value, name=name)
-        definition = graph.as_graph_def()
-    meta_graph = v1.MetaGraphDef(graph_def=definition)
-    strip_graph_default_valued_attrs(meta_graph)
-    definition = meta_graph.graph_def
-    for node in definition.node:
-        node.attr.pop("_class", None)
-        node.ClearField("experimental_debug_info")
-    path.write_bytes(definition.SerializeToString(deterministic=True))
+    save(path, definition, answers)

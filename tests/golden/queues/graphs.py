@@ -3,7 +3,7 @@
 
     python tests/golden/queues/graphs.py [case…]
 
-Made with TensorFlow 2.21. A graph brings its answers as constants, as those of ../control_flow/graphs.py do: `answers/N/run` names the nodes that
+Made with TensorFlow 2.21. A graph brings its answers as constants, as those of ../answered_graphs.py do: `answers/N/run` names the nodes that
 run N is for, `answers/N/feed/NAME` is fed to the placeholder NAME, and `answers/N/fetch/NAME` is what NAME gives; `answers/N/error` is TensorFlow's
 error text instead, and `answers/N/code` its code. Runs follow each other in the order of N, and share the state. No run waits: that is tested in C.
 """
@@ -16,12 +16,14 @@ os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 from tensorflow.python.framework import op_def_registry  # noqa: E402
-from tensorflow.python.framework.meta_graph import strip_graph_default_valued_attrs  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from answered_graphs import save  # noqa: E402
 
 v1 = tf.compat.v1
 raw = tf.raw_ops
 v1.disable_v2_behavior()
-HERE = pathlib.Path(__file__).resolve().parent
 CASES = []
 
 
@@ -376,18 +378,7 @@ def write(function):
         answers = {}
         for number, step in enumerate(steps):
             answer(session, number, step, fetches, answers)
-    with v1.Graph().as_default() as graph:
-        v1.import_graph_def(definition, name="")
-        for name, value in answers.items():
-            tf.constant(value, name=name)
-        definition = graph.as_graph_def()
-    meta_graph = v1.MetaGraphDef(graph_def=definition)
-    strip_graph_default_valued_attrs(meta_graph)
-    definition = meta_graph.graph_def
-    for node in definition.node:
-        node.attr.pop("_class", None)
-        node.ClearField("experimental_debug_info")
-    (HERE / (function.__name__ + ".pb")).write_bytes(definition.SerializeToString(deterministic=True))
+    save(HERE / (function.__name__ + ".pb"), definition, answers)
 
 
 for each in CASES:

@@ -46,24 +46,11 @@ static struct status put_tensor(struct kernel_context *k, const struct tensor *x
     return status;
 }
 
-static struct status check_parts(struct kernel_context *k)
-{
-    static const char *const names[] = { "indices", "values", "shape" };
-    for (int i = 0; i < 3; i++) {
-        int rank = i == 0 ? 2 : 1;
-        const struct shape *shape = &kernel_input(k, i)->shape;
-        if (shape->rank != rank)
-            return INVALID("Input %s should be a %s but received shape %s", names[i],
-                           rank == 2 ? "matrix" : "vector", shape_text(shape));
-    }
-    return status_ok();
-}
-
 static struct status one_compute(struct kernel_context *k)
 {
     struct shape three = shape_of(3);
     struct tensor *out;
-    TRY(check_parts(k));
+    TRY(sparse_parts_check(k));
     TRY(kernel_output(k, 0, &three, &out));
     for (int i = 0; i < 3; i++)
         TRY(put_tensor(k, kernel_input(k, i), out, i));
@@ -89,7 +76,7 @@ static struct status many_compute(struct kernel_context *k)
 {
     const struct tensor *indices = kernel_input(k, 0), *values = kernel_input(k, 1);
     struct sparse_input sparse;
-    TRY(check_parts(k));
+    TRY(sparse_parts_check(k));
     if (kernel_input(k, 2)->size < 2)
         return INVALID("Rank of input SparseTensor should be > 1, but saw rank: %" PRId64,
                        kernel_input(k, 2)->size);

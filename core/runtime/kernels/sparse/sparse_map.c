@@ -134,26 +134,13 @@ static struct status add_parts(struct kernel_context *k, const struct sparse_par
     return status;
 }
 
-static struct status check_shapes(struct kernel_context *k)
-{
-    static const char *const names[] = { "indices", "values", "shape" };
-    for (int i = 0; i < 3; i++) {
-        int rank = i == 0 ? 2 : 1;
-        const struct shape *shape = &kernel_input(k, i)->shape;
-        if (shape->rank != rank)
-            return INVALID("Input %s should be a %s but received shape %s", names[i],
-                           rank == 2 ? "matrix" : "vector", shape_text(shape));
-    }
-    return status_ok();
-}
-
 static struct status add_compute(struct kernel_context *k)
 {
     const struct tensor *indices = kernel_input(k, 0), *values = kernel_input(k, 1),
                         *shape = kernel_input(k, 2);
     struct shape scalar = shape_scalar();
     struct tensor *out;
-    TRY(check_shapes(k));
+    TRY(sparse_parts_check(k));
     if (indices->shape.dims[0] != values->size)
         return INVALID("indices and values rows (indexing dimension) must match. (indices = "
                        "%" PRId64 ", values = %" PRId64 ")",
@@ -195,7 +182,7 @@ static struct status add_many_compute(struct kernel_context *k)
 {
     struct sparse_input sparse;
     struct tensor *out;
-    TRY(check_shapes(k));
+    TRY(sparse_parts_check(k));
     if (kernel_input(k, 2)->size < 2)
         return INVALID("Rank of input SparseTensor should be > 1, but saw rank: %" PRId64,
                        kernel_input(k, 2)->size);

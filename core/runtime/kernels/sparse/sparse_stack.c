@@ -13,6 +13,20 @@ void sparse_parts_finish(struct sparse_parts *parts)
     tensor_release(&parts->shape);
 }
 
+struct status sparse_parts_check(const struct kernel_context *k)
+{
+    static const char *const names[] = { "indices", "values", "shape" };
+    for (int i = 0; i < 3; i++) {
+        int rank = i == 0 ? 2 : 1;
+        const struct shape *shape = &kernel_input(k, i)->shape;
+        if (shape->rank != rank)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "Input %s should be a %s but received shape %s", names[i],
+                                rank == 2 ? "matrix" : "vector", shape_text(shape));
+    }
+    return status_ok();
+}
+
 /* ---- rows ---- */
 
 /* The indices and values [begin, end) of a row, without the row's number. */

@@ -12,6 +12,9 @@ struct sparse_parts {
     struct tensor indices, values, shape;
 };
 void sparse_parts_finish(struct sparse_parts *parts);
+/* Are inputs 0 to 2 a matrix and two vectors? INVALID_ARGUMENT, in TensorFlow's words: they are
+ * not. */
+struct status sparse_parts_check(const struct kernel_context *k);
 
 /* Calls `visit` for each row, also for one without values: its sparse tensor has one dimension
  * less. The indices must be in order (sparse_input_check_order). */
