@@ -29,17 +29,18 @@ void client_request_finish(struct client_request *request)
 struct status client_open(const char *server, const struct client_options *options,
                           struct client **out)
 {
-    if (rest_is_encrypted(server) != (options->tls != NULL) && rest_address(server) != NULL)
+    const char *rest = rest_address(server);
+
+    if (rest != NULL && rest_is_encrypted(server) != (options->tls != NULL))
         return status_error(STATUS_INVALID_ARGUMENT, "%s: TLS and https:// want each other",
                             server);
-    if (rest_address(server) == NULL && strncmp(server, "unix:", 5) != 0 &&
-        strstr(server, "://") != NULL)
+    if (rest == NULL && strncmp(server, "unix:", 5) != 0 && strstr(server, "://") != NULL)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "'%s': want host:port or unix:/path for gRPC, http://host:port or "
                             "https://host:port for REST",
                             server);
-    if (rest_address(server) != NULL)
-        TRY(rest_client_open(rest_address(server), options, out));
+    if (rest != NULL)
+        TRY(rest_client_open(rest, options, out));
     else
         TRY(grpc_client_open(server, options, out));
     (*out)->timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : TIMEOUT_MS;
