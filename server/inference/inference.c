@@ -461,9 +461,8 @@ void inference_run(struct inference *inference)
     begin_round(inference);
 }
 
-/* A cheap call gains nothing by sharing a run: what that saves, another turn of its protocol costs.
- * REST's softmax takes 29 us at 16 clients instead of 31, and at one client two of four calls of
- * epoll_wait less. */
+/* A cheap call does not wait to share a run: that would save less than it costs, which is another
+ * turn of libmicrohttpd, with two more calls of epoll_wait. */
 static void join_round(struct inference *inference, struct inference_call *call)
 {
     bool at_once = call->at_once && !inference->running;

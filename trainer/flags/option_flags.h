@@ -44,7 +44,7 @@ struct flag_values {
 
 extern const struct flag_set train_flags;
 
-/* Reads the command line, and what it does not name from the flags' defaults. */
+/* Reads the command line. A flag that it does not name has its default. */
 struct status option_flags_parse(int argc, char **argv, int *positional_count,
                                  struct flag_values *out);
 
