@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "graph/graph_proto.h"
 #include "layers/layers.h"
+#include "support/argument_changes.h"
 
 /* Models around an object, which takes the place of '@': what one kind of object is tried in. */
 #define MODEL(shape, layers, compiled)                                                     \
@@ -50,13 +51,6 @@ static const struct frame {
 };
 
 /* ---- What a model is built to. ---- */
-
-static uint64_t mix(uint64_t hash, const void *data, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ ((const unsigned char *)data)[i]) * 0x100000001b3;
-    return hash;
-}
 
 static uint64_t hash_variable(uint64_t hash, const struct training_variable *variable)
 {
@@ -100,12 +94,6 @@ static uint64_t hash_training(const struct training_graph *graph)
     return hash;
 }
 
-struct outcome {
-    bool refused;
-    uint64_t hash;
-    char message[400]; /* if refused */
-};
-
 static struct outcome try_object(const char *frame, const char *object)
 {
     const char *at = strchr(frame, '@');
@@ -131,25 +119,7 @@ static struct outcome try_object(const char *frame, const char *object)
     return outcome;
 }
 
-/* ---- The lines of the file. ---- */
-
-/* An argument is tried in all models of its kind that take the class. */
-struct change {
-    char *kind, *class, *argument, *object, *other;
-};
-
-static bool split(char *line, struct change *out)
-{
-    char **fields[] = { &out->kind, &out->class, &out->argument, &out->object, &out->other };
-    char *rest = line;
-
-    for (size_t i = 0; i < COUNT(fields); i++) {
-        *fields[i] = strsep(&rest, "\t\n");
-        if (*fields[i] == NULL)
-            return false;
-    }
-    return true;
-}
+/* ---- The changes of the file. ---- */
 
 /* What may be anything, with the reason. */
 static const struct {
@@ -194,28 +164,22 @@ static bool has_effect(const struct change *change, bool *taken)
     return counts;
 }
 
+static bool counts(const struct change *change)
+{
+    bool taken;
+
+    if (is_idle_by_design(change) || has_effect(change, &taken))
+        return true;
+    print_message("%s.%s: %s\n", change->class, change->argument,
+                  taken ? "no effect" : "no model here takes the class");
+    return false;
+}
+
 static void every_argument_has_an_effect(void **state)
 {
     (void)state;
-    FILE *file = fopen("tests/golden/arguments/objects.txt", "r");
-    char *line = NULL;
-    size_t capacity = 0;
-    int changes = 0, idle = 0;
+    int changes, idle = count_idle("tests/golden/arguments/objects.txt", counts, &changes);
 
-    assert_non_null(file);
-    while (getline(&line, &capacity, file) > 0) {
-        struct change change;
-        bool taken;
-        assert_true(split(line, &change));
-        changes++;
-        if (is_idle_by_design(&change) || has_effect(&change, &taken))
-            continue;
-        print_message("%s.%s: %s\n", change.class, change.argument,
-                      taken ? "no effect" : "no model here takes the class");
-        idle++;
-    }
-    free(line);
-    fclose(file);
     assert_true(changes > 100);
     assert_int_equal(idle, 0);
 }

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "support/argument_changes.h"
 #include "trainer/options/options.h"
 #include "trainer/options/other_optimizers.h"
 
@@ -22,13 +23,6 @@
 #define COLUMNS 3
 #define COUNTED (ROWS * COLUMNS)
 #define UPDATES 12
-
-static uint64_t mix(uint64_t hash, const void *data, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ ((const unsigned char *)data)[i]) * 0x100000001b3;
-    return hash;
-}
 
 /* ---- Updates of a matrix. ---- */
 
@@ -105,12 +99,6 @@ static uint64_t hash_updates(uint64_t hash, const struct client_optimizer *optim
 
 /* ---- What a description becomes. ---- */
 
-struct outcome {
-    bool refused;
-    uint64_t hash;
-    char message[400]; /* if refused */
-};
-
 static const struct muon_variable variables[] = { { "dense/kernel", true },
                                                   { "dense/bias", false },
                                                   { "embedding/embeddings", true } };
@@ -164,24 +152,7 @@ static struct outcome try_optimizer(const char *json)
     return outcome;
 }
 
-/* ---- The lines of the file. ---- */
-
-struct change {
-    char *kind, *class, *argument, *object, *other;
-};
-
-static bool split(char *line, struct change *out)
-{
-    char **fields[] = { &out->kind, &out->class, &out->argument, &out->object, &out->other };
-    char *rest = line;
-
-    for (size_t i = 0; i < COUNT(fields); i++) {
-        *fields[i] = strsep(&rest, "\t\n");
-        if (*fields[i] == NULL)
-            return false;
-    }
-    return true;
-}
+/* ---- The changes of the file. ---- */
 
 /* What may be anything, with the reason. */
 static bool is_idle_by_design(const struct change *change)
@@ -206,26 +177,19 @@ static bool has_effect(const struct change *change)
     return false;
 }
 
+static bool counts(const struct change *change)
+{
+    if (is_idle_by_design(change) || has_effect(change))
+        return true;
+    print_message("%s.%s: no effect\n", change->class, change->argument);
+    return false;
+}
+
 static void every_argument_has_an_effect(void **state)
 {
     (void)state;
-    FILE *file = fopen("optimizers.txt", "r");
-    char *line = NULL;
-    size_t capacity = 0;
-    int changes = 0, idle = 0;
+    int changes, idle = count_idle("optimizers.txt", counts, &changes);
 
-    assert_non_null(file);
-    while (getline(&line, &capacity, file) > 0) {
-        struct change change;
-        assert_true(split(line, &change));
-        changes++;
-        if (is_idle_by_design(&change) || has_effect(&change))
-            continue;
-        print_message("%s.%s: no effect\n", change.class, change.argument);
-        idle++;
-    }
-    free(line);
-    fclose(file);
     assert_true(changes > 150);
     assert_int_equal(idle, 0);
 }
