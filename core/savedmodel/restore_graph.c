@@ -40,6 +40,11 @@ static bool is_variable(struct endpoint endpoint)
     return node_is_handle(skip_identity(endpoint, &index));
 }
 
+bool node_may_run_functions(const struct node *node)
+{
+    return node->op == NULL || op_has(node->op, OP_CONTROL | OP_FUNCTIONS | OP_LOWERED);
+}
+
 bool may_write_variables(const struct flatten_result *flat, int fetches_count)
 {
     for (int i = 0; i < fetches_count; i++)
@@ -47,7 +52,7 @@ bool may_write_variables(const struct flatten_result *flat, int fetches_count)
             return true;
     for (int i = 0; i < flat->graph->count; i++) {
         const struct node *node = flat->graph->nodes[i];
-        if (node->op == NULL || op_has(node->op, OP_CONTROL) || op_has(node->op, OP_LOWERED))
+        if (node_may_run_functions(node))
             return true;
         bool reads = op_has(node->op, OP_READS) || is_plain_identity(node);
         for (int j = 0; j < node->inputs_count && !reads; j++)

@@ -16,6 +16,9 @@ struct bytes handle_name(const struct node *handle);
 /* The node behind Identity nodes, and the index of its output. */
 const struct node *skip_identity(struct endpoint endpoint, int *index);
 
+/* May the node run functions, whose nodes its graph does not show? Of an unknown op: yes. */
+bool node_may_run_functions(const struct node *node);
+
 /* May a run of the flattened graph change a variable? False only if ops that read variables, and no
  * others, get them, and none of the fetches is one. */
 bool may_write_variables(const struct flatten_result *flat, int fetches_count);

@@ -78,7 +78,7 @@ static void note_uses(struct plan_finder *finder, const struct flatten_result *f
         const struct node *node = flat->graph->nodes[i];
         for (int j = 0; j < node->inputs_count; j++)
             note_use(finder, node->inputs[j], node, request);
-        if (op_has(node->op, OP_CONTROL | OP_FUNCTIONS | OP_LOWERED) || node->op == NULL)
+        if (node_may_run_functions(node))
             finder->has_branches = true;
     }
     for (int i = 0; i < finder->requests[request].fetches_count; i++)

@@ -65,12 +65,36 @@ static void says_whether_a_variable_may_be_written(void **state)
     arena_destroy(arena);
 }
 
+/* The function may have a handle of its own, which this graph does not show. */
+static void a_function_that_a_kernel_runs_may_write(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    struct graph *graph = graph_create(arena);
+    struct builder builder = builder_init(graph);
+    const enum dtype types[] = { DT_FLOAT };
+    const struct shape shapes[] = { shape_scalar() };
+    struct endpoint input = build_placeholder(&builder, "input", DT_VARIANT, shape_scalar());
+    struct endpoint mapped =
+        build(&builder, "MapDataset", "mapped", 1, &input,
+              (struct attr[]){ attr_function(&builder, "f", "writes"),
+                               attr_types(&builder, "output_types", 1, types),
+                               attr_shapes(&builder, "output_shapes", 1, shapes), ATTR_END });
+    assert_true(status_is_ok(builder_status(&builder)));
+    const struct flatten_result flat = { .graph = graph, .fetches = &mapped };
+    assert_true(may_write_variables(&flat, 1));
+    graph_finish(graph);
+    arena_destroy(arena);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows)];
+    struct CMUnitTest tests[COUNT(rows) + 1];
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].label,
                                         .test_func = says_whether_a_variable_may_be_written,
                                         .initial_state = (void *)&rows[i] };
+    tests[COUNT(rows)] =
+        (struct CMUnitTest)cmocka_unit_test(a_function_that_a_kernel_runs_may_write);
     return cmocka_run_group_tests_name("restore_graph", tests, NULL, NULL);
 }
