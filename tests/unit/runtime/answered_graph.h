@@ -1,6 +1,6 @@
 /*
- * Graphs that bring TensorFlow's answers, as tests/golden/answered_graphs.py
- * describes: each file of a directory becomes a test.
+ * Graphs that bring TensorFlow's answers, as tests/golden/answered_graphs.py writes them: each file
+ * of a directory becomes a test.
  */
 #ifndef TESTS_ANSWERED_GRAPH_H
 #define TESTS_ANSWERED_GRAPH_H
