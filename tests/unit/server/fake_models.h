@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/log.h"
 #include "fake_servable.h"
-#include "server/models/manager.h"
+#include "server/models/manager_internal.h"
 
 #define VERSIONS_MAX 8
 #define POLL_NS      NS_PER_S
@@ -31,11 +32,10 @@ static inline void assert_fails(struct status status, enum status_code code, con
 /* ---- The clock, which knows whether the manager sleeps, and until when. ---- */
 
 static _Atomic int64_t now_ns;
-static _Atomic int64_t sleeps_until_ns; /* 0: it does not sleep */
-static _Atomic int sleeps;              /* how often it went to sleep */
-/* The manager's; NULL until it first sleeps. */
-static pthread_mutex_t *_Atomic sleeper_lock;
-static pthread_cond_t *_Atomic sleeper_changed;
+static _Atomic(struct manager *) sleeper; /* the manager; NULL until it first sleeps */
+/* With its lock: */
+static int64_t sleeps_until_ns; /* 0: it does not sleep */
+static uint64_t sleeps_after;   /* the events that it had seen when it went to sleep */
 
 static inline int64_t read_now_ns(struct clock *clock)
 {
@@ -44,42 +44,55 @@ static inline int64_t read_now_ns(struct clock *clock)
 }
 
 /* Returns only at the deadline or when the manager is signalled, unlike base/clock.h's fake clock.
- * When the test sees the manager sleep, it has therefore done everything that was due. The wait has
- * no timeout, because a timeout can swallow a signal that arrives with it. */
+ * The wait has no timeout, because a timeout can swallow a signal that arrives with it. */
 static inline bool sleep_until(struct clock *clock, pthread_cond_t *changed, pthread_mutex_t *lock,
                                int64_t deadline_ns)
 {
+    struct manager *asleep = CONTAINER_OF(changed, struct manager, changed);
     (void)clock;
-    atomic_store(&sleeper_changed, changed);
-    atomic_store(&sleeper_lock, lock);
-    atomic_store(&sleeps_until_ns, deadline_ns);
-    atomic_fetch_add(&sleeps, 1);
+    sleeps_until_ns = deadline_ns;
+    sleeps_after = asleep->events;
+    atomic_store(&sleeper, asleep);
     if (atomic_load(&now_ns) < deadline_ns)
         pthread_cond_wait(changed, lock);
-    atomic_store(&sleeps_until_ns, 0);
+    sleeps_until_ns = 0;
     return atomic_load(&now_ns) < deadline_ns;
 }
 
 static inline void set_now(int64_t ns)
 {
     atomic_store(&now_ns, ns);
-    pthread_mutex_t *lock = atomic_load(&sleeper_lock);
-    if (lock == NULL)
+    struct manager *asleep = atomic_load(&sleeper);
+    if (asleep == NULL)
         return;
-    pthread_mutex_lock(lock);
+    pthread_mutex_lock(&asleep->lock);
     /* Signal only once the deadline has passed: a signal ends the sleep. */
-    if (atomic_load(&sleeps_until_ns) != 0 && atomic_load(&sleeps_until_ns) <= ns)
-        pthread_cond_signal(atomic_load(&sleeper_changed));
-    pthread_mutex_unlock(lock);
+    if (sleeps_until_ns != 0 && sleeps_until_ns <= ns)
+        pthread_cond_signal(&asleep->changed);
+    pthread_mutex_unlock(&asleep->lock);
 }
 
 static struct clock test_clock = { read_now_ns, sleep_until };
+
+/* Whether the manager has done everything that is due: it sleeps, its time has not come, and
+ * nothing has happened since it went to sleep. */
+static inline bool sleeps(int64_t *until_ns)
+{
+    struct manager *asleep = atomic_load(&sleeper);
+    if (asleep == NULL)
+        return false;
+    pthread_mutex_lock(&asleep->lock);
+    *until_ns = sleeps_until_ns;
+    bool idle = sleeps_until_ns > atomic_load(&now_ns) && sleeps_after == asleep->events;
+    pthread_mutex_unlock(&asleep->lock);
+    return idle;
+}
 
 /* Waits until the manager has done everything that is due. Returns when it will wake. */
 static inline int64_t wait_until_it_sleeps(void)
 {
     int64_t until_ns;
-    while ((until_ns = atomic_load(&sleeps_until_ns)) <= atomic_load(&now_ns))
+    while (!sleeps(&until_ns))
         sched_yield();
     return until_ns;
 }
@@ -214,8 +227,8 @@ static inline int set_up(void **state)
     atomic_store(&scans, 0);
     atomic_store(&during_scan, NULL);
     atomic_store(&endless, 0);
-    atomic_store(&sleeps_until_ns, 0);
-    atomic_store(&sleeper_lock, NULL);
+    sleeps_until_ns = 0;
+    atomic_store(&sleeper, NULL);
     starts = changes = 0;
     atomic_store(&now_ns, NS_PER_S);
     atomic_store(&servables_made, 0);

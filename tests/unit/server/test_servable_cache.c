@@ -45,12 +45,12 @@ static void a_warm_find_takes_no_lock(void **state)
     wait_until_it_sleeps();
     servable_release(find(0));
     servable_release(find(2));
-    pthread_mutex_lock(atomic_load(&sleeper_lock)); /* the manager's */
+    pthread_mutex_lock(&manager->lock);
     assert_int_equal(latest(), 2);
     struct servable *servable = find(2);
     assert_int_equal(servable->version, 2);
     servable_release(servable);
-    pthread_mutex_unlock(atomic_load(&sleeper_lock));
+    pthread_mutex_unlock(&manager->lock);
 }
 
 static void a_request_finds_a_new_version_at_once(void **state)
