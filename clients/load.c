@@ -28,7 +28,7 @@ struct grpc_load {
     struct load_result *result;
     const struct client_request *request;
     int64_t started;
-    _Atomic int in_flight; /* read by the waiting thread while another runs the loop */
+    int in_flight;
     struct arena *arena;
     struct status status; /* the first failure */
 };
@@ -86,7 +86,7 @@ static struct status run_slots(struct grpc_load *load, struct shared_loop *loop,
         begin(&slots[i]);
     }
     shared_loop_leave(loop);
-    shared_loop_wait(loop, is_over, load, CLOCK_NEVER);
+    shared_loop_run(loop, is_over, load);
     free(slots);
     return load->status;
 }

@@ -275,7 +275,7 @@ static void run_slots(struct replay *replay)
     replay->due = (struct loop_timer){ .expired = on_due, .context = replay };
     replay->begin_ns = now_ns();
     wake_pump(replay);
-    shared_loop_wait(replay->loop, is_over, replay, CLOCK_NEVER);
+    shared_loop_run(replay->loop, is_over, replay);
     replay->result->load.took_ns = now_ns() - replay->begin_ns;
     for (int i = 0; i < load->concurrency; i++) {
         buffer_finish(&replay->slots[i].request);

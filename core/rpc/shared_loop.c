@@ -184,6 +184,14 @@ void shared_loop_leave(struct shared_loop *shared)
     pthread_mutex_unlock(&shared->lock);
 }
 
+void shared_loop_run(struct shared_loop *shared, bool (*over)(void *context), void *context)
+{
+    shared_loop_claim(shared);
+    while (!over(context))
+        status_ignore(loop_turn(shared->loop, CLOCK_NEVER));
+    shared_loop_leave(shared);
+}
+
 void shared_loop_count(struct shared_loop *shared, int more)
 {
     atomic_fetch_add_explicit(&shared->in_flight, more, memory_order_relaxed);

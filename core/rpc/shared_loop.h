@@ -19,9 +19,14 @@ void shared_loop_destroy(struct shared_loop *shared); /* after its channels; acc
 struct loop *shared_loop_of(struct shared_loop *shared);
 
 /* Turns the loop, or sleeps while another thread does, until over(context) or the deadline. Checks
- * `over` after each turn. Not from within the loop. */
+ * `over` after each turn, possibly while another thread turns the loop: it must lock what it reads.
+ * Not from within the loop. */
 void shared_loop_wait(struct shared_loop *shared, bool (*over)(void *context), void *context,
                       int64_t deadline_ns);
+
+/* Turns the loop in this thread until over(context), which is called within the loop. No other
+ * thread turns it meanwhile. Not from within the loop. */
+void shared_loop_run(struct shared_loop *shared, bool (*over)(void *context), void *context);
 
 /* Takes the loop for a moment, if it is free or this thread's already. False: another thread turns
  * it (use loop_post). */

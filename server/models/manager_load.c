@@ -319,11 +319,12 @@ static void load(struct loading *loading)
     struct servable *servable = NULL;
     int64_t began_ns = manager_now_ns(manager);
     uint64_t files = source->fingerprint(version->directory), in_use = memory_in_use();
-    version->bytes = source->bytes(version->directory);
+    uint64_t bytes = source->bytes(version->directory);
     pthread_mutex_lock(&manager->lock);
+    version->bytes = bytes;
     served_model_set_tried_files(version, files);
     struct status status = check_memory(manager, version, in_use);
-    uint64_t taken = status_is_ok(status) ? version->bytes : 0;
+    uint64_t taken = status_is_ok(status) ? bytes : 0;
     manager->loading_bytes += taken;
     pthread_mutex_unlock(&manager->lock);
     if (status_is_ok(status))
@@ -345,7 +346,7 @@ static void free_servable(struct manager *manager, struct managed_model *model,
                           const struct model_step *step)
 {
     manager->options.loader->free(step->servable);
-    if (step->version->bytes >= TRIM_BYTES)
+    if (step->bytes >= TRIM_BYTES)
         memory_give_back();
     log_info("model %s version %lld: unloaded", model->name, (long long)step->version->number);
     pthread_mutex_lock(&manager->lock);

@@ -286,7 +286,7 @@ static void give_up_unwanted(struct served_model *model)
 
 static struct model_step begin_free(struct served_model *model, struct model_version *version)
 {
-    struct model_step step = { STEP_FREE, version, version->servable };
+    struct model_step step = { STEP_FREE, version, version->servable, version->bytes };
     version->servable = NULL;
     model->freeing++;
     set_state(model, version, STATE_END);
@@ -305,7 +305,7 @@ static struct model_step begin_unload(struct served_model *model, struct model_v
 {
     log_info("model %s version %lld: unloading", model->options.name, (long long)version->number);
     set_state(model, version, STATE_UNLOADING);
-    return (struct model_step){ STEP_UNLOAD, version, NULL };
+    return (struct model_step){ .kind = STEP_UNLOAD, .version = version };
 }
 
 static struct model_step begin_load(struct served_model *model, struct model_version *version,
@@ -317,7 +317,7 @@ static struct model_step begin_load(struct served_model *model, struct model_ver
     version->loading = true;
     version->ended = false;
     version->load_began_ns = now_ns;
-    return (struct model_step){ STEP_LOAD, version, NULL };
+    return (struct model_step){ .kind = STEP_LOAD, .version = version };
 }
 
 struct model_step served_model_begin_step(struct served_model *model, unsigned kinds,

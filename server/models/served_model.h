@@ -123,7 +123,9 @@ enum { STEP_LOAD = 1, STEP_UNLOAD = 2, STEP_FREE = 4, STEP_NONE = 0 };
 struct model_step {
     unsigned kind;
     struct model_version *version; /* unless STEP_NONE */
-    struct servable *servable;     /* STEP_FREE: the caller's */
+    /* STEP_FREE: the caller's, and the version's bytes: meanwhile it may be loaded again. */
+    struct servable *servable;
+    uint64_t bytes;
 };
 
 /* Chooses the next step among those of these kinds and begins it. Steps that free memory come
