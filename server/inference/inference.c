@@ -461,18 +461,10 @@ void inference_run(struct inference *inference)
     begin_round(inference);
 }
 
-/* A cheap call does not wait to share a run: that would save less than it costs, which is another
- * turn of libmicrohttpd, with two more calls of epoll_wait. */
 static void join_round(struct inference *inference, struct inference_call *call)
 {
-    bool at_once = call->at_once && !inference->running;
-    if (at_once && call->cost_ns < CHEAP_NS) {
-        call->next = NULL;
-        run_in_loop(inference, call);
-        return;
-    }
     add_to_round(inference, call);
-    if (at_once && inference_is_complete(inference))
+    if (call->at_once && !inference->running && inference_is_complete(inference))
         inference_run(inference);
 }
 

@@ -192,24 +192,6 @@ static void submit_at_once(struct caller *caller, const struct tensor *input)
     inference_submit(inference, &caller->call);
 }
 
-static void a_cheap_call_runs_at_once_and_leaves_the_round_alone(void **state)
-{
-    (void)state;
-    struct tensor input = floats(shape_of(1, 2), ones);
-    struct caller waits, runs;
-    begin(true, 1);
-    measured(&input, 1000);
-    inference_expect(inference, 10);
-    submit(&waits, &input);
-    submit_at_once(&runs, &input);
-    assert_true(runs.done && runs.right);
-    assert_false(waits.done);
-    assert_int_equal(inference_waiting(inference), 1);
-    inference_run(inference);
-    wait_for(&waits);
-    end();
-}
-
 static void a_round_runs_at_once_when_every_client_waits(void **state)
 {
     (void)state;
@@ -517,7 +499,6 @@ int main(void)
         TEST(reading_ends_when_the_client_leaves),
         TEST(reading_ends_when_the_server_does),
         TEST(only_a_size_that_is_known_to_be_cheap_runs_in_the_loop),
-        TEST(a_cheap_call_runs_at_once_and_leaves_the_round_alone),
         TEST(a_round_runs_at_once_when_every_client_waits),
         TEST(calls_that_follow_others_do_not_run_inside_them),
         TEST(an_expensive_call_goes_to_the_pool),
