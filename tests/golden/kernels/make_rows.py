@@ -347,6 +347,8 @@ def functions():
         for op in ["Igamma", "Igammac"]:
             rows.add(op, [a.astype(dtype), np.array([[0.05], [1], [4], [150]], dtype)], near)
             rows.add(op, [np.array([0, -1, 1, np.nan, 2, 2], dtype), np.array([1, 1, -1, 1, 0, np.inf], dtype)])
+            ends = np.array([np.nan, -np.inf, -1, 0, 2, np.inf], dtype)
+            rows.add(op, [ends[:, None], ends])
         rows.add("Zeta", [np.array([1.5, 2, 3, 10, 30], dtype), np.array([[0.1], [1], [2.5], [40]], dtype)], near)
         rows.add("Zeta", [np.array([1, 0.5, 2, np.nan], dtype), dtype(1)])
         rows.add("Polygamma", [np.array([0, 1, 2, 5], dtype), np.array([[0.3], [1], [2.5], [40]], dtype)], each=near)

@@ -336,9 +336,12 @@ static double igamma_limit(double a, double x)
     return x == 0 ? 0 : isinf(x) ? 1 : -1;
 }
 
+/* At 0, and of two infinities, the answers are Eigen's. */
 double special_igamma(double a, double x)
 {
     double limit = igamma_limit(a, x);
+    if (x == 0 || (isinf(a) && a > 0 && isinf(x) && x > 0))
+        return 0;
     if (limit != -1)
         return limit;
     return x > 1 && x > a ? 1 - igammac_fraction(a, x) : igamma_series(a, x);
@@ -347,6 +350,8 @@ double special_igamma(double a, double x)
 double special_igammac(double a, double x)
 {
     double limit = igamma_limit(a, x);
+    if (isinf(x) && x > 0 && a > 0)
+        return 0;
     if (limit != -1)
         return 1 - limit;
     return x > 1 && x > a ? igammac_fraction(a, x) : 1 - igamma_series(a, x);
