@@ -143,3 +143,22 @@ struct status graph_flatten(const struct graph *graph, const struct flatten_requ
         *out = result;
     return status;
 }
+
+struct status flat_graph_create(const struct graph *graph, const struct flatten_request *request,
+                                struct flat_graph *out)
+{
+    struct flat_graph flat = { .arena = arena_create(0) };
+    struct status status = graph_flatten(graph, request, flat.arena, &flat.parts);
+    if (status_is_ok(status))
+        *out = flat;
+    else
+        flat_graph_drop(&flat);
+    return status;
+}
+
+void flat_graph_drop(struct flat_graph *flat)
+{
+    graph_finish(flat->parts.graph);
+    arena_destroy(flat->arena);
+    *flat = (struct flat_graph){ 0 };
+}

@@ -160,4 +160,13 @@ struct flatten_result {
 struct status graph_flatten(const struct graph *graph, const struct flatten_request *request,
                             struct arena *arena, struct flatten_result *out);
 
+/* A flattened graph and the arena that it lives in, which go from owner to owner together. */
+struct flat_graph {
+    struct arena *arena; /* NULL: there is none */
+    struct flatten_result parts;
+};
+struct status flat_graph_create(const struct graph *graph, const struct flatten_request *request,
+                                struct flat_graph *out);
+void flat_graph_drop(struct flat_graph *flat); /* leaves none */
+
 #endif

@@ -56,6 +56,11 @@ struct plan_options {
 struct status plan_create(const struct graph *graph, const struct flatten_request *request,
                           struct resources *resources, const struct map *mutable_variables,
                           const struct plan_options *options, struct plan **out);
+/* The same for a graph that this request has flattened already. Takes `flat`, even if it fails.
+ * `mutable_variables` is not NULL. */
+struct status plan_create_flat(struct flat_graph *flat, const struct flatten_request *request,
+                               struct resources *resources, const struct map *mutable_variables,
+                               const struct plan_options *options, struct plan **out);
 void plan_destroy(struct plan *plan); /* accepts NULL */
 
 /* Adds to `names` (key: shared name of the variable, in `arena`) every variable that running

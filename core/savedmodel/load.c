@@ -15,6 +15,9 @@
 
 /* The plan of a signature, or the failure to make it. */
 struct plan_slot {
+    /* What the load has flattened, until a plan takes it or the model is closed. Of signatures that
+     * compute the same, the first has the graph of all. */
+    struct flat_graph own_flat, *flat;
     bool made;
     bool shared;          /* the plan belongs to another slot */
     struct status status; /* in the model's arena */
@@ -142,20 +145,32 @@ static struct status asset_feeds(const struct savedmodel *model, struct arena *a
     return status_ok();
 }
 
-/* Collects every callable signature and the init op, which decide what is restored. */
+/* What decides which variables are restored: the callable signatures, and behind them the init
+ * op. */
+struct needed {
+    struct flatten_request *requests;
+    struct plan_slot **slots; /* NULL: the init op */
+    struct flat_graph **flats;
+    int count, signatures_count;
+    struct flat_graph init_flat;
+};
+
 static struct status needed_requests(const struct savedmodel *model, struct arena *arena,
-                                     struct flatten_request **requests, int *count)
+                                     struct needed *needed)
 {
     const struct meta *meta = &model->meta;
-    struct flatten_request *all =
-        ARENA_ARRAY(arena, struct flatten_request, meta->signatures_count + 1);
-    int n = 0;
+    int max = meta->signatures_count + 1, n = 0;
+    struct flatten_request *all = ARENA_ARRAY(arena, struct flatten_request, max);
+    needed->requests = all;
+    needed->slots = ARENA_ARRAY(arena, struct plan_slot *, max);
+    needed->flats = ARENA_ARRAY(arena, struct flat_graph *, max);
     for (int i = 0; i < meta->signatures_count; i++) {
         /* A signature with unknown endpoints fails when it is called; the others work. */
         if (signature_is_callable(&meta->signatures[i]) &&
             status_is_ok(signature_request(model, arena, &meta->signatures[i], &all[n])))
-            n++;
+            needed->slots[n++] = &model->slots[i];
     }
+    needed->signatures_count = n;
     if (meta->init_op != NULL) {
         struct node **target = ARENA_NEW(arena, struct node *);
         *target = graph_find(meta->graph, meta->init_op);
@@ -164,8 +179,7 @@ static struct status needed_requests(const struct savedmodel *model, struct aren
                                 meta->init_op);
         all[n++] = (struct flatten_request){ .targets = target, .targets_count = 1 };
     }
-    *requests = all;
-    *count = n;
+    needed->count = n;
     return status_ok();
 }
 
@@ -183,42 +197,54 @@ static struct status run_init_op(struct savedmodel *model, const struct run_feed
     return status_in(status, "init op '%s'", meta->init_op);
 }
 
-/* A request that does not flatten has no graph: a signature fails when it is called. */
-static struct flatten_result *flatten_needed(const struct savedmodel *model,
-                                             const struct flatten_request *needed, int count,
-                                             struct arena *scratch)
+/* A request that does not flatten has no graph: a signature fails when it is called. Nor has one
+ * that computes the same as another, because it needs the same variables. */
+static void flatten_needed(const struct savedmodel *model, struct needed *needed)
 {
-    struct flatten_result *flat = ARENA_ARRAY(scratch, struct flatten_result, count + 1);
-    for (int i = 0; i < count; i++)
-        status_ignore(graph_flatten(model->meta.graph, &needed[i], scratch, &flat[i]));
-    return flat;
+    for (int i = 0; i < needed->count; i++) {
+        struct plan_slot *slot = needed->slots[i];
+        struct flat_graph *flat = slot != NULL ? &slot->own_flat : &needed->init_flat;
+        needed->flats[i] = flat;
+        bool made = status_is_ok(flat_graph_create(model->meta.graph, &needed->requests[i], flat));
+        if (slot == NULL)
+            continue;
+        slot->flat = flat;
+        int alike = made ? shared_plans_alike(needed->flats, needed->requests, i) : i;
+        if (alike != i) {
+            slot->flat = needed->slots[alike]->flat;
+            flat_graph_drop(flat);
+        }
+    }
 }
 
-static void note_written_variables(struct savedmodel *model, const struct flatten_request *needed,
-                                   const struct flatten_result *flat, int count)
+static void note_written_variables(struct savedmodel *model, const struct needed *needed)
 {
-    for (int i = 0; i < count; i++) {
-        if (flat[i].graph != NULL && may_write_variables(&flat[i], needed[i].fetches_count))
-            status_ignore(plan_written_variables(model->meta.graph, &needed[i], model->arena,
-                                                 &model->written));
+    for (int i = 0; i < needed->signatures_count; i++) {
+        const struct flat_graph *flat = needed->flats[i];
+        const struct flatten_request *request = &needed->requests[i];
+        if (flat->arena != NULL && may_write_variables(&flat->parts, request->fetches_count))
+            status_ignore(
+                plan_written_variables(model->meta.graph, request, model->arena, &model->written));
     }
 }
 
 static struct status restore_flattened(struct savedmodel *model, struct arena *scratch,
-                                       const struct flatten_request *needed,
-                                       const struct flatten_result *flat, int needed_count)
+                                       const struct needed *needed)
 {
     struct meta *meta = &model->meta;
     struct run_feed *feeds = ARENA_ARRAY(scratch, struct run_feed, meta->assets_count + 1);
+    struct flatten_result *flats = ARENA_ARRAY(scratch, struct flatten_result, needed->count + 1);
 
+    for (int i = 0; i < needed->count; i++)
+        flats[i] = needed->flats[i]->parts;
     TRY(asset_feeds(model, scratch, feeds));
     struct restore restore = {
         .meta = meta,
         .prefix = savedmodel_variables_prefix(model->directory, model->format, scratch),
         .prefix_required = model->format == FORMAT_SESSION_BUNDLE,
         .resources = model->resources,
-        .needed = flat,
-        .needed_count = needed_count,
+        .needed = flats,
+        .needed_count = needed->count,
         .assets = feeds,
         .arena = model->arena,
         .limits = model->options.limits,
@@ -233,21 +259,18 @@ static struct status restore_flattened(struct savedmodel *model, struct arena *s
     if (!model->options.allow_paths_outside_model)
         TRY(resources_confine(model->resources, model->directory));
     TRY(run_init_op(model, feeds));
-    int signatures = meta->init_op != NULL ? needed_count - 1 : needed_count;
-    note_written_variables(model, needed, flat, signatures);
+    note_written_variables(model, needed);
     return status_in(restore_check_whole(&restore, &model->written), "restore of '%s'",
                      model->directory);
 }
 
 static struct status restore_and_initialise(struct savedmodel *model, struct arena *scratch)
 {
-    struct flatten_request *needed;
-    int count;
-    TRY(needed_requests(model, scratch, &needed, &count));
-    struct flatten_result *flat = flatten_needed(model, needed, count, scratch);
-    struct status status = restore_flattened(model, scratch, needed, flat, count);
-    for (int i = 0; i < count; i++)
-        graph_finish(flat[i].graph);
+    struct needed needed = { 0 };
+    TRY(needed_requests(model, scratch, &needed));
+    flatten_needed(model, &needed);
+    struct status status = restore_flattened(model, scratch, &needed);
+    flat_graph_drop(&needed.init_flat);
     return status;
 }
 
@@ -283,9 +306,11 @@ void savedmodel_destroy(struct savedmodel *model)
 {
     if (model == NULL)
         return;
-    for (int i = 0; i < model->meta.signatures_count && model->slots != NULL; i++)
+    for (int i = 0; i < model->meta.signatures_count && model->slots != NULL; i++) {
+        flat_graph_drop(&model->slots[i].own_flat);
         if (!model->slots[i].shared)
             plan_destroy(model->slots[i].plan);
+    }
     map_finish(&model->written);
     meta_finish(&model->meta);
     resources_destroy(model->resources);
@@ -296,13 +321,18 @@ void savedmodel_destroy(struct savedmodel *model)
 
 /* ---- plans ---- */
 
+/* Takes `flat`, if there is one. */
 static void make_plan(struct savedmodel *model, const struct flatten_request *request,
-                      const struct map *own_variables, struct plan_slot *slot)
+                      struct flat_graph *flat, const struct map *own_variables,
+                      struct plan_slot *slot)
 {
     struct plan_options options = model->options.plan;
     options.own_variables = own_variables;
-    struct status status = plan_create(model->meta.graph, request, model->resources,
-                                       &model->written, &options, &slot->plan);
+    struct status status = flat != NULL && flat->arena != NULL
+                               ? plan_create_flat(flat, request, model->resources, &model->written,
+                                                  &options, &slot->plan)
+                               : plan_create(model->meta.graph, request, model->resources,
+                                             &model->written, &options, &slot->plan);
     slot->status = status_keep(model->arena, status);
     slot->made = true;
 }
@@ -342,7 +372,7 @@ struct status savedmodel_plan(struct savedmodel *model, const struct signature *
     pthread_mutex_lock(&model->lock);
     bool too_late = !slot->made && model->is_closed;
     if (!slot->made && !too_late && read_request(model, signature, scratch, &request))
-        make_plan(model, &request, NULL, slot);
+        make_plan(model, &request, NULL, NULL, slot);
     pthread_mutex_unlock(&model->lock);
     arena_destroy(scratch);
     if (too_late)
@@ -354,8 +384,20 @@ struct status savedmodel_plan(struct savedmodel *model, const struct signature *
 
 static void share_plan(struct plan_slot *slot, const struct plan_slot *first)
 {
-    *slot = *first;
-    slot->shared = true;
+    slot->made = slot->shared = true;
+    slot->status = first->status;
+    slot->plan = first->plan;
+}
+
+/* The flattened graph of a signature; empty if it does not flatten. */
+static struct flat_graph *find_flat(const struct savedmodel *model, struct plan_slot *slot,
+                                    const struct flatten_request *request)
+{
+    if (slot->flat == NULL || slot->flat->arena == NULL) {
+        slot->flat = &slot->own_flat;
+        status_ignore(flat_graph_create(model->meta.graph, request, slot->flat));
+    }
+    return slot->flat;
 }
 
 /* Makes the plans of these signatures, and closes the model. */
@@ -364,23 +406,28 @@ static void plan_last(struct savedmodel *model, const struct signature *signatur
     struct arena *scratch = arena_create(0);
     struct flatten_request *requests = ARENA_ARRAY(scratch, struct flatten_request, count + 1);
     struct plan_slot **slots = ARENA_ARRAY(scratch, struct plan_slot *, count + 1);
+    struct flat_graph **flats = ARENA_ARRAY(scratch, struct flat_graph *, count + 1);
     struct shared_plans shared;
     int planned = 0;
     pthread_mutex_lock(&model->lock);
     for (int i = 0; i < count; i++) {
         slots[planned] = slot_of(model, &signatures[i]);
-        if (!slots[planned]->made &&
-            read_request(model, &signatures[i], scratch, &requests[planned]))
-            planned++;
+        if (slots[planned]->made ||
+            !read_request(model, &signatures[i], scratch, &requests[planned]))
+            continue;
+        flats[planned] = find_flat(model, slots[planned], &requests[planned]);
+        planned++;
     }
-    shared_plans_find(model->meta.graph, requests, planned, scratch, &shared);
+    shared_plans_find(flats, requests, planned, scratch, &shared);
     for (int i = 0; i < planned; i++) {
         if (shared.first[i] == i)
-            make_plan(model, &requests[i], &shared.own[i], slots[i]);
+            make_plan(model, &requests[i], flats[i], &shared.own[i], slots[i]);
         else
             share_plan(slots[i], slots[shared.first[i]]);
     }
     model->is_closed = true;
+    for (int i = 0; i < model->meta.signatures_count; i++)
+        flat_graph_drop(&model->slots[i].own_flat);
     resources_clear_unused_variables(model->resources);
     pthread_mutex_unlock(&model->lock);
     arena_destroy(scratch);

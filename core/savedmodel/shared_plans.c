@@ -7,45 +7,30 @@
 
 /* A request is compared with so many before it. Signatures are sorted by name, so `serve` and
  * `serving_default` are neighbours; a limit, because a file may hold thousands. */
-#define RECENT_MAX 4
+#define COMPARED_MAX 4
 
-struct recent {
-    struct arena *arena;
-    struct flatten_result flat;
-    int request;
-};
+int shared_plans_alike(struct flat_graph *const *flats, const struct flatten_request *requests,
+                       int index)
+{
+    int compared = 0;
+    for (int i = index - 1; i >= 0 && compared < COMPARED_MAX; i--) {
+        if (flats[i]->arena == NULL)
+            continue;
+        if (graph_is_same(&flats[i]->parts, &requests[i], &flats[index]->parts, &requests[index]))
+            return i;
+        compared++;
+    }
+    return index;
+}
 
 struct plan_finder {
     const struct flatten_request *requests;
-    struct recent recent[RECENT_MAX]; /* arena NULL: none */
-    int next;                         /* in `recent` */
-    struct map last;                  /* name -> &number of the last request that reads it */
+    struct map last;   /* name -> &number of the last request that reads it */
     struct map shared; /* names of variables that a plan needs for more than reading them once */
     bool has_branches; /* whose bodies may use any variable */
     struct arena *arena;
     int *numbers; /* [count] numbers[i] = i */
 };
-
-static void recent_finish(struct recent *recent)
-{
-    if (recent->arena != NULL)
-        graph_finish(recent->flat.graph);
-    arena_destroy(recent->arena);
-    *recent = (struct recent){ 0 };
-}
-
-static int find_first(const struct plan_finder *finder, const struct flatten_result *flat,
-                      int request)
-{
-    for (int i = 0; i < RECENT_MAX; i++) {
-        const struct recent *recent = &finder->recent[i];
-        if (recent->arena != NULL &&
-            graph_is_same(&recent->flat, &finder->requests[recent->request], flat,
-                          &finder->requests[request]))
-            return recent->request;
-    }
-    return request;
-}
 
 /* Folding reads a variable at a ReadVariableOp. Other ops, such as ResourceGather, read it in each
  * run. A variable in a container is not known by its name alone. */
@@ -85,25 +70,12 @@ static void note_uses(struct plan_finder *finder, const struct flatten_result *f
         note_use(finder, flat->fetches[i], NULL, request);
 }
 
-/* The first request that is the same; `request` itself if there is none. */
-static int look_at(struct plan_finder *finder, const struct graph *graph, int request)
+static int find_first(struct flat_graph *const *flats, int request)
 {
-    struct recent recent = { .arena = arena_create(0), .request = request };
-    if (!status_is_ok(
-            graph_flatten(graph, &finder->requests[request], recent.arena, &recent.flat))) {
-        arena_destroy(recent.arena);
-        return request;
-    }
-    int first = find_first(finder, &recent.flat, request);
-    if (first != request) {
-        recent_finish(&recent);
-        return first;
-    }
-    note_uses(finder, &recent.flat, request);
-    recent_finish(&finder->recent[finder->next]);
-    finder->recent[finder->next] = recent;
-    finder->next = (finder->next + 1) % RECENT_MAX;
-    return request;
+    int first = 0;
+    while (flats[first] != flats[request])
+        first++;
+    return first;
 }
 
 static void give_variables(const struct plan_finder *finder, struct shared_plans *out)
@@ -117,8 +89,8 @@ static void give_variables(const struct plan_finder *finder, struct shared_plans
     }
 }
 
-void shared_plans_find(const struct graph *graph, const struct flatten_request *requests, int count,
-                       struct arena *arena, struct shared_plans *out)
+void shared_plans_find(struct flat_graph *const *flats, const struct flatten_request *requests,
+                       int count, struct arena *arena, struct shared_plans *out)
 {
     struct plan_finder finder = { .requests = requests,
                                   .last = { .arena = arena },
@@ -129,9 +101,9 @@ void shared_plans_find(const struct graph *graph, const struct flatten_request *
     out->own = ARENA_ARRAY(arena, struct map, count + 1);
     for (int i = 0; i < count; i++) {
         finder.numbers[i] = i;
-        out->first[i] = look_at(&finder, graph, i);
+        out->first[i] = find_first(flats, i);
+        if (out->first[i] == i && flats[i]->arena != NULL)
+            note_uses(&finder, &flats[i]->parts, i);
     }
-    for (int i = 0; i < RECENT_MAX; i++)
-        recent_finish(&finder.recent[i]);
     give_variables(&finder, out);
 }

@@ -14,9 +14,15 @@ struct shared_plans {
                       reads them, and no plan that is made later needs them */
 };
 
-/* The plans are made in the order of the requests, each when it is its own `first`. The result
- * lives in `arena`; its maps are there too. A request that does not flatten shares nothing. */
-void shared_plans_find(const struct graph *graph, const struct flatten_request *requests, int count,
-                       struct arena *arena, struct shared_plans *out);
+/* The nearest request before `index` whose flattened graph computes the same; `index` itself if
+ * none of a few does. flats[index] is there; others need not be. */
+int shared_plans_alike(struct flat_graph *const *flats, const struct flatten_request *requests,
+                       int index);
+
+/* Requests with the same pointer in `flats` compute the same. The plans are made in the order of
+ * the requests, each when it is its own `first`. The result lives in `arena`; its maps are there
+ * too. A request that does not flatten has an empty graph and needs no variable. */
+void shared_plans_find(struct flat_graph *const *flats, const struct flatten_request *requests,
+                       int count, struct arena *arena, struct shared_plans *out);
 
 #endif

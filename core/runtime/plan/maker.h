@@ -1,8 +1,8 @@
 /*
  * maker: makes a plan, on one thread, when a servable is loaded. Internal to runtime/plan.
  *
- *     region_create            region.c    flattens the signature's graph; with fold.c, the bodies
- *                                          of its branches and loops: a tree of regions
+ *     region_create            region.c    makes a region of a flattened graph: the signature's
+ *                                          and, with fold.c, those of its branches and loops
  *     region_fold              fold.c      finds what is constant, takes identities out
  *     region_fuse              fuse.c      makes one node of a pattern of nodes
  *     region_emit              emit.c      makes blocks of steps of the regions; prepares kernels
@@ -111,8 +111,8 @@ struct prepare_context {
 
 /* region.c: the tree of graphs. */
 struct status region_create(struct plan_maker *maker, struct region *parent,
-                            const struct graph *graph, const struct flatten_request *request,
-                            struct region **out);
+                            const struct flatten_result *flat,
+                            const struct flatten_request *request, struct region **out);
 struct plan_value *region_value(const struct region *region, struct endpoint endpoint);
 /* Follows `same` to the value itself. */
 struct endpoint region_resolve(const struct region *region, struct endpoint endpoint);

@@ -1,5 +1,6 @@
 #include "runtime/plan.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,11 +73,13 @@ static void maker_finish(struct plan_maker *maker)
     run_destroy(maker->run);
 }
 
-static struct plan *plan_new(struct resources *resources, const struct plan_options *options)
+/* `arena` becomes the plan's. */
+static struct plan *plan_new(struct arena *arena, struct resources *resources,
+                             const struct plan_options *options)
 {
     static _Atomic uint64_t serials;
     struct plan *plan = zalloc(sizeof *plan);
-    plan->arena = arena_create(0);
+    plan->arena = arena;
     plan->resources = resources;
     if (options != NULL)
         plan->options = *options;
@@ -84,25 +87,23 @@ static struct plan *plan_new(struct resources *resources, const struct plan_opti
     return plan;
 }
 
-struct status plan_create(const struct graph *graph, const struct flatten_request *request,
-                          struct resources *resources, const struct map *mutable_variables,
-                          const struct plan_options *options, struct plan **out)
+struct status plan_create_flat(struct flat_graph *flat, const struct flatten_request *request,
+                               struct resources *resources, const struct map *mutable_variables,
+                               const struct plan_options *options, struct plan **out)
 {
-    struct plan *plan = plan_new(resources, options);
-    struct map written = { 0 };
+    struct plan *plan = plan_new(flat->arena, resources, options);
+    const struct flatten_result parts = flat->parts;
     struct status status;
     struct plan_maker maker;
     struct region *region;
+    assert(mutable_variables != NULL);
     maker_init(&maker, plan);
     maker.run = run_create(MAKE_BYTES_MAX);
     run_set_limits(maker.run, plan->options.limits);
     maker.mutable_variables = mutable_variables;
+    *flat = (struct flat_graph){ 0 };
 
-    if (mutable_variables == NULL) {
-        TRY_OR(fail, plan_written_variables(graph, request, plan->arena, &written));
-        maker.mutable_variables = &written;
-    }
-    TRY_OR(fail, region_create(&maker, NULL, graph, request, &region));
+    TRY_OR(fail, region_create(&maker, NULL, &parts, request, &region));
     /* Shapes help to fuse and to prove; if the graph contradicts itself, kernels say so. */
     status_ignore(graph_infer(region->graph));
     TRY_OR(fail, region_fold(&maker, region));
@@ -116,14 +117,32 @@ struct status plan_create(const struct graph *graph, const struct flatten_reques
     plan_settle_constants(&maker);
     plan->options.own_variables = NULL; /* the caller's, for the making alone */
     maker_finish(&maker);
-    map_finish(&written);
     *out = plan;
     return status_ok();
 
 fail:
     maker_finish(&maker);
-    map_finish(&written);
     plan_destroy(plan);
+    return status;
+}
+
+struct status plan_create(const struct graph *graph, const struct flatten_request *request,
+                          struct resources *resources, const struct map *mutable_variables,
+                          const struct plan_options *options, struct plan **out)
+{
+    struct status status;
+    struct flat_graph flat;
+    struct arena *scratch = arena_create(0);
+    struct map written = { .arena = scratch };
+
+    if (mutable_variables == NULL) {
+        TRY_OR(done, plan_written_variables(graph, request, scratch, &written));
+        mutable_variables = &written;
+    }
+    TRY_OR(done, flat_graph_create(graph, request, &flat));
+    status = plan_create_flat(&flat, request, resources, mutable_variables, options, out);
+done:
+    arena_destroy(scratch);
     return status;
 }
 
@@ -154,12 +173,15 @@ static struct status analyse(const struct graph *graph, const struct flatten_req
                              struct map *written, struct plan **scratch, struct region **out)
 {
     struct plan_options options = { .no_fuse = true };
-    struct plan *plan = plan_new(NULL, &options);
+    struct plan *plan = plan_new(arena_create(0), NULL, &options);
     struct plan_maker maker;
+    struct flatten_result flat;
     maker_init(&maker, plan);
     maker.analyse = true;
     maker.written = written;
-    struct status status = region_create(&maker, NULL, graph, request, out);
+    struct status status = graph_flatten(graph, request, plan->arena, &flat);
+    if (status_is_ok(status))
+        status = region_create(&maker, NULL, &flat, request, out);
     if (status_is_ok(status))
         status = region_fold(&maker, *out);
     maker_finish(&maker);

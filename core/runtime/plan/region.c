@@ -151,11 +151,10 @@ static void keep_graph(struct plan_maker *maker, struct graph *graph)
 }
 
 struct status region_create(struct plan_maker *maker, struct region *parent,
-                            const struct graph *graph, const struct flatten_request *request,
-                            struct region **out)
+                            const struct flatten_result *flattened,
+                            const struct flatten_request *request, struct region **out)
 {
-    struct flatten_result flat;
-    TRY(graph_flatten(graph, request, maker->arena, &flat));
+    struct flatten_result flat = *flattened;
     keep_graph(maker, flat.graph);
     TRY(graph_lower(request, &flat));
 
@@ -235,8 +234,11 @@ static struct status body_create(struct plan_maker *maker, struct region *parent
                                        .fetches_count = body.results_count,
                                        .targets = body.controls,
                                        .targets_count = body.controls_count };
-    TRY(status_in(region_create(maker, parent, body.graph, &request, out), "function '%s'",
-                  name->name));
+    struct flatten_result flat;
+    struct status status = graph_flatten(body.graph, &request, maker->arena, &flat);
+    if (status_is_ok(status))
+        status = region_create(maker, parent, &flat, &request, out);
+    TRY(status_in(status, "function '%s'", name->name));
     (*out)->function = name->name;
     return status_ok();
 }

@@ -208,6 +208,30 @@ static void signatures_that_compute_the_same_share_a_plan(void **state)
     savedmodel_destroy(model);
 }
 
+/* The flattened graph that signatures share is there for the plans that are made last. */
+static void plans_made_before_all_the_others_stay(void **state)
+{
+    (void)state;
+    struct savedmodel *model;
+    const struct plan *before[COUNT(shared_names)], *plan;
+    write_shared_model(in("before/1"));
+    for (size_t first = 0; first < COUNT(shared_names); first++) {
+        assert_ok(savedmodel_load(in("before/1"), NULL, &model));
+        for (size_t i = 0; i <= first; i++)
+            assert_ok(savedmodel_plan(model, savedmodel_signature(model, bytes_of(shared_names[i])),
+                                      &before[i]));
+        assert_ok(savedmodel_plan_all(model));
+        for (size_t i = 0; i < COUNT(shared_names); i++) {
+            assert_ok(savedmodel_plan(model, savedmodel_signature(model, bytes_of(shared_names[i])),
+                                      &plan));
+            assert_answers(plan, i);
+            if (i <= first)
+                assert_ptr_equal(plan, before[i]);
+        }
+        savedmodel_destroy(model);
+    }
+}
+
 static void the_only_plan_takes_the_variables(void **state)
 {
     (void)state;
@@ -434,6 +458,7 @@ int main(void)
     static const struct CMUnitTest fixed[] = {
         cmocka_unit_test(what_is_saved_loads_and_answers),
         cmocka_unit_test(signatures_that_compute_the_same_share_a_plan),
+        cmocka_unit_test(plans_made_before_all_the_others_stay),
         cmocka_unit_test(the_only_plan_takes_the_variables),
         cmocka_unit_test(a_source_knows_how_many_rows_there_are),
         cmocka_unit_test(the_text_form_loads),
