@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/utf8.h"
 #include "proto/descriptor.pb-c.h"
 #include "proto/message.h"
 #include "proto/text.h"
@@ -516,40 +517,16 @@ const struct described_field *described_field_find(const struct described_messag
 
 /* ---- parsing and serializing ---- */
 
-/* The bytes of the character at the front; 0: not UTF-8. */
-static size_t character_size(const unsigned char *at, size_t size)
-{
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    size_t want = at[0] < 0x80 ? 1 : at[0] < 0xc0 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
-    if (want < 2 || want > size || at[0] > 0xf4)
-        return want == 1 ? 1 : 0;
-    uint32_t character = at[0] & (0xffu >> (want + 1));
-    for (size_t i = 1; i < want; i++) {
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-        character = character << 6 | (at[i] & 0x3f);
-    }
-    bool surrogate = character >= 0xd800 && character < 0xe000;
-    return character < least[want] || character > 0x10ffff || surrogate ? 0 : want;
-}
-
-static bool is_utf8(const ProtobufCBinaryData *text)
-{
-    for (size_t at = 0, size; at < text->len; at += size) {
-        size = character_size(text->data + at, text->len - at);
-        if (size == 0)
-            return false;
-    }
-    return true;
-}
-
 static bool settle(ProtobufCMessage *message);
 
 static bool settle_value(const ProtobufCFieldDescriptor *field, const void *value)
 {
     ProtobufCMessage *message;
-    if (field->type != PROTOBUF_C_TYPE_MESSAGE)
-        return is_utf8(value);
+    if (field->type != PROTOBUF_C_TYPE_MESSAGE) {
+        ProtobufCBinaryData text;
+        memcpy(&text, value, sizeof text);
+        return utf8_is_valid((struct bytes){ (const char *)text.data, text.len });
+    }
     memcpy(&message, value, sizeof message);
     return message == NULL || settle(message);
 }

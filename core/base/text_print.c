@@ -2,7 +2,10 @@
 
 #include <string.h>
 
-#define NOT_UTF8 0xFFFD
+#include "base/utf8.h"
+
+#define UTF8_REPLACEMENT 0xFFFD
+#define MALFORMED        (-1) /* of utf8_read */
 
 /* Which characters are escaped, besides the control characters of ASCII. */
 enum escapes {
@@ -32,25 +35,11 @@ static void print_escape(struct buffer *out, uint32_t c)
     }
 }
 
-/* The character at the start of `size` bytes, which is not ASCII; NOT_UTF8 with *length 1 if it is
- * none. */
-static uint32_t read_utf8(const unsigned char *at, size_t size, size_t *length)
+/* Here each byte that belongs to no character stands for itself. */
+static size_t read_character(struct bytes text, size_t at, int32_t *c)
 {
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    size_t bytes = at[0] >= 0xF0 ? 4 : at[0] >= 0xE0 ? 3 : at[0] >= 0xC0 ? 2 : 1;
-    uint32_t c = bytes > 1 ? at[0] & (0xFFU >> (bytes + 1)) : 0;
-    *length = 1;
-    if (bytes == 1 || at[0] >= 0xF8 || bytes > size)
-        return NOT_UTF8;
-    for (size_t i = 1; i < bytes; i++) {
-        if ((at[i] & 0xC0) != 0x80)
-            return NOT_UTF8;
-        c = c << 6 | (at[i] & 0x3FU);
-    }
-    if (c < least[bytes] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))
-        return NOT_UTF8;
-    *length = bytes;
-    return c;
+    size_t length = utf8_read(text.data + at, text.size - at, c);
+    return *c == MALFORMED ? 1 : length;
 }
 
 static bool is_escaped(uint32_t c, enum escapes escapes)
@@ -67,16 +56,16 @@ static void print(struct buffer *out, struct bytes text, enum escapes escapes)
     const unsigned char *data = (const unsigned char *)text.data;
     size_t plain = 0, length = 1;
     for (size_t i = 0; i < text.size; i += length) {
-        uint32_t c = data[i];
+        int32_t c = data[i];
         length = 1;
         if (c >= 0x80 && escapes != ESCAPES_JSON)
-            c = read_utf8(data + i, text.size - i, &length);
-        if (c == NOT_UTF8 && length == 1 && escapes != ESCAPES_ASCII)
-            c = data[i];
-        if (!is_escaped(c, escapes))
+            length = read_character(text, i, &c);
+        if (c == MALFORMED)
+            c = escapes == ESCAPES_ASCII ? UTF8_REPLACEMENT : data[i];
+        if (!is_escaped((uint32_t)c, escapes))
             continue;
         buffer_append(out, text.data + plain, i - plain);
-        print_escape(out, c);
+        print_escape(out, (uint32_t)c);
         plain = i + length;
     }
     if (plain < text.size)
@@ -123,14 +112,14 @@ void text_print_lines(struct buffer *out, struct bytes text)
 
 void text_print_utf8(struct buffer *out, struct bytes text)
 {
-    const unsigned char *data = (const unsigned char *)text.data;
     size_t plain = 0, length;
+    int32_t c;
     for (size_t i = 0; i < text.size; i += length) {
-        length = 1;
-        if (data[i] < 0x80 || read_utf8(data + i, text.size - i, &length) != NOT_UTF8 || length > 1)
+        length = read_character(text, i, &c);
+        if (c != MALFORMED)
             continue;
         buffer_append(out, text.data + plain, i - plain);
-        buffer_append_text(out, "\xEF\xBF\xBD"); /* NOT_UTF8 */
+        buffer_append_text(out, "\xEF\xBF\xBD"); /* UTF8_REPLACEMENT */
         plain = i + 1;
     }
     if (plain < text.size)

@@ -1,5 +1,6 @@
 #include "server/oip/elements.h"
 
+#include "base/utf8.h"
 #include "server/json/print.h"
 #include "server/json/tensor.h"
 #include "server/oip/datatype.h"
@@ -157,30 +158,6 @@ static char *put_number(const struct tensor *tensor, int64_t i, char *at)
     }
 }
 
-/* Well-formed by Unicode's table 3-7: no surrogates, nothing overlong. */
-static bool is_utf8(struct bytes text)
-{
-    const unsigned char *at = (const unsigned char *)text.data, *end = at + text.size;
-    while (at < end) {
-        if (*at < 0x80) {
-            at++;
-            continue;
-        }
-        int more = *at >= 0xf0 ? 3 : *at >= 0xe0 ? 2 : 1;
-        if (*at < 0xc2 || *at > 0xf4 || end - at <= more)
-            return false;
-        unsigned char low = *at == 0xe0 ? 0xa0 : *at == 0xf0 ? 0x90 : 0x80;
-        unsigned char high = *at == 0xed ? 0x9f : *at == 0xf4 ? 0x8f : 0xbf;
-        if (at[1] < low || at[1] > high)
-            return false;
-        for (int i = 2; i <= more; i++)
-            if ((at[i] & 0xc0) != 0x80)
-                return false;
-        at += more + 1;
-    }
-    return true;
-}
-
 size_t elements_size_max(const struct tensor *tensor)
 {
     size_t size;
@@ -207,7 +184,7 @@ struct status elements_print(const struct tensor *tensor, struct buffer *out)
             out->size = (size_t)(put_number(tensor, i, out->data + out->size) - out->data);
             continue;
         }
-        if (!is_utf8(tensor_strings(tensor)[i]))
+        if (!utf8_is_valid(tensor_strings(tensor)[i]))
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "element %lld is not UTF-8, so it is no JSON string; ask for "
                                 "binary data",

@@ -1,11 +1,10 @@
 /*
  * utf8: reads and writes the characters of UTF-8.
  */
-#ifndef KERNELS_PLAIN_UTF8_H
-#define KERNELS_PLAIN_UTF8_H
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/bytes.h"
 
 #define UTF8_SIZE_MAX 4 /* bytes of a character */
 
@@ -13,6 +12,9 @@
  * malformed; the bytes are then the longest start of a character, as Unicode recommends to replace
  * by one U+FFFD. */
 size_t utf8_read(const char *text, size_t size, int32_t *character);
+
+/* Does the text consist of well-formed characters? */
+bool utf8_is_valid(struct bytes text);
 
 /* Writes a character from 0 to 0x10FFFF; returns its bytes. */
 size_t utf8_write(int32_t character, char out[UTF8_SIZE_MAX]);

@@ -1,4 +1,4 @@
-#include "runtime/kernels/plain/utf8.h"
+#include "base/utf8.h"
 
 /* The least second byte behind a first one, and the greatest: no surrogates, nothing beyond
  * 0x10FFFF, no character in more bytes than it needs (Unicode, table 3-7). */
@@ -35,6 +35,14 @@ size_t utf8_read(const char *text, size_t size, int32_t *character)
     }
     *character = value;
     return used;
+}
+
+bool utf8_is_valid(struct bytes text)
+{
+    int32_t character = 0;
+    for (size_t i = 0; i < text.size && character >= 0;)
+        i += utf8_read(text.data + i, text.size - i, &character);
+    return character >= 0;
 }
 
 size_t utf8_write(int32_t character, char out[UTF8_SIZE_MAX])
