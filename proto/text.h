@@ -17,6 +17,9 @@
 enum proto_text_flags {
     /* skip fields that are not declared; otherwise they are an error */
     PROTO_TEXT_SKIP_UNKNOWN = 1,
+    /* refuse strings that are not UTF-8, as a configuration file may not have; TensorFlow's parser
+     * takes them */
+    PROTO_TEXT_CHECK_UTF8 = 2,
 };
 
 /**

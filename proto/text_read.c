@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "base/utf8.h"
 #include "proto/meta_graph.pb-c.h" /* google.protobuf.Any too */
 #include "proto/depth.h"
 #include "proto/message.h"
@@ -13,7 +14,7 @@
 struct text_reader {
     struct tokenizer tokens;
     struct arena *arena;
-    bool skip_unknown;
+    bool skip_unknown, checks_utf8;
     int depth;
 };
 
@@ -187,6 +188,8 @@ static struct status read_text(struct text_reader *reader, const ProtobufCFieldD
     }
     if (memchr(bytes.data, '\0', bytes.size) != NULL)
         return ERROR(reader, "Field \"%s\" holds a NUL character.", field->name);
+    if (reader->checks_utf8 && !utf8_is_valid(bytes))
+        return ERROR(reader, "Field \"%s\" holds bytes that are not UTF-8.", field->name);
     memcpy(out, &bytes.data, sizeof bytes.data);
     return status_ok();
 }
@@ -517,7 +520,8 @@ struct status proto_text_read(const ProtobufCMessageDescriptor *descriptor, stru
                               int flags, struct arena *arena, void *out)
 {
     struct text_reader reader = { .arena = arena,
-                                  .skip_unknown = (flags & PROTO_TEXT_SKIP_UNKNOWN) != 0 };
+                                  .skip_unknown = (flags & PROTO_TEXT_SKIP_UNKNOWN) != 0,
+                                  .checks_utf8 = (flags & PROTO_TEXT_CHECK_UTF8) != 0 };
     ProtobufCMessage *message;
     TRY(new_message(&reader, descriptor, &message));
     tokenizer_init(&reader.tokens, text);

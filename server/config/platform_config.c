@@ -101,8 +101,8 @@ struct status platform_config_read(struct bytes text, struct arena *arena,
 {
     Tensorflow__Serving__PlatformConfigMap *map;
     const Tensorflow__Serving__PlatformConfig *platform = NULL;
-    TRY(proto_text_read(&tensorflow__serving__platform_config_map__descriptor, text, 0, arena,
-                        &map));
+    TRY(proto_text_read(&tensorflow__serving__platform_config_map__descriptor, text,
+                        PROTO_TEXT_CHECK_UTF8, arena, &map));
     for (size_t i = 0; i < map->n_platform_configs; i++) {
         if (strcmp(map->platform_configs[i]->key, PLATFORM) != 0)
             return status_error(STATUS_UNIMPLEMENTED, "platform '%s'; this server has '%s'",

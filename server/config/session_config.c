@@ -70,10 +70,10 @@ struct status session_config_load(const char *path, struct session_config *out)
     Tensorflow__ConfigProto *message;
     struct status status = file_read(path, FILE_BYTES_MAX, &text);
     if (status_is_ok(status))
-        status =
-            status_in(proto_text_read(&tensorflow__config_proto__descriptor,
-                                      (struct bytes){ text.data, text.size }, 0, arena, &message),
-                      "Invalid protobuf file: '%s'", path);
+        status = status_in(proto_text_read(&tensorflow__config_proto__descriptor,
+                                           (struct bytes){ text.data, text.size },
+                                           PROTO_TEXT_CHECK_UTF8, arena, &message),
+                           "Invalid protobuf file: '%s'", path);
     if (status_is_ok(status))
         status = status_in(session_config_read(message, out), "'%s'", path);
     buffer_finish(&text);

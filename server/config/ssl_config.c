@@ -20,9 +20,9 @@ static struct status read_options(const char *path, struct arena *arena, struct 
     Tensorflow__Serving__SSLConfig *config;
     TRY(file_read(path, CONFIG_BYTES_MAX, text));
     struct bytes bytes = { text->data, text->size };
-    TRY(status_in(
-        proto_text_read(&tensorflow__serving__sslconfig__descriptor, bytes, 0, arena, &config),
-        "Invalid protobuf file: '%s'", path));
+    TRY(status_in(proto_text_read(&tensorflow__serving__sslconfig__descriptor, bytes,
+                                  PROTO_TEXT_CHECK_UTF8, arena, &config),
+                  "Invalid protobuf file: '%s'", path));
     *out = (struct tls_options){ .cert = pem(config->server_cert, "server_cert"),
                                  .key = pem(config->server_key, "server_key"),
                                  .ca = pem(config->custom_ca, "custom_ca"),

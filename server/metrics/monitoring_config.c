@@ -20,8 +20,8 @@ static bool is_path(const char *path)
 struct status monitoring_config_read(struct bytes text, struct arena *arena, const char **path)
 {
     Tensorflow__Serving__MonitoringConfig *config;
-    TRY(proto_text_read(&tensorflow__serving__monitoring_config__descriptor, text, 0, arena,
-                        &config));
+    TRY(proto_text_read(&tensorflow__serving__monitoring_config__descriptor, text,
+                        PROTO_TEXT_CHECK_UTF8, arena, &config));
     *path = NULL;
     if (config->prometheus_config == NULL || !config->prometheus_config->enable)
         return status_ok();

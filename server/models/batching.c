@@ -112,7 +112,7 @@ struct status batching_read(const char *path, struct arena *arena, struct batchi
     if (status_is_ok(status)) {
         struct bytes bytes = { text.data, text.size };
         status = status_in(proto_text_read(&tensorflow__serving__batching_parameters__descriptor,
-                                           bytes, 0, arena, &message),
+                                           bytes, PROTO_TEXT_CHECK_UTF8, arena, &message),
                            "Invalid protobuf file: '%s'", path);
     }
     buffer_finish(&text);

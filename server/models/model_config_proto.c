@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "proto/message.h"
 #include "proto/serving_config.pb-c.h"
+#include "proto/strings.h"
 #include "proto/text.h"
 #include "server/models/model_config.h"
 
@@ -196,7 +197,7 @@ static struct status read_text(const char *path, struct arena *arena, message_ty
     if (status_is_ok(status)) {
         struct bytes bytes = { text.data, text.size };
         status = status_in(proto_text_read(&tensorflow__serving__model_server_config__descriptor,
-                                           bytes, 0, arena, out),
+                                           bytes, PROTO_TEXT_CHECK_UTF8, arena, out),
                            "Invalid protobuf file: '%s'", path);
     }
     buffer_finish(&text);
@@ -236,9 +237,11 @@ struct status model_configs_unpack(struct bytes bytes, struct budget *budget,
                                    struct model_configs **out)
 {
     struct model_configs *configs = make_configs(budget);
+    const ProtobufCMessageDescriptor *type = &tensorflow__serving__model_server_config__descriptor;
     message_type *message;
-    struct status status = proto_unpack(&tensorflow__serving__model_server_config__descriptor,
-                                        bytes, configs->arena, &message);
+    struct status status = proto_check_strings(type, bytes);
+    if (status_is_ok(status))
+        status = proto_unpack(type, bytes, configs->arena, &message);
     if (status_is_ok(status))
         status = read_message(message, configs);
     return keep_or_destroy(configs, status, out);

@@ -75,7 +75,8 @@ static struct status read_text(const char *path, struct buffer *text,
     Slipway__ModelLimitsFile *file;
     TRY(status_in(file_read(path, FILE_BYTES_MAX, text), FLAG));
     TRY(status_in(proto_text_read(&slipway__model_limits_file__descriptor,
-                                  (struct bytes){ text->data, text->size }, 0, table->arena, &file),
+                                  (struct bytes){ text->data, text->size }, PROTO_TEXT_CHECK_UTF8,
+                                  table->arena, &file),
                   "Invalid protobuf file: '%s'", path));
     return status_in(read_message(file, table), FLAG "=%s", path);
 }

@@ -97,6 +97,8 @@ static const struct row {
     { "a base path in a cloud",
       "model_config_list { config { name: 'm' base_path: 'gs://m' model_platform: 'tensorflow' } }",
       "File system scheme 'gs' not implemented", STATUS_UNIMPLEMENTED },
+    { "a name that is not UTF-8", "model_config_list { config { name: '\\xff' } }",
+      "Field \"name\" holds bytes that are not UTF-8.", STATUS_INVALID_ARGUMENT },
     { "no platform", "model_config_list { config { name: 'm' base_path: '/m' } }",
       "Illegal setting neither ModelServerConfig::model_type (deprecated) nor "
       "ModelServerConfig::model_platform.",
@@ -171,6 +173,31 @@ static void a_message_says_the_same_as_a_file(void **state)
     arena_destroy(arena);
 }
 
+/* A list of one model, of whose fields one holds the three bytes. */
+static void assert_message_refused(char field, const char *bytes, const char *message)
+{
+    char wire[] = { 0x0a, 7, 0x0a, 5, (char)(field << 3 | 2), 3, bytes[0], bytes[1], bytes[2] };
+    struct model_configs *configs;
+    struct status status =
+        model_configs_unpack((struct bytes){ wire, sizeof wire }, NULL, &configs);
+    assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+    assert_string_equal(status.message, message);
+}
+
+static void a_message_of_strings_that_are_not_utf8_is_refused(void **state)
+{
+    (void)state;
+    assert_message_refused(1, "m\xffm",
+                           "tensorflow.serving.ModelConfig: Field \"name\" holds bytes that are "
+                           "not UTF-8.");
+    assert_message_refused(2, "/\xed\xa0",
+                           "tensorflow.serving.ModelConfig: Field \"base_path\" holds bytes that "
+                           "are not UTF-8.");
+    assert_message_refused(1, "m\0m",
+                           "tensorflow.serving.ModelConfig: Field \"name\" holds a NUL "
+                           "character.");
+}
+
 static void a_budget_pays_for_a_message(void **state)
 {
     /* A list of 100 000 models, each of which takes two bytes here and more than 100 in memory. */
@@ -226,16 +253,17 @@ static void a_policy_wants_some_of_the_versions(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 6] = {
+    struct CMUnitTest tests[COUNT(rows) + 7] = {
         cmocka_unit_test(a_file_names_models_policies_and_labels),
         cmocka_unit_test(an_empty_file_is_not_an_empty_list),
         cmocka_unit_test(a_file_that_does_not_parse_is_named),
         cmocka_unit_test(a_message_says_the_same_as_a_file),
+        cmocka_unit_test(a_message_of_strings_that_are_not_utf8_is_refused),
         cmocka_unit_test(a_budget_pays_for_a_message),
         cmocka_unit_test(a_policy_wants_some_of_the_versions),
     };
     for (size_t i = 0; i < COUNT(rows); i++)
-        tests[6 + i] = (struct CMUnitTest){ .name = rows[i].label,
+        tests[7 + i] = (struct CMUnitTest){ .name = rows[i].label,
                                             .test_func = a_bad_file_is_refused,
                                             .initial_state = (void *)(uintptr_t)&rows[i] };
     log_set_level(LOG_NONE);
