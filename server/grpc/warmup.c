@@ -106,8 +106,8 @@ static struct status run_records(const struct warmup *warmup, struct servable *s
         struct status status = tfrecord_reader_next(reader, &bytes, &found);
         if (status.code == STATUS_DATA_LOSS)
             return status_error(STATUS_DATA_LOSS,
-                                "%s: %s. Please verify your warmup data is in TFRecord format.",
-                                path, status.message);
+                                "%s. Please verify your warmup data is in TFRecord format.",
+                                status.message); /* it names the file */
         TRY(status);
         if (found)
             TRY(run_record(warmup, servable, bytes, path, *count + 1, limits));

@@ -122,6 +122,7 @@ class Warmup(TestCase):
                 status = server.get("/v1/models/m/versions/%d" % version).json[STATUS][0]["status"]
                 self.assertEqual(status["error_code"], code)
                 self.assertIn(text, status["error_message"])
+                self.assertEqual(status["error_message"].count(self.path("m")), 1, status["error_message"])
         with Server(None, flag, "--max_num_load_retries=0", "--enable_model_warmup=false") as server:
             for version in (1, *cases):
                 server.wait_for_state(version, "AVAILABLE", name="m")
