@@ -145,11 +145,24 @@ static void print_tensors(struct buffer *out, const char *what,
                       tensors[i].tensor_name);
 }
 
+/* Slipway writes a version of TensorFlow as well, because TensorFlow's loaders want one. */
+static void print_writer(struct buffer *out, const struct savedmodel *model)
+{
+    const char *slipway = savedmodel_slipway_version(model);
+    const char *tensorflow = savedmodel_tensorflow_version(model);
+    if (slipway != NULL)
+        buffer_printf(out, " (written by Slipway %s in the format of TensorFlow %s)", slipway,
+                      tensorflow);
+    else if (tensorflow[0] != '\0')
+        buffer_printf(out, " (written by TensorFlow %s)", tensorflow);
+}
+
 void model_report_to_text(const struct model_report *report, struct buffer *out)
 {
     const struct savedmodel *model = report->model;
-    buffer_printf(out, "%s (written by TensorFlow %s)\n\nsignatures\n", savedmodel_directory(model),
-                  savedmodel_tensorflow_version(model));
+    buffer_append_text(out, savedmodel_directory(model));
+    print_writer(out, model);
+    buffer_append_text(out, "\n\nsignatures\n");
     for (int i = 0; i < savedmodel_signatures_count(model); i++) {
         const struct signature *signature = savedmodel_signature_at(model, i);
         buffer_printf(out, "  %s  %s\n", signature->name, signature->method);
@@ -251,6 +264,9 @@ void model_report_to_json(const struct model_report *report, struct buffer *out)
     json_write_text(&writer, "directory", bytes_of(savedmodel_directory(report->model)));
     json_write_text(&writer, "tensorflow_version",
                     bytes_of(savedmodel_tensorflow_version(report->model)));
+    if (savedmodel_slipway_version(report->model) != NULL)
+        json_write_text(&writer, "slipway_version",
+                        bytes_of(savedmodel_slipway_version(report->model)));
     write_signatures(&writer, report->model);
     write_variables(&writer, report->model);
     json_write_integer(&writer, "variables_bytes", report->variables_bytes);

@@ -489,6 +489,11 @@ const char *savedmodel_tensorflow_version(const struct savedmodel *model)
     return model->meta.tensorflow_version;
 }
 
+const char *savedmodel_slipway_version(const struct savedmodel *model)
+{
+    return model->meta.slipway_version;
+}
+
 int savedmodel_variables_count(const struct savedmodel *model)
 {
     return model->variables_count;

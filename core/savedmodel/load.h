@@ -69,6 +69,8 @@ struct status savedmodel_plan_only(struct savedmodel *model, const struct signat
 const struct graph *savedmodel_graph(const struct savedmodel *model);
 const char *savedmodel_directory(const struct savedmodel *model);
 const char *savedmodel_tensorflow_version(const struct savedmodel *model);
+/* NULL: Slipway did not write it. */
+const char *savedmodel_slipway_version(const struct savedmodel *model);
 struct savedmodel_variable {
     const char *name; /* shared name of the handle */
     const char *key;  /* in the checkpoint; NULL: not from there */

@@ -358,6 +358,13 @@ static struct status check_constants(const Tensorflow__GraphDef *graph)
     return status_ok();
 }
 
+static const char *slipway_version(const char *git_version, struct arena *arena)
+{
+    size_t size = strlen(SAVEDMODEL_GIT_PREFIX);
+    bool is_ours = strncmp(git_version, SAVEDMODEL_GIT_PREFIX, size) == 0;
+    return is_ours ? arena_strdup(arena, git_version + size) : NULL;
+}
+
 static struct status read_meta_graph(const meta_graph *proto, const char *directory,
                                      struct arena *arena, struct meta *out)
 {
@@ -376,7 +383,10 @@ static struct status read_meta_graph(const meta_graph *proto, const char *direct
         read_saved_objects(proto->object_graph_def, arena, &out->objects);
         read_bound_inputs(proto->object_graph_def, arena, &out->bound_inputs);
     }
-    out->tensorflow_version = arena_strdup(arena, info != NULL ? info->tensorflow_version : "");
+    if (info != NULL) {
+        out->tensorflow_version = arena_strdup(arena, info->tensorflow_version);
+        out->slipway_version = slipway_version(info->tensorflow_git_version, arena);
+    }
     return status_ok();
 }
 

@@ -49,6 +49,7 @@ struct meta {
     struct meta_asset *assets;
     int assets_count;
     const char *tensorflow_version; /* "" if it does not say */
+    const char *slipway_version;    /* NULL: Slipway did not write it */
     struct object_graph objects;    /* count 0: a TF1 export */
     struct map bound_inputs;        /* name of a function -> struct bound_inputs */
     /* Names of variables as TensorFlow 1 lists them: "dense/kernel:0" -> any value. */

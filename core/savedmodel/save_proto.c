@@ -192,7 +192,7 @@ struct status save_model_bytes(const struct saved_model *model, const struct sav
     info.n_tags = 1;
     info.tags = tags;
     info.tensorflow_version = (char *)TENSORFLOW_VERSION;
-    info.tensorflow_git_version = (char *)"slipway " SLIPWAY_VERSION; /* read by people only */
+    info.tensorflow_git_version = (char *)SAVEDMODEL_GIT_PREFIX SLIPWAY_VERSION;
     meta.meta_info_def = &info;
     meta.graph_def = graph_to_proto(model->graph, arena);
     if (names != NULL)

@@ -97,7 +97,9 @@ class Path(TestCase):
         self.assertEqual(shown.returncode, 0, shown.stderr)
         for word in ("serving_default", "predict_images", "MatMul", "784"):
             self.assertIn(word, shown.stdout)
-        self.assertIsInstance(json.loads(run("savedmodel", "show", "--json", version).stdout), dict)
+        report = json.loads(run("savedmodel", "show", "--json", version).stdout)
+        first = "%s (written by Slipway %s in the format of TensorFlow %s)"
+        self.assertEqual(shown.stdout.split("\n")[0], first % (version, report["slipway_version"], report["tensorflow_version"]))
         feed = self.path("feed.json")
         with open(feed, "w", encoding="utf-8") as f:
             json.dump([[0.5] * 784], f)
