@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -52,19 +53,14 @@ static void clear_error(struct model_version *version)
 
 /* ---- What the base path holds. ---- */
 
-static struct model_version *find_or_add_version(struct served_model *model, int64_t number)
+/* Puts a version in front of the one at the link. */
+static void add_version(struct model_version **link, int64_t number)
 {
-    struct model_version **at = &model->versions;
-    while (*at != NULL && (*at)->number > number)
-        at = &(*at)->next;
-    if (*at != NULL && (*at)->number == number)
-        return *at;
     struct model_version *version = zalloc(sizeof *version);
     version->number = number;
     version->state = STATE_START;
-    version->next = *at;
-    *at = version;
-    return version;
+    version->next = *link;
+    *link = version;
 }
 
 static void start_again(struct served_model *model, struct model_version *version)
@@ -77,27 +73,20 @@ static void start_again(struct served_model *model, struct model_version *versio
     clear_error(version);
 }
 
-static void see_version(struct served_model *model, const struct source_version *found, bool wanted)
+static void see_version(struct served_model *model, struct model_version *version,
+                        const char *directory, bool wanted)
 {
-    struct model_version *version = find_or_add_version(model, found->number);
     bool came = !version->present;
     version->present = true;
     version->wanted = wanted;
     bool ended = version->state == STATE_END, failed = version->error != NULL;
-    if (!version->loading) {
+    bool moved = version->directory == NULL || strcmp(version->directory, directory) != 0;
+    if (moved && !version->loading) {
         free(version->directory);
-        version->directory = xstrdup(found->directory);
+        version->directory = xstrdup(directory);
     }
     if ((ended && came) || (wanted && (failed ? version->mended : ended)))
         start_again(model, version);
-}
-
-static bool is_found(const struct source_versions *found, int64_t number)
-{
-    for (size_t i = 0; i < found->count; i++)
-        if (found->items[i].number == number)
-            return true;
-    return false;
 }
 
 /* A model that is not served any more goes on as it did, for its last requests. */
@@ -141,16 +130,32 @@ static bool wants_no_change(const struct version_policy *policy)
     return policy->kind == POLICY_SPECIFIC && policy->versions_count == 0;
 }
 
+/* Takes note that the versions above the next one found are gone; NULL: all. Returns the link behind
+ * them. */
+static struct model_version **pass_missing(struct model_version **link,
+                                           const struct source_version *next)
+{
+    for (; *link != NULL && (next == NULL || (*link)->number > next->number); link = &(*link)->next)
+        (*link)->present = (*link)->wanted = false;
+    return link;
+}
+
 void served_model_see(struct served_model *model, const struct source_versions *found)
 {
     if (model->config == NULL || model->unloaded || wants_no_change(&model->config->policy))
         return;
-    for (struct model_version *version = model->versions; version != NULL; version = version->next)
-        if (!is_found(found, version->number))
-            version->present = version->wanted = false;
-    for (size_t i = 0; i < found->count; i++)
-        see_version(model, &found->items[i],
+    /* Both lists are sorted: one walk, because a base path may hold tens of thousands. */
+    struct model_version **link = &model->versions;
+    for (size_t i = found->count; i-- > 0;) {
+        const struct source_version *item = &found->items[i];
+        link = pass_missing(link, item);
+        if (*link == NULL || (*link)->number != item->number)
+            add_version(link, item->number);
+        see_version(model, *link, item->directory,
                     version_policy_wants(&model->config->policy, found, i));
+        link = &(*link)->next;
+    }
+    pass_missing(link, NULL);
 }
 
 size_t served_model_list_failed(const struct served_model *model, struct failed_version **out)
@@ -166,19 +171,13 @@ size_t served_model_list_failed(const struct served_model *model, struct failed_
     return count;
 }
 
-static struct model_version *find_version(const struct served_model *model, int64_t number)
-{
-    struct model_version *version = model->versions;
-    while (version != NULL && version->number != number)
-        version = version->next;
-    return version;
-}
-
 void served_model_note_failed(struct served_model *model, struct failed_version *failed,
                               size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct model_version *version = find_version(model, failed[i].number);
+    struct model_version *version = model->versions;
+    for (size_t i = 0; i < count; i++) { /* both lists are sorted, and no version is forgotten */
+        while (version->number != failed[i].number)
+            version = version->next;
         uint64_t files = failed[i].files;
         if (version->error != NULL && !version->loading) {
             version->mended = files == version->seen_files && files != version->tried_files;
@@ -452,6 +451,14 @@ bool served_model_resolve(const struct served_model *model, struct version_choic
         return false;
     *choice = (struct version_choice){ .kind = VERSION_SPECIFIC, .number = number };
     return true;
+}
+
+static struct model_version *find_version(const struct served_model *model, int64_t number)
+{
+    struct model_version *version = model->versions;
+    while (version != NULL && version->number != number)
+        version = version->next;
+    return version;
 }
 
 bool served_model_is_available(const struct served_model *model, int64_t number)

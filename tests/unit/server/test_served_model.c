@@ -253,6 +253,36 @@ static void a_version_is_freed_after_its_last_request(void **state)
     assert_false(served_model_is_draining(&model));
 }
 
+static void see_every(int64_t step_size, int64_t least, size_t count)
+{
+    static char directory[] = "/m/v";
+    struct source_versions found = { .items = zalloc(count * sizeof *found.items), .count = count };
+    for (size_t i = 0; i < count; i++)
+        found.items[i] = (struct source_version){ least + (int64_t)i * step_size, directory };
+    served_model_see(&model, &found);
+    free(found.items);
+}
+
+/* Comparing each version with each would take minutes. */
+static void a_base_path_may_hold_hundreds_of_thousands_of_versions(void **state)
+{
+    const size_t count = 200000;
+    size_t present = 0, known = 0;
+    (void)state;
+    see_every(2, INT64_MIN, count);
+    see_every(3, INT64_MIN + 3, count);
+    for (const struct model_version *v = model.versions; v != NULL; v = v->next) {
+        assert_true(v->next == NULL || v->next->number < v->number);
+        uint64_t offset = (uint64_t)v->number - (uint64_t)INT64_MIN;
+        assert_int_equal(v->present, offset > 0 && offset % 3 == 0);
+        present += v->present;
+        known++;
+    }
+    assert_int_equal(present, count);
+    assert_int_equal(known, count + count - (count - 1) / 3); /* multiples of 6 were known */
+    begin_load(INT64_MIN + 3 * (int64_t)count);
+}
+
 static void all_versions_are_unloaded_if_none_is_there(void **state)
 {
     (void)state;
@@ -832,6 +862,7 @@ int main(void)
         TEST(the_highest_version_is_loaded),
         TEST(the_old_version_serves_until_the_new_one_does),
         TEST(a_version_is_freed_after_its_last_request),
+        TEST(a_base_path_may_hold_hundreds_of_thousands_of_versions),
         TEST(all_versions_are_unloaded_if_none_is_there),
         TEST(the_version_before_serves_again_if_the_newest_is_taken_away),
         TEST(a_version_that_comes_back_while_it_drains_is_loaded_once_it_is_gone),
