@@ -12,6 +12,11 @@ int plan_function_captures_count(const struct plan_function *function)
     return function->captures_count;
 }
 
+int plan_function_results_count(const struct plan_function *function)
+{
+    return function->block->results_count;
+}
+
 /* Calls within calls, each of which needs room on the thread's stack. */
 #define CALLS_MAX 64
 
@@ -75,6 +80,30 @@ static void set_arg(const struct kernel_context *context, const struct plan_func
         put_value(context, function->args[index], value);
 }
 
+static void drop_values(const struct kernel_context *context, const uint32_t *slots, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (context->values[slots[i]] == &context->storage[slots[i]])
+            drop_value(context, slots[i]);
+}
+
+/* Releases what a body that failed has made: the run may go on without it (IgnoreErrors). */
+static void drop_made(const struct kernel_context *context, const struct plan_block *block)
+{
+    for (int i = 0; i < block->steps_count; i++) {
+        const struct step *step = &block->steps[i];
+        const struct control *control = step->control;
+        for (int j = 0; j < step->outputs_count; j++)
+            drop_values(context, &(uint32_t){ step->first_output + (uint32_t)j }, 1);
+        if (control == NULL)
+            continue;
+        drop_values(context, control->carried, control->carried_count);
+        drop_values(context, control->next, control->carried_count);
+        for (int j = 0; j < control->blocks_count; j++)
+            drop_made(context, control->blocks[j]);
+    }
+}
+
 /* Releases what the body did not use up. */
 static void drop_args(const struct kernel_context *context, const struct plan_function *function)
 {
@@ -106,6 +135,8 @@ struct status plan_function_run(struct kernel_context *context,
     run->running = running.caller;
     for (int i = 0; status_is_ok(status) && i < results_count; i++)
         results[i] = take_value(context, function->block->results[i]);
+    if (!status_is_ok(status))
+        drop_made(context, function->block);
     drop_args(context, function);
     return status;
 }

@@ -18,6 +18,7 @@ int prepare_functions_count(const struct prepare_context *context);
 /* The input of the node that is the first capture, and how many there are. */
 int plan_function_first_capture(const struct plan_function *function);
 int plan_function_captures_count(const struct plan_function *function);
+int plan_function_results_count(const struct plan_function *function);
 
 /**
  * Runs a function on `count` values and its captures, which stand at `captures`.
