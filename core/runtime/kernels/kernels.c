@@ -49,12 +49,15 @@
     X(data, dataset_cache)          \
     X(data, dataset_ends)           \
     X(data, dataset_functions)      \
+    X(data, dataset_groups)         \
     X(data, dataset_interleave)     \
     X(data, dataset_picks)          \
     X(data, dataset_shuffle)        \
     X(data, dataset_sources)        \
+    X(data, dataset_unique)         \
     X(data, dataset_windows)        \
     X(data, iterators)              \
+    X(data, map_defun)              \
     X(image, colours)               \
     X(image, crop_and_resize)       \
     X(image, crop_and_resize_grad)  \

@@ -11,6 +11,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from answered_graphs import np, tf, v1, write  # noqa: E402
+from tensorflow.python.data.ops.dataset_ops import _VariantDataset  # noqa: E402
 
 Data = tf.data.Dataset
 CASES = {}
@@ -34,6 +35,12 @@ def listed(dataset, dtype=None):
     array = tf.TensorArray(dtype or spec.dtype, 0, dynamic_size=True, element_shape=spec.shape)
     _, array = dataset.reduce((0, array), lambda state, x: (state[0] + 1, state[1].write(state[0], x)))
     return array.stack()
+
+
+def raw_dataset(op, shape, dtype, **inputs):
+    """What an op without a Python function makes, as a tf.data.Dataset."""
+    variant = op(output_types=[dtype], output_shapes=[shape], **inputs)
+    return _VariantDataset(variant, tf.TensorSpec(shape, dtype))
 
 
 # ---- sources and ends ----
@@ -141,6 +148,75 @@ def variable_in_map(x):
     return {"values": listed(Data.from_tensor_slices(x).map(lambda v: v * VARIABLES[0]))}
 
 
+@case((3, 10), (4, 0), (1, 1), n=(L, []), m=(L, []))
+def map_and_batch(n, m):
+    def made(f, size, drop, calls, dtype, kept=True):
+        function = tf.function(f).get_concrete_function(tf.TensorSpec([], L))
+        return raw_dataset(tf.raw_ops.MapAndBatchDataset, [None], dtype, input_dataset=Data.range(m)._variant_tensor, f=function,
+                           other_arguments=function.captured_inputs, batch_size=size, num_parallel_calls=calls, drop_remainder=drop,
+                           preserve_cardinality=kept)
+
+    part, full = made(lambda v: v * v + n, n, False, 2, L), made(lambda v: -v, n, True, tf.data.AUTOTUNE, L)
+    return {"part": listed(part.unbatch()), "parts": part.cardinality(), "full": listed(full.unbatch()), "fulls": full.cardinality(),
+            "sizes": listed(part.map(tf.size)), "unknown": made(lambda v: v, n, True, 1, L, False).cardinality(),
+            "texts": listed(made(tf.strings.as_string, n, False, 1, S).unbatch())}
+
+
+@case((0, 1), (2, 0), n=(L, []), calls=(L, []))
+def map_and_batch_of_none(n, calls):
+    function = tf.function(lambda v: v).get_concrete_function(tf.TensorSpec([], L))
+    data = raw_dataset(tf.raw_ops.MapAndBatchDataset, [None], L, input_dataset=Data.range(3)._variant_tensor, f=function, other_arguments=[],
+                       batch_size=n, num_parallel_calls=calls, drop_remainder=False)
+    return {"values": listed(data.unbatch())}
+
+
+@case((10, 3), (0, 3), (7, 1), n=(L, []), size=(L, []))
+def groups_by_window(n, size):
+    data = Data.range(n).group_by_window(key_func=lambda v: 5 - v % 3, reduce_func=lambda key, window: window.batch(2).map(lambda v: v + key * 100),
+                                         window_size_func=lambda key: key - size + 1)
+    pairs = Data.range(n).map(lambda v: (v, tf.strings.as_string(v))).group_by_window(
+        lambda v, s: tf.cast(v % 2 == 0, L), lambda key, window: window.map(lambda v, s: s + tf.strings.as_string(key + size)), window_size=4)
+    return {"values": listed(data.unbatch()), "pairs": listed(pairs), "count": data.cardinality(),
+            "endless": Data.range(3).repeat().group_by_window(lambda v: v, lambda key, window: window, window_size=2).cardinality()}
+
+
+@case((2,), n=(L, []))
+def group_of_no_window(n):
+    return {"values": listed(Data.range(10).group_by_window(lambda v: v, lambda key, window: window, window_size_func=lambda key: key - n))}
+
+
+@case((10, 2), (0, 1), n=(L, []), m=(L, []))
+def groups_by_reducer(n, m):
+    reducer = tf.data.experimental.Reducer(lambda key: (key * 1000, ""), lambda state, v: (state[0] * m + v, state[1] + tf.strings.as_string(v)),
+                                           lambda total, text: text + "=" + tf.strings.as_string(total))
+    data = Data.range(n).apply(tf.data.experimental.group_by_reducer(lambda v: m - v % 3, reducer))
+    return {"values": listed(data), "count": data.cardinality()}
+
+
+@case(([1, 2, 3], [[1.0, 2], [3, 4], [5, 6]], 10), ([], np.zeros([0, 2]), 10), x=(I, [None]), y=(F, [None, 2]), z=(I, []))
+def map_defun(x, y, z):
+    function = tf.function(lambda v, w: (v * z, tf.reverse(w, [0]) + tf.cast(v, F), tf.strings.as_string(v)))
+    function = function.get_concrete_function(tf.TensorSpec([], I), tf.TensorSpec([2], F))
+    number, row, text = tf.raw_ops.MapDefun(arguments=[x, y], captured_inputs=function.captured_inputs, output_types=[I, F, S],
+                                            output_shapes=[[], [2], []], f=function)
+    return {"number": number, "row": row, "text": text}
+
+
+def mapped(x, y, shape):
+    function = tf.function(lambda v, w: v + w).get_concrete_function(tf.TensorSpec(x.shape[1:], I), tf.TensorSpec(y.shape[1:], I))
+    return {"sums": tf.raw_ops.MapDefun(arguments=[x, y], captured_inputs=[], output_types=[I], output_shapes=[shape], f=function)[0]}
+
+
+@case(([1, 2, 3], [1, 2]), x=(I, [None]), y=(I, [None]))
+def map_defun_of_unequal(x, y):
+    return mapped(x, y, [])
+
+
+@case(([[1, 2]], [1]), x=(I, [None, 2]), y=(I, [None]))
+def map_defun_of_another_shape(x, y):
+    return mapped(x, y, [3])
+
+
 # ---- loops and iterators ----
 
 
@@ -163,6 +239,19 @@ def loop_with_break(x):
             continue
         total += v
     return {"total": total}
+
+
+def one_shot_iterator():
+    """An iterator of TensorFlow 1 lives as long as a session: there is one run."""
+    data = Data.range(5).map(lambda v: (v * v, tf.strings.as_string(v)))
+    iterator = v1.data.make_one_shot_iterator(data)
+    first = iterator.get_next()
+    with tf.control_dependencies([first[0]]):
+        second = iterator.get_next()
+    return {"first": first[1], "second": second[0], "text": second[1]}, [{}]
+
+
+CASES["one_shot_iterator"] = one_shot_iterator
 
 
 @case(([1, 2, 3, 4],), ([5],), x=(I, [None]))
@@ -226,6 +315,54 @@ def concatenate_and_zip(n, m):
 def shards(shards, index):
     data = Data.range(8).shard(shards, index)
     return {"values": listed(data), "count": data.cardinality()}
+
+
+def directed(selector, data, stops=False, dtype=L):
+    return raw_dataset(tf.raw_ops.DirectedInterleaveDataset, [], dtype, selector_input_dataset=selector._variant_tensor,
+                       data_input_datasets=[d._variant_tensor for d in data], stop_on_empty_dataset=stops)
+
+
+@case(([0, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1, 1],), ([],), ([1, 1],), x=(L, [None]))
+def directed_interleaves(x):
+    selector, data = Data.from_tensor_slices(x), [Data.range(3), Data.range(10, 15)]
+    endless = directed(selector, [Data.range(3), Data.range(5).repeat()])
+    return {"all": listed(directed(selector, data)), "first": listed(directed(selector, data, True)), "count": directed(selector, data).cardinality(),
+            "empty": listed(directed(Data.range(2).repeat(), [Data.range(0), Data.range(4)])), "endless": endless.cardinality(),
+            "chosen": listed(Data.choose_from_datasets([d.map(tf.strings.as_string) for d in data], selector))}
+
+
+@case(([0, 2],), ([-1],), x=(L, [None]))
+def directed_beyond(x):
+    return {"values": listed(directed(Data.from_tensor_slices(x), [Data.range(3), Data.range(5)]))}
+
+
+@case(([0, 1],), x=(I, [None]))
+def directed_by_another_type(x):
+    return {"values": listed(directed(Data.from_tensor_slices(x), [Data.range(3), Data.range(5)]))}
+
+
+@case(([3, 1, 3, 3, 2, 1, -1], ["a", "", "bc", "a", "", "b"]), ([], []), (list(range(40)) * 2, ["x"] * 20), x=(I, [None]), s=(S, [None]))
+def uniques(x, s):
+    data, rows = Data.from_tensor_slices(x).unique(), Data.from_tensor_slices(x).batch(2).unique()
+    return {"values": listed(data), "wide": listed(Data.from_tensor_slices(x).map(lambda v: tf.cast(v, L)).unique()),
+            "texts": listed(Data.from_tensor_slices(s).unique()), "rows": listed(rows.unbatch()), "count": data.cardinality(),
+            "shapes": listed(Data.range(8).map(lambda v: tf.ones([v % 3, 2 - v % 3], I)).unique().map(tf.shape))}
+
+
+@case(([1.0],), x=(F, [None]))
+def unique_of_floats(x):
+    return {"values": listed(raw_dataset(tf.raw_ops.UniqueDataset, [], F, input_dataset=Data.from_tensor_slices(x)._variant_tensor))}
+
+
+@case(([-1.0, 0, 1, 2, 0, 0],), ([0],), ([],), x=(F, [None]))
+def errors_ignored(x):
+    def inverse(v):
+        return tf.debugging.check_numerics(1 / v, "no inverse")
+
+    data = Data.from_tensor_slices(x).map(inverse)
+    shapes = Data.from_tensor_slices(x).map(lambda v: tf.ones([tf.cast(tf.abs(v), I)])).batch(2).ignore_errors()
+    return {"values": listed(data.ignore_errors()), "batches": listed(data.batch(2).ignore_errors().unbatch()),
+            "shapes": listed(shapes.map(tf.shape)), "count": data.ignore_errors().cardinality()}
 
 
 @case()
@@ -294,6 +431,23 @@ def windows_of_pairs(x, s):
     return {"text": listed(data.map(lambda a, b: tf.strings.reduce_join(tf.strings.as_string(a) + b)))}
 
 
+@case((3, 1, 1), (3, 2, 1), (2, 3, 2), (2, 4, 3), (2, 1, 5), (20, 1, 1), size=(L, []), shift=(L, []), stride=(L, []))
+def sliding_windows(size, shift, stride):
+    def made(drop):
+        return raw_dataset(tf.raw_ops.SlidingWindowDataset, [None], L, input_dataset=Data.range(8)._variant_tensor, window_size=size,
+                           window_shift=shift, window_stride=stride, drop_remainder=drop)
+
+    full, part = made(True), made(False)
+    return {"full": listed(full.unbatch()), "sizes": listed(full.map(tf.size)), "fulls": full.cardinality(),
+            "part": listed(part.unbatch()), "part_sizes": listed(part.map(tf.size)), "parts": part.cardinality()}
+
+
+@case((0, 1, 1), (1, 0, 1), (1, 1, 0), size=(L, []), shift=(L, []), stride=(L, []))
+def sliding_windows_of_none(size, shift, stride):
+    return {"values": listed(raw_dataset(tf.raw_ops.SlidingWindowDataset, [None], L, input_dataset=Data.range(8)._variant_tensor,
+                                         window_size=size, window_shift=shift, window_stride=stride).unbatch())}
+
+
 # ---- interleave ----
 
 
@@ -339,6 +493,20 @@ def shuffles_again(size):
     again = data.shuffle(size, seed=5)
     return {"same": listed(data.shuffle(size, seed=5, reshuffle_each_iteration=False).map(lambda v: v).repeat(3)),
             "other": listed(again.map(lambda v: v).repeat(3)), "fused": listed(again.repeat(3)), "later": listed(again)}
+
+
+@case((3, 7, True), (100, 42, False), size=(L, []), seed=(L, []), reshuffle=(B, []))
+def shuffles_of_a_generator(size, seed, reshuffle):
+    """One generator gives seeds to all its datasets: their iterators must begin in a known order."""
+    handle, _ = tf.raw_ops.AnonymousSeedGenerator(seed=seed, seed2=seed + 1, reshuffle=reshuffle)
+
+    def shuffled(op, **more):
+        return raw_dataset(op, [], L, input_dataset=Data.range(9)._variant_tensor, buffer_size=size, seed_generator=handle, **more)
+
+    second = listed(shuffled(tf.raw_ops.ShuffleDatasetV2).map(lambda v: v).repeat(2))
+    with tf.control_dependencies([second]):
+        third = listed(shuffled(tf.raw_ops.ShuffleDatasetV3, seed=5, seed2=6))
+    return {"second": second, "third": third, "count": shuffled(tf.raw_ops.ShuffleDatasetV2).cardinality()}
 
 
 @case((0,), size=(L, []))

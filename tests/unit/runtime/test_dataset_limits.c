@@ -46,6 +46,34 @@ static void an_endless_dataset_ends_at_the_deadline(void **state)
                  "the deadline passed while the model ran");
 }
 
+/* No element can be made: each one is a scalar, which has no rows. */
+static void errors_without_an_end_are_ignored_until_the_deadline(void **state)
+{
+    (void)state;
+    struct endpoint rows = endless();
+    rows = dataset("UnbatchDataset", 1, &rows);
+    struct endpoint none = dataset("IgnoreErrorsDataset", 1, &rows);
+    struct endpoint only = dataset("DatasetToSingleElement", 1, &none);
+    run_set_deadline(run, (uint64_t)clock_now_ns(clock_monotonic()) + 20 * 1000000U);
+    assert_fails(run_fetch(only), STATUS_DEADLINE_EXCEEDED,
+                 "the deadline passed while the model ran");
+}
+
+static void unique_elements_fill_no_more_than_a_run_may_hold(void **state)
+{
+    (void)state;
+    run_destroy(run);
+    run = run_create((size_t)1 << 20);
+    struct endpoint range =
+        dataset("RangeDataset", 3, (struct endpoint[]){ number(0), number(INT64_MAX), number(1) });
+    struct endpoint unique = dataset("UniqueDataset", 1, &range);
+    struct endpoint skip =
+        dataset("SkipDataset", 2, (struct endpoint[]){ unique, number(INT64_MAX) });
+    struct endpoint only = dataset("DatasetToSingleElement", 1, &skip);
+    assert_int_equal(run_fetch(only).code, STATUS_RESOURCE_EXHAUSTED);
+    assert_true(run_hit_limit(run));
+}
+
 static void a_batch_without_an_end_fills_no_more_than_a_run_may_hold(void **state)
 {
     (void)state;
@@ -83,6 +111,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_endless_dataset_ends_at_the_deadline, setup, teardown),
+        cmocka_unit_test_setup_teardown(errors_without_an_end_are_ignored_until_the_deadline, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(unique_elements_fill_no_more_than_a_run_may_hold, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_batch_without_an_end_fills_no_more_than_a_run_may_hold,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_too_long_a_chain, setup, teardown),

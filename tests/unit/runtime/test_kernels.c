@@ -146,18 +146,19 @@ static void gives_what_tensorflow_gives(void **state)
 static bool is_tested_elsewhere(const char *op)
 {
     static const char *const parts[] = {
-        "TensorList",  "Table",          "Variable",
-        "VarHandle",   "Random",         "Normal",
-        "Assign",      "While",          "If",
-        "Case",        "Const",          "NoOp",
-        "Placeholder", "ResourceGather", "VarIs",
-        "Restore",     "ReadFile",       "StatefulUniform",
-        "Rng",         "TensorArray",    "TensorMap",
-        "Stack",       "Control",        "Abort",
-        "Variant",     "Optional",       "NonDeterministic",
-        "Queue",       "Stage",          "Unstage",
-        "Mutex",       "Dataset",        "Iterator",
-        "Dummy",       "TensorsMap",
+        "TensorList",    "Table",          "Variable",
+        "VarHandle",     "Random",         "Normal",
+        "Assign",        "While",          "If",
+        "Case",          "Const",          "NoOp",
+        "Placeholder",   "ResourceGather", "VarIs",
+        "Restore",       "ReadFile",       "StatefulUniform",
+        "Rng",           "TensorArray",    "TensorMap",
+        "Stack",         "Control",        "Abort",
+        "Variant",       "Optional",       "NonDeterministic",
+        "Queue",         "Stage",          "Unstage",
+        "Mutex",         "Dataset",        "Iterator",
+        "Dummy",         "TensorsMap",     "MapDefun",
+        "SeedGenerator",
     };
     for (size_t i = 0; i < COUNT(parts); i++)
         if (strstr(op, parts[i]) != NULL)

@@ -380,16 +380,12 @@ struct status dataset_ask(struct kernel_context *k, const struct run_dataset *da
     return status;
 }
 
-struct status dataset_open_next(struct kernel_context *k, struct iterator *iterator,
-                                struct iterator **out, bool *end)
+struct status dataset_open(struct kernel_context *k, const struct run_dataset *dataset, int index,
+                           int count, struct tensor *args, struct iterator **out)
 {
-    const struct run_dataset *dataset = iterator->dataset;
     struct tensor made;
     struct run_dataset *inner;
-    TRY(iterator_pull(k, iterator, end));
-    if (*end)
-        return status_ok();
-    TRY(dataset_call(k, dataset, 0, dataset_input(dataset, 0)->count, iterator->element, 1, &made));
+    TRY(dataset_call(k, dataset, index, count, args, 1, &made));
     struct status status = dataset_of(k, &made, &inner);
     if (status_is_ok(status))
         status = dataset_check_width(k, dataset, inner);
@@ -397,4 +393,14 @@ struct status dataset_open_next(struct kernel_context *k, struct iterator *itera
         status = iterator_create(k, inner, out);
     tensor_release(&made);
     return status;
+}
+
+struct status dataset_open_next(struct kernel_context *k, struct iterator *iterator,
+                                struct iterator **out, bool *end)
+{
+    const struct run_dataset *dataset = iterator->dataset;
+    TRY(iterator_pull(k, iterator, end));
+    if (*end)
+        return status_ok();
+    return dataset_open(k, dataset, 0, dataset_input(dataset, 0)->count, iterator->element, out);
 }

@@ -101,6 +101,10 @@ struct run_dataset *dataset_input(const struct run_dataset *dataset, int index);
  * Owner: the caller. */
 struct status dataset_create(struct kernel_context *k, const struct dataset_shape *shape, int count,
                              struct tensor *inputs, struct run_dataset **out);
+/* A scalar tensor that holds a dataset of these elements, each of `width` tensors, one after the
+ * other. Takes over the elements, unless there are too many of them. */
+struct status dataset_hold(struct kernel_context *k, int width, struct tensors *elements,
+                           struct tensor *out);
 /* A scalar tensor that holds the dataset, which it takes over. */
 struct status dataset_box(struct kernel_context *k, struct run_dataset *dataset,
                           struct tensor *out);
@@ -144,6 +148,9 @@ struct status dataset_call(struct kernel_context *k, const struct run_dataset *d
 struct status dataset_ask(struct kernel_context *k, const struct run_dataset *dataset, int index,
                           int count, struct tensor *args, bool *out);
 
+/* An iterator over the dataset that function `index` makes of the `args`, as dataset_call. */
+struct status dataset_open(struct kernel_context *k, const struct run_dataset *dataset, int index,
+                           int count, struct tensor *args, struct iterator **out);
 /* An iterator over the dataset that function 0 makes of the next element of iterator->input. */
 struct status dataset_open_next(struct kernel_context *k, struct iterator *iterator,
                                 struct iterator **out, bool *end);

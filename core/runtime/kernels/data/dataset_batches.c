@@ -1,4 +1,4 @@
-/* Batches of elements: Batch and Unbatch. */
+/* Batches of elements: Batch, MapAndBatch and Unbatch. */
 #include "runtime/kernels/data/dataset.h"
 
 /* ---- Batch ---- */
@@ -36,14 +36,13 @@ static struct status stack_rows(struct kernel_context *k, const struct tensors *
     return status_ok();
 }
 
-static struct status batch_next(struct kernel_context *k, struct iterator *iterator,
-                                struct tensor *element, bool *end)
+/* Makes the element of the rows that were collected; `ended`: there were fewer than wanted. */
+static struct status batch_of_rows(struct kernel_context *k, struct iterator *iterator, bool ended,
+                                   struct tensor *element, bool *end)
 {
     const struct run_dataset *dataset = iterator->dataset;
     struct batch_rows *batch = iterator->state;
-    tensors_clear(&batch->rows); /* of a call that failed */
-    TRY(iterator_collect(k, iterator, &batch->rows, dataset_number(dataset, 1), end));
-    *end = *end && (batch->rows.count == 0 || drops_remainder(dataset));
+    *end = ended && (batch->rows.count == 0 || drops_remainder(dataset));
     struct status status = status_ok();
     if (!*end)
         status = stack_rows(k, &batch->rows, dataset->count, element);
@@ -51,18 +50,91 @@ static struct status batch_next(struct kernel_context *k, struct iterator *itera
     return status;
 }
 
+static struct status batch_next(struct kernel_context *k, struct iterator *iterator,
+                                struct tensor *element, bool *end)
+{
+    struct batch_rows *batch = iterator->state;
+    tensors_clear(&batch->rows); /* of a call that failed */
+    TRY(iterator_collect(k, iterator, &batch->rows, dataset_number(iterator->dataset, 1), end));
+    return batch_of_rows(k, iterator, *end, element, end);
+}
+
 static void batch_finish(struct iterator *iterator)
 {
     tensors_finish(&((struct batch_rows *)iterator->state)->rows);
 }
 
-static int64_t batch_cardinality(const struct run_dataset *dataset)
+static int64_t count_batches(const struct run_dataset *dataset, int64_t size)
 {
-    int64_t count = dataset_cardinality(dataset_input(dataset, 0)),
-            size = dataset_number(dataset, 1);
+    int64_t count = dataset_cardinality(dataset_input(dataset, 0));
     if (count < 0)
         return count;
     return count / size + (count % size > 0 && !drops_remainder(dataset) ? 1 : 0);
+}
+
+static int64_t batch_cardinality(const struct run_dataset *dataset)
+{
+    return count_batches(dataset, dataset_number(dataset, 1));
+}
+
+/* ---- MapAndBatch ---- */
+
+/* The place of batch_size: behind the captures, whose number differs. num_parallel_calls follows.
+ */
+static int mapped_size_at(const struct run_dataset *dataset)
+{
+    return 1 + plan_function_captures_count(dataset->shape->functions[0]);
+}
+
+static struct status mapped_check(struct kernel_context *k, struct run_dataset *dataset)
+{
+    int at = mapped_size_at(dataset);
+    TRY(dataset_check_number(k, dataset, at, "batch_size", 1));
+    if (dataset->inputs[at + 1].shape.rank == 0 && dataset_number(dataset, at + 1) == -1)
+        return dataset_check_flag(k, dataset, at + 2, "drop_remainder"); /* tf.data.AUTOTUNE */
+    TRY(dataset_check_number(k, dataset, at + 1, "num_parallel_calls", 1));
+    return dataset_check_flag(k, dataset, at + 2, "drop_remainder");
+}
+
+/* A row that fails ends the batch, but not the reading of its other elements. `row` is room for
+ * one. */
+static struct status collect_mapped(struct kernel_context *k, struct iterator *iterator,
+                                    struct tensor *row, bool *end)
+{
+    const struct run_dataset *dataset = iterator->dataset;
+    struct tensors *rows = &((struct batch_rows *)iterator->state)->rows;
+    int64_t most = dataset_number(dataset, mapped_size_at(dataset));
+    struct status first = status_ok();
+    for (int64_t i = 0; i < most; i++) {
+        TRY(tensors_reserve(k, rows, dataset->count));
+        TRY(iterator_pull(k, iterator, end));
+        if (*end)
+            break;
+        struct status status = dataset_call(k, dataset, 0, dataset_input(dataset, 0)->count,
+                                            iterator->element, dataset->count, row);
+        if (status_is_ok(status))
+            tensors_append(rows, dataset->count, row);
+        else if (status_is_ok(first))
+            first = status_keep(kernel_arena(k), status);
+    }
+    return first;
+}
+
+static struct status mapped_next(struct kernel_context *k, struct iterator *iterator,
+                                 struct tensor *element, bool *end)
+{
+    struct batch_rows *batch = iterator->state;
+    tensors_clear(&batch->rows); /* of a call that failed */
+    TRY(collect_mapped(k, iterator, element, end));
+    return batch_of_rows(k, iterator, *end, element, end);
+}
+
+static int64_t mapped_cardinality(const struct run_dataset *dataset)
+{
+    bool preserved = false;
+    status_ignore(node_attr_bool(dataset->shape->node, "preserve_cardinality", &preserved));
+    return preserved ? count_batches(dataset, dataset_number(dataset, mapped_size_at(dataset)))
+                     : CARDINALITY_UNKNOWN;
 }
 
 /* ---- Unbatch: the rows of each element ---- */
@@ -133,6 +205,8 @@ static const struct kernel rows[] = {
     BATCH("BatchDataset"),
     BATCH("BatchDatasetV2"),
     BATCH("ParallelBatchDataset"),
+    DATASET("MapAndBatchDataset", mapped_check, mapped_next, .finish = batch_finish,
+            .iterator_bytes = sizeof(struct batch_rows), .cardinality = mapped_cardinality),
     DATASET("UnbatchDataset", NULL, unbatch_next, .begin = unbatch_begin, .finish = unbatch_finish,
             .same_width = true, .iterator_bytes = sizeof(struct unbatch)),
 };

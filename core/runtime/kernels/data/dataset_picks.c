@@ -179,6 +179,26 @@ static int64_t shard_cardinality(const struct run_dataset *dataset)
     return count / shards + (dataset_number(dataset, 2) < count % shards ? 1 : 0);
 }
 
+/* ---- IgnoreErrors: the elements that can be made ---- */
+
+/* What says something about this run or this program, and not about an element. */
+static bool is_of_run(enum status_code code)
+{
+    return code == STATUS_CANCELLED || code == STATUS_DEADLINE_EXCEEDED ||
+           code == STATUS_RESOURCE_EXHAUSTED || code == STATUS_UNIMPLEMENTED;
+}
+
+static struct status ignore_errors_next(struct kernel_context *k, struct iterator *iterator,
+                                        struct tensor *element, bool *end)
+{
+    struct status status = iterator_next(k, iterator->input, element, end);
+    while (!status_is_ok(status) && !is_of_run(status.code)) {
+        TRY(kernel_check(k));
+        status = iterator_next(k, iterator->input, element, end);
+    }
+    return status;
+}
+
 /* ---- Zip: one element of each dataset makes one; the shortest decides ---- */
 
 static struct status zip_check(struct kernel_context *k, struct run_dataset *dataset)
@@ -251,6 +271,81 @@ static int64_t zip_cardinality(const struct run_dataset *dataset)
     return least;
 }
 
+/* ---- DirectedInterleave: each element of the first dataset says which of the others is next ---- */
+
+static struct status directed_check(struct kernel_context *k, struct run_dataset *dataset)
+{
+    const struct run_dataset *selector = dataset_input(dataset, 0);
+    if (selector->count != 1 ||
+        (selector->shape->dtypes != NULL && selector->shape->dtypes[0] != DT_INT64))
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "The selector input must be a dataset of scalar int64 elements.");
+    for (int i = 1; i < dataset->inputs_count; i++)
+        TRY(dataset_check_width(k, dataset, dataset_input(dataset, i)));
+    return status_ok();
+}
+
+/* Which dataset is next: its input. */
+static struct status read_selector(struct kernel_context *k, const struct iterator *iterator,
+                                   int *out)
+{
+    const struct tensor *selector = iterator->element;
+    int count = iterator->dataset->inputs_count - 1;
+    if (selector->dtype != DT_INT64 || selector->size != 1)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "The selector input must be a dataset of scalar int64 elements.");
+    int64_t index = tensor_int64s(selector)[0];
+    if (index < 0 || index >= count)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "Selector index out of range: %lld >= %d",
+                            (long long)index, count);
+    *out = (int)index + 1;
+    return status_ok();
+}
+
+static bool all_ended(const struct iterator *iterator)
+{
+    const struct zip *zip = iterator->state;
+    for (int i = 1; i < iterator->dataset->inputs_count; i++)
+        if (zip->others[i] != NULL)
+            return false;
+    return true;
+}
+
+static struct status directed_next(struct kernel_context *k, struct iterator *iterator,
+                                   struct tensor *element, bool *end)
+{
+    struct zip *zip = iterator->state;
+    bool stops = false;
+    int chosen = 0;
+    status_ignore(node_attr_bool(iterator->dataset->shape->node, "stop_on_empty_dataset", &stops));
+    for (;;) {
+        *end = all_ended(iterator);
+        if (!*end)
+            TRY(iterator_pull(k, iterator, end));
+        if (*end)
+            return status_ok();
+        struct status status = read_selector(k, iterator, &chosen);
+        tensor_release(iterator->element);
+        if (!status_is_ok(status))
+            return status;
+        if (zip->others[chosen] == NULL)
+            continue;
+        TRY(iterator_next(k, zip->others[chosen], element, end));
+        if (!*end || stops)
+            return status_ok();
+        iterator_destroy(zip->others[chosen]);
+        zip->others[chosen] = NULL;
+    }
+}
+
+static int64_t directed_cardinality(const struct run_dataset *dataset)
+{
+    for (int i = 1; i < dataset->inputs_count; i++)
+        if (dataset_cardinality(dataset_input(dataset, i)) == CARDINALITY_INFINITE)
+            return CARDINALITY_INFINITE;
+    return CARDINALITY_UNKNOWN;
+}
+
 #define PASS(name, check, ...) \
     DATASET(name, check, pass_next, .same_width = true, .cardinality = input_cardinality)
 static const struct kernel rows[] = {
@@ -270,5 +365,9 @@ static const struct kernel rows[] = {
             .iterator_bytes = sizeof(int64_t), .cardinality = shard_cardinality),
     DATASET("ZipDataset", zip_check, zip_next, .begin = zip_begin, .finish = zip_finish,
             .iterator_bytes = sizeof(struct zip), .cardinality = zip_cardinality),
+    DATASET("DirectedInterleaveDataset", directed_check, directed_next, .begin = zip_begin,
+            .finish = zip_finish, .iterator_bytes = sizeof(struct zip),
+            .cardinality = directed_cardinality),
+    DATASET("IgnoreErrorsDataset", NULL, ignore_errors_next, .same_width = true),
 };
 const struct kernel_table kernels_dataset_picks = { rows, COUNT(rows) };

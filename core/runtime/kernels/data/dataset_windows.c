@@ -161,52 +161,75 @@ static int64_t padded_cardinality(const struct run_dataset *dataset)
     return count / size + (count % size > 0 && !padded_drops(dataset) ? 1 : 0);
 }
 
-/* ---- the dataset of one component of a window: its inputs are the elements ---- */
+/* ---- the dataset of a window: its inputs are the elements ---- */
 
 static struct status held_next(struct kernel_context *k, struct iterator *iterator,
                                struct tensor *element, bool *end)
 {
     (void)k;
+    const struct run_dataset *dataset = iterator->dataset;
     int *at = iterator->state;
-    *end = *at >= iterator->dataset->inputs_count;
-    if (!*end)
-        element[0] = tensor_acquire(&iterator->dataset->inputs[(*at)++]);
+    *end = *at >= dataset->inputs_count;
+    if (*end)
+        return status_ok();
+    tensors_acquire(dataset->count, dataset->inputs + *at, element);
+    *at += dataset->count;
     return status_ok();
 }
 
 static int64_t held_cardinality(const struct run_dataset *dataset)
 {
-    return dataset->inputs_count;
+    return dataset->inputs_count / dataset->count;
 }
 
 static const struct dataset_kind held_kind = { .next = held_next,
                                                .iterator_bytes = sizeof(int),
                                                .cardinality = held_cardinality };
+static const struct dataset_shape held_shape = { .kind = &held_kind };
 
-/* ---- Window ---- */
+struct status dataset_hold(struct kernel_context *k, int width, struct tensors *elements,
+                           struct tensor *out)
+{
+    struct run_dataset *made;
+    if (elements->count > INT32_MAX / 2)
+        return kernel_error(k, STATUS_RESOURCE_EXHAUSTED, "a window of %lld elements",
+                            (long long)(elements->count / width));
+    int count = (int)elements->count;
+    elements->count = 0;
+    TRY(dataset_create(k, &held_shape, count, elements->at, &made));
+    made->count = width;
+    return dataset_box(k, made, out);
+}
+
+/* ---- Window, and SlidingWindow, whose elements are batches ---- */
 
 struct dataset_window {
     struct tensors buffer; /* elements, one after the other */
     bool input_ended;
 };
 
-/* One shape for the datasets of each component. */
-static struct status window_prepare(struct prepare_context *p, struct dataset_shape *shape)
+/* Its drop_remainder is an attribute, not an input. */
+static bool is_sliding(const struct run_dataset *dataset)
 {
-    struct dataset_shape *parts =
-        ARENA_ARRAY(prepare_arena(p), struct dataset_shape, shape->count + 1);
-    for (int i = 0; i < shape->count; i++)
-        parts[i] = (struct dataset_shape){ .kind = &held_kind, .count = 1 };
-    shape->extra = parts;
-    return status_ok();
+    return dataset->inputs_count == 4;
 }
 
 static struct status window_check(struct kernel_context *k, struct run_dataset *dataset)
 {
+    bool sliding = is_sliding(dataset);
     TRY(dataset_check_number(k, dataset, 1, "Window size", 1));
     TRY(dataset_check_number(k, dataset, 2, "Window shift", 1));
-    TRY(dataset_check_number(k, dataset, 3, "Window stride", 1));
-    return dataset_check_flag(k, dataset, 4, "drop_remainder");
+    TRY(dataset_check_number(k, dataset, 3, sliding ? "window_stride" : "Window stride", 1));
+    return sliding ? status_ok() : dataset_check_flag(k, dataset, 4, "drop_remainder");
+}
+
+static bool window_drops(const struct run_dataset *dataset)
+{
+    bool drops = true;
+    if (!is_sliding(dataset))
+        return dataset_flag(dataset, 4);
+    status_ignore(node_attr_bool(dataset->shape->node, "drop_remainder", &drops));
+    return drops;
 }
 
 /* The elements that a window reaches over. */
@@ -242,24 +265,22 @@ static struct status shift_window(struct kernel_context *k, struct iterator *ite
     return status_ok();
 }
 
-/* The dataset of a component of the window. */
-static struct status hold_component(struct kernel_context *k, const struct run_dataset *dataset,
+/* A component of the window: a dataset, or a batch. */
+static struct status make_component(struct kernel_context *k, const struct run_dataset *dataset,
                                     const struct tensors *buffer, int component, struct tensor *out)
 {
-    const struct dataset_shape *parts = dataset->shape->extra;
     int64_t stride = dataset_number(dataset, 3), reach = buffer->count / dataset->count,
-            count = 1 + (reach - 1) / stride;
+            count = 1 + (reach - 1) / stride, step = count > 1 ? stride * dataset->count : 0;
     struct tensors held = { 0 };
-    struct run_dataset *made;
-    if (count > INT32_MAX / 2)
-        return kernel_error(k, STATUS_RESOURCE_EXHAUSTED, "a window of %lld elements",
-                            (long long)count);
+    if (is_sliding(dataset))
+        return tensors_stack(k, count, buffer->at + component, step, component, out);
     TRY(tensors_reserve(k, &held, count));
     for (int64_t i = 0; i < count; i++)
-        held.at[i] = tensor_acquire(&buffer->at[i * stride * dataset->count + component]);
-    struct status status = dataset_create(k, &parts[component], (int)count, held.at, &made);
+        held.at[i] = tensor_acquire(&buffer->at[i * step + component]);
+    held.count = count;
+    struct status status = dataset_hold(k, 1, &held, out);
     tensors_finish(&held);
-    return status_is_ok(status) ? dataset_box(k, made, out) : status;
+    return status;
 }
 
 static struct status window_next(struct kernel_context *k, struct iterator *iterator,
@@ -272,9 +293,9 @@ static struct status window_next(struct kernel_context *k, struct iterator *iter
     if (!window->input_ended)
         TRY(iterator_collect(k, iterator, buffer, reach - have, &window->input_ended));
     have = buffer->count / dataset->count;
-    *end = have == 0 || (have < reach && dataset_flag(dataset, 4));
+    *end = have == 0 || (have < reach && window_drops(dataset));
     for (int i = 0; !*end && i < dataset->count; i++) {
-        struct status status = hold_component(k, dataset, buffer, i, &element[i]);
+        struct status status = make_component(k, dataset, buffer, i, &element[i]);
         if (!status_is_ok(status)) {
             tensors_release(i, element);
             return status;
@@ -299,19 +320,23 @@ static int64_t window_cardinality(const struct run_dataset *dataset)
             shift = dataset_number(dataset, 2), reach = window_reach(dataset);
     if (count < 0)
         return count;
-    if (!dataset_flag(dataset, 4))
+    if (!window_drops(dataset))
         return count / shift + (count % shift > 0);
+    if (is_sliding(dataset))
+        return count / shift; /* more than there are, as TensorFlow says it */
     return count < reach ? 0 : (count - reach) / shift + 1;
 }
 
 #define PADDED(name)                                                                      \
     DATASET(name, padded_check, padded_next, .finish = padded_finish, .same_width = true, \
             .iterator_bytes = sizeof(struct padded_rows), .cardinality = padded_cardinality)
+#define WINDOW(name)                                                                      \
+    DATASET(name, window_check, window_next, .finish = window_finish, .same_width = true, \
+            .iterator_bytes = sizeof(struct dataset_window), .cardinality = window_cardinality)
 static const struct kernel rows[] = {
     PADDED("PaddedBatchDataset"),
     PADDED("PaddedBatchDatasetV2"),
-    DATASET("WindowDataset", window_check, window_next, .prepare = window_prepare,
-            .finish = window_finish, .same_width = true,
-            .iterator_bytes = sizeof(struct dataset_window), .cardinality = window_cardinality),
+    WINDOW("WindowDataset"),
+    WINDOW("SlidingWindowDataset"),
 };
 const struct kernel_table kernels_dataset_windows = { rows, COUNT(rows) };

@@ -99,19 +99,50 @@ static struct status close_with_run(struct kernel_context *k, struct iterator_re
     return status_ok();
 }
 
-static struct status make_compute(struct kernel_context *k)
+/* Starts the iterator anew, over the dataset in `variant`. */
+static struct status start(struct kernel_context *k, struct iterator_resource *resource,
+                           const struct tensor *variant)
 {
-    struct iterator_resource *resource;
     struct run_dataset *dataset;
     struct iterator *iterator;
-    TRY(dataset_of(k, kernel_input(k, 0), &dataset));
-    TRY(resource_input(k, 1, &resource));
+    TRY(dataset_of(k, variant, &dataset));
     if (dataset->holds_others)
         TRY(close_with_run(k, resource));
     TRY(iterator_create(k, dataset, &iterator));
     iterator_destroy(resource->iterator);
     resource->iterator = iterator;
     return status_ok();
+}
+
+static struct status make_compute(struct kernel_context *k)
+{
+    struct iterator_resource *resource;
+    TRY(resource_input(k, 1, &resource));
+    return start(k, resource, kernel_input(k, 0));
+}
+
+/* ---- OneShotIterator: a function makes the dataset ---- */
+
+static struct status one_shot_prepare(struct prepare_context *p)
+{
+    const struct plan_function **function = prepare_state(p, sizeof *function, NULL);
+    *function = prepare_function(p, 0);
+    return status_ok();
+}
+
+static struct status one_shot_compute(struct kernel_context *k)
+{
+    const struct plan_function *function = *(const struct plan_function *const *)kernel_state(k);
+    struct shape scalar = shape_scalar();
+    struct iterator_resource *resource;
+    struct tensor *handle, dataset;
+    TRY(kernel_output(k, 0, &scalar, &handle));
+    TRY(resource_create(k, &resource));
+    tensor_resources_mut(handle)[0] = &resource->object;
+    TRY(plan_function_run(k, function, 0, NULL, NULL, 1, &dataset));
+    struct status status = start(k, resource, &dataset);
+    tensor_release(&dataset);
+    return status;
 }
 
 /* ---- the next element ---- */
@@ -171,6 +202,8 @@ static const struct kernel rows[] = {
     { "AnonymousIteratorV3", DTYPES_ALL, .compute = iterator_compute },
     { "Iterator", DTYPES_ALL, .compute = iterator_compute },
     { "IteratorV2", DTYPES_ALL, .compute = iterator_compute },
+    { "OneShotIterator", DTYPES_ALL, .prepare = one_shot_prepare, .compute = one_shot_compute,
+      .costly = true },
     { "DeleteIterator", DTYPES_ALL, .compute = nothing_compute },
     { "MakeIterator", DTYPES_ALL, .compute = make_compute },
     { "IteratorGetNext", DTYPES_ALL, .compute = get_next_compute, .costly = true },

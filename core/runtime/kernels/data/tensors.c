@@ -80,7 +80,7 @@ struct status tensors_output(struct kernel_context *k, struct tensors *tensors)
 }
 
 struct status tensors_stack(struct kernel_context *k, int64_t count, const struct tensor *rows,
-                            int stride, int component, struct tensor *out)
+                            int64_t stride, int component, struct tensor *out)
 {
     const struct tensor *first = rows;
     for (int64_t i = 1; i < count; i++) {

@@ -33,7 +33,7 @@ struct status tensors_output(struct kernel_context *k, struct tensors *tensors);
 /* Makes one tensor of `count` tensors of one shape, `stride` apart: the rows of a batch.
  * `component` is for the error text. INVALID_ARGUMENT: their shapes differ */
 struct status tensors_stack(struct kernel_context *k, int64_t count, const struct tensor *rows,
-                            int stride, int component, struct tensor *out);
+                            int64_t stride, int component, struct tensor *out);
 /* Row `index` of a tensor of rank 1 or more. */
 struct status tensor_row(struct kernel_context *k, const struct tensor *tensor, int64_t index,
                          struct tensor *out);
