@@ -244,25 +244,30 @@ static const double tenths[] = { 1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7 };
  * load of eight bytes holds. `size` counts the bytes before the comma. Xor with `zeros` turns
  * digits into their values, and point and comma into 0. After `others` is added, each byte that is
  * something else has its high bit set (as in digits_in).
+ *
+ * The bytes are then added up in pairs of 10 and 1, and the pairs weighed by the product with `even`
+ * (the bytes 0 and 1 in its high half, 4 and 5 in the low one) and with `odd` (2 and 3, 6 and 7). In
+ * this way the comma is one more digit of 0, every form gives millionths, and what stands behind the
+ * comma has the weight 0.
  */
 struct short_form {
-    uint64_t zeros, others, highs;
-    double scale;
+    uint64_t zeros, others, highs, even, odd;
     int size;
 };
 
+#define MILLIONTH      1e-6
 #define FIRST_BYTES(n) (((uint64_t)1 << 8 * (n)) - 1)
-#define SHORT_FORM(n, scale)                                                             \
-    {                                                                                    \
-        (0x3030303030302E30u & FIRST_BYTES(n)) | (uint64_t)',' << 8 * (n),               \
-            (0x7676767676767F76u & FIRST_BYTES(n)) | (uint64_t)0x7F << 8 * (n),          \
-            (0x8080808080808080u & FIRST_BYTES(n)) | (uint64_t)0x80 << 8 * (n), scale, n \
+#define SHORT_FORM(n)                                                                          \
+    {                                                                                          \
+        (0x3030303030302E30u & FIRST_BYTES(n)) | (uint64_t)',' << 8 * (n),                     \
+            (0x7676767676767F76u & FIRST_BYTES(n)) | (uint64_t)0x7F << 8 * (n),                \
+            (0x8080808080808080u & FIRST_BYTES(n)) | (uint64_t)0x80 << 8 * (n),                \
+            (uint64_t)100000 << 32 | ((n) > 4 ? 100 : 0), (uint64_t)10000 << 32 | ((n) > 6), n \
     }
 #define SHORT_MIN 3
 #define SHORT_MAX 7
-static const struct short_form short_forms[] = { SHORT_FORM(3, 1e-1), SHORT_FORM(4, 1e-2),
-                                                 SHORT_FORM(5, 1e-3), SHORT_FORM(6, 1e-4),
-                                                 SHORT_FORM(7, 1e-5) };
+static const struct short_form short_forms[] = { SHORT_FORM(3), SHORT_FORM(4), SHORT_FORM(5),
+                                                 SHORT_FORM(6), SHORT_FORM(7) };
 
 static inline bool has_form(uint64_t eight, const struct short_form *form, uint64_t *digits)
 {
@@ -270,13 +275,23 @@ static inline bool has_form(uint64_t eight, const struct short_form *form, uint6
     return (((*digits + form->others) | *digits) & form->highs) == 0;
 }
 
-static const struct short_form *find_form(uint64_t eight)
+/* By the number of digits behind the point. NULL: the number has none of the forms. */
+static inline const struct short_form *find_form(uint64_t eight)
 {
     uint64_t digits;
-    for (int i = 0; i <= SHORT_MAX - SHORT_MIN; i++)
-        if (has_form(eight, &short_forms[i], &digits))
-            return &short_forms[i];
-    return NULL;
+    int places = digits_in((eight ^ 0x3030303030303030u) >> 16 | (uint64_t)0xFF << 48);
+    if (places < SHORT_MIN - 2 || places > SHORT_MAX - 2)
+        return NULL;
+    const struct short_form *form = &short_forms[places + 2 - SHORT_MIN];
+    return has_form(eight, form, &digits) ? form : NULL;
+}
+
+static inline uint64_t millionths(uint64_t digits, const struct short_form *form)
+{
+    uint64_t pairs = digits * 10 + (digits >> 8);
+    return (((pairs & 0x000000FF000000FFu) * form->even) +
+            (((pairs >> 16) & 0x000000FF000000FFu) * form->odd)) >>
+           32;
 }
 
 /*
@@ -287,31 +302,29 @@ static const struct short_form *find_form(uint64_t eight)
 static inline const char *read_short(const char *at, float *out, size_t max, size_t *count,
                                      const char **last)
 {
-    size_t n = *count;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     const struct short_form *form = &short_forms[0];
+    size_t n = *count;
     while (n < max) {
         uint64_t eight, digits;
         memcpy(&eight, at, sizeof eight);
         if (!has_form(eight, form, &digits)) {
-            const struct short_form *other = find_form(eight);
-            if (other == NULL)
+            form = find_form(eight);
+            if (form == NULL)
                 break;
-            form = other;
-            continue;
+            digits = eight ^ form->zeros;
         }
-        digits += (digits & 0xFF) * 0xFF; /* moves the first digit to where the point was */
-        digits = eight_digits((digits & ~(uint64_t)0xFF) << (64 - 8 * form->size));
-        out[n++] = (float)((double)(int64_t)digits * form->scale);
-        *last = at + form->size;
+        out[n++] = (float)((double)(int64_t)millionths(digits, form) * MILLIONTH);
         at += form->size + 1;
         if (*at == ' ')
             at = step(at);
     }
-#else
-    (void)out, (void)max, (void)last;
-#endif
+    if (n > *count)
+        *last = at - (at[-1] == ' ' ? 2 : 1);
     *count = n;
+#else
+    (void)out, (void)max, (void)count, (void)last;
+#endif
     return at;
 }
 
