@@ -15,6 +15,7 @@
 #include "runtime/kernels/plain/fractional.h"
 #include "runtime/kernels/plain/matmul.h"
 #include "runtime/kernels/plain/recurrent.h"
+#include "runtime/kernels/plain/reduce.h"
 #include "runtime/kernels/plain/strided.h"
 
 #define ROUNDS 300
@@ -189,6 +190,59 @@ static void reads_with_any_strides(void **state)
     (void)state;
     for (int i = 0; i < ROUNDS; i++)
         strided_round((size_t)1 << pick(0, 4));
+}
+
+/* ---- reductions ---- */
+
+/* Small numbers, whose products of nine rows fit into every type but wrap in the small ones. */
+static void fill_small(enum dtype dtype, char *values, int64_t count)
+{
+    int64_t size = (int64_t)dtype_size(dtype);
+    memset(values, 0, (size_t)(count * size));
+    for (int64_t i = 0; i < count; i++) {
+        float number = (float)pick(-3, 3) / 2;
+        if (dtype == DT_FLOAT || dtype == DT_COMPLEX64)
+            memcpy(values + i * size, &number, sizeof number);
+        else if (dtype == DT_DOUBLE || dtype == DT_COMPLEX128)
+            memcpy(values + i * size, &(double){ (double)number }, sizeof(double));
+        else
+            values[i * size] = (char)pick(0, dtype == DT_BOOL ? 1 : 3);
+    }
+}
+
+static void check_columns(const struct fold_rows *rows, enum dtype dtype, int64_t count)
+{
+    enum { ROWS_MAX = 9, BYTES = 16 };
+    size_t size = dtype_size(dtype);
+    enum dtype wide = rows->wide == DT_INVALID ? dtype : rows->wide;
+    char *x = malloc((size_t)(ROWS_MAX * count) * size);
+    char *got = malloc((size_t)count * BYTES), *want = malloc((size_t)count * BYTES);
+    fill_small(dtype, x, ROWS_MAX * count);
+    for (int64_t n = 0; n <= ROWS_MAX; n++) {
+        rows->start(got, count);
+        rows->start(want, count);
+        rows->columns(x, got, n, count);
+        for (int64_t row = 0; row < n; row++)
+            rows->columns(x + (size_t)(row * count) * size, want, 1, count);
+        assert_memory_equal(got, want, (size_t)count * dtype_size(wide));
+    }
+    free(x);
+    free(got);
+    free(want);
+}
+
+static void folds_rows_in_their_order(void **state)
+{
+    (void)state;
+    static const char *const ops[] = { "Sum", "Mean", "Prod", "Max",
+                                       "Min", "All",  "Any",  "EuclideanNorm" };
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        for (int dtype = 0; dtype < DTYPE_COUNT; dtype++)
+            for (int64_t count = 1; count < 40; count += 6) {
+                const struct fold_rows *rows = &fold_op_find(ops[i])->rows[dtype];
+                if (rows->columns != NULL)
+                    check_columns(rows, (enum dtype)dtype, count);
+            }
 }
 
 /* ---- products ---- */
@@ -428,6 +482,7 @@ int main(void)
         cmocka_unit_test(broadcasts_as_an_index_computation_says),
         cmocka_unit_test(merges_what_is_one_walk),
         cmocka_unit_test(reads_with_any_strides),
+        cmocka_unit_test(folds_rows_in_their_order),
         cmocka_unit_test(multiplies_as_the_plain_loops_do),
         cmocka_unit_test(convolves_as_the_plain_loops_do),
         cmocka_unit_test(has_gradients_that_are_its_transposes),

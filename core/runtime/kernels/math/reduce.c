@@ -54,7 +54,11 @@ static void fold(const struct reduction *r, int d, const struct fold_rows *rows,
         if (r->reduced[d])
             rows->row(x, out, r->dims[d]);
         else
-            rows->columns(x, out, r->dims[d]);
+            rows->columns(x, out, 1, r->dims[d]);
+        return;
+    }
+    if (left == 2 && r->reduced[d]) {
+        rows->columns(x, out, r->dims[d], r->dims[d + 1]);
         return;
     }
     int64_t x_step = 1, out_step = 1;

@@ -22,12 +22,24 @@
             ((T *)out)[i] = value;             \
     }
 
-#define COLUMNS(attributes, name, T, W, EXPR)                                        \
-    attributes static void name(const void *x_, void *out_, int64_t count)           \
-    {                                                                                \
-        const T *x = x_;                                                             \
-        T *out = out_;                                                               \
-        IVDEP for (int64_t i = 0; i < count; i++) out[i] = EXPR(T, W, out[i], x[i]); \
+/* Four rows at a time, so that out is read and written a quarter as often. Each column is still
+ * folded in the order of its rows. */
+#define COLUMNS(attributes, name, T, W, EXPR)                                            \
+    attributes static void name(const void *x_, void *out_, int64_t rows, int64_t count) \
+    {                                                                                    \
+        const T *x = x_;                                                                 \
+        T *out = out_;                                                                   \
+        for (; rows >= 4; rows -= 4, x += 4 * count) {                                   \
+            const T *x1 = x + count, *x2 = x1 + count, *x3 = x2 + count;                 \
+            IVDEP for (int64_t i = 0; i < count; i++)                                    \
+            {                                                                            \
+                T first = EXPR(T, W, out[i], x[i]), second = EXPR(T, W, first, x1[i]);   \
+                T third = EXPR(T, W, second, x2[i]);                                     \
+                out[i] = EXPR(T, W, third, x3[i]);                                       \
+            }                                                                            \
+        }                                                                                \
+        for (; rows > 0; rows--, x += count)                                             \
+            IVDEP for (int64_t i = 0; i < count; i++) out[i] = EXPR(T, W, out[i], x[i]); \
     }
 
 /* Eight running results instead of one chain of additions: faster, and the error of a sum grows
@@ -101,23 +113,25 @@ REAL_TYPES(MIN_ROWS)
 
 /* Integer sums are in 64 bits, as in TensorFlow: in their own type, two large ones would
  * overflow. */
-#define WIDE_SUM_ROWS(s, T, S)                                                              \
-    SIMD static void wide_sum_row_##s(const void *x, void *sums, int64_t count)             \
-    {                                                                                       \
-        uint64_t sum = *(uint64_t *)sums;                                                   \
-        for (int64_t i = 0; i < count; i++)                                                 \
-            sum += (uint64_t)((const T *)x)[i];                                             \
-        *(uint64_t *)sums = sum;                                                            \
-    }                                                                                       \
-    SIMD static void wide_sum_columns_##s(const void *x, void *sums, int64_t count)         \
-    {                                                                                       \
-        for (int64_t i = 0; i < count; i++)                                                 \
-            ((uint64_t *)sums)[i] += (uint64_t)((const T *)x)[i];                           \
-    }                                                                                       \
-    static void mean_finish_##s(const void *sums, void *out, int64_t count, int64_t folded) \
-    {                                                                                       \
-        for (int64_t i = 0; i < count; i++)                                                 \
-            ((T *)out)[i] = (T)(folded > 0 ? ((const S *)sums)[i] / (S)folded : 0);         \
+#define WIDE_SUM_ROWS(s, T, S)                                                                     \
+    SIMD static void wide_sum_row_##s(const void *x, void *sums, int64_t count)                    \
+    {                                                                                              \
+        uint64_t sum = *(uint64_t *)sums;                                                          \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            sum += (uint64_t)((const T *)x)[i];                                                    \
+        *(uint64_t *)sums = sum;                                                                   \
+    }                                                                                              \
+    SIMD static void wide_sum_columns_##s(const void *x_, void *sums, int64_t rows, int64_t count) \
+    {                                                                                              \
+        const T *x = x_;                                                                           \
+        for (; rows > 0; rows--, x += count)                                                       \
+            for (int64_t i = 0; i < count; i++)                                                    \
+                ((uint64_t *)sums)[i] += (uint64_t)x[i];                                           \
+    }                                                                                              \
+    static void mean_finish_##s(const void *sums, void *out, int64_t count, int64_t folded)        \
+    {                                                                                              \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            ((T *)out)[i] = (T)(folded > 0 ? ((const S *)sums)[i] / (S)folded : 0);                \
     }
 #define WIDE_SIGNED(s, T, W)   WIDE_SUM_ROWS(s, T, int64_t)
 #define WIDE_UNSIGNED(s, T, W) WIDE_SUM_ROWS(s, T, uint64_t)
@@ -138,28 +152,28 @@ FLOAT_TYPES(MEAN_FINISH)
 
 /* Sums of squares, with the root at the end. A plain loop: norms are rare. The squares and sums of
  * integers wrap, so that a sum may be negative. Its root is what x86 makes of NaN. */
-#define EUCLIDEAN(s, T, W)                                                           \
-    static void square_row_##s(const void *x, void *out, int64_t count)              \
-    {                                                                                \
-        W sum = (W) * (T *)out;                                                      \
-        for (int64_t i = 0; i < count; i++)                                          \
-            sum += (W)((const T *)x)[i] * (W)((const T *)x)[i];                      \
-        *(T *)out = (T)sum;                                                          \
-    }                                                                                \
-    static void square_columns_##s(const void *x, void *out, int64_t count)          \
-    {                                                                                \
-        for (int64_t i = 0; i < count; i++) {                                        \
-            W value = (W)((const T *)x)[i];                                          \
-            ((T *)out)[i] = (T)((W)((T *)out)[i] + value * value);                   \
-        }                                                                            \
-    }                                                                                \
-    static void root_##s(const void *sums, void *out, int64_t count, int64_t folded) \
-    {                                                                                \
-        (void)folded;                                                                \
-        for (int64_t i = 0; i < count; i++) {                                        \
-            double sum = (double)((const T *)sums)[i];                               \
-            ((T *)out)[i] = sum < 0 ? NEGATIVE_ROOT_##s : (T)sqrt(sum);              \
-        }                                                                            \
+#define EUCLIDEAN(s, T, W)                                                                 \
+    static void square_row_##s(const void *x, void *out, int64_t count)                    \
+    {                                                                                      \
+        W sum = (W) * (T *)out;                                                            \
+        for (int64_t i = 0; i < count; i++)                                                \
+            sum += (W)((const T *)x)[i] * (W)((const T *)x)[i];                            \
+        *(T *)out = (T)sum;                                                                \
+    }                                                                                      \
+    static void square_columns_##s(const void *x_, void *out, int64_t rows, int64_t count) \
+    {                                                                                      \
+        const T *x = x_;                                                                   \
+        for (; rows > 0; rows--, x += count)                                               \
+            for (int64_t i = 0; i < count; i++)                                            \
+                ((T *)out)[i] = (T)((W)((T *)out)[i] + (W)x[i] * (W)x[i]);                 \
+    }                                                                                      \
+    static void root_##s(const void *sums, void *out, int64_t count, int64_t folded)       \
+    {                                                                                      \
+        (void)folded;                                                                      \
+        for (int64_t i = 0; i < count; i++) {                                              \
+            double sum = (double)((const T *)sums)[i];                                     \
+            ((T *)out)[i] = sum < 0 ? NEGATIVE_ROOT_##s : (T)sqrt(sum);                    \
+        }                                                                                  \
     }
 #define NEGATIVE_ROOT_f32 NAN
 #define NEGATIVE_ROOT_f64 NAN
@@ -211,22 +225,24 @@ COLUMNS(, any_columns, bool, bool, FOLD_OR)
     X(c64, float complex, float complex) X(c128, double complex, double complex)
 #define SIMD_c64
 #define SIMD_c128
-#define COMPLEX_SQUARES(s, T, W)                                                     \
-    static void square_row_##s(const void *x, void *out, int64_t count)              \
-    {                                                                                \
-        for (int64_t i = 0; i < count; i++)                                          \
-            *(T *)out += ((const T *)x)[i] * (T)conj(((const T *)x)[i]);             \
-    }                                                                                \
-    static void square_columns_##s(const void *x, void *out, int64_t count)          \
-    {                                                                                \
-        for (int64_t i = 0; i < count; i++)                                          \
-            ((T *)out)[i] += ((const T *)x)[i] * (T)conj(((const T *)x)[i]);         \
-    }                                                                                \
-    static void root_##s(const void *sums, void *out, int64_t count, int64_t folded) \
-    {                                                                                \
-        (void)folded;                                                                \
-        for (int64_t i = 0; i < count; i++)                                          \
-            ((T *)out)[i] = (T)csqrt(((const T *)sums)[i]);                          \
+#define COMPLEX_SQUARES(s, T, W)                                                           \
+    static void square_row_##s(const void *x, void *out, int64_t count)                    \
+    {                                                                                      \
+        for (int64_t i = 0; i < count; i++)                                                \
+            *(T *)out += ((const T *)x)[i] * (T)conj(((const T *)x)[i]);                   \
+    }                                                                                      \
+    static void square_columns_##s(const void *x_, void *out, int64_t rows, int64_t count) \
+    {                                                                                      \
+        const T *x = x_;                                                                   \
+        for (; rows > 0; rows--, x += count)                                               \
+            for (int64_t i = 0; i < count; i++)                                            \
+                ((T *)out)[i] += x[i] * (T)conj(x[i]);                                     \
+    }                                                                                      \
+    static void root_##s(const void *sums, void *out, int64_t count, int64_t folded)       \
+    {                                                                                      \
+        (void)folded;                                                                      \
+        for (int64_t i = 0; i < count; i++)                                                \
+            ((T *)out)[i] = (T)csqrt(((const T *)sums)[i]);                                \
     }
 COMPLEX_TYPES(SUM_ROWS)
 COMPLEX_TYPES(PROD_ROWS)

@@ -1,6 +1,7 @@
 /*
  * reduce: the leaf loops of reductions. `row` folds `count` elements into sums[0]. `columns` folds
- * x[0 .. count) into sums[0 .. count), element by element. `start` writes the start values.
+ * `rows` rows of `count` elements into sums[0 .. count), row after row. `start` writes the start
+ * values.
  * `finish` (may be NULL) turns sums into results, such as means.
  */
 #ifndef KERNELS_PLAIN_REDUCE_H
@@ -11,7 +12,7 @@
 struct fold_rows {
     void (*start)(void *sums, int64_t count);
     void (*row)(const void *x, void *sums, int64_t count);
-    void (*columns)(const void *x, void *sums, int64_t count);
+    void (*columns)(const void *x, void *sums, int64_t rows, int64_t count);
     void (*finish)(const void *sums, void *out, int64_t count, int64_t folded);
     enum dtype wide; /* the dtype of `sums` if it is not that of x and out, else DT_INVALID */
 };
