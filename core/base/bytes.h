@@ -22,6 +22,12 @@ static inline struct bytes bytes_of(const char *text)
     return (struct bytes){ text, strlen(text) };
 }
 
+/* At most so many bytes from the start. */
+static inline struct bytes bytes_first(struct bytes bytes, size_t max)
+{
+    return (struct bytes){ bytes.data, bytes.size < max ? bytes.size : max };
+}
+
 static inline bool bytes_equal(struct bytes a, struct bytes b)
 {
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);

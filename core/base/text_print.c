@@ -125,3 +125,17 @@ void text_print_utf8(struct buffer *out, struct bytes text)
     if (plain < text.size)
         buffer_append(out, text.data + plain, text.size - plain);
 }
+
+const char *text_print_name(struct bytes name)
+{
+    struct buffer text = { 0 };
+    for (size_t i = 0; i < name.size; i++) {
+        if (name.data[i] != '\0')
+            buffer_append_char(&text, name.data[i]);
+        else
+            buffer_append_text(&text, "\\000");
+    }
+    const char *kept = status_text("%.*s", (int)text.size, text.size > 0 ? text.data : "");
+    buffer_finish(&text);
+    return kept;
+}

@@ -2,6 +2,7 @@
  * become the strings of the tensor that is fed: nothing is unpacked. */
 #include <string.h>
 
+#include "base/text_print.h"
 #include "proto/wire.h"
 #include "server/inference/classify_regress.h"
 #include "server/grpc/request.h"
@@ -281,18 +282,18 @@ static struct status check_task(struct served_request *request, struct multi *mu
         name = bytes_of(SIGNATURE_DEFAULT);
     for (int i = 0; i < at && task->callable != NULL; i++)
         if (multi->tasks[i].callable == task->callable)
-            return status_error(STATUS_INVALID_ARGUMENT, "Duplicate evaluation of signature: %.*s",
-                                (int)name.size, name.data);
+            return status_error(STATUS_INVALID_ARGUMENT, "Duplicate evaluation of signature: %s",
+                                text_print_name(name));
     if (task->callable == NULL)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "Requested signature not found in model graph: %.*s", (int)name.size,
-                            name.data);
+                            "Requested signature not found in model graph: %s",
+                            text_print_name(name));
     task->kind = bytes_equal(task->method, bytes_of(classify.method))  ? &classify
                  : bytes_equal(task->method, bytes_of(regress.method)) ? &regress
                                                                        : NULL;
     if (task->kind == NULL)
-        return status_error(STATUS_UNIMPLEMENTED, "Unsupported signature method_name: %.*s",
-                            (int)task->method.size, task->method.data);
+        return status_error(STATUS_UNIMPLEMENTED, "Unsupported signature method_name: %s",
+                            text_print_name(task->method));
     return task->kind->check(task->callable->signature, request->server->check_method_names,
                              request->arena);
 }

@@ -5,6 +5,7 @@
 
 #include "base/container.h"
 #include "base/list.h"
+#include "base/text_print.h"
 #include "proto/wire.h"
 #include "server/models/manager.h"
 
@@ -93,8 +94,7 @@ static void check(void *instance, struct call *call, struct message *message)
     enum serving_status serving =
         status_is_ok(status) ? status_of(instance, name) : SERVICE_UNKNOWN;
     if (status_is_ok(status) && serving == SERVICE_UNKNOWN)
-        status =
-            status_error(STATUS_NOT_FOUND, "unknown service '%.*s'", (int)name.size, name.data);
+        status = status_error(STATUS_NOT_FOUND, "unknown service '%s'", text_print_name(name));
     struct message reply = response(serving);
     if (status_is_ok(status))
         call_reply(call, &reply);

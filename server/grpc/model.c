@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/map.h"
+#include "base/text_print.h"
 #include "proto/wire.h"
 #include "server/grpc/request.h"
 #include "server/metrics/metrics.h"
@@ -120,8 +121,8 @@ struct status grpc_answer_model_metadata(struct served_request *request)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "GetModelMetadataRequest must specify at least one metadata_field");
     if (other.data != NULL)
-        return status_error(STATUS_INVALID_ARGUMENT, "Metadata field %.*s is not supported",
-                            (int)other.size, other.data);
+        return status_error(STATUS_INVALID_ARGUMENT, "Metadata field %s is not supported",
+                            text_print_name(other));
     TRY(served_request_find_servable(request));
     model_spec_put(out, RESPONSE_SPEC, request->servable, (struct bytes){ "", 0 });
     size_t entry = wire_open(out, RESPONSE_METADATA);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_print.h"
 #include "proto/wire.h"
 #include "server/grpc/request.h"
 #include "server/grpc/form_call.h"
@@ -97,8 +98,8 @@ static struct status find_callable(struct served_request *request, struct predic
     if (name.size == 0)
         name = bytes_of(SIGNATURE_DEFAULT);
     if (predict->form.callable == NULL)
-        return status_error(STATUS_FAILED_PRECONDITION, "Serving signature key \"%.*s\" not found.",
-                            (int)name.size, name.data);
+        return status_error(STATUS_FAILED_PRECONDITION, "Serving signature key \"%s\" not found.",
+                            text_print_name(name));
     return request->server->check_method_names ? callable_check_predict(predict->form.callable)
                                                : status_ok();
 }
@@ -266,13 +267,12 @@ static struct status choose_outputs(struct served_request *request, struct predi
         int output = signature_output(signature, alias);
         if (output < 0)
             return status_error(STATUS_INVALID_ARGUMENT,
-                                "output tensor alias not found in signature: %.*s Outputs expected "
+                                "output tensor alias not found in signature: %s Outputs expected "
                                 "to be in the set {%s}.",
-                                (int)alias.size, alias.data,
-                                outputs_text(signature, request->arena));
+                                text_print_name(alias), outputs_text(signature, request->arena));
         if (chosen[output])
-            return status_error(STATUS_INVALID_ARGUMENT, "duplicate output tensor alias: %.*s",
-                                (int)alias.size, alias.data);
+            return status_error(STATUS_INVALID_ARGUMENT, "duplicate output tensor alias: %s",
+                                text_print_name(alias));
         chosen[output] = true;
         predict->outputs[predict->outputs_count++] = output;
     }

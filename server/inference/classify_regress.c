@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/text_print.h"
+
 struct status classify_regress_find(struct servable *servable, struct bytes name,
                                     struct callable **out)
 {
@@ -9,8 +11,8 @@ struct status classify_regress_find(struct servable *servable, struct bytes name
     if (name.size == 0)
         name = bytes_of(SIGNATURE_DEFAULT);
     if (*out == NULL)
-        return status_error(STATUS_INVALID_ARGUMENT, "No signature was found with the name: %.*s",
-                            (int)name.size, name.data);
+        return status_error(STATUS_INVALID_ARGUMENT, "No signature was found with the name: %s",
+                            text_print_name(name));
     return status_ok();
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/characters.h"
+#include "base/text_print.h"
 
 struct status open_inference_version(struct bytes text, struct version_choice *out)
 {
@@ -47,9 +48,9 @@ struct status open_inference_callable(struct served_request *request, struct byt
         return status_ok();
     struct bytes asked = signature_name.size > 0 ? signature_name : bytes_of(SIGNATURE_DEFAULT);
     return status_error(STATUS_INVALID_ARGUMENT,
-                        "model '%s' has no signature '%.*s'; the parameter signature_name may be "
+                        "model '%s' has no signature '%s'; the parameter signature_name may be "
                         "one of: %s",
-                        servable->name, (int)(asked.size < 256 ? asked.size : 256), asked.data,
+                        servable->name, text_print_name(bytes_first(asked, 256)),
                         signatures_text(servable, request->arena));
 }
 
@@ -185,10 +186,10 @@ static struct status check_allowed(const struct served_request *request, const c
     TRY(manager_status(request->server->manager, request->spec.name, &all, request->arena,
                        &versions, &count));
     return status_error(STATUS_FAILED_PRECONDITION,
-                        "model '%.*s' is not %s: which models are loaded is up to "
+                        "model '%s' is not %s: which models are loaded is up to "
                         "--model_config_file, --model_base_path and HandleReloadConfigRequest, "
                         "unless the server has --allow_model_control",
-                        (int)request->spec.name.size, request->spec.name.data, change);
+                        text_print_name(request->spec.name), change);
 }
 
 static void on_changed(void *context, struct status status)

@@ -5,6 +5,7 @@
 #include "server/json/body.h"
 #include "server/json/dump.h"
 #include "base/json_number.h"
+#include "base/text_print.h"
 #include "server/json/string.h"
 #include "server/json/walk.h"
 #include "storage/example.h"
@@ -71,16 +72,16 @@ static struct status check_element(struct bytes name, const char *at, enum featu
     enum feature_kind kind = kind_of(at);
     if (kind == KIND_NONE)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "Feature: %.*s has element with unexpected JSON type: %s",
-                            (int)name.size, name.data, json_type_name(at));
+                            "Feature: %s has element with unexpected JSON type: %s",
+                            text_print_name(name), json_type_name(at));
     if (kind == KIND_TOO_BIG)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "Feature: %.*s has uint64_t element. Only int64_t is supported.",
-                            (int)name.size, name.data);
+                            "Feature: %s has uint64_t element. Only int64_t is supported.",
+                            text_print_name(name));
     if (kind != expected)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "Unexpected element type in feature: %.*s expecting type: %s",
-                            (int)name.size, name.data, kind_names[expected]);
+                            "Unexpected element type in feature: %s expecting type: %s",
+                            text_print_name(name), kind_names[expected]);
     return status_ok();
 }
 

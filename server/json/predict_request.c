@@ -1,4 +1,5 @@
 
+#include "base/text_print.h"
 #include "server/json/body.h"
 #include "server/json/check.h"
 #include "server/json/dump.h"
@@ -255,8 +256,8 @@ static struct status wrap(struct status inner, int64_t element, const struct byt
                             (long long)element, status_code_name(inner.code), inner.message);
     return status_error(
         STATUS_INVALID_ARGUMENT,
-        "Failed to process element: %lld key: %.*s of 'instances' list. Error: %s: %s",
-        (long long)element, (int)key->size, key->data, status_code_name(inner.code), inner.message);
+        "Failed to process element: %lld key: %s of 'instances' list. Error: %s: %s",
+        (long long)element, text_print_name(*key), status_code_name(inner.code), inner.message);
 }
 
 static struct status keys_error(const struct predict_reader *reader, const char *object,
@@ -289,8 +290,8 @@ static struct status read_object_row(struct predict_reader *reader, const char *
         int i = find_input(reader->signature, key);
         if (i < 0)
             return wrap(status_error(STATUS_INVALID_ARGUMENT,
-                                     "JSON object: does not have named input: %.*s", (int)key.size,
-                                     key.data),
+                                     "JSON object: does not have named input: %s",
+                                     text_print_name(key)),
                         element, &key);
         if (reader->present[i])
             continue;
@@ -387,8 +388,8 @@ static struct status read_signature(struct predict_reader *reader, const char *o
     TRY(json_body_signature_name(object, reader->arena, &name));
     TRY(use_signature(reader, name));
     if (reader->signature->inputs_count == 0)
-        return status_error(STATUS_INVALID_ARGUMENT, "Failed to get input map for signature: %.*s",
-                            name.size ? (int)name.size : 7, name.size ? name.data : "DEFAULT");
+        return status_error(STATUS_INVALID_ARGUMENT, "Failed to get input map for signature: %s",
+                            name.size ? text_print_name(name) : "DEFAULT");
     clear_inputs(reader);
     return status_ok();
 }

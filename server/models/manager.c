@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/parallel.h"
 #include "base/scheduling.h"
+#include "base/text_print.h"
 #include "server/models/manager_internal.h"
 #include "server/models/servable_cache.h"
 
@@ -268,11 +269,10 @@ void manager_stop(struct manager *manager)
 static struct status not_found(struct bytes name, const struct version_choice *choice)
 {
     if (choice->kind == VERSION_SPECIFIC)
-        return status_error(STATUS_NOT_FOUND,
-                            "Servable not found for request: Specific(%.*s, %lld)", (int)name.size,
-                            name.data, (long long)choice->number);
-    return status_error(STATUS_NOT_FOUND, "Servable not found for request: Latest(%.*s)",
-                        (int)name.size, name.data);
+        return status_error(STATUS_NOT_FOUND, "Servable not found for request: Specific(%s, %lld)",
+                            text_print_name(name), (long long)choice->number);
+    return status_error(STATUS_NOT_FOUND, "Servable not found for request: Latest(%s)",
+                        text_print_name(name));
 }
 
 /* Called with the lock held. */
@@ -283,8 +283,8 @@ static struct status find(struct manager *manager, struct bytes name, struct ver
     struct bytes label = choice.label;
     if (model == NULL ? choice.kind == VERSION_LABELLED
                       : !served_model_resolve(&model->model, &choice))
-        return status_error(STATUS_INVALID_ARGUMENT, "Unrecognized servable version label: %.*s",
-                            (int)label.size, label.data);
+        return status_error(STATUS_INVALID_ARGUMENT, "Unrecognized servable version label: %s",
+                            text_print_name(label));
     *out = model != NULL ? served_model_acquire(&model->model, &choice) : NULL;
     return *out != NULL ? status_ok() : not_found(name, &choice);
 }
@@ -360,10 +360,10 @@ struct status manager_status(struct manager *manager, struct bytes name,
     if (*out_count > 0)
         return status_ok();
     if (choice->kind == VERSION_SPECIFIC)
-        return status_error(STATUS_NOT_FOUND, "Could not find version %lld of model %.*s",
-                            (long long)choice->number, (int)name.size, name.data);
-    return status_error(STATUS_NOT_FOUND, "Could not find any versions of model %.*s",
-                        (int)name.size, name.data);
+        return status_error(STATUS_NOT_FOUND, "Could not find version %lld of model %s",
+                            (long long)choice->number, text_print_name(name));
+    return status_error(STATUS_NOT_FOUND, "Could not find any versions of model %s",
+                        text_print_name(name));
 }
 
 size_t manager_list(struct manager *manager, struct arena *arena, struct model_listing **out)

@@ -3,6 +3,7 @@
 
 #include "base/container.h"
 #include "base/log.h"
+#include "base/text_print.h"
 #include "server/models/load_metrics.h"
 #include "server/models/manager_internal.h"
 
@@ -407,8 +408,7 @@ static struct status find_configured(const struct manager *manager, struct bytes
     *out = map_get(&manager->models, name);
     if (*out != NULL && (*out)->model.config != NULL)
         return status_ok();
-    return status_error(STATUS_NOT_FOUND, "model '%.*s' is not configured", (int)name.size,
-                        name.data);
+    return status_error(STATUS_NOT_FOUND, "model '%s' is not configured", text_print_name(name));
 }
 
 /* Called with the lock held. */

@@ -1,5 +1,7 @@
 #include "server/oip/datatype.h"
 
+#include "base/text_print.h"
+
 static const struct datatype {
     const char *name;
     enum dtype dtype;
@@ -34,7 +36,7 @@ struct status datatype_parse(struct bytes name, enum dtype *out)
         }
     }
     return status_error(STATUS_INVALID_ARGUMENT,
-                        "datatype '%.*s' is none of BOOL, UINT8, UINT16, UINT32, UINT64, INT8, "
+                        "datatype '%s' is none of BOOL, UINT8, UINT16, UINT32, UINT64, INT8, "
                         "INT16, INT32, INT64, FP16, FP32, FP64, BF16, BYTES",
-                        (int)(name.size < 64 ? name.size : 64), name.data);
+                        text_print_name(bytes_first(name, 64)));
 }

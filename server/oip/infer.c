@@ -1,15 +1,11 @@
 #include "server/oip/infer.h"
 
+#include "base/text_print.h"
 #include "server/oip/datatype.h"
 #include "server/oip/raw.h"
 
 #define NAMES_MAX 1024 /* characters of a list of names in an error text */
 #define NAME_MAX  256  /* of a name in an error text, which the client chose */
-
-static int cut(struct bytes name)
-{
-    return (int)(name.size < NAME_MAX ? name.size : NAME_MAX);
-}
 
 /* "a, b, c", cut off if it is too long. */
 static const char *names_text(const struct signature_tensor *tensors, int count,
@@ -46,9 +42,9 @@ static struct status match_inputs(const struct infer_request *request,
         int input = signature_input(signature, given->name);
         if (input < 0)
             return status_error(STATUS_INVALID_ARGUMENT,
-                                "input '%.*s' is not in the signature '%s', which has: %s",
-                                cut(given->name), given->name.data, signature->name,
-                                names_text(signature->inputs, count, arena));
+                                "input '%s' is not in the signature '%s', which has: %s",
+                                text_print_name(bytes_first(given->name, NAME_MAX)),
+                                signature->name, names_text(signature->inputs, count, arena));
         if (inputs[input].dtype != DT_INVALID)
             return status_error(STATUS_INVALID_ARGUMENT, "input '%s' is given twice",
                                 signature->inputs[input].key);
@@ -77,10 +73,10 @@ static struct status choose_named(const struct infer_request *request,
         const struct infer_output *wanted = &request->outputs[i];
         int output = signature_output(signature, wanted->name);
         if (output < 0)
-            return status_error(STATUS_INVALID_ARGUMENT,
-                                "output '%.*s' is not in the signature '%s', which has: %s",
-                                cut(wanted->name), wanted->name.data, signature->name,
-                                names_text(signature->outputs, signature->outputs_count, arena));
+            return status_error(
+                STATUS_INVALID_ARGUMENT, "output '%s' is not in the signature '%s', which has: %s",
+                text_print_name(bytes_first(wanted->name, NAME_MAX)), signature->name,
+                names_text(signature->outputs, signature->outputs_count, arena));
         if (chosen[output])
             return status_error(STATUS_INVALID_ARGUMENT, "output '%s' is asked for twice",
                                 signature->outputs[output].key);

@@ -1,5 +1,6 @@
 #include "server/oip/infer_json.h"
 
+#include "base/text_print.h"
 #include "server/json/check.h"
 #include "server/json/string.h"
 #include "server/json/tensor.h"
@@ -293,8 +294,7 @@ static struct status finish_input(struct infer_json_reader *reader, struct json_
 static struct status in_input(struct status status, const struct json_input *input, int number)
 {
     if (input->name.size > 0)
-        return status_in(status, "input '%.*s'",
-                         (int)(input->name.size < 256 ? input->name.size : 256), input->name.data);
+        return status_in(status, "input '%s'", text_print_name(bytes_first(input->name, 256)));
     return status_in(status, "input %d, which has no name so far", number);
 }
 

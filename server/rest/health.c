@@ -1,4 +1,5 @@
 /* The routes that probes ask: is the process alive, and does it serve its models? */
+#include "base/text_print.h"
 #include "server/rest/exchange.h"
 
 struct status answer_alive(struct exchange *exchange)
@@ -66,9 +67,9 @@ struct status answer_model_ready(struct exchange *exchange)
         if (status.code == STATUS_NOT_FOUND &&
             status_is_ok(manager_status(request->server->manager, request->spec.name,
                                         &request->spec.version, request->arena, &versions, &count)))
-            return status_error(STATUS_UNAVAILABLE, "model '%.*s': version %lld is %s",
-                                (int)request->spec.name.size, request->spec.name.data,
-                                (long long)versions[0].number, versions[0].state);
+            return status_error(STATUS_UNAVAILABLE, "model '%s': version %lld is %s",
+                                text_print_name(request->spec.name), (long long)versions[0].number,
+                                versions[0].state);
         return status;
     }
     servable_release(servable);

@@ -2,6 +2,7 @@
  * do not say otherwise. */
 #include "server/rest/predict.h"
 
+#include "base/text_print.h"
 #include "server/grpc/request.h"
 
 const char *const predict_headers[] = { "Content-Type", "Accept", SHAPE_HEADER, SIGNATURE_HEADER,
@@ -15,9 +16,8 @@ struct status predict_find_callable(struct served_request *request, struct bytes
     *out = servable_callable(request->servable, name);
     if (*out == NULL)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "Serving signature name: \"%.*s\" not found in signature def",
-                            name.size ? (int)name.size : (int)strlen(SIGNATURE_DEFAULT),
-                            name.size ? name.data : SIGNATURE_DEFAULT);
+                            "Serving signature name: \"%s\" not found in signature def",
+                            name.size ? text_print_name(name) : SIGNATURE_DEFAULT);
     return status_ok();
 }
 
@@ -69,9 +69,9 @@ static struct status read_protobuf(struct served_request *request, struct predic
     struct bytes name = request->spec.name;
     TRY(grpc_answer_predict(request));
     if (!bytes_equal(request->spec.name, name))
-        return status_error(
-            STATUS_INVALID_ARGUMENT, "the URL names the model '%.*s', the PredictRequest '%.*s'",
-            (int)name.size, name.data, (int)request->spec.name.size, request->spec.name.data);
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "the URL names the model '%s', the PredictRequest '%s'",
+                            text_print_name(name), text_print_name(request->spec.name));
     call->callable = request->call.callable;
     call->inputs = request->call.inputs;
     return status_ok();

@@ -142,6 +142,7 @@ class Rest(Served):
     def test_refuses(self):
         for request, text in (({"inputs": [dict(X, shape=[1, 2])]}, "input 'x': shape [1,2], signature wants [?,1]"),
                               ({"inputs": [dict(X, datatype="FP64")]}, "input 'x': datatype FP64, signature wants FP32"),
+                              ({"inputs": [dict(X, name="z\0z")]}, "input 'z\\000z' is not in the signature 'serving_default', which has: x"),
                               ({"inputs": [dict(X, name="z")]}, "input 'z' is not in the signature 'serving_default', which has: x"),
                               ({"inputs": []}, "input 'x' of the signature 'serving_default' is not in the request"),
                               ({"inputs": [X], "outputs": [{"name": "z"}]}, "output 'z' is not in the signature"),

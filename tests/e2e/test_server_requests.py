@@ -78,6 +78,7 @@ class Requests(DigitsServer):
 
     def test_wrong_paths_and_methods(self):
         for method, path, status, text in (
+                ("POST", "/v1/models/n%00o%00ne:predict", 404, "Servable not found for request: Latest(n\\000o\\000ne)"),
                 ("POST", "/v1/models/none:predict", 404, "Servable not found for request: Latest(none)"),
                 ("POST", "/v1/models/default/versions/9:predict", 404, "Servable not found for request: Specific(default, 9)"),
                 ("POST", "/v1/models/default/labels/stable:predict", 400, "Unrecognized servable version label: stable"),

@@ -79,14 +79,22 @@ static void what_is_not_utf8_is_replaced(void **state)
     assert_prints(text_print_utf8, "\xef\xbf\xbd", "\xef\xbf\xbd");
 }
 
+static void a_nul_does_not_end_a_name(void **state)
+{
+    (void)state;
+    assert_string_equal(text_print_name((struct bytes){ "\0a\0\0b\n", 6 }), "\\000a\\000\\000b\n");
+    assert_string_equal(text_print_name((struct bytes){ NULL, 0 }), "");
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 2];
+    struct CMUnitTest tests[COUNT(rows) + 3];
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].label,
                                         .test_func = is_printed,
                                         .initial_state = (void *)(uintptr_t)&rows[i] };
     tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(line_feeds_stay_in_lines);
     tests[COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(what_is_not_utf8_is_replaced);
+    tests[COUNT(rows) + 2] = (struct CMUnitTest)cmocka_unit_test(a_nul_does_not_end_a_name);
     return cmocka_run_group_tests_name("text_print", tests, NULL, NULL);
 }
