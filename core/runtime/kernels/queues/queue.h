@@ -69,13 +69,16 @@ const char *queue_name(const struct queue *queue);
 
 /**
  * Copies the inputs from `first` on as a row, or, unless `batch` is -1, as that many rows: their
- * first dimension counts them.
+ * first dimension counts them. They are for something that holds `held` bytes.
  *
  * Owner   the caller, of the rows in *out
- * Errors  RESOURCE_EXHAUSTED the queue would hold more than a run may; those of kernel_check
+ * Errors  RESOURCE_EXHAUSTED it would hold more than a run may; those of kernel_check
  */
-struct status queue_rows_copy(struct kernel_context *k, struct queue *queue, int first,
+struct status queue_rows_copy(struct kernel_context *k, size_t held, bool has_priorities, int first,
                               int64_t batch, struct queue_rows *out);
+/* RESOURCE_EXHAUSTED: the inputs from `first` on have more bytes than the memory_limit of a staging
+ * area, if that is not 0. */
+struct status queue_check_limit(struct kernel_context *k, int first, int64_t limit);
 
 /**
  * Adds rows in order, and waits while the queue is full. Takes over the rows, which leave the list,

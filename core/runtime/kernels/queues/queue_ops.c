@@ -96,7 +96,8 @@ static struct status check_parts(struct kernel_context *k, const struct queue *q
 static struct status give(struct kernel_context *k, struct queue *queue, int64_t batch)
 {
     struct queue_rows rows = { 0 };
-    TRY(queue_rows_copy(k, queue, 1, batch, &rows));
+    TRY(queue_rows_copy(k, queue_bytes(queue), queue_kind(queue)->policy->has_priorities, 1, batch,
+                        &rows));
     return queue_give(k, queue, &rows);
 }
 

@@ -52,16 +52,8 @@ static struct status stage_compute(struct kernel_context *k)
 {
     struct queue *area = area_of(k);
     struct queue_rows rows = { 0 };
-    int64_t limit = queue_kind(area)->memory_limit;
-    size_t bytes = 0;
-    for (int i = 0; i < kernel_inputs_count(k); i++)
-        bytes += tensor_bytes(kernel_input(k, i));
-    if (limit > 0 && bytes > (size_t)limit)
-        return kernel_error(k, STATUS_RESOURCE_EXHAUSTED,
-                            "Attempted to insert tensors with combined size of '%zu' bytes into "
-                            "Staging Area with a memory limit of '%lld'.",
-                            bytes, (long long)limit);
-    TRY(queue_rows_copy(k, area, 0, -1, &rows));
+    TRY(queue_check_limit(k, 0, queue_kind(area)->memory_limit));
+    TRY(queue_rows_copy(k, queue_bytes(area), false, 0, -1, &rows));
     return queue_give(k, area, &rows);
 }
 
