@@ -137,6 +137,7 @@
     X(nn, uniform)                  \
     X(nn, uniform_dot)              \
     X(nn, volume_patches)           \
+    X(queues, map_stage_ops)        \
     X(queues, mutex)                \
     X(queues, queue_handles)        \
     X(queues, queue_ops)            \

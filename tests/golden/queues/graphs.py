@@ -265,6 +265,70 @@ def unstaged_otherwise():
     return ops, [put([1, 2], 3), "one", "size", put([4], 5), "take"]
 
 
+class StagingMap:
+    """The ops on a map of rows of two tensors: `put1` gives the second one only, and so on."""
+
+    def __init__(self, prefix, **attrs):
+        types, attrs = [tf.float32, tf.string], {"shared_name": "map", **attrs}
+
+        def call(name, **arguments):
+            return getattr(raw, prefix + "Map" + name)(**arguments, **attrs)
+
+        self.key, self.indices, self.x = fed("key", tf.int64), fed("indices", tf.int32), [fed(f"x{i}", dtype) for i, dtype in enumerate(types)]
+        key = {"key": self.key, "indices": self.indices}
+        self.ops = {"size": call("Size", dtypes=types), "incomplete": call("IncompleteSize", dtypes=types), "clear": call("Clear", dtypes=types)}
+        for name, part in [("", [0, 1]), ("0", [0]), ("1", [1])]:
+            some = [types[i] for i in part]
+            any_key = call("UnstageNoKey", indices=self.indices, dtypes=some)
+            self.ops |= {"put" + name: call("Stage", values=[self.x[i] for i in part], dtypes=types, **key),
+                         "peek" + name: call("Peek", dtypes=some, **key), "take" + name: call("Unstage", dtypes=some, **key),
+                         "any" + name: [any_key.key, *any_key.values]}
+
+    def put(self, key, *values, part="", indices=None):
+        parts = [int(part)] if part else [0, 1]
+        return ("put" + part, {self.key: key, self.indices: indices or parts, **dict(zip([self.x[i] for i in parts], values))})
+
+    def call(self, name, key, *indices):
+        return (name, {self.key: key, self.indices: np.array(indices, np.int32)})
+
+
+def staging_map(prefix):
+    m = StagingMap(prefix)
+    return m.ops, [
+        "size", m.put(5, [1, 2], "five"), m.put(3, "three", part="1"), "size", "incomplete", m.put(3, "again", part="1"), m.put(8, "x", part="1", indices=[2]),
+        m.put(8, "x", part="1", indices=[-1]), ("put1", {m.key: 8, m.indices: np.zeros([0], np.int32), m.x[1]: "x"}), m.put(8, 1, "x", indices=[1, 0]),
+        m.put(8, 1, "x", indices=[1, 1]), m.put(5, 7, "another"), "size", m.call("peek", 5, 0, 1), m.call("peek1", 5, 1), m.put(3, 30, part="0"), "size", "incomplete",
+        m.call("peek", 3, 0, 1), m.call("peek1", 3, 2), m.call("peek", 3, 1, 0), m.call("take1", 3, 1), m.call("take1", 3, 1), m.call("peek1", 3, 1), "size",
+        m.call("take0", 3, 0), "size", m.call("any", 0, 0, 1), "size", m.put(9, 90, part="0"), m.put(9, "nine", part="1"), m.call("any1", 0, 1), m.call("any0", 0, 0),
+        "size", m.put(1, 1, "one"), m.put(2, 1, part="0"), "clear", "size", "incomplete", m.put(1, 10, "one")]
+
+
+@case
+def staged_by_key():
+    return staging_map("")
+
+
+@case
+def staged_in_order():
+    return staging_map("Ordered")
+
+
+@case
+def least_key_first():
+    m = StagingMap("Ordered")
+    return m.ops, [m.put(7, 70, "seven"), m.put(-1, -10, "before"), m.put(3, 30, "three"), m.call("any", 0, 0, 1), m.call("any", 0, 0, 1), m.call("any", 0, 0, 1), "size"]
+
+
+@case
+def staged_by_key_within_limits():
+    """One tensor a row: of several, TensorFlow counts the bytes of the last one only."""
+    key, x, first = fed("key", tf.int64), fed("x", tf.float32), tf.constant([0])
+    attrs = {"dtypes": [tf.float32], "shared_name": "map", "capacity": 2, "memory_limit": 20}
+    ops = {"put": raw.MapStage(key=key, indices=first, values=[x], **attrs), "take": raw.MapUnstage(key=key, indices=first, **attrs), "size": raw.MapSize(**attrs)}
+    return ops, [("put", {key: 1, x: [1, 2, 3]}), ("put", {key: 2, x: [4, 5]}), ("put", {key: 3, x: [1] * 6}), "size", ("take", {key: 1}),
+                 ("put", {key: 3, x: [6]}), "size"]
+
+
 # ---- mutexes ----
 
 

@@ -394,6 +394,60 @@ static void a_run_waits_for_what_another_stages(void **state)
     plan_destroy(stage);
 }
 
+/* A run waits for a key until the last tensor of its row is there, or until its deadline. */
+static void a_run_waits_for_a_key_that_another_stages(void **state)
+{
+    (void)state;
+    static const enum dtype dtypes[] = { DT_FLOAT, DT_FLOAT };
+    static const int32_t indices[] = { 0, 1 };
+    struct attr limits[] = { attr_text("shared_name", "map"), attr_types(&b, "dtypes", 2, dtypes),
+                             ATTR_END };
+    struct attr typed[] = { attr_text("shared_name", "map"), attr_types(&b, "dtypes", 1, dtypes),
+                            ATTR_END };
+    struct shape one = shape_of(1);
+    struct endpoint none = { 0 }, key = build_const_int64(&b, "key", 5);
+    struct plan *stage[2];
+    struct other looker = { .plan = NULL };
+    make_queue("FIFOQueueV2", -1);
+    for (int i = 0; i < 2; i++) {
+        struct tensor index = tensor_borrow(DT_INT32, &one, indices + i);
+        struct endpoint at = build_const(&b, NULL, &index);
+        struct endpoint inputs[] = { key, at, fed_values }, second[] = { key, at };
+        stage[i] =
+            plan_for(build_node(&b, "MapStage", NULL, 3, inputs, 0, NULL, limits), 1, fed_values);
+        if (i == 1)
+            looker.plan =
+                plan_for(build_node(&b, "MapUnstage", NULL, 2, second, 0, NULL, typed), 0, none);
+    }
+    start(&looker);
+    for (int i = 0; i < 2; i++) {
+        struct tensor feed = floats(shape_of(2), i == 0 ? VALUES(1, 2) : VALUES(3, 4));
+        assert_ok(plan_run(stage[i], run, &feed, NULL));
+    }
+    join(&looker);
+    assert_int_equal(looker.code, STATUS_OK);
+    assert_memory_equal(looker.values, VALUES(3, 4), 2 * sizeof(float));
+
+    float values[2];
+    int64_t got;
+    struct status status = take_in(run, looker.plan, 0, values, &got);
+    assert_int_equal(status.code, STATUS_INVALID_ARGUMENT); /* its row is there, without it */
+    plan_destroy(looker.plan);
+    looker.plan = plan_for(build_node(&b, "MapUnstage", NULL, 2,
+                                      (struct endpoint[]){ build_const_int64(&b, "other", 6),
+                                                           build_const_int(&b, "at", 0) },
+                                      0, NULL, typed),
+                           0, none);
+    run_set_deadline(run, (uint64_t)clock_deadline_ns(clock_monotonic(), 20));
+    status = take_in(run, looker.plan, 0, values, &got);
+    assert_int_equal(status.code, STATUS_DEADLINE_EXCEEDED);
+    assert_non_null(strstr(status.message, "staging map 'map' has no such key: the deadline"));
+    run_set_deadline(run, 0);
+    plan_destroy(looker.plan);
+    plan_destroy(stage[0]);
+    plan_destroy(stage[1]);
+}
+
 /* ---- rows by priority ---- */
 
 /* TensorFlow loses the rows that there are if it was asked for more. */
@@ -479,6 +533,7 @@ int main(void)
         TEST(the_deadline_ends_a_wait),
         TEST(runs_hold_a_mutex_in_turn),
         TEST(a_run_waits_for_what_another_stages),
+        TEST(a_run_waits_for_a_key_that_another_stages),
         TEST(a_closed_queue_gives_the_rest_by_priority),
         TEST(a_queue_holds_no_more_than_a_run),
         TEST(rows_that_leave_make_room),
