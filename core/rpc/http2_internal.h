@@ -57,6 +57,7 @@ struct http2 {
     bool congested;      /* its side was told so, and waits for `eased` */
     bool refuses;        /* the second GOAWAY after retired_ns, which refuses streams, was sent */
     int first_byte;      /* from the peer; -1: none came */
+    uint32_t peer_error; /* of HTTP/2, which the peer was told that it has made; 0: none */
     enum http2_state failed_state; /* the state in which it failed, */
     enum status_code why_code;     /* and why */
     char *why;

@@ -144,6 +144,8 @@ static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, v
 {
     struct http2 *http2 = context;
 
+    if (frame->hd.type == NGHTTP2_GOAWAY)
+        http2->peer_error = frame->goaway.error_code;
     if (http2->options.side->server && frame->hd.flags & NGHTTP2_FLAG_END_STREAM &&
         (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
         nghttp2_session_get_stream_remote_close(session, frame->hd.stream_id) == 0)
@@ -311,7 +313,11 @@ void http2_flush(struct http2 *http2)
         return;
     check_congestion(http2);
     watch_for(http2, http2->write_queue.bytes > 0 ? EPOLLIN | EPOLLOUT : EPOLLIN);
-    if (http2->write_queue.bytes == 0 && !nghttp2_session_want_read(http2->session) &&
-        !nghttp2_session_want_write(http2->session))
-        http2_fail(http2, status_error(STATUS_UNAVAILABLE, "the connection has ended"));
+    if (http2->write_queue.bytes > 0 || nghttp2_session_want_read(http2->session) ||
+        nghttp2_session_want_write(http2->session))
+        return;
+    http2_fail(http2, http2->peer_error == NGHTTP2_NO_ERROR
+                          ? status_error(STATUS_UNAVAILABLE, "the connection has ended")
+                          : status_error(STATUS_UNAVAILABLE, "the peer's frames are wrong: %s",
+                                         nghttp2_http2_strerror(http2->peer_error)));
 }

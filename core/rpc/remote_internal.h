@@ -29,6 +29,7 @@ struct remote_connection {
     struct remote_connection *next;
     struct remote *remote;
     struct http2 *http2;
+    char away_text[128]; /* the error of the server's GOAWAY, and its words; "": none came */
 };
 
 struct remote {

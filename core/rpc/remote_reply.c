@@ -1,4 +1,5 @@
 /* Handles the stream of a call: its reply, its end, and the loss of its connection. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -68,6 +69,17 @@ static const char *reset_text(uint32_t error)
     return error < COUNT(names) ? names[error] : "an unknown error";
 }
 
+/* nghttp2 also resets the streams that a GOAWAY leaves out, whatever its error. */
+static struct status why_reset(struct http2 *http2, uint32_t error)
+{
+    const struct remote_connection *connection = http2_context(http2);
+    enum status_code code = grpc_status_of_reset(error);
+
+    if (error == ERROR_REFUSED && connection->away_text[0] != '\0')
+        return status_error(code, "the server ended the connection: %s", connection->away_text);
+    return status_error(code, "the server reset the stream: %s", reset_text(error));
+}
+
 static void closed(struct http2_stream *stream, uint32_t error)
 {
     struct remote_call *call = of_stream(stream);
@@ -93,10 +105,7 @@ static void closed(struct http2_stream *stream, uint32_t error)
             call, status_error(STATUS_UNAVAILABLE, "%s: %s", call->remote->text, why.message),
             NULL);
     } else {
-        remote_call_finish(call,
-                           status_error(grpc_status_of_reset(error),
-                                        "the server reset the stream: %s", reset_text(error)),
-                           NULL);
+        remote_call_finish(call, why_reset(http2, error), NULL);
     }
     remote_call_drop(call);
 }
@@ -177,8 +186,10 @@ static void pinged(struct http2 *http2)
 
 static void away(struct http2 *http2, const char *why)
 {
-    (void)why;
-    remote_connection_away(http2_context(http2));
+    struct remote_connection *connection = http2_context(http2);
+
+    snprintf(connection->away_text, sizeof connection->away_text, "%s", why);
+    remote_connection_away(connection);
 }
 
 static void lost(struct http2 *http2, struct status why)
