@@ -122,17 +122,18 @@ static struct status match(const char *pattern, const char *path, bool v1, struc
     *fits = false;
     *spec = (struct model_spec){ .version.kind = VERSION_LATEST };
     while (*pattern != '\0') {
-        if (take(&pattern, "{model}")) {
+        if (*pattern != '{') {              /* first: almost every character of a pattern */
+            fold = fold && *pattern != ':'; /* case matters in a verb */
+            if (!same_letter(*pattern++, *path++, fold))
+                return status_ok();
+        } else if (take(&pattern, "{model}")) {
             spec->name = (struct bytes){ path, strcspn(path, v1 ? "/:" : "/") };
             path += spec->name.size;
             if (spec->name.size == 0)
                 return status_ok();
-        } else if (take(&pattern, "{selector}")) {
-            TRY(read_selector(&path, &spec->version));
         } else {
-            fold = fold && *pattern != ':'; /* case matters in a verb */
-            if (!same_letter(*pattern++, *path++, fold))
-                return status_ok();
+            pattern += strlen("{selector}"); /* there is nothing more in braces */
+            TRY(read_selector(&path, &spec->version));
         }
     }
     *fits = *path == '\0';
