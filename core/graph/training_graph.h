@@ -61,6 +61,9 @@ struct training_variable {
     enum variable_update update;
     double momentum;              /* UPDATE_AVERAGE */
     struct constraint constraint; /* of the values after each update */
+    /* Of UPDATE_GRADIENT: above 0, an update first divides the values as spectral_divide, with so
+     * many iterations, and the next variable, an UPDATE_AVERAGE, as the vector. */
+    uint32_t power_iterations;
     bool by_rows; /* a step reads and updates only the rows that its row_lookups name */
     /* The same with 64-bit keys in place of row numbers: a hash table, of shape [-1, row…]. Rows
      * begin as `keys` says; `fill` and `fill_rows` are NULL. */

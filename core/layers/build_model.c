@@ -243,7 +243,8 @@ static void build_gradients(struct layer_context *context, float scale)
 
     for (int i = 0; i < out->variables_count; i++)
         if (out->variables[i].trainable)
-            values[count++] = out->variables[i].value;
+            values[count++] = out->variables[i].divided.node != NULL ? out->variables[i].divided
+                                                                     : out->variables[i].value;
     b->scope = "gradients/";
     struct endpoint loss = scale == 0 ? out->loss
                                       : build_binary(b, "Mul", "scaled_loss", out->loss,

@@ -91,6 +91,7 @@ static const struct layer_class *const classes[] = {
     &layer_unit_normalization,
     &layer_rms_normalization,
     &layer_batch_normalization,
+    &layer_spectral_normalization,
     &layer_masking,
     &layer_attention,
     &layer_additive_attention,

@@ -165,11 +165,18 @@ struct layer_context {
     bool weighted; /* each example has a weight */
     bool keras2;   /* use the formulas that Keras 3 has changed */
     struct layers_graph *out;
-    struct endpoint penalty;          /* the sum of regularisers; a null node: none so far */
-    int random_count;                 /* number of layers so far that draw random numbers */
-    struct sampled_output *sampled;   /* TRAIN: of each SampledSoftmax; NULL: there is none */
-    int variables_capacity;           /* of out->variables */
-    const struct layer_lists **lists; /* [inputs_count]: of the model's inputs; NULL: dense */
+    struct endpoint penalty;           /* the sum of regularisers; a null node: none so far */
+    int random_count;                  /* number of layers so far that draw random numbers */
+    struct sampled_output *sampled;    /* TRAIN: of each SampledSoftmax; NULL: there is none */
+    int variables_capacity;            /* of out->variables */
+    const struct layer_lists **lists;  /* [inputs_count]: of the model's inputs; NULL: dense */
+    struct spectral_wrapper *spectral; /* around the layer that is being built; NULL: none */
+};
+
+/* A SpectralNormalization around the layer that is being built (classes/spectral.c). */
+struct spectral_wrapper {
+    const struct layer *layer, *inner;
+    bool found; /* the inner layer has a kernel */
 };
 
 /* The types of the inputs that a layer is built with. */
@@ -259,6 +266,14 @@ struct endpoint layer_variable_with(struct layer_context *context, const struct 
 /* Gives a variable, if it is trained, the constraint that is the argument "<prefix>_constraint". */
 void layer_constrain(struct layer_context *context, const struct layer *layer,
                      struct endpoint variable, const char *prefix);
+
+/* A variable of a layer inside a SpectralNormalization: is it the one that is divided? */
+bool spectral_divides(const struct layer_context *context, const struct layer *layer,
+                      const char *name);
+/* In TRAIN: what the layer computes with in place of the variable's value. Adds the vector of the
+ * power iteration, the next variable. */
+struct endpoint spectral_build_divided(struct layer_context *context, struct endpoint value,
+                                       bool trainable);
 
 /* In TRAIN: each step moves a variable that is not trainable towards `update`, by this momentum. */
 void layer_move_average(struct layer_context *context, struct endpoint variable,

@@ -12,11 +12,18 @@ static struct layers_variable *find_variable(const struct layers_graph *graph,
     return NULL;
 }
 
+/* What layers compute with. */
+static struct endpoint value_of(const struct layers_variable *variable)
+{
+    return variable->divided.node != NULL ? variable->divided : variable->value;
+}
+
 /* The variable whose value a graph reads there; NULL: none. */
 static struct layers_variable *variable_at(struct layers_graph *graph, struct endpoint value)
 {
     for (int i = 0; i < graph->variables_count; i++)
-        if (graph->variables[i].value.node == value.node)
+        if (graph->variables[i].value.node == value.node ||
+            (value.node != NULL && graph->variables[i].divided.node == value.node))
             return &graph->variables[i];
     return NULL;
 }
@@ -163,15 +170,17 @@ struct endpoint layer_variable_with(struct layer_context *context, const struct 
     struct layers_variable *variable = declare(context, layer, name, DT_FLOAT, &shape);
 
     if (variable == NULL || variable->value.node != NULL)
-        return variable != NULL ? variable->value : (struct endpoint){ 0 };
+        return variable != NULL ? value_of(variable) : (struct endpoint){ 0 };
     variable->trainable = trainable;
     variable->initializer = *initializer;
-    variable->value = build_variable(context, layer, name, variable);
+    struct endpoint value = variable->value = build_variable(context, layer, name, variable);
+    if (spectral_divides(context, layer, name))
+        value = spectral_build_divided(context, value, trainable);
     /* Keras 2 also adds the constant penalty of a frozen layer to the loss. */
     bool penalised = context->mode != LAYERS_SERVE && (trainable || context->keras2);
     if (penalised && regularizer != NULL)
-        layer_penalise_variable(context, regularizer, variable->value);
-    return variable->value;
+        layer_penalise_variable(context, regularizer, value);
+    return value;
 }
 
 /* ---- Tables that are read by rows. ---- */
@@ -219,7 +228,8 @@ struct layer_table layer_table(struct layer_context *context, const struct layer
     const struct arg_value *initializer =
         layer_arg(layer, arena_printf(arena, "%s_initializer", name));
     bool whole = !layer_arg(layer, arena_printf(arena, "%s_regularizer", name))->is_null ||
-                 !layer_arg(layer, arena_printf(arena, "%s_constraint", name))->is_null;
+                 !layer_arg(layer, arena_printf(arena, "%s_constraint", name))->is_null ||
+                 spectral_divides(context, layer, name);
 
     if (!status_is_ok(context->builder.status))
         return (struct layer_table){ 0 };

@@ -258,6 +258,11 @@ struct layers_variable {
      * null node: it is none */
     struct endpoint average;
     double momentum;
+    /* TRAIN: above 0, each step first divides it by its largest singular value, which so many steps
+     * of power iteration find from the variable behind it. `divided` is then what the layer
+     * computes with, and whose gradient is taken; otherwise a null node. */
+    uint32_t power_iterations;
+    struct endpoint divided;
     const struct layer *layer;
 };
 

@@ -118,6 +118,7 @@ static struct training_variable variable_of(const struct layers_variable *variab
                                                    : UPDATE_NONE,
         .momentum = variable->momentum,
         .constraint = variable->constraint,
+        .power_iterations = variable->power_iterations,
         .by_rows = variable->by_rows,
         .by_keys = variable->by_keys,
         .keys = variable->keys,

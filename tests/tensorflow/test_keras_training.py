@@ -151,6 +151,45 @@ class KerasTraining(TestCase):
         self.assert_same(self.by_pstrain(description, steps=(3, STEPS // 2), batches=2), want, "resumed")
         self.assert_same(self.by_pstrain(self.model(make()).to_json(), "--gradient_accumulation_steps=2", steps=STEPS // 2, batches=2), want, "flag")
 
+    def test_spectral_normalization(self):
+        """The first values are those of the first step's checkpoint, so that Keras has the same vectors."""
+        normed = keras.layers.SpectralNormalization
+        model = keras.Sequential([
+            keras.Input((784,), name="x"), normed(keras.layers.Dense(24, activation="tanh", kernel_regularizer="l2", name="inner"), name="hidden"),
+            normed(keras.layers.Dense(10, activation="softmax", name="inner2"), power_iterations=2, name="scores")])
+        model.compile(keras.optimizers.Adam(0.01, epsilon=1e-3, weight_decay=0.1), loss="sparse_categorical_crossentropy")
+        with open(self.path("normed.json"), "w", encoding="utf-8") as f:
+            f.write(model.to_json())
+
+        def train(to, ps, workers, *flags):
+            directory = self.path("normed-%d-%d" % (ps, workers))
+            done = run("pstrain", "--model=" + self.path("normed.json"), "--train_dir=" + self.data, "--export_dir=" + self.path("normed", "%d-%d-%d" % (ps, workers, to)),
+                       "--workers=%d" % workers, "--ps=%d" % ps, "--batch_size=%d" % (len(self.labels) // workers), "--stop_at_step=%d" % to,
+                       "--checkpoint_dir=" + directory, *flags)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            reader = tf.train.load_checkpoint(directory)
+            return reader, {v.path: reader.get_tensor("/".join(v.path.split("/")[1:])) for v in model.variables}
+
+        first, values = train(1, 3, 1)
+        names = {v.path: "/".join(v.path.split("/")[1:]) for v in model.trainable_variables}
+        for variable in model.variables:
+            variable.assign(values[variable.path])
+        model.optimizer.build(model.trainable_variables)
+        model.optimizer.iterations.assign(1)
+        for index, variable in enumerate(model.trainable_variables):
+            model.optimizer._momentums[index].assign(first.get_tensor(names[variable.path] + "/Adam"))
+            model.optimizer._velocities[index].assign(first.get_tensor(names[variable.path] + "/Adam_1"))
+        for _ in range(STEPS):
+            model.train_on_batch(self.rows, self.labels)
+        want = [np.asarray(v) for v in model.variables]
+        got = train(1 + STEPS, 3, 1)[1]
+        self.assert_same(list(got.values()), want, "resumed")
+        self.assert_same(list(train(1 + STEPS, 1, 1)[1].values()), want, "one ps")
+        self.assert_same(list(train(1 + STEPS, 2, 2, "--sync")[1].values()), want, "synchronous")
+        served = tf.saved_model.load(self.path("normed", "3-1-21")).signatures["predict_images"]
+        outputs = served(tf.constant(self.rows[:5]))["scores"]
+        assert_agrees(self, outputs.numpy(), model.predict(self.rows[:5], verbose=0), TOLERANCE, "export")
+
     def test_accumulation_moves_averages_with_each_batch(self):
         """Both halves of the rows are the same, so that their order does not matter."""
         half = len(self.labels) // 2

@@ -54,6 +54,7 @@ static void list_pieces(const struct ps_client *client, int ps, const struct cli
             .averaged = variable->averaged,
             .momentum = momentum_of_step(variable, header->batches_per_step),
             .constraint = variable->constraint,
+            .power_iterations = variable->power_iterations,
             .shape = placement_piece_shape(placement, i),
             .optimizer = (uint32_t)client_job_number(job, piece->variable),
             .continues = before == i - 1 && placement->pieces[before].variable == piece->variable,

@@ -89,7 +89,8 @@ static struct status list_variables(struct model *model)
                                       .trainable = variable->update == UPDATE_GRADIENT,
                                       .averaged = variable->update == UPDATE_AVERAGE,
                                       .momentum = variable->momentum,
-                                      .constraint = variable->constraint };
+                                      .constraint = variable->constraint,
+                                      .power_iterations = variable->power_iterations };
         if (variable->by_keys && variable->update != UPDATE_GRADIENT)
             return status_error(STATUS_UNIMPLEMENTED,
                                 "variable '%s' is a hash table without a gradient: no loss depends "

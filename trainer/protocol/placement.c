@@ -47,7 +47,8 @@ static int cut(const struct placed_variable *variable, int ps_count, size_t piec
         rows = shape_size(&variable->shape);
         piece_bytes_max = PLACEMENT_PIECE_MAX;
     }
-    if (rows <= 1 || total <= piece_bytes_max || constraint_joins_rows(&variable->constraint)) {
+    if (rows <= 1 || total <= piece_bytes_max || constraint_joins_rows(&variable->constraint) ||
+        variable->power_iterations > 0) {
         if (out != NULL)
             out[0] = (struct piece){ .size = total };
         return 1;
@@ -75,6 +76,11 @@ struct status placed_variable_check(const struct placed_variable *variable)
     size_t whole = constraint_joins_rows(constraint) ? variable_bytes(variable)
                                                      : placement_row_bytes(variable);
 
+    if (variable->power_iterations > 0 && variable_bytes(variable) > PLACEMENT_PIECE_MAX)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "variable '%s' is divided by its norm and does not fit into one "
+                            "message (1 GiB), which is not implemented",
+                            variable->name);
     if (constraint->kind == CONSTRAINT_NONE ||
         (!variable->by_rows &&
          (constraint->kind != CONSTRAINT_NORM || whole <= PLACEMENT_PIECE_MAX)))
@@ -88,11 +94,17 @@ struct status placed_variable_check(const struct placed_variable *variable)
                         variable->name);
 }
 
-/* What is placed as one: a piece, or all pieces of a variable. */
+/* What is placed as one: a piece, or all pieces of a variable; with a variable that is divided, the
+ * vector behind it. */
 struct placed_unit {
     size_t size;
     int first_piece, pieces_count;
 };
+
+static bool is_vector(const struct placement *placement, int variable)
+{
+    return variable > 0 && placement->variables[variable - 1].power_iterations > 0;
+}
 
 static int make_units(const struct placement *placement, bool whole, struct placed_unit *out)
 {
@@ -102,7 +114,8 @@ static int make_units(const struct placement *placement, bool whole, struct plac
         const struct piece *piece = &placement->pieces[i];
         if (placement->variables[piece->variable].by_keys)
             continue; /* it has its ps */
-        bool more = whole && i > 0 && placement->pieces[i - 1].variable == piece->variable;
+        bool more = (whole && i > 0 && placement->pieces[i - 1].variable == piece->variable) ||
+                    is_vector(placement, piece->variable);
         if (!more)
             out[count++] = (struct placed_unit){ .first_piece = i };
         out[count - 1].size += piece->size;
@@ -178,6 +191,8 @@ static uint64_t placement_hash(const struct placement *placement)
             buffer_printf(&text, "constraint %d %a %a %a %u\n", variable->constraint.kind,
                           (double)variable->constraint.low, (double)variable->constraint.high,
                           (double)variable->constraint.rate, variable->constraint.axes);
+        if (variable->power_iterations > 0)
+            buffer_printf(&text, "divided %u\n", variable->power_iterations);
         if (variable->by_keys)
             describe_keys(&variable->keys, &text);
     }

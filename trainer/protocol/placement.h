@@ -25,6 +25,10 @@ struct placed_variable {
     bool averaged;
     double momentum;
     struct constraint constraint; /* one that joins rows is kept in one piece */
+    /* Above 0: an update first divides the values as spectral_divide, with so many iterations. The
+     * vector is the next variable, which is averaged. It lies on the same ps, and neither is cut.
+     */
+    uint32_t power_iterations;
     /* Pulled and pushed by rows of the first dimension, not as a whole. It has a dimension, is of
      * DT_FLOAT, and a row has from 4 bytes to PLACEMENT_PIECE_MAX. */
     bool by_rows;
@@ -69,7 +73,8 @@ void placement_finish(struct placement *placement);
 
 /* Does an update of the variable need something of every worker: a gradient or a value? */
 bool placed_variable_is_pushed(const struct placed_variable *variable);
-/* UNIMPLEMENTED: a constraint that a piece cannot satisfy by itself. */
+/* UNIMPLEMENTED: a constraint that a piece cannot satisfy by itself, or a variable that is too
+ * large to be divided. */
 struct status placed_variable_check(const struct placed_variable *variable);
 
 /* Bytes of a row of a variable that is pulled by rows or by keys. */

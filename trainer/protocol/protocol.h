@@ -24,7 +24,7 @@
 #include "trainer/protocol/share_table.h"
 
 /* Counts changes of training.proto that make one side misunderstand the other. */
-#define PROTOCOL_VERSION 21
+#define PROTOCOL_VERSION 22
 
 #define PS_PATH(method) "/slipway.training.ParameterServer/" method
 #define PS_JOIN         PS_PATH("Join")
@@ -240,7 +240,11 @@ struct created_piece {
     bool averaged;
     double momentum; /* averaged */
     struct constraint constraint;
-    struct shape shape; /* if it is constrained, or its optimizer takes whole variables */
+    /* Above 0: an update first divides it as spectral_divide, with so many iterations. The next
+     * piece is the vector. */
+    uint32_t power_iterations;
+    /* if it is constrained or divided, or its optimizer takes whole variables */
+    struct shape shape;
     const struct created_keys *keys; /* NULL: its rows have no keys */
     uint32_t optimizer;              /* 0: the job's; otherwise other_optimizers[optimizer - 1] */
 };

@@ -50,7 +50,7 @@ static bool is_joined(const struct create_request *request, const struct created
 static void pack_shape(const struct create_request *request, const struct created_piece *piece,
                        PROTO(Piece) * out, struct arena *arena)
 {
-    if (!is_joined(request, piece))
+    if (!is_joined(request, piece) && piece->power_iterations == 0)
         return;
     out->n_dims = (size_t)piece->shape.rank;
     out->dims = ARENA_ARRAY(arena, uint64_t, out->n_dims);
@@ -207,6 +207,7 @@ struct message pack_create_request(const struct create_request *request)
         pack_shape(request, piece, header.pieces[i], arena);
         header.pieces[i]->keys = keys_to_proto(piece->keys, &keys[i]);
         header.pieces[i]->optimizer = piece->optimizer;
+        header.pieces[i]->power_iterations = piece->power_iterations;
     }
     struct message message = protocol_pack(&header);
     arena_destroy(arena);
@@ -223,7 +224,8 @@ static struct status unpack_piece(const PROTO(Piece) * from, struct created_piec
                                    .dtype = from->dtype,
                                    .averaged = from->averaged,
                                    .momentum = from->momentum,
-                                   .optimizer = from->optimizer };
+                                   .optimizer = from->optimizer,
+                                   .power_iterations = from->power_iterations };
     if (from->n_dims > 0)
         TRY(unpack_shape(from->dims, from->n_dims, out));
     return from->constraint != NULL ? unpack_constraint(from->constraint, out) : status_ok();

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/memory.h"
+#include "tensor/spectral.h"
 
 static void *allocate(size_t size_bytes)
 {
@@ -289,6 +290,7 @@ void slice_measure(struct slice *slice, const struct slice_update *update, const
 void slice_apply(struct slice *slice, const struct slice_update *update, const float *g)
 {
     bool keep_before = update->keep_before;
+    struct values_buffer *vector = slice->power_iterations > 0 ? slice_acquire(slice + 1) : NULL;
 
     pthread_mutex_lock(&slice->lock);
     slice_forget_before(slice); /* its buffer becomes `next`, unless a reader still holds it */
@@ -297,6 +299,10 @@ void slice_apply(struct slice *slice, const struct slice_update *update, const f
         keep_before || is_shared(old) ? another(slice, &slice->spare) : old;
     struct optimizer_step step = step_of(slice, update, g);
     step.out = next->data;
+    if (slice->power_iterations > 0) {
+        spectral_divide(step.w, &slice->shape, vector->data, slice->power_iterations, step.out);
+        step.w = step.out;
+    }
     update->optimizer->apply(&step);
     optimizer_keep_average(update->optimizer, &step);
     optimizer_advance(update->optimizer, update->settings, slice->now.scalars);
@@ -306,4 +312,6 @@ void slice_apply(struct slice *slice, const struct slice_update *update, const f
     pthread_mutex_unlock(&slice->lock);
     if (next != old && !keep_before)
         values_buffer_release(old);
+    if (vector != NULL)
+        values_buffer_release(vector);
 }

@@ -63,8 +63,11 @@ struct slice {
     float averaging[2]; /* its settings */
     int rule;           /* how it is trained: see struct training */
     struct constraint constraint;
-    struct shape shape; /* if it is constrained, or its optimizer takes whole variables */
-    bool continues;     /* of the same variable as the slice before it, whose end it begins at */
+    /* Above 0: an update first divides it as spectral_divide, by the vector in the next slice. */
+    uint32_t power_iterations;
+    /* if it is constrained or divided, or its optimizer takes whole variables */
+    struct shape shape;
+    bool continues; /* of the same variable as the slice before it, whose end it begins at */
     size_t size_bytes;
     size_t row_bytes;   /* 0: it has no rows */
     uint64_t first_row; /* how many rows the slices before it on this ps have */

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "base/memory.h"
+#include "tensor/spectral.h"
 #include "trainer/ps/internal.h"
 #include "trainer/protocol/placement.h"
 
@@ -118,6 +119,7 @@ static struct status check_same(const struct ps *ps, const struct create_request
         const struct created_piece *piece = &request->pieces[i];
         same = (uint32_t)slice->id == piece->id && slice->size_bytes == piece->size_bytes &&
                slice->trainable == (bool)piece->trainable && slice->averaged == piece->averaged &&
+               slice->power_iterations == piece->power_iterations &&
                slice->row_bytes == piece->row_bytes &&
                (slice->table != NULL) == (piece->keys != NULL);
     }
@@ -129,12 +131,37 @@ static struct status check_same(const struct ps *ps, const struct create_request
     return status_ok();
 }
 
+/* A piece that is divided by its norm, and the one behind it with the vector. */
+static struct status check_divided(const struct created_piece *piece,
+                                   const struct created_piece *next)
+{
+    int rank = piece->shape.rank;
+
+    if (piece->power_iterations == 0)
+        return status_ok();
+    if (piece->power_iterations > SPECTRAL_ITERATIONS_MAX || !piece->trainable ||
+        piece->row_bytes != 0 || piece->continues || rank == 0 || piece->size_bytes == 0 ||
+        (uint64_t)shape_size(&piece->shape) * sizeof(float) != piece->size_bytes)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "piece %u is divided: it must be trained, whole and have no rows, and "
+                            "at most %d iterations",
+                            piece->id, SPECTRAL_ITERATIONS_MAX);
+    if (next == NULL || next->id != piece->id + 1 || !next->averaged ||
+        next->size_bytes != (uint64_t)piece->shape.dims[rank - 1] * sizeof(float))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "piece %u is divided: the next piece must be its vector", piece->id);
+    return status_ok();
+}
+
 static struct status check_pieces(const struct ps *ps, const struct create_request *request)
 {
+    size_t count = request->pieces_count;
     uint64_t total = 0;
 
-    for (size_t i = 0; i < request->pieces_count; i++)
+    for (size_t i = 0; i < count; i++)
         TRY(check_piece(&request->pieces[i], i > 0 ? &request->pieces[i - 1] : NULL, &total));
+    for (size_t i = 0; i < count; i++)
+        TRY(check_divided(&request->pieces[i], i + 1 < count ? &request->pieces[i + 1] : NULL));
     return ps->variables->slices != NULL ? check_same(ps, request) : status_ok();
 }
 
@@ -239,6 +266,10 @@ static struct status check_rules(const struct create_request *request,
                                 "piece %u: Keras' '%s' changes every row with each update, and a "
                                 "hash table has no end of rows: take --lazy_rows",
                                 piece->id, rule->optimizer->name);
+        if (piece->power_iterations > 0 && optimizer_joins_pieces(rule->optimizer))
+            return status_error(STATUS_UNIMPLEMENTED,
+                                "piece %u is divided, which is not implemented for '%s'", piece->id,
+                                rule->optimizer->name);
         if (rule->optimizer->whole != NULL && piece->trainable && piece->keys == NULL)
             TRY(check_whole(request, i));
         if (piece->keys != NULL)
@@ -339,6 +370,7 @@ static void set_update(struct slice *slice, const struct created_piece *piece)
     slice->constraint = piece->constraint;
     slice->shape = piece->shape;
     slice->averaged = piece->averaged;
+    slice->power_iterations = piece->power_iterations;
 }
 
 /* The secret seed keeps strangers from choosing keys that share a bucket. */

@@ -237,6 +237,29 @@ static struct status check_whole_variables(const struct session *session)
     return status_ok();
 }
 
+/* Of a variable that SpectralNormalization divides before each update. */
+static struct status check_divided_variables(const struct session *session)
+{
+    const struct client_job *job = &session->options.job;
+
+    for (int v = 0; v < session->model->variables_count; v++) {
+        const struct placed_variable *variable = &session->model->variables[v];
+        const char *name = client_job_optimizer(job, client_job_number(job, v)).name;
+        if (variable->power_iterations == 0)
+            continue;
+        if (optimizer_joins_pieces(optimizer_find(name)))
+            return status_error(STATUS_UNIMPLEMENTED,
+                                "variable '%s': SpectralNormalization with the optimizer '%s'",
+                                variable->name, name);
+        if (session->options.accumulation > 1)
+            return status_error(STATUS_UNIMPLEMENTED,
+                                "variable '%s': SpectralNormalization with "
+                                "gradient_accumulation_steps, in which each batch would divide it",
+                                variable->name);
+    }
+    return status_ok();
+}
+
 static void place(struct session *session)
 {
     const struct options *options = &session->options;
@@ -475,6 +498,7 @@ struct status session_prepare(struct session *session)
     choose_shares(session);
     TRY(choose_totals(session));
     TRY(check_whole_variables(session));
+    TRY(check_divided_variables(session));
     place(session);
     TRY(session_prepare_evaluation(session));
     TRY(open_init(session));

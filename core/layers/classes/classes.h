@@ -145,6 +145,11 @@ extern const struct layer_class layer_normalization, layer_discretization;
 extern const struct layer_class layer_mel_spectrogram, layer_stft_spectrogram;
 /* wrap.c */
 extern const struct layer_class layer_time_distributed;
+/* Can a layer that calls another one once call this one? Not one with a penalty of its output,
+ * which Keras 3 would ignore. */
+bool layer_can_be_inside(struct layer_context *context, const struct layer *inner);
+/* spectral.c */
+extern const struct layer_class layer_spectral_normalization;
 /* merge.c */
 extern const struct layer_class layer_add, layer_subtract, layer_multiply, layer_average,
     layer_maximum, layer_minimum, layer_concatenate, layer_dot;

@@ -8,8 +8,6 @@ static const struct {
     { "MixUp", "it also mixes the labels, which a layer does not get in training" },
     { "CutMix", "it also mixes the labels, which a layer does not get in training" },
     { "MaxNumBoundingBoxes", "it changes boxes, which the data do not have" },
-    { "SpectralNormalization",
-      "each step replaces a trained variable before its gradient is taken" },
     { "AugMix", "write its layers one by one" },
     { "RandAugment", "write its layers one by one" },
     { "RandomElasticTransform", "take RandomPerspective, RandomShear and RandomRotation" },

@@ -5,8 +5,7 @@ static const struct layer_arg time_distributed_args[] = {
     { "layer", ARG_LAYER, REQUIRED },
 };
 
-/* Keras 3 would ignore a penalty of the inner layer's output, so we refuse it. */
-static bool can_be_inside(struct layer_context *context, const struct layer *inner)
+bool layer_can_be_inside(struct layer_context *context, const struct layer *inner)
 {
     bool penalised = inner->class == &layer_activity_regularization;
 
@@ -35,7 +34,7 @@ static struct endpoint time_distributed_build(struct layer_context *context,
     if (shape.rank < 3)
         layer_fail(context, layer, "the input has shape %s, expected [batch, steps, …]",
                    shape_text(&shape));
-    if (!layer_wants_rank(context, layer, x, shape.rank) || !can_be_inside(context, inner))
+    if (!layer_wants_rank(context, layer, x, shape.rank) || !layer_can_be_inside(context, inner))
         return x;
     for (int i = 2; i < shape.rank; i++)
         dims[i - 1] = (int32_t)shape.dims[i];

@@ -28,6 +28,9 @@ SOURCES = {
     "regularizers": (["core/layers/regularizer.c"], set()),
 }
 
+# Names that are known to be refused.
+REFUSED = {os.path.join(ROOT, "core/layers/classes/not_implemented.c")}
+
 
 def plain(name):
     return re.sub("[^a-z0-9]", "", name.lower())
@@ -37,7 +40,7 @@ def read(module):
     patterns, others = SOURCES[module]
     names = set(others)
     for pattern in patterns:
-        for path in glob.glob(os.path.join(ROOT, pattern)):
+        for path in set(glob.glob(os.path.join(ROOT, pattern))) - REFUSED:
             with open(path, encoding="utf-8") as file:
                 names.update(re.findall(r'"([A-Za-z_0-9]+)"', file.read()))
     return {plain(name) for name in names}

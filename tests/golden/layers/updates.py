@@ -1,10 +1,10 @@
-"""Writes a file per model whose training changes variables by more than gradients: moving averages, constraints. The lines are those of
+"""Writes a file per model whose training changes variables by more than gradients: moving averages, constraints, spectral norms. The lines are those of
 models.py. Of a model named `moments`, the loss is that of an evaluation, and there are no gradients, for it is another one in training.
 
     python tests/golden/layers/updates.py tests/golden/layers                                  Keras 3.15
     TF_USE_LEGACY_KERAS=1 python tests/golden/layers/updates.py tests/golden/layers            Keras 2, by the package tf_keras 2.21
 """
-from cases import RATE, L, keras, name_of, np, numbers, sequential, tf, train, write
+from cases import RATE, L, keras, legacy, name_of, np, numbers, sequential, tf, train, write
 
 C = keras.constraints
 random = np.random.RandomState(5)
@@ -46,3 +46,12 @@ case("constraints", sequential(
 case("constraints_images", sequential(
     L.Input((5, 4, 3)), L.Conv2D(4, 2, kernel_constraint=C.MaxNorm(0.8, axis=[0, 1, 2])), L.DepthwiseConv2D(
         2, depthwise_constraint=C.NonNeg()), L.Flatten(), L.Dense(2)), moments=False)
+if not legacy:  # with a frozen layer, and one whose penalty is of the divided kernel
+    frozen = L.SpectralNormalization(L.Dense(4, activation="tanh", name="still"), name="frozen")
+    frozen.trainable = False
+    case("moments_spectral", sequential(
+        L.Input((6, 3)), L.SpectralNormalization(L.Conv1D(4, 2, activation="tanh", kernel_regularizer="l2", name="conv"), name="first"),
+        L.Flatten(), frozen, L.SpectralNormalization(
+            L.Dense(5, kernel_constraint=C.MaxNorm(0.6), name="inner"), power_iterations=3, name="second"), L.Dense(2)))
+    case("moments_spectral_ids", sequential(
+        L.Input((3,)), L.SpectralNormalization(L.Embedding(7, 4, name="table"), name="ids"), L.Flatten(), L.Dense(2)))

@@ -14,6 +14,7 @@
 #include "graph/training_graph.h"
 #include "layers/layers.h"
 #include "runtime/plan.h"
+#include "tensor/spectral.h"
 
 #define DIRECTORY "tests/golden/layers"
 #define MEMBERS   24
@@ -393,12 +394,15 @@ static void descend(float *values, float *momentum, const float *gradient, int64
     }
 }
 
-static void update(const struct layers_variable *variable, float *values, float *momentum,
-                   const float *by)
+/* vector: the values of the next variable. */
+static void update(const struct layers_variable *variable, const float *vector, float *values,
+                   float *momentum, const float *by)
 {
     int64_t count = shape_size(&variable->shape);
     const float m = (float)variable->momentum, rest = (float)(1 - variable->momentum);
 
+    if (variable->power_iterations > 0) /* the ps holds the next variable as well */
+        spectral_divide(values, &variable->shape, vector, variable->power_iterations, values);
     if (variable->gradient.node != NULL)
         descend(values, momentum, by, count);
     for (int64_t i = 0; i < count && variable->gradient.node == NULL; i++)
@@ -425,7 +429,8 @@ static void check_training(const struct printed *p)
         losses[step] = tensor_floats(&s.got[0])[0];
         for (int i = 0, at = 1 + p->outputs_count; i < p->count; i++)
             if (update_of(&s.built.variables[i]).node != NULL)
-                update(&s.built.variables[i], values[i], momenta[i], tensor_floats(&s.got[at++]));
+                update(&s.built.variables[i], i + 1 < p->count ? values[i + 1] : NULL, values[i],
+                       momenta[i], tensor_floats(&s.got[at++]));
     }
     const struct shape steps = shape_of(p->steps);
     const struct tensor got = tensor_borrow(DT_FLOAT, &steps, losses),

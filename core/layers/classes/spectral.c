@@ -1,0 +1,151 @@
+/* spectral: SpectralNormalization, which divides the kernel of the layer inside it by its largest
+ * singular value. Each training step replaces the kernel by the result before it computes anything,
+ * and takes its gradient there. The ps does the same before it applies the gradient. Source:
+ * keras/src/layers/normalization/spectral_normalization.py */
+#include "layers/classes/classes.h"
+#include "tensor/spectral.h"
+
+static const struct layer_arg spectral_args[] = {
+    { "layer", ARG_LAYER, REQUIRED },
+    { "power_iterations", ARG_INT, "1" },
+};
+
+bool spectral_divides(const struct layer_context *context, const struct layer *layer,
+                      const char *name)
+{
+    return context->spectral != NULL && context->spectral->inner == layer &&
+           (strcmp(name, "kernel") == 0 || strcmp(name, "embeddings") == 0);
+}
+
+static struct endpoint product(struct builder *b, struct endpoint x, struct endpoint y,
+                               bool transposed)
+{
+    return build(b, "MatMul", NULL, 2, (const struct endpoint[]){ x, y },
+                 (const struct attr[]){ attr_bool("transpose_b", transposed), ATTR_END });
+}
+
+/* x, or `otherwise` if the kernel is all 0. */
+static struct endpoint unless_zero(struct builder *b, struct endpoint matrix, struct endpoint x,
+                                   struct endpoint otherwise)
+{
+    const int32_t both[] = { 0, 1 };
+    struct endpoint any = build_binary(
+        b, "Any", NULL, build_binary(b, "NotEqual", NULL, matrix, build_const_float(b, NULL, 0)),
+        build_const_ints(b, NULL, 2, both));
+
+    return build(b, "SelectV2", NULL, 3, (const struct endpoint[]){ any, x, otherwise }, NULL);
+}
+
+/* Divides the kernel, and moves the vector as far as the iterations take it. */
+static struct endpoint divide(struct layer_context *context, struct endpoint kernel,
+                              struct endpoint vector, int64_t iterations)
+{
+    struct builder *b = &context->builder;
+    const struct shape *shape = endpoint_shape(kernel);
+    const int32_t dims[] = { -1, (int32_t)shape->dims[shape->rank - 1] }, columns = 1;
+    struct endpoint matrix =
+        build_binary(b, "Reshape", NULL, kernel, build_const_ints(b, NULL, 2, dims));
+    struct endpoint u = vector, v = vector;
+
+    for (int64_t i = 0; i < iterations && status_is_ok(b->status); i++) {
+        v = build_unit_vectors(context, product(b, u, matrix, true), 1, &columns, 1e-7f);
+        u = build_unit_vectors(context, product(b, v, matrix, false), 1, &columns, 1e-7f);
+    }
+    struct endpoint norm = product(b, product(b, v, matrix, false), u, true);
+    norm = build_binary(b, "Reshape", NULL, norm, build_const_ints(b, NULL, 0, dims));
+    struct endpoint divided = build_binary(b, "RealDiv", NULL, kernel, norm);
+    layer_move_average(context, vector, unless_zero(b, matrix, u, vector), 0);
+    return unless_zero(b, matrix, divided, kernel);
+}
+
+struct endpoint spectral_build_divided(struct layer_context *context, struct endpoint kernel,
+                                       bool trainable)
+{
+    const struct initializer draw = { .kind = INITIALIZER_TRUNCATED_NORMAL, .b = 0.02 };
+    struct spectral_wrapper *wrapper = context->spectral;
+    int64_t iterations = layer_arg(wrapper->layer, "power_iterations")->integer;
+
+    wrapper->found = true;
+    if (!status_is_ok(context->builder.status))
+        return kernel;
+    const struct shape *shape = endpoint_shape(kernel);
+    int number = context->out->variables_count - 1;
+    const char *scope = context->builder.scope;
+    context->builder.scope = arena_printf(context->arena, "%s/", wrapper->layer->name);
+    struct endpoint vector =
+        layer_variable_with(context, wrapper->layer, "vector_u",
+                            shape_of(1, shape->dims[shape->rank - 1]), &draw, NULL, false);
+    context->builder.scope = scope;
+    if (context->mode != LAYERS_TRAIN || !status_is_ok(context->builder.status))
+        return kernel;
+    struct endpoint divided = divide(context, kernel, vector, iterations);
+    if (!trainable) {
+        layer_move_average(context, kernel, divided, 0);
+        return divided;
+    }
+    context->out->variables[number].power_iterations = (uint32_t)iterations;
+    context->out->variables[number].divided = divided;
+    return divided;
+}
+
+/* Is this its first call of a training step? Each call would divide the kernel again. */
+static bool is_first_call(struct layer_context *context, const struct layer *layer)
+{
+    for (int i = 0; i < context->out->variables_count; i++)
+        if (context->mode == LAYERS_TRAIN && context->out->variables[i].layer == layer) {
+            layer_refuse(context, layer,
+                         "it is called several times in training, so that a step divides its "
+                         "kernel several times, which is not implemented");
+            return false;
+        }
+    return status_is_ok(context->builder.status);
+}
+
+static bool can_be_wrapped(struct layer_context *context, const struct layer *layer,
+                           struct endpoint x)
+{
+    int64_t iterations = layer_arg(layer, "power_iterations")->integer;
+
+    if (iterations > SPECTRAL_ITERATIONS_MAX)
+        layer_refuse(context, layer, "argument 'power_iterations': %lld; at most %d",
+                     (long long)iterations, SPECTRAL_ITERATIONS_MAX);
+    else if (endpoint_dtype(x) != DT_FLOAT)
+        layer_fail(context, layer,
+                   "the input is %s, and Keras makes the output %s as well: make "
+                   "it float32",
+                   dtype_name(endpoint_dtype(x)), dtype_name(endpoint_dtype(x)));
+    return is_first_call(context, layer) &&
+           layer_can_be_inside(context, layer_arg(layer, "layer")->layer);
+}
+
+static struct endpoint spectral_build(struct layer_context *context, const struct layer *layer,
+                                      struct endpoint x)
+{
+    const struct layer *inner = layer_arg(layer, "layer")->layer;
+    struct spectral_wrapper own = { .layer = layer, .inner = inner };
+    struct spectral_wrapper *outer = context->spectral;
+    const char *scope = context->builder.scope;
+    bool again = false;
+
+    if (!status_is_ok(context->builder.status) || !can_be_wrapped(context, layer, x))
+        return x;
+    for (int i = 0; i < context->out->variables_count; i++)
+        again = again || context->out->variables[i].layer == layer;
+    context->spectral = &own;
+    context->builder.scope = arena_printf(context->arena, "%s/", inner->name);
+    struct endpoint y = inner->class->build(context, inner, x);
+    context->builder.scope = scope;
+    context->spectral = outer;
+    if (!own.found && !again)
+        layer_fail(context, layer, "the layer inside it has no kernel and no embeddings");
+    return y;
+}
+
+const struct layer_class layer_spectral_normalization = {
+    .name = "SpectralNormalization",
+    .args = spectral_args,
+    .args_count = (int)COUNT(spectral_args),
+    .build = spectral_build,
+    .hides_inner = true,
+    .inputs = LAYER_TAKES_NUMBERS,
+};
