@@ -931,6 +931,17 @@ def volumes():
         rows.add(op, [floats(1, 4, 4, 2, 2, dtype=bfloat16)], LOOSE[bfloat16], **attrs)
     rows.add("MaxPool3D", [f32(1, np.nan, 3, -np.inf, 0, 0, -1, 2).reshape(1, 2, 2, 2, 1)], **attrs)
     rows.add("MaxPool3DGrad", [f32(1, np.nan, 3, -np.inf, 0, 0, -1, 3).reshape(1, 2, 2, 2, 1), f32(3).reshape(1, 1, 1, 1, 1), f32(0.5).reshape(1, 1, 1, 1, 1)], **attrs)
+    for padding, size, kernel, stride in [("SAME", (5, 3, 5), (3, 1, 2), (2, 1, 3)), ("VALID", (4, 6, 2), (2, 2, 2), (2, 2, 2)), ("SAME", (3, 3, 3), (3, 3, 3), (1, 1, 1))]:
+        x = integers(2, *size, 3, high=5, dtype=np.float32)
+        some = dict(ksize=[1, *kernel, 1], strides=[1, *stride, 1], padding=padding)
+        rows.add("MaxPool3DGradGrad", [x, tf.raw_ops.MaxPool3D(input=x, **some).numpy(), floats(*x.shape)], **some)
+    x, ddx = f32(1, 5, np.nan, 5, 0, -0.0, 5, -np.inf).reshape(1, 2, 2, 2, 1), f32(*range(8)).reshape(1, 2, 2, 2, 1)
+    for y in [5, 2, 0, np.nan, -np.inf]:  # ties; no element equals it
+        rows.add("MaxPool3DGradGrad", [x, f32(y).reshape(1, 1, 1, 1, 1), ddx], **attrs)
+    rows.add("MaxPool3DGradGrad", [a.astype(bfloat16) for a in [x, f32(5).reshape(1, 1, 1, 1, 1), ddx]], **attrs)
+    for shapes in [[(0, 2, 2, 2, 1), (0, 1, 1, 1, 1), (0, 2, 2, 2, 1)], [(1, 2, 2, 2, 1), (1, 2, 1, 1, 1), (1, 2, 2, 2, 1)],
+                   [(1, 2, 2, 2, 1), (1, 1, 1, 1, 1), (1, 2, 1, 2, 1)]]:
+        rows.add("MaxPool3DGradGrad", [floats(*shape) for shape in shapes], **attrs)
     rows.write()
 
 

@@ -3,6 +3,7 @@
  */
 #include "runtime/kernels/nn/conv2d.h"
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/float_values.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/pool.h"
 #include "runtime/kernels/nn/pool_places.h"
@@ -213,6 +214,65 @@ static struct status max_pool3d_grad_compute(struct kernel_context *k)
     return status_ok();
 }
 
+/* The place of the first element of each window of volumes that equals its output. */
+static struct status find_equal(struct kernel_context *k, const struct conv_size *size,
+                                const struct tensor *x, const struct tensor *y, int64_t *places)
+{
+    int64_t in = conv_places_in(size) * size->c, out = conv_places_out(size) * size->c;
+    for (int64_t n = 0; n < size->n; n++) {
+        TRY(kernel_check(k));
+        max_pool_equal_places_f32(size, tensor_floats(x) + n * in, tensor_floats(y) + n * out,
+                                  places + n * out);
+    }
+    return status_ok();
+}
+
+/* The inputs as floats, and room for the places. */
+struct equal_search {
+    struct tensor x, y, places;
+};
+
+static struct status search_equal(struct kernel_context *k, const struct conv_size *size,
+                                  struct equal_search *search)
+{
+    TRY(float_values(k, kernel_input(k, 0), &search->x));
+    TRY(float_values(k, kernel_input(k, 1), &search->y));
+    TRY(kernel_scratch(k, DT_INT64, &search->y.shape, &search->places));
+    return find_equal(k, size, &search->x, &search->y, tensor_int64s_mut(&search->places));
+}
+
+/* As max_pool_grad_grad_compute, of volumes. TensorFlow looks for the element that equals the
+ * output: the first one counts, and 0 if there is none. */
+static struct status max_pool3d_grad_grad_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0), *y = kernel_input(k, 1);
+    const struct tensor *ddx = kernel_input(k, 2);
+    struct equal_search search = { 0 };
+    struct conv_size size;
+    struct tensor *out;
+    TRY(pool_size(k, &x->shape, &size));
+    struct shape wanted = conv_out_shape(kernel_state(k), &size);
+    if (!shape_equal(&wanted, &y->shape))
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "Expected orig_output shape to be %s, but got %s", shape_text(&wanted),
+                            shape_text(&y->shape));
+    if (!shape_equal(&ddx->shape, &x->shape))
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "Expected grad shape to be %s, but got %s",
+                            shape_text(&x->shape), shape_text(&ddx->shape));
+    if (x->size == 0)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "received empty tensor tensor_in: Tensor<type: %s shape: %s values: >",
+                            dtype_name(x->dtype), shape_text(&x->shape));
+    TRY(kernel_output(k, 0, &y->shape, &out));
+    struct status status = search_equal(k, &size, &search);
+    if (status_is_ok(status))
+        pool_places_take(&size, &search.places, ddx, out);
+    tensor_release(&search.x);
+    tensor_release(&search.y);
+    tensor_release(&search.places);
+    return status;
+}
+
 /* Inputs: the shape of the image, the gradient. */
 static struct status avg_pool_grad_compute(struct kernel_context *k)
 {
@@ -330,6 +390,7 @@ static const struct kernel rows[] = {
     POOL("AvgPool3D", DTYPES(DT_FLOAT) | DTYPES(DT_BFLOAT16), avg_pool_compute),
     { "MaxPool3DGrad", DTYPES(DT_FLOAT), .prepare = max_pool3d_grad_prepare,
       .compute = max_pool3d_grad_compute, .costly = true },
+    POOL("MaxPool3DGradGrad", DTYPES(DT_FLOAT) | DTYPES(DT_BFLOAT16), max_pool3d_grad_grad_compute),
     POOL("AvgPool3DGrad", DTYPES(DT_FLOAT), avg_pool_grad_compute),
 };
 const struct kernel_table kernels_pool = { rows, COUNT(rows) };

@@ -169,6 +169,20 @@ void max_pool_grad_f32(const struct conv_size *s, const float *x, const float *d
             for (int64_t j = (part)->w.first, at = place_of(s, e, i, j) * (s)->c; \
                  j < (part)->w.end; j++, at += (s)->c)
 
+void max_pool_equal_places_f32(const struct conv_size *s, const float *x, const float *y,
+                               int64_t *places)
+{
+    for (int64_t p = 0; p < conv_places_out(s); p++, y += s->c, places += s->c) {
+        struct part part = part_of(s, p);
+        for (int64_t c = 0; c < s->c; c++)
+            places[c] = -1;
+        EACH_OF_WINDOW(s, &part, at)
+        for (int64_t c = 0; c < s->c; c++)
+            if (places[c] < 0 && x[at + c] == y[c])
+                places[c] = at / s->c;
+    }
+}
+
 void max_pool_each_grad_f32(const struct conv_size *s, const float *x, const float *y,
                             const float *dy, float *dx)
 {
