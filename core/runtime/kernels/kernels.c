@@ -81,6 +81,7 @@
     X(lists, tensor_list_parts)     \
     X(lists, tensor_map)            \
     X(lists, tensor_stack)          \
+    X(lists, variant_sums)          \
     X(math, binary)                 \
     X(math, bits)                   \
     X(math, cast)                   \

@@ -278,6 +278,46 @@ def optional_elements(x):
     return {"has": first.has_value(), "value": value}
 
 
+def optional_of(*values):
+    return tf.raw_ops.OptionalFromValue(components=list(values))
+
+
+def values_of(optional, *dtypes):
+    return tf.raw_ops.OptionalGetValue(optional=optional, output_types=list(dtypes), output_shapes=[None] * len(dtypes))
+
+
+@case(([1, 2], 3), ([], -1), x=(F, [None]), n=(I, []))
+def sums_of_optionals(x, n):
+    raw = tf.raw_ops
+    total = values_of(raw.AddN(inputs=[optional_of(x, n), optional_of(x * 10, n), optional_of(x + 1, n * 2)]), F, I)
+    zeros = values_of(raw.ZerosLike(x=optional_of(x + 1, n > 2, tf.complex(x, x))), F, B, tf.complex64)
+    none = raw.AddN(inputs=[raw.OptionalNone(), raw.OptionalNone()])
+    return {"x": total[0], "n": total[1], "alone": values_of(raw.AddN(inputs=[optional_of(tf.strings.as_string(n))]), S)[0],
+            "zeros": zeros[0], "no": zeros[1], "complex": zeros[2], "none": raw.OptionalHasValue(optional=none),
+            "like_none": raw.OptionalHasValue(optional=raw.ZerosLike(x=none))}
+
+
+@case(([1], [1, 2]), x=(F, [None]), y=(F, [None]))
+def sum_of_other_shapes(x, y):
+    return {"sum": values_of(tf.raw_ops.AddN(inputs=[optional_of(x), optional_of(y)]), F)[0]}
+
+
+def sum_case(name, *optionals):
+    """A sum that fails."""
+    def build():
+        return tf.function(lambda: {"sum": tf.raw_ops.OptionalHasValue(optional=tf.raw_ops.AddN(inputs=[o() for o in optionals]))})(), [{}]
+    CASES[name] = build
+
+
+sum_case("sum_of_value_and_none", lambda: optional_of(1.0), tf.raw_ops.OptionalNone)
+sum_case("sum_of_texts", lambda: optional_of("a"), lambda: optional_of("b"))
+
+
+@case()
+def zeros_like_texts():
+    return {"zeros": values_of(tf.raw_ops.ZerosLike(x=optional_of("a")), S)[0]}
+
+
 @case((3,), n=(I, []))
 def loop_in_a_loop(n):
     total = tf.constant(0)

@@ -57,4 +57,9 @@ struct status tensor_list_check_item(const struct tensor_list *list, const struc
 /* Merges two partly known shapes; false: they contradict each other. */
 bool tensor_list_merge(const struct shape *a, const struct shape *b, struct shape *out);
 
+/* ZerosLike of a list: gradients of loops start from it. */
+struct status tensor_list_zeros_like(struct kernel_context *k);
+/* AddN of lists, element by element: gradients of a list that is used several times. */
+struct status tensor_list_add_n(struct kernel_context *k);
+
 #endif

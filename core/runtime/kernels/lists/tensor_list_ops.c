@@ -426,8 +426,7 @@ static struct status resize_compute(struct kernel_context *k)
     return tensor_list_output(k, 0, mine);
 }
 
-/* A list of zeros like the input: gradients of loops start from it. */
-static struct status zeros_like_compute(struct kernel_context *k)
+struct status tensor_list_zeros_like(struct kernel_context *k)
 {
     const struct tensor_list *list;
     struct tensor_list *made;
@@ -486,8 +485,7 @@ static struct status add_list(struct kernel_context *k, struct tensor_list *mine
     return status_ok();
 }
 
-/* The sum of lists, element by element: gradients of a list that is used several times. */
-static struct status add_n_compute(struct kernel_context *k)
+struct status tensor_list_add_n(struct kernel_context *k)
 {
     const struct tensor_list *list;
     struct tensor_list *mine;
@@ -524,7 +522,5 @@ static const struct kernel rows[] = {
     { "TensorListResize", DTYPES_ALL, .compute = resize_compute },
     { "TensorListLength", DTYPES_ALL, .compute = length_compute },
     { "TensorListElementShape", DTYPES_ALL, .compute = element_shape_compute },
-    { "AddN", DTYPES(DT_VARIANT), .compute = add_n_compute },
-    { "ZerosLike", DTYPES(DT_VARIANT), .compute = zeros_like_compute },
 };
 const struct kernel_table kernels_tensor_list_ops = { rows, COUNT(rows) };

@@ -1,0 +1,156 @@
+/* AddN and ZerosLike of variants: of optionals here, of lists in tensor_list_ops.c. */
+#include <string.h>
+
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/lists/tensor_box.h"
+#include "runtime/kernels/lists/tensor_list.h"
+
+/* NULL: input `index` is no optional. */
+static const struct tensor_box *find_optional(const struct kernel_context *k, int index)
+{
+    const struct tensor *optional = kernel_input(k, index);
+    return optional->shape.rank == 0 ? tensor_box_at(optional, 0, BOX_OPTIONAL) : NULL;
+}
+
+/* Takes over the parts. */
+static struct status output_optional(struct kernel_context *k, int count, struct tensor *parts)
+{
+    struct shape scalar = shape_scalar();
+    struct tensor *out;
+    struct object *made;
+    TRY(tensor_box_create(k, BOX_OPTIONAL, count, parts, &made));
+    struct status status = kernel_output(k, 0, &scalar, &out);
+    if (status_is_ok(status))
+        tensor_variants_mut(out)[0] = made;
+    else
+        object_release(made);
+    return status;
+}
+
+static void release_parts(int count, struct tensor *parts)
+{
+    for (int i = 0; i < count; i++)
+        tensor_release(&parts[i]);
+}
+
+/* ---- AddN ---- */
+
+/* Do they have values that can be added? */
+static struct status check_parts(struct kernel_context *k, const struct tensor *a,
+                                 const struct tensor *b)
+{
+    if (a->dtype != b->dtype)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "Trying to add two tensors with incompatible element types. One is %s "
+                            "and the other is %s",
+                            dtype_name(a->dtype), dtype_name(b->dtype));
+    if (!shape_equal(&a->shape, &b->shape)) {
+        const char *text = shape_text(&a->shape);
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "Trying to add two tensors with incompatible element shapes. One is %s "
+                            "and the other is %s",
+                            text, shape_text(&b->shape));
+    }
+    if ((DTYPES_REAL & DTYPES(a->dtype)) != 0)
+        return status_ok();
+    if (((DTYPES_COMPLEX | DTYPES(DT_VARIANT)) & DTYPES(a->dtype)) != 0)
+        return kernel_error(k, STATUS_UNIMPLEMENTED, "the sum of optionals of %s",
+                            dtype_name(a->dtype));
+    return kernel_error(k, STATUS_INVALID_ARGUMENT, "Trying to add unsupported dtype %d", a->dtype);
+}
+
+static struct status add_part(struct kernel_context *k, struct tensor *a, const struct tensor *b)
+{
+    struct tensor sum;
+    TRY(check_parts(k, a, b));
+    TRY(kernel_scratch(k, a->dtype, &a->shape, &sum));
+    copy_elements(sum.dtype, sum.data, a->data, a->size);
+    add_elements(sum.dtype, b->data, sum.data, sum.size);
+    tensor_release(a);
+    *a = sum;
+    return status_ok();
+}
+
+static struct status add_optional(struct kernel_context *k, int count, struct tensor *sums,
+                                  const struct tensor_box *other)
+{
+    if ((count == 0) != (other->count == 0))
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "Cannot add optionals because one has a value and the other doesn't.");
+    if (count != other->count)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "Cannot add optionals because they have different numbers of "
+                            "components (%d vs. %d).",
+                            count, other->count);
+    for (int i = 0; i < count; i++)
+        TRY(add_part(k, &sums[i], &other->parts[i]));
+    return status_ok();
+}
+
+static struct status add_optionals(struct kernel_context *k, const struct tensor_box *first)
+{
+    int count = first->count;
+    struct tensor *sums = ARENA_ARRAY(kernel_arena(k), struct tensor, count + 1);
+    struct status status = status_ok();
+    for (int i = 0; i < count; i++)
+        sums[i] = tensor_acquire(&first->parts[i]);
+    for (int i = 1; i < kernel_inputs_count(k) && status_is_ok(status); i++) {
+        const struct tensor_box *other = find_optional(k, i);
+        status = other != NULL ? add_optional(k, count, sums, other)
+                               : kernel_error(k, STATUS_INVALID_ARGUMENT,
+                                              "input %d is no optional, but input 0 is one", i);
+    }
+    if (status_is_ok(status))
+        return output_optional(k, count, sums);
+    release_parts(count, sums);
+    return status;
+}
+
+static struct status add_n_compute(struct kernel_context *k)
+{
+    const struct tensor_box *first = find_optional(k, 0);
+    return first != NULL ? add_optionals(k, first) : tensor_list_add_n(k);
+}
+
+/* ---- ZerosLike ---- */
+
+static struct status zero_part(struct kernel_context *k, const struct tensor *part,
+                               struct tensor *out)
+{
+    if (part->dtype == DT_VARIANT)
+        return kernel_error(k, STATUS_UNIMPLEMENTED, "zeros like an optional of variants");
+    if (((DTYPES_REAL | DTYPES_COMPLEX | DTYPES(DT_BOOL)) & DTYPES(part->dtype)) == 0)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "Trying to compute zeros_like for unsupported dtype %s",
+                            dtype_name(part->dtype));
+    TRY(kernel_scratch(k, part->dtype, &part->shape, out));
+    if (out->size > 0)
+        memset(out->data, 0, tensor_bytes(out));
+    return status_ok();
+}
+
+static struct status zeros_like_optional(struct kernel_context *k, const struct tensor_box *like)
+{
+    struct tensor *zeros = ARENA_ARRAY(kernel_arena(k), struct tensor, like->count + 1);
+    for (int i = 0; i < like->count; i++) {
+        struct status status = zero_part(k, &like->parts[i], &zeros[i]);
+        if (!status_is_ok(status)) {
+            release_parts(i, zeros);
+            return status;
+        }
+    }
+    return output_optional(k, like->count, zeros);
+}
+
+static struct status zeros_like_compute(struct kernel_context *k)
+{
+    const struct tensor_box *like = find_optional(k, 0);
+    return like != NULL ? zeros_like_optional(k, like) : tensor_list_zeros_like(k);
+}
+
+static const struct kernel rows[] = {
+    { "AddN", DTYPES(DT_VARIANT), .compute = add_n_compute },
+    { "ZerosLike", DTYPES(DT_VARIANT), .compute = zeros_like_compute },
+};
+const struct kernel_table kernels_variant_sums = { rows, COUNT(rows) };
