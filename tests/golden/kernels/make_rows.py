@@ -714,6 +714,10 @@ def array():
     rows.add("BroadcastTo", [np.array([b"a"]), i32(3)])
     rows.add("BroadcastArgs", [i32(2, 1), i32(3)])
     rows.add("BroadcastArgs", [i32(2), i32(3)])
+    rows.add("BroadcastArgs", [i32(*[1, 2] * 8), np.array(6 * [3, 1], np.int32)])
+    rows.add("BroadcastArgs", [np.array(13 * [2]), np.array([2, 3])])
+    rows.add("BroadcastArgs", [np.array(14 * [1]), np.zeros(0, np.int64)])
+    rows.add("BroadcastArgs", [i32(2, 1, 1).reshape(3, 1), i32(3)], text=False)
     for a, b in [([2, 3], [3]), ([2, 3], [2, 3]), ([2, 1], [1, 3]), ([1, 1], [1]), ([], [2]), ([1, 3], [1, 3]),
                  ([1, 3], [3]), ([4, 1, 3], [1, 3]), ([2], [3]), ([1], [1]), ([1, 2, 1], [2, 1])]:
         rows.add("BroadcastGradientArgs", [np.array(a, np.int32), np.array(b, np.int32)])

@@ -197,12 +197,19 @@ static struct status squeeze_compute(struct kernel_context *k)
 
 /* ---- shapes as tensors ---- */
 
+static struct status check_vector(struct kernel_context *k, int input)
+{
+    const struct shape *shape = &kernel_input(k, input)->shape;
+    if (shape->rank == 1)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT, "In[%d] must be a vector.%s", input,
+                        shape_text(shape));
+}
+
 static struct status read_shape_vector(struct kernel_context *k, int input, struct shape *out)
 {
     const struct tensor *vector = kernel_input(k, input);
-    if (vector->shape.rank != 1)
-        return status_error(STATUS_INVALID_ARGUMENT, "In[%d] must be a vector.%s", input,
-                            shape_text(&vector->shape));
+    TRY(check_vector(k, input));
     TRY(kernel_check_rank(k, vector->size));
     *out = (struct shape){ 0 };
     for (int64_t i = 0; i < vector->size; i++)
@@ -221,13 +228,41 @@ static struct status output_vector(struct kernel_context *k, int index, int coun
     return status_ok();
 }
 
+#define DIMS_SHOWN 32
+
+static const char *vector_text(struct kernel_context *k, const struct tensor *vector)
+{
+    const char *text = "";
+    for (int64_t i = 0; i < vector->size && i < DIMS_SHOWN; i++)
+        text = arena_printf(kernel_arena(k), "%s%s%lld", text, i == 0 ? "" : ",",
+                            (long long)tensor_index(vector, i));
+    return vector->size <= DIMS_SHOWN ? text : arena_printf(kernel_arena(k), "%s,...", text);
+}
+
+/* Dimension `index` of a shape that begins with as many ones as it lacks. */
+static int64_t dim_behind_ones(const struct tensor *vector, int64_t missing, int64_t index)
+{
+    return index < missing ? 1 : tensor_index(vector, index - missing);
+}
+
+/* The vectors may be longer than a shape can be: nothing need have these shapes. */
 static struct status broadcast_args_compute(struct kernel_context *k)
 {
-    struct shape a, b, out;
-    TRY(read_shape_vector(k, 0, &a));
-    TRY(read_shape_vector(k, 1, &b));
-    TRY(shape_broadcast(&a, &b, &out));
-    return output_vector(k, 0, out.rank, out.dims);
+    const struct tensor *a = kernel_input(k, 0), *b = kernel_input(k, 1);
+    struct tensor *out;
+    TRY(check_vector(k, 0));
+    TRY(check_vector(k, 1));
+    const struct tensor *longer = a->size > b->size ? a : b;
+    TRY(kernel_output(k, 0, &longer->shape, &out));
+    for (int64_t i = 0; i < longer->size; i++) {
+        int64_t x = dim_behind_ones(a, longer->size - a->size, i);
+        int64_t y = dim_behind_ones(b, longer->size - b->size, i);
+        if (x != y && x != 1 && y != 1)
+            return status_error(STATUS_INVALID_ARGUMENT, "Incompatible shapes: [%s] vs. [%s]",
+                                vector_text(k, a), vector_text(k, b));
+        tensor_set_index(out, i, x == 1 ? y : x);
+    }
+    return status_ok();
 }
 
 /* For each operand, the dimensions that broadcasting repeats, over which its gradient is summed. */
