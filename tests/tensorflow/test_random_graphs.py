@@ -116,10 +116,12 @@ def scan(random, pool):
 
 
 def cast(random, pool):
-    """What becomes of a float that does not fit into an integer depends on the processor's instruction."""
+    """What becomes of a float that does not fit into an integer depends on the processor's instruction. A number that rounding may have
+    put on either side of an integer moves away from it."""
     x, dtype = pick(random, pool), str(random.choice(ANY))
     if x.dtype.is_floating and tf.as_dtype(dtype).is_integer:
         x = tf.clip_by_value(tf.where(tf.math.is_nan(x), tf.zeros_like(x), x), tf.cast(0, x.dtype), tf.cast(100, x.dtype))
+        x = x + tf.cast(0.25, x.dtype)
     return tf.cast(x, dtype)
 
 
