@@ -98,9 +98,9 @@ static void print_body(const struct signature *signature, struct buffer *out)
 }
 
 /* Prints the model's URL. Bytes that mean something in a URL or a shell become %XX. */
-static void print_url(const char *name, int port, struct buffer *out)
+static void print_url(const char *name, const char *server, struct buffer *out)
 {
-    buffer_printf(out, "http://localhost:%d/v1/models/", port);
+    buffer_printf(out, "%s/v1/models/", server);
     for (; *name != '\0'; name++) {
         const char one[] = { *name, '\0' };
         if (shell_is_plain(one) && *name != '/' && *name != ':')
@@ -110,18 +110,18 @@ static void print_url(const char *name, int port, struct buffer *out)
     }
 }
 
-void example_line_print(const struct servable *servable, int port, struct buffer *out)
+void example_line_print(const struct servable *servable, const char *server, struct buffer *out)
 {
     const struct signature *signature = choose(servable);
     if (signature == NULL) {
         buffer_append_text(out, "curl ");
-        print_url(servable->name, port, out);
+        print_url(servable->name, server, out);
         buffer_append_text(out, "/metadata");
         return;
     }
     struct buffer body = { 0 }, url = { 0 };
     print_body(signature, &body);
-    print_url(servable->name, port, &url);
+    print_url(servable->name, server, &url);
     buffer_append_text(&url, ":predict");
     buffer_append_char(&url, '\0');
     shell_command_print((struct bytes){ body.data, body.size }, body_size(signature), url.data,

@@ -194,7 +194,10 @@ static void say_ready(struct server *server)
     struct buffer line = { 0 };
     int port = server->options.rest_api_port;
     if (servable != NULL) {
-        example_line_print(servable, port, &line);
+        char url[64];
+        snprintf(url, sizeof url, "%s://localhost:%d",
+                 security_rest(&server->security) != NULL ? "https" : "http", port);
+        example_line_print(servable, url, &line);
         servable_release(servable);
     }
     log_info("Exporting HTTP/REST API at:localhost:%d ...", port);

@@ -83,6 +83,7 @@ class Security(TestCase):
     def test_rest_over_tls(self):
         self.issue("server")
         with self.serve("--rest_ssl_config_file=" + self.configure()) as server:
+            server.wait_for_output(" https://localhost:%d/v1/models/tiny:predict" % server.port)  # the example of a command
             connection = self.https(server)
             for _ in range(3):  # on one connection
                 self.assertEqual(self.ask(connection), (200, ANSWER))
