@@ -5,8 +5,8 @@
 static const struct {
     const char *name, *reason;
 } refused[] = {
-    { "MixUp", "it also mixes the labels, which a layer does not get in training" },
-    { "CutMix", "it also mixes the labels, which a layer does not get in training" },
+    { "MixUp", "in a model, Keras mixes the images and leaves the labels: mix the data" },
+    { "CutMix", "in a model, Keras mixes the images and leaves the labels: mix the data" },
     { "MaxNumBoundingBoxes", "it changes boxes, which the data do not have" },
     { "AugMix", "write its layers one by one" },
     { "RandAugment", "write its layers one by one" },
