@@ -17,7 +17,7 @@ DIVERGES = ["--model=linear", "--sync", "--training_iteration=2", "--learning_ra
 class Progress(TestCase):
     def setUp(self):
         super().setUp()
-        self.flags = ["--train_dir=" + write_digits(self.path("data"), train=500, test=50), "--training_iteration=20000"]
+        self.flags = ["--train_dir=" + write_digits(self.path("data"), train=500, test=50), "--training_iteration=20000", "--batch_size=10"]
 
     def on_terminal(self, columns, *flags, **environment):
         """What a terminal of that width shows."""

@@ -1,9 +1,9 @@
-"""What training reaches: on real MNIST with the defaults, on the digits that pstrain draws itself, and on sparse data of the real world."""
+"""What training reaches: on real MNIST, on the digits that pstrain draws itself, and on sparse data of the real world."""
 import re
 
 from harness import TestCase, main, shared, train
 
-# Long enough for the convnet's default epochs on a busy machine.
+# Long enough for two epochs of the convnet on a busy machine.
 TIMEOUT_S = 3000
 
 
@@ -27,7 +27,7 @@ class Accuracy(TestCase):
         self.assertGreaterEqual(self.accuracy("--train_dir=" + shared("data", "mnist"), "--model=mlp"), 0.975)
 
     def test_convnet_on_mnist(self):
-        self.assertGreaterEqual(self.accuracy("--train_dir=" + shared("data", "mnist"), "--model=convnet"), 0.988)
+        self.assertGreaterEqual(self.accuracy("--train_dir=" + shared("data", "mnist"), "--model=convnet", "--epochs=2"), 0.985)
 
     def test_softmax_finds_the_drawn_digits_hard(self):
         self.assertAlmostEqual(self.accuracy(), 0.9, delta=0.05)
