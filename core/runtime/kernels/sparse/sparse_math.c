@@ -343,7 +343,7 @@ static int64_t broadcast_place(const struct sparse_input *sparse, int64_t i,
     {                                                           \
         T x = *(T *)value, y = *(const T *)by;                  \
         if (y != 0)                                             \
-            *(T *)value = y == -1 ? (T)(0 - (W)x) : (T)(x / y); \
+            *(T *)value = (T)(y == -1 ? (T)(0 - (W)x) : x / y); \
         return y != 0;                                          \
     }
 #define DIVIDE_UNSIGNED(name, T, W)                        \
