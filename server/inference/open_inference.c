@@ -18,9 +18,8 @@ struct status open_inference_version(struct bytes text, struct version_choice *o
         }
         if (__builtin_mul_overflow(number, 10, &number) ||
             __builtin_add_overflow(number, text.data[i] - '0', &number))
-            return status_error(STATUS_INVALID_ARGUMENT,
-                                "the version %.*s does not fit into 64 bits",
-                                (int)(text.size < 64 ? text.size : 64), text.data);
+            return status_error(STATUS_INVALID_ARGUMENT, "the version %s does not fit into 64 bits",
+                                text_print_name(bytes_first(text, 64)));
     }
     *out = (struct version_choice){ .kind = VERSION_SPECIFIC, .number = number };
     return status_ok();

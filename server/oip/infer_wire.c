@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/text_print.h"
 #include "proto/wire.h"
 #include "server/oip/contents.h"
 #include "server/oip/datatype.h"
@@ -165,9 +166,9 @@ static struct status read_inputs(struct infer_wire_reader *reader)
     for (int i = 0; i < out->inputs_count; i++) {
         const struct bytes *raw = reader->raw_count > 0 ? &reader->raw[i] : NULL;
         TRY(read_input(reader->inputs[i], &input, dims));
-        struct bytes name = { input.name.data, input.name.size < 256 ? input.name.size : 256 };
-        TRY(status_in(make_input(reader, &input, dims, raw, &out->inputs[i].tensor), "input '%.*s'",
-                      (int)name.size, name.data));
+        struct status status = make_input(reader, &input, dims, raw, &out->inputs[i].tensor);
+        if (!status_is_ok(status))
+            return status_in(status, "input '%s'", text_print_name(bytes_first(input.name, 256)));
         out->inputs[i].name = input.name;
     }
     return status_ok();

@@ -137,6 +137,17 @@ static void reads_contents(void **state)
         assert_memory_equal(got, row->words, strlen(row->words));
 }
 
+static void a_nul_does_not_end_the_name_of_an_input(void **state)
+{
+    (void)state;
+    struct buffer message = { 0 };
+    size_t input = wire_open(&message, 5);
+    wire_put_bytes(&message, 1, (struct bytes){ "x\0y", 3 });
+    wire_put_bytes(&message, 2, bytes_of("FP33"));
+    wire_close(&message, input);
+    assert_non_null(strstr(words(&message), "input 'x\\000y': datatype 'FP33'"));
+}
+
 static void refuses_fewer_raw_contents_than_inputs(void **state)
 {
     (void)state;
@@ -275,6 +286,7 @@ int main(void)
 {
     static const struct CMUnitTest plain[] = {
         PLAIN(reads_raw_contents_in_the_order_of_the_inputs),
+        PLAIN(a_nul_does_not_end_the_name_of_an_input),
         PLAIN(refuses_fewer_raw_contents_than_inputs),
         PLAIN(refuses_both_kinds_of_contents),
         PLAIN(refuses_what_it_does_not_implement),
