@@ -245,10 +245,10 @@ static const double tenths[] = { 1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7 };
  * digits into their values, and point and comma into 0. After `others` is added, each byte that is
  * something else has its high bit set (as in digits_in).
  *
- * The bytes are then added up in pairs of 10 and 1, and the pairs weighed by the product with `even`
- * (the bytes 0 and 1 in its high half, 4 and 5 in the low one) and with `odd` (2 and 3, 6 and 7). In
- * this way the comma is one more digit of 0, every form gives millionths, and what stands behind the
- * comma has the weight 0.
+ * The bytes are then added up in pairs of 10 and 1, and the pairs weighed by the product with
+ * `even` (the bytes 0 and 1 in its high half, 4 and 5 in the low one) and with `odd` (2 and 3, 6
+ * and 7). In this way the comma is one more digit of 0, every form gives millionths, and what
+ * stands behind the comma has the weight 0.
  */
 struct short_form {
     uint64_t zeros, others, highs, even, odd;

@@ -23,8 +23,8 @@ void text_print_visible(struct buffer *out, struct bytes text);
 /* The same for several lines: line feeds stay. */
 void text_print_lines(struct buffer *out, struct bytes text);
 
-/* A name inside the text of a status, which a NUL would cut short: each becomes \000. It lives as long
- * as the text of a status (status.h). */
+/* A name inside the text of a status, which a NUL would cut short: each becomes \000. It lives as
+ * long as the text of a status (status.h). */
 const char *text_print_name(struct bytes name);
 
 /* For readers who insist on UTF-8: each byte that is none becomes U+FFFD; nothing is escaped. */

@@ -20,8 +20,8 @@ enum savedmodel_format {
 
 #define SAVEDMODEL_FORMAT_NAMES "saved_model session_bundle" /* the choices of a flag */
 
-/* What Slipway writes before its version as MetaInfoDef.tensorflow_git_version. The other version in
- * that message must be one of TensorFlow, whose loaders parse it. */
+/* What Slipway writes before its version as MetaInfoDef.tensorflow_git_version. The other version
+ * in that message must be one of TensorFlow, whose loaders parse it. */
 #define SAVEDMODEL_GIT_PREFIX "slipway "
 
 const char *savedmodel_format_name(enum savedmodel_format format);

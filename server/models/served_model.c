@@ -130,8 +130,8 @@ static bool wants_no_change(const struct version_policy *policy)
     return policy->kind == POLICY_SPECIFIC && policy->versions_count == 0;
 }
 
-/* Takes note that the versions above the next one found are gone; NULL: all. Returns the link behind
- * them. */
+/* Takes note that the versions above the next one found are gone; NULL: all. Returns the link
+ * behind them. */
 static struct model_version **pass_missing(struct model_version **link,
                                            const struct source_version *next)
 {

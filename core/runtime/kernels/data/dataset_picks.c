@@ -271,7 +271,7 @@ static int64_t zip_cardinality(const struct run_dataset *dataset)
     return least;
 }
 
-/* ---- DirectedInterleave: each element of the first dataset says which of the others is next ---- */
+/* ---- DirectedInterleave: each element of the first dataset says which other one is next ---- */
 
 static struct status directed_check(struct kernel_context *k, struct run_dataset *dataset)
 {

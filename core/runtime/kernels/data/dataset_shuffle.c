@@ -36,8 +36,8 @@ struct shuffle {
     bool input_ended, has_read;
 };
 
-/* The inputs: the dataset, buffer_size, seed, seed2, then count if it repeats. In newer versions the
- * last one is a generator of seeds; version 2 has no seeds of its own. */
+/* The inputs: the dataset, buffer_size, seed, seed2, then count if it repeats. In newer versions
+ * the last one is a generator of seeds; version 2 has no seeds of its own. */
 #define SEED_AT 2
 
 static void generator_destroy(struct object *object)

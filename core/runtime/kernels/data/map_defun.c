@@ -42,7 +42,8 @@ static struct status count_rows(struct kernel_context *k, const struct map_defun
     return status_ok();
 }
 
-/* Results must have the declared type, the declared shape, if that is known, and the shape of those of row 0. */
+/* Results must have the declared type, the declared shape, if that is known, and the shape of those
+ * of row 0. */
 static struct status check_results(struct kernel_context *k, const struct map_defun *map,
                                    const struct tensor *first, const struct tensor *results)
 {

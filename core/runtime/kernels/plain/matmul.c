@@ -86,8 +86,8 @@ struct vector_product {
 
 /* Columns begin at multiples of this many: what a block reads of a row of b is dense. There are no
  * more blocks than threads, because whole rows are read faster than parts of rows: one thread takes
- * 343 us for [1280, 1000] from memory, and 467 us in four blocks. The bits of a column do not depend
- * on the blocks. */
+ * 343 us for [1280, 1000] from memory, and 467 us in four blocks. The bits of a column do not
+ * depend on the blocks. */
 #define COLUMNS 128
 
 static void multiply_columns(void *context, int64_t first, int64_t end)

@@ -1,7 +1,7 @@
 /*
  * staging_map: the object behind MapStage and OrderedMapStage (map_stage_ops.c): rows of tensors by
- * a key, of which the runs of a servable give and take some tensors at a time, by index. A row whose
- * tensors are all there is complete, and can be taken; until then it waits among the others.
+ * a key, of which the runs of a servable give and take some tensors at a time, by index. A row
+ * whose tensors are all there is complete, and can be taken; until then it waits among the others.
  *
  * Threads  all functions are safe
  */
