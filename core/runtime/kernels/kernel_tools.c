@@ -6,6 +6,23 @@ struct status kernel_check_rank(const struct kernel_context *k, int64_t rank)
     return status_is_ok(status) ? status : kernel_error(k, status.code, "%s", status.message);
 }
 
+struct status kernel_scratch_grow(struct kernel_context *k, struct tensor *memory, int64_t count,
+                                  int64_t capacity, size_t size)
+{
+    struct tensor more;
+    int64_t bytes;
+    if (__builtin_mul_overflow(capacity, (int64_t)size, &bytes))
+        return kernel_error(k, STATUS_RESOURCE_EXHAUSTED, "room for %lld elements of %zu bytes",
+                            (long long)capacity, size);
+    struct shape shape = shape_of(bytes);
+    TRY(kernel_scratch(k, DT_UINT8, &shape, &more));
+    if (count > 0)
+        memcpy(more.data, memory->data, (size_t)count * size);
+    tensor_release(memory);
+    *memory = more;
+    return status_ok();
+}
+
 struct status kernel_axis(struct kernel_context *k, int index, int rank, int *out)
 {
     const struct tensor *tensor = kernel_input(k, index);

@@ -21,6 +21,11 @@ struct status kernel_axis(struct kernel_context *k, int index, int rank, int *ou
 struct status kernel_scalar(struct kernel_context *k, int index, const char *name,
                             const struct tensor **out);
 
+/* Gives a scratch tensor, or one that is empty yet, room for `capacity` elements of `size` bytes.
+ * The first `count` move to the new memory. */
+struct status kernel_scratch_grow(struct kernel_context *k, struct tensor *memory, int64_t count,
+                                  int64_t capacity, size_t size);
+
 /* The number of elements in the dimensions before an axis, and behind it. */
 int64_t shape_outer(const struct shape *shape, int axis);
 int64_t shape_inner(const struct shape *shape, int axis);

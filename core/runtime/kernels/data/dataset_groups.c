@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/kernels/data/dataset.h"
+#include "runtime/kernels/kernel_tools.h"
 
 struct dataset_group {
     int64_t key;
@@ -55,14 +56,8 @@ static struct status reserve_group(struct kernel_context *k, struct dataset_grou
     if (groups->count < groups->capacity)
         return status_ok();
     int64_t capacity = 2 * groups->capacity + 8;
-    struct shape shape = shape_of(capacity * (int64_t)sizeof *groups->at);
-    struct tensor memory;
-    TRY(kernel_scratch(k, DT_UINT8, &shape, &memory));
-    if (groups->count > 0)
-        memcpy(memory.data, groups->at, (size_t)groups->count * sizeof *groups->at);
-    tensor_release(&groups->memory);
-    groups->memory = memory;
-    groups->at = memory.data;
+    TRY(kernel_scratch_grow(k, &groups->memory, groups->count, capacity, sizeof *groups->at));
+    groups->at = groups->memory.data;
     groups->capacity = capacity;
     return status_ok();
 }

@@ -3,6 +3,7 @@
 
 #include "base/fingerprint.h"
 #include "runtime/kernels/data/dataset.h"
+#include "runtime/kernels/kernel_tools.h"
 
 struct unique_elements {
     struct tensors seen;
@@ -50,13 +51,9 @@ static struct status reserve_places(struct kernel_context *k, struct unique_elem
     if (2 * (unique->seen.count + 1) <= unique->places_count)
         return status_ok();
     int64_t count = unique->places_count > 0 ? 2 * unique->places_count : 16;
-    struct shape shape = shape_of(count * (int64_t)sizeof *unique->places);
-    struct tensor memory;
-    TRY(kernel_scratch(k, DT_UINT8, &shape, &memory));
-    memset(memory.data, 0, tensor_bytes(&memory));
-    tensor_release(&unique->memory);
-    unique->memory = memory;
-    unique->places = memory.data;
+    TRY(kernel_scratch_grow(k, &unique->memory, 0, count, sizeof *unique->places));
+    unique->places = unique->memory.data;
+    memset(unique->places, 0, (size_t)count * sizeof *unique->places);
     unique->places_count = count;
     for (int64_t i = 0; i < unique->seen.count; i++)
         *find_place(unique, &unique->seen.at[i]) = i + 1;

@@ -1,7 +1,5 @@
 #include "runtime/kernels/data/tensors.h"
 
-#include <string.h>
-
 #include "runtime/kernels/kernel_tools.h"
 
 void tensors_release(int count, struct tensor *tensors)
@@ -30,14 +28,8 @@ struct status tensors_reserve(struct kernel_context *k, struct tensors *tensors,
     if (wanted <= capacity)
         return status_ok();
     capacity = 2 * capacity > wanted ? 2 * capacity : wanted;
-    struct shape shape = shape_of(capacity * (int64_t)sizeof(struct tensor));
-    struct tensor memory;
-    TRY(kernel_scratch(k, DT_UINT8, &shape, &memory));
-    if (tensors->count > 0)
-        memcpy(memory.data, tensors->at, (size_t)tensors->count * sizeof *tensors->at);
-    tensor_release(&tensors->memory);
-    tensors->memory = memory;
-    tensors->at = memory.data;
+    TRY(kernel_scratch_grow(k, &tensors->memory, tensors->count, capacity, sizeof *tensors->at));
+    tensors->at = tensors->memory.data;
     tensors->capacity = capacity;
     return status_ok();
 }

@@ -1,5 +1,7 @@
 #include "runtime/kernels/lists/tensor_cells.h"
 
+#include "runtime/kernels/kernel_tools.h"
+
 static void release_values(struct tensor_cells *cells)
 {
     for (int64_t i = 0; i < cells->count; i++)
@@ -23,29 +25,14 @@ static void destroy(struct object *object)
 const struct object_type tensor_array_type = { "TensorArray", destroy };
 const struct object_type tensor_stack_type = { "Stack", destroy };
 
-static struct status create_buffer(struct kernel_context *k, int64_t count, struct tensor *out)
-{
-    int64_t bytes;
-    if (__builtin_mul_overflow(count, (int64_t)sizeof(struct tensor_cell), &bytes))
-        return status_error(STATUS_RESOURCE_EXHAUSTED, "an array of %lld tensors",
-                            (long long)count);
-    struct shape shape = shape_of(bytes);
-    return kernel_scratch(k, DT_UINT8, &shape, out);
-}
-
 struct status tensor_cells_grow(struct kernel_context *k, struct tensor_cells *cells, int64_t count)
 {
     if (count <= cells->count)
         return status_ok();
     if (count > cells->capacity) {
-        struct tensor more;
         int64_t capacity = count < cells->capacity * 2 ? cells->capacity * 2 : count;
-        TRY(create_buffer(k, capacity, &more));
-        if (cells->count > 0)
-            memcpy(more.data, cells->cells, (size_t)cells->count * sizeof *cells->cells);
-        tensor_release(&cells->cells_of);
-        cells->cells_of = more;
-        cells->cells = more.data;
+        TRY(kernel_scratch_grow(k, &cells->cells_of, cells->count, capacity, sizeof *cells->cells));
+        cells->cells = cells->cells_of.data;
         cells->capacity = capacity;
     }
     memset(cells->cells + cells->count, 0, (size_t)(count - cells->count) * sizeof *cells->cells);

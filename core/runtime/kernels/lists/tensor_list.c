@@ -1,5 +1,7 @@
 #include "runtime/kernels/lists/tensor_list.h"
 
+#include "runtime/kernels/kernel_tools.h"
+
 static void list_destroy(struct object *object)
 {
     struct tensor_list *list = (struct tensor_list *)object;
@@ -12,22 +14,13 @@ static void list_destroy(struct object *object)
 
 static const struct object_type tensor_list_type = { "tensor list", list_destroy };
 
-static struct status elements_create(struct kernel_context *k, int64_t count, struct tensor *out)
-{
-    int64_t bytes;
-    if (__builtin_mul_overflow(count, (int64_t)sizeof(struct tensor), &bytes))
-        return status_error(STATUS_RESOURCE_EXHAUSTED, "a list of %lld elements", (long long)count);
-    struct shape shape = shape_of(bytes);
-    return kernel_scratch(k, DT_UINT8, &shape, out);
-}
-
 struct status tensor_list_create(struct kernel_context *k, enum dtype dtype,
                                  const struct shape *shape, int64_t count, struct tensor_list **out)
 {
     struct shape size = shape_of((int64_t)sizeof(struct tensor_list));
-    struct tensor self, elements;
+    struct tensor self, elements = { 0 };
     TRY(kernel_scratch(k, DT_UINT8, &size, &self));
-    struct status status = elements_create(k, count, &elements);
+    struct status status = kernel_scratch_grow(k, &elements, 0, count, sizeof(struct tensor));
     if (!status_is_ok(status)) {
         tensor_release(&self);
         return status;
@@ -109,14 +102,10 @@ struct status tensor_list_output(struct kernel_context *k, int index, struct ten
 struct status tensor_list_resize(struct kernel_context *k, struct tensor_list *list, int64_t count)
 {
     if (count > list->capacity) {
-        struct tensor more;
         int64_t capacity = count < list->capacity * 2 ? list->capacity * 2 : count;
-        TRY(elements_create(k, capacity, &more));
-        if (list->count > 0)
-            memcpy(more.data, list->elements, (size_t)list->count * sizeof *list->elements);
-        tensor_release(&list->elements_of);
-        list->elements_of = more;
-        list->elements = more.data;
+        TRY(kernel_scratch_grow(k, &list->elements_of, list->count, capacity,
+                                sizeof *list->elements));
+        list->elements = list->elements_of.data;
         list->capacity = capacity;
     }
     for (int64_t i = count; i < list->count; i++)

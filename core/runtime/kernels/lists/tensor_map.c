@@ -41,20 +41,10 @@ static const struct object_type tensor_map_type = { "tensorflow::TensorMap", map
 
 static struct status map_grow(struct kernel_context *k, struct tensor_map *map, int64_t capacity)
 {
-    struct tensor more;
-    int64_t bytes;
     if (capacity <= map->capacity)
         return status_ok();
-    if (__builtin_mul_overflow(capacity, (int64_t)sizeof(struct map_pair), &bytes))
-        return kernel_error(k, STATUS_RESOURCE_EXHAUSTED, "a map of %lld pairs",
-                            (long long)capacity);
-    struct shape shape = shape_of(bytes);
-    TRY(kernel_scratch(k, DT_UINT8, &shape, &more));
-    if (map->count > 0)
-        memcpy(more.data, map->pairs, (size_t)map->count * sizeof *map->pairs);
-    tensor_release(&map->pairs_of);
-    map->pairs_of = more;
-    map->pairs = more.data;
+    TRY(kernel_scratch_grow(k, &map->pairs_of, map->count, capacity, sizeof *map->pairs));
+    map->pairs = map->pairs_of.data;
     map->capacity = capacity;
     return status_ok();
 }
