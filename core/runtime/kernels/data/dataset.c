@@ -232,6 +232,14 @@ int64_t dataset_cardinality(const struct run_dataset *dataset)
                                               : CARDINALITY_UNKNOWN;
 }
 
+int64_t dataset_count_batches(const struct run_dataset *dataset, int64_t size, bool drops)
+{
+    int64_t count = dataset_cardinality(dataset_input(dataset, 0));
+    if (count < 0)
+        return count;
+    return count / size + (count % size > 0 && !drops);
+}
+
 struct status dataset_check_number(const struct kernel_context *k,
                                    const struct run_dataset *dataset, int index, const char *name,
                                    int64_t least)

@@ -112,6 +112,8 @@ struct status dataset_box(struct kernel_context *k, struct run_dataset *dataset,
 struct status dataset_check_width(const struct kernel_context *k, const struct run_dataset *dataset,
                                   const struct run_dataset *inner);
 int64_t dataset_cardinality(const struct run_dataset *dataset);
+/* The cardinality of batches of `size` elements of input 0. `drops`: not of fewer. */
+int64_t dataset_count_batches(const struct run_dataset *dataset, int64_t size, bool drops);
 
 /* Checks that input `index` is an int64 scalar of at least `least`. */
 struct status dataset_check_number(const struct kernel_context *k,

@@ -64,23 +64,14 @@ static void batch_finish(struct iterator *iterator)
     tensors_finish(&((struct batch_rows *)iterator->state)->rows);
 }
 
-static int64_t count_batches(const struct run_dataset *dataset, int64_t size)
-{
-    int64_t count = dataset_cardinality(dataset_input(dataset, 0));
-    if (count < 0)
-        return count;
-    return count / size + (count % size > 0 && !drops_remainder(dataset) ? 1 : 0);
-}
-
 static int64_t batch_cardinality(const struct run_dataset *dataset)
 {
-    return count_batches(dataset, dataset_number(dataset, 1));
+    return dataset_count_batches(dataset, dataset_number(dataset, 1), drops_remainder(dataset));
 }
 
 /* ---- MapAndBatch ---- */
 
-/* The place of batch_size: behind the captures, whose number differs. num_parallel_calls follows.
- */
+/* The place of batch_size, behind the captures. num_parallel_calls and drop_remainder follow. */
 static int mapped_size_at(const struct run_dataset *dataset)
 {
     return 1 + plan_function_captures_count(dataset->shape->functions[0]);
@@ -90,9 +81,10 @@ static struct status mapped_check(struct kernel_context *k, struct run_dataset *
 {
     int at = mapped_size_at(dataset);
     TRY(dataset_check_number(k, dataset, at, "batch_size", 1));
-    if (dataset->inputs[at + 1].shape.rank == 0 && dataset_number(dataset, at + 1) == -1)
-        return dataset_check_flag(k, dataset, at + 2, "drop_remainder"); /* tf.data.AUTOTUNE */
-    TRY(dataset_check_number(k, dataset, at + 1, "num_parallel_calls", 1));
+    bool is_automatic = dataset->inputs[at + 1].shape.rank == 0 &&
+                        dataset_number(dataset, at + 1) == -1; /* tf.data.AUTOTUNE */
+    if (!is_automatic)
+        TRY(dataset_check_number(k, dataset, at + 1, "num_parallel_calls", 1));
     return dataset_check_flag(k, dataset, at + 2, "drop_remainder");
 }
 
@@ -133,8 +125,10 @@ static int64_t mapped_cardinality(const struct run_dataset *dataset)
 {
     bool preserved = false;
     status_ignore(node_attr_bool(dataset->shape->node, "preserve_cardinality", &preserved));
-    return preserved ? count_batches(dataset, dataset_number(dataset, mapped_size_at(dataset)))
-                     : CARDINALITY_UNKNOWN;
+    if (!preserved)
+        return CARDINALITY_UNKNOWN;
+    return dataset_count_batches(dataset, dataset_number(dataset, mapped_size_at(dataset)),
+                                 drops_remainder(dataset));
 }
 
 /* ---- Unbatch: the rows of each element ---- */

@@ -154,11 +154,7 @@ static void padded_finish(struct iterator *iterator)
 
 static int64_t padded_cardinality(const struct run_dataset *dataset)
 {
-    int64_t count = dataset_cardinality(dataset_input(dataset, 0)),
-            size = dataset_number(dataset, 1);
-    if (count < 0)
-        return count;
-    return count / size + (count % size > 0 && !padded_drops(dataset) ? 1 : 0);
+    return dataset_count_batches(dataset, dataset_number(dataset, 1), padded_drops(dataset));
 }
 
 /* ---- the dataset of a window: its inputs are the elements ---- */

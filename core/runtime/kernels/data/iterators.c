@@ -181,16 +181,12 @@ static struct status get_next_compute(struct kernel_context *k)
 static struct status get_optional_compute(struct kernel_context *k)
 {
     struct tensors values = { 0 };
-    struct shape scalar = shape_scalar();
-    struct tensor *out;
     bool end = false;
     struct status status = next_of_input(k, &values, &end);
-    if (status_is_ok(status))
-        status = kernel_output(k, 0, &scalar, &out);
     if (status_is_ok(status)) {
         int count = (int)values.count;
         values.count = 0;
-        status = tensor_box_create(k, BOX_OPTIONAL, count, values.at, &tensor_variants_mut(out)[0]);
+        status = tensor_box_output(k, BOX_OPTIONAL, count, values.at);
     }
     tensors_finish(&values);
     return status;

@@ -4,21 +4,9 @@
 #include "runtime/kernels/lists/tensor_box.h"
 
 /* An optional without a value is a box without tensors. */
-static struct status put_optional(struct kernel_context *k, int count, struct tensor *parts)
-{
-    struct shape scalar = shape_scalar();
-    struct tensor *out;
-    struct status status = kernel_output(k, 0, &scalar, &out);
-    if (status_is_ok(status))
-        return tensor_box_create(k, BOX_OPTIONAL, count, parts, &tensor_variants_mut(out)[0]);
-    for (int i = 0; i < count; i++)
-        tensor_release(&parts[i]);
-    return status;
-}
-
 static struct status none_compute(struct kernel_context *k)
 {
-    return put_optional(k, 0, NULL);
+    return tensor_box_output(k, BOX_OPTIONAL, 0, NULL);
 }
 
 static struct status from_value_compute(struct kernel_context *k)
@@ -27,7 +15,7 @@ static struct status from_value_compute(struct kernel_context *k)
     struct tensor *parts = ARENA_ARRAY(kernel_arena(k), struct tensor, count);
     for (int i = 0; i < count; i++)
         parts[i] = kernel_take_input(k, i);
-    return put_optional(k, count, parts);
+    return tensor_box_output(k, BOX_OPTIONAL, count, parts);
 }
 
 static struct status read_optional(struct kernel_context *k, const struct tensor_box **out)

@@ -37,6 +37,21 @@ struct status tensor_box_create(struct kernel_context *k, enum box_kind kind, in
     return status_ok();
 }
 
+struct status tensor_box_output(struct kernel_context *k, enum box_kind kind, int count,
+                                struct tensor *parts)
+{
+    struct shape scalar = shape_scalar();
+    struct tensor *out;
+    struct object *made;
+    TRY(tensor_box_create(k, kind, count, parts, &made));
+    struct status status = kernel_output(k, 0, &scalar, &out);
+    if (status_is_ok(status))
+        tensor_variants_mut(out)[0] = made;
+    else
+        object_release(made);
+    return status;
+}
+
 const struct tensor_box *tensor_box_at(const struct tensor *variants, int64_t i, enum box_kind kind)
 {
     const struct object *object = tensor_variants(variants)[i];

@@ -21,6 +21,10 @@ enum box_kind { BOX_RAGGED, BOX_PLAIN, BOX_OPTIONAL };
 struct status tensor_box_create(struct kernel_context *k, enum box_kind kind, int count,
                                 struct tensor *parts, struct object **out);
 
+/* The same as output 0, a scalar. */
+struct status tensor_box_output(struct kernel_context *k, enum box_kind kind, int count,
+                                struct tensor *parts);
+
 /* The box at element i of a variant tensor, or NULL if it holds something else. */
 const struct tensor_box *tensor_box_at(const struct tensor *variants, int64_t i,
                                        enum box_kind kind);

@@ -13,21 +13,6 @@ static const struct tensor_box *find_optional(const struct kernel_context *k, in
     return optional->shape.rank == 0 ? tensor_box_at(optional, 0, BOX_OPTIONAL) : NULL;
 }
 
-/* Takes over the parts. */
-static struct status output_optional(struct kernel_context *k, int count, struct tensor *parts)
-{
-    struct shape scalar = shape_scalar();
-    struct tensor *out;
-    struct object *made;
-    TRY(tensor_box_create(k, BOX_OPTIONAL, count, parts, &made));
-    struct status status = kernel_output(k, 0, &scalar, &out);
-    if (status_is_ok(status))
-        tensor_variants_mut(out)[0] = made;
-    else
-        object_release(made);
-    return status;
-}
-
 static void release_parts(int count, struct tensor *parts)
 {
     for (int i = 0; i < count; i++)
@@ -102,7 +87,7 @@ static struct status add_optionals(struct kernel_context *k, const struct tensor
                                               "input %d is no optional, but input 0 is one", i);
     }
     if (status_is_ok(status))
-        return output_optional(k, count, sums);
+        return tensor_box_output(k, BOX_OPTIONAL, count, sums);
     release_parts(count, sums);
     return status;
 }
@@ -140,7 +125,7 @@ static struct status zeros_like_optional(struct kernel_context *k, const struct 
             return status;
         }
     }
-    return output_optional(k, like->count, zeros);
+    return tensor_box_output(k, BOX_OPTIONAL, like->count, zeros);
 }
 
 static struct status zeros_like_compute(struct kernel_context *k)

@@ -326,21 +326,21 @@ static double igammac_fraction(double a, double x)
     return product * exp(a * log(x) - x - special_lgamma(a));
 }
 
-/* NaN if a or x is outside; the limit if one is at its end; otherwise -1. */
+/* Of igamma: NaN if a or x is outside; the limit if one is at its end, as Eigen has it; otherwise
+ * -1. */
 static double igamma_limit(double a, double x)
 {
     if (isnan(a) || isnan(x) || a <= 0 || x < 0)
         return NAN;
     if (isinf(a))
-        return isinf(x) ? NAN : 0;
+        return 0;
     return x == 0 ? 0 : isinf(x) ? 1 : -1;
 }
 
-/* At 0, and of two infinities, the answers are Eigen's. */
 double special_igamma(double a, double x)
 {
     double limit = igamma_limit(a, x);
-    if (x == 0 || (isinf(a) && a > 0 && isinf(x) && x > 0))
+    if (x == 0) /* Eigen does not look at a then */
         return 0;
     if (limit != -1)
         return limit;
@@ -350,7 +350,7 @@ double special_igamma(double a, double x)
 double special_igammac(double a, double x)
 {
     double limit = igamma_limit(a, x);
-    if (isinf(x) && x > 0 && a > 0)
+    if (isinf(x) && x > 0 && a > 0) /* also if a is infinite */
         return 0;
     if (limit != -1)
         return 1 - limit;

@@ -194,12 +194,12 @@ static struct status check_free(struct kernel_context *k, const struct staging_m
     return status_ok();
 }
 
-static bool has_all(const struct queue_row *row)
+static int parts_there(const struct queue_row *row)
 {
+    int there = 0;
     for (int i = 0; i < row->count; i++)
-        if (row->parts[i].dtype == DT_INVALID)
-            return false;
-    return true;
+        there += row->parts[i].dtype != DT_INVALID;
+    return there;
 }
 
 /* Moves the tensors of `from` to their places in the row of the key. */
@@ -216,7 +216,7 @@ static void add_part(struct kernel_context *k, struct staging_map *map,
         row->parts[part->indices[i]] = from->parts[i];
     from->count = 0;
     queue_row_destroy(from);
-    if (has_all(row))
+    if (parts_there(row) == row->count)
         add_complete(k, map, key, extract(&map->incomplete, place));
 }
 
@@ -297,14 +297,6 @@ static struct status check_parts(struct kernel_context *k, const struct staged_r
     return status_ok();
 }
 
-static bool has_none(const struct queue_row *row)
-{
-    for (int i = 0; i < row->count; i++)
-        if (row->parts[i].dtype != DT_INVALID)
-            return false;
-    return true;
-}
-
 static void remove_parts(struct kernel_context *k, struct staging_map *map, int64_t place,
                          const struct staged_part *part)
 {
@@ -319,7 +311,7 @@ static void remove_parts(struct kernel_context *k, struct staging_map *map, int6
         kernel_table_shrank(k, bytes);
         tensor_release(gone);
     }
-    if (has_none(row))
+    if (parts_there(row) == 0)
         forget(k, map, extract(&map->complete, place));
     pthread_cond_broadcast(&map->changed);
 }

@@ -119,12 +119,9 @@ static struct status box_row(struct kernel_context *k, int rank, int64_t row, st
 
 static struct status box_whole(struct kernel_context *k, int rank, struct tensor *parts)
 {
-    struct shape scalar = shape_scalar();
-    struct tensor *out;
-    TRY(kernel_output(k, 0, &scalar, &out));
     for (int i = 0; i <= rank; i++)
         parts[i] = tensor_acquire(kernel_input(k, i));
-    return tensor_box_create(k, BOX_RAGGED, rank + 1, parts, &tensor_variants_mut(out)[0]);
+    return tensor_box_output(k, BOX_RAGGED, rank + 1, parts);
 }
 
 static struct status to_compute(struct kernel_context *k)

@@ -1,7 +1,7 @@
 /* regex: ops that replace what a regular expression matches, or ask whether it matches. */
+#include "base/utf8.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/plain/regex.h"
-#include "base/utf8.h"
 #include "runtime/kernels/text/text_block.h"
 
 struct regex_state {

@@ -1,7 +1,7 @@
 /* unicode: UnicodeDecode, UnicodeDecodeWithOffsets and UnicodeEncode: texts as the numbers of their
  * characters, and back. UnicodeTranscode: texts in another encoding. */
-#include "runtime/kernels/kernel_tools.h"
 #include "base/utf8.h"
+#include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/text/text_block.h"
 
 enum on_error { ERROR_STRICT, ERROR_REPLACE, ERROR_IGNORE };
