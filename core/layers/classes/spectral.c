@@ -88,21 +88,16 @@ struct endpoint spectral_build_divided(struct layer_context *context, struct end
     return divided;
 }
 
-/* Is this its first call of a training step? Each call would divide the kernel again. */
-static bool is_first_call(struct layer_context *context, const struct layer *layer)
+static bool was_called(const struct layer_context *context, const struct layer *layer)
 {
     for (int i = 0; i < context->out->variables_count; i++)
-        if (context->mode == LAYERS_TRAIN && context->out->variables[i].layer == layer) {
-            layer_refuse(context, layer,
-                         "it is called several times in training, so that a step divides its "
-                         "kernel several times, which is not implemented");
-            return false;
-        }
-    return status_is_ok(context->builder.status);
+        if (context->out->variables[i].layer == layer)
+            return true;
+    return false;
 }
 
 static bool can_be_wrapped(struct layer_context *context, const struct layer *layer,
-                           struct endpoint x)
+                           struct endpoint x, bool again)
 {
     int64_t iterations = layer_arg(layer, "power_iterations")->integer;
 
@@ -114,7 +109,11 @@ static bool can_be_wrapped(struct layer_context *context, const struct layer *la
                    "the input is %s, and Keras makes the output %s as well: make "
                    "it float32",
                    dtype_name(endpoint_dtype(x)), dtype_name(endpoint_dtype(x)));
-    return is_first_call(context, layer) &&
+    else if (again && context->mode == LAYERS_TRAIN)
+        layer_refuse(context, layer,
+                     "it is called several times in training, so that a step divides its "
+                     "kernel several times, which is not implemented");
+    return status_is_ok(context->builder.status) &&
            layer_can_be_inside(context, layer_arg(layer, "layer")->layer);
 }
 
@@ -125,12 +124,10 @@ static struct endpoint spectral_build(struct layer_context *context, const struc
     struct spectral_wrapper own = { .layer = layer, .inner = inner };
     struct spectral_wrapper *outer = context->spectral;
     const char *scope = context->builder.scope;
-    bool again = false;
+    bool again = was_called(context, layer);
 
-    if (!status_is_ok(context->builder.status) || !can_be_wrapped(context, layer, x))
+    if (!status_is_ok(context->builder.status) || !can_be_wrapped(context, layer, x, again))
         return x;
-    for (int i = 0; i < context->out->variables_count; i++)
-        again = again || context->out->variables[i].layer == layer;
     context->spectral = &own;
     context->builder.scope = arena_printf(context->arena, "%s/", inner->name);
     struct endpoint y = inner->class->build(context, inner, x);
