@@ -46,8 +46,7 @@ static double time_run(const struct plan *plan, struct run *run, const struct te
 {
     int64_t start = clock_now_ns(clock_monotonic());
     must(plan_run(plan, run, feeds, fetches));
-    for (int j = 0; j < fetches_count; j++)
-        tensor_release(&fetches[j]);
+    tensors_release(fetches_count, fetches);
     run_reset(run);
     return (double)(clock_now_ns(clock_monotonic()) - start);
 }
@@ -195,8 +194,7 @@ static void measure_load(const char *directory, const char *name)
     time_run(plan, run, feeds, signature->outputs_count, fetches);
     print_usage("first");
     run_destroy(run);
-    for (int i = 0; i < signature->inputs_count; i++)
-        tensor_release(&feeds[i]);
+    tensors_release(signature->inputs_count, feeds);
     free(feeds);
     free(fetches);
     savedmodel_destroy(model);
@@ -216,8 +214,7 @@ static void time_model(const char *directory, const char *name, int64_t rows, in
     else
         time_one_thread(plan, feeds, signature->outputs_count, repeat);
     printf("executor_steps %d steps\n", plan_steps_count(plan));
-    for (int i = 0; i < signature->inputs_count; i++)
-        tensor_release(&feeds[i]);
+    tensors_release(signature->inputs_count, feeds);
     free(feeds);
     savedmodel_destroy(model);
 }

@@ -115,8 +115,7 @@ static float step(struct session *s, float rate)
         for (int64_t k = 0, size = s->fetches[i].size; rate != 0 && k < size; k++)
             value[k] -= rate * gradient[k];
     }
-    for (int i = 0; i < s->fetches_count; i++)
-        tensor_release(&s->fetches[i]);
+    tensors_release(s->fetches_count, s->fetches);
     run_reset(s->run);
     return loss;
 }
@@ -155,8 +154,7 @@ static void measure(const char *name, int steps, int64_t batch, bool print_plan)
     printf("%-8s batch %lld: %8.1f us a step, %8.1f with SGD: %9.0f samples/s; loss %.4f -> %.4f\n",
            name, (long long)batch, plain * 1e6, updated * 1e6, (double)batch / updated,
            (double)loss, (double)step(&s, 0));
-    for (int i = 0; i < s.feeds_count; i++)
-        tensor_release(&s.feeds[i]);
+    tensors_release(s.feeds_count, s.feeds);
     run_destroy(s.run);
     plan_destroy(s.plan);
     graph_finish(s.built.graph);

@@ -163,8 +163,7 @@ static struct status repeat(const struct plan *plan, struct run *run, const stru
         int64_t start = clock_now_ns(clock_monotonic());
         status = plan_run(plan, run, feeds, fetches);
         times[i] = clock_now_ns(clock_monotonic()) - start;
-        for (int k = 0; k < fetches_count; k++)
-            tensor_release(&fetches[k]);
+        tensors_release(fetches_count, fetches);
         run_reset(run);
     }
     if (status_is_ok(status)) {
@@ -197,14 +196,12 @@ static struct status run_signature(struct savedmodel *model, const struct signat
     print_outputs(signature, fetches);
     if (options.outdir[0] != '\0')
         status = save_outputs(signature, fetches, arena);
-    for (int i = 0; i < signature->outputs_count; i++)
-        tensor_release(&fetches[i]);
+    tensors_release(signature->outputs_count, fetches);
     run_reset(run);
     if (status_is_ok(status) && options.repeat > 0)
         TRY_OR(done, repeat(plan, run, feeds, signature->outputs_count, fetches));
 done:
-    for (int i = 0; i < signature->inputs_count; i++)
-        tensor_release(&feeds[i]);
+    tensors_release(signature->inputs_count, feeds);
     run_destroy(run);
     return status;
 }

@@ -27,8 +27,7 @@ void graph_finish(struct graph *graph)
 {
     if (graph == NULL)
         return;
-    for (int i = 0; i < graph->owned_count; i++)
-        tensor_release(&graph->owned[i]);
+    tensors_release(graph->owned_count, graph->owned);
     free(graph->owned);
     graph->owned = NULL;
     graph->owned_count = 0;

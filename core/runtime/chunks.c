@@ -86,8 +86,8 @@ struct status run_in_chunks(const struct plan *plan, struct run *run, const stru
         if (status_is_ok(status))
             status = run_chunk(plan, run, feeds, &range, parts, fetches);
     }
-    for (int i = 0; i < count && !status_is_ok(status); i++)
-        tensor_release(&fetches[i]);
+    if (!status_is_ok(status))
+        tensors_release(count, fetches);
     free(parts);
     return status;
 }

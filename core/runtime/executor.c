@@ -349,8 +349,7 @@ static struct status take_fetches(const struct plan *plan, struct run_frame *fra
         struct status status = take_fetch(frame, run, plan->main->results[i], &fetches[i]);
         if (status_is_ok(status))
             continue;
-        while (i-- > 0)
-            tensor_release(&fetches[i]);
+        tensors_release(i, fetches);
         return status;
     }
     return status_ok();

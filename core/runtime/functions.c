@@ -119,8 +119,7 @@ struct status plan_function_run(struct kernel_context *context,
 {
     struct status status = check_call(context, function, count, args, results_count);
     if (!status_is_ok(status)) {
-        for (int i = 0; i < count; i++)
-            tensor_release(&args[i]);
+        tensors_release(count, args);
         return status;
     }
     struct run *run = context->run;

@@ -367,8 +367,7 @@ static struct status assemble(const struct bundle *bundle, const struct bundle_p
     else if (status_is_ok(status))
         *out = tensor_acquire(&whole);
     tensor_release(&whole);
-    for (size_t i = 0; i < piece->slices_count; i++)
-        tensor_release(&parts[i]);
+    tensors_release((int64_t)piece->slices_count, parts);
     free(parts);
     free(resolved);
     return status;

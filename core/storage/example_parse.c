@@ -417,7 +417,7 @@ struct status example_parse(const struct example_spec *spec, const struct tensor
     if (status_is_ok(status))
         status = make_outputs(&parse, outputs);
     finish(&parse);
-    for (int i = 0; i < outputs_count && !status_is_ok(status); i++)
-        tensor_release(&outputs[i]);
+    if (!status_is_ok(status))
+        tensors_release(outputs_count, outputs);
     return status;
 }

@@ -507,6 +507,5 @@ void sequence_release(struct sequence_spec *spec)
     struct sequence_features *sides[] = { &spec->context, &spec->lists };
     for (int s = 0; s < 2; s++)
         for (int i = 0; i < sides[s]->count; i++)
-            for (int m = 0; m < SEQUENCE_MADE_MAX; m++)
-                tensor_release(&sides[s]->items[i].made[m]);
+            tensors_release(SEQUENCE_MADE_MAX, sides[s]->items[i].made);
 }

@@ -147,6 +147,12 @@ void tensor_release(struct tensor *tensor)
         buffer_free(buffer);
 }
 
+void tensors_release(int64_t count, struct tensor *tensors)
+{
+    for (int64_t i = 0; i < count; i++)
+        tensor_release(&tensors[i]);
+}
+
 static struct status copy_strings(const struct tensor *tensor, struct tensor *out)
 {
     const struct bytes *from = tensor_strings(tensor);

@@ -103,6 +103,7 @@ static inline struct tensor tensor_acquire(const struct tensor *tensor)
 
 /* Gives up one owner and clears *tensor. Accepts a zeroed tensor. */
 void tensor_release(struct tensor *tensor);
+void tensors_release(int64_t count, struct tensor *tensors); /* each of them */
 
 /* May the elements be overwritten? True if the tensor is the only owner of its buffer. */
 static inline bool tensor_writable(const struct tensor *tensor)

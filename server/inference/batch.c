@@ -23,12 +23,6 @@ bool batch_fits(const struct inference_call *a, const struct inference_call *b)
     return true;
 }
 
-static void release_all(struct tensor *tensors, int count)
-{
-    for (int i = 0; i < count; i++)
-        tensor_release(&tensors[i]);
-}
-
 /* A view of rows of an output, which the batch owns meanwhile. */
 static struct tensor rows_of(const struct tensor *output, int64_t start, int64_t rows)
 {
@@ -206,7 +200,7 @@ static struct status run_one(struct inference_call *call, const struct batch_lim
     TRY(align_inputs(call));
     TRY(run_plan(&alone, call->rows, run, call->inputs, outputs));
     struct status status = call->answer(call, outputs);
-    release_all(outputs, count);
+    tensors_release(count, outputs);
     return status;
 }
 
@@ -260,9 +254,9 @@ static struct status run_together(struct inference_call *calls, struct batch_siz
             status = check_outputs(callable, outputs, size.rows + size.padding);
         if (status_is_ok(status))
             answer_all(calls, outputs, size.rows + size.padding);
-        release_all(outputs, signature->outputs_count);
+        tensors_release(signature->outputs_count, outputs);
     }
-    release_all(feeds, signature->inputs_count);
+    tensors_release(signature->inputs_count, feeds);
     return status;
 }
 

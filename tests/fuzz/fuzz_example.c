@@ -37,7 +37,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct tensor outputs[16];
     for (int i = 0; i < 2; i++)
         if (status_is_ok(example_parse(spec, inputs[i], NULL, defaults, NULL, outputs)))
-            for (int k = 0; k < example_spec_outputs_count(spec); k++)
-                tensor_release(&outputs[k]);
+            tensors_release(example_spec_outputs_count(spec), outputs);
     return 0;
 }

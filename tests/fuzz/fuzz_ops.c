@@ -98,8 +98,7 @@ static void run_once(const struct plan *plan, struct run *run, const struct ques
     count_answer(question->target->op);
     for (int i = 0; i < question->request.fetches_count; i++)
         read_answer(&fetches[i], &question->target->outputs[i]);
-    for (int i = 0; i < question->request.fetches_count; i++)
-        tensor_release(&fetches[i]);
+    tensors_release(question->request.fetches_count, fetches);
     run_reset(run);
 }
 

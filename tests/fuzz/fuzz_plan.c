@@ -87,8 +87,7 @@ static void run_plan(const struct plan *plan, const struct question *question)
     for (int i = 0; i < 2; i++) { /* the second run reuses the buffers of the first */
         if (!status_is_ok(plan_run(plan, run, question->values, fetches)))
             continue;
-        for (int j = 0; j < question->request.fetches_count; j++)
-            tensor_release(&fetches[j]);
+        tensors_release(question->request.fetches_count, fetches);
         run_reset(run);
     }
     if (tensor_pool_used(run_pool(run)) != 0)
@@ -107,8 +106,7 @@ static void plan_and_run(const struct graph *graph, bool fold)
         run_plan(plan, &question);
         plan_destroy(plan);
     }
-    for (int i = 0; i < question.request.feeds_count; i++)
-        tensor_release(&question.values[i]);
+    tensors_release(question.request.feeds_count, question.values);
     resources_destroy(resources);
 }
 

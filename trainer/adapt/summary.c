@@ -86,8 +86,7 @@ static struct status read_fields(const char *layer, const struct summary_field *
             memcpy(copy, values->data, bytes);
         out[i] = tensor_borrow(values->dtype, &shape, copy);
     }
-    for (int i = 0; i < 3 * count; i++)
-        tensor_release(&parsed[i]);
+    tensors_release(3 * count, parsed);
     return status_ok();
 }
 

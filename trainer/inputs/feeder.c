@@ -342,8 +342,7 @@ struct status feeder_find_rows(struct feeder *feeder, const struct plan *ids, st
         }
     if (status_is_ok(status))
         fill_places(feeder);
-    for (int i = 0; i < lookups_count; i++)
-        tensor_release(&feeder->ids[i]);
+    tensors_release(lookups_count, feeder->ids);
     run_reset(run);
     return status;
 }

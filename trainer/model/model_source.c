@@ -32,8 +32,7 @@ struct model_source {
 
 static void release_fetches(struct model_source *source)
 {
-    for (int i = 0; i < source->fetches_count; i++)
-        tensor_release(&source->fetches[i]);
+    tensors_release(source->fetches_count, source->fetches);
     run_reset(source->run);
 }
 

@@ -204,8 +204,7 @@ static struct status run_batch(struct predictor *predictor, const struct batch *
         status = scorer_add(predictor->scorer, predictor->outputs, predictor->labels, batch->rows);
     if (status_is_ok(status))
         status = print_batch(predictor, batch->rows);
-    for (int i = 0; i < predictor->signature->outputs_count; i++)
-        tensor_release(&predictor->outputs[i]);
+    tensors_release(predictor->signature->outputs_count, predictor->outputs);
     run_reset(predictor->run);
     return status;
 }

@@ -372,8 +372,7 @@ static struct status keep_outputs(const struct node *node, struct tensor *made,
         struct status status = keep_output(node, &node->outputs[i], &made[i], &outputs[i]);
         if (status_is_ok(status))
             continue;
-        while (i-- > 0)
-            tensor_release(&outputs[i]);
+        tensors_release(i, outputs);
         return status;
     }
     return status_ok();
@@ -422,8 +421,7 @@ struct status evaluate_node(struct plan_maker *maker, struct region *region, str
     denormals_restore(mode);
     if (status_is_ok(status))
         status = keep_outputs(node, storage + inputs, outputs);
-    for (int i = inputs; i < slots; i++)
-        tensor_release(&storage[i]);
+    tensors_release(slots - inputs, storage + inputs);
     run_reset(run);
     if (run != maker->run)
         run_destroy(run);

@@ -165,8 +165,7 @@ static double loss_of(struct graph_of_case *g)
 
     must(plan_run(g->plan, g->run, g->feeds, fetches));
     double loss = (double)tensor_floats(&fetches[0])[0];
-    for (int i = 0; i < g->fetches_count; i++)
-        tensor_release(&fetches[i]);
+    tensors_release(g->fetches_count, fetches);
     run_reset(g->run);
     return loss;
 }
@@ -219,8 +218,7 @@ static void check_case(const struct gradient_case *c, bool known)
             compare(&fetches[g.fetch_of[i]], &c->gradients[i], i);
         else if (c->roles[i] == 'x')
             compare_none(&c->gradients[i], i);
-    for (int i = 0; i < g.fetches_count; i++)
-        tensor_release(&fetches[i]);
+    tensors_release(g.fetches_count, fetches);
     run_reset(g.run);
     for (int i = 0; i < c->inputs_count && !c->kink; i++)
         if (c->roles[i] == 'x')

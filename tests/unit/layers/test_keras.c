@@ -333,16 +333,14 @@ static void session_open(struct session *s, const struct printed *p, enum layers
 
 static void session_run(struct session *s)
 {
-    for (int i = 0; i < s->fetches_count; i++)
-        tensor_release(&s->got[i]);
+    tensors_release(s->fetches_count, s->got);
     run_reset(s->run);
     must(plan_run(s->plan, s->run, s->given, s->got));
 }
 
 static void session_close(struct session *s)
 {
-    for (int i = 0; i < s->fetches_count; i++)
-        tensor_release(&s->got[i]);
+    tensors_release(s->fetches_count, s->got);
     run_destroy(s->run);
     plan_destroy(s->plan);
     graph_finish(s->built.graph);
@@ -492,8 +490,7 @@ static void check_metrics(const struct printed *p)
         if (!(fabs(got - want) <= 1e-5 * fmax(1e-3, fabs(want))))
             fail_msg("%s is %.9g, Keras says %.9g", p->metrics[m].name, got, want);
     }
-    for (int m = 0; m < graph.metrics_count; m++)
-        tensor_release(&s.got[m]);
+    tensors_release(graph.metrics_count, s.got);
     run_destroy(s.run);
     plan_destroy(s.plan);
     training_graph_finish(&graph);

@@ -104,8 +104,7 @@ static void run_case(const struct golden *want, int64_t batch)
         assert_int_equal(got[2 + v].size, shape_size(&f.graph.variables[v].shape));
         compare(f.graph.variables[v].name, &got[2 + v], want->gradients[v]);
     }
-    for (int i = 0; i < count; i++)
-        tensor_release(&got[i]);
+    tensors_release(count, got);
     run_destroy(run);
     plan_destroy(plan);
     graph_finish(f.graph.graph);

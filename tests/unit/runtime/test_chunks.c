@@ -67,8 +67,7 @@ static int steps_of_a_run(const struct plan *plan, int64_t rows)
     assert_ok(plan_run(plan, run, feeds, out));
     run_set_profile(run, NULL);
     check_results(out, rows);
-    for (int i = 0; i < 2; i++)
-        tensor_release(&out[i]);
+    tensors_release(2, out);
     tensor_release(&feeds[0]);
     assert_int_equal(tensor_pool_used(run_pool(run)), 0);
     return counter.steps;

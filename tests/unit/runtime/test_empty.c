@@ -46,8 +46,8 @@ static void run_trial(const struct trial *trial, const struct tensor *feeds)
     alarm(RUN_SECONDS);
     struct status status = plan_run(trial->plan, trial->run, feeds, got);
     alarm(0);
-    for (int i = 0; i < ROW_TENSORS_MAX && status_is_ok(status); i++)
-        tensor_release(&got[i]);
+    if (status_is_ok(status))
+        tensors_release(ROW_TENSORS_MAX, got);
     run_reset(trial->run);
 }
 

@@ -124,8 +124,7 @@ static void check_row(const struct kernel_row *row, enum how how)
                  status.message);
     else
         kernel_row_compare(row, how_names[how], got);
-    for (int i = 0; i < ROW_TENSORS_MAX; i++)
-        tensor_release(&got[i]);
+    tensors_release(ROW_TENSORS_MAX, got);
     run_reset(run);
     plan_destroy(plan);
     run_destroy(run);

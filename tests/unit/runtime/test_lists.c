@@ -175,8 +175,7 @@ static void pushes_pops_and_resizes(void **state)
     const float gathered[] = { -1, -2, 1, 2 }, popped[] = { 1, 2 };
     assert_memory_equal(out[3].data, gathered, sizeof gathered);
     assert_memory_equal(out[4].data, popped, sizeof popped);
-    for (int i = 0; i < 5; i++)
-        tensor_release(&out[i]);
+    tensors_release(5, out);
     struct node *nothing =
         build_node(&b, "TensorListPopBack", "pop", 2,
                    (struct endpoint[]){ empty, ints(1, (int32_t[]){ 2 }) }, 0, NULL, attrs);

@@ -57,8 +57,7 @@ static void gives_back_its_components(void **state)
     assert_memory_equal(out[1].data, VALUES(1, 2), 2 * sizeof(float));
     assert_true(tensor_bools(&out[2])[0]);
     assert_false(tensor_bools(&out[3])[0]);
-    for (int i = 0; i < 4; i++)
-        tensor_release(&out[i]);
+    tensors_release(4, out);
 }
 
 static void holds_an_optional(void **state)

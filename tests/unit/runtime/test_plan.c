@@ -234,8 +234,7 @@ static void what_is_used_later_is_not_written_over(void **state)
     assert_values(&out[0], 2, VALUES(1, 4));
     assert_values(&out[1], 2, VALUES(-1, -2));
     assert_values(&out[2], 2, VALUES(-1, -2));
-    for (int i = 0; i < 3; i++)
-        tensor_release(&out[i]);
+    tensors_release(3, out);
     assert_int_equal(tensor_pool_used(run_pool(run)), 0);
     plan_destroy(plan);
 }

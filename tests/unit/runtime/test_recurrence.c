@@ -396,8 +396,7 @@ static void has_the_same_bits_for_any_width(void **state)
         }
     }
     parallel_set_width(1);
-    for (int i = 0; i < 3; i++)
-        tensor_release(&want[i]);
+    tensors_release(3, want);
     plan_destroy(fused);
     plan_destroy(loop);
     teardown(NULL);

@@ -193,8 +193,7 @@ static void a_loop_runs_until_its_condition_ends_it(void **state)
             assert_int_equal(tensor_int32s(&out[0])[0], rounds);
             assert_values(&out[1], 2, VALUES(factor, 3 * factor));
             assert_int_equal(tensor_int32s(&out[2])[0], rounds);
-            for (int k = 0; k < 3; k++)
-                tensor_release(&out[k]);
+            tensors_release(3, out);
             run_reset(run);
             assert_int_equal(tensor_pool_used(run_pool(run)), 0);
         }
@@ -307,8 +306,7 @@ static void a_loop_can_swap_its_values(void **state)
     assert_values(&out[0], 1, VALUES(1));
     assert_values(&out[1], 1, VALUES(9));
     assert_values(&out[2], 1, VALUES(5));
-    for (int i = 0; i < 3; i++)
-        tensor_release(&out[i]);
+    tensors_release(3, out);
     plan_destroy(plan);
 }
 

@@ -139,8 +139,7 @@ static void singular_vectors_multiply_to_the_matrix(void **state)
                 assert_orthonormal(&out[1]);
                 assert_orthonormal(&out[2]);
                 assert_product(&x, &out[0], &out[1], &out[2]);
-                for (int i = 0; i < 3; i++)
-                    tensor_release(&out[i]);
+                tensors_release(3, out);
             }
 }
 
@@ -152,8 +151,7 @@ static void eigenvectors_of_hermitian_matrices_multiply_to_them(void **state)
         run_op("SelfAdjointEigV2", &x, 2, NULL, out);
         assert_orthonormal(&out[1]);
         assert_product(&x, &out[0], &out[1], &out[1]);
-        for (int i = 0; i < 2; i++)
-            tensor_release(&out[i]);
+        tensors_release(2, out);
     }
 }
 
@@ -185,8 +183,7 @@ static void eigenvectors_of_any_matrix_keep_their_direction(void **state)
         struct tensor x = make(dtypes[t], 6, 6, false), out[2];
         run_op("Eig", &x, 2, attrs, out);
         assert_eigen(&x, &out[0], &out[1]);
-        for (int i = 0; i < 2; i++)
-            tensor_release(&out[i]);
+        tensors_release(2, out);
     }
 }
 
@@ -198,13 +195,11 @@ static void what_is_not_finite_gives_nan(void **state)
     run_op("Svd", &x, 3, NULL, out);
     assert_true(isnan(creal(get(&out[0], 0))) && isnan(creal(get(&out[1], 0))));
     assert_false(isnan(creal(get(&out[0], 3))));
-    for (int i = 0; i < 3; i++)
-        tensor_release(&out[i]);
+    tensors_release(3, out);
     run_op("SelfAdjointEigV2", &x, 2, NULL, out);
     assert_true(isnan(creal(get(&out[0], 0))) && isnan(creal(get(&out[1], 0))));
     assert_false(isnan(creal(get(&out[0], 3))));
-    for (int i = 0; i < 2; i++)
-        tensor_release(&out[i]);
+    tensors_release(2, out);
 }
 
 int main(void)

@@ -36,8 +36,7 @@ static void check_round_trip(const char *op, enum dtype wanted, const char *erro
         assert_values(&got[1], 3, values);
         assert_memory_equal(got[2].data, sizes, sizeof sizes);
     }
-    for (int i = 0; i < 3; i++)
-        tensor_release(&got[i]);
+    tensors_release(3, got);
     run_reset(run);
     assert_int_equal(tensor_pool_used(run_pool(run)), 0);
     plan_destroy(plan);

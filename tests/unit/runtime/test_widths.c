@@ -134,8 +134,7 @@ static void run_row(struct kernel_row *row, void *context)
                      status.message);
         if (pass->first)
             kernel_row_compare(row, "cut", got);
-        for (int i = 0; i < ROW_TENSORS_MAX; i++)
-            tensor_release(&got[i]);
+        tensors_release(ROW_TENSORS_MAX, got);
         run_destroy(run);
         made_finish(&made);
     }
@@ -404,8 +403,7 @@ static void large_nodes_have_the_same_bits(void **state)
     }
     run_destroy(run);
     made_finish(&made);
-    for (int i = 0; i < count; i++)
-        tensor_release(&inputs[i]);
+    tensors_release(count, inputs);
     graph_finish(graph);
     arena_destroy(arena);
 }

@@ -108,12 +108,6 @@ static bool is_near(const struct tensor *a, const struct tensor *b)
     return true;
 }
 
-static void release_all(struct tensor *tensors, int count)
-{
-    for (int i = 0; i < count; i++)
-        tensor_release(&tensors[i]);
-}
-
 static const char *compare(const struct signature *signature, const struct tensor *a,
                            const struct tensor *b)
 {
@@ -146,8 +140,8 @@ static void check_rows(const struct subject *subject, const struct signature *si
                          signature->name, signature->outputs[i].key, (int)r);
             tensor_release(&of_batch);
         }
-        release_all(row, signature->inputs_count);
-        release_all(alone, signature->outputs_count);
+        tensors_release(signature->inputs_count, row);
+        tensors_release(signature->outputs_count, alone);
     }
 }
 
@@ -183,7 +177,7 @@ static void check_signature(const struct subject *subject, int index)
             if (key != NULL)
                 fail_msg("%s, %s: output %s differs with %s off", subject->name, signature->name,
                          key, i == 1 ? "fusing" : "folding");
-            release_all(outputs[i], signature->outputs_count);
+            tensors_release(signature->outputs_count, outputs[i]);
         }
         bool rows = plan_rows_independent(plans[0]) && plan_rows_fit(plans[0], feeds);
         if (verbose)
@@ -194,13 +188,13 @@ static void check_signature(const struct subject *subject, int index)
         if (status_is_ok(first) && rows && differs == NULL)
             check_rows(subject, signature, plans[0], run, feeds, outputs[0]);
         if (repeats)
-            release_all(again, signature->outputs_count);
+            tensors_release(signature->outputs_count, again);
         if (status_is_ok(first))
-            release_all(outputs[0], signature->outputs_count);
+            tensors_release(signature->outputs_count, outputs[0]);
         run_reset(run);
         assert_int_equal(tensor_pool_used(run_pool(run)), 0);
     }
-    release_all(feeds, signature->inputs_count);
+    tensors_release(signature->inputs_count, feeds);
     run_destroy(run);
 }
 

@@ -231,8 +231,7 @@ static void built_examples_are_parsed_back(void **state)
     assert_memory_equal(tensor_int64s(&outputs[3]), numbers, sizeof numbers);
     assert_true(bytes_equal(tensor_strings(&outputs[4])[0], strings[0]));
     assert_int_equal(outputs[0].size, 0);
-    for (int i = 0; i < 6; i++)
-        tensor_release(&outputs[i]);
+    tensors_release(6, outputs);
     example_spec_destroy(spec);
     example_builder_finish(&builder);
 }

@@ -247,8 +247,7 @@ static struct status shift_window(struct kernel_context *k, struct iterator *ite
     struct tensors *buffer = &window->buffer;
     int64_t shift = dataset_number(iterator->dataset, 2), count = buffer->count / width;
     int64_t dropped = shift < count ? shift : count;
-    for (int64_t i = 0; i < dropped * width; i++)
-        tensor_release(&buffer->at[i]);
+    tensors_release(dropped * width, buffer->at);
     buffer->count -= dropped * width;
     if (buffer->count > 0)
         memmove(buffer->at, buffer->at + dropped * width,

@@ -2,12 +2,6 @@
 
 #include "runtime/kernels/kernel_tools.h"
 
-void tensors_release(int count, struct tensor *tensors)
-{
-    for (int i = 0; i < count; i++)
-        tensor_release(&tensors[i]);
-}
-
 void tensors_move(int count, struct tensor *from, struct tensor *to)
 {
     for (int i = 0; i < count; i++) {
@@ -42,8 +36,7 @@ void tensors_append(struct tensors *tensors, int count, struct tensor *from)
 
 void tensors_clear(struct tensors *tensors)
 {
-    for (int64_t i = 0; i < tensors->count; i++)
-        tensor_release(&tensors->at[i]);
+    tensors_release(tensors->count, tensors->at);
     tensors->count = 0;
 }
 

@@ -7,7 +7,6 @@
 
 #include "runtime/kernel.h"
 
-void tensors_release(int count, struct tensor *tensors);
 /* Moves tensors, and leaves none behind. */
 void tensors_move(int count, struct tensor *from, struct tensor *to);
 /* Gives each of them one more owner. */

@@ -423,12 +423,6 @@ static struct status pack_nothing(struct kernel_context *k, const char *attr, co
     return kernel_output(k, 0, &shape, &out);
 }
 
-static void release_all(struct tensor *values, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++)
-        tensor_release(&values[i]);
-}
-
 /* Reads cells: those of `indices`, or the first `count`. *holder owns the memory of the list. */
 static struct status read_cells(struct kernel_context *k, struct tensor_cells *array,
                                 const struct tensor *indices, int64_t count, struct tensor *holder)
@@ -444,7 +438,7 @@ static struct status read_cells(struct kernel_context *k, struct tensor_cells *a
             read_cell(k, array, indices != NULL ? tensor_index(indices, i) : i, &values[i]);
         if (status_is_ok(status))
             continue;
-        release_all(values, i);
+        tensors_release(i, values);
         tensor_release(holder);
         return status;
     }
@@ -496,7 +490,7 @@ static struct status gather_cells(struct kernel_context *k, struct tensor_cells 
         return pack_nothing(k, "element shape", "packing");
     TRY(read_cells(k, array, indices, count, &holder));
     struct status status = stack_values(k, holder.data, count);
-    release_all(holder.data, count);
+    tensors_release(count, holder.data);
     tensor_release(&holder);
     return status;
 }
@@ -577,7 +571,7 @@ static struct status concat_compute(struct kernel_context *k)
     }
     TRY(read_cells(k, array, NULL, count, &holder));
     struct status status = concat_values(k, holder.data, count);
-    release_all(holder.data, count);
+    tensors_release(count, holder.data);
     tensor_release(&holder);
     return status;
 }

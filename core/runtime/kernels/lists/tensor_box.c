@@ -4,8 +4,7 @@ static void box_destroy(struct object *object)
 {
     struct tensor_box *box = (struct tensor_box *)object;
     struct tensor self = box->self;
-    for (int i = 0; i < box->count; i++)
-        tensor_release(&box->parts[i]);
+    tensors_release(box->count, box->parts);
     tensor_release(&self); /* with it the box */
 }
 
@@ -23,8 +22,7 @@ struct status tensor_box_create(struct kernel_context *k, enum box_kind kind, in
     struct tensor self;
     struct status status = kernel_scratch(k, DT_UINT8, &size, &self);
     if (!status_is_ok(status)) {
-        for (int i = 0; i < count; i++)
-            tensor_release(&parts[i]);
+        tensors_release(count, parts);
         return status;
     }
     struct tensor_box *box = self.data;

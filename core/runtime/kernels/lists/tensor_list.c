@@ -6,8 +6,7 @@ static void list_destroy(struct object *object)
 {
     struct tensor_list *list = (struct tensor_list *)object;
     struct tensor self = list->self;
-    for (int64_t i = 0; i < list->count; i++)
-        tensor_release(&list->elements[i]);
+    tensors_release(list->count, list->elements);
     tensor_release(&list->elements_of);
     tensor_release(&self); /* with it the list */
 }
@@ -108,8 +107,7 @@ struct status tensor_list_resize(struct kernel_context *k, struct tensor_list *l
         list->elements = list->elements_of.data;
         list->capacity = capacity;
     }
-    for (int64_t i = count; i < list->count; i++)
-        tensor_release(&list->elements[i]);
+    tensors_release(list->count - count, list->elements + count);
     if (count > list->count)
         memset(list->elements + list->count, 0,
                (size_t)(count - list->count) * sizeof *list->elements);

@@ -13,12 +13,6 @@ static const struct tensor_box *find_optional(const struct kernel_context *k, in
     return optional->shape.rank == 0 ? tensor_box_at(optional, 0, BOX_OPTIONAL) : NULL;
 }
 
-static void release_parts(int count, struct tensor *parts)
-{
-    for (int i = 0; i < count; i++)
-        tensor_release(&parts[i]);
-}
-
 /* ---- AddN ---- */
 
 /* Do they have values that can be added? */
@@ -88,7 +82,7 @@ static struct status add_optionals(struct kernel_context *k, const struct tensor
     }
     if (status_is_ok(status))
         return tensor_box_output(k, BOX_OPTIONAL, count, sums);
-    release_parts(count, sums);
+    tensors_release(count, sums);
     return status;
 }
 
@@ -121,7 +115,7 @@ static struct status zeros_like_optional(struct kernel_context *k, const struct 
     for (int i = 0; i < like->count; i++) {
         struct status status = zero_part(k, &like->parts[i], &zeros[i]);
         if (!status_is_ok(status)) {
-            release_parts(i, zeros);
+            tensors_release(i, zeros);
             return status;
         }
     }

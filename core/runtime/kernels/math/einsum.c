@@ -496,8 +496,7 @@ static struct status einsum_compute(struct kernel_context *k)
     struct status status = dtype_is_half(p.dtype)
                                ? compute_half(&p, p.dtype, einsum->inputs_count, out)
                                : compute(&p, einsum->inputs_count);
-    for (int i = 0; i < p.scratch_count; i++)
-        tensor_release(&p.scratch[i]);
+    tensors_release(p.scratch_count, p.scratch);
     return status;
 }
 

@@ -42,8 +42,7 @@ static struct status job_make(struct kernel_context *k, int64_t n, struct functi
 
 static void job_release(struct function_job *job)
 {
-    for (int i = 0; i < MATRICES; i++)
-        tensor_release(&job->scratch[i]);
+    tensors_release(MATRICES, job->scratch);
     tensor_release(&job->values);
     tensor_release(&job->pivots);
     tensor_release(&job->work);

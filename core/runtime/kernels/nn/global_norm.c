@@ -96,8 +96,7 @@ static struct status run_wide(struct kernel_context *k, bool backward, struct no
         for (int i = 0; i < outputs; i++)
             half_block_store(out[i]->dtype, copies[inputs + i].data, out[i]->data, out[i]->size);
     }
-    for (size_t i = 0; i < COUNT(copies); i++)
-        tensor_release(&copies[i]);
+    tensors_release(COUNT(copies), copies);
     return status;
 }
 

@@ -155,8 +155,7 @@ static struct status lrn_grad_compute(struct kernel_context *k)
         TRY_OR(done, float_values(k, kernel_input(k, i), &inputs[i]));
     status = lrn_gradients(k, inputs, tensor_floats_mut(&sums));
 done:
-    for (int i = 0; i < 3; i++)
-        tensor_release(&inputs[i]);
+    tensors_release(3, inputs);
     float_sums_end(&sums, out);
     return status;
 }

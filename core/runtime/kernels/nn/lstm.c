@@ -125,8 +125,7 @@ struct status lstm_inputs_make(struct kernel_context *k, struct lstm_inputs *out
 
 void lstm_inputs_release(struct lstm_inputs *inputs)
 {
-    for (int i = 0; i < inputs->count; i++)
-        tensor_release(&inputs->all[i]);
+    tensors_release(inputs->count, inputs->all);
 }
 
 /* ---- one step ---- */

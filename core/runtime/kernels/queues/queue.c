@@ -37,8 +37,7 @@ void queue_row_destroy(struct queue_row *row)
 {
     if (row == NULL)
         return;
-    for (int i = 0; i < row->count; i++)
-        tensor_release(&row->parts[i]);
+    tensors_release(row->count, row->parts);
     free(row);
 }
 

@@ -112,8 +112,7 @@ static struct status box_row(struct kernel_context *k, int rank, int64_t row, st
     struct status status = slice_row(k, rank, row, parts, &made);
     if (status_is_ok(status))
         return tensor_box_create(k, BOX_RAGGED, made, parts, out);
-    for (int i = 0; i < made; i++)
-        tensor_release(&parts[i]);
+    tensors_release(made, parts);
     return status;
 }
 

@@ -40,8 +40,7 @@ static struct status take_work(struct job *job)
 
 static void job_release(struct job *job)
 {
-    for (int i = 0; i < SCRATCH_COUNT; i++)
-        tensor_release(&job->scratch[i]);
+    tensors_release(SCRATCH_COUNT, job->scratch);
 }
 
 /* LAPACK does not end, or gives anything, for what is not finite. */
