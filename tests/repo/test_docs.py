@@ -1,7 +1,7 @@
 """Every file, folder and heading that a document or a comment refers to exists.
 
-References are links of Markdown; paths that begin with a folder of the tree (`core/rpc/http2.c`, `trainer/ps`), with a room as includes
-name it (`rpc/http2.c`), or beside the file that names them (`rest/head.c` in server/); and bare names of C sources, headers and
+References are links of Markdown; paths that begin with a folder of the tree (`core/rpc/http2.c`, `trainer/ps`), with a folder as an
+include names it (`rpc/http2.c`), or beside the file that names them (`rest/head.c` in server/); and bare names of C sources, headers and
 documents (`http2.c`, `server.md`). A name in capitals (`tests/unit/MODULE`) or with a star stands for many and is not a reference."""
 import io
 import os
@@ -55,8 +55,8 @@ class Tree:
         first = name.split("/")[0]
         if "/" not in name or first in self.top:
             return True
-        rooms = {"core/" + first, "tests/" + first, os.path.join(os.path.dirname(here), first)}
-        return not rooms.isdisjoint(self.paths) and name.endswith((".c", ".h", ".md", ".def"))
+        folders = {"core/" + first, "tests/" + first, os.path.join(os.path.dirname(here), first)}
+        return not folders.isdisjoint(self.paths) and name.endswith((".c", ".h", ".md", ".def"))
 
     def finds(self, here, name):
         """Whether it is there, as seen from the root, from core/, its kernels or tests/, or from `here` or the folder above; or a library's header."""
@@ -154,35 +154,35 @@ class Quickstart(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
-def room_rows(source):
-    """The rows of the table of rooms: the rooms of each, and the rooms that they build on."""
+def folder_rows(source):
+    """The rows of the table of folders: the folders of each, and the folders that they build on."""
     rows = [[cell.strip() for cell in line.split("|")] for line in source.splitlines() if line.startswith("| `")]
-    return [({room.removeprefix("core/") for room in re.findall("`(.*?)`", row[1])}, set(row[3].split(", ")) - {""}) for row in rows]
+    return [({folder.removeprefix("core/") for folder in re.findall("`(.*?)`", row[1])}, set(row[3].split(", ")) - {""}) for row in rows]
 
 
-def wrong_rooms(source):
-    """What the table says otherwise than BELOW: a room that may not be included, or one that may be and is not reached from the row."""
+def wrong_folders(source):
+    """Where the table and BELOW differ: a folder that may not be included, or one that may be and is not reached from the row."""
     wrong, reached = [], {}
-    for rooms, named in room_rows(source):
-        allowed = set().union(*(BELOW.get(room, set()) for room in rooms)) - rooms
-        reach = named.union(*(reached.get(room, set()) for room in named))
-        wrong += ["%s may not include %s" % (", ".join(sorted(rooms)), room) for room in sorted(named - allowed)]
-        wrong += ["%s may include %s" % (", ".join(sorted(rooms)), room) for room in sorted(allowed - reach)]
-        reached.update({room: reach | rooms for room in rooms})
+    for folders, named in folder_rows(source):
+        allowed = set().union(*(BELOW.get(folder, set()) for folder in folders)) - folders
+        reach = named.union(*(reached.get(folder, set()) for folder in named))
+        wrong += ["%s may not include %s" % (", ".join(sorted(folders)), folder) for folder in sorted(named - allowed)]
+        wrong += ["%s may include %s" % (", ".join(sorted(folders)), folder) for folder in sorted(allowed - reach)]
+        reached.update({folder: reach | folders for folder in folders})
     return wrong
 
 
 class Architecture(unittest.TestCase):
-    def test_the_table_of_rooms_holds_every_room(self):
-        listed = set().union(*(rooms for rooms, _ in room_rows(text("docs/architecture.md"))))
+    def test_the_table_of_folders_holds_every_folder(self):
+        listed = set().union(*(folders for folders, _ in folder_rows(text("docs/architecture.md"))))
         self.assertEqual(set(BELOW) - listed, set())
 
-    def test_the_table_of_rooms_says_what_each_builds_on(self):
-        self.assertEqual(wrong_rooms(text("docs/architecture.md")), [])
+    def test_the_table_of_folders_says_what_each_builds_on(self):
+        self.assertEqual(wrong_folders(text("docs/architecture.md")), [])
 
-    def test_a_wrong_room_would_be_seen(self):
-        self.assertEqual(wrong_rooms("| `core/rpc` | | base |\n| `proto` | | base, core/rpc |"), ["proto may not include core/rpc"])
-        self.assertEqual(wrong_rooms("| `proto` | | base |\n| `core/storage` | | proto |"), ["storage may include tensor"])
+    def test_a_wrong_folder_would_be_seen(self):
+        self.assertEqual(wrong_folders("| `core/rpc` | | base |\n| `proto` | | base, core/rpc |"), ["proto may not include core/rpc"])
+        self.assertEqual(wrong_folders("| `proto` | | base |\n| `core/storage` | | proto |"), ["storage may include tensor"])
 
 
 class Dependencies(unittest.TestCase):

@@ -77,8 +77,8 @@ class Flags(unittest.TestCase):
                 self.assertEqual(have - names, set(), "%s shows flags whose rows this test does not find" % program)
 
     def test_every_flag_has_an_effect(self):
-        rooms = ("core/", "proto/", "trainer/", "exporter/", "server/", "clients/")
-        self.assertEqual(without_effect({p: text(p) for p in files(".c", ".h") if p.startswith(rooms)}), [])
+        folders = ("core/", "proto/", "trainer/", "exporter/", "server/", "clients/")
+        self.assertEqual(without_effect({p: text(p) for p in files(".c", ".h") if p.startswith(folders)}), [])
 
     @staticmethod
     def known_by_name(kind):

@@ -1,7 +1,7 @@
 """Includes point down only, and third-party headers stay in the files that translate them.
 
-BELOW is the diagram of docs/architecture.md as a table: for each room, a folder of code, the other rooms that its files may
-include. Our headers are included as "room/file.h", standard and third-party headers in <>. EDGES lists the files that may include
+BELOW is the diagram of docs/architecture.md as a table: for each folder of code, the other folders that its files may
+include. Our headers are included as "folder/file.h", standard and third-party headers in <>. EDGES lists the files that may include
 each third-party header, TRANSLATED those for a header with generated types that the rest of its program does not see."""
 import fnmatch
 import os
@@ -115,20 +115,20 @@ TRANSLATED = {
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 
 
-def room_of(path):
-    """The room of a file or of an included header, None where anything goes (tests, benchmarks)."""
-    folder = os.path.dirname(path)
-    if folder.split("/")[0] in ("tests", "bench"):
+def folder_of(path):
+    """The folder of a file or of an included header, None where anything goes (tests, benchmarks)."""
+    directory = os.path.dirname(path)
+    if directory.split("/")[0] in ("tests", "bench"):
         return None
-    return folder.removeprefix("core/")
+    return directory.removeprefix("core/")
 
 
 def wrong_includes(path, source):
-    room = room_of(path)
-    if room is None:
+    folder = folder_of(path)
+    if folder is None:
         return []
-    if room not in BELOW:
-        return ["%s: '%s' is a room that tests/repo/test_includes.py does not know" % (path, room)]
+    if folder not in BELOW:
+        return ["%s: '%s' is a folder that tests/repo/test_includes.py does not know" % (path, folder)]
     wrong = []
     for quote, name in INCLUDE.findall(source):
         for header, owners in (EDGES | TRANSLATED).items():
@@ -139,9 +139,9 @@ def wrong_includes(path, source):
         if "/" not in name:
             # A file that is not a header (an .inc or .def table) may be named from beside it.
             if name.endswith(".h"):
-                wrong.append('%s includes "%s" without its room' % (path, name))
-        elif (target := room_of(name)) != room and target not in BELOW[room]:
-            wrong.append('%s includes "%s": %s stands beside or above %s' % (path, name, target, room))
+                wrong.append('%s includes "%s" without its folder' % (path, name))
+        elif (target := folder_of(name)) != folder and target not in BELOW[folder]:
+            wrong.append('%s includes "%s": %s stands beside or above %s' % (path, name, target, folder))
     return wrong
 
 
@@ -171,16 +171,16 @@ class Includes(unittest.TestCase):
         self.assertTrue(wrong_includes("core/base/log.c", '#include "log.h"\n'))
         self.assertFalse(wrong_includes("trainer/ps/ps.c", '#include "rpc/channel.h"\n#include "base/status.h"\n#include <stdio.h>\n'))
 
-    def test_no_two_rooms_know_each_other(self):
-        # The tables of graph and of layers list what the rooms inside them define, which build on the types of the tables.
-        for room, below in BELOW.items():
-            for other in below - {room}:
-                if os.path.dirname(room) not in ("graph", "layers") and os.path.dirname(other) not in ("graph", "layers"):
-                    self.assertNotIn(room, BELOW[other], "%s and %s include each other" % (room, other))
+    def test_no_two_folders_know_each_other(self):
+        # The tables of graph and of layers list what the folders inside them define, which build on the types of the tables.
+        for folder, below in BELOW.items():
+            for other in below - {folder}:
+                if os.path.dirname(folder) not in ("graph", "layers") and os.path.dirname(other) not in ("graph", "layers"):
+                    self.assertNotIn(folder, BELOW[other], "%s and %s include each other" % (folder, other))
 
-    def test_every_room_holds_code(self):
-        rooms = {room_of(path) for path in files(".c", ".h")} - {None}
-        self.assertEqual(set(BELOW) - rooms, set())
+    def test_every_folder_holds_code(self):
+        folders = {folder_of(path) for path in files(".c", ".h")} - {None}
+        self.assertEqual(set(BELOW) - folders, set())
 
 
 if __name__ == "__main__":

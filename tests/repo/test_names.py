@@ -6,7 +6,7 @@ import re
 import unittest
 
 from harness import main
-from test_includes import room_of
+from test_includes import folder_of
 from tree import files, text
 
 # In a comment or a string, braces and words are not code.
@@ -31,7 +31,7 @@ def defined_twice(sources):
 
 class Names(unittest.TestCase):
     def test_no_two_files_define_the_same_name(self):
-        sources = {path: text(path) for path in files(".c", ".h") if room_of(path) is not None}
+        sources = {path: text(path) for path in files(".c", ".h") if folder_of(path) is not None}
         self.assertGreater(sum(len(definitions(source)) for source in sources.values()), 500)
         wrong = defined_twice(sources)
         self.assertFalse(wrong, "\n" + "\n".join(wrong))
