@@ -1,33 +1,44 @@
+#include "base/arena.h"
+#include "base/flags.h"
 #include "trainer/commands.h"
 #include "trainer/inputs/file_data.h"
-#include "trainer/flags/hyperparameters.h"
-#include "trainer/options/options.h"
 
-static const char usage[] =
-    "usage: pstrain schema [--data_format=FORMAT] [--column_names=NAME,...] FILE...\n\n"
-    "Prints a --schema that the first rows of the files suggest.";
+static struct flag_values values;
 
-static struct status print_schema(struct arena *arena, int argc, char **argv)
+static const struct flag rows[] = {
+    { "data_format", FLAG_TEXT, &values.data_format, "", .help = "as in training" },
+    { "column_names", FLAG_TEXT, &values.column_names, "",
+      .help = "names of the columns of CSV and TSV files without a header" },
+    { "help", FLAG_BOOL, &values.help, "false", .help = "print this text" },
+};
+
+static const struct flag_set flags = {
+    "usage: pstrain schema [flags] FILE...\n\n"
+    "Prints a --schema that the first rows of the files suggest:\n"
+    "  pstrain schema data/part-0.csv > schema.json",
+    rows, COUNT(rows)
+};
+
+static struct status read_flags(int argc, char **argv, int *files_count)
 {
-    struct options options;
-    const char *hyperparameters;
-    int files;
-
-    TRY(hyperparameters_insert(&train_flags, 0, &argc, &argv, arena, &hyperparameters));
-    TRY(options_read_schema(argc, argv, &files, &options));
-    if (options.flags.help) {
-        const struct flag_set set = { usage, train_flags.rows, train_flags.count };
-        flags_print_help(&set, stdout);
+    TRY(flags_parse(&flags, argc, argv, files_count));
+    if (values.help || *files_count > 0)
         return status_ok();
-    }
-    return file_data_print_schema(&options.flags, (const char *const *)(argv + 1), files, arena);
+    return status_error(STATUS_INVALID_ARGUMENT, "schema: give at least one file");
 }
 
 struct status command_schema(int argc, char **argv)
 {
-    struct arena *arena = arena_create(0);
-    struct status status = command_line_fault(print_schema(arena, argc, argv));
+    int files_count;
 
+    TRY(command_line_fault(read_flags(argc, argv, &files_count)));
+    if (values.help) {
+        flags_print_help(&flags, stdout);
+        return status_ok();
+    }
+    struct arena *arena = arena_create(0);
+    struct status status = command_line_fault(
+        file_data_print_schema(&values, (const char *const *)(argv + 1), files_count, arena));
     arena_destroy(arena);
     return status;
 }

@@ -333,6 +333,9 @@ class TrainFiles(FilesTestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("other.csv' has another schema than", done.stderr)
         self.assertEqual(run("pstrain", "schema").returncode, 2)
+        done = run("pstrain", "schema", "--batch_size=10", path)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("unknown argument: --batch_size", done.stderr)
 
 
 class RealData(FilesTestCase):

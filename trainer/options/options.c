@@ -434,14 +434,6 @@ struct status options_read_doctor(int argc, char **argv, struct arena *arena, st
     return status_ok();
 }
 
-struct status options_read_schema(int argc, char **argv, int *files_count, struct options *out)
-{
-    TRY(read_flags(argc, argv, files_count, out));
-    if (out->flags.help || out->flags.version || *files_count > 0)
-        return status_ok();
-    return status_error(STATUS_INVALID_ARGUMENT, "schema: give at least one file");
-}
-
 bool options_are_epochs(const struct options *options)
 {
     const struct layers_training *training = &options->model->training;

@@ -61,9 +61,6 @@ struct status options_read(int argc, char **argv, const struct command_set *comm
 /* The same for `pstrain doctor`, which reads only the description of the cluster. */
 struct status options_read_doctor(int argc, char **argv, struct arena *arena, struct options *out);
 
-/* The same for `pstrain schema FILE…`: the files are argv[1 … *files_count]. */
-struct status options_read_schema(int argc, char **argv, int *files_count, struct options *out);
-
 /* Is the job's length given in epochs, so that options_steps needs the number of rows? */
 bool options_are_epochs(const struct options *options);
 
