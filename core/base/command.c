@@ -49,8 +49,12 @@ static const struct command *find_command(const struct command_set *set, const c
 
 void command_print_list(const struct command_set *set, FILE *out)
 {
+    int width = 0;
     for (size_t i = 0; i < set->count; i++)
-        fprintf(out, "  %-8s %s\n", set->rows[i].name, set->rows[i].help);
+        if ((int)strlen(set->rows[i].name) > width)
+            width = (int)strlen(set->rows[i].name);
+    for (size_t i = 0; i < set->count; i++)
+        fprintf(out, "  %-*s  %s\n", width, set->rows[i].name, set->rows[i].help);
 }
 
 struct status command_check_directory(const struct command_set *set, const char *word)

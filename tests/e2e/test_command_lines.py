@@ -72,7 +72,7 @@ class CommandLines(TestCase):
 
     def test_help_lists_the_commands(self):
         text = run("pstrain", "--help").stdout
-        self.assertRegex(text, r"\ncommands, .*\n  doctor   dial every task")
+        self.assertRegex(text, r"\ncommands, .*\n  doctor     dial every task(.*\n)*  supervise  run a task")
         self.assertIn("usage: pstrain schema ", run("pstrain", "schema", "--help").stdout)
 
     def test_an_output_that_cannot_be_written_is_an_error(self):

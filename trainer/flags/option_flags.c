@@ -262,6 +262,9 @@ static const struct flag rows[] = {
     { "tls_key", FLAG_TEXT, &values.tls_key, "", .help = "PEM file of its key" },
     { "tls_ca", FLAG_TEXT, &values.tls_ca, "",
       .help = "PEM file of the CA that signed the certificates of all tasks" },
+    { "cluster_token_file", FLAG_TEXT, &values.cluster_token_file, "",
+      .help = "file of a secret that all tasks share; tasks without it are refused. Without TLS, "
+              "anyone who reads the traffic learns it" },
     { "evaluate_steps", FLAG_INT64, &values.evaluate_steps, "0",
       .group = "evaluation while training",
       .help = "the chief evaluates the validation rows, or else the test rows, at each multiple of "
@@ -290,10 +293,7 @@ static const struct flag rows[] = {
     { "save_best", FLAG_BOOL, &values.save_best, "false",
       .help = "keep the values of the chief's best evaluation in checkpoint_dir/best" },
     { "restore_best_weights", FLAG_BOOL, &values.restore_best_weights, "false",
-      .help = "do so, and test and export these values at the end" },
-    { "cluster_token_file", FLAG_TEXT, &values.cluster_token_file, "",
-      .help = "file of a secret that all tasks share; tasks without it are refused. Without TLS, "
-              "whoever reads along learns it" },
+      .help = "keep the same values, and test and export them in place of the last ones" },
     { "eval_start_delay_secs", FLAG_DOUBLE, &values.eval_start_delay_secs, "120",
       .group = "an evaluator", .help = "seconds from the evaluator's start to its first evaluation",
       PERIOD_S },
@@ -302,7 +302,7 @@ static const struct flag rows[] = {
     { "log_level", FLAG_TEXT, &values.log_level, "info", .group = "the program",
       .help = "at warning and above, no progress is printed", .choices = LOG_LEVEL_NAMES },
     { "plot", FLAG_BOOL, &values.plot, "true",
-      .help = "after training, draw the loss by step if stdout is a terminal; --noplot does not" },
+      .help = "after training, draw the loss by step, if stdout is a terminal" },
     { "version", FLAG_BOOL, &values.version, "false", .help = "print the version and exit" },
     { "help", FLAG_BOOL, &values.help, "false", .help = "print this text and exit" },
 };

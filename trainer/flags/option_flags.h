@@ -7,39 +7,64 @@
 
 #include "base/flags.h"
 
-/* The values of the flags; 0 and "": not given. */
+/* The values of the flags, in the order of --help; 0 and "": not given. */
 struct flag_values {
-    int32_t batch_size, epochs, ps, workers, max_to_keep;
-    int32_t start_timeout, linger_timeout, finish_timeout; /* s */
-    int64_t training_iteration, stop_at_step, model_version, seed, save_checkpoint_steps,
-        save_summary_steps, histogram_steps;
-    int64_t memory_budget_bytes;
-    double learning_rate, clipvalue, clipnorm, global_clipnorm, save_checkpoint_secs,
-        recovery_timeout;
-    double eval_start_delay_secs, eval_throttle_secs;
-    const char *optimizer_for;
+    /* What is trained: the model, */
+    const char *model, *hyperparameters;
     const char *from_savedmodel, *signature, *output, *freeze, *loss, *metrics, *compile_config;
     int64_t sparse_width;
-    const char *optimizer, *model, *work_dir, *train_dir, *export_dir, *log_level, *reduction,
-        *placement, *checkpoint_dir, *class_weight, *metrics_file, *log_dir,
-        *learning_rate_schedule, *export_format;
-    const char *train_files, *validation_files, *test_files, *data_format, *schema,
-        *feature_columns, *label_column, *weight_column, *column_names;
-    const char *hyperparameters, *init_from, *init_map;
-    bool init_partial;
-    int64_t evaluate_steps, early_stopping_patience, early_stopping_start;
-    double early_stopping_min_delta, ema_momentum, loss_scale_factor;
-    int64_t ema_overwrite_frequency, gradient_accumulation_steps;
-    const char *monitor, *monitor_mode, *early_stopping_baseline, *early_stopping_task;
-    bool use_ema, save_best, restore_best_weights, train_metrics;
+    /* the data, */
+    const char *train_dir, *train_files, *validation_files, *test_files, *data_format, *schema,
+        *label_column, *weight_column, *feature_columns, *column_names;
+    int32_t shuffle_buffer, prefetch_batches;
     int64_t max_bad_records;
-    int32_t shuffle_buffer, prefetch_batches, backup_workers, max_staleness, threads;
-    const char *ps_hosts, *worker_hosts, *chief_hosts, *job_name, *cluster_id;
-    const char *tls_cert, *tls_key, *tls_ca, *cluster_token_file;
+    /* the steps, */
+    int64_t training_iteration, stop_at_step;
+    int32_t epochs, batch_size, threads;
+    const char *optimizer, *optimizer_for, *learning_rate_schedule, *reduction, *class_weight;
+    double learning_rate, clipvalue, clipnorm, global_clipnorm, ema_momentum, loss_scale_factor;
+    int64_t ema_overwrite_frequency, gradient_accumulation_steps;
+    bool lazy_rows, use_ema;
+    /* and the first values. */
+    const char *init_from, *init_map;
+    bool init_partial;
+    int64_t seed;
+
+    bool sync;
+    int32_t backup_workers, max_staleness;
+    const char *placement;
+
+    const char *export_dir, *work_dir, *export_format;
+    int64_t model_version;
+    bool export;
+
+    const char *checkpoint_dir;
+    double save_checkpoint_secs;
+    int64_t save_checkpoint_steps;
+    int32_t max_to_keep;
+
+    const char *log_dir, *metrics_file;
+    int64_t save_summary_steps, histogram_steps;
+    bool train_metrics;
+
+    int32_t ps, workers; /* of a job in one process */
+
+    const char *ps_hosts, *worker_hosts, *chief_hosts, *job_name, *hosts, *cluster_id;
     int64_t task_index;
     int32_t num_ps, first_port;
-    const char *hosts;
-    bool sync, lazy_rows, export, plot, version, help;
+    int32_t start_timeout, linger_timeout, finish_timeout; /* s */
+    double recovery_timeout;                               /* s */
+    int64_t memory_budget_bytes;
+    const char *tls_cert, *tls_key, *tls_ca, *cluster_token_file;
+
+    int64_t evaluate_steps, early_stopping_patience, early_stopping_start;
+    const char *monitor, *monitor_mode, *early_stopping_baseline, *early_stopping_task;
+    double early_stopping_min_delta;
+    bool save_best, restore_best_weights;
+    double eval_start_delay_secs, eval_throttle_secs;
+
+    const char *log_level;
+    bool plot, version, help;
 };
 
 extern const struct flag_set train_flags;
