@@ -193,94 +193,145 @@ static void measure_raw(int fd, char *data, size_t size, double *push, double *p
     *pull = seconds() - began;
 }
 
+/* ---- one measurement ---- */
+
+struct bench {
+    size_t size;       /* bytes of the values in a round */
+    size_t row_floats; /* 0: each round has the whole variable */
+    bool keys;
+    struct placement placement;
+    struct channel *channel;
+    struct ps_client client;
+    float *values, *first; /* the gradient; the variable's first values, maybe the same memory */
+    struct variable_gradient gradient;
+};
+
+static size_t rows_per_round(const struct bench *bench)
+{
+    return bench->size / sizeof(float) / bench->row_floats;
+}
+
+static void place_variable(struct bench *bench)
+{
+    struct placed_variable variable = { .name = "v",
+                                        .dtype = DT_FLOAT,
+                                        .shape = shape_of((int64_t)(bench->size >> 12), 1024),
+                                        .trainable = true };
+    if (bench->row_floats > 0) {
+        variable.shape =
+            shape_of((int64_t)(10 * rows_per_round(bench)), (int64_t)bench->row_floats);
+        variable.by_rows = !bench->keys;
+    }
+    if (bench->keys) {
+        variable.shape.dims[0] = -1;
+        variable.by_keys = true;
+        variable.keys = (struct row_keys_spec){ .probability = 1 };
+    }
+    placement_create(&variable, 1, 1, PLACEMENT_PIECE_BYTES, PLACE_BY_BYTES, &bench->placement);
+}
+
+/* Connects to the ps, creates the variable there, and makes the gradient. */
+static void join_ps(struct bench *bench, int port)
+{
+    struct client_job job = { .optimizer = "sgd", .learning_rate = .1f, .workers = 1 };
+    bool by_rows = bench->row_floats > 0 && !bench->keys;
+    char address[32];
+
+    snprintf(address, sizeof address, "127.0.0.1:%d", port);
+    check(remote_open(address, &(struct remote_options){ .payload = true }, &bench->channel));
+    client_init(&bench->client, &(struct ps_client_options){ .cluster = "bench",
+                                                             .task = "worker",
+                                                             .ps_list = "",
+                                                             .incarnation = 1,
+                                                             .placement = &bench->placement,
+                                                             .channels = &bench->channel,
+                                                             .call_timeout_ms = TIMEOUT_MS });
+    bench->values = zalloc(bench->size);
+    bench->first = by_rows ? zalloc(10 * bench->size) : bench->values;
+    bench->gradient = (struct variable_gradient){ .values = bench->values };
+    if (by_rows)
+        bench->gradient.rows = choose_rows(rows_per_round(bench));
+    check(client_join(&bench->client, false, TIMEOUT_MS));
+    check(client_create(&bench->client, &job, (const void *[]){ bench->first }));
+    if (bench->keys && bench->row_floats > 0)
+        make_keys(&bench->client, &bench->gradient, rows_per_round(bench));
+}
+
+static void bench_finish(struct bench *bench)
+{
+    client_finish(&bench->client);
+    channel_close(bench->channel);
+    placement_finish(&bench->placement);
+    if (bench->first != bench->values)
+        free(bench->first);
+    free((void *)(uintptr_t)bench->gradient.rows.ids);
+    free(bench->values);
+}
+
+static void measure_ps(struct bench *bench, double *push, double *pull)
+{
+    double began = seconds();
+
+    check(client_push(&bench->client, &bench->gradient, false));
+    *push = seconds() - began;
+    began = seconds();
+    if (bench->row_floats > 0)
+        client_want_rows(&bench->client, 0, bench->gradient.rows);
+    check(client_pull(&bench->client));
+    *pull = seconds() - began;
+}
+
+static int connect_raw(int port)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET,
+                              .sin_port = htons((uint16_t)port),
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+
+    need(connect(fd, (struct sockaddr *)&at, sizeof at) == 0, "connect");
+    need(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0, "TCP_NODELAY");
+    return fd;
+}
+
+static void measure(struct bench *bench, int raw_port, int rounds)
+{
+    double push[ROUNDS_MAX], pull[ROUNDS_MAX], raw_push[ROUNDS_MAX], raw_pull[ROUNDS_MAX];
+    double bytes = (double)bench->size / 1e9;
+    char *raw = zalloc(bench->size);
+    int fd = connect_raw(raw_port);
+
+    for (int i = 0; i < rounds; i++) {
+        measure_ps(bench, &push[i], &pull[i]);
+        measure_raw(fd, raw, bench->size, &raw_push[i], &raw_pull[i]);
+    }
+    printf("push %.3f pull %.3f raw_push %.3f raw_pull %.3f GB/s\n", bytes / median(push, rounds),
+           bytes / median(pull, rounds), bytes / median(raw_push, rounds),
+           bytes / median(raw_pull, rounds));
+    close(fd);
+    free(raw);
+}
+
 int main(int argc, char **argv)
 {
-    size_t size = (argc > 1 ? strtoul(argv[1], NULL, 10) : 4) << 20;
-    size_t row_floats = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
-    bool keys = argc > 4 && strcmp(argv[4], "keys") == 0;
+    struct bench bench = { .size = (argc > 1 ? strtoul(argv[1], NULL, 10) : 4) << 20,
+                           .row_floats = argc > 3 ? strtoul(argv[3], NULL, 10) : 0,
+                           .keys = argc > 4 && strcmp(argv[4], "keys") == 0 };
     int rounds = argc > 2 ? atoi(argv[2]) : 20, tell[2], ports[2];
-    double push[ROUNDS_MAX], pull[ROUNDS_MAX], raw_push[ROUNDS_MAX], raw_pull[ROUNDS_MAX];
 
-    if (size == 0 || rounds < 1 || rounds > ROUNDS_MAX)
+    if (bench.size == 0 || rounds < 1 || rounds > ROUNDS_MAX)
         return 2;
     need(pipe(tell) == 0, "pipe");
     pid_t child = fork();
     need(child >= 0, "fork");
     if (child == 0)
-        serve(tell[1], size);
+        serve(tell[1], bench.size);
     need(read(tell[0], ports, sizeof ports) == sizeof ports, "read");
 
-    struct placed_variable variable = { .name = "v",
-                                        .dtype = DT_FLOAT,
-                                        .shape = shape_of((int64_t)(size >> 12), 1024),
-                                        .trainable = true };
-    if (row_floats > 0) {
-        variable.shape =
-            shape_of((int64_t)(10 * size / sizeof(float) / row_floats), (int64_t)row_floats);
-        variable.by_rows = !keys;
-    }
-    if (keys) {
-        variable.shape.dims[0] = -1;
-        variable.by_keys = true;
-        variable.keys = (struct row_keys_spec){ .probability = 1 };
-    }
-    struct placement placement;
-    struct channel *channel;
-    struct ps_client client;
-    char address[32];
-    placement_create(&variable, 1, 1, PLACEMENT_PIECE_BYTES, PLACE_BY_BYTES, &placement);
-    snprintf(address, sizeof address, "127.0.0.1:%d", ports[0]);
-    check(remote_open(address, &(struct remote_options){ .payload = true }, &channel));
-    client_init(&client, &(struct ps_client_options){ .cluster = "bench",
-                                                      .task = "worker",
-                                                      .ps_list = "",
-                                                      .incarnation = 1,
-                                                      .placement = &placement,
-                                                      .channels = &channel,
-                                                      .call_timeout_ms = TIMEOUT_MS });
-    float *gradient = zalloc(size), *first = row_floats > 0 && !keys ? zalloc(10 * size) : gradient;
-    const void *values[] = { first };
-    struct variable_gradient gradients[] = { { .values = gradient } };
-    if (row_floats > 0 && !keys)
-        gradients[0].rows = choose_rows(size / sizeof(float) / row_floats);
-    struct client_job job = { .optimizer = "sgd", .learning_rate = .1f, .workers = 1 };
-    check(client_join(&client, false, TIMEOUT_MS));
-    check(client_create(&client, &job, values));
-    if (keys && row_floats > 0)
-        make_keys(&client, gradients, size / sizeof(float) / row_floats);
-
-    struct sockaddr_in at = { .sin_family = AF_INET,
-                              .sin_port = htons((uint16_t)ports[1]),
-                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
-    need(connect(fd, (struct sockaddr *)&at, sizeof at) == 0, "connect");
-    need(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0, "TCP_NODELAY");
-    char *raw = zalloc(size);
-    for (int i = 0; i < rounds; i++) {
-        double began = seconds();
-        check(client_push(&client, gradients, false));
-        double middle = seconds();
-        if (row_floats > 0)
-            client_want_rows(&client, 0, gradients[0].rows);
-        check(client_pull(&client));
-        pull[i] = seconds() - middle;
-        push[i] = middle - began;
-        measure_raw(fd, raw, size, &raw_push[i], &raw_pull[i]);
-    }
-    double bytes = (double)size / 1e9;
-    printf("push %.3f pull %.3f raw_push %.3f raw_pull %.3f GB/s\n", bytes / median(push, rounds),
-           bytes / median(pull, rounds), bytes / median(raw_push, rounds),
-           bytes / median(raw_pull, rounds));
-    client_finish(&client);
-    channel_close(channel);
-    placement_finish(&placement);
-    close(fd);
+    place_variable(&bench);
+    join_ps(&bench, ports[0]);
+    measure(&bench, ports[1], rounds);
+    bench_finish(&bench);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
-    if (first != gradient)
-        free(first);
-    free((void *)(uintptr_t)gradients[0].rows.ids);
-    free(gradient);
-    free(raw);
     return 0;
 }
