@@ -10,8 +10,8 @@
 /* The gRPC method that answers requests of this kind; NULL: none does. */
 const char *log_request_path(enum prediction_kind kind);
 
-/* Appends the record's request. What `target` names takes the place of what the request says:
- * model, version or label; the signature stays. NULL and negative: the request's. */
+/* Appends the record's request, with the model, version or label of `target` in place of its own.
+ * The signature stays. NULL and negative: the request's. */
 void log_request_put(const struct prediction_log *record, const struct client_target *target,
                      struct buffer *out);
 

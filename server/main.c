@@ -565,7 +565,7 @@ static struct status read_monitoring(struct server *server)
                            : monitoring_config_load(file, server->arena, &server->monitoring_path);
 }
 
-/* What the file says takes the place of the flags. */
+/* The fields of the file replace the flags. */
 static struct status read_platform(struct server *server)
 {
     struct server_options *options = &server->options;

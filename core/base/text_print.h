@@ -10,7 +10,7 @@
  * 0x7f pass unchanged. */
 void json_print_string(struct buffer *out, struct bytes text);
 
-/* The same in printable ASCII, as a header wants it. What is not UTF-8 becomes \uFFFD. */
+/* The same in printable ASCII, as a header wants it. Bytes that are not UTF-8 become \uFFFD. */
 void json_print_ascii(struct buffer *out, struct bytes text);
 
 /* The same for a terminal: control characters beyond ASCII are escaped as well. */

@@ -7,7 +7,7 @@
  * are, and the receiver sees one piece. In one process the receiver gets the sender's pieces.
  * Receivers therefore read payload through a payload_cursor, and do not depend on where it is cut.
  *
- * A message is moved. Whoever takes one releases it once, which frees the memory of its header and
+ * A message is moved. Its last owner releases it once, which frees the memory of its header and
  * pieces.
  */
 #ifndef RPC_MESSAGE_H

@@ -120,7 +120,7 @@ static struct status tls_handshake(struct transport *transport, enum transport_w
 {
     struct tls_transport *connection = tls_of(transport);
     int error;
-    if (connection->ready) { /* by whoever had the transport before */
+    if (connection->ready) { /* a former owner of the transport shook hands */
         *wants = TRANSPORT_DONE;
         return status_ok();
     }

@@ -1,9 +1,9 @@
 /*
  * functions: a kernel runs the functions of its node's attributes, for ops with the trait
  * OP_FUNCTIONS. The plan holds their bodies as it holds the bodies of branches and loops. The last
- * arguments of a function are its captures: inputs of the node, the same in each call. What the
- * kernel makes may keep the function and the captures for later (a dataset that maps), as long as
- * the run goes on.
+ * arguments of a function are its captures: inputs of the node, the same in each call. An
+ * object that the kernel makes, such as a dataset that maps, may keep the function and the captures
+ * for later, as long as the run goes on.
  */
 #ifndef RUNTIME_FUNCTIONS_H
 #define RUNTIME_FUNCTIONS_H

@@ -6,8 +6,8 @@
 /* Of a run without a deadline. */
 #define WAIT_MAX_MS 60000
 
-/* Whoever ends a run (a client that leaves, a server that stops) only makes run->check fail and
- * signals nothing. A waiting run looks at it as often. */
+/* A client that leaves and a server that stops only make run->check fail, and signal nothing. A
+ * waiting run therefore calls run->check in this interval. */
 #define CHECK_MS 50
 
 int64_t kernel_wait_deadline(const struct kernel_context *context)

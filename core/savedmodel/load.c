@@ -15,8 +15,8 @@
 
 /* The plan of a signature, or the failure to make it. */
 struct plan_slot {
-    /* What the load has flattened, until a plan takes it or the model is closed. Of signatures that
-     * compute the same, the first has the graph of all. */
+    /* The graph that the load has flattened, until a plan takes it or the model is closed. If
+     * several signatures compute the same, the first one has the graph of all. */
     struct flat_graph own_flat, *flat;
     bool made;
     bool shared;          /* the plan belongs to another slot */

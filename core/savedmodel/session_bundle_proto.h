@@ -7,7 +7,7 @@
  *     serving_assets      Any of each tensorflow.serving.AssetFile
  *     serving_graph       Any of one GraphDef, which replaces graph_def
  *
- * Both functions change a message in place and may fail halfway. What they add lives in `arena`.
+ * Both functions change a message in place and may fail halfway. Their additions live in `arena`.
  * Sources: session_bundle/exporter.py, session_bundle.cc and bundle_shim.cc of TensorFlow 1.14.
  */
 #ifndef SAVEDMODEL_SESSION_BUNDLE_PROTO_H

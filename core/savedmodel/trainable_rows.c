@@ -79,7 +79,7 @@ static void note_inputs(const struct row_search *search, const struct node *node
         bool allowed = passes || (k == 0 && read >= 0 && (read == table || read == shape));
         if (read >= 0 && !allowed)
             search->is_whole[read] = true;
-        /* What depends on a shape does not depend on a value. */
+        /* A node that needs only the shape of a variable does not depend on its value. */
         if (shape < 0 && (handle >= 0 || search->depends[node->inputs[k].node->id]))
             search->depends[node->id] = true;
     }

@@ -27,8 +27,8 @@ struct platform_config {
 };
 
 /**
- * Reads the text. What it leaves out has TensorFlow Serving's default, also where that is not the
- * default of the flag: no batches, and no warm-up.
+ * Reads the text. A field that it leaves out has TensorFlow Serving's default, also if that is not
+ * the default of the flag: no batches, and no warm-up.
  *
  * Owner   the result lives in `arena`
  * Errors  INVALID_ARGUMENT not such a text, or no configuration of the platform "tensorflow";

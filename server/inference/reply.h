@@ -1,6 +1,6 @@
 /*
- * reply: the memory of an answer, paid for from the server's budget. `*paid` says for how many
- * bytes; whoever frees the buffer gives them back.
+ * reply: the memory of an answer, paid for from the server's budget. `*paid` is the number of
+ * bytes, which go back to the budget when the buffer is freed.
  */
 #ifndef SERVER_INFERENCE_REPLY_H
 #define SERVER_INFERENCE_REPLY_H

@@ -30,7 +30,7 @@ struct batching {
 struct batching batching_default(void);
 
 /**
- * Reads a file. What it leaves out has TensorFlow Serving's default.
+ * Reads a file. A field that it leaves out has TensorFlow Serving's default.
  *
  * Owner   texts and sizes live in `arena`
  * Errors  INVALID_ARGUMENT with TensorFlow Serving's texts; file_read's

@@ -86,8 +86,8 @@ uint32_t cost_measured(const struct cost_table *table, struct cost_key key)
     return cell_cost(&cells[rows_index(key.rows)], key.shape);
 }
 
-/* What a run of the class's own number of rows would have taken, given one of `rows`: otherwise a
- * class that is mostly measured by its smallest runs looks cheaper than it is. */
+/* Scales the time of a run of `rows` to the class's own number of rows. Otherwise a class that is
+ * mostly measured by its smallest runs would look cheaper than it is. */
 static int64_t cost_of_class(int64_t took_ns, int64_t rows, int index)
 {
     double full = (double)took_ns * (double)((int64_t)1 << index) / (double)(rows > 0 ? rows : 1);

@@ -70,8 +70,8 @@ static inline int64_t manager_now_ns(const struct manager *manager)
 }
 
 /* The model at place *i of the map or after it, and moves *i behind it; NULL: there is none left.
- * While the lock is given up, models come and go: a walk may then miss some, and whoever added them
- * wakes the threads. Called with the lock held. */
+ * While the lock is given up, models come and go: a walk may then miss some, and the thread that
+ * added them wakes the others. Called with the lock held. */
 static inline struct managed_model *manager_next_model(const struct manager *manager, size_t *i)
 {
     while (*i < manager->models.count) {

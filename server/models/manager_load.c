@@ -16,7 +16,7 @@
 
 /* ---- The base paths. ---- */
 
-/* What there is to say after a look, once the lock is given up: writing a line may take long. */
+/* Remarks to log after a look, once the lock is given up: writing a line may take long. */
 struct remarks {
     const char *complaint; /* about the base path; NULL: nothing, or it was said before */
     enum log_level level;

@@ -93,7 +93,7 @@ static struct version_policy read_policy(const policy_type *policy)
     }
 }
 
-/* What is not there yet is refused by its name. */
+/* Refuses the fields that are not implemented, by name. */
 static struct status check_logging(const Tensorflow__Serving__LoggingConfig *from)
 {
     const Tensorflow__Serving__SamplingConfig *sampling = from->sampling_config;

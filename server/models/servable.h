@@ -53,8 +53,8 @@ struct callable {
     struct budget_holder holder; /* of the idle runs */
     struct idle_runs idle;       /* of all threads without a number */
     struct own_runs *own;        /* [servable->loops] */
-    /* What counts its requests, by protocol, and its runs.
-     * NULL: there were none yet. Freed with the servable. */
+    /* The counters of its requests, by protocol, and of its runs. NULL: there were none yet. Freed
+     * with the servable. */
     _Atomic(struct request_series *) counted[SERVABLE_PROTOCOLS_MAX];
     _Atomic(struct metric_series *) rows_counted, rows_chosen;
 };

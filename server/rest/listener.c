@@ -58,7 +58,7 @@ static bool tell_protocol(int fd, enum listener_protocol *out)
     }
     if (size > 0 && first[0] == TLS_HANDSHAKE)
         *out = LISTENER_TLS;
-    return true; /* even if it is closed: whoever reads it will see */
+    return true; /* even if it is closed, which the next reader sees */
 }
 
 /* The links point forward only; the one before is found by where its `next` lies. */
@@ -80,7 +80,7 @@ static void forget_silent(struct silent *silent)
     free(silent);
 }
 
-/* A client that has left sends no more bytes; whoever reads will see that. */
+/* A client that has left sends no more bytes; the next reader sees that. */
 static void on_first_bytes(void *context, uint32_t events)
 {
     struct silent *silent = context;

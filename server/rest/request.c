@@ -358,8 +358,7 @@ static enum MHD_Result refuse(struct request *request, struct status status)
     return send_reply(request);
 }
 
-/* Whoever has no token is refused, but for probes and for the questions that web browsers ask
- * first. */
+/* Refuses a request without a token, except probes and the preflight requests of web browsers. */
 static struct status check_token(struct request *request)
 {
     struct exchange *exchange = &request->exchange;

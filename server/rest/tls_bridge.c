@@ -184,7 +184,7 @@ static bool pass_on(struct bridged *bridged, const char *data, size_t size, stru
     return true;
 }
 
-/* libmicrohttpd has closed. What it answered before still goes out. */
+/* libmicrohttpd has closed. Its earlier answers still go out. */
 static void stop_reading(struct bridged *bridged)
 {
     drop(&bridged->in);

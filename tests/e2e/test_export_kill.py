@@ -104,7 +104,7 @@ class ExportKill(TestCase):
                     self.assertEqual(found, ["1"])
                     self.check(base)
                     os.rename(os.path.join(base, "1"), os.path.join(away, str(kill)))
-                # What the kill left beside the final name stays there for the next one, as it would for a user's retry.
+                # The leftovers beside the final name stay there for the next kill, as they would for a user's retry.
             self.assertGreater(watch.looks, 0)
         self.assertEqual(watch.wrong, [])
         print("killed %d times: %d no version, %d a whole one, %d with an unfinished one beside" %

@@ -231,7 +231,7 @@ class Both(TestCase):
                 self.assertEqual(values(answer.message.outputs["y"]), ([2, 1], wanted))
 
     def test_requests_that_differ_in_their_numbers_only(self):
-        """What was found out of the first is not found out again; one of another form in between changes nothing."""
+        """A repeated form is recognised; a request of another form in between changes nothing."""
         forms = [([2, 1], ""), ([2, 1], "serving_default"), ([3, 1], ""), ([1, 1], "")]
         for n in range(4):
             for shape, signature in forms:

@@ -6,7 +6,7 @@ import tempfile
 
 from harness import DEADLINE_S, TestCase, main, read_log, start
 
-# What is started says itself that it runs: by then the kernel knows with whom it dies, which it need not when start() returns.
+# The program says itself that it runs. By then the kernel knows that it dies with its parent; when start() returns, it may not yet.
 SCRIPT = """
 import subprocess
 import time

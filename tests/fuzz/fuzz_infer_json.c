@@ -7,7 +7,7 @@
 #include "server/oip/infer_json.h"
 
 /* Bodies of REST inference requests. The first two bytes are the size of the JSON object; 0xffff:
- * there is no such header. What was read is printed as an answer. */
+ * there is no such header. The request is printed as an answer. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2)

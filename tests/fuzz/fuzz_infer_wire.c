@@ -5,7 +5,7 @@
 #include "fuzz/infer.h"
 #include "server/oip/infer_wire.h"
 
-/* Serialized ModelInferRequests. What was read is written as an answer. */
+/* Serialized ModelInferRequests. The request is written as an answer. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena *arena = arena_create((size_t)16 << 20);

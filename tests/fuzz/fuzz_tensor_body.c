@@ -10,7 +10,7 @@
  *     dtype(1)  rank of the signature(1)  its dimensions(1 each; 255: unknown)
  *     size of the text of x-slipway-shape(1; 255: there is none)  that text  the body
  *
- * What was read is printed as an answer. */
+ * The request is printed as an answer. */
 struct input {
     const uint8_t *at, *end;
 };

@@ -1,7 +1,7 @@
 """The report "Stuck at CreateSession still waiting": TF_CONFIG, 1 ps and 20 workers.
 
-All train whatever the order in which they start; who never starts is not missed; workers need no path to each other; who comes back
-after the others have finished is told so; and whatever is wrong with an address is named, with its cause."""
+All train, in whatever order they start. A task that never starts is not missed, and workers need no path to each other. A task that comes
+back after the others have finished is told so. An error of an address names the address and the cause."""
 import time
 
 from harness import TestCase, main

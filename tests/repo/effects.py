@@ -1,7 +1,7 @@
 """Which struct fields have an effect: C read as text, as far as the question "does anything come of this value" needs it.
 
 A value that is only copied, from a field to a field or through a parameter to a field, has no effect by that: the copy has to be
-read, in a function that something calls. Where this reader cannot follow a value, it assumes an effect: it misses flags, but does not
+read, in a function that something calls. If this reader cannot follow a value, it assumes an effect: it misses flags, but does not
 accuse wrongly. It does not expand macros, so a function that only a pasted name calls (ops.def) counts as one that nothing calls."""
 import re
 

@@ -1,5 +1,5 @@
-"""What pstrain --from_savedmodel exports has the weights that Keras' fit makes of the same start, and TensorFlow and Keras load it as they
-loaded the original."""
+"""An export of pstrain --from_savedmodel has the weights that Keras' fit makes of the same start, and TensorFlow and Keras load it as
+they loaded the original."""
 import json
 import os
 import random

@@ -116,7 +116,7 @@ def scan(random, pool):
 
 
 def cast(random, pool):
-    """What becomes of a float that does not fit into an integer depends on the processor's instruction. A number that rounding may have
+    """The integer that a float becomes if it does not fit depends on the processor's instruction. A number that rounding may have
     put on either side of an integer moves away from it."""
     x, dtype = pick(random, pool), str(random.choice(ANY))
     if x.dtype.is_floating and tf.as_dtype(dtype).is_integer:

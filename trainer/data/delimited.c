@@ -361,8 +361,8 @@ static struct status delimited_read(struct record_reader *base, size_t rows_max,
     return status_ok();
 }
 
-/* Where no record is bad, quotes come in pairs, and a record ends where no pair is open. A bad one
- * is reported by whoever reads it. */
+/* Unless a record is bad, its quotes come in pairs, and it ends outside of them. The worker that
+ * reads a bad record reports it. */
 static struct status delimited_skip(struct record_reader *base, bool *found)
 {
     struct delimited_reader *reader = reader_of(base);

@@ -10,7 +10,7 @@
 
 #include "trainer/data/batch_source.h"
 
-/* Who gives them out. Called by the thread that calls the source. */
+/* Gives out the turns. Called by the thread that calls the source. */
 struct turn_giver {
     struct status (*next)(void *context, bool *found, uint64_t *turn);
     /* All rows that were read, and that are not used yet, will not be used. */

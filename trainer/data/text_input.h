@@ -1,8 +1,9 @@
 /*
  * text_input: a text file as a moving window, for readers of records.
  *
- * The window holds whole records: a reader that finds no end of a record in it asks for more. What
- * was read is moved to the front of the buffer, which grows only for a record that does not fit.
+ * The window holds whole records: a reader that finds no end of a record in it asks for more. The
+ * part of a record is moved to the front of the buffer, which grows only for a record that does not
+ * fit.
  * Behind the window stand a '\n' and zero bytes, so that loops stop without comparing positions
  * and text may be read in blocks. The last line of a file has a '\n' even if the file has none
  * there.

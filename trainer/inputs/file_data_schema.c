@@ -74,7 +74,7 @@ static void fit_images(struct file_data_maker *maker)
         maker->records.image_channels = 3;
 }
 
-/* Where a model takes images of any size, all have that of the first one. */
+/* If a model takes images of any size, all are resized to the size of the first one. */
 static struct status complete_image_size(struct file_data_maker *maker, const char *path)
 {
     struct record_options *records = &maker->records;

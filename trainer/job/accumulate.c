@@ -152,7 +152,7 @@ static struct status need_rows(struct gradient_source *base, const struct row_id
     return status_ok();
 }
 
-/* Where the rows of the next batch are among those of the step. */
+/* The place of each row of the next batch among those of the step. */
 static const int64_t *places_of(const struct accumulating_source *source, int v)
 {
     return finder_of(source, v)->places + source->variables[v].taken;
@@ -201,8 +201,8 @@ static void add_rows(struct accumulating_source *source, int v,
 
 /* ---- Sums. ---- */
 
-/* What `batches` moves of an average by `momentum` come to, is one move by momentum^batches (which
- * the ps makes) towards the values weighted like this. */
+/* The weight of a batch's values. `batches` moves of an average by `momentum` equal one move by
+ * momentum^batches, which the ps makes, towards the values so weighted. */
 static float weight_of(const struct accumulating_source *source, double momentum, uint32_t batch)
 {
     double later = (double)(source->batches - 1 - batch);

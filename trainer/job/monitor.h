@@ -1,7 +1,7 @@
 /*
  * monitor: the chief's evaluations while it trains. At each multiple of so many steps, it evaluates
  * the values, keeps them as a checkpoint if they are the best so far, and ends the training of all
- * tasks if the evaluation says that it is enough. What is best and enough is the caller's to say.
+ * tasks if the evaluation says that it is enough. The caller decides what is best and enough.
  *
  * In an asynchronous job, all workers go on meanwhile. So does the chief: it evaluates the values
  * of a moment in a thread of their own, and waits only if the next evaluation is due before one has

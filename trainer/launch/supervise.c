@@ -62,7 +62,7 @@ static struct status start_program(const struct supervision *supervision, pid_t 
         return status_errno(fork_error, "fork");
     if (size == sizeof error)
         return status_errno(error, "start '%s'", supervision->argv[0]);
-    setpgid(*out, *out); /* whoever comes first */
+    setpgid(*out, *out); /* here and in the child: either may come first */
     return status_ok();
 }
 

@@ -58,7 +58,7 @@ static double root_mean_square(const float *x, size_t count)
     return sqrt(sum / (double)count);
 }
 
-/* An element's update. Where a row and a column have had no gradient at all, the product of their
+/* An element's update. If its row and its column have had no gradient at all, the product of their
  * means is too small for a float: Keras then divides 0 by 0. */
 static inline double update_of(float g, float v)
 {

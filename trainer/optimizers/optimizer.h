@@ -1,8 +1,8 @@
 /*
  * optimizer: updates a variable by a gradient. Each optimizer is one row of a table, with its
  * settings, its slots and a plain loop over a run of elements, so that any part of a variable can
- * be updated by itself. What changes once per update, such as Adam's powers of β, are the scalars:
- * `apply` only reads them, and `advance` changes them after all runs of the update.
+ * be updated by itself. Values that change once per update, such as Adam's powers of β, are
+ * scalars: `apply` only reads them, and `advance` changes them after all runs of the update.
  *
  * Semantics are those of TensorFlow's TF1 classes (its training_ops.cc). In formulas, w is the
  * variable, g the gradient, η the learning rate. Settings have Keras' names; with the values of

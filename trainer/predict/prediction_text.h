@@ -5,7 +5,7 @@
  *     CSV          id,scores_0,scores_1
  *                  a7,0.25,0.75
  *
- * Numbers have all the digits that tell them apart. What is not a number is NaN or Infinity, which
+ * Numbers have all the digits that tell them apart. Other floats are NaN or Infinity, which
  * Python's json reads. CSV quotes texts as RFC 4180 describes.
  */
 #ifndef TRAINER_PREDICT_PREDICTION_TEXT_H

@@ -94,8 +94,8 @@ struct status placed_variable_check(const struct placed_variable *variable)
                         variable->name);
 }
 
-/* What is placed as one: a piece, or all pieces of a variable; with a variable that is divided, the
- * vector behind it. */
+/* The pieces that go to one ps together: a piece, or all pieces of a variable; with a variable that
+ * is divided, the vector behind it. */
 struct placed_unit {
     size_t size;
     int first_piece, pieces_count;

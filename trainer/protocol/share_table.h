@@ -4,8 +4,8 @@
  * A *turn* is the rows that a worker computes one push from. Turns are numbered along the endless
  * sequence of epochs: turn t of n rows has the rows from t · n on. A *share* is a range of turns
  * that a worker has been given. It makes them in order, and each counts when its push is applied.
- * What a lost worker has not made is given back, and given to the next worker that asks. Every turn
- * so counts once, whoever makes it.
+ * The turns that a lost worker has not made go to the next worker that asks, so that every turn
+ * counts once.
  *
  *     share_table_take(&table, worker, 40, &turns)     up to 40 turns
  *     share_table_count(&table, worker, turn)          its push is applied

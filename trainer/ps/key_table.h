@@ -178,7 +178,7 @@ bool key_table_admit(struct key_table *table, struct key_entry *entry);
 void key_saved_add(const struct key_table *table, const struct key_entry *entry,
                    struct key_saved *saved);
 void key_saved_finish(struct key_saved *saved);
-/* What was saved can no longer be found. */
+/* Frees the indexes of the saved records, which can then no longer be found. */
 void key_indexes_free(struct key_snapshot *snapshot);
 /* RESOURCE_EXHAUSTED: there was no memory to save a row. */
 struct status key_snapshot_check(const struct key_snapshot *snapshot);

@@ -53,7 +53,7 @@ static struct endpoint columns(struct gradient_context *c, struct endpoint x, in
     return build(c->builder, "Slice", NULL, 3, inputs, NULL);
 }
 
-/* What lies in the band of `lower` and `upper` diagonals; -1: all of them. */
+/* The band of `lower` and `upper` diagonals of x, and zeros elsewhere; -1: all of them. */
 static struct endpoint band(struct gradient_context *c, struct endpoint x, int64_t lower,
                             int64_t upper)
 {
@@ -214,7 +214,7 @@ static struct endpoint less_adjoint(struct gradient_context *c, struct endpoint 
     return binary(c, "Sub", x, adjoint(c, x, rank));
 }
 
-/* What the diagonal of a complex matrix adds: its imaginary part. */
+/* The term that the diagonal of a complex matrix adds: its imaginary part. */
 static struct endpoint qr_correction(struct gradient_context *c, const struct qr_grad *f,
                                      struct endpoint qdq, struct endpoint rdr)
 {
@@ -350,7 +350,7 @@ static struct endpoint plus_adjoint(struct gradient_context *c, struct endpoint 
     return binary(c, "AddV2", x, adjoint(c, x, rank));
 }
 
-/* What v1, the first m columns of v, passes on where it is not square. */
+/* The term of v1, the first m columns of v, if it is not square. */
 static struct endpoint svd_rest(struct gradient_context *c, const struct svd_grad *f,
                                 struct endpoint v1, struct endpoint dv1)
 {

@@ -98,7 +98,7 @@ struct status gradient_list_from_tensor(struct gradient_context *c)
                   attr_type("element_dtype", element_dtype(c)),
                   attr_int("num_elements", shape->rank > 0 ? shape->dims[0] : -1), ATTR_END });
 
-    /* What the list forgot is known. */
+    /* The list has dropped the shape, which is known here. */
     if (stacked.node != NULL)
         stacked.node->outputs[0].shape = *shape;
     return flow(c, 0, stacked);

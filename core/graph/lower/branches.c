@@ -252,7 +252,7 @@ static void wait_like(struct cut *cut, const struct node *node)
         cut_wait(cut, node->controls[i]);
 }
 
-/* What a Switch gives to the group is an argument: its data. */
+/* The data of a Switch outside the group becomes an argument of the group. */
 static struct status add_argument(struct guarding *guarding, struct cut *cut, struct endpoint used)
 {
     struct node *node = used.node;

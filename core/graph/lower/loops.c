@@ -273,7 +273,8 @@ static void need_all(struct frames *frames, const struct frame_nodes *frame, str
     }
 }
 
-/* What an iteration waits for before the next one: tf.gradients lets it push values on stacks. */
+/* Marks the nodes that an iteration must run before the next one begins: tf.gradients lets it push
+ * values on stacks. */
 static void need_effects(struct frames *frames, const struct frame_nodes *frame)
 {
     for (int i = 0; i < frame->carried_count; i++) {

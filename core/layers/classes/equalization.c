@@ -59,8 +59,8 @@ static struct endpoint histogram(struct builder *b, struct endpoint x, int32_t b
     return build(b, "DenseBincount", NULL, 3, inputs, NULL);
 }
 
-/* What each bin becomes: the share of the values up to it, without those of the first bin that has
- * any, as 0 to 255. */
+/* The new value of each bin: the share of the values up to it, without those of the first bin that
+ * has any, as 0 to 255. */
 static struct endpoint shares(struct builder *b, struct endpoint counts)
 {
     const struct endpoint summed[] = { counts, build_const_int(b, NULL, 1) };

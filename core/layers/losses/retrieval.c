@@ -6,7 +6,7 @@
 
 #include "layers/losses/loss.h"
 
-/* TensorFlow Recommenders' limits. What is added to a score outweighs it, and the sum is finite. */
+/* TensorFlow Recommenders' limits. SCORE_MAX outweighs a score, and their sum is finite. */
 #define SCORE_MAX       (FLT_MAX / 100.0f)
 #define PROBABILITY_MIN 1e-6f
 

@@ -108,7 +108,7 @@ struct endpoint metric_of_class(struct metric_context *c, struct endpoint x)
     return build(c->builder, "GatherV2", NULL, 3, inputs, NULL);
 }
 
-/* What is predicted to be true, and what is. With top_k, the default threshold is no limit. */
+/* Predicted and actual positives. With top_k, the default threshold is no limit. */
 static void answers(struct metric_context *c, struct endpoint *predicted, struct endpoint *is)
 {
     const struct arg_value *threshold = metric_option(c->metric, "thresholds");

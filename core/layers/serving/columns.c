@@ -23,8 +23,8 @@ static struct endpoint scaled_numbers(struct layer_context *context,
                    DT_FLOAT);
 }
 
-/* What is hashed: a text as it is, an integer as decimal text. A row of a dense column may lack an
- * integer, as it may lack a text, which is the empty one then. */
+/* The texts to be hashed: a text as it is, an integer in decimal. A missing integer of a dense
+ * column becomes the empty text, as a missing text is. */
 static struct endpoint as_texts(struct layer_context *context, const struct raw_column *column,
                                 struct endpoint x)
 {

@@ -5,8 +5,7 @@
 #include "runtime/kernels/plain/types.h"
 
 #define HALF_BLOCK 512
-/* What an element of a float takes, about: more for functions of libm, less for a sum in the
- * cache. */
+/* About the time for a float: more for functions of libm, less for a sum in the cache. */
 #define ELEMENT_NS 1
 
 void half_block_load(enum dtype dtype, const void *from, float *to, int64_t count)

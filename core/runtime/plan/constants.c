@@ -1,5 +1,5 @@
-/* What becomes of constants when all steps are made. Weights that were cast, scaled or packed would
- * otherwise be in memory in each of these forms. */
+/* Releases the constants that no step needs when all steps are made. Weights that were cast, scaled
+ * or packed would otherwise be in memory in each of these forms. */
 #include <stdlib.h>
 
 #include "base/memory.h"

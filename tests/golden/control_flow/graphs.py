@@ -136,7 +136,7 @@ def shared_predicate():
 
 @case
 def constant_predicate():
-    """Keras' learning phase: a placeholder with a default. What it turns off disappears from the plan."""
+    """Keras' learning phase: a placeholder with a default. The branch that it turns off disappears from the plan."""
     x = placeholder("x", [None, 4])
     training = v1.placeholder_with_default(False, [], "learning_phase")
     y = v1.cond(training, lambda: tf.nn.dropout(x, rate=0.5), lambda: x * 2)

@@ -497,7 +497,7 @@ static void a_queue_holds_no_more_than_a_run(void **state)
     run_destroy(small);
 }
 
-/* What is taken makes room: rows that only pass the queue do not count, also within one run. */
+/* Taking a row makes room: rows that only pass the queue do not count, also within one run. */
 static void rows_that_leave_make_room(void **state)
 {
     (void)state;

@@ -324,7 +324,7 @@ static void each_call_is_answered_once_and_in_order(void **state)
 static struct inference_call *parts[2];
 static pthread_barrier_t both;
 
-/* Whoever ends the last part gives the whole back, which owns the memory of both. */
+/* The thread that ends the last part gives back the whole, which owns the memory of both. */
 static void end_part(int index)
 {
     struct inference_call *part = parts[index], *other = parts[1 - index];

@@ -207,7 +207,7 @@ static void large_replies_are_not_kept(void **state)
     assert_int_equal(budget.used_bytes, 0);
 }
 
-/* What the answer to a probe takes may come from the reserve, a larger answer not. */
+/* The memory for the answer to a probe may come from the reserve, that for a larger one may not. */
 static void probes_are_answered_from_the_reserve(void **state)
 {
     (void)state;

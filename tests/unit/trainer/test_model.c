@@ -218,7 +218,7 @@ static float first_loss(const struct model *model, const void *const *values, ui
     return loss;
 }
 
-/* Where a job with another number of workers has stopped, a worker goes on with the batches of
+/* If a job has stopped that had another number of workers, a worker goes on with the batches of
  * another worker's part. */
 static void a_worker_takes_the_units_from_a_place_on(void **state)
 {

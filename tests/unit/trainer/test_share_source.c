@@ -137,7 +137,7 @@ static void a_seek_drops_the_turn(void **state)
     source->destroy(source);
 }
 
-/* Where a failure has left the source below is not known. */
+/* After a failure, the position of the source below is unknown. */
 static void seeks_after_a_failure(void **state)
 {
     static const int turns[] = { 0, 1, -2 };

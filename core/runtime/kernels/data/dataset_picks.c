@@ -181,7 +181,7 @@ static int64_t shard_cardinality(const struct run_dataset *dataset)
 
 /* ---- IgnoreErrors: the elements that can be made ---- */
 
-/* What says something about this run or this program, and not about an element. */
+/* Is the error about this run or this program, and not about an element? */
 static bool is_of_run(enum status_code code)
 {
     return code == STATUS_CANCELLED || code == STATUS_DEADLINE_EXCEEDED ||

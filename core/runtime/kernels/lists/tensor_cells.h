@@ -1,7 +1,7 @@
 /*
  * tensor_cells: the object behind a TensorArray and a Stack of TensorFlow 1 (ops: tensor_array.c,
- * tensor_array_grad.c, tensor_stack.c). Unlike a TensorList it is changed in place: whoever has the
- * handle sees the change. The handle of today's ops is a resource tensor that holds the object;
+ * tensor_array_grad.c, tensor_stack.c). Unlike a TensorList it is changed in place: all holders of
+ * the handle see the change. The handle of today's ops is a resource tensor that holds the object;
  * the object lives as long as it, and it never outlives the run. The handle of older ops is two
  * strings that name the object; the object lives until the run ends.
  */

@@ -67,7 +67,7 @@ static struct status broadcast_of(struct kernel_context *k, struct shape *out)
 }
 
 /* What each of the 256 bytes adds to the sum. TensorFlow converts a scalar exactly; in tensors, it
- * follows the line through what 0 and 1 are. */
+ * follows the line through the values of 0 and 1. */
 static void fill_addends(const float range[2], const float sum[2], bool is_scalar, int32_t out[256])
 {
     int64_t ends[2];

@@ -81,7 +81,7 @@ typedef void visit_loop(const struct cell_visit *visit);
         }                                                                                 \
         return true;                                                                      \
     }
-/* What does not fit is the lowest number, as the processor converts it. */
+/* A number that does not fit becomes the lowest one, as the processor converts it. */
 #define CLAMP_f32(v) ((float)(v))
 #define CLAMP_f64(v) (v)
 #define CLAMP_i32(v) ((v) > -2147483649.0 && (v) < 2147483648.0 ? (int32_t)(v) : INT32_MIN)

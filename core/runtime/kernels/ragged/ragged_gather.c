@@ -5,7 +5,7 @@
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 
-/* The rows of the level at hand that belong to each index: begin[i] to end[i] - 1. */
+/* The rows of the current level that belong to each index: begin[i] to end[i] - 1. */
 struct row_ranges {
     int64_t *begin, *end;
     int64_t count;

@@ -129,7 +129,7 @@ static struct status open_sparse(struct kernel_context *k, int index, bool valid
     return status_ok();
 }
 
-/* Loads the group at hand, and moves on to the next one. */
+/* Loads the current group, and moves on to the next one. */
 static void take_group(struct sets *sets)
 {
     int64_t end = sets->is_dense ? sets->at + sets->width

@@ -25,7 +25,7 @@ static void *place_at(struct tensor *values, int64_t i)
 struct merge {
     const struct sparse_input *a, *b;
     int64_t next_a, next_b;
-    int64_t from_a, from_b; /* the values at the index at hand; -1: has none */
+    int64_t from_a, from_b; /* the values at the current index; -1: has none */
 };
 
 static bool merge_next(struct merge *m)

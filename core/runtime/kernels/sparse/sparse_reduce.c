@@ -1,6 +1,6 @@
 /*
  * sparse_reduce: sums and maxima of a sparse tensor's values along some dimensions, as a dense or a
- * sparse tensor. What has no value does not take part.
+ * sparse tensor. Elements without a value do not take part.
  */
 #include <stdlib.h>
 
