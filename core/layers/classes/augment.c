@@ -26,6 +26,16 @@ struct endpoint augment_clip(struct builder *b, struct endpoint x, const double 
     return build(b, "ClipByValue", NULL, 3, inputs, NULL);
 }
 
+struct endpoint augment_move_range(struct builder *b, struct endpoint x, const double from[2],
+                                   const double to[2])
+{
+    if (from[0] == to[0] && from[1] == to[1])
+        return x;
+    x = augment_by_number(b, "Sub", x, from[0]);
+    x = augment_by_number(b, "RealDiv", x, from[1] - from[0]);
+    return augment_by_number(b, "AddV2", augment_by_number(b, "Mul", x, to[1] - to[0]), to[0]);
+}
+
 /* ---- arguments ---- */
 
 bool augment_range(struct layer_context *context, const struct layer *layer, const char *name,

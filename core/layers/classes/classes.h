@@ -63,11 +63,15 @@ extern const struct layer_class layer_adaptive_average_pooling1d, layer_adaptive
 /* augment.c */
 extern const struct layer_class layer_random_translation, layer_random_zoom, layer_random_rotation,
     layer_random_shear, layer_random_perspective;
+/* augment_policy.c */
+extern const struct layer_class layer_rand_augment, layer_aug_mix;
 /* colours.c */
 extern const struct layer_class layer_random_brightness, layer_random_contrast, layer_auto_contrast,
     layer_random_hue, layer_random_saturation, layer_random_color_jitter, layer_random_grayscale,
     layer_random_color_degeneration, layer_random_invert, layer_random_posterization,
     layer_solarization;
+/* clahe.c */
+extern const struct layer_class layer_clahe;
 /* equalization.c */
 extern const struct layer_class layer_equalization;
 /* patches.c */

@@ -41,17 +41,6 @@ static struct endpoint minus_from(struct builder *b, double value, struct endpoi
     return subtract(b, build_const_float(b, NULL, (float)value), x);
 }
 
-/* Moves numbers from one range to the other. */
-static struct endpoint move_range(struct builder *b, struct endpoint x, const double from[2],
-                                  const double to[2])
-{
-    if (from[0] == to[0] && from[1] == to[1])
-        return x;
-    x = augment_by_number(b, "Sub", x, from[0]);
-    x = augment_by_number(b, "RealDiv", x, from[1] - from[0]);
-    return augment_by_number(b, "AddV2", augment_by_number(b, "Mul", x, to[1] - to[0]), to[0]);
-}
-
 /* A layer's numbers, and whether it changes the images. */
 struct colour_change {
     double factor[2], values[2];
@@ -163,13 +152,13 @@ static struct endpoint auto_contrast_build(struct layer_context *context, const 
     if (!augment_range(context, layer, "value_range", -INFINITY, values) ||
         !augment_has_pixels(context, layer, x))
         return x;
-    struct endpoint moved = move_range(b, x, values, bytes);
+    struct endpoint moved = augment_move_range(b, x, values, bytes);
     struct endpoint low = over_pixels(b, "Min", moved), high = over_pixels(b, "Max", moved);
     struct endpoint scale = build_binary(b, "RealDiv", NULL, build_const_float(b, NULL, BYTE_RANGE),
                                          subtract(b, high, low));
     struct endpoint offset = build_binary(b, "Mul", NULL, build_unary(b, "Neg", NULL, low), scale);
     moved = add(b, build_binary(b, "Mul", NULL, moved, scale), offset);
-    moved = move_range(b, augment_clip(b, moved, bytes), bytes, values);
+    moved = augment_move_range(b, augment_clip(b, moved, bytes), bytes, values);
     return select(b, build_unary(b, "IsNan", NULL, moved), x, moved);
 }
 LAYER_CLASS(auto_contrast, "AutoContrast", auto_contrast_args, auto_contrast_build);
@@ -216,14 +205,14 @@ static struct endpoint change_hue(struct layer_context *context, const struct la
         augment_by_number(b, "Mul", augment_draw(context, layer, x, colours->factor), 0.5);
 
     turn = build_binary(b, "Mul", NULL, turn, draw_sign(context, layer, x));
-    x = build_unary(b, "RGBToHSV", NULL, move_range(b, x, colours->values, unit));
+    x = build_unary(b, "RGBToHSV", NULL, augment_move_range(b, x, colours->values, unit));
     struct endpoint hue = add(b, channel(b, x, 0), turn);
     hue = select(b, augment_by_number(b, "Greater", hue, 1), augment_by_number(b, "Sub", hue, 1),
                  hue);
     hue =
         select(b, augment_by_number(b, "Less", hue, 0), augment_by_number(b, "AddV2", hue, 1), hue);
     x = build_unary(b, "HSVToRGB", NULL, replace_channel(b, x, 0, hue));
-    return move_range(b, augment_clip(b, x, unit), unit, colours->values);
+    return augment_move_range(b, augment_clip(b, x, unit), unit, colours->values);
 }
 
 static struct endpoint random_hue_build(struct layer_context *context, const struct layer *layer,
@@ -411,9 +400,10 @@ static struct endpoint random_posterization_build(struct layer_context *context,
         build_unary(b, "Floor", NULL, augment_draw(context, layer, x, colours.factor));
     struct endpoint two = build_const_float(b, NULL, 2);
     struct endpoint step = build_binary(b, "Pow", NULL, two, minus_from(b, 8, bits));
-    struct endpoint whole = build_unary(b, "Floor", NULL, move_range(b, x, colours.values, bytes));
+    struct endpoint whole =
+        build_unary(b, "Floor", NULL, augment_move_range(b, x, colours.values, bytes));
     whole = build_unary(b, "Floor", NULL, build_binary(b, "RealDiv", NULL, whole, step));
-    return move_range(b, build_binary(b, "Mul", NULL, whole, step), bytes, colours.values);
+    return augment_move_range(b, build_binary(b, "Mul", NULL, whole, step), bytes, colours.values);
 }
 LAYER_CLASS(random_posterization, "RandomPosterization", random_value_args,
             random_posterization_build);
@@ -442,11 +432,11 @@ static struct endpoint solarization_build(struct layer_context *context, const s
         return x;
     additions[1] *= BYTE_RANGE;
     thresholds[1] *= BYTE_RANGE;
-    struct endpoint moved = move_range(b, x, values, bytes);
+    struct endpoint moved = augment_move_range(b, x, values, bytes);
     moved = augment_clip(b, add(b, moved, augment_draw(context, layer, x, additions)), bytes);
     struct endpoint below =
         build_binary(b, "Less", NULL, moved, augment_draw(context, layer, x, thresholds));
     moved = select(b, below, moved, minus_from(b, BYTE_RANGE, moved));
-    return move_range(b, moved, bytes, values);
+    return augment_move_range(b, moved, bytes, values);
 }
 LAYER_CLASS(solarization, "Solarization", solarization_args, solarization_build);

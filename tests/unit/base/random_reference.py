@@ -33,4 +33,5 @@ def numbers(seed, stream, count):
         s[3] = rotl(s[3], 45)
 
 
-print(",\n                                         ".join(f"0x{x:016x}u" for x in numbers(42, 7, 4)))
+if __name__ == "__main__":
+    print(",\n                                         ".join(f"0x{x:016x}u" for x in numbers(42, 7, 4)))

@@ -4,10 +4,16 @@
 """
 import json
 import os
+import sys
+import types
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import keras
 import numpy as np
 import tensorflow as tf
+from keras.src.layers.preprocessing.image_preprocessing import aug_mix
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "base"))
+import random_reference
 
 L = keras.layers
 SHAPE = (2, 5, 6, 3)
@@ -51,6 +57,19 @@ cases = [
     ("perspective of some images", L.RandomPerspective((0.5, 0.5))),
     ("equalized", L.Equalization()),
     ("equalized in another range", L.Equalization((-30, 300), bins=16)),
+    ("limited equalization", L.ContrastLimitedAdaptiveHistogramEqualization(tile_grid_size=(2, 3))),
+    ("limited equalization of mirrored tiles", L.ContrastLimitedAdaptiveHistogramEqualization((-100, 500), 40.0, (2, 2))),
+    ("limited equalization of single pixels", L.ContrastLimitedAdaptiveHistogramEqualization()),
+    ("two of all operations", L.RandAugment(factor=(0.2, 0.6), seed=1)),
+    ("one of all operations", L.RandAugment(value_range=(0, 300), num_ops=1, factor=0.4, interpolation="nearest", seed=2)),
+    # The four seeds draw each operation at least once.
+    ("shear, sharpness, contrast", L.RandAugment(num_ops=3, factor=(0.1, 0.7), seed=10)),
+    ("translation, equalization, posterization", L.RandAugment(num_ops=3, factor=(0.3, 0.6), seed=11)),
+    ("contrast, rotation, brightness", L.RandAugment(value_range=(-100, 400), num_ops=3, factor=0.3, seed=12)),
+    ("solarization, contrast, degeneration", L.RandAugment(num_ops=3, factor=0.5, seed=18)),
+    ("mixed chains", L.AugMix(seed=1)),
+    ("mixed chains of basic operations", L.AugMix((-50, 300), num_chains=2, chain_depth=5, factor=(0.1, 0.3), alpha=0.4, all_ops=False, interpolation="nearest", seed=2)),
+    ("equalization without a limit", L.ContrastLimitedAdaptiveHistogramEqualization(clip_limit=0.0, tile_grid_size=(2, 1))),
 ]
 
 
@@ -61,6 +80,53 @@ def sheared(layer):
     sign = np.where(draws > 0.5, -1, 1).astype(np.float32)
     return layer.transform_images(images, {"shear_factor": np.array([[layer.x_factor[0], layer.y_factor[0]]], np.float32) * sign})
 
+
+
+FACTOR = 0x9E3779B97F4A7C15 - 2**64
+
+
+class Draws:
+    """In place of Keras' random functions: what the test's seed draws in step 1, one number after the other."""
+
+    def __init__(self, own):
+        self.own, self.number = own, 0
+
+    def seed(self):
+        self.number += 1
+        return [FACTOR + self.own, FACTOR + self.number]
+
+    def uniform(self, shape, minval=0.0, maxval=1.0, seed=None, dtype=None):
+        return tf.random.stateless_uniform(shape, self.seed()) * (maxval - minval) + minval
+
+    def randint(self, shape, minval, maxval, seed=None, dtype="int32"):
+        return tf.cast(tf.floor(self.uniform(shape, minval, maxval)), dtype)
+
+    def gamma(self, shape, alpha, seed=None):
+        return tf.random.stateless_gamma(shape, self.seed(), alpha)
+
+    def beta(self, shape, alpha, beta, seed=None):
+        draws = self.gamma((2,), alpha)
+        return draws[0] / (draws[0] + draws[1])
+
+
+class Backend:
+    """Keras' functions with other random ones."""
+
+    def __init__(self, backend, draws):
+        self.others, self.random = backend, draws
+
+    def __getattr__(self, name):
+        return getattr(self.others, name)
+
+
+def combined(layer):
+    """What Keras makes of the images with the test's draws, and with operations of AugMix's chains that core/base/random.c draws."""
+    draws, values = Draws(layer.seed), random_reference.numbers(layer.seed, 0, 1000)
+    names = [name for name in L.RandAugment._AUGMENT_LAYERS if hasattr(layer, name)]
+    aug_mix.py_random = types.SimpleNamespace(choice=lambda _: (names + [None])[next(values) % (len(names) + 1)])
+    for part in [layer] + [getattr(layer, name) for name in names]:
+        part.backend = Backend(part.backend, draws)
+    return layer(images, training=True)
 
 
 def draw(number):
@@ -90,9 +156,11 @@ print("#define IMAGES 2\n#define PIXELS 90 /* of an image: 5 x 6 with 3 channels
 print("static const float images[IMAGES * PIXELS] = {\n      " + numbers(images) + "\n};")
 print("static const struct augmentation {\n    const char *label, *layer;\n    float out[IMAGES * PIXELS];\n} augmentations[] = {")
 for label, layer in cases:
+    known = {L.RandomShear: sheared, L.RandomPerspective: turned, L.RandAugment: combined, L.AugMix: combined}.get(type(layer))
     config = {k: v for k, v in layer.get_config().items() if k not in ("name", "trainable", "dtype", "seed")}
+    if known is combined:
+        config["seed"] = layer.seed
     text = json.dumps({"class_name": type(layer).__name__, "config": config})
-    known = {L.RandomShear: sheared, L.RandomPerspective: turned}.get(type(layer))
     out = np.asarray(known(layer) if known else layer(images, training=True))
     print("    { %s,\n      %s,\n      { %s } }," % (json.dumps(label), json.dumps(text), numbers(out)))
 print("};")

@@ -1,0 +1,282 @@
+/* clahe: ContrastLimitedAdaptiveHistogramEqualization, which spreads the values of each channel of
+ * each part of an image evenly, in training and in exports. The formulas are Keras'. */
+#include <math.h>
+
+#include "layers/classes/augment.h"
+
+#define LEVELS    256
+#define LEVEL_MAX 255.0
+
+static const struct layer_arg clahe_args[] = {
+    { "value_range", ARG_VALUE, "[0, 255]" },
+    { "clip_limit", ARG_NUMBER, "4" },
+    { "tile_grid_size", ARG_PAIR, "8" },
+    DATA_FORMAT,
+};
+
+/* The tiles of an image: grid[0] rows of grid[1] tiles. Mirrored pixels fill the last ones. */
+struct tiling {
+    int64_t image[2], grid[2], tile[2]; /* height and width */
+    int64_t channels;
+};
+
+static int64_t padded(const struct tiling *t, int side)
+{
+    return t->grid[side] * t->tile[side];
+}
+
+static int64_t tile_pixels(const struct tiling *t)
+{
+    return t->tile[0] * t->tile[1];
+}
+
+static bool read_tiling(struct layer_context *context, const struct layer *layer, struct endpoint x,
+                        struct tiling *t)
+{
+    const struct shape *shape = endpoint_shape(x);
+    const int64_t *grid = layer_arg(layer, "tile_grid_size")->sides + 1;
+
+    t->channels = shape->dims[3];
+    for (int i = 0; i < 2; i++) {
+        t->image[i] = shape->dims[1 + i];
+        t->grid[i] = grid[i];
+        t->tile[i] = (t->image[i] + grid[i] - 1) / grid[i];
+        /* A mirror has no more pixels than what it shows. */
+        if (padded(t, i) > 2 * t->image[i]) {
+            layer_fail(context, layer,
+                       "argument 'tile_grid_size': %lld tiles need %lld pixels, and the input's "
+                       "shape %s has %lld",
+                       (long long)grid[i], (long long)(padded(t, i) - t->image[i]),
+                       shape_text(shape), (long long)t->image[i]);
+            return false;
+        }
+    }
+    const int64_t sizes[] = { t->grid[0] + 2, t->grid[1] + 2, LEVELS, t->channels };
+    const int64_t pixels[] = { padded(t, 0), padded(t, 1), t->channels };
+    return layer_fits(context, layer, "the histograms", 4, sizes) &&
+           layer_fits(context, layer, "the tiles", 3, pixels);
+}
+
+static struct endpoint reshape(struct builder *b, struct endpoint x, int rank, const int64_t *dims)
+{
+    int32_t sizes[SHAPE_RANK_MAX];
+
+    for (int i = 0; i < rank; i++)
+        sizes[i] = (int32_t)dims[i];
+    return build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, rank, sizes));
+}
+
+/* [batch, height, width, channels] with mirrored pixels below and on the right. */
+static struct endpoint fill_tiles(struct builder *b, struct endpoint x, const struct tiling *t)
+{
+    const int32_t after[2] = { (int32_t)(padded(t, 0) - t->image[0]),
+                               (int32_t)(padded(t, 1) - t->image[1]) };
+    const int32_t paddings[] = { 0, 0, 0, after[0], 0, after[1], 0, 0 };
+    const struct shape shape = shape_of(4, 2);
+    const struct tensor value = tensor_borrow(DT_INT32, &shape, paddings);
+    const struct endpoint inputs[] = { x, build_const(b, NULL, &value) };
+
+    if (after[0] == 0 && after[1] == 0)
+        return x;
+    return build(b, "MirrorPad", NULL, 2, inputs,
+                 (const struct attr[]){ attr_text("mode", "SYMMETRIC"), ATTR_END });
+}
+
+/* The level, 0 to 255, of each value: int32. */
+static struct endpoint levels_of(struct builder *b, struct endpoint x)
+{
+    const struct attr attrs[] = { attr_type("DstT", DT_INT32), ATTR_END };
+    const struct endpoint inputs[] = { build(b, "Cast", NULL, 1, &x, attrs),
+                                       build_const_int(b, NULL, 0),
+                                       build_const_int(b, NULL, LEVELS - 1) };
+
+    return build(b, "ClipByValue", NULL, 3, inputs, NULL);
+}
+
+/* Reduces each row of [n, LEVELS] to [n, 1]. */
+static struct endpoint over_levels(struct builder *b, const char *op, struct endpoint x)
+{
+    const struct endpoint inputs[] = { x, build_const_int(b, NULL, 1) };
+
+    return build(b, op, NULL, 2, inputs,
+                 (const struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
+}
+
+/* How many pixels of each tile and channel have each level:
+ * float [batch · grid rows · grid columns · channels, LEVELS]. */
+static struct endpoint count_levels(struct builder *b, struct endpoint levels,
+                                    const struct tiling *t)
+{
+    static const int32_t by_tile[] = { 0, 1, 3, 5, 2, 4 };
+    const int64_t apart[] = { -1, t->grid[0], t->tile[0], t->grid[1], t->tile[1], t->channels },
+                  rows[] = { -1, tile_pixels(t) };
+    const struct shape none = shape_of(0);
+    const struct tensor no_weights = tensor_borrow(DT_FLOAT, &none, NULL);
+    struct endpoint tiles = build_binary(b, "Transpose", NULL, reshape(b, levels, 6, apart),
+                                         build_const_ints(b, NULL, 6, by_tile));
+    const struct endpoint inputs[] = { reshape(b, tiles, 2, rows), build_const_int(b, NULL, LEVELS),
+                                       build_const(b, NULL, &no_weights) };
+
+    return build(b, "DenseBincount", NULL, 3, inputs, NULL);
+}
+
+/* Cuts each count at `limit` pixels, and spreads what is cut off over all levels. */
+static struct endpoint limit_counts(struct builder *b, struct endpoint counts, double limit)
+{
+    const double range[] = { 0, limit };
+    struct endpoint kept = augment_clip(b, counts, range);
+    struct endpoint excess = over_levels(b, "Sum", build_binary(b, "Sub", NULL, counts, kept));
+
+    return build_binary(b, "AddV2", NULL, kept, augment_by_number(b, "RealDiv", excess, LEVELS));
+}
+
+/* What each level becomes: the share of the pixels up to it, as 0 to 255. */
+static struct endpoint spread_levels(struct builder *b, struct endpoint counts,
+                                     const struct tiling *t)
+{
+    static const double bytes[] = { 0, LEVEL_MAX };
+    struct endpoint sums = build_binary(b, "Cumsum", NULL, counts, build_const_int(b, NULL, 1));
+    struct endpoint first = over_levels(b, "Min", sums);
+    struct endpoint all =
+        build_binary(b, "Sub", NULL, build_const_float(b, NULL, (float)tile_pixels(t)), first);
+    const struct endpoint divisor[] = { augment_by_number(b, "Equal", all, 0),
+                                        build_unary(b, "OnesLike", NULL, all), all };
+    struct endpoint above =
+        augment_by_number(b, "Mul", build_binary(b, "Sub", NULL, sums, first), LEVEL_MAX);
+
+    return augment_clip(
+        b, build_binary(b, "RealDiv", NULL, above, build(b, "SelectV2", NULL, 3, divisor, NULL)),
+        bytes);
+}
+
+/* Repeats the tiles at the edges beyond them, so that each pixel has four tiles around it:
+ * [batch, (grid rows + 2) · (grid columns + 2) · channels · LEVELS]. */
+static struct endpoint repeat_edges(struct builder *b, struct endpoint table,
+                                    const struct tiling *t)
+{
+    static const int32_t paddings[] = { 0, 0, 1, 1, 1, 1, 0, 0 };
+    const int64_t apart[] = { -1, t->grid[0], t->grid[1], t->channels * LEVELS },
+                  rows[] = { -1, (t->grid[0] + 2) * (t->grid[1] + 2) * t->channels * LEVELS };
+    const struct shape shape = shape_of(4, 2);
+    const struct tensor value = tensor_borrow(DT_INT32, &shape, paddings);
+    const struct endpoint inputs[] = { reshape(b, table, 4, apart), build_const(b, NULL, &value) };
+    const struct attr attrs[] = { attr_text("mode", "SYMMETRIC"), ATTR_END };
+
+    return reshape(b, build(b, "MirrorPad", NULL, 2, inputs, attrs), 2, rows);
+}
+
+/* Where the pixels of a row or column lie between the middles of the tiles: the tile before each,
+ * counted with the repeated one, and the weight of the tile behind it. */
+static void place_pixels(int64_t pixels, int64_t tile, int32_t *before, float *weight)
+{
+    for (int64_t i = 0; i < pixels; i++) {
+        float at = ((float)i - (float)tile / 2.0f) / (float)tile + 1.0f;
+        before[i] = (int32_t)floorf(at);
+        weight[i] = at - floorf(at);
+    }
+}
+
+/* A constant [1, height, 1, 1] or [1, 1, width, 1]. */
+static struct endpoint const_along(struct builder *b, int side, int64_t count, const float *values)
+{
+    const struct shape shape = side == 0 ? shape_of(1, count, 1, 1) : shape_of(1, 1, count, 1);
+    const struct tensor value = tensor_borrow(DT_FLOAT, &shape, values);
+
+    return build_const(b, NULL, &value);
+}
+
+/* a + the weight's share of the way to b, as Keras rounds it. */
+static struct endpoint between(struct builder *b, struct endpoint from, struct endpoint to,
+                               struct endpoint weight)
+{
+    struct endpoint rest = build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1), weight);
+
+    return build_binary(b, "AddV2", NULL, build_binary(b, "Mul", NULL, from, rest),
+                        build_binary(b, "Mul", NULL, to, weight));
+}
+
+/* What the tables of the tiles `down` below and `right` beside the first of its four make of each
+ * pixel: [batch, height, width, channels]. */
+static struct endpoint look_up(struct builder *b, struct arena *arena, struct endpoint table,
+                               struct endpoint levels, const struct tiling *t,
+                               int32_t *const before[2], int down, int right)
+{
+    int64_t height = padded(t, 0), width = padded(t, 1), i = 0;
+    const int64_t rows[] = { -1, height * width * t->channels },
+                  images[] = { -1, height, width, t->channels };
+    const struct shape shape = shape_of(1, rows[1]);
+    int32_t *starts = arena_alloc(arena, (size_t)rows[1] * sizeof *starts);
+
+    for (int64_t y = 0; y < height; y++)
+        for (int64_t x = 0; x < width; x++)
+            for (int64_t c = 0; c < t->channels; c++) {
+                int64_t tile = (before[0][y] + down) * (t->grid[1] + 2) + before[1][x] + right;
+                starts[i++] = (int32_t)((tile * t->channels + c) * LEVELS);
+            }
+    const struct tensor value = tensor_borrow(DT_INT32, &shape, starts);
+    const struct endpoint inputs[] = { table,
+                                       build_binary(b, "AddV2", NULL, reshape(b, levels, 2, rows),
+                                                    build_const(b, NULL, &value)),
+                                       build_const_int(b, NULL, 1) };
+    const struct attr attrs[] = { attr_int("batch_dims", 1), ATTR_END };
+    return reshape(b, build(b, "GatherV2", NULL, 3, inputs, attrs), 4, images);
+}
+
+/* Each pixel becomes what the four tiles around it make of its level, weighted by how near they
+ * are. */
+static struct endpoint blend_tiles(struct layer_context *context, struct endpoint table,
+                                   struct endpoint levels, const struct tiling *t)
+{
+    struct builder *b = &context->builder;
+    int32_t *before[2];
+    struct endpoint weight[2], rows[2];
+
+    for (int side = 0; side < 2; side++) {
+        size_t count = (size_t)padded(t, side);
+        float *weights = arena_alloc(context->arena, count * sizeof *weights);
+        before[side] = arena_alloc(context->arena, count * sizeof *before[side]);
+        place_pixels(padded(t, side), t->tile[side], before[side], weights);
+        weight[side] = const_along(b, side, padded(t, side), weights);
+    }
+    for (int down = 0; down < 2; down++)
+        rows[down] =
+            between(b, look_up(b, context->arena, table, levels, t, before, down, 0),
+                    look_up(b, context->arena, table, levels, t, before, down, 1), weight[1]);
+    return between(b, rows[0], rows[1], weight[0]);
+}
+
+static struct endpoint cut_image(struct builder *b, struct endpoint x, const struct tiling *t)
+{
+    const int32_t begin[4] = { 0 }, size[] = { -1, (int32_t)t->image[0], (int32_t)t->image[1], -1 };
+    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, 4, begin),
+                                       build_const_ints(b, NULL, 4, size) };
+
+    return build(b, "Slice", NULL, 3, inputs, NULL);
+}
+
+static struct endpoint clahe_build(struct layer_context *context, const struct layer *layer,
+                                   struct endpoint x)
+{
+    static const double bytes[] = { 0, LEVEL_MAX };
+    struct builder *b = &context->builder;
+    double clip = layer_arg(layer, "clip_limit")->number, values[2];
+    struct tiling t;
+
+    if (!augment_range(context, layer, "value_range", -INFINITY, values))
+        return x;
+    if (!(values[1] > values[0])) {
+        layer_fail(context, layer, "argument 'value_range': it is empty");
+        return x;
+    }
+    if (!augment_has_pixels(context, layer, x) || !read_tiling(context, layer, x, &t))
+        return x;
+    struct endpoint levels =
+        levels_of(b, fill_tiles(b, augment_move_range(b, x, values, bytes), &t));
+    struct endpoint counts = count_levels(b, levels, &t);
+    if (clip > 0)
+        counts = limit_counts(b, counts, clip * (double)tile_pixels(&t) / LEVELS);
+    struct endpoint table = repeat_edges(b, spread_levels(b, counts, &t), &t);
+    return augment_move_range(b, cut_image(b, blend_tiles(context, table, levels, &t), &t), bytes,
+                              values);
+}
+LAYER_CLASS(clahe, "ContrastLimitedAdaptiveHistogramEqualization", clahe_args, clahe_build);
