@@ -8,7 +8,9 @@ static const struct {
     { "MixUp", "in a model, Keras mixes the images and leaves the labels: mix the data" },
     { "CutMix", "in a model, Keras mixes the images and leaves the labels: mix the data" },
     { "MaxNumBoundingBoxes", "it changes boxes, which the data do not have" },
-    { "RandomElasticTransform", "take RandomPerspective, RandomShear and RandomRotation" },
+    { "RandomElasticTransform",
+      "in a model, Keras puts the first image of a batch in place of the others: take "
+      "RandomPerspective, RandomShear and RandomRotation" },
     { "Lambda", "it holds a function in Python" },
     { "TFSMLayer", "it holds the path of a SavedModel: see --from_savedmodel" },
     { "JaxLayer", "it holds a function in Python" },
