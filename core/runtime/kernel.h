@@ -45,6 +45,8 @@ struct kernel_table {
 const struct kernel *kernel_find(const struct node *node);
 const struct kernel_table *const *kernel_tables(size_t *count);
 const char *kernel_table_file(size_t index); /* such as "matmul.c" */
+/* The attribute that the dtypes of a row refer to; NULL: the op has no type attribute. */
+const char *kernel_type_attr(const struct op *op, const struct kernel *row);
 /* UNIMPLEMENTED, for a node that kernel_find has no row for: its op, or only its dtype. */
 struct status kernel_missing(const struct node *node);
 

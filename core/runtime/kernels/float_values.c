@@ -28,6 +28,28 @@ struct status float_values(struct kernel_context *k, const struct tensor *x, str
     return status_ok();
 }
 
+struct status widened(struct kernel_context *k, const struct tensor *x, struct tensor *out)
+{
+    if (dtype_is_half(x->dtype))
+        return float_values(k, x, out);
+    *out = tensor_acquire(x);
+    return status_ok();
+}
+
+struct status widened_output(struct kernel_context *k, struct tensor *out, struct tensor *wide)
+{
+    if (dtype_is_half(out->dtype))
+        return kernel_scratch(k, DT_FLOAT, &out->shape, wide);
+    *wide = tensor_acquire(out);
+    return status_ok();
+}
+
+void widened_store(const struct tensor *wide, struct tensor *out)
+{
+    if (dtype_is_half(out->dtype))
+        half_block_store(out->dtype, tensor_floats(wide), out->data, out->size);
+}
+
 struct status float_sums_begin(struct kernel_context *k, struct tensor *out, struct tensor *sums)
 {
     if (out->dtype == DT_FLOAT)

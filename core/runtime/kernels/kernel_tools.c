@@ -1,5 +1,7 @@
 #include "runtime/kernels/kernel_tools.h"
 
+#include <complex.h>
+
 struct status kernel_check_rank(const struct kernel_context *k, int64_t rank)
 {
     struct status status = shape_check_rank(rank);
@@ -80,6 +82,16 @@ void copy_element(const struct tensor *from, int64_t i, struct tensor *to, int64
     size_t size = dtype_size(from->dtype);
     copy_elements(from->dtype, (char *)to->data + (size_t)at * size,
                   (const char *)from->data + (size_t)i * size, 1);
+}
+
+void conjugate_elements(enum dtype dtype, void *x, int64_t count)
+{
+    if (dtype == DT_COMPLEX64)
+        for (int64_t i = 0; i < count; i++)
+            ((float complex *)x)[i] = conjf(((float complex *)x)[i]);
+    else if (dtype == DT_COMPLEX128)
+        for (int64_t i = 0; i < count; i++)
+            ((double complex *)x)[i] = conj(((double complex *)x)[i]);
 }
 
 void repeat_element(void *data, size_t element_bytes, const void *value, int64_t count)

@@ -36,6 +36,9 @@ void copy_elements(enum dtype dtype, void *dst, const void *src, int64_t count);
 /* to[at] = from[i], for tensors of one dtype. */
 void copy_element(const struct tensor *from, int64_t i, struct tensor *to, int64_t at);
 
+/* Conjugates complex numbers; elements of other types stay as they are. */
+void conjugate_elements(enum dtype dtype, void *x, int64_t count);
+
 /* Sets all elements to one value. */
 void repeat_element(void *data, size_t element_bytes, const void *value, int64_t count);
 

@@ -264,27 +264,25 @@ static const struct op_rows *rows_of(const char *op)
     return map_get_text(&ops, op);
 }
 
-/* The attribute that a row's dtypes refer to; NULL: the op has no type attribute. */
-static const char *type_attribute(const struct node *node, const struct kernel *row)
+const char *kernel_type_attr(const struct op *op, const struct kernel *row)
 {
-    if (row != NULL && row->type_attr != NULL)
+    if (row->type_attr != NULL)
         return row->type_attr;
     const char *first = NULL;
-    for (int i = 0; node->op != NULL && i < node->op->attrs_count; i++) {
-        const struct op_attr *attr = &node->op->attrs[i];
-        if (strcmp(attr->type, "type") != 0)
+    for (int i = 0; i < op->attrs_count; i++) {
+        if (strcmp(op->attrs[i].type, "type") != 0)
             continue;
-        if (strcmp(attr->name, "T") == 0)
-            return attr->name;
+        if (strcmp(op->attrs[i].name, "T") == 0)
+            return op->attrs[i].name;
         if (first == NULL)
-            first = attr->name;
+            first = op->attrs[i].name;
     }
     return first;
 }
 
 static bool dtype_of(const struct node *node, const struct kernel *row, enum dtype *out)
 {
-    const char *name = type_attribute(node, row);
+    const char *name = kernel_type_attr(node->op, row);
     return name != NULL && status_is_ok(node_attr_type(node, name, out));
 }
 

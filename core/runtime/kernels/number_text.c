@@ -7,6 +7,22 @@
 
 enum { SHORT_TEXT = 64 };
 
+/* strtoull takes a minus sign, and negates. */
+static bool read_unsigned(const char *text, char **end, struct tensor *out, int64_t i)
+{
+    const char *sign = text;
+    while (is_white_space(*sign))
+        sign++;
+    unsigned long long value = strtoull(text, end, 10);
+    if (*sign == '-' || errno == ERANGE || (out->dtype == DT_UINT32 && value > UINT32_MAX))
+        return false;
+    if (out->dtype == DT_UINT32)
+        ((uint32_t *)out->data)[i] = (uint32_t)value;
+    else
+        ((uint64_t *)out->data)[i] = value;
+    return true;
+}
+
 /* `text` ends with a NUL at text[size]. */
 static bool read_ended(const char *text, size_t size, struct tensor *out, int64_t i)
 {
@@ -17,6 +33,9 @@ static bool read_ended(const char *text, size_t size, struct tensor *out, int64_
         if (errno == ERANGE || (out->dtype == DT_INT32 && (value < INT32_MIN || value > INT32_MAX)))
             return false;
         tensor_set_index(out, i, value);
+    } else if (out->dtype == DT_UINT32 || out->dtype == DT_UINT64) {
+        if (!read_unsigned(text, &end, out, i))
+            return false;
     } else if (out->dtype == DT_FLOAT) {
         tensor_floats_mut(out)[i] = strtof(text, &end);
     } else {

@@ -13,8 +13,8 @@ static inline bool is_white_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Reads element i of an int32, int64, float or double tensor. *valid is false if the text is no
- * number of that type. RESOURCE_EXHAUSTED: no memory for a copy of the text. */
+/* Reads element i of an int32, int64, uint32, uint64, float or double tensor. *valid is false if
+ * the text is no number of that type. RESOURCE_EXHAUSTED: no memory for a copy of the text. */
 struct status number_text_read(struct kernel_context *k, struct bytes text, struct tensor *out,
                                int64_t i, bool *valid);
 

@@ -14,6 +14,7 @@ import image_math_rows
 import image_rows
 import odds_rows
 import proto_rows
+import type_rows
 import ctc_rows
 import cross_rows
 import sequence_rows
@@ -2062,7 +2063,7 @@ def ragged_gathers(rows):
 
 
 FAMILIES = [binary, compare, unary, cast, reduce, matmul, array, slices, conv, pool, volumes, norm, order, example, sparse, sparse_product, quant, text, hashes, rest, values, half, einsum, segments, tensor_scatter, words, ragged, random, numbers, spectra, matrices, functions, rounding] + image_rows.FAMILIES + image_math_rows.FAMILIES + image_grad_rows.FAMILIES + window_rows.FAMILIES + recurrent_rows.FAMILIES + audio_rows.FAMILIES + moved_rows.FAMILIES + quantized_rows.FAMILIES + spectrum_rows.FAMILIES + sequence_rows.FAMILIES + cross_rows.FAMILIES + ctc_rows.FAMILIES + odds_rows.FAMILIES + proto_rows.FAMILIES + parts_rows.FAMILIES + [joins, sets, counts, sparse_math, serialized]
-FAMILIES += state_rows.FAMILIES
+FAMILIES += state_rows.FAMILIES + type_rows.FAMILIES
 FAMILIES += leftover_rows.FAMILIES + gamma_rows.FAMILIES + pooling_rows.FAMILIES + neighbor_rows.FAMILIES + roots_rows.FAMILIES
 
 if __name__ == "__main__":

@@ -128,6 +128,8 @@ def scatter_nd(rows):
             rows.add(op, [variable(np.zeros([0, 2], np.float32)), np.array([[0]], np.int32), np.zeros([1, 2], np.float32)])
         rows.add(prefix + "Update", [Variable(np.array([b"a", b"bc"])), np.array([[1]], np.int32), np.array([b"a longer text"])])
         rows.add(prefix + "Update", [Variable(np.array([True, False])), np.array([[1], [0]], np.int32), np.array([True, False])])
+    for op in ["ResourceScatterNdAdd", "ResourceScatterNdSub"]:
+        rows.add(op, [Variable(np.array([True, False, True, False, False])), np.array([[0], [1], [2], [3], [1]], np.int32), np.array([True, True, False, False, True])])
     rows.add("ScatterNdNonAliasingAdd", [np.array([True, False, False]), np.array([[0], [1]], np.int32), np.array([True, True])])
 
 
@@ -235,6 +237,15 @@ def training(rows):
                 rows.add(op, applied(op, np.float32, **chosen, **bad), text=False)
 
 
+def added(rows):
+    for op in ["AssignAddVariableOp", "AssignSubVariableOp", "AssignAdd", "AssignSub"]:
+        for dtype in FLOATS + INTEGERS + COMPLEX:
+            rows.add(op, [Variable(numbers(dtype, 4, 2)), numbers(dtype, 4, 2)[::-1]], LOOSE.get(dtype))
+        rows.add(op, [Variable(np.array([127, -128], np.int8)), np.array([1, 1], np.int8)])
+        rows.add(op, [Variable(np.zeros([0, 2], np.uint32)), np.zeros([0, 2], np.uint32)])
+        rows.add(op, [Variable(np.zeros([2], np.float16)), np.zeros([3], np.float16)], text=False)
+
+
 def count(rows):
     for op in ["CountUpTo", "ResourceCountUpTo"]:
         for dtype in [np.int32, np.int64]:
@@ -265,7 +276,7 @@ def inplace(rows):
 
 def state():
     rows = StateRows("state")
-    for part in [scatter, scatter_nd, gather_nd, slice_assign, count, inplace]:
+    for part in [scatter, scatter_nd, gather_nd, slice_assign, added, count, inplace]:
         part(rows)
     rows.write()
 

@@ -72,6 +72,23 @@ static void scatter_add(enum dtype dtype, const void *x, void *sum, int64_t coun
         add_elements(dtype, x, sum, count);
 }
 
+/* The sum of strings is one behind the other. */
+static struct status scatter_strings(struct kernel_context *k, const struct bytes *x,
+                                     struct bytes *sum, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        void *joined;
+        if (x[i].size == 0)
+            continue;
+        TRY(arena_reserve(kernel_arena(k), sum[i].size + x[i].size, &joined));
+        if (sum[i].size > 0)
+            memcpy(joined, sum[i].data, sum[i].size);
+        memcpy((char *)joined + sum[i].size, x[i].data, x[i].size);
+        sum[i] = (struct bytes){ joined, sum[i].size + x[i].size };
+    }
+    return status_ok();
+}
+
 static struct status scatter_nd_compute(struct kernel_context *k)
 {
     const struct scatter_nd_state *state = kernel_state(k);
@@ -95,7 +112,10 @@ static struct status scatter_nd_compute(struct kernel_context *k)
     for (int64_t i = 0; i < places; i++) {
         int64_t at;
         TRY(nd_index_read(indices, i, depth, &shape, state->skips, &at));
-        if (at >= 0 && inner > 0)
+        if (at >= 0 && inner > 0 && out->dtype == DT_STRING)
+            TRY(scatter_strings(k, tensor_strings(updates) + i * inner,
+                                tensor_strings_mut(out) + at * inner, inner));
+        else if (at >= 0 && inner > 0)
             scatter_add(out->dtype, at_bytes_const(updates->data, i * inner, size),
                         at_bytes(out->data, at * inner, size), inner);
     }
@@ -369,7 +389,7 @@ static struct status ragged_bincount_compute(struct kernel_context *k)
 }
 
 static const struct kernel rows[] = {
-    { "ScatterNd", DTYPES_REAL | DTYPES_COMPLEX | DTYPES(DT_BOOL), "T",
+    { "ScatterNd", DTYPES_REAL | DTYPES_COMPLEX | DTYPES(DT_BOOL) | DTYPES(DT_STRING), "T",
       .prepare = scatter_nd_prepare, .compute = scatter_nd_compute },
     { "DynamicStitch", DTYPES_MOVED, "T", .compute = stitch_compute },
     { "ParallelDynamicStitch", DTYPES_MOVED, "T", .compute = stitch_compute },

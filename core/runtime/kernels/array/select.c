@@ -2,6 +2,8 @@
  * select: Select, SelectV2 and Where: elements chosen by a bool. Elements are moved by their size;
  * their type does not matter.
  */
+#include <complex.h>
+
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/broadcast.h"
@@ -123,6 +125,10 @@ static bool is_nonzero(const struct tensor *x, int64_t i)
         return tensor_doubles(x)[i] != 0;
     if (dtype_is_half(x->dtype))
         return (((const uint16_t *)x->data)[i] & 0x7fff) != 0;
+    if (x->dtype == DT_COMPLEX64)
+        return ((const float complex *)x->data)[i] != 0;
+    if (x->dtype == DT_COMPLEX128)
+        return ((const double complex *)x->data)[i] != 0;
     for (size_t b = 0; b < dtype_size(x->dtype); b++)
         if (bytes[b] != 0)
             return true;
@@ -157,6 +163,6 @@ static struct status where_compute(struct kernel_context *k)
 static const struct kernel rows[] = {
     { "SelectV2", DTYPES_MOVED, .compute = select_v2_compute },
     { "Select", DTYPES_MOVED, .compute = select_compute },
-    { "Where", DTYPES_REAL | DTYPES(DT_BOOL), .compute = where_compute },
+    { "Where", DTYPES_REAL | DTYPES_COMPLEX | DTYPES(DT_BOOL), .compute = where_compute },
 };
 const struct kernel_table kernels_select = { rows, COUNT(rows) };

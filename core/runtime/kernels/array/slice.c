@@ -165,7 +165,7 @@ static struct status reverse_flags_compute(struct kernel_context *k)
 static const struct kernel rows[] = {
     { "StridedSlice", DTYPES_MOVED, .prepare = slice_masks_prepare,
       .compute = strided_slice_compute },
-    { "StridedSliceGrad", DTYPES_REAL, .prepare = slice_masks_prepare,
+    { "StridedSliceGrad", DTYPES_MOVED, .prepare = slice_masks_prepare,
       .compute = strided_slice_grad_compute },
     { "Slice", DTYPES_MOVED, .compute = slice_compute },
     { "Reverse", DTYPES_MOVED, .compute = reverse_flags_compute },

@@ -16,9 +16,25 @@
     }
 REAL_TYPES(CLIP)
 
+/* The parts of complex numbers by themselves: x has `count` pairs. */
+#define CLIP_PAIRS(s, T)                                                                         \
+    static void clip_pairs_##s(const void *x, const void *low, const void *high, void *out,      \
+                               int64_t count, int low_step, int high_step)                       \
+    {                                                                                            \
+        for (int64_t i = 0; i < count; i++)                                                      \
+            for (int part = 0; part < 2; part++)                                                 \
+                clip_##s((const T *)x + 2 * i + part, (const T *)low + 2 * i * low_step + part,  \
+                         (const T *)high + 2 * i * high_step + part, (T *)out + 2 * i + part, 1, \
+                         0, 0);                                                                  \
+    }
+CLIP_PAIRS(f32, float)
+CLIP_PAIRS(f64, double)
+
 typedef void clip(const void *x, const void *low, const void *high, void *out, int64_t count,
                   int low_step, int high_step);
-static clip *const clips[DTYPE_COUNT] = { ROWS_REAL(clip) };
+static clip *const clips[DTYPE_COUNT] = {
+    ROWS_REAL(clip), [DT_COMPLEX64] = clip_pairs_f32, [DT_COMPLEX128] = clip_pairs_f64
+};
 
 static void clip_half(enum dtype dtype, const uint16_t *x, const uint16_t *low,
                       const uint16_t *high, uint16_t *out, int64_t count, int low_step,
@@ -61,6 +77,6 @@ static struct status clip_compute(struct kernel_context *k)
 }
 
 static const struct kernel rows[] = {
-    { "ClipByValue", DTYPES_REAL, .compute = clip_compute },
+    { "ClipByValue", DTYPES_REAL | DTYPES_COMPLEX, .compute = clip_compute },
 };
 const struct kernel_table kernels_clip = { rows, COUNT(rows) };

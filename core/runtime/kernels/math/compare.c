@@ -3,6 +3,7 @@
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/plain/binary.h"
+#include "runtime/kernels/quantized_numbers.h"
 
 #define EQUAL(T, W, x, y)         (x) == (y)
 #define NOT_EQUAL(T, W, x, y)     (x) != (y)
@@ -50,6 +51,11 @@ BINARY_ROW(, not_equal_c128, struct complex128, , bool, OTHER_PAIR)
 BINARY_ROW(, equal_text, struct bytes, , bool, SAME_TEXT)
 BINARY_ROW(, not_equal_text, struct bytes, , bool, OTHER_TEXT)
 
+/* Quantized numbers are compared as the integers that they are. */
+#define ROWS_QUANTIZED(name)                                                   \
+    [DT_QINT8] = name##_i8, [DT_QUINT8] = name##_u8, [DT_QINT16] = name##_i16, \
+    [DT_QUINT16] = name##_u16, [DT_QINT32] = name##_i32
+
 struct compare_op {
     const char *name;
     bool when_shapes_differ; /* Equal and NotEqual with incompatible_shape_error=false */
@@ -59,11 +65,12 @@ struct compare_op {
 static const struct compare_op ops[] = {
     { "Equal",
       false,
-      { ROWS_REAL(equal), [DT_BOOL] = equal_bool, [DT_STRING] = equal_text,
+      { ROWS_REAL(equal), ROWS_QUANTIZED(equal), [DT_BOOL] = equal_bool, [DT_STRING] = equal_text,
         [DT_COMPLEX64] = equal_c64, [DT_COMPLEX128] = equal_c128 } },
     { "NotEqual",
       true,
-      { ROWS_REAL(not_equal), [DT_BOOL] = not_equal_bool, [DT_STRING] = not_equal_text,
+      { ROWS_REAL(not_equal),
+        ROWS_QUANTIZED(not_equal), [DT_BOOL] = not_equal_bool, [DT_STRING] = not_equal_text,
         [DT_COMPLEX64] = not_equal_c64, [DT_COMPLEX128] = not_equal_c128 } },
     { "Less", false, { ROWS_REAL(less) } },
     { "LessEqual", false, { ROWS_REAL(less_equal) } },
@@ -111,9 +118,8 @@ static struct status compare_compute(struct kernel_context *k)
     return binary_compute_rows(k, state->op->rows);
 }
 
-#define DTYPES_EQUAL                                                            \
-    (DTYPES_REAL | DTYPES(DT_BOOL) | DTYPES(DT_STRING) | DTYPES(DT_COMPLEX64) | \
-     DTYPES(DT_COMPLEX128))
+#define DTYPES_EQUAL \
+    (DTYPES_REAL | DTYPES(DT_BOOL) | DTYPES(DT_STRING) | DTYPES_COMPLEX | DTYPES_QUANTIZED)
 #define COMPARE(op, dtypes)                                                                  \
     {                                                                                        \
         op, dtypes, .prepare = compare_prepare, .compute = compare_compute, .any_rank = true \

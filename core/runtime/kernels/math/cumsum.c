@@ -1,4 +1,5 @@
 /* Running sums and products along an axis: Cumsum, Cumprod, CumulativeLogsumexp. */
+#include <complex.h>
 #include <math.h>
 
 #include "runtime/kernels/elementwise.h"
@@ -33,6 +34,8 @@ static struct status scan_prepare(struct prepare_context *p)
         }                                                                            \
     }
 REAL_TYPES(SCAN)
+SCAN(c64, float complex, float complex)
+SCAN(c128, double complex, double complex)
 
 /* Each sum is rounded to the type before the next addition, as in TensorFlow. */
 static void scan_half(const struct scan_state *state, enum dtype dtype, const uint16_t *x,
@@ -50,7 +53,9 @@ static void scan_half(const struct scan_state *state, enum dtype dtype, const ui
 
 typedef void scan(const struct scan_state *state, const void *x, void *out, int64_t count,
                   int64_t step);
-static scan *const scans[DTYPE_COUNT] = { ROWS_REAL(scan) };
+static scan *const scans[DTYPE_COUNT] = {
+    ROWS_REAL(scan), [DT_COMPLEX64] = scan_c64, [DT_COMPLEX128] = scan_c128
+};
 
 /* ---- CumulativeLogsumexp ---- */
 
@@ -128,8 +133,10 @@ static struct status scan_compute(struct kernel_context *k)
 }
 
 static const struct kernel rows[] = {
-    { "Cumsum", DTYPES_REAL, "T", .prepare = scan_prepare, .compute = scan_compute },
-    { "Cumprod", DTYPES_REAL, "T", .prepare = scan_prepare, .compute = scan_compute },
+    { "Cumsum", DTYPES_REAL | DTYPES_COMPLEX, "T", .prepare = scan_prepare,
+      .compute = scan_compute },
+    { "Cumprod", DTYPES_REAL | DTYPES_COMPLEX, "T", .prepare = scan_prepare,
+      .compute = scan_compute },
     { "CumulativeLogsumexp", DTYPES_FLOATING, "T", .prepare = scan_prepare,
       .compute = scan_compute },
 };

@@ -127,6 +127,9 @@ static void matmul_any(enum dtype dtype, const struct matmul_size *size, const v
     case DT_INT32:
         matmul_i32(size, a, b, out);
         break;
+    case DT_INT16:
+        matmul_i16(size, a, b, out);
+        break;
     case DT_INT64:
         matmul_i64(size, a, b, out);
         break;
@@ -362,9 +365,9 @@ static const struct kernel rows[] = {
       .costly = true },
     { "BatchMatMul", DTYPES_MATMUL, "T", .prepare = matmul_prepare, .compute = batch_matmul_compute,
       .costly = true },
-    { "BatchMatMulV3", DTYPES_MATMUL, "Tout", .prepare = types_prepare,
+    { "BatchMatMulV3", DTYPES_MATMUL | DTYPES(DT_INT16), "Tout", .prepare = types_prepare,
       .compute = batch_matmul_v3_compute, .costly = true },
-    { "BatchMatMulV2", DTYPES_MATMUL, "T", .prepare = matmul_prepare,
+    { "BatchMatMulV2", DTYPES_MATMUL | DTYPES(DT_INT16), "T", .prepare = matmul_prepare,
       .compute = batch_matmul_compute, .costly = true },
 };
 const struct kernel_table kernels_matmul = { rows, COUNT(rows) };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/float_values.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/matrix/matrices.h"
 #include "runtime/kernels/plain/broadcast.h"
@@ -85,7 +86,7 @@ static void factor(struct factors *f, const void *matrix, bool adjoint)
 {
     if (adjoint) {
         memcpy(f->a.data, matrix, tensor_bytes(&f->a));
-        matrix_conjugate(f->dtype, f->a.data, f->a.size);
+        conjugate_elements(f->dtype, f->a.data, f->a.size);
     } else {
         matrix_transpose(f->dtype, f->n, f->n, matrix, f->a.data);
     }
@@ -150,29 +151,44 @@ static struct status solve_compute(struct kernel_context *k)
     return status;
 }
 
+static struct status inverse_each(struct kernel_context *k, const struct matrices *m,
+                                  const struct tensor *x, struct tensor *out)
+{
+    struct factors factors;
+    struct tensor columns = { 0 };
+    struct shape shape = shape_of(m->rows, m->rows);
+    TRY(factors_make(k, x->dtype, m->rows, &factors));
+    struct status status = kernel_scratch(k, x->dtype, &shape, &columns);
+    size_t size = dtype_size(x->dtype);
+    for (int64_t i = 0; i < m->count && status_is_ok(status); i++) {
+        int64_t at = i * m->rows * m->rows;
+        matrix_set_identity(x->dtype, m->rows, columns.data);
+        status = solve_one(k, &factors, at_bytes_const(x->data, at, size), m->rows, columns.data,
+                           "Input is not invertible.");
+        matrix_transpose(x->dtype, m->rows, m->rows, columns.data, at_bytes(out->data, at, size));
+    }
+    tensor_release(&columns);
+    factors_release(&factors);
+    return status;
+}
+
 static struct status inverse_compute(struct kernel_context *k)
 {
     const struct tensor *x = kernel_input(k, 0);
     struct matrices m;
-    struct factors factors;
-    struct tensor *out, columns = { 0 };
+    struct tensor *out, wide = { 0 }, wide_out = { 0 };
+    struct status status;
     TRY(matrices_find(k, 0, true, &m));
     TRY(kernel_output(k, 0, &x->shape, &out));
     if (out->size == 0)
         return status_ok();
-    struct shape shape = shape_of(m.rows, m.rows);
-    TRY(factors_make(k, x->dtype, m.rows, &factors));
-    struct status status = kernel_scratch(k, x->dtype, &shape, &columns);
-    size_t size = dtype_size(x->dtype);
-    for (int64_t i = 0; i < m.count && status_is_ok(status); i++) {
-        int64_t at = i * m.rows * m.rows;
-        matrix_set_identity(x->dtype, m.rows, columns.data);
-        status = solve_one(k, &factors, at_bytes_const(x->data, at, size), m.rows, columns.data,
-                           "Input is not invertible.");
-        matrix_transpose(x->dtype, m.rows, m.rows, columns.data, at_bytes(out->data, at, size));
-    }
-    tensor_release(&columns);
-    factors_release(&factors);
+    TRY_OR(done, widened(k, x, &wide));
+    TRY_OR(done, widened_output(k, out, &wide_out));
+    TRY_OR(done, inverse_each(k, &m, &wide, &wide_out));
+    widened_store(&wide_out, out);
+done:
+    tensor_release(&wide);
+    tensor_release(&wide_out);
     return status;
 }
 
@@ -487,8 +503,8 @@ static const struct kernel rows[] = {
     { "Cholesky", DTYPES_LINEAR, .compute = cholesky_compute, .costly = true },
     { "MatrixSolve", DTYPES_LINEAR, .prepare = adjoint_prepare, .compute = solve_compute,
       .costly = true },
-    { "MatrixInverse", DTYPES_LINEAR, .prepare = adjoint_prepare, .compute = inverse_compute,
-      .costly = true },
+    { "MatrixInverse", DTYPES_LINEAR | DTYPES(DT_HALF), .prepare = adjoint_prepare,
+      .compute = inverse_compute, .costly = true },
     { "MatrixDeterminant", DTYPES_LINEAR, .compute = determinant_compute, .costly = true },
     { "LogMatrixDeterminant", DTYPES_LINEAR, .compute = determinant_compute, .costly = true },
     { "MatrixTriangularSolve", DTYPES_LINEAR, .prepare = triangular_prepare,

@@ -49,16 +49,6 @@ struct status matrices_begin(const struct kernel_context *k)
                : kernel_error(k, STATUS_RESOURCE_EXHAUSTED, "no work buffer of OpenBLAS is free");
 }
 
-void matrix_conjugate(enum dtype dtype, void *x, int64_t count)
-{
-    if (dtype == DT_COMPLEX64)
-        for (int64_t i = 0; i < count; i++)
-            ((float complex *)x)[i] = conjf(((float complex *)x)[i]);
-    else if (dtype == DT_COMPLEX128)
-        for (int64_t i = 0; i < count; i++)
-            ((double complex *)x)[i] = conj(((double complex *)x)[i]);
-}
-
 void matrix_transpose(enum dtype dtype, int64_t rows, int64_t columns, const void *x, void *out)
 {
     size_t size = dtype_size(dtype);

@@ -28,7 +28,6 @@ struct status matrices_check_right_sides(const struct kernel_context *k, int64_t
  * OpenBLAS's buffers. */
 struct status matrices_begin(const struct kernel_context *k);
 
-void matrix_conjugate(enum dtype dtype, void *x, int64_t count);
 /* out [columns, rows] from x [rows, columns], both by rows. Also from rows to columns and back. */
 void matrix_transpose(enum dtype dtype, int64_t rows, int64_t columns, const void *x, void *out);
 double complex matrix_element(enum dtype dtype, const void *x, int64_t i);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/float_values.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/matrix/matrices.h"
 #include "runtime/kernels/plain/linear.h"
@@ -60,6 +61,26 @@ static void qr_of_nothing(const struct qr *qr, int64_t count, struct tensor *q, 
                             at_bytes(q->data, i * qr->m * qr->m, dtype_size(q->dtype)));
 }
 
+static struct status qr_each(struct kernel_context *k, struct qr *qr, int64_t count,
+                             const struct tensor *x, struct tensor *q, struct tensor *r)
+{
+    struct status status = qr_make(k, x->dtype, qr);
+    size_t size = dtype_size(x->dtype);
+    for (int64_t i = 0; i < count && status_is_ok(status); i++) {
+        status = matrices_begin(k);
+        if (!status_is_ok(status))
+            break;
+        factor_qr(qr, at_bytes_const(x->data, i * qr->m * qr->n, size),
+                  at_bytes(q->data, i * qr->m * qr->columns, size),
+                  at_bytes(r->data, i * qr->columns * qr->n, size));
+        linear_end();
+    }
+    tensor_release(&qr->a);
+    tensor_release(&qr->scales);
+    tensor_release(&qr->work);
+    return status;
+}
+
 static struct status qr_compute(struct kernel_context *k)
 {
     const struct tensor *x = kernel_input(k, 0);
@@ -81,24 +102,23 @@ static struct status qr_compute(struct kernel_context *k)
         qr_of_nothing(&qr, m.count, q, r);
         return status_ok();
     }
-    struct status status = qr_make(k, x->dtype, &qr);
-    size_t size = dtype_size(x->dtype);
-    for (int64_t i = 0; i < m.count && status_is_ok(status); i++) {
-        status = matrices_begin(k);
-        if (!status_is_ok(status))
-            break;
-        factor_qr(&qr, at_bytes_const(x->data, i * m.rows * m.columns, size),
-                  at_bytes(q->data, i * m.rows * qr.columns, size),
-                  at_bytes(r->data, i * qr.columns * m.columns, size));
-        linear_end();
-    }
-    tensor_release(&qr.a);
-    tensor_release(&qr.scales);
-    tensor_release(&qr.work);
+    struct tensor wide = { 0 }, wide_q = { 0 }, wide_r = { 0 };
+    struct status status;
+    TRY_OR(done, widened(k, x, &wide));
+    TRY_OR(done, widened_output(k, q, &wide_q));
+    TRY_OR(done, widened_output(k, r, &wide_r));
+    TRY_OR(done, qr_each(k, &qr, m.count, &wide, &wide_q, &wide_r));
+    widened_store(&wide_q, q);
+    widened_store(&wide_r, r);
+done:
+    tensor_release(&wide);
+    tensor_release(&wide_q);
+    tensor_release(&wide_r);
     return status;
 }
 
 static const struct kernel rows[] = {
-    { "Qr", DTYPES_LINEAR, .prepare = qr_prepare, .compute = qr_compute, .costly = true },
+    { "Qr", DTYPES_LINEAR | DTYPES(DT_HALF), .prepare = qr_prepare, .compute = qr_compute,
+      .costly = true },
 };
 const struct kernel_table kernels_qr = { rows, COUNT(rows) };

@@ -2,6 +2,7 @@
  * activation: the Relu family and Softplus, and the gradients of activations. A gradient op takes
  * the incoming gradient and the activation's input or output, in the order of TensorFlow's op.
  */
+#include <complex.h>
 #include <float.h>
 #include <math.h>
 
@@ -104,8 +105,8 @@ static struct status activation_compute(struct kernel_context *k)
 
 /* x is the incoming gradient, y the features or the activation, which have the same sign. A
  * product, as in TensorFlow: a gradient that is NaN or infinite stays visible. */
-#define RELU_GRAD(T, W, x, y)     (x) * ((y) > 0 ? (T)1 : (T)0)
-#define RELU6_GRAD(T, W, x, y)    (x) * ((y) > 0 && (y) < 6 ? (T)1 : (T)0)
+#define RELU_GRAD(T, W, x, y)     (T)((x) * ((y) > 0 ? (T)1 : (T)0))
+#define RELU6_GRAD(T, W, x, y)    (T)((x) * ((y) > 0 && (y) < 6 ? (T)1 : (T)0))
 #define ELU_GRAD(T, W, x, y)      (y) < 0 ? (x) * ((y) + 1) : (x)
 #define SELU_GRAD(T, W, x, y)     (y) < 0 ? (x) * ((y) + (T)SELU_SCALE_ALPHA) : (x) * (T)SELU_SCALE
 #define SOFTPLUS_GRAD(T, W, x, y) (T)((double)(x) / (exp(-(double)(y)) + 1))
@@ -130,8 +131,8 @@ static struct status activation_compute(struct kernel_context *k)
 #define SQRT_GRAD_ROW(s, T, W)      GRAD_ROW(s, T, W, sqrt_grad, SQRT_GRAD)
 #define RSQRT_GRAD_ROW(s, T, W)     GRAD_ROW(s, T, W, rsqrt_grad, RSQRT_GRAD)
 #define INV_GRAD_ROW(s, T, W)       GRAD_ROW(s, T, W, inv_grad, INV_GRAD)
-FLOAT_TYPES(RELU_GRAD_ROW)
-FLOAT_TYPES(RELU6_GRAD_ROW)
+REAL_TYPES(RELU_GRAD_ROW)
+REAL_TYPES(RELU6_GRAD_ROW)
 FLOAT_TYPES(ELU_GRAD_ROW)
 FLOAT_TYPES(SELU_GRAD_ROW)
 FLOAT_TYPES(SOFTPLUS_GRAD_ROW)
@@ -142,23 +143,42 @@ FLOAT_TYPES(SQRT_GRAD_ROW)
 FLOAT_TYPES(RSQRT_GRAD_ROW)
 FLOAT_TYPES(INV_GRAD_ROW)
 
+/* Of complex numbers. As in TensorFlow, the last three conjugate x themselves; for the first two,
+ * the graph does. */
+#define BAR(T, x)                     (T) conj(x)
+#define SQRT_GRAD_COMPLEX(T, W, x, y) (y) == 0 ? 0 : (T)0.5 * (y) / BAR(T, x)
+#define RSQRT_GRAD_COMPLEX(T, W, x, y) \
+    (y) == 0 ? 0 : (y) * ((T)-0.5 * BAR(T, x)) * (BAR(T, x) * BAR(T, x))
+#define INV_GRAD_COMPLEX(T, W, x, y) (y) == 0 ? 0 : -(y) * (BAR(T, x) * BAR(T, x))
+#define COMPLEX_GRAD(name, EXPR)                                   \
+    BINARY_ROW(, name##_c64, float complex, , float complex, EXPR) \
+    BINARY_ROW(, name##_c128, double complex, , double complex, EXPR)
+COMPLEX_GRAD(sigmoid_grad, SIGMOID_GRAD)
+COMPLEX_GRAD(tanh_grad, TANH_GRAD)
+COMPLEX_GRAD(sqrt_grad, SQRT_GRAD_COMPLEX)
+COMPLEX_GRAD(rsqrt_grad, RSQRT_GRAD_COMPLEX)
+COMPLEX_GRAD(inv_grad, INV_GRAD_COMPLEX)
+
+#define ROWS_FLOAT_AND_COMPLEX(name) \
+    ROWS_FLOAT(name), [DT_COMPLEX64] = name##_c64, [DT_COMPLEX128] = name##_c128
+
 struct gradient {
     const char *name;
     binary_row *rows[DTYPE_COUNT];
 };
 static const struct gradient gradients[] = {
-    { "ReluGrad", { ROWS_FLOAT(relu_grad) } },
-    { "Relu6Grad", { ROWS_FLOAT(relu6_grad) } },
+    { "ReluGrad", { ROWS_REAL(relu_grad) } },
+    { "Relu6Grad", { ROWS_REAL(relu6_grad) } },
     { "EluGrad", { ROWS_FLOAT(elu_grad) } },
     { "SeluGrad", { ROWS_FLOAT(selu_grad) } },
     { "SoftplusGrad", { ROWS_FLOAT(softplus_grad) } },
     { "SoftsignGrad", { ROWS_FLOAT(softsign_grad) } },
-    { "SigmoidGrad", { ROWS_FLOAT(sigmoid_grad) } },
-    { "TanhGrad", { ROWS_FLOAT(tanh_grad) } },
-    { "SqrtGrad", { ROWS_FLOAT(sqrt_grad) } },
-    { "RsqrtGrad", { ROWS_FLOAT(rsqrt_grad) } },
-    { "ReciprocalGrad", { ROWS_FLOAT(inv_grad) } },
-    { "InvGrad", { ROWS_FLOAT(inv_grad) } },
+    { "SigmoidGrad", { ROWS_FLOAT_AND_COMPLEX(sigmoid_grad) } },
+    { "TanhGrad", { ROWS_FLOAT_AND_COMPLEX(tanh_grad) } },
+    { "SqrtGrad", { ROWS_FLOAT_AND_COMPLEX(sqrt_grad) } },
+    { "RsqrtGrad", { ROWS_FLOAT_AND_COMPLEX(rsqrt_grad) } },
+    { "ReciprocalGrad", { ROWS_FLOAT_AND_COMPLEX(inv_grad) } },
+    { "InvGrad", { ROWS_FLOAT_AND_COMPLEX(inv_grad) } },
 };
 
 static struct status gradient_prepare(struct prepare_context *p)
@@ -228,6 +248,20 @@ static struct status leaky_relu_compute(struct kernel_context *k)
     return status_ok();
 }
 
+static void leaky_relu_grad_at(const struct tensor *gradient, const struct tensor *features,
+                               struct tensor *out, int64_t i, float alpha)
+{
+    double factor = floating_element(features, i) > 0 ? 1 : (double)alpha;
+    if (out->dtype == DT_FLOAT)
+        tensor_floats_mut(out)[i] = tensor_floats(gradient)[i] * (float)factor;
+    else if (out->dtype == DT_DOUBLE)
+        tensor_doubles_mut(out)[i] = tensor_doubles(gradient)[i] * factor;
+    else {
+        float product = (float)floating_element(gradient, i) * (float)factor;
+        half_block_store(out->dtype, &product, at_bytes(out->data, i, sizeof(uint16_t)), 1);
+    }
+}
+
 static struct status leaky_relu_grad_compute(struct kernel_context *k)
 {
     const float alpha = *(const float *)kernel_state(k);
@@ -236,8 +270,7 @@ static struct status leaky_relu_grad_compute(struct kernel_context *k)
     TRY(same_shapes(k));
     TRY(kernel_output_forward(k, 0, 0, &gradient.shape, &out));
     for (int64_t i = 0; i < out->size; i++)
-        tensor_floats_mut(out)[i] =
-            tensor_floats(&gradient)[i] * (tensor_floats(&features)[i] > 0 ? 1 : alpha);
+        leaky_relu_grad_at(&gradient, &features, out, i, alpha);
     return status_ok();
 }
 
@@ -245,9 +278,9 @@ static struct status leaky_relu_grad_compute(struct kernel_context *k)
     {                                                                                              \
         op, dtypes, .prepare = activation_prepare, .compute = activation_compute, .any_rank = true \
     }
-#define GRADIENT(op)                                                                  \
-    {                                                                                 \
-        op, DTYPES_FLOATING, .prepare = gradient_prepare, .compute = gradient_compute \
+#define GRADIENT(op, dtypes)                                                 \
+    {                                                                        \
+        op, dtypes, .prepare = gradient_prepare, .compute = gradient_compute \
     }
 static const struct kernel rows[] = {
     ACTIVATION("Relu", DTYPES_REAL),
@@ -259,19 +292,19 @@ static const struct kernel rows[] = {
     ACTIVATION("_Gelu", DTYPES(DT_FLOAT)),
     { "LeakyRelu", DTYPES_FLOATING, .prepare = leaky_relu_prepare, .compute = leaky_relu_compute,
       .any_rank = true },
-    GRADIENT("ReluGrad"),
-    GRADIENT("Relu6Grad"),
-    GRADIENT("EluGrad"),
-    GRADIENT("SeluGrad"),
-    GRADIENT("SoftplusGrad"),
-    GRADIENT("SoftsignGrad"),
-    GRADIENT("SigmoidGrad"),
-    GRADIENT("TanhGrad"),
-    GRADIENT("SqrtGrad"),
-    GRADIENT("RsqrtGrad"),
-    GRADIENT("ReciprocalGrad"),
-    GRADIENT("InvGrad"),
-    { "LeakyReluGrad", DTYPES(DT_FLOAT), .prepare = leaky_relu_prepare,
+    GRADIENT("ReluGrad", DTYPES_REAL),
+    GRADIENT("Relu6Grad", DTYPES_REAL),
+    GRADIENT("EluGrad", DTYPES_FLOATING),
+    GRADIENT("SeluGrad", DTYPES_FLOATING),
+    GRADIENT("SoftplusGrad", DTYPES_FLOATING),
+    GRADIENT("SoftsignGrad", DTYPES_FLOATING),
+    GRADIENT("SigmoidGrad", DTYPES_FLOATING | DTYPES_COMPLEX),
+    GRADIENT("TanhGrad", DTYPES_FLOATING | DTYPES_COMPLEX),
+    GRADIENT("SqrtGrad", DTYPES_FLOATING | DTYPES_COMPLEX),
+    GRADIENT("RsqrtGrad", DTYPES_FLOATING | DTYPES_COMPLEX),
+    GRADIENT("ReciprocalGrad", DTYPES_FLOATING | DTYPES_COMPLEX),
+    GRADIENT("InvGrad", DTYPES_FLOATING | DTYPES_COMPLEX),
+    { "LeakyReluGrad", DTYPES_FLOATING, .prepare = leaky_relu_prepare,
       .compute = leaky_relu_grad_compute },
 };
 const struct kernel_table kernels_activation = { rows, COUNT(rows) };

@@ -7,6 +7,7 @@
 
 #include "base/parallel.h"
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/float_values.h"
 #include "runtime/kernels/kernel_tools.h"
 
 struct norm_state {
@@ -107,26 +108,6 @@ static void moments(const struct norm_size *size, const float *x, float *mean, f
 }
 
 /* x as floats: itself, or a converted copy. */
-static struct status float_input(struct kernel_context *k, int input, struct tensor *out)
-{
-    const struct tensor *x = kernel_input(k, input);
-    if (!dtype_is_half(x->dtype)) {
-        *out = tensor_acquire(x);
-        return status_ok();
-    }
-    TRY(kernel_scratch(k, DT_FLOAT, &x->shape, out));
-    half_block_load(x->dtype, x->data, out->data, x->size);
-    return status_ok();
-}
-
-static struct status float_output(struct kernel_context *k, struct tensor *out, struct tensor *wide)
-{
-    if (dtype_is_half(out->dtype))
-        return kernel_scratch(k, DT_FLOAT, &out->shape, wide);
-    *wide = tensor_acquire(out);
-    return status_ok();
-}
-
 /* Outputs 1 to 4: mean and variance as running averages, and in the form that the gradient
  * wants. Also returns the vectors that normalise x. */
 static struct status norm_statistics(struct kernel_context *k, const struct norm_state *state,
@@ -187,7 +168,7 @@ static struct status norm_run(struct kernel_context *k, const struct norm_size *
     float *mean, *variance;
     struct status status;
     TRY_OR(done, norm_statistics(k, state, size, x->data, &mean, &variance));
-    TRY_OR(done, float_output(k, out, &wide));
+    TRY_OR(done, widened_output(k, out, &wide));
     TRY_OR(done, kernel_scratch(k, DT_FLOAT, &channels, &factor));
     for (int64_t c = 0; c < size->channels; c++)
         tensor_floats_mut(&factor)[c] =
@@ -195,8 +176,7 @@ static struct status norm_run(struct kernel_context *k, const struct norm_size *
     struct normalisation run = { size,     x->data, mean, factor.data, kernel_input(k, 2)->data,
                                  wide.data };
     parallel_for(size->outer, (double)x->size, normalise_rows, &run);
-    if (dtype_is_half(out->dtype))
-        half_block_store(out->dtype, wide.data, out->data, out->size);
+    widened_store(&wide, out);
 done:
     tensor_release(&wide);
     tensor_release(&factor);
@@ -216,7 +196,7 @@ static struct status norm_compute(struct kernel_context *k)
         TRY(kernel_output(k, 5, &scalar, &third));
         memset(third->data, 0, tensor_bytes(third));
     }
-    TRY(float_input(k, 0, &x));
+    TRY(widened(k, kernel_input(k, 0), &x));
     struct status status = norm_run(k, &size, &x, out);
     tensor_release(&x);
     return status;
@@ -277,16 +257,26 @@ static struct status norm_grad_compute(struct kernel_context *k)
     TRY(kernel_output(k, 2, &channels, &doffset));
     for (int i = 3; i < kernel_outputs_count(k); i++)
         TRY(kernel_output(k, i, &nothing, &rest));
-    struct norm_grad g = { dy->data,
-                           x->data,
+    struct tensor wide_dy = { 0 }, wide_x = { 0 }, wide_dx = { 0 };
+    struct status status;
+    TRY_OR(done, widened(k, kernel_input(k, 0), &wide_dy));
+    TRY_OR(done, widened(k, kernel_input(k, 1), &wide_x));
+    TRY_OR(done, widened_output(k, dx, &wide_dx));
+    struct norm_grad g = { wide_dy.data,
+                           wide_x.data,
                            kernel_input(k, 2)->data,
                            kernel_input(k, 3)->data,
                            kernel_input(k, 4)->data,
-                           dx->data,
+                           wide_dx.data,
                            dscale->data,
                            doffset->data };
     norm_grad(state, &size, &g);
-    return status_ok();
+    widened_store(&wide_dx, dx);
+done:
+    tensor_release(&wide_dy);
+    tensor_release(&wide_x);
+    tensor_release(&wide_dx);
+    return status;
 }
 
 #define DTYPES_NARROW (DTYPES(DT_FLOAT) | DTYPES(DT_HALF) | DTYPES(DT_BFLOAT16))
@@ -296,9 +286,9 @@ static const struct kernel rows[] = {
     { "FusedBatchNormV3", DTYPES_NARROW, "T", .prepare = norm_prepare, .compute = norm_compute },
     { "FusedBatchNormGrad", DTYPES(DT_FLOAT), "T", .prepare = norm_prepare,
       .compute = norm_grad_compute },
-    { "FusedBatchNormGradV2", DTYPES(DT_FLOAT), "T", .prepare = norm_prepare,
+    { "FusedBatchNormGradV2", DTYPES_NARROW, "T", .prepare = norm_prepare,
       .compute = norm_grad_compute },
-    { "FusedBatchNormGradV3", DTYPES(DT_FLOAT), "T", .prepare = norm_prepare,
+    { "FusedBatchNormGradV3", DTYPES_NARROW, "T", .prepare = norm_prepare,
       .compute = norm_grad_compute },
 };
 const struct kernel_table kernels_batch_norm = { rows, COUNT(rows) };

@@ -1,8 +1,11 @@
 /*
  * bias: BiasAdd and its gradient, for NHWC (the last dimension) and NCHW (the second).
  */
+#include <complex.h>
+
 #include "base/parallel.h"
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/float_values.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/types.h"
 
@@ -40,10 +43,15 @@ SIMD static void add_vector_f32(const float *x, const float *bias, float *out, i
                     *out = (T)((W)*x + (W)bias[c]);                                       \
     }
 REAL_TYPES(ADD_BIAS)
+ADD_BIAS(c64, float complex, float complex)
+ADD_BIAS(c128, double complex, double complex)
+
+#define ROWS_NUMBERS(name) \
+    ROWS_REAL(name), [DT_COMPLEX64] = name##_c64, [DT_COMPLEX128] = name##_c128
 
 typedef void add_bias(const void *x, const void *bias, void *out, int64_t rows, int64_t channels,
                       int64_t inner);
-static add_bias *const add_biases[DTYPE_COUNT] = { ROWS_REAL(add_bias) };
+static add_bias *const add_biases[DTYPE_COUNT] = { ROWS_NUMBERS(add_bias) };
 
 static void add_bias_half(enum dtype dtype, const uint16_t *x, const uint16_t *bias, uint16_t *out,
                           int64_t rows, int64_t channels, int64_t inner)
@@ -117,19 +125,46 @@ SIMD static void add_rows_f32(const float *x, float *sum, int64_t rows, int64_t 
         IVDEP for (int64_t i = 0; i < n; i++) sum[i] += x[i];
 }
 
-static void bias_grad_f32(const float *x, float *sum, int64_t rows, int64_t channels, int64_t inner)
-{
-    memset(sum, 0, (size_t)channels * sizeof *sum);
-    if (channels == 0 || inner == 0)
-        return;
-    if (inner == 1) {
-        add_rows_f32(x, sum, rows, channels);
-        return;
+#define SUM_BIAS(s, T, W)                                                                \
+    static void sum_bias_##s(const void *x_, void *sum_, int64_t rows, int64_t channels, \
+                             int64_t inner)                                              \
+    {                                                                                    \
+        const T *x = x_;                                                                 \
+        T *sum = sum_;                                                                   \
+        for (int64_t r = 0; r < rows; r++)                                               \
+            for (int64_t c = 0; c < channels; c++)                                       \
+                for (int64_t i = 0; i < inner; i++, x++)                                 \
+                    sum[c] = (T)((W)sum[c] + (W)*x);                                     \
     }
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t c = 0; c < channels; c++)
-            for (int64_t i = 0; i < inner; i++, x++)
-                sum[c] += *x;
+REAL_TYPES(SUM_BIAS)
+SUM_BIAS(c64, float complex, float complex)
+SUM_BIAS(c128, double complex, double complex)
+
+typedef void sum_bias(const void *x, void *sum, int64_t rows, int64_t channels, int64_t inner);
+static sum_bias *const sum_biases[DTYPE_COUNT] = { ROWS_NUMBERS(sum_bias) };
+
+static void bias_grad(const struct tensor *x, int axis, struct tensor *sum)
+{
+    int64_t rows = shape_outer(&x->shape, axis), inner = shape_inner(&x->shape, axis);
+    if (x->dtype == DT_FLOAT && inner == 1)
+        add_rows_f32(x->data, sum->data, rows, sum->size);
+    else
+        sum_biases[x->dtype](x->data, sum->data, rows, sum->size, inner);
+}
+
+/* half and bfloat16 are added up in float. */
+static struct status bias_grad_half(struct kernel_context *k, const struct tensor *x, int axis,
+                                    struct tensor *out)
+{
+    struct tensor wide, sums;
+    TRY(float_values(k, x, &wide));
+    struct status status = float_sums_begin(k, out, &sums);
+    if (status_is_ok(status)) {
+        bias_grad(&wide, axis, &sums);
+        float_sums_end(&sums, out);
+    }
+    tensor_release(&wide);
+    return status;
 }
 
 static struct status bias_grad_compute(struct kernel_context *k)
@@ -143,14 +178,21 @@ static struct status bias_grad_compute(struct kernel_context *k)
     int axis = state->channels_first ? 1 : x->shape.rank - 1;
     struct shape shape = shape_of(x->shape.dims[axis]);
     TRY(kernel_output(k, 0, &shape, &out));
-    bias_grad_f32(tensor_floats(x), tensor_floats_mut(out), shape_outer(&x->shape, axis), out->size,
-                  shape_inner(&x->shape, axis));
+    if (out->size == 0)
+        return status_ok();
+    memset(out->data, 0, tensor_bytes(out));
+    if (x->size == 0)
+        return status_ok();
+    if (dtype_is_half(x->dtype))
+        return bias_grad_half(k, x, axis, out);
+    bias_grad(x, axis, out);
     return status_ok();
 }
 
+#define DTYPES_BIAS (DTYPES_REAL | DTYPES_COMPLEX)
 static const struct kernel rows[] = {
-    { "BiasAdd", DTYPES_REAL, .prepare = bias_prepare, .compute = bias_compute },
-    { "BiasAddV1", DTYPES_REAL, .prepare = bias_prepare, .compute = bias_compute },
-    { "BiasAddGrad", DTYPES(DT_FLOAT), .prepare = bias_prepare, .compute = bias_grad_compute },
+    { "BiasAdd", DTYPES_BIAS, .prepare = bias_prepare, .compute = bias_compute },
+    { "BiasAddV1", DTYPES_BIAS, .prepare = bias_prepare, .compute = bias_compute },
+    { "BiasAddGrad", DTYPES_BIAS, .prepare = bias_prepare, .compute = bias_grad_compute },
 };
 const struct kernel_table kernels_bias = { rows, COUNT(rows) };

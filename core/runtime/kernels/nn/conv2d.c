@@ -5,6 +5,7 @@
 #include "runtime/kernels/nn/conv2d.h"
 
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/float_values.h"
 #include "runtime/kernels/kernel_tools.h"
 
 static struct status conv_prepare(struct prepare_context *p)
@@ -94,18 +95,6 @@ static struct status scratch_floats(struct kernel_context *k, int64_t count, str
     return kernel_scratch(k, DT_FLOAT, &shape, out);
 }
 
-/* A float copy of a half or bfloat16 tensor; of a float one, the same elements. */
-static struct status as_floats(struct kernel_context *k, const struct tensor *x, struct tensor *out)
-{
-    if (!dtype_is_half(x->dtype)) {
-        *out = tensor_acquire(x);
-        return status_ok();
-    }
-    TRY(kernel_scratch(k, DT_FLOAT, &x->shape, out));
-    half_block_load(x->dtype, x->data, out->data, x->size);
-    return status_ok();
-}
-
 typedef struct status conv_leaf(struct kernel_context *k, const struct conv_size *size,
                                 const struct tensor *a, const struct tensor *b, struct tensor *out);
 
@@ -118,11 +107,11 @@ static struct status in_floats(struct kernel_context *k, conv_leaf *leaf,
     struct status status;
     if (!dtype_is_half(out->dtype))
         return leaf(k, size, a, b, out);
-    TRY_OR(done, as_floats(k, a, &wide_a));
-    TRY_OR(done, as_floats(k, b, &wide_b));
-    TRY_OR(done, kernel_scratch(k, DT_FLOAT, &out->shape, &wide_out));
+    TRY_OR(done, widened(k, a, &wide_a));
+    TRY_OR(done, widened(k, b, &wide_b));
+    TRY_OR(done, widened_output(k, out, &wide_out));
     TRY_OR(done, leaf(k, size, &wide_a, &wide_b, &wide_out));
-    half_block_store(out->dtype, wide_out.data, out->data, out->size);
+    widened_store(&wide_out, out);
 done:
     tensor_release(&wide_a);
     tensor_release(&wide_b);
@@ -137,6 +126,10 @@ static struct status conv_leaf_forward(struct kernel_context *k, const struct co
     struct tensor scratch;
     if (out->dtype == DT_DOUBLE) {
         conv_direct_f64(size, x->data, filter->data, out->data);
+        return status_ok();
+    }
+    if (out->dtype == DT_INT32) {
+        conv_direct_u32(size, x->data, filter->data, out->data);
         return status_ok();
     }
     TRY(scratch_floats(k, conv_scratch_size(size), &scratch));
@@ -195,12 +188,12 @@ static struct status check_gradient(struct kernel_context *k, const struct conv_
                         shape_text(dy), shape_text(&wanted));
 }
 
-/* The gradient of the input, or of the filter, of doubles: row by row, because a few rows of a
- * large filter may take long. */
+/* The gradient of the input, or of the filter, of doubles or integers: row by row, because a few
+ * rows of a large filter may take long. */
 static struct status sum_rows(struct kernel_context *k, const struct conv_size *size,
                               void (*add_row)(const struct conv_size *size, int64_t row,
-                                              const double *a, const double *b, double *out),
-                              const double *a, const double *b, struct tensor *out)
+                                              const void *a, const void *b, void *out),
+                              const void *a, const void *b, struct tensor *out)
 {
     int64_t rows = size->n * size->planes.out * size->rows.out;
     memset(out->data, 0, tensor_bytes(out));
@@ -218,6 +211,8 @@ static struct status conv_leaf_input(struct kernel_context *k, const struct conv
     struct tensor scratch;
     if (out->dtype == DT_DOUBLE)
         return sum_rows(k, size, conv_input_grad_row_f64, dy->data, filter->data, out);
+    if (out->dtype == DT_INT32)
+        return sum_rows(k, size, conv_input_grad_row_u32, dy->data, filter->data, out);
     TRY(scratch_floats(k, conv_scratch_size(size), &scratch));
     conv_input_grad_f32(size, dy->data, filter->data, scratch.data, out->data);
     tensor_release(&scratch);
@@ -354,8 +349,8 @@ static struct status depthwise_compute(struct kernel_context *k)
         op, dtypes, .prepare = conv_prepare, .compute = function, .costly = true \
     }
 static const struct kernel rows[] = {
-    CONV("Conv2D", DTYPES_FLOATING, conv_compute),
-    CONV("Conv2DBackpropInput", DTYPES_FLOATING, conv_input_grad_compute),
+    CONV("Conv2D", DTYPES_FLOATING | DTYPES(DT_INT32), conv_compute),
+    CONV("Conv2DBackpropInput", DTYPES_FLOATING | DTYPES(DT_INT32), conv_input_grad_compute),
     CONV("Conv2DBackpropFilter", DTYPES_FLOATING, conv_filter_grad_compute),
     CONV("Conv3D", DTYPES_FLOATING, conv_compute),
     CONV("Conv3DBackpropInputV2", DTYPES_FLOATING, conv_input_grad_compute),

@@ -24,12 +24,14 @@ static struct status pool_prepare(struct prepare_context *p)
 static struct status max_pool3d_grad_prepare(struct prepare_context *p)
 {
     const struct node *node = prepare_node(p);
-    enum dtype dtype;
+    enum dtype dtype, gradient;
     TRY(node_attr_type(node, "TInput", &dtype));
-    if (dtype != DT_FLOAT)
+    TRY(node_attr_type(node, "T", &gradient));
+    if (dtype != gradient)
         return status_error(STATUS_UNIMPLEMENTED,
-                            "node '%s' (%s): TInput is %s; only float is implemented", node->name,
-                            node->op_name, dtype_name(dtype));
+                            "node '%s' (%s): TInput is %s, and T is %s; only equal types are "
+                            "implemented",
+                            node->name, node->op_name, dtype_name(dtype), dtype_name(gradient));
     return pool_prepare(p);
 }
 
@@ -198,6 +200,22 @@ static struct status max_pool_grad_grad_compute(struct kernel_context *k)
     return status_ok();
 }
 
+static struct status max_pool3d_grad_floats(struct kernel_context *k, const struct conv_size *size,
+                                            struct tensor *out)
+{
+    struct tensor inputs[3] = { 0 }, sums;
+    struct status status;
+    for (int i = 0; i < 3; i++)
+        TRY_OR(done, float_values(k, kernel_input(k, i), &inputs[i]));
+    TRY_OR(done, float_sums_begin(k, out, &sums));
+    max_pool_each_grad_f32(size, inputs[0].data, inputs[1].data, inputs[2].data, sums.data);
+    float_sums_end(&sums, out);
+done:
+    for (int i = 0; i < 3; i++)
+        tensor_release(&inputs[i]);
+    return status;
+}
+
 /* The same of volumes, where each element that equals the maximum gets the whole gradient. */
 static struct status max_pool3d_grad_compute(struct kernel_context *k)
 {
@@ -209,9 +227,7 @@ static struct status max_pool3d_grad_compute(struct kernel_context *k)
     TRY(check_gradient(k, &size, &y->shape));
     TRY(check_gradient(k, &size, &dy->shape));
     TRY(kernel_output(k, 0, &x->shape, &out));
-    if (out->size > 0)
-        max_pool_each_grad_f32(&size, x->data, y->data, dy->data, out->data);
-    return status_ok();
+    return out->size > 0 ? max_pool3d_grad_floats(k, &size, out) : status_ok();
 }
 
 /* The place of the first element of each window of volumes that equals its output. */
@@ -273,6 +289,21 @@ static struct status max_pool3d_grad_grad_compute(struct kernel_context *k)
     return status;
 }
 
+/* half and bfloat16 through floats. */
+static struct status avg_pool_grad_floats(struct kernel_context *k, const struct conv_size *size,
+                                          const struct tensor *dy, struct tensor *out)
+{
+    struct tensor wide, sums;
+    TRY(float_values(k, dy, &wide));
+    struct status status = float_sums_begin(k, out, &sums);
+    if (status_is_ok(status)) {
+        avg_pool_grad_f32(size, wide.data, sums.data);
+        float_sums_end(&sums, out);
+    }
+    tensor_release(&wide);
+    return status;
+}
+
 /* Inputs: the shape of the image, the gradient. */
 static struct status avg_pool_grad_compute(struct kernel_context *k)
 {
@@ -291,8 +322,12 @@ static struct status avg_pool_grad_compute(struct kernel_context *k)
     TRY(pool_size(k, &shape, &size));
     TRY(check_gradient(k, &size, &dy->shape));
     TRY(kernel_output(k, 0, &shape, &out));
-    if (out->size > 0)
-        avg_pool_grad_f32(&size, dy->data, out->data);
+    if (out->size == 0)
+        return status_ok();
+    if (out->dtype == DT_DOUBLE)
+        avg_pool_grad_f64(&size, dy->data, out->data);
+    else
+        return avg_pool_grad_floats(k, &size, dy, out);
     return status_ok();
 }
 
@@ -369,6 +404,7 @@ static struct status max_pool_grad_with_argmax_compute(struct kernel_context *k)
     return status_ok();
 }
 
+#define DTYPES_VOLUMES (DTYPES(DT_FLOAT) | DTYPES(DT_BFLOAT16))
 #define POOL(op, dtypes, function)                                               \
     {                                                                            \
         op, dtypes, .prepare = pool_prepare, .compute = function, .costly = true \
@@ -385,12 +421,12 @@ static const struct kernel rows[] = {
       .compute = max_pool_grad_with_argmax_compute, .costly = true },
     POOL("AvgPool", DTYPES_FLOATING, avg_pool_compute),
     POOL("MaxPoolGrad", DTYPES_REAL, max_pool_grad_compute),
-    POOL("AvgPoolGrad", DTYPES(DT_FLOAT), avg_pool_grad_compute),
-    POOL("MaxPool3D", DTYPES(DT_FLOAT) | DTYPES(DT_BFLOAT16), max_pool_compute),
-    POOL("AvgPool3D", DTYPES(DT_FLOAT) | DTYPES(DT_BFLOAT16), avg_pool_compute),
-    { "MaxPool3DGrad", DTYPES(DT_FLOAT), .prepare = max_pool3d_grad_prepare,
+    POOL("AvgPoolGrad", DTYPES_FLOATING, avg_pool_grad_compute),
+    POOL("MaxPool3D", DTYPES_VOLUMES, max_pool_compute),
+    POOL("AvgPool3D", DTYPES_VOLUMES, avg_pool_compute),
+    { "MaxPool3DGrad", DTYPES_VOLUMES, .prepare = max_pool3d_grad_prepare,
       .compute = max_pool3d_grad_compute, .costly = true },
-    POOL("MaxPool3DGradGrad", DTYPES(DT_FLOAT) | DTYPES(DT_BFLOAT16), max_pool3d_grad_grad_compute),
-    POOL("AvgPool3DGrad", DTYPES(DT_FLOAT), avg_pool_grad_compute),
+    POOL("MaxPool3DGradGrad", DTYPES_VOLUMES, max_pool3d_grad_grad_compute),
+    POOL("AvgPool3DGrad", DTYPES_VOLUMES, avg_pool_grad_compute),
 };
 const struct kernel_table kernels_pool = { rows, COUNT(rows) };

@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/float_values.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/softmax.h"
 
@@ -86,23 +87,69 @@ static struct status loss_outputs(struct kernel_context *k, int64_t rows,
     return kernel_output(k, 1, logits, backprop);
 }
 
+/* double stays double; the others become floats. */
+static enum dtype loss_dtype(enum dtype dtype)
+{
+    return dtype == DT_DOUBLE ? DT_DOUBLE : DT_FLOAT;
+}
+
+/* The elements of x, repeated to a matrix of `shape`, in the type to compute in. The caller
+ * releases it. */
+static struct status loss_operand(struct kernel_context *k, const struct tensor *x,
+                                  const struct shape *shape, struct tensor *out)
+{
+    enum dtype dtype = loss_dtype(x->dtype);
+    if (x->dtype == dtype && shape_equal(&x->shape, shape)) {
+        *out = tensor_acquire(x);
+        return status_ok();
+    }
+    TRY(kernel_scratch(k, dtype, shape, out));
+    int rank = x->shape.rank;
+    int64_t width = rank > 0 ? x->shape.dims[rank - 1] : 1, n = shape->dims[1];
+    bool has_rows = rank == 2 && x->shape.dims[0] > 1;
+    for (int64_t i = 0; i < out->size; i++) {
+        int64_t at = (has_rows ? i / n * width : 0) + (width > 1 ? i % n : 0);
+        if (dtype == DT_DOUBLE)
+            tensor_doubles_mut(out)[i] = tensor_doubles(x)[at];
+        else
+            tensor_floats_mut(out)[i] = (float)floating_element(x, at);
+    }
+    return status_ok();
+}
+
 static struct status cross_entropy_compute(struct kernel_context *k)
 {
     const struct tensor *logits = kernel_input(k, 0), *labels = kernel_input(k, 1);
-    struct tensor *loss, *backprop;
+    struct tensor *loss, *backprop, x = { 0 }, y = { 0 }, sums = { 0 }, slopes = { 0 };
     struct shape shape;
-    if (!status_is_ok(shape_broadcast(&logits->shape, &labels->shape, &shape)) || shape.rank != 2)
+    struct status status;
+    if (!status_is_ok(shape_broadcast(&logits->shape, &labels->shape, &shape)))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "logits and labels must be broadcastable: logits_size=%s "
                             "labels_size=%s",
                             shape_text(&logits->shape), shape_text(&labels->shape));
-    if (!shape_equal(&logits->shape, &shape) || !shape_equal(&labels->shape, &shape))
-        return kernel_error(k, STATUS_UNIMPLEMENTED, "broadcasting of logits %s and labels %s",
-                            shape_text(&logits->shape), shape_text(&labels->shape));
+    if (shape.rank != 2)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "logits and labels must be either 2-dimensional, or broadcasted to be "
+                            "2-dimensional");
+    TRY(shape_check(2, shape.dims, &shape));
     TRY(loss_outputs(k, shape.dims[0], &shape, &loss, &backprop));
-    cross_entropy_f32(tensor_floats(logits), tensor_floats(labels), tensor_floats_mut(loss),
-                      tensor_floats_mut(backprop), shape.dims[0], shape.dims[1]);
-    return status_ok();
+    TRY_OR(done, loss_operand(k, logits, &shape, &x));
+    TRY_OR(done, loss_operand(k, labels, &shape, &y));
+    TRY_OR(done, widened_output(k, loss, &sums));
+    TRY_OR(done, widened_output(k, backprop, &slopes));
+    if (x.dtype == DT_DOUBLE)
+        cross_entropy_f64(x.data, y.data, sums.data, slopes.data, shape.dims[0], shape.dims[1]);
+    else
+        cross_entropy_f32(x.data, y.data, sums.data, slopes.data, shape.dims[0], shape.dims[1]);
+    widened_store(&sums, loss);
+    widened_store(&slopes, backprop);
+done:
+    tensor_release(&x);
+    tensor_release(&y);
+    tensor_release(&sums);
+    tensor_release(&slopes);
+    return status;
 }
 
 static struct status sparse_check(const struct tensor *logits, const struct tensor *labels)
@@ -125,6 +172,18 @@ static struct status sparse_check(const struct tensor *logits, const struct tens
     return status_ok();
 }
 
+static void sparse_cross_entropy_row(const struct tensor *x, int64_t label, int64_t row,
+                                     struct tensor *loss, struct tensor *backprop)
+{
+    int64_t n = x->shape.dims[1];
+    if (x->dtype == DT_DOUBLE)
+        sparse_cross_entropy_f64(tensor_doubles(x) + row * n, label, tensor_doubles_mut(loss) + row,
+                                 tensor_doubles_mut(backprop) + row * n, n);
+    else
+        sparse_cross_entropy_f32(tensor_floats(x) + row * n, label, tensor_floats_mut(loss) + row,
+                                 tensor_floats_mut(backprop) + row * n, n);
+}
+
 static struct status sparse_cross_entropy_compute(struct kernel_context *k)
 {
     const struct tensor *logits = kernel_input(k, 0), *labels = kernel_input(k, 1);
@@ -140,18 +199,27 @@ static struct status sparse_cross_entropy_compute(struct kernel_context *k)
                                 (long long)label, (long long)n, (long long)label);
     }
     TRY(loss_outputs(k, rows, &logits->shape, &loss, &backprop));
+    struct tensor x = { 0 }, sums = { 0 }, slopes = { 0 };
+    struct status status;
+    TRY_OR(done, loss_operand(k, logits, &logits->shape, &x));
+    TRY_OR(done, widened_output(k, loss, &sums));
+    TRY_OR(done, widened_output(k, backprop, &slopes));
     for (int64_t i = 0; i < rows; i++)
-        sparse_cross_entropy_f32(tensor_floats(logits) + i * n, tensor_index(labels, i),
-                                 tensor_floats_mut(loss) + i, tensor_floats_mut(backprop) + i * n,
-                                 n);
-    return status_ok();
+        sparse_cross_entropy_row(&x, tensor_index(labels, i), i, &sums, &slopes);
+    widened_store(&sums, loss);
+    widened_store(&slopes, backprop);
+done:
+    tensor_release(&x);
+    tensor_release(&sums);
+    tensor_release(&slopes);
+    return status;
 }
 
 static const struct kernel rows[] = {
     { "Softmax", DTYPES_FLOATING, .prepare = softmax_prepare, .compute = softmax_compute },
     { "LogSoftmax", DTYPES_FLOATING, .prepare = softmax_prepare, .compute = softmax_compute },
-    { "SoftmaxCrossEntropyWithLogits", DTYPES(DT_FLOAT), .compute = cross_entropy_compute },
-    { "SparseSoftmaxCrossEntropyWithLogits", DTYPES(DT_FLOAT), "T",
+    { "SoftmaxCrossEntropyWithLogits", DTYPES_FLOATING, .compute = cross_entropy_compute },
+    { "SparseSoftmaxCrossEntropyWithLogits", DTYPES_FLOATING, "T",
       .compute = sparse_cross_entropy_compute },
 };
 const struct kernel_table kernels_softmax = { rows, COUNT(rows) };

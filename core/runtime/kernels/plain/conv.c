@@ -54,6 +54,7 @@ static int64_t place_of(const struct conv_size *size, int64_t plane, int64_t row
     }
 CONV_DIRECT(conv_direct_f32, float)
 CONV_DIRECT(conv_direct_f64, double)
+CONV_DIRECT(conv_direct_u32, uint32_t)
 
 /* Where the window of output `p` begins; outside of the volume too. */
 struct corner {

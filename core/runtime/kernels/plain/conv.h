@@ -60,13 +60,18 @@ static inline int64_t conv_places_out(const struct conv_size *size)
 void conv_direct_f32(const struct conv_size *size, const float *x, const float *filter, float *out);
 void conv_direct_f64(const struct conv_size *size, const double *x, const double *filter,
                      double *out);
+/* The sums of integers wrap. */
+void conv_direct_u32(const struct conv_size *size, const uint32_t *x, const uint32_t *filter,
+                     uint32_t *out);
 
-/* What one row of dy adds to a gradient, by nested loops. Rows are numbered through all planes of
- * all volumes: there are n · planes.out · rows.out. */
-void conv_input_grad_row_f64(const struct conv_size *size, int64_t row, const double *dy,
-                             const double *filter, double *dx);
-void conv_filter_grad_row_f64(const struct conv_size *size, int64_t row, const double *x,
-                              const double *dy, double *dfilter);
+/* What one row of dy adds to a gradient of doubles, or of integers, by nested loops. Rows are
+ * numbered through all planes of all volumes: there are n · planes.out · rows.out. */
+void conv_input_grad_row_f64(const struct conv_size *size, int64_t row, const void *dy,
+                             const void *filter, void *dx);
+void conv_input_grad_row_u32(const struct conv_size *size, int64_t row, const void *dy,
+                             const void *filter, void *dx);
+void conv_filter_grad_row_f64(const struct conv_size *size, int64_t row, const void *x,
+                              const void *dy, void *dfilter);
 
 /* Floats of scratch that the next three functions need. */
 int64_t conv_scratch_size(const struct conv_size *size);

@@ -25,6 +25,7 @@
     }
 MATMUL(matmul_f32, float, float)
 MATMUL(matmul_f64, double, double)
+MATMUL(matmul_i16, int16_t, uint32_t)
 MATMUL(matmul_i32, int32_t, uint32_t)
 MATMUL(matmul_i64, int64_t, uint64_t)
 MATMUL(matmul_c64, float complex, float complex)

@@ -18,6 +18,7 @@ struct matmul_size {
 /* Overwrites out. */
 void matmul_f32(const struct matmul_size *size, const float *a, const float *b, float *out);
 void matmul_f64(const struct matmul_size *size, const double *a, const double *b, double *out);
+void matmul_i16(const struct matmul_size *size, const int16_t *a, const int16_t *b, int16_t *out);
 void matmul_i32(const struct matmul_size *size, const int32_t *a, const int32_t *b, int32_t *out);
 void matmul_i64(const struct matmul_size *size, const int64_t *a, const int64_t *b, int64_t *out);
 void matmul_c64(const struct matmul_size *size, const float complex *a, const float complex *b,

@@ -197,16 +197,19 @@ void max_pool_each_grad_f32(const struct conv_size *s, const float *x, const flo
         }
 }
 
-void avg_pool_grad_f32(const struct conv_size *s, const float *dy, float *dx)
-{
-    int64_t volume = conv_places_in(s) * s->c;
-    memset(dx, 0, (size_t)(s->n * volume) * sizeof *dx);
-    for (int64_t n = 0; n < s->n; n++, dx += volume)
-        for (int64_t p = 0; p < conv_places_out(s); p++, dy += s->c) {
-            struct part part = part_of(s, p);
-            float share = 1 / (float)part_size(&part);
-            EACH_OF_WINDOW(s, &part, at)
-            for (int64_t c = 0; c < s->c; c++)
-                dx[at + c] += dy[c] * share;
-        }
-}
+#define AVG_POOL_GRAD(name, T)                                             \
+    void name(const struct conv_size *s, const T *dy, T *dx)               \
+    {                                                                      \
+        int64_t volume = conv_places_in(s) * s->c;                         \
+        memset(dx, 0, (size_t)(s->n * volume) * sizeof *dx);               \
+        for (int64_t n = 0; n < s->n; n++, dx += volume)                   \
+            for (int64_t p = 0; p < conv_places_out(s); p++, dy += s->c) { \
+                struct part part = part_of(s, p);                          \
+                T share = 1 / (T)part_size(&part);                         \
+                EACH_OF_WINDOW(s, &part, at)                               \
+                for (int64_t c = 0; c < s->c; c++)                         \
+                    dx[at + c] += dy[c] * share;                           \
+            }                                                              \
+    }
+AVG_POOL_GRAD(avg_pool_grad_f32, float)
+AVG_POOL_GRAD(avg_pool_grad_f64, double)

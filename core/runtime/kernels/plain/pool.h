@@ -20,5 +20,6 @@ void max_pool_equal_places_f32(const struct conv_size *size, const float *x, con
 void max_pool_each_grad_f32(const struct conv_size *size, const float *x, const float *y,
                             const float *dy, float *dx);
 void avg_pool_grad_f32(const struct conv_size *size, const float *dy, float *dx);
+void avg_pool_grad_f64(const struct conv_size *size, const double *dy, double *dx);
 
 #endif

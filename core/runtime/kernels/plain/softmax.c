@@ -51,14 +51,23 @@ void softmax_f32(const float *x, float *out, int64_t rows, int64_t n)
         scale_row(out, 1 / exp_row(x, greatest(x, n), out, n), n);
 }
 
+/* The greatest logit; out = exp(x - greatest), with its sum. */
+static double exp_row_f64(const double *x, double *out, int64_t n, double *sum)
+{
+    double most = x[0];
+    for (int64_t i = 1; i < n; i++)
+        most = x[i] > most || x[i] != x[i] ? x[i] : most;
+    *sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        *sum += out[i] = exp(x[i] - most);
+    return most;
+}
+
 void softmax_f64(const double *x, double *out, int64_t rows, int64_t n)
 {
     for (int64_t r = 0; r < rows; r++, x += n, out += n) {
-        double most = x[0], sum = 0;
-        for (int64_t i = 1; i < n; i++)
-            most = x[i] > most || x[i] != x[i] ? x[i] : most;
-        for (int64_t i = 0; i < n; i++)
-            sum += out[i] = exp(x[i] - most);
+        double sum;
+        exp_row_f64(x, out, n, &sum);
         for (int64_t i = 0; i < n; i++)
             out[i] /= sum;
     }
@@ -126,5 +135,28 @@ void sparse_cross_entropy_f32(const float *x, int64_t label, float *loss, float 
     float most = greatest(x, n), sum = exp_row(x, most, backprop, n);
     scale_row(backprop, 1 / sum, n);
     *loss = logf(sum) - (x[label] - most);
+    backprop[label] -= 1;
+}
+
+void cross_entropy_f64(const double *x, const double *labels, double *loss, double *backprop,
+                       int64_t rows, int64_t n)
+{
+    for (int64_t r = 0; r < rows; r++, x += n, labels += n, backprop += n) {
+        double sum = 1, most = n > 0 ? exp_row_f64(x, backprop, n, &sum) : 0;
+        loss[r] = 0;
+        for (int64_t i = 0; i < n; i++) {
+            loss[r] += labels[i] * (log(sum) - (x[i] - most));
+            backprop[i] = backprop[i] / sum - labels[i];
+        }
+    }
+}
+
+void sparse_cross_entropy_f64(const double *x, int64_t label, double *loss, double *backprop,
+                              int64_t n)
+{
+    double sum, most = exp_row_f64(x, backprop, n, &sum);
+    for (int64_t i = 0; i < n; i++)
+        backprop[i] /= sum;
+    *loss = log(sum) - (x[label] - most);
     backprop[label] -= 1;
 }

@@ -14,7 +14,11 @@ void log_softmax_f64(const double *x, double *out, int64_t rows, int64_t n);
 /* loss [rows] = -sum labels · log softmax(x); backprop [rows, n] = softmax(x) - labels. */
 void cross_entropy_f32(const float *x, const float *labels, float *loss, float *backprop,
                        int64_t rows, int64_t n);
+void cross_entropy_f64(const double *x, const double *labels, double *loss, double *backprop,
+                       int64_t rows, int64_t n);
 void sparse_cross_entropy_f32(const float *x, int64_t label, float *loss, float *backprop,
+                              int64_t n);
+void sparse_cross_entropy_f64(const double *x, int64_t label, double *loss, double *backprop,
                               int64_t n);
 
 #endif

@@ -1,5 +1,7 @@
 #include "runtime/kernels/plain/sparse_product.h"
 
+#include <complex.h>
+
 /* One comparison covers negative numbers. */
 static inline bool is_inside(const struct sparse_matrix *a, const int64_t *index)
 {
@@ -8,8 +10,8 @@ static inline bool is_inside(const struct sparse_matrix *a, const int64_t *index
 
 /* A width of 1, as of a linear model, needs no inner loop. Nor does it add in memory while the next
  * value belongs to the same row: each sum would wait for the store of the one before. */
-#define SPARSE_SUMS(type)                                                                   \
-    static int64_t sparse_sums_##type(const struct sparse_matrix *a, const type *values,    \
+#define SPARSE_SUMS(name, type)                                                             \
+    static int64_t sparse_sums_##name(const struct sparse_matrix *a, const type *values,    \
                                       const type *b, type *out)                             \
     {                                                                                       \
         const int64_t *index = a->indices;                                                  \
@@ -26,28 +28,33 @@ static inline bool is_inside(const struct sparse_matrix *a, const int64_t *index
         return SPARSE_PRODUCT_OK;                                                           \
     }
 
-#define SPARSE_PRODUCT(type)                                                                \
-    SPARSE_SUMS(type)                                                                       \
-    int64_t sparse_product_##type(const struct sparse_matrix *a, const type *values,        \
-                                  bool transposed, const type *b, int64_t width, type *out) \
-    {                                                                                       \
-        const int64_t *index = a->indices;                                                  \
-        int to = transposed ? 1 : 0;                                                        \
-        if (width == 1 && !transposed)                                                      \
-            return sparse_sums_##type(a, values, b, out);                                   \
-        for (int64_t i = 0; i < a->count; i++, index += 2) {                                \
-            if (!is_inside(a, index))                                                       \
-                return i;                                                                   \
-            const type *from = b + index[1 - to] * width;                                   \
-            type *sum = out + index[to] * width;                                            \
-            if (width == 1)                                                                 \
-                *sum += values[i] * *from;                                                  \
-            else                                                                            \
-                for (int64_t k = 0; k < width; k++)                                         \
-                    sum[k] += values[i] * from[k];                                          \
-        }                                                                                   \
-        return SPARSE_PRODUCT_OK;                                                           \
+#define SPARSE_PRODUCT(name, type)                                                            \
+    SPARSE_SUMS(name, type)                                                                   \
+    int64_t sparse_product_##name(const struct sparse_matrix *a, const void *values_,         \
+                                  bool transposed, const void *b_, int64_t width, void *out_) \
+    {                                                                                         \
+        const type *values = values_, *b = b_;                                                \
+        type *out = out_;                                                                     \
+        const int64_t *index = a->indices;                                                    \
+        int to = transposed ? 1 : 0;                                                          \
+        if (width == 1 && !transposed)                                                        \
+            return sparse_sums_##name(a, values, b, out);                                     \
+        for (int64_t i = 0; i < a->count; i++, index += 2) {                                  \
+            if (!is_inside(a, index))                                                         \
+                return i;                                                                     \
+            const type *from = b + index[1 - to] * width;                                     \
+            type *sum = out + index[to] * width;                                              \
+            if (width == 1)                                                                   \
+                *sum += values[i] * *from;                                                    \
+            else                                                                              \
+                for (int64_t k = 0; k < width; k++)                                           \
+                    sum[k] += values[i] * from[k];                                            \
+        }                                                                                     \
+        return SPARSE_PRODUCT_OK;                                                             \
     }
 
-SPARSE_PRODUCT(float)
-SPARSE_PRODUCT(double)
+SPARSE_PRODUCT(f32, float)
+SPARSE_PRODUCT(f64, double)
+SPARSE_PRODUCT(u32, uint32_t)
+SPARSE_PRODUCT(c64, float complex)
+SPARSE_PRODUCT(c128, double complex)

@@ -24,9 +24,10 @@ struct sparse_matrix {
  * Returns SPARSE_PRODUCT_OK, or the first entry that is outside the matrix; later ones were not
  *         added
  */
-int64_t sparse_product_float(const struct sparse_matrix *a, const float *values, bool transposed,
-                             const float *b, int64_t width, float *out);
-int64_t sparse_product_double(const struct sparse_matrix *a, const double *values, bool transposed,
-                              const double *b, int64_t width, double *out);
+typedef int64_t sparse_product(const struct sparse_matrix *a, const void *values, bool transposed,
+                               const void *b, int64_t width, void *out);
+sparse_product sparse_product_f32, sparse_product_f64;
+sparse_product sparse_product_u32; /* of int32 as well: the sums wrap */
+sparse_product sparse_product_c64, sparse_product_c128;
 
 #endif

@@ -169,7 +169,7 @@ static struct status svd_one(struct job *job, int64_t i, struct tensor *const ou
     if (state->vectors) {
         void *to = at_bytes(out[2]->data, i * v_size, bytes);
         matrix_transpose(job->dtype, kept, columns, v, to);
-        matrix_conjugate(job->dtype, to, v_size);
+        conjugate_elements(job->dtype, to, v_size);
     }
     return status_ok();
 }
@@ -261,7 +261,7 @@ static struct status hermitian_one(struct job *job, int64_t i, struct tensor *co
     if (vectors) {
         void *to = at_bytes(out[1]->data, i * size, bytes);
         matrix_transpose(job->dtype, n, n, a, to);
-        matrix_conjugate(job->dtype, to, size);
+        conjugate_elements(job->dtype, to, size);
     }
     return status_ok();
 }

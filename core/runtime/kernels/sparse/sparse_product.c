@@ -1,4 +1,5 @@
 /* SparseTensorDenseMatMul. */
+#include "runtime/kernels/float_values.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/sparse_product.h"
 
@@ -55,9 +56,10 @@ static struct status misplaced(struct kernel_context *k, const struct sparse_mat
                         (long long)sizes[wrong]);
 }
 
-/* An int64 copy of other indices, and a transposed copy of b if it is the adjoint. */
+/* An int64 copy of other indices; values and b as they are to be multiplied: as floats if they are
+ * half, and conjugated, and b transposed, if that is asked for. */
 struct product_copies {
-    struct tensor indices, b;
+    struct tensor indices, values, b;
 };
 
 static struct status copy_indices(struct kernel_context *k, const struct tensor *from,
@@ -71,33 +73,68 @@ static struct status copy_indices(struct kernel_context *k, const struct tensor 
     return status_ok();
 }
 
-static struct status transpose_b(struct kernel_context *k, const struct tensor *from,
-                                 struct tensor *to)
+static struct status copy_values(struct kernel_context *k, struct tensor *to)
+{
+    const struct product_state *state = kernel_state(k);
+    const struct tensor *from = kernel_input(k, 1);
+    if (!state->adjoint_a || !dtype_is_complex(from->dtype))
+        return widened(k, from, to);
+    TRY(kernel_scratch(k, from->dtype, &from->shape, to));
+    if (from->size > 0)
+        memcpy(to->data, from->data, tensor_bytes(from));
+    conjugate_elements(to->dtype, to->data, to->size);
+    return status_ok();
+}
+
+static struct status copy_b(struct kernel_context *k, const struct tensor *from, struct tensor *to)
 {
     const struct product_state *state = kernel_state(k);
     int64_t rows = from->shape.dims[0], columns = from->shape.dims[1];
     struct shape shape = shape_of(columns, rows);
+    struct tensor wide;
 
-    if (!state->adjoint_b)
+    TRY(widened(k, from, &wide));
+    if (!state->adjoint_b) {
+        *to = wide;
         return status_ok();
-    TRY(kernel_scratch(k, from->dtype, &shape, to));
-    for (int64_t r = 0; r < rows && columns > 0; r++)
+    }
+    struct status status = kernel_scratch(k, wide.dtype, &shape, to);
+    for (int64_t r = 0; r < rows && columns > 0 && status_is_ok(status); r++)
         for (int64_t c = 0; c < columns; c++)
-            copy_element(from, r * columns + c, to, c * rows + r);
-    return status_ok();
+            copy_element(&wide, r * columns + c, to, c * rows + r);
+    if (status_is_ok(status))
+        conjugate_elements(to->dtype, to->data, to->size);
+    tensor_release(&wide);
+    return status;
+}
+
+static sparse_product *product_of(enum dtype dtype)
+{
+    switch (dtype) {
+    case DT_DOUBLE:
+        return sparse_product_f64;
+    case DT_INT32:
+        return sparse_product_u32;
+    case DT_COMPLEX64:
+        return sparse_product_c64;
+    case DT_COMPLEX128:
+        return sparse_product_c128;
+    default:
+        return sparse_product_f32;
+    }
 }
 
 static struct status multiply(struct kernel_context *k, const struct tensor *indices,
-                              const struct tensor *b)
+                              const struct product_copies *copies)
 {
     const struct product_state *state = kernel_state(k);
-    const struct tensor *values = kernel_input(k, 1);
+    const struct tensor *values = &copies->values, *b = &copies->b;
     const int64_t *sizes = tensor_int64s(kernel_input(k, 2));
     struct sparse_matrix a = { tensor_int64s(indices), values->size, sizes[0], sizes[1] };
     int64_t inner = state->adjoint_a ? a.rows : a.columns,
             outer = state->adjoint_a ? a.columns : a.rows, width = b->shape.dims[1];
     struct shape shape = shape_of(outer, width);
-    struct tensor *out;
+    struct tensor *out, sums;
 
     if (inner != b->shape.dims[0])
         return status_error(STATUS_INVALID_ARGUMENT,
@@ -110,12 +147,12 @@ static struct status multiply(struct kernel_context *k, const struct tensor *ind
     TRY(kernel_output(k, 0, &shape, &out));
     if (out->size == 0)
         return status_ok();
-    memset(out->data, 0, tensor_bytes(out));
-    int64_t wrong = out->dtype == DT_FLOAT
-                        ? sparse_product_float(&a, tensor_floats(values), state->adjoint_a,
-                                               tensor_floats(b), width, tensor_floats_mut(out))
-                        : sparse_product_double(&a, tensor_doubles(values), state->adjoint_a,
-                                                tensor_doubles(b), width, tensor_doubles_mut(out));
+    TRY(widened_output(k, out, &sums));
+    memset(sums.data, 0, tensor_bytes(&sums));
+    int64_t wrong =
+        product_of(values->dtype)(&a, values->data, state->adjoint_a, b->data, width, sums.data);
+    widened_store(&sums, out);
+    tensor_release(&sums);
     return wrong == SPARSE_PRODUCT_OK ? status_ok() : misplaced(k, &a, wrong);
 }
 
@@ -127,17 +164,18 @@ static struct status product_compute(struct kernel_context *k)
 
     TRY(check_ranks(k));
     TRY_OR(done, copy_indices(k, indices, &copies.indices));
-    TRY_OR(done, transpose_b(k, b, &copies.b));
-    status = multiply(k, copies.indices.data != NULL ? &copies.indices : indices,
-                      copies.b.data != NULL ? &copies.b : b);
+    TRY_OR(done, copy_values(k, &copies.values));
+    TRY_OR(done, copy_b(k, b, &copies.b));
+    status = multiply(k, copies.indices.data != NULL ? &copies.indices : indices, &copies);
 done:
     tensor_release(&copies.indices);
+    tensor_release(&copies.values);
     tensor_release(&copies.b);
     return status;
 }
 
 static const struct kernel rows[] = {
-    { "SparseTensorDenseMatMul", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE), "T",
+    { "SparseTensorDenseMatMul", DTYPES_FLOATING | DTYPES_COMPLEX | DTYPES(DT_INT32), "T",
       .prepare = product_prepare, .compute = product_compute },
 };
 const struct kernel_table kernels_sparse_product = { rows, COUNT(rows) };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "runtime/kernels/combine.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/nd_index.h"
 #include "runtime/kernels/state/variable.h"
@@ -241,36 +242,6 @@ static struct status assign_compute(struct kernel_context *context)
     return variable_assign(variable, &taken);
 }
 
-#define ADDABLE (DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE) | DTYPES(DT_INT32) | DTYPES(DT_INT64))
-
-#define ADD_INTO(name, type)                                                  \
-    static void name(type *sum, const type *by, int64_t count, bool subtract) \
-    {                                                                         \
-        for (int64_t i = 0; i < count; i++)                                   \
-            sum[i] = (type)(subtract ? sum[i] - by[i] : sum[i] + by[i]);      \
-    }
-ADD_INTO(add_floats, float)
-ADD_INTO(add_doubles, double)
-ADD_INTO(add_int32s, uint32_t) /* overflow wraps, as in TensorFlow */
-ADD_INTO(add_int64s, uint64_t)
-
-static void add_into(struct tensor *sum, const struct tensor *by, bool subtract)
-{
-    switch (sum->dtype) {
-    case DT_FLOAT:
-        add_floats(sum->data, by->data, sum->size, subtract);
-        break;
-    case DT_DOUBLE:
-        add_doubles(sum->data, by->data, sum->size, subtract);
-        break;
-    case DT_INT32:
-        add_int32s(sum->data, by->data, sum->size, subtract);
-        break;
-    default:
-        add_int64s(sum->data, by->data, sum->size, subtract);
-    }
-}
-
 struct addition {
     struct kernel_context *context;
     const struct tensor *by;
@@ -285,7 +256,8 @@ static struct status add_to_value(void *argument, struct tensor *value)
                             "Cannot update variable with shape %s using a Tensor with shape %s, "
                             "shapes must be equal.",
                             shape_text(&value->shape), shape_text(&addition->by->shape));
-    add_into(value, addition->by, addition->subtract);
+    combine_elements(addition->subtract ? COMBINE_SUBTRACT : COMBINE_ADD, value->dtype,
+                     addition->by->data, value->data, value->size);
     return status_ok();
 }
 
@@ -417,10 +389,10 @@ static const struct kernel rows[] = {
     { "AssignVariableOp", DTYPES_MOVED, "dtype", .prepare = assign_prepare,
       .compute = assign_compute },
     { "Assign", DTYPES_MOVED, "T", .prepare = assign_prepare, .compute = assign_compute },
-    { "AssignAddVariableOp", ADDABLE, "dtype", .compute = add_compute },
-    { "AssignSubVariableOp", ADDABLE, "dtype", .compute = add_compute },
-    { "AssignAdd", ADDABLE, .compute = add_compute },
-    { "AssignSub", ADDABLE, .compute = add_compute },
+    { "AssignAddVariableOp", DTYPES_COMBINED, "dtype", .compute = add_compute },
+    { "AssignSubVariableOp", DTYPES_COMBINED, "dtype", .compute = add_compute },
+    { "AssignAdd", DTYPES_COMBINED, .compute = add_compute },
+    { "AssignSub", DTYPES_COMBINED, .compute = add_compute },
     { "ResourceGather", DTYPES_MOVED, "dtype", .prepare = gather_prepare,
       .compute = gather_compute },
     { "ResourceGatherNd", DTYPES_MOVED, "dtype", .compute = gather_nd_compute },

@@ -94,6 +94,13 @@ static struct status end_change(const struct scatter *scatter, struct tensor *va
     return status;
 }
 
+/* A sum of truth values is their `or`; a difference tells whether they differ. */
+static void combine_truth(enum combine op, const bool *x, bool *into, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        into[i] = op == COMBINE_SUBTRACT ? into[i] != x[i] : into[i] || x[i];
+}
+
 /* Puts `count` elements of the update into those at `at` of the value. */
 static struct status put(struct scatter *scatter, struct tensor *value, int64_t at,
                          const void *update, int64_t count)
@@ -101,8 +108,8 @@ static struct status put(struct scatter *scatter, struct tensor *value, int64_t 
     void *into = at_bytes(value->data, at, dtype_size(value->dtype));
     if (scatter->state->sets)
         copy_elements(value->dtype, into, update, count);
-    else if (value->dtype == DT_BOOL) /* a sum of truth values is their `or` */
-        combine_elements(COMBINE_MAX, DT_UINT8, update, into, count);
+    else if (value->dtype == DT_BOOL)
+        combine_truth(scatter->state->combine, update, into, count);
     else
         combine_elements(scatter->state->combine, value->dtype, update, into, count);
     scatter->since_check += count;
@@ -318,8 +325,8 @@ static const struct kernel rows[] = {
     ROWS("Min", DTYPES_REAL),
     ROWS("Max", DTYPES_REAL),
     SLICES("Update", DTYPES_MOVED),
-    SLICES("Add", DTYPES_COMBINED),
-    SLICES("Sub", DTYPES_COMBINED),
+    SLICES("Add", DTYPES_COMBINED | DTYPES(DT_BOOL)),
+    SLICES("Sub", DTYPES_COMBINED | DTYPES(DT_BOOL)),
     SLICES("Min", DTYPES_REAL),
     SLICES("Max", DTYPES_REAL),
     { "ScatterNdNonAliasingAdd", DTYPES_COMBINED | DTYPES(DT_BOOL), "T",

@@ -333,10 +333,11 @@ static struct status print_prepare(struct prepare_context *p)
     TRY(node_attr_bool(node, "shortest", &shortest));
     TRY(node_attr_string(node, "fill", &fill));
     TRY(node_attr_type(node, "T", &dtype));
-    if (!dtype_is_floating(dtype) && precision >= 0)
+    bool is_whole = !dtype_is_floating(dtype) && !dtype_is_complex(dtype);
+    if (is_whole && precision >= 0)
         return status_error(STATUS_INVALID_ARGUMENT, "precision not supported for datatype %s",
                             dtype_name(dtype));
-    if (!dtype_is_floating(dtype) && (scientific || shortest))
+    if (is_whole && (scientific || shortest))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "scientific and shortest format not supported for datatype %s",
                             dtype_name(dtype));
@@ -363,6 +364,21 @@ static struct status print_prepare(struct prepare_context *p)
     return status_ok();
 }
 
+/* (real,imaginary), each in the format. */
+static int print_complex(const struct print_state *state, const struct tensor *x, int64_t i,
+                         char *text, size_t size)
+{
+    bool narrow = x->dtype == DT_COMPLEX64;
+    int length = 0;
+    for (int part = 0; part < 2; part++) {
+        double value = narrow ? (double)((const float *)x->data)[2 * i + part]
+                              : ((const double *)x->data)[2 * i + part];
+        length += snprintf(text + length, size - (size_t)length, "%s", part == 0 ? "(" : ",");
+        length += snprintf(text + length, size - (size_t)length, state->format, value);
+    }
+    return length + snprintf(text + length, size - (size_t)length, ")");
+}
+
 /* Integers take the same flags, with their own conversion letter. */
 static int print_element(const struct print_state *state, const struct tensor *x, int64_t i,
                          char *text, size_t size)
@@ -372,6 +388,8 @@ static int print_element(const struct print_state *state, const struct tensor *x
         return snprintf(text, size, "%s", tensor_bools(x)[i] ? "true" : "false");
     if (dtype_is_floating(x->dtype))
         return snprintf(text, size, state->format, floating_element(x, i));
+    if (dtype_is_complex(x->dtype))
+        return print_complex(state, x, i, text, size);
     int head = (int)strlen(state->format) - 1;
     if (x->dtype == DT_UINT64) {
         snprintf(format, sizeof format, "%.*sllu", head, state->format);
@@ -387,7 +405,7 @@ static struct status print_compute(struct kernel_context *k)
     struct tensor *out;
     TRY(kernel_output(k, 0, &x->shape, &out));
     for (int64_t i = 0; i < x->size; i++) {
-        char text[640]; /* the longest: DBL_MAX by %f with 200 digits behind the point */
+        char text[1280]; /* the longest: twice DBL_MAX by %f with 200 digits behind the point */
         if (x->dtype == DT_STRING) {
             tensor_strings_mut(out)[i] = tensor_strings(x)[i];
             continue;
@@ -402,7 +420,7 @@ static struct status print_compute(struct kernel_context *k)
 #define DTYPES_PRINTED                                                                            \
     (DTYPES_NUMBERS | DTYPES(DT_INT8) | DTYPES(DT_INT16) | DTYPES(DT_UINT8) | DTYPES(DT_UINT16) | \
      DTYPES(DT_UINT32) | DTYPES(DT_UINT64) | DTYPES(DT_HALF) | DTYPES(DT_BFLOAT16) |              \
-     DTYPES(DT_BOOL) | DTYPES(DT_STRING))
+     DTYPES(DT_BOOL) | DTYPES(DT_STRING) | DTYPES_COMPLEX)
 static const struct kernel rows[] = {
     { "StringJoin", DTYPES_ALL, .prepare = join_prepare, .compute = join_compute },
     { "ShardedFilename", DTYPES_ALL, .compute = sharded_compute },
@@ -412,7 +430,8 @@ static const struct kernel rows[] = {
     { "StringUpper", DTYPES_ALL, .prepare = case_prepare, .compute = upper_compute },
     { "StringStrip", DTYPES_ALL, .compute = strip_compute },
     { "StringLength", DTYPES_ALL, .prepare = length_prepare, .compute = length_compute },
-    { "StringToNumber", DTYPES_NUMBERS, "out_type", .compute = to_number_compute },
+    { "StringToNumber", DTYPES_NUMBERS | DTYPES(DT_UINT32) | DTYPES(DT_UINT64), "out_type",
+      .compute = to_number_compute },
     { "AsString", DTYPES_PRINTED, "T", .prepare = print_prepare, .compute = print_compute },
 };
 const struct kernel_table kernels_strings = { rows, COUNT(rows) };
