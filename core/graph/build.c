@@ -237,6 +237,25 @@ struct endpoint build_binary(struct builder *builder, const char *op, const char
     return build(builder, op, name, 2, (struct endpoint[]){ x, y }, NULL);
 }
 
+struct endpoint build_by_number(struct builder *builder, const char *op, struct endpoint x,
+                                double number)
+{
+    return build_binary(builder, op, NULL, x, build_const_float(builder, NULL, (float)number));
+}
+
+struct endpoint build_cast(struct builder *builder, const char *name, struct endpoint x,
+                           enum dtype dtype)
+{
+    return build(builder, "Cast", name, 1, &x,
+                 (const struct attr[]){ attr_type("DstT", dtype), ATTR_END });
+}
+
+struct endpoint build_select(struct builder *builder, const char *name, struct endpoint condition,
+                             struct endpoint yes, struct endpoint no)
+{
+    return build(builder, "SelectV2", name, 3, (struct endpoint[]){ condition, yes, no }, NULL);
+}
+
 enum dtype endpoint_dtype(struct endpoint endpoint)
 {
     if (endpoint.node == NULL || endpoint.index >= endpoint.node->outputs_count)

@@ -68,6 +68,14 @@ struct endpoint build_unary(struct builder *builder, const char *op, const char 
                             struct endpoint x);
 struct endpoint build_binary(struct builder *builder, const char *op, const char *name,
                              struct endpoint x, struct endpoint y);
+/* A float x, and a float constant as y. */
+struct endpoint build_by_number(struct builder *builder, const char *op, struct endpoint x,
+                                double number);
+struct endpoint build_cast(struct builder *builder, const char *name, struct endpoint x,
+                           enum dtype dtype);
+/* SelectV2: `yes` where the condition is true, `no` elsewhere. */
+struct endpoint build_select(struct builder *builder, const char *name, struct endpoint condition,
+                             struct endpoint yes, struct endpoint no);
 
 /* The inferred dtype and shape of an endpoint, which may be unknown. */
 enum dtype endpoint_dtype(struct endpoint endpoint);

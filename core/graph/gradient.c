@@ -125,8 +125,7 @@ static struct endpoint ones_like(struct builder *b, struct endpoint y)
     struct endpoint one = build_const_float(b, "one", 1);
 
     if (endpoint_dtype(y) != DT_FLOAT)
-        one = build(b, "Cast", NULL, 1, &one,
-                    (const struct attr[]){ attr_type("DstT", endpoint_dtype(y)), ATTR_END });
+        one = build_cast(b, NULL, one, endpoint_dtype(y));
     if (endpoint_shape(y)->rank == 0)
         return one;
     return build_binary(b, "Fill", NULL, build_unary(b, "Shape", NULL, y), one);

@@ -9,11 +9,6 @@ struct activation {
 };
 
 /* Constants of the formulas are scalars that broadcast. */
-static struct endpoint by_number(struct builder *b, const char *op, struct endpoint x, float number)
-{
-    return build_binary(b, op, NULL, x, build_const_float(b, NULL, number));
-}
-
 static struct endpoint linear(struct layer_context *context, struct endpoint x)
 {
     (void)context;
@@ -46,10 +41,10 @@ static struct endpoint mish(struct layer_context *context, struct endpoint x)
 static struct endpoint gelu(struct layer_context *context, struct endpoint x)
 {
     struct builder *b = &context->builder;
-    struct endpoint erf = build_unary(b, "Erf", NULL, by_number(b, "Mul", x, 0.70710678f));
-    struct endpoint half = by_number(b, "Mul", x, 0.5f);
+    struct endpoint erf = build_unary(b, "Erf", NULL, build_by_number(b, "Mul", x, 0.70710678f));
+    struct endpoint half = build_by_number(b, "Mul", x, 0.5f);
 
-    return build_binary(b, "Mul", NULL, half, by_number(b, "AddV2", erf, 1));
+    return build_binary(b, "Mul", NULL, half, build_by_number(b, "AddV2", erf, 1));
 }
 
 /* relu6(x + 3) / 6; in Keras 2 0.2 x + 0.5 within [0, 1]. */
@@ -58,11 +53,12 @@ static struct endpoint hard_sigmoid(struct layer_context *context, struct endpoi
     struct builder *b = &context->builder;
 
     if (context->keras2) {
-        struct endpoint line = by_number(b, "AddV2", by_number(b, "Mul", x, 0.2f), 0.5f);
-        return by_number(b, "Minimum", build_unary(b, "Relu", NULL, line), 1);
+        struct endpoint line =
+            build_by_number(b, "AddV2", build_by_number(b, "Mul", x, 0.2f), 0.5f);
+        return build_by_number(b, "Minimum", build_unary(b, "Relu", NULL, line), 1);
     }
-    return by_number(b, "Mul", build_unary(b, "Relu6", NULL, by_number(b, "AddV2", x, 3)),
-                     1.0f / 6);
+    return build_by_number(
+        b, "Mul", build_unary(b, "Relu6", NULL, build_by_number(b, "AddV2", x, 3)), 1.0f / 6);
 }
 
 static struct endpoint hard_silu(struct layer_context *context, struct endpoint x)
@@ -96,10 +92,9 @@ static struct endpoint hard_tanh(struct layer_context *context, struct endpoint 
 static struct endpoint hard_shrink(struct layer_context *context, struct endpoint x)
 {
     struct builder *b = &context->builder;
-    struct endpoint far = by_number(b, "Greater", build_unary(b, "Abs", NULL, x), 0.5f);
-    const struct endpoint inputs[] = { far, x, build_unary(b, "ZerosLike", NULL, x) };
+    struct endpoint far = build_by_number(b, "Greater", build_unary(b, "Abs", NULL, x), 0.5f);
 
-    return build(b, "SelectV2", NULL, 3, inputs, NULL);
+    return build_select(b, NULL, far, x, build_unary(b, "ZerosLike", NULL, x));
 }
 
 /* x moved towards 0 by 1/2. */
@@ -121,9 +116,9 @@ static struct endpoint tanh_shrink(struct layer_context *context, struct endpoin
 static struct endpoint sparse_plus(struct layer_context *context, struct endpoint x)
 {
     struct builder *b = &context->builder;
-    struct endpoint root = by_number(b, "AddV2", clip(b, x, 1), 1);
-    struct endpoint curve = by_number(b, "Mul", build_unary(b, "Square", NULL, root), 0.25f);
-    struct endpoint rest = build_unary(b, "Relu", NULL, by_number(b, "Sub", x, 1));
+    struct endpoint root = build_by_number(b, "AddV2", clip(b, x, 1), 1);
+    struct endpoint curve = build_by_number(b, "Mul", build_unary(b, "Square", NULL, root), 0.25f);
+    struct endpoint rest = build_unary(b, "Relu", NULL, build_by_number(b, "Sub", x, 1));
 
     return build_binary(b, "AddV2", NULL, curve, rest);
 }
@@ -133,17 +128,17 @@ static struct endpoint sparse_sigmoid(struct layer_context *context, struct endp
 {
     struct builder *b = &context->builder;
 
-    return by_number(b, "Mul", by_number(b, "AddV2", clip(b, x, 1), 1), 0.5f);
+    return build_by_number(b, "Mul", build_by_number(b, "AddV2", clip(b, x, 1), 1), 0.5f);
 }
 
 /* (x + √(x² + 4)) / 2 */
 static struct endpoint squareplus(struct layer_context *context, struct endpoint x)
 {
     struct builder *b = &context->builder;
-    struct endpoint sum = by_number(b, "AddV2", build_unary(b, "Square", NULL, x), 4);
+    struct endpoint sum = build_by_number(b, "AddV2", build_unary(b, "Square", NULL, x), 4);
     struct endpoint root = build_unary(b, "Sqrt", NULL, sum);
 
-    return by_number(b, "Mul", build_binary(b, "AddV2", NULL, x, root), 0.5f);
+    return build_by_number(b, "Mul", build_binary(b, "AddV2", NULL, x, root), 0.5f);
 }
 
 /* a sigmoid(b), where a and b are the halves of the last axis. */
@@ -170,16 +165,16 @@ static struct endpoint sparsemax_weights(struct builder *b, struct endpoint x,
                                       build_const_float(b, NULL, (float)n + 1),
                                       build_const_float(b, NULL, 1) };
     const struct attr kept[] = { attr_bool("keep_dims", true), ATTR_END };
-    const struct attr to_float[] = { attr_type("DstT", DT_FLOAT), ATTR_END };
     const struct attr reverse[] = { attr_bool("reverse", true), ATTR_END };
     const struct attr rows[] = { attr_int("batch_dims", endpoint_shape(x)->rank - 1), ATTR_END };
     struct endpoint sorted =
         build_binary(b, "TopKV2", NULL, build_unary(b, "StopGradient", NULL, x), size);
     struct endpoint places = { sorted.node, 1 };
-    struct endpoint over = by_number(b, "Sub", build_binary(b, "Cumsum", NULL, sorted, last), 1);
+    struct endpoint over =
+        build_by_number(b, "Sub", build_binary(b, "Cumsum", NULL, sorted, last), 1);
     over = build_binary(b, "RealDiv", NULL, over, build(b, "Range", NULL, 3, range, NULL));
     struct endpoint among = build_binary(b, "Greater", NULL, sorted, over);
-    among = build(b, "Cast", NULL, 1, &among, to_float);
+    among = build_cast(b, NULL, among, DT_FLOAT);
     const struct endpoint summed[] = { among, last };
     *count = build(b, "Sum", NULL, 2, summed, kept);
     /* Back from the sorted places: the order of the places is the inverse of their permutation. */
@@ -205,7 +200,7 @@ static struct endpoint sparsemax(struct layer_context *context, struct endpoint 
     struct endpoint weights = sparsemax_weights(b, x, &count);
     const struct endpoint weighted[] = { build_binary(b, "Mul", NULL, x, weights),
                                          build_const_int(b, NULL, -1) };
-    struct endpoint over = by_number(b, "Sub", build(b, "Sum", NULL, 2, weighted, kept), 1);
+    struct endpoint over = build_by_number(b, "Sub", build(b, "Sum", NULL, 2, weighted, kept), 1);
     over = build_binary(b, "RealDiv", NULL, over, count);
     return build_unary(b, "Relu", NULL, build_binary(b, "Sub", NULL, x, over));
 }

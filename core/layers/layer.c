@@ -307,8 +307,7 @@ static struct endpoint off_diagonal(struct builder *b, int64_t size)
     struct endpoint column = build_binary(b, "ExpandDims", NULL, row, build_const_int(b, NULL, 1));
     struct endpoint apart = build_binary(b, "NotEqual", NULL, row, column);
 
-    return build(b, "Cast", NULL, 1, &apart,
-                 (const struct attr[]){ attr_type("DstT", DT_FLOAT), ATTR_END });
+    return build_cast(b, NULL, apart, DT_FLOAT);
 }
 
 /* The mean of |cos| of the angles between each two rows, or columns, of a matrix. */

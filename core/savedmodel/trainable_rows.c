@@ -139,8 +139,7 @@ static struct endpoint look_up(struct variable_reads *reads, const struct node *
     struct endpoint ids = node->inputs[1];
 
     if (endpoint_dtype(ids) != DT_INT64)
-        ids = build(b, "Cast", NULL, 1, &ids,
-                    (const struct attr[]){ attr_type("DstT", DT_INT64), ATTR_END });
+        ids = build_cast(b, NULL, ids, DT_INT64);
     *out = (struct row_lookup){
         .variable = variable,
         .ids = ids,

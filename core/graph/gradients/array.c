@@ -134,8 +134,7 @@ struct status gradient_slice(struct gradient_context *c)
     struct endpoint begin = input(c, 1), x = input(c, 0);
 
     if (endpoint_dtype(begin) != DT_INT32)
-        begin = build(c->builder, "Cast", NULL, 1, &begin,
-                      (const struct attr[]){ attr_type("DstT", DT_INT32), ATTR_END });
+        begin = as_type(c, begin, DT_INT32);
     struct endpoint behind = binary(c, "Sub", shape_tensor(c, x), shape_tensor(c, output(c)));
     behind = binary(c, "Sub", behind, begin);
     const struct endpoint columns[] = { begin, behind };
@@ -161,9 +160,7 @@ struct status gradient_strided_slice(struct gradient_context *c)
     struct endpoint shape = shape_tensor(c, input(c, 0));
 
     if (endpoint_dtype(input(c, 1)) != DT_INT32)
-        shape = build(
-            c->builder, "Cast", NULL, 1, &shape,
-            (const struct attr[]){ attr_type("DstT", endpoint_dtype(input(c, 1))), ATTR_END });
+        shape = as_type(c, shape, endpoint_dtype(input(c, 1)));
     const struct endpoint inputs[] = { shape, input(c, 1), input(c, 2), input(c, 3), dy(c) };
     return flow(c, 0, with_masks(c, "StridedSliceGrad", 5, inputs));
 }

@@ -15,9 +15,7 @@ struct status gradient_cast(struct gradient_context *c)
 
     if (!dtype_is_floating(from) || !dtype_is_floating(endpoint_dtype(output(c))))
         return status_ok(); /* integers have no gradient */
-    return flow(c, 0,
-                build(c->builder, "Cast", NULL, 1, &gradient,
-                      (const struct attr[]){ attr_type("DstT", from), ATTR_END }));
+    return flow(c, 0, as_type(c, gradient, from));
 }
 
 /* ---- one input ---- */
@@ -151,9 +149,9 @@ struct status gradient_pow(struct gradient_context *c)
         send(c, 0, reduce_to(c, binary(c, "Mul", dy(c), slope), 0));
     }
     if (c->wanted[1]) {
-        const struct endpoint choice[] = { binary(c, "Greater", x, number(c, x, 0)),
-                                           unary(c, "Log", x), unary(c, "ZerosLike", x) };
-        struct endpoint log = build(c->builder, "SelectV2", NULL, 3, choice, NULL);
+        struct endpoint positive = binary(c, "Greater", x, number(c, x, 0));
+        struct endpoint log = unary(c, "Log", x);
+        log = build_select(c->builder, NULL, positive, log, unary(c, "ZerosLike", x));
         struct endpoint slope = binary(c, "Mul", output(c), log);
         send(c, 1, reduce_to(c, binary(c, "Mul", dy(c), slope), 1));
     }
@@ -236,13 +234,13 @@ struct status gradient_clip_by_value(struct gradient_context *c)
     struct endpoint below = binary(c, "Less", x, input(c, 1));
     struct endpoint above = binary(c, "Greater", x, input(c, 2));
     struct endpoint outside = binary(c, "LogicalOr", below, above);
-    const struct endpoint parts[3][3] = { { outside, zeros, dy(c) },
-                                          { below, dy(c), zeros },
-                                          { above, dy(c), zeros } };
+    const struct endpoint conditions[] = { outside, below, above };
 
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
+        struct endpoint yes = i == 0 ? zeros : dy(c), no = i == 0 ? dy(c) : zeros;
         if (c->wanted[i])
-            send(c, i, reduce_to(c, build(c->builder, "SelectV2", NULL, 3, parts[i], NULL), i));
+            send(c, i, reduce_to(c, build_select(c->builder, NULL, conditions[i], yes, no), i));
+    }
     return status_ok();
 }
 

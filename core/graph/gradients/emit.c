@@ -12,8 +12,7 @@ struct endpoint number(struct gradient_context *c, struct endpoint like, double 
     }
     if (dtype == DT_FLOAT)
         return constant;
-    return build(c->builder, "Cast", NULL, 1, &constant,
-                 (const struct attr[]){ attr_type("DstT", dtype), ATTR_END });
+    return as_type(c, constant, dtype);
 }
 
 struct endpoint uniform(struct endpoint gradient)
@@ -34,9 +33,7 @@ bool is_one(struct endpoint endpoint)
 
 struct endpoint as_type(struct gradient_context *c, struct endpoint x, enum dtype dtype)
 {
-    const struct attr to[] = { attr_type("DstT", dtype), ATTR_END };
-
-    return build(c->builder, "Cast", NULL, 1, &x, to);
+    return build_cast(c->builder, NULL, x, dtype);
 }
 
 struct endpoint conjugate(struct gradient_context *c, struct endpoint x)

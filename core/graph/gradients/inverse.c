@@ -105,8 +105,7 @@ static struct endpoint not_zero(struct gradient_context *c, struct endpoint x)
 {
     struct endpoint differs = binary(c, "NotEqual", x, number(c, x, 0));
 
-    return build(c->builder, "Cast", NULL, 1, &differs,
-                 (const struct attr[]){ attr_type("DstT", endpoint_dtype(x)), ATTR_END });
+    return as_type(c, differs, endpoint_dtype(x));
 }
 
 struct status gradient_xlogy(struct gradient_context *c)

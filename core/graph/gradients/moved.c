@@ -134,8 +134,8 @@ struct status gradient_unsorted_segment_sum(struct gradient_context *c)
     struct endpoint kept = binary(c, "GreaterEqual", ids, zero);
     for (int i = shape->rank; i < rows->rank; i++)
         kept = binary(c, "ExpandDims", kept, build_const_int(c->builder, NULL, i));
-    const struct endpoint choice[] = { kept, gathered, number(c, gathered, 0) };
-    return flow(c, 0, build(c->builder, "SelectV2", NULL, 3, choice, NULL));
+    struct endpoint zeros = number(c, gathered, 0);
+    return flow(c, 0, build_select(c->builder, NULL, kept, gathered, zeros));
 }
 
 struct status gradient_segment_sum(struct gradient_context *c)

@@ -83,10 +83,9 @@ static struct endpoint group_size(struct gradient_context *c, const struct axes 
 {
     if (axes->count >= 0)
         return number(c, dy(c), (double)axes->count);
-    const struct attr to[] = { attr_type("DstT", endpoint_dtype(dy(c))), ATTR_END };
     struct endpoint in = unary(c, "Size", input(c, 0)), out = unary(c, "Size", output(c));
-    in = build(c->builder, "Cast", NULL, 1, &in, to);
-    out = build(c->builder, "Cast", NULL, 1, &out, to);
+    in = as_type(c, in, endpoint_dtype(dy(c)));
+    out = as_type(c, out, endpoint_dtype(dy(c)));
     return binary(c, "RealDiv", in, binary(c, "Maximum", out, number(c, out, 1)));
 }
 
@@ -113,9 +112,7 @@ static struct status extreme(struct gradient_context *c)
 
     TRY(read_axes(c, &axes));
     struct endpoint is = binary(c, "Equal", x, kept(c, &axes, output(c)));
-    struct endpoint hits =
-        build(c->builder, "Cast", NULL, 1, &is,
-              (const struct attr[]){ attr_type("DstT", endpoint_dtype(x)), ATTR_END });
+    struct endpoint hits = as_type(c, is, endpoint_dtype(x));
     struct endpoint count = kept(c, &axes, binary(c, "Sum", hits, input(c, 1)));
     struct endpoint share = binary(c, "RealDiv", kept(c, &axes, dy(c)), count);
     return flow(c, 0, binary(c, "Mul", hits, share));

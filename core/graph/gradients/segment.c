@@ -10,13 +10,6 @@ static struct endpoint gathered(struct gradient_context *c, struct endpoint x,
     return build(c->builder, "GatherV2", NULL, 3, inputs, NULL);
 }
 
-static struct endpoint selected(struct gradient_context *c, struct endpoint condition,
-                                struct endpoint x, struct endpoint y)
-{
-    return build(c->builder, "SelectV2", NULL, 3, (const struct endpoint[]){ condition, x, y },
-                 NULL);
-}
-
 /* ---- segments, sorted or not ---- */
 
 /* What the op says of its segments. An unsorted segment below 0 is dropped. */
@@ -60,7 +53,7 @@ static struct endpoint of_segment(struct gradient_context *c, const struct segme
 {
     struct endpoint y = gathered(c, x, s->ids);
 
-    return s->kept.node == NULL ? y : selected(c, s->kept, y, number(c, y, 0));
+    return s->kept.node == NULL ? y : build_select(c->builder, NULL, s->kept, y, number(c, y, 0));
 }
 
 /* The elements equal to the extreme share the gradient. */
@@ -74,7 +67,7 @@ static struct status segment_extreme(struct gradient_context *c)
         is = binary(c, "LogicalAnd", is, s.kept);
     struct endpoint count = reduced(c, s.sum, as_type(c, is, endpoint_dtype(dy(c))));
     struct endpoint share = of_segment(c, &s, binary(c, "RealDiv", dy(c), count));
-    return flow(c, 0, selected(c, is, share, number(c, share, 0)));
+    return flow(c, 0, build_select(c->builder, NULL, is, share, number(c, share, 0)));
 }
 
 struct status gradient_segment_max(struct gradient_context *c)
@@ -117,11 +110,11 @@ static struct status segment_product(struct gradient_context *c)
     struct endpoint is_zero = binary(c, "Equal", x, number(c, x, 0));
     struct endpoint zeros = reduced(c, s.sum, as_type(c, is_zero, DT_INT32));
     struct endpoint several = binary(c, "Greater", zeros, build_const_int(c->builder, NULL, 1));
-    struct endpoint gradient = selected(c, several, number(c, dy(c), 0), dy(c));
-    struct endpoint rest = selected(c, is_zero, number(c, x, 1), x);
+    struct endpoint gradient = build_select(c->builder, NULL, several, number(c, dy(c), 0), dy(c));
+    struct endpoint rest = build_select(c->builder, NULL, is_zero, number(c, x, 1), x);
     struct endpoint of_rest = gathered(c, reduced(c, s.product, rest), s.ids);
     struct endpoint others = binary(c, "RealDiv", gathered(c, output(c), s.ids), rest);
-    struct endpoint slope = selected(c, is_zero, of_rest, others);
+    struct endpoint slope = build_select(c->builder, NULL, is_zero, of_rest, others);
     return flow(c, 0, binary(c, "Mul", of_segment(c, &s, gradient), slope));
 }
 

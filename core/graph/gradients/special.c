@@ -23,10 +23,9 @@ static struct endpoint divided(struct gradient_context *c, struct endpoint x, st
 static struct endpoint except_at(struct gradient_context *c, struct endpoint x, double at,
                                  double value, struct endpoint slope)
 {
-    const struct endpoint choice[] = { binary(c, "Equal", x, number(c, x, at)), number(c, x, value),
-                                       slope };
+    struct endpoint is_at = binary(c, "Equal", x, number(c, x, at));
 
-    return build(c->builder, "SelectV2", NULL, 3, choice, NULL);
+    return build_select(c->builder, NULL, is_at, number(c, x, value), slope);
 }
 
 /* value · x² */

@@ -40,7 +40,7 @@ static struct endpoint relu_build(struct layer_context *context, const struct la
         struct endpoint below = build_binary(b, "Sub", NULL, x, edge);
         below = build_binary(b, "Mul", NULL, below, build_const_float(b, NULL, (float)slope));
         struct endpoint passes = build_binary(b, "GreaterEqual", NULL, x, edge);
-        y = build(b, "SelectV2", NULL, 3, (const struct endpoint[]){ passes, x, below }, NULL);
+        y = build_select(b, NULL, passes, x, below);
     } else if (slope == 0 && !max->is_null && max->number == 6) {
         return build_unary(b, "Relu6", NULL, x);
     } else {
@@ -130,12 +130,8 @@ static struct endpoint elu_build(struct layer_context *context, const struct lay
 
     if (alpha == 1)
         return elu;
-    const struct endpoint choice[] = {
-        build_binary(b, "Greater", NULL, x, build_const_float(b, NULL, 0)),
-        elu,
-        build_binary(b, "Mul", NULL, elu, build_const_float(b, NULL, (float)alpha)),
-    };
-    return build(b, "SelectV2", NULL, 3, choice, NULL);
+    struct endpoint positive = build_by_number(b, "Greater", x, 0);
+    return build_select(b, NULL, positive, elu, build_by_number(b, "Mul", elu, alpha));
 }
 MASKED_LAYER_CLASS(elu, "ELU", elu_args, elu_build);
 
@@ -150,8 +146,7 @@ static struct endpoint thresholded_relu_build(struct layer_context *context,
     struct builder *b = &context->builder;
     float theta = (float)layer_arg(layer, "theta")->number;
     struct endpoint passes = build_binary(b, "Greater", NULL, x, build_const_float(b, NULL, theta));
-    struct endpoint mask = build(b, "Cast", NULL, 1, &passes,
-                                 (const struct attr[]){ attr_type("DstT", DT_FLOAT), ATTR_END });
+    struct endpoint mask = build_cast(b, NULL, passes, DT_FLOAT);
 
     return build_binary(b, "Mul", NULL, x, mask);
 }

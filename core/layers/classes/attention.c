@@ -50,19 +50,6 @@ static struct endpoint band(struct layer_context *context, const struct layer *l
     return build_const(&context->builder, NULL, &tensor);
 }
 
-static struct endpoint choose(struct builder *b, struct endpoint mask, struct endpoint yes,
-                              struct endpoint no)
-{
-    const struct endpoint inputs[] = { mask, yes, no };
-
-    return build(b, "SelectV2", NULL, 3, inputs, NULL);
-}
-
-static struct endpoint by_number(struct builder *b, const char *op, struct endpoint x, double value)
-{
-    return build_binary(b, op, NULL, x, build_const_float(b, NULL, (float)value));
-}
-
 static struct endpoint matrix_product(struct builder *b, struct endpoint x, struct endpoint y,
                                       bool transpose_y)
 {
@@ -212,11 +199,11 @@ static void attend(struct layer_context *context, const struct layer *layer, str
                         band(context, layer, endpoint_shape(query)->dims[1],
                              endpoint_shape(key)->dims[1], true, 0));
     if (mask.node != NULL)
-        scores = choose(b, mask, scores, by_number(b, "Sub", scores, 1e9));
+        scores = build_select(b, NULL, mask, scores, build_by_number(b, "Sub", scores, 1e9));
     struct endpoint weights = drop_weights(context, layer, build_unary(b, "Softmax", NULL, scores));
     struct endpoint y = matrix_product(b, weights, inputs[1].value, false);
     if (inputs[0].mask.node != NULL)
-        y = choose(b, widen(b, inputs[0].mask, 2), y, build_const_float(b, NULL, 0));
+        y = build_select(b, NULL, widen(b, inputs[0].mask, 2), y, build_const_float(b, NULL, 0));
     io->outputs[0] = (struct layer_value){ .value = y, .mask = inputs[0].mask };
     io->outputs[1] = (struct layer_value){ .value = weights };
     io->outputs_count = io_flag(context, io, "return_attention_scores") ? 2 : 1;
@@ -473,8 +460,7 @@ static struct endpoint attention_mask(struct layer_context *context, const struc
     if (mask.node == NULL)
         return mask;
     if (endpoint_dtype(mask) != DT_BOOL)
-        mask = build(b, "Cast", NULL, 1, &mask,
-                     (const struct attr[]){ attr_type("DstT", DT_BOOL), ATTR_END });
+        mask = build_cast(b, NULL, mask, DT_BOOL);
     if (rank != 3)
         layer_refuse(context, layer,
                      "an attention_mask of shape %s; only [batch, T, S] is "
@@ -550,7 +536,7 @@ static struct endpoint weigh(struct layer_context *context, const struct layer *
     int64_t shared = heads->query / heads->key_value;
     bool zeroed = in->returns_scores || layer_arg(layer, "dropout")->number > 0;
 
-    query = by_number(b, "Mul", query, 1 / sqrt((double)heads->key_size));
+    query = build_by_number(b, "Mul", query, 1 / sqrt((double)heads->key_size));
     if (shared > 1)
         query = reshape(b, query, 4,
                         (const int64_t[]){ -1, heads->key_value, shared * steps, heads->key_size });
@@ -558,10 +544,10 @@ static struct endpoint weigh(struct layer_context *context, const struct layer *
     if (shared > 1)
         scores = reshape(b, scores, 4, (const int64_t[]){ -1, heads->query, steps, keys });
     if (in->mask.node != NULL)
-        scores = choose(b, in->mask, scores, build_const_float(b, NULL, -1e9f));
+        scores = build_select(b, NULL, in->mask, scores, build_const_float(b, NULL, -1e9f));
     scores = build_unary(b, "Softmax", NULL, scores);
     if (in->mask.node != NULL && zeroed)
-        scores = choose(b, in->mask, scores, build_const_float(b, NULL, 0));
+        scores = build_select(b, NULL, in->mask, scores, build_const_float(b, NULL, 0));
     return scores;
 }
 

@@ -12,12 +12,6 @@
         { "interpolation", ARG_CHOICE, "bilinear nearest" }, { "seed", ARG_NULL_OR_INT, "null" }, \
         { "fill_value", ARG_NUMBER, "0" }, DATA_FORMAT
 
-struct endpoint augment_by_number(struct builder *b, const char *op, struct endpoint x,
-                                  double value)
-{
-    return build_binary(b, op, NULL, x, build_const_float(b, NULL, (float)value));
-}
-
 struct endpoint augment_clip(struct builder *b, struct endpoint x, const double range[2])
 {
     const struct endpoint inputs[] = { x, build_const_float(b, NULL, (float)range[0]),
@@ -31,9 +25,9 @@ struct endpoint augment_move_range(struct builder *b, struct endpoint x, const d
 {
     if (from[0] == to[0] && from[1] == to[1])
         return x;
-    x = augment_by_number(b, "Sub", x, from[0]);
-    x = augment_by_number(b, "RealDiv", x, from[1] - from[0]);
-    return augment_by_number(b, "AddV2", augment_by_number(b, "Mul", x, to[1] - to[0]), to[0]);
+    x = build_by_number(b, "Sub", x, from[0]);
+    x = build_by_number(b, "RealDiv", x, from[1] - from[0]);
+    return build_by_number(b, "AddV2", build_by_number(b, "Mul", x, to[1] - to[0]), to[0]);
 }
 
 /* ---- arguments ---- */
@@ -92,8 +86,8 @@ struct endpoint augment_draw(struct layer_context *context, const struct layer *
     struct endpoint unit =
         build_binary(b, "StatelessRandomUniform", NULL, shape, augment_seed(context, layer));
 
-    return augment_by_number(b, "AddV2", augment_by_number(b, "Mul", unit, range[1] - range[0]),
-                             range[0]);
+    return build_by_number(b, "AddV2", build_by_number(b, "Mul", unit, range[1] - range[0]),
+                           range[0]);
 }
 
 /* The same as [batch, 1], for a matrix of each image. */
@@ -181,10 +175,10 @@ static struct endpoint random_translation_build(struct layer_context *context,
     const struct image_map m = {
         .a0 = one,
         .a1 = zero,
-        .a2 = augment_by_number(b, "Mul", right, -(double)endpoint_shape(x)->dims[2]),
+        .a2 = build_by_number(b, "Mul", right, -(double)endpoint_shape(x)->dims[2]),
         .b0 = zero,
         .b1 = one,
-        .b2 = augment_by_number(b, "Mul", down, -(double)endpoint_shape(x)->dims[1]),
+        .b2 = build_by_number(b, "Mul", down, -(double)endpoint_shape(x)->dims[1]),
     };
     return move_pixels(context, layer, x, &m, attr_upper(context, layer, "fill_mode"));
 }
@@ -208,18 +202,18 @@ static struct endpoint random_zoom_build(struct layer_context *context, const st
         (!same && !augment_range(context, layer, "width_factor", -1, width)) ||
         !augment_changes(context, layer, x))
         return x;
-    struct endpoint tall = augment_by_number(b, "AddV2", draw_column(context, layer, x, height), 1);
+    struct endpoint tall = build_by_number(b, "AddV2", draw_column(context, layer, x, height), 1);
     struct endpoint wide =
-        same ? tall : augment_by_number(b, "AddV2", draw_column(context, layer, x, width), 1);
+        same ? tall : build_by_number(b, "AddV2", draw_column(context, layer, x, width), 1);
     struct endpoint zero = build_unary(b, "ZerosLike", NULL, tall);
     struct endpoint one = build_const_float(b, NULL, 1);
     const struct image_map m = {
         .a0 = wide,
         .a1 = zero,
-        .a2 = augment_by_number(b, "Mul", build_binary(b, "Sub", NULL, one, wide), middle(x, 2)),
+        .a2 = build_by_number(b, "Mul", build_binary(b, "Sub", NULL, one, wide), middle(x, 2)),
         .b0 = zero,
         .b1 = tall,
-        .b2 = augment_by_number(b, "Mul", build_binary(b, "Sub", NULL, one, tall), middle(x, 1)),
+        .b2 = build_by_number(b, "Mul", build_binary(b, "Sub", NULL, one, tall), middle(x, 1)),
     };
     return move_pixels(context, layer, x, &m, attr_upper(context, layer, "fill_mode"));
 }
@@ -234,8 +228,8 @@ static const struct layer_arg random_rotation_args[] = {
 static struct endpoint around(struct builder *b, double p, double x, struct endpoint u, double y,
                               struct endpoint v)
 {
-    struct endpoint moved = build_binary(b, "AddV2", NULL, augment_by_number(b, "Mul", u, x),
-                                         augment_by_number(b, "Mul", v, y));
+    struct endpoint moved = build_binary(b, "AddV2", NULL, build_by_number(b, "Mul", u, x),
+                                         build_by_number(b, "Mul", v, y));
 
     return build_binary(b, "Sub", NULL, build_const_float(b, NULL, (float)p), moved);
 }
@@ -249,7 +243,7 @@ static struct endpoint random_rotation_build(struct layer_context *context,
     if (!augment_range(context, layer, "factor", -1, turns) || !augment_changes(context, layer, x))
         return x;
     struct endpoint angle =
-        augment_by_number(b, "Mul", draw_column(context, layer, x, turns), 2 * PI);
+        build_by_number(b, "Mul", draw_column(context, layer, x, turns), 2 * PI);
     struct endpoint cosine = build_unary(b, "Cos", NULL, angle);
     struct endpoint sine = build_unary(b, "Sin", NULL, angle);
     struct endpoint minus = build_unary(b, "Neg", NULL, sine);
@@ -282,8 +276,8 @@ static struct endpoint random_shear_build(struct layer_context *context, const s
         !augment_range(context, layer, "y_factor", -1, down) || !augment_changes(context, layer, x))
         return x;
     struct endpoint side = draw_column(context, layer, x, unit);
-    struct endpoint sign = augment_by_number(
-        b, "Mul", build_unary(b, "Sign", NULL, augment_by_number(b, "Sub", side, 0.5)), -1);
+    struct endpoint sign = build_by_number(
+        b, "Mul", build_unary(b, "Sign", NULL, build_by_number(b, "Sub", side, 0.5)), -1);
     struct endpoint v = build_binary(b, "Mul", NULL, draw_column(context, layer, x, down), sign);
     struct endpoint u = build_binary(b, "Mul", NULL, draw_column(context, layer, x, across), sign);
     struct endpoint zero = build_unary(b, "ZerosLike", NULL, u);
@@ -343,8 +337,8 @@ static struct image_map perspective(struct layer_context *context, const struct 
                                .b0 = zero,
                                .b1 = build_binary(b, "AddV2", NULL, c1, q),
                                .b2 = zero,
-                               .c0 = augment_by_number(b, "RealDiv", c0, w),
-                               .c1 = augment_by_number(b, "RealDiv", c1, h) };
+                               .c0 = build_by_number(b, "RealDiv", c0, w),
+                               .c1 = build_by_number(b, "RealDiv", c1, h) };
 }
 
 static struct endpoint random_perspective_build(struct layer_context *context,
@@ -373,10 +367,8 @@ static struct endpoint random_perspective_build(struct layer_context *context,
     struct endpoint moves =
         build_binary(b, "Less", NULL, augment_draw(context, layer, x, unit), probability);
     const struct image_map m = perspective(context, layer, x, scale);
-    const struct endpoint choice[] = {
-        moves, move_pixels(context, layer, x, &m, attr_text("fill_mode", "CONSTANT")), x
-    };
-    return build(b, "SelectV2", NULL, 3, choice, NULL);
+    struct endpoint moved = move_pixels(context, layer, x, &m, attr_text("fill_mode", "CONSTANT"));
+    return build_select(b, NULL, moves, moved, x);
 }
 LAYER_CLASS(random_perspective, "RandomPerspective", random_perspective_args,
             random_perspective_build);

@@ -24,8 +24,6 @@ struct endpoint augment_seed(struct layer_context *context, const struct layer *
 struct endpoint augment_draw(struct layer_context *context, const struct layer *layer,
                              struct endpoint x, const double range[2]);
 
-struct endpoint augment_by_number(struct builder *b, const char *op, struct endpoint x,
-                                  double value);
 struct endpoint augment_clip(struct builder *b, struct endpoint x, const double range[2]);
 /* Moves numbers from one range to the other, with the roundings of Keras' layers. */
 struct endpoint augment_move_range(struct builder *b, struct endpoint x, const double from[2],

@@ -148,7 +148,7 @@ static struct endpoint draw_operations(struct layer_context *context, const stru
                   augment_seed(context, layer));
 
     return build_unary(b, "Floor", NULL,
-                       augment_by_number(b, "Mul", unit, (double)COUNT(operations)));
+                       build_by_number(b, "Mul", unit, (double)COUNT(operations)));
 }
 
 /* What the operation of this number makes of the images. */
@@ -160,9 +160,9 @@ static struct endpoint apply_number(struct layer_context *context, const struct 
     struct endpoint out = x;
 
     for (size_t i = 0; i < COUNT(operations); i++) {
-        const struct endpoint inputs[] = { augment_by_number(b, "Equal", number, (double)i),
-                                           apply(context, layer, &operations[i], policy, x), out };
-        out = build(b, "SelectV2", NULL, 3, inputs, NULL);
+        struct endpoint is_chosen = build_by_number(b, "Equal", number, (double)i);
+        struct endpoint changed = apply(context, layer, &operations[i], policy, x);
+        out = build_select(b, NULL, is_chosen, changed, out);
     }
     return out;
 }

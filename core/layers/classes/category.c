@@ -6,11 +6,9 @@
 
 struct endpoint cast_to(struct layer_context *context, struct endpoint x, enum dtype dtype)
 {
-    const struct attr attrs[] = { attr_type("DstT", dtype), ATTR_END };
-
     if (!status_is_ok(context->builder.status) || endpoint_dtype(x) == dtype)
         return x;
-    return build(&context->builder, "Cast", NULL, 1, &x, attrs);
+    return build_cast(&context->builder, NULL, x, dtype);
 }
 
 void layer_adapts(struct layer_context *context, const struct layer *layer,
@@ -235,9 +233,8 @@ static struct endpoint hashing_build(struct layer_context *context, const struct
     if (masked && status_is_ok(b->status)) {
         struct endpoint one = cast_to(context, build_const_int(b, NULL, 1), DT_INT64);
         struct endpoint zeros = build_unary(b, "ZerosLike", NULL, ids);
-        const struct endpoint select[] = { is_masked(context, layer, x, mask), zeros,
-                                           build_binary(b, "AddV2", NULL, ids, one) };
-        ids = build(b, "SelectV2", NULL, 3, select, NULL);
+        struct endpoint is_mask = is_masked(context, layer, x, mask);
+        ids = build_select(b, NULL, is_mask, zeros, build_binary(b, "AddV2", NULL, ids, one));
     }
     if (strcmp(mode, "int") == 0)
         return cast_to(context, ids, layer->dtype == DT_INT32 ? DT_INT32 : DT_INT64);

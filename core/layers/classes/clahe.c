@@ -85,8 +85,7 @@ static struct endpoint fill_tiles(struct builder *b, struct endpoint x, const st
 /* The level, 0 to 255, of each value: int32. */
 static struct endpoint levels_of(struct builder *b, struct endpoint x)
 {
-    const struct attr attrs[] = { attr_type("DstT", DT_INT32), ATTR_END };
-    const struct endpoint inputs[] = { build(b, "Cast", NULL, 1, &x, attrs),
+    const struct endpoint inputs[] = { build_cast(b, NULL, x, DT_INT32),
                                        build_const_int(b, NULL, 0),
                                        build_const_int(b, NULL, LEVELS - 1) };
 
@@ -127,7 +126,7 @@ static struct endpoint limit_counts(struct builder *b, struct endpoint counts, d
     struct endpoint kept = augment_clip(b, counts, range);
     struct endpoint excess = over_levels(b, "Sum", build_binary(b, "Sub", NULL, counts, kept));
 
-    return build_binary(b, "AddV2", NULL, kept, augment_by_number(b, "RealDiv", excess, LEVELS));
+    return build_binary(b, "AddV2", NULL, kept, build_by_number(b, "RealDiv", excess, LEVELS));
 }
 
 /* What each level becomes: the share of the pixels up to it, as 0 to 255. */
@@ -139,14 +138,13 @@ static struct endpoint spread_levels(struct builder *b, struct endpoint counts,
     struct endpoint first = over_levels(b, "Min", sums);
     struct endpoint all =
         build_binary(b, "Sub", NULL, build_const_float(b, NULL, (float)tile_pixels(t)), first);
-    const struct endpoint divisor[] = { augment_by_number(b, "Equal", all, 0),
-                                        build_unary(b, "OnesLike", NULL, all), all };
+    struct endpoint none = build_by_number(b, "Equal", all, 0);
+    struct endpoint ones = build_unary(b, "OnesLike", NULL, all);
     struct endpoint above =
-        augment_by_number(b, "Mul", build_binary(b, "Sub", NULL, sums, first), LEVEL_MAX);
+        build_by_number(b, "Mul", build_binary(b, "Sub", NULL, sums, first), LEVEL_MAX);
 
     return augment_clip(
-        b, build_binary(b, "RealDiv", NULL, above, build(b, "SelectV2", NULL, 3, divisor, NULL)),
-        bytes);
+        b, build_binary(b, "RealDiv", NULL, above, build_select(b, NULL, none, ones, all)), bytes);
 }
 
 /* Repeats the tiles at the edges beyond them, so that each pixel has four tiles around it:

@@ -27,14 +27,6 @@ static struct endpoint subtract(struct builder *b, struct endpoint x, struct end
     return build_binary(b, "Sub", NULL, x, y);
 }
 
-static struct endpoint select(struct builder *b, struct endpoint where, struct endpoint x,
-                              struct endpoint y)
-{
-    const struct endpoint inputs[] = { where, x, y };
-
-    return build(b, "SelectV2", NULL, 3, inputs, NULL);
-}
-
 /* value - x */
 static struct endpoint minus_from(struct builder *b, double value, struct endpoint x)
 {
@@ -85,8 +77,8 @@ static struct endpoint change_brightness(struct layer_context *context, const st
 {
     struct builder *b = &context->builder;
     struct endpoint delta =
-        augment_by_number(b, "Mul", augment_draw(context, layer, x, colours->factor),
-                          colours->values[1] - colours->values[0]);
+        build_by_number(b, "Mul", augment_draw(context, layer, x, colours->factor),
+                        colours->values[1] - colours->values[0]);
 
     return augment_clip(b, add(b, x, delta), colours->values);
 }
@@ -159,7 +151,7 @@ static struct endpoint auto_contrast_build(struct layer_context *context, const 
     struct endpoint offset = build_binary(b, "Mul", NULL, build_unary(b, "Neg", NULL, low), scale);
     moved = add(b, build_binary(b, "Mul", NULL, moved, scale), offset);
     moved = augment_move_range(b, augment_clip(b, moved, bytes), bytes, values);
-    return select(b, build_unary(b, "IsNan", NULL, moved), x, moved);
+    return build_select(b, NULL, build_unary(b, "IsNan", NULL, moved), x, moved);
 }
 LAYER_CLASS(auto_contrast, "AutoContrast", auto_contrast_args, auto_contrast_build);
 
@@ -191,9 +183,9 @@ static struct endpoint draw_sign(struct layer_context *context, const struct lay
                                  struct endpoint x)
 {
     struct builder *b = &context->builder;
-    struct endpoint side = augment_by_number(b, "Sub", augment_draw(context, layer, x, unit), 0.5);
+    struct endpoint side = build_by_number(b, "Sub", augment_draw(context, layer, x, unit), 0.5);
 
-    return augment_by_number(b, "Mul", build_unary(b, "Sign", NULL, side), -1);
+    return build_by_number(b, "Mul", build_unary(b, "Sign", NULL, side), -1);
 }
 
 /* Turns the colours by up to half a circle, which is 1 of a hue. */
@@ -202,15 +194,15 @@ static struct endpoint change_hue(struct layer_context *context, const struct la
 {
     struct builder *b = &context->builder;
     struct endpoint turn =
-        augment_by_number(b, "Mul", augment_draw(context, layer, x, colours->factor), 0.5);
+        build_by_number(b, "Mul", augment_draw(context, layer, x, colours->factor), 0.5);
 
     turn = build_binary(b, "Mul", NULL, turn, draw_sign(context, layer, x));
     x = build_unary(b, "RGBToHSV", NULL, augment_move_range(b, x, colours->values, unit));
     struct endpoint hue = add(b, channel(b, x, 0), turn);
-    hue = select(b, augment_by_number(b, "Greater", hue, 1), augment_by_number(b, "Sub", hue, 1),
-                 hue);
-    hue =
-        select(b, augment_by_number(b, "Less", hue, 0), augment_by_number(b, "AddV2", hue, 1), hue);
+    hue = build_select(b, NULL, build_by_number(b, "Greater", hue, 1),
+                       build_by_number(b, "Sub", hue, 1), hue);
+    hue = build_select(b, NULL, build_by_number(b, "Less", hue, 0),
+                       build_by_number(b, "AddV2", hue, 1), hue);
     x = build_unary(b, "HSVToRGB", NULL, replace_channel(b, x, 0, hue));
     return augment_move_range(b, augment_clip(b, x, unit), unit, colours->values);
 }
@@ -232,7 +224,7 @@ static struct endpoint change_saturation(struct layer_context *context, const st
 {
     struct builder *b = &context->builder;
     struct endpoint f = augment_draw(context, layer, x, colours->factor);
-    struct endpoint rest = augment_by_number(b, "AddV2", minus_from(b, 1, f), 1e-7);
+    struct endpoint rest = build_by_number(b, "AddV2", minus_from(b, 1, f), 1e-7);
 
     f = build_binary(b, "RealDiv", NULL, f, rest);
     x = build_unary(b, "RGBToHSV", NULL, x);
@@ -310,10 +302,10 @@ static const struct layer_arg random_grayscale_args[] = {
 static struct endpoint grey_of(struct builder *b, struct endpoint x)
 {
     static const double weights[] = { 0.2989, 0.587, 0.114 };
-    struct endpoint sum = augment_by_number(b, "Mul", channel(b, x, 0), weights[0]);
+    struct endpoint sum = build_by_number(b, "Mul", channel(b, x, 0), weights[0]);
 
     for (int32_t i = 1; i < 3; i++)
-        sum = add(b, sum, augment_by_number(b, "Mul", channel(b, x, i), weights[i]));
+        sum = add(b, sum, build_by_number(b, "Mul", channel(b, x, i), weights[i]));
     return sum;
 }
 
@@ -321,8 +313,8 @@ static struct endpoint grey_of(struct builder *b, struct endpoint x)
 static struct endpoint draw_chance(struct layer_context *context, const struct layer *layer,
                                    struct endpoint x, double probability)
 {
-    return augment_by_number(&context->builder, "Less", augment_draw(context, layer, x, unit),
-                             probability);
+    return build_by_number(&context->builder, "Less", augment_draw(context, layer, x, unit),
+                           probability);
 }
 
 static struct endpoint random_grayscale_build(struct layer_context *context,
@@ -337,7 +329,7 @@ static struct endpoint random_grayscale_build(struct layer_context *context,
     }
     if (!augment_changes(context, layer, x) || !has_colours(context, layer, x))
         return x;
-    return select(b, draw_chance(context, layer, x, factor), grey_of(b, x), x);
+    return build_select(b, NULL, draw_chance(context, layer, x, factor), grey_of(b, x), x);
 }
 LAYER_CLASS(random_grayscale, "RandomGrayscale", random_grayscale_args, random_grayscale_build);
 
@@ -377,7 +369,7 @@ static struct endpoint random_invert_build(struct layer_context *context, const 
     struct endpoint probability = augment_draw(context, layer, x, colours.factor);
     struct endpoint chance =
         build_binary(b, "Less", NULL, augment_draw(context, layer, x, unit), probability);
-    return select(b, chance, minus_from(b, colours.values[1], x), x);
+    return build_select(b, NULL, chance, minus_from(b, colours.values[1], x), x);
 }
 LAYER_CLASS(random_invert, "RandomInvert", random_invert_args, random_invert_build);
 
@@ -436,7 +428,7 @@ static struct endpoint solarization_build(struct layer_context *context, const s
     moved = augment_clip(b, add(b, moved, augment_draw(context, layer, x, additions)), bytes);
     struct endpoint below =
         build_binary(b, "Less", NULL, moved, augment_draw(context, layer, x, thresholds));
-    moved = select(b, below, moved, minus_from(b, BYTE_RANGE, moved));
+    moved = build_select(b, NULL, below, moved, minus_from(b, BYTE_RANGE, moved));
     return augment_move_range(b, moved, bytes, values);
 }
 LAYER_CLASS(solarization, "Solarization", solarization_args, solarization_build);

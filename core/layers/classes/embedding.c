@@ -30,16 +30,12 @@ static struct endpoint whole_ids(struct layer_context *context, struct endpoint 
 
     struct endpoint ids = x;
     if (endpoint_dtype(x) != DT_INT64)
-        ids = build(b, "Cast", "ids", 1, &x,
-                    (const struct attr[]){ attr_type("DstT", DT_INT64), ATTR_END });
+        ids = build_cast(b, "ids", x, DT_INT64);
     if (context->keras2)
         return ids;
-    const struct endpoint choice[] = {
-        build_binary(b, "Less", NULL, ids, build_const(b, NULL, &none)),
-        build_binary(b, "AddV2", NULL, ids, build_const(b, NULL, &count)),
-        ids,
-    };
-    return build(b, "SelectV2", NULL, 3, choice, NULL);
+    struct endpoint below = build_binary(b, "Less", NULL, ids, build_const(b, NULL, &none));
+    struct endpoint from_end = build_binary(b, "AddV2", NULL, ids, build_const(b, NULL, &count));
+    return build_select(b, NULL, below, from_end, ids);
 }
 
 static struct endpoint embedding_build(struct layer_context *context, const struct layer *layer,
@@ -61,9 +57,7 @@ struct endpoint embedding_mask(struct layer_context *context, const struct layer
     if (!layer_arg(layer, "mask_zero")->boolean || !status_is_ok(b->status))
         return (struct endpoint){ 0 };
     const struct endpoint none = build_const_float(b, NULL, 0);
-    const struct endpoint zero =
-        build(b, "Cast", NULL, 1, &none,
-              (const struct attr[]){ attr_type("DstT", endpoint_dtype(x)), ATTR_END });
+    const struct endpoint zero = build_cast(b, NULL, none, endpoint_dtype(x));
     return build_binary(b, "NotEqual", "mask", x, zero);
 }
 

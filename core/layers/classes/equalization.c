@@ -13,16 +13,11 @@ static const struct layer_arg equalization_args[] = {
     DATA_FORMAT,
 };
 
-static struct endpoint cast(struct builder *b, enum dtype dtype, struct endpoint x)
-{
-    return build(b, "Cast", NULL, 1, &x,
-                 (const struct attr[]){ attr_type("DstT", dtype), ATTR_END });
-}
-
 /* Numbers from 0 to bins - 1, without their fractions. */
 static struct endpoint bin_of(struct builder *b, struct endpoint x, int32_t bins)
 {
-    const struct endpoint inputs[] = { cast(b, DT_INT32, x), build_const_int(b, NULL, 0),
+    const struct endpoint inputs[] = { build_cast(b, NULL, x, DT_INT32),
+                                       build_const_int(b, NULL, 0),
                                        build_const_int(b, NULL, bins - 1) };
 
     return build(b, "ClipByValue", NULL, 3, inputs, NULL);
@@ -37,24 +32,15 @@ static struct endpoint of_rows(struct builder *b, const char *op, struct endpoin
                  (const struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
 }
 
-static struct endpoint choose(struct builder *b, struct endpoint where, struct endpoint x,
-                              struct endpoint y)
-{
-    const struct endpoint inputs[] = { where, x, y };
-
-    return build(b, "SelectV2", NULL, 3, inputs, NULL);
-}
-
 /* How many values are in each bin: double [channels, bins]. */
 static struct endpoint histogram(struct builder *b, struct endpoint x, int32_t bins)
 {
     const struct shape none = shape_of(0);
     const struct tensor no_weights = tensor_borrow(DT_DOUBLE, &none, NULL);
-    struct endpoint at = augment_by_number(b, "Mul", x, bins - 1);
-    const struct endpoint inputs[] = {
-        bin_of(b, augment_by_number(b, "RealDiv", at, BYTE_MAX), bins),
-        build_const_int(b, NULL, bins), build_const(b, NULL, &no_weights)
-    };
+    struct endpoint at = build_by_number(b, "Mul", x, bins - 1);
+    const struct endpoint inputs[] = { bin_of(b, build_by_number(b, "RealDiv", at, BYTE_MAX), bins),
+                                       build_const_int(b, NULL, bins),
+                                       build_const(b, NULL, &no_weights) };
 
     return build(b, "DenseBincount", NULL, 3, inputs, NULL);
 }
@@ -68,10 +54,11 @@ static struct endpoint shares(struct builder *b, struct endpoint counts)
                     most = build_const_double(b, NULL, BYTE_MAX);
     struct endpoint sums = build(b, "Cumsum", NULL, 2, summed, NULL);
     struct endpoint empty = build_binary(b, "LessEqual", NULL, sums, zero);
-    struct endpoint first =
-        of_rows(b, "Min", choose(b, empty, build_const_double(b, NULL, INFINITY), sums));
+    struct endpoint first = of_rows(
+        b, "Min", build_select(b, NULL, empty, build_const_double(b, NULL, INFINITY), sums));
     struct endpoint all = build_binary(b, "Sub", NULL, of_rows(b, "Max", sums), first);
-    struct endpoint below = choose(b, build_binary(b, "Equal", NULL, all, zero), one, all);
+    struct endpoint below =
+        build_select(b, NULL, build_binary(b, "Equal", NULL, all, zero), one, all);
     struct endpoint above =
         build_binary(b, "Mul", NULL, build_binary(b, "Sub", NULL, sums, first), most);
     const struct endpoint limits[] = {
@@ -87,15 +74,15 @@ static struct endpoint equalize(struct builder *b, struct endpoint x, int32_t bi
     struct endpoint counts = histogram(b, x, bins);
     struct endpoint used = build_binary(b, "Greater", NULL, counts, build_const_double(b, NULL, 0));
     struct endpoint several =
-        build_binary(b, "Greater", NULL, of_rows(b, "Sum", cast(b, DT_INT32, used)),
+        build_binary(b, "Greater", NULL, of_rows(b, "Sum", build_cast(b, NULL, used, DT_INT32)),
                      build_const_int(b, NULL, 1));
     struct endpoint at =
-        augment_by_number(b, "Mul", augment_by_number(b, "RealDiv", x, BYTE_MAX), bins - 1);
-    const struct endpoint inputs[] = { cast(b, DT_FLOAT, shares(b, counts)), bin_of(b, at, bins),
-                                       build_const_int(b, NULL, 1) };
+        build_by_number(b, "Mul", build_by_number(b, "RealDiv", x, BYTE_MAX), bins - 1);
+    const struct endpoint inputs[] = { build_cast(b, NULL, shares(b, counts), DT_FLOAT),
+                                       bin_of(b, at, bins), build_const_int(b, NULL, 1) };
     const struct attr attrs[] = { attr_int("batch_dims", 1), ATTR_END };
 
-    return choose(b, several, build(b, "GatherV2", NULL, 3, inputs, attrs), x);
+    return build_select(b, NULL, several, build(b, "GatherV2", NULL, 3, inputs, attrs), x);
 }
 
 /* x · scale + offset, which moves one range to the other. */
@@ -104,7 +91,7 @@ static struct endpoint rescale(struct builder *b, struct endpoint x, const doubl
 {
     double scale = (to[1] - to[0]) / (from[1] - from[0]), offset = to[0] - from[0] * scale;
 
-    return augment_by_number(b, "AddV2", augment_by_number(b, "Mul", x, scale), offset);
+    return build_by_number(b, "AddV2", build_by_number(b, "Mul", x, scale), offset);
 }
 
 static struct endpoint equalization_build(struct layer_context *context, const struct layer *layer,

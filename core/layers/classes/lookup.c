@@ -336,14 +336,6 @@ static struct endpoint find(struct layer_context *context, struct endpoint table
     return build(&context->builder, "LookupTableFindV2", NULL, 3, inputs, NULL);
 }
 
-static struct endpoint choose(struct layer_context *context, struct endpoint condition,
-                              struct endpoint yes, struct endpoint no)
-{
-    const struct endpoint inputs[] = { condition, yes, no };
-
-    return build(&context->builder, "SelectV2", NULL, 3, inputs, NULL);
-}
-
 /* ---- Keys without an index. ---- */
 
 /* The index of each key by its hash, or by its remainder. */
@@ -407,17 +399,17 @@ static struct endpoint ids_of(struct layer_context *context, const struct lookup
     struct endpoint ids = find(context, build_table(context, lookup), keys,
                                build_const_int64(&context->builder, NULL, missing));
     if (lookup->has_mask)
-        ids =
-            choose(context,
-                   build_binary(b, "Equal", NULL, keys, token_const(context, lookup, lookup->mask)),
-                   build_const_int64(&context->builder, NULL, masked), ids);
+        ids = build_select(
+            &context->builder, NULL,
+            build_binary(b, "Equal", NULL, keys, token_const(context, lookup, lookup->mask)),
+            build_const_int64(&context->builder, NULL, masked), ids);
     if (lookup->oov_indices == 0 && lookup->tokens.size > 0)
         return assert_known(context, keys, ids);
     if (lookup->oov_indices > 1)
-        ids = choose(context,
-                     build_binary(b, "Equal", NULL, ids,
-                                  build_const_int64(&context->builder, NULL, missing)),
-                     oov_indices(context, lookup, keys), ids);
+        ids = build_select(&context->builder, NULL,
+                           build_binary(b, "Equal", NULL, ids,
+                                        build_const_int64(&context->builder, NULL, missing)),
+                           oov_indices(context, lookup, keys), ids);
     return ids;
 }
 
@@ -516,9 +508,10 @@ static struct endpoint lookup_build(struct layer_context *context, const struct 
         find(context, build_table(context, &lookup), x, token_const(context, &lookup, lookup.oov));
     if (!lookup.has_mask)
         return tokens;
-    return choose(context,
-                  build_binary(b, "Equal", NULL, x, build_const_int64(&context->builder, NULL, 0)),
-                  token_const(context, &lookup, lookup.mask), tokens);
+    return build_select(
+        &context->builder, NULL,
+        build_binary(b, "Equal", NULL, x, build_const_int64(&context->builder, NULL, 0)),
+        token_const(context, &lookup, lookup.mask), tokens);
 }
 
 struct endpoint string_lookup_build(struct layer_context *context, const struct layer *layer,

@@ -172,8 +172,7 @@ static struct endpoint every_step(struct builder *b, struct endpoint x)
     const int32_t last = -1;
     struct endpoint ones = build_unary(b, "OnesLike", NULL, x);
 
-    ones = build(b, "Cast", NULL, 1, &ones,
-                 (const struct attr[]){ attr_type("DstT", DT_BOOL), ATTR_END });
+    ones = build_cast(b, NULL, ones, DT_BOOL);
     return build_binary(b, "All", NULL, ones, build_const_ints(b, NULL, 1, &last));
 }
 

@@ -62,21 +62,16 @@ static bool is_noisy(struct layer_context *context, const struct layer *layer, c
     return context->mode == LAYERS_TRAIN && value != 0;
 }
 
-static struct endpoint by_number(struct builder *b, const char *op, struct endpoint x, double value)
-{
-    return build_binary(b, op, NULL, x, build_const_float(b, NULL, (float)value));
-}
-
 /* 1 where an element is kept, 0 elsewhere. */
 static struct endpoint draw_mask(struct layer_context *context, const struct layer *layer,
                                  struct endpoint shape)
 {
     struct builder *b = &context->builder;
     struct endpoint draws = draw(context, layer, "StatelessRandomUniform", shape);
-    struct endpoint kept = by_number(b, "GreaterEqual", draws, layer_arg(layer, "rate")->number);
+    struct endpoint kept =
+        build_by_number(b, "GreaterEqual", draws, layer_arg(layer, "rate")->number);
 
-    return build(b, "Cast", NULL, 1, &kept,
-                 (const struct attr[]){ attr_type("DstT", DT_FLOAT), ATTR_END });
+    return build_cast(b, NULL, kept, DT_FLOAT);
 }
 
 struct endpoint layer_draw_dropout(struct layer_context *context, double rate, int64_t seed,
@@ -85,11 +80,10 @@ struct endpoint layer_draw_dropout(struct layer_context *context, double rate, i
     struct builder *b = &context->builder;
     struct endpoint draws = build_binary(b, "StatelessRandomUniform", NULL, shape_of_noise(b, like),
                                          layer_seed(context, seed));
-    struct endpoint kept = by_number(b, "GreaterEqual", draws, rate);
+    struct endpoint kept = build_by_number(b, "GreaterEqual", draws, rate);
 
-    kept = build(b, "Cast", NULL, 1, &kept,
-                 (const struct attr[]){ attr_type("DstT", DT_FLOAT), ATTR_END });
-    return by_number(b, "Mul", kept, 1 / (1 - rate));
+    kept = build_cast(b, NULL, kept, DT_FLOAT);
+    return build_by_number(b, "Mul", kept, 1 / (1 - rate));
 }
 
 /* ---- Dropout, SpatialDropout1D, SpatialDropout2D, SpatialDropout3D ---- */
@@ -108,7 +102,7 @@ static struct endpoint drop(struct layer_context *context, const struct layer *l
     double rate = layer_arg(layer, "rate")->number;
     struct endpoint mask = draw_mask(context, layer, shape);
 
-    return build_binary(b, "Mul", NULL, x, by_number(b, "Mul", mask, 1 / (1 - rate)));
+    return build_binary(b, "Mul", NULL, x, build_by_number(b, "Mul", mask, 1 / (1 - rate)));
 }
 
 static struct endpoint dropout_build(struct layer_context *context, const struct layer *layer,
@@ -191,7 +185,7 @@ static struct endpoint gaussian_noise_build(struct layer_context *context,
         return x;
     struct endpoint noise = draw(context, layer, "StatelessRandomNormal", shape_of_noise(b, x));
     return build_binary(b, "AddV2", NULL, x,
-                        by_number(b, "Mul", noise, layer_arg(layer, "stddev")->number));
+                        build_by_number(b, "Mul", noise, layer_arg(layer, "stddev")->number));
 }
 MASKED_LAYER_CLASS(gaussian_noise, "GaussianNoise", gaussian_noise_args, gaussian_noise_build);
 
@@ -210,7 +204,8 @@ static struct endpoint gaussian_dropout_build(struct layer_context *context,
     if (!is_noisy(context, layer, "rate", false))
         return x;
     struct endpoint noise = draw(context, layer, "StatelessRandomNormal", shape_of_noise(b, x));
-    noise = by_number(b, "AddV2", by_number(b, "Mul", noise, sqrt(rate / (1 - rate))), 1);
+    noise =
+        build_by_number(b, "AddV2", build_by_number(b, "Mul", noise, sqrt(rate / (1 - rate))), 1);
     return build_binary(b, "Mul", NULL, x, noise);
 }
 MASKED_LAYER_CLASS(gaussian_dropout, "GaussianDropout", gaussian_dropout_args,
@@ -228,11 +223,11 @@ static struct endpoint alpha_dropout_build(struct layer_context *context, const 
     if (!is_noisy(context, layer, "rate", false))
         return x;
     struct endpoint mask = draw_mask(context, layer, shape_of_noise(b, x));
-    struct endpoint dropped = by_number(
+    struct endpoint dropped = build_by_number(
         b, "Mul", build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1), mask), limit);
     struct endpoint y =
         build_binary(b, "AddV2", NULL, build_binary(b, "Mul", NULL, x, mask), dropped);
-    return by_number(b, "AddV2", by_number(b, "Mul", y, scale), -scale * limit * rate);
+    return build_by_number(b, "AddV2", build_by_number(b, "Mul", y, scale), -scale * limit * rate);
 }
 MASKED_LAYER_CLASS(alpha_dropout, "AlphaDropout", dropout_args, alpha_dropout_build);
 
@@ -258,7 +253,7 @@ static struct endpoint draw_flips(struct layer_context *context, const struct la
         return x;
     struct endpoint draws =
         draw(context, layer, "StatelessRandomUniform", shape_of_noise(b, corners));
-    return by_number(b, "LessEqual", draws, 0.5);
+    return build_by_number(b, "LessEqual", draws, 0.5);
 }
 
 /* As Keras: an image that is flipped is flipped along all axes of the mode. */
@@ -276,11 +271,9 @@ static struct endpoint random_flip_build(struct layer_context *context, const st
         axes[count++] = 2;
     if (strcmp(mode, "horizontal") != 0)
         axes[count++] = 1;
-    const struct endpoint inputs[] = {
-        draw_flips(context, layer, x),
-        build_binary(b, "ReverseV2", NULL, x, build_const_ints(b, NULL, count, axes)),
-        x,
-    };
-    return build(b, "SelectV2", NULL, 3, inputs, NULL);
+    struct endpoint flips = draw_flips(context, layer, x);
+    struct endpoint flipped =
+        build_binary(b, "ReverseV2", NULL, x, build_const_ints(b, NULL, count, axes));
+    return build_select(b, NULL, flips, flipped, x);
 }
 LAYER_CLASS(random_flip, "RandomFlip", random_flip_args, random_flip_build);

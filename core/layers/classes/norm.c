@@ -298,9 +298,7 @@ static struct endpoint unbiased(struct layer_context *context, struct endpoint x
                                 struct endpoint variance, int64_t channels)
 {
     struct builder *b = &context->builder;
-    struct endpoint all =
-        build(b, "Cast", NULL, 1, (const struct endpoint[]){ build_unary(b, "Size", NULL, x) },
-              (const struct attr[]){ attr_type("DstT", DT_FLOAT), ATTR_END });
+    struct endpoint all = build_cast(b, NULL, build_unary(b, "Size", NULL, x), DT_FLOAT);
     struct endpoint n =
         build_binary(b, "RealDiv", NULL, all, build_const_float(b, NULL, (float)channels));
     struct endpoint less = build_binary(

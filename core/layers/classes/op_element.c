@@ -76,9 +76,8 @@ static void where_call(struct layer_context *context, const struct layer *layer,
         if (endpoint_shape(operands[i])->rank == endpoint_shape(condition)->rank &&
             !layer_inputs_fit(context, layer, condition, operands[i]))
             return;
-    const struct endpoint inputs[] = { cast_to(context, condition, DT_BOOL), operands[0],
-                                       operands[1] };
-    op_give(io, build(&context->builder, "SelectV2", NULL, 3, inputs, NULL));
+    op_give(io, build_select(&context->builder, NULL, cast_to(context, condition, DT_BOOL),
+                             operands[0], operands[1]));
 }
 OP_CLASS(where, "Where", where_inputs, where_call);
 
@@ -278,10 +277,10 @@ static void threshold_call(struct layer_context *context, const struct layer *la
     if (!op_floats(context, layer, &x))
         return;
     struct endpoint threshold = op_number_like(context, x, layer_arg(layer, "threshold")->number);
-    const struct endpoint inputs[] = { build_binary(b, "Greater", NULL, x, threshold), x,
-                                       op_number_like(context, x,
-                                                      layer_arg(layer, "default_value")->number) };
-    op_give(io, build(b, "SelectV2", NULL, 3, inputs, NULL));
+    struct endpoint above = build_binary(b, "Greater", NULL, x, threshold);
+    struct endpoint otherwise =
+        op_number_like(context, x, layer_arg(layer, "default_value")->number);
+    op_give(io, build_select(b, NULL, above, x, otherwise));
 }
 OP_ARGS_CLASS(threshold, "Threshold", threshold_args, op_x, threshold_call);
 

@@ -61,7 +61,7 @@ static struct endpoint random_sharpness_build(struct layer_context *context,
         return x;
     struct endpoint smoothed =
         filter_channels(b, x, for_each_channel(b, build_const(b, NULL, &filter), x));
-    struct endpoint twice = augment_by_number(b, "Mul", augment_draw(context, layer, x, factor), 2);
+    struct endpoint twice = build_by_number(b, "Mul", augment_draw(context, layer, x, factor), 2);
     struct endpoint share = build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1), twice);
     struct endpoint move =
         build_binary(b, "Mul", NULL, share, build_binary(b, "Sub", NULL, smoothed, x));
@@ -89,8 +89,8 @@ static struct endpoint draw_one(struct layer_context *context, const struct laye
         build_binary(b, "StatelessRandomUniform", NULL, build_const_ints(b, NULL, 0, NULL),
                      augment_seed(context, layer));
 
-    return augment_by_number(b, "AddV2", augment_by_number(b, "Mul", number, range[1] - range[0]),
-                             range[0]);
+    return build_by_number(b, "AddV2", build_by_number(b, "Mul", number, range[1] - range[0]),
+                           range[0]);
 }
 
 /* exp(-(i - middle)² / 2σ²), scaled to a sum of 1: [size]. */
@@ -105,7 +105,7 @@ static struct endpoint bell(struct layer_context *context, int64_t size, struct 
     const struct tensor tensor = tensor_borrow(DT_FLOAT, &shape, places);
     struct endpoint x = build_binary(b, "RealDiv", NULL, build_const(b, NULL, &tensor), sigma);
     x = build_unary(b, "Exp", NULL,
-                    augment_by_number(b, "Mul", build_unary(b, "Square", NULL, x), -0.5));
+                    build_by_number(b, "Mul", build_unary(b, "Square", NULL, x), -0.5));
     struct endpoint sum = build_binary(b, "Sum", NULL, x, build_const_int(b, NULL, 0));
     return build_binary(b, "RealDiv", NULL, x, sum);
 }
@@ -115,8 +115,8 @@ static struct endpoint bell_of_two(struct layer_context *context, const struct l
                                    int64_t size, const double sigma[2])
 {
     struct builder *b = &context->builder;
-    struct endpoint across = augment_by_number(b, "AddV2", draw_one(context, layer, sigma), 1e-6);
-    struct endpoint down = augment_by_number(b, "AddV2", draw_one(context, layer, sigma), 1e-6);
+    struct endpoint across = build_by_number(b, "AddV2", draw_one(context, layer, sigma), 1e-6);
+    struct endpoint down = build_by_number(b, "AddV2", draw_one(context, layer, sigma), 1e-6);
     struct endpoint column =
         build_binary(b, "ExpandDims", NULL, bell(context, size, down), build_const_int(b, NULL, 1));
 
@@ -147,9 +147,8 @@ static struct endpoint random_gaussian_blur_build(struct layer_context *context,
     struct endpoint chance =
         build_binary(b, "Less", NULL, augment_draw(context, layer, x, unit), probability);
     struct endpoint filter = bell_of_two(context, layer, size[1], sigma);
-    const struct endpoint inputs[] = { chance,
-                                       filter_channels(b, x, for_each_channel(b, filter, x)), x };
-    return augment_clip(b, build(b, "SelectV2", NULL, 3, inputs, NULL), values);
+    struct endpoint blurred = filter_channels(b, x, for_each_channel(b, filter, x));
+    return augment_clip(b, build_select(b, NULL, chance, blurred, x), values);
 }
 LAYER_CLASS(random_gaussian_blur, "RandomGaussianBlur", random_gaussian_blur_args,
             random_gaussian_blur_build);
@@ -183,7 +182,7 @@ static struct endpoint draw_span(struct layer_context *context, const struct lay
     const struct tensor tensor = tensor_borrow(DT_FLOAT, &shape, places);
     struct endpoint place = build_const(b, NULL, &tensor);
     struct endpoint length = build_unary(b, "Sqrt", NULL, augment_draw(context, layer, x, scale));
-    length = augment_by_number(b, "Mul", length, (double)size);
+    length = build_by_number(b, "Mul", length, (double)size);
     struct endpoint room =
         build_binary(b, "Sub", NULL, build_const_float(b, NULL, (float)size), length);
     struct endpoint begin =
@@ -206,7 +205,7 @@ static struct endpoint filling(struct layer_context *context, const struct layer
         struct endpoint noise =
             build_binary(b, "StatelessRandomNormal", NULL, build_unary(b, "Shape", NULL, x),
                          augment_seed(context, layer));
-        return augment_by_number(b, "Mul", noise, values[1]);
+        return build_by_number(b, "Mul", noise, values[1]);
     }
     bool list = value->kind == JSON_VALUE_LIST;
     int count = list ? value->count : 1;
@@ -252,9 +251,8 @@ static struct endpoint random_erasing_build(struct layer_context *context,
     struct endpoint probability = augment_draw(context, layer, x, factor);
     struct endpoint chance =
         build_binary(b, "Less", NULL, augment_draw(context, layer, x, unit), probability);
-    const struct endpoint inputs[] = { build_binary(b, "LogicalAnd", NULL, erased, chance),
-                                       augment_clip(b, filling(context, layer, x, values), values),
-                                       x };
-    return build(b, "SelectV2", NULL, 3, inputs, NULL);
+    erased = build_binary(b, "LogicalAnd", NULL, erased, chance);
+    struct endpoint filled = augment_clip(b, filling(context, layer, x, values), values);
+    return build_select(b, NULL, erased, filled, x);
 }
 LAYER_CLASS(random_erasing, "RandomErasing", random_erasing_args, random_erasing_build);

@@ -14,9 +14,7 @@ struct recurrent_step {
 static struct endpoint choose(struct layer_context *context, struct endpoint mask,
                               struct endpoint yes, struct endpoint no)
 {
-    const struct endpoint inputs[] = { mask, yes, no };
-
-    return mask.node == NULL ? yes : build(&context->builder, "SelectV2", NULL, 3, inputs, NULL);
+    return mask.node == NULL ? yes : build_select(&context->builder, NULL, mask, yes, no);
 }
 
 /* A step that does not count keeps the states, and the output of the step before or 0. */

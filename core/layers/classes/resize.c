@@ -177,9 +177,8 @@ static struct endpoint draw_place(struct layer_context *context, const struct la
         build_binary(b, "StatelessRandomUniform", NULL, build_const_ints(b, NULL, 1, one),
                      augment_seed(context, layer));
 
-    number = augment_by_number(b, "Mul", number, (double)end);
-    return build(b, "Cast", NULL, 1, &number,
-                 (const struct attr[]){ attr_type("DstT", DT_INT32), ATTR_END });
+    number = build_by_number(b, "Mul", number, (double)end);
+    return build_cast(b, NULL, number, DT_INT32);
 }
 
 /* The same place in all images of a batch, as in Keras. */

@@ -226,10 +226,10 @@ static struct endpoint log_expected(struct layer_context *context,
     struct endpoint p = by_double(b, "Mul", build_unary(b, "Log", NULL, ratio), 1 / log(units + 1));
     struct endpoint never = build_unary(b, "Log1p", NULL, build_unary(b, "Neg", NULL, p));
     never = build_unary(b, "Expm1", NULL, build_binary(b, "Mul", NULL, never, sampled->draws));
-    const struct endpoint choice[] = { by_double(b, "Equal", sampled->draws, count),
-                                       by_double(b, "Mul", p, count),
-                                       build_unary(b, "Neg", NULL, never) };
-    struct endpoint expected = build(b, "SelectV2", NULL, 3, choice, NULL);
+    struct endpoint with_repeats = by_double(b, "Equal", sampled->draws, count);
+    struct endpoint all = by_double(b, "Mul", p, count);
+    struct endpoint expected =
+        build_select(b, NULL, with_repeats, all, build_unary(b, "Neg", NULL, never));
     return cast_to(context, build_unary(b, "Log", NULL, expected), DT_FLOAT);
 }
 

@@ -31,11 +31,6 @@ struct sound {
     double min_freq, max_freq;
 };
 
-static struct endpoint by_number(struct builder *b, const char *op, struct endpoint x, double value)
-{
-    return build_binary(b, op, NULL, x, build_const_float(b, NULL, (float)value));
-}
-
 static bool read_sound(struct layer_context *context, const struct layer *layer, struct endpoint x,
                        struct sound *s)
 {
@@ -183,7 +178,7 @@ static struct endpoint band_matrix(struct layer_context *context, const struct l
 
 static struct endpoint decibels(struct builder *b, struct endpoint x)
 {
-    return by_number(b, "Mul", build_unary(b, "Log", NULL, x), 10 / log(10));
+    return build_by_number(b, "Mul", build_unary(b, "Log", NULL, x), 10 / log(10));
 }
 
 /* In decibels; what is quieter than the loudest sound of the batch by more than top_db is raised to
@@ -196,11 +191,11 @@ static struct endpoint to_decibels(struct layer_context *context, const struct l
     double least = layer_arg(layer, "min_power")->number;
     double reference = fmax(fabs(layer_arg(layer, "ref_power")->number), least);
 
-    x = decibels(b, by_number(b, "Maximum", x, least));
-    x = by_number(b, "Sub", x, 10 * log10(reference));
+    x = decibels(b, build_by_number(b, "Maximum", x, least));
+    x = build_by_number(b, "Sub", x, 10 * log10(reference));
     struct endpoint loudest = build_binary(b, "Max", NULL, x, build_const_ints(b, NULL, 3, all));
     return build_binary(b, "Maximum", NULL, x,
-                        by_number(b, "Sub", loudest, layer_arg(layer, "top_db")->number));
+                        build_by_number(b, "Sub", loudest, layer_arg(layer, "top_db")->number));
 }
 
 static struct endpoint mel_spectrogram_build(struct layer_context *context,
@@ -220,7 +215,7 @@ static struct endpoint mel_spectrogram_build(struct layer_context *context,
     struct endpoint loud = magnitudes(context, layer, &s, x);
     if (!status_is_ok(b->status))
         return x;
-    loud = by_number(b, "Pow", loud, exponent);
+    loud = build_by_number(b, "Pow", loud, exponent);
     loud = build_dense_product(context, loud, band_matrix(context, layer, &s), s.bands);
     if (layer_arg(layer, "power_to_db")->boolean && status_is_ok(b->status))
         loud = to_decibels(context, layer, loud);
@@ -315,7 +310,7 @@ static struct endpoint transform(struct layer_context *context, const struct lay
 
 static struct endpoint limit(struct builder *b, struct endpoint x)
 {
-    return by_number(b, "Maximum", x, 1e-7);
+    return build_by_number(b, "Maximum", x, 1e-7);
 }
 
 /* real² + imag², or what follows from it. */

@@ -150,8 +150,7 @@ static struct endpoint penalty_of(struct layer_context *context, enum layers_red
     const struct endpoint inputs[] = { size, build_const_int(b, NULL, 0),
                                        build_const_int(b, NULL, 0) };
     struct endpoint count = build(b, "GatherV2", NULL, 3, inputs, NULL);
-    count = build(b, "Cast", NULL, 1, &count,
-                  (const struct attr[]){ attr_type("DstT", DT_FLOAT), ATTR_END });
+    count = build_cast(b, NULL, count, DT_FLOAT);
     return build_binary(b, "Mul", "penalty_of_rows", context->penalty, count);
 }
 

@@ -11,11 +11,6 @@ const struct layer_arg circle_args[] = {
     { "remove_diagonal", ARG_BOOL, "true" },
 };
 
-static struct endpoint by_number(struct builder *b, const char *op, struct endpoint x, double value)
-{
-    return build_binary(b, op, NULL, x, build_const_float(b, NULL, (float)value));
-}
-
 /* value - x */
 static struct endpoint minus_from(struct builder *b, double value, struct endpoint x)
 {
@@ -29,7 +24,7 @@ static struct endpoint distances(struct builder *b, struct endpoint x)
     const struct attr transposed[] = { attr_bool("transpose_b", true), ATTR_END };
     struct endpoint cosines = build(b, "MatMul", NULL, 2, both, transposed);
 
-    return by_number(b, "Maximum", minus_from(b, 1, cosines), 0);
+    return build_by_number(b, "Maximum", minus_from(b, 1, cosines), 0);
 }
 
 /* bool [batch, batch]: are two rows of one group? */
@@ -62,12 +57,11 @@ static struct endpoint log_sum_exp(struct builder *b, struct endpoint pairs, str
 {
     const struct attr kept[] = { attr_bool("keep_dims", true), ATTR_END };
     struct endpoint axis = build_const_int(b, NULL, 1);
-    const struct endpoint chosen[] = { pairs, x, build_const_float(b, NULL, -INFINITY) };
-    struct endpoint values = build(b, "SelectV2", NULL, 3, chosen, NULL);
+    struct endpoint values = build_select(b, NULL, pairs, x, build_const_float(b, NULL, -INFINITY));
     const struct endpoint all[] = { values, axis };
     struct endpoint largest = build_unary(
         b, "StopGradient", NULL,
-        by_number(b, "Maximum", build(b, "Max", NULL, 2, all, kept), -3.4e38)); /* finite */
+        build_by_number(b, "Maximum", build(b, "Max", NULL, 2, all, kept), -3.4e38)); /* finite */
     struct endpoint shifted = build_binary(b, "Sub", NULL, values, largest);
     struct endpoint sum = build_binary(b, "Sum", NULL, build_unary(b, "Exp", NULL, shifted), axis);
 
@@ -80,10 +74,10 @@ static struct endpoint log_sum_exp(struct builder *b, struct endpoint pairs, str
 static struct endpoint weigh(struct builder *b, struct endpoint weight, double delta,
                              struct endpoint d, double factor)
 {
-    struct endpoint positive = by_number(b, "Maximum", weight, 0);
+    struct endpoint positive = build_by_number(b, "Maximum", weight, 0);
 
-    return by_number(b, "Mul", build_binary(b, "Mul", NULL, positive, minus_from(b, delta, d)),
-                     factor);
+    return build_by_number(b, "Mul",
+                           build_binary(b, "Mul", NULL, positive, minus_from(b, delta, d)), factor);
 }
 
 struct endpoint loss_circle(struct loss_context *c)
@@ -96,11 +90,11 @@ struct endpoint loss_circle(struct loss_context *c)
 
     if (loss_option(c->loss, "remove_diagonal")->boolean)
         same = without_diagonal(b, same);
-    struct endpoint near = weigh(b, by_number(b, "AddV2", d, margin), margin, d, -gamma);
+    struct endpoint near = weigh(b, build_by_number(b, "AddV2", d, margin), margin, d, -gamma);
     struct endpoint far = weigh(b, minus_from(b, 1 + margin, d), 1 - margin, d, gamma);
     struct endpoint sum =
         build_binary(b, "AddV2", NULL, log_sum_exp(b, same, near), log_sum_exp(b, other, far));
     struct endpoint losses = build_unary(b, "Softplus", NULL, sum);
-    c->counted = by_number(b, "Greater", losses, 0);
+    c->counted = build_by_number(b, "Greater", losses, 0);
     return losses;
 }

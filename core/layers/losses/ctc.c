@@ -74,8 +74,7 @@ static struct endpoint fill_empty(struct builder *b, struct endpoint classes, st
                                        build_const_ints(b, NULL, 2, rest) };
     struct endpoint ones = build_binary(b, "ExpandDims", NULL, empty, build_const_int(b, NULL, 1));
 
-    ones = build(b, "Cast", NULL, 1, &ones,
-                 (const struct attr[]){ attr_type("DstT", DT_INT32), ATTR_END });
+    ones = build_cast(b, NULL, ones, DT_INT32);
     const struct endpoint parts[] = {
         build_binary(b, "Maximum", NULL, build(b, "Slice", NULL, 3, first, NULL), ones),
         build(b, "Slice", NULL, 3, others, NULL), build_const_int(b, NULL, 1)
@@ -90,9 +89,8 @@ struct endpoint loss_ctc(struct loss_context *c)
         build_binary(b, "NotEqual", NULL, c->classes, build_const_int(b, NULL, 0));
     struct endpoint any = build_binary(b, "Any", NULL, used, build_const_int(b, NULL, 1));
     struct endpoint empty = build_unary(b, "LogicalNot", NULL, any);
-    const struct endpoint inputs[] = { empty, losses_of_blanks(b, c->output),
-                                       losses_of_lists(b, c->output,
-                                                       fill_empty(b, c->classes, empty)) };
+    struct endpoint of_blanks = losses_of_blanks(b, c->output);
+    struct endpoint of_lists = losses_of_lists(b, c->output, fill_empty(b, c->classes, empty));
 
-    return build(b, "SelectV2", NULL, 3, inputs, NULL);
+    return build_select(b, NULL, empty, of_blanks, of_lists);
 }

@@ -114,9 +114,7 @@ static const struct layer_arg sparse_categorical_args[] = {
 static struct endpoint select(struct loss_context *c, struct endpoint where, struct endpoint x,
                               struct endpoint y)
 {
-    const struct endpoint inputs[] = { where, x, y };
-
-    return build(c->builder, "SelectV2", NULL, 3, inputs, NULL);
+    return build_select(c->builder, NULL, where, x, y);
 }
 
 static struct endpoint sparse_cross_entropy(struct loss_context *c, struct endpoint logits,

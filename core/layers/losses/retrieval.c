@@ -189,8 +189,7 @@ static void remove_hits(struct scores *s, struct endpoint ids)
 
     ids = binary(s, "Reshape", ids, build_const_ints(b, NULL, 1, (const int32_t[]){ -1 }));
     struct endpoint equal = binary(s, "Equal", expand(s, ids, 1), expand(s, ids, 0));
-    equal = build(b, "Cast", NULL, 1, &equal,
-                  (const struct attr[]){ attr_type("DstT", DT_FLOAT), ATTR_END });
+    equal = build_cast(b, NULL, equal, DT_FLOAT);
     struct endpoint hits = binary(s, "Sub", equal, at_own(s, 1));
     struct endpoint low = binary(s, "Mul", hits, build_const_float(b, NULL, -SCORE_MAX));
     s->values = binary(s, "AddV2", s->values, low);

@@ -41,8 +41,7 @@ static struct endpoint sum_over(struct builder *b, struct endpoint x)
 
 static struct endpoint as_float(struct builder *b, struct endpoint x)
 {
-    return build(b, "Cast", NULL, 1, &x,
-                 (const struct attr[]){ attr_type("DstT", DT_FLOAT), ATTR_END });
+    return build_cast(b, NULL, x, DT_FLOAT);
 }
 
 /* If losses are reduced to their mean, the weight of a step that counts is steps / steps that

@@ -427,9 +427,7 @@ static struct endpoint counted_labels(struct metric_context *c, struct endpoint 
 
 static struct endpoint or_zero(struct metric_context *c, struct endpoint where, struct endpoint x)
 {
-    const struct endpoint inputs[] = { where, x, build_unary(c->builder, "ZerosLike", NULL, x) };
-
-    return build(c->builder, "SelectV2", NULL, 3, inputs, NULL);
+    return build_select(c->builder, NULL, where, x, build_unary(c->builder, "ZerosLike", NULL, x));
 }
 
 /* The number of rows of each class of label (row) and answer (column). */

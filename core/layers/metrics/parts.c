@@ -31,8 +31,7 @@ struct endpoint metric_by_number(struct metric_context *c, const char *op, struc
 
 struct endpoint metric_cast(struct metric_context *c, struct endpoint x, enum dtype dtype)
 {
-    return build(c->builder, "Cast", NULL, 1, &x,
-                 (const struct attr[]){ attr_type("DstT", dtype), ATTR_END });
+    return build_cast(c->builder, NULL, x, dtype);
 }
 
 struct endpoint metric_flat(struct metric_context *c, struct endpoint x)

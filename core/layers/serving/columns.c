@@ -38,11 +38,9 @@ static struct endpoint as_texts(struct layer_context *context, const struct raw_
     struct endpoint texts = build_unary(b, "AsString", NULL, x);
     if (!raw_column_may_lack_integer(column))
         return texts;
-    const struct endpoint choice[] = {
-        build_binary(b, "Equal", NULL, x, build_const_int64(b, NULL, RAW_INTEGER_MISSING)),
-        build_const(b, NULL, &none), texts
-    };
-    return build(b, "SelectV2", NULL, 3, choice, NULL);
+    struct endpoint is_missing =
+        build_binary(b, "Equal", NULL, x, build_const_int64(b, NULL, RAW_INTEGER_MISSING));
+    return build_select(b, NULL, is_missing, build_const(b, NULL, &none), texts);
 }
 
 /* The category of each value, int64. */
@@ -73,11 +71,9 @@ static struct endpoint counted_ids(struct layer_context *context, const struct r
 
     if (!status_is_ok(b->status) || endpoint_dtype(x) != DT_STRING)
         return ids;
-    const struct endpoint select[] = {
-        build_binary(b, "Equal", NULL, x, build_const(b, NULL, &none)),
-        build_const_int64(b, NULL, raw_column_categories(column)), ids
-    };
-    return build(b, "SelectV2", NULL, 3, select, NULL);
+    struct endpoint is_missing = build_binary(b, "Equal", NULL, x, build_const(b, NULL, &none));
+    struct endpoint no_category = build_const_int64(b, NULL, raw_column_categories(column));
+    return build_select(b, NULL, is_missing, no_category, ids);
 }
 
 /* How often each category occurs in each row: float [batch, categories]. */
@@ -172,10 +168,9 @@ static struct endpoint number_places(struct layer_context *context, const struct
     struct endpoint first =
         build_binary(b, "ArgMax", NULL, cast_to(context, equal, DT_FLOAT), axis);
     const struct endpoint any[] = { equal, axis };
-    const struct endpoint select[] = { build(b, "Any", NULL, 2, any, axis_kept),
-                                       build_binary(b, "ExpandDims", NULL, first, axis),
-                                       build_const_int64(b, NULL, -1) };
-    return build(b, "SelectV2", NULL, 3, select, NULL);
+    struct endpoint is_any = build(b, "Any", NULL, 2, any, axis_kept);
+    first = build_binary(b, "ExpandDims", NULL, first, axis);
+    return build_select(b, NULL, is_any, first, build_const_int64(b, NULL, -1));
 }
 
 /* A value that is not among the classes fails the request, as it makes a record bad in training. */

@@ -389,14 +389,12 @@ static struct endpoint scaled(struct layer_context *context, const struct layers
     const struct shape row = row_shape(port);
     const struct tensor mean = tensor_borrow(DT_DOUBLE, &row, scale->mean);
     const struct tensor stddev = tensor_borrow(DT_DOUBLE, &row, scale->stddev);
-    const struct attr to_double[] = { attr_type("DstT", DT_DOUBLE), ATTR_END };
-    const struct attr to_float[] = { attr_type("DstT", DT_FLOAT), ATTR_END };
 
     b->scope = arena_printf(context->arena, "%s/", port->name);
-    x = build(b, "Cast", "raw", 1, &x, to_double);
+    x = build_cast(b, "raw", x, DT_DOUBLE);
     x = build_binary(b, "Sub", "sub_mean", x, build_const(b, "mean", &mean));
     x = build_binary(b, "RealDiv", "by_stddev", x, build_const(b, "stddev", &stddev));
-    x = build(b, "Cast", SCALED_NAME, 1, &x, to_float);
+    x = build_cast(b, SCALED_NAME, x, DT_FLOAT);
     b->scope = "";
     return x;
 }

@@ -76,8 +76,7 @@ static struct classes build_classes(struct layer_context *context, int count,
     struct endpoint indices = { top.node, 1 };
     const struct endpoint find[] = {
         class_table(context, count, names),
-        build(b, "Cast", "class_index", 1, &indices,
-              (const struct attr[]){ attr_type("DstT", DT_INT64), ATTR_END }),
+        build_cast(b, "class_index", indices, DT_INT64),
         build_const(b, "index_to_string/default", &fallback),
     };
     out.names = build(b, "LookupTableFindV2", "index_to_string_Lookup", 3, find, NULL);
