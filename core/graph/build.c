@@ -250,6 +250,14 @@ struct endpoint build_cast(struct builder *builder, const char *name, struct end
                  (const struct attr[]){ attr_type("DstT", dtype), ATTR_END });
 }
 
+struct endpoint build_slice(struct builder *builder, const char *name, struct endpoint x, int rank,
+                            const int32_t *begin, const int32_t *size)
+{
+    const struct endpoint inputs[] = { x, build_const_ints(builder, NULL, rank, begin),
+                                       build_const_ints(builder, NULL, rank, size) };
+    return build(builder, "Slice", name, 3, inputs, NULL);
+}
+
 struct endpoint build_select(struct builder *builder, const char *name, struct endpoint condition,
                              struct endpoint yes, struct endpoint no)
 {

@@ -73,6 +73,9 @@ struct endpoint build_by_number(struct builder *builder, const char *op, struct 
                                 double number);
 struct endpoint build_cast(struct builder *builder, const char *name, struct endpoint x,
                            enum dtype dtype);
+/* x[begin … begin + size), [rank] each; a size of -1 is the rest of the dimension. */
+struct endpoint build_slice(struct builder *builder, const char *name, struct endpoint x, int rank,
+                            const int32_t *begin, const int32_t *size);
 /* SelectV2: `yes` where the condition is true, `no` elsewhere. */
 struct endpoint build_select(struct builder *builder, const char *name, struct endpoint condition,
                              struct endpoint yes, struct endpoint no);

@@ -306,6 +306,10 @@ struct layer_table layer_key_table(struct layer_context *context, const struct l
 /* The rows of a table at its places: [places…, row…]. */
 struct endpoint layer_gather(struct layer_context *context, struct layer_table table);
 
+/* x as [rows, dims[0], …, dims[count - 1]]. */
+struct endpoint build_reshape_rows(struct builder *b, struct endpoint x, int count,
+                                   const int64_t *dims);
+
 /* x · kernel [n, units] along the last dimension of x; the dimensions before it become rows. */
 struct endpoint build_dense_product(struct layer_context *context, struct endpoint x,
                                     struct endpoint kernel, int64_t units);

@@ -95,10 +95,7 @@ struct status gradient_split_v(struct gradient_context *c)
 static struct endpoint slice(struct gradient_context *c, struct endpoint x, int rank,
                              const int32_t *begin, const int32_t *size)
 {
-    const struct endpoint inputs[] = { x, build_const_ints(c->builder, NULL, rank, begin),
-                                       build_const_ints(c->builder, NULL, rank, size) };
-
-    return build(c->builder, "Slice", NULL, 3, inputs, NULL);
+    return build_slice(c->builder, NULL, x, rank, begin, size);
 }
 
 struct status gradient_concat_v2(struct gradient_context *c)

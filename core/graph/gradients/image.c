@@ -32,11 +32,8 @@ struct status gradient_resize_bicubic(struct gradient_context *c)
 static struct endpoint image_size(struct gradient_context *c)
 {
     const int32_t from = 1, count = 2;
-    const struct endpoint inputs[] = { unary(c, "Shape", input(c, 0)),
-                                       build_const_ints(c->builder, NULL, 1, &from),
-                                       build_const_ints(c->builder, NULL, 1, &count) };
 
-    return build(c->builder, "Slice", NULL, 3, inputs, NULL);
+    return build_slice(c->builder, NULL, unary(c, "Shape", input(c, 0)), 1, &from, &count);
 }
 
 struct status gradient_resize_nearest_neighbor(struct gradient_context *c)

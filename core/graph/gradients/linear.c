@@ -48,9 +48,7 @@ static struct endpoint columns(struct gradient_context *c, struct endpoint x, in
         size[i] = -1;
     begin[rank - 1] = (int32_t)from;
     size[rank - 1] = (int32_t)count;
-    const struct endpoint inputs[] = { x, build_const_ints(c->builder, NULL, rank, begin),
-                                       build_const_ints(c->builder, NULL, rank, size) };
-    return build(c->builder, "Slice", NULL, 3, inputs, NULL);
+    return build_slice(c->builder, NULL, x, rank, begin, size);
 }
 
 /* The band of `lower` and `upper` diagonals of x, and zeros elsewhere; -1: all of them. */

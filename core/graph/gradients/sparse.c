@@ -74,10 +74,8 @@ static const char *segment_gradient_op(const char *op)
 struct status gradient_sparse_segment(struct gradient_context *c)
 {
     const int32_t zero = 0, one = 1;
-    const struct endpoint slice[] = { shape_tensor(c, input(c, 0)),
-                                      build_const_ints(c->builder, NULL, 1, &zero),
-                                      build_const_ints(c->builder, NULL, 1, &one) };
-    struct endpoint rows = build(c->builder, "Slice", NULL, 3, slice, NULL);
+    struct endpoint rows =
+        build_slice(c->builder, NULL, shape_tensor(c, input(c, 0)), 1, &zero, &one);
     const struct endpoint inputs[] = { dy(c), input(c, 1), input(c, 2),
                                        build_unary(c->builder, "Squeeze", NULL, rows) };
 

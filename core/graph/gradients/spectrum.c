@@ -89,11 +89,10 @@ static struct status transform_size(struct gradient_context *c, struct endpoint 
         return status_ok();
     }
     const int32_t from = shape->rank - rank, count = rank;
-    const struct endpoint dims[] = { unary(c, "Shape", x),
-                                     build_const_ints(c->builder, NULL, 1, &from),
-                                     build_const_ints(c->builder, NULL, 1, &count) };
-    const struct endpoint all[] = { build(c->builder, "Slice", NULL, 3, dims, NULL),
-                                    build_const_int(c->builder, NULL, 0) };
+    const struct endpoint all[] = {
+        build_slice(c->builder, NULL, unary(c, "Shape", x), 1, &from, &count),
+        build_const_int(c->builder, NULL, 0),
+    };
     *out = as_type(c, build(c->builder, "Prod", NULL, 2, all, NULL), endpoint_dtype(like));
     return status_ok();
 }
@@ -232,9 +231,7 @@ static struct endpoint column(struct gradient_context *c, int rank, int64_t at)
         size[i] = -1;
     begin[rank - 1] = (int32_t)at;
     size[rank - 1] = 1;
-    const struct endpoint inputs[] = { dy(c), build_const_ints(c->builder, NULL, rank, begin),
-                                       build_const_ints(c->builder, NULL, rank, size) };
-    return build(c->builder, "Slice", NULL, 3, inputs, NULL);
+    return build_slice(c->builder, NULL, dy(c), rank, begin, size);
 }
 
 /* [n, n] of e^(-2πi a b / n), times the conjugate of x [.., n, 1] */

@@ -28,9 +28,7 @@ static struct endpoint reduce_window(struct builder *b, struct endpoint x, const
         sizes[i] = -1;
     begins[axis] = (int32_t)begin;
     sizes[axis] = (int32_t)(end - begin);
-    const struct endpoint part[] = { x, build_const_ints(b, NULL, rank, begins),
-                                     build_const_ints(b, NULL, rank, sizes) };
-    const struct endpoint reduced[] = { build(b, "Slice", NULL, 3, part, NULL),
+    const struct endpoint reduced[] = { build_slice(b, NULL, x, rank, begins, sizes),
                                         build_const_int(b, NULL, axis) };
     const struct attr kept[] = { attr_bool("keep_dims", true), ATTR_END };
     return build(b, op, NULL, 2, reduced, kept);

@@ -371,15 +371,6 @@ static struct endpoint add_bias(struct layer_context *context, const struct laye
     return build_binary(b, "BiasAdd", NULL, y, bias);
 }
 
-static struct endpoint reshape(struct builder *b, struct endpoint x, int rank, const int64_t *dims)
-{
-    int32_t to[SHAPE_RANK_MAX];
-
-    for (int i = 0; i < rank; i++)
-        to[i] = (int32_t)dims[i];
-    return build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, rank, to));
-}
-
 /* [batch, steps, heads, size] <-> [batch, heads, steps, size] */
 static struct endpoint swap_heads(struct builder *b, struct endpoint x)
 {
@@ -397,10 +388,10 @@ static struct endpoint project(struct layer_context *context, const struct layer
     struct endpoint kernel = kernel_matrix(context, layer, name, shape_of(features, heads, size),
                                            features, heads * size);
 
-    x = reshape(b, x, 2, (const int64_t[]){ -1, features });
+    x = build_reshape_rows(b, x, 1, (const int64_t[]){ features });
     struct endpoint y = build_binary(b, "MatMul", NULL, x, kernel);
     y = add_bias(context, layer, name, shape_of(heads, size), y);
-    return reshape(b, y, 4, (const int64_t[]){ -1, steps, heads, size });
+    return build_reshape_rows(b, y, 3, (const int64_t[]){ steps, heads, size });
 }
 
 /* The output [batch, T, output_size] of x [batch, T, heads, value_size]. */
@@ -413,10 +404,10 @@ static struct endpoint project_back(struct layer_context *context, const struct 
         context, layer, "attention_output",
         shape_of(heads->query, heads->value_size, heads->output_size), rows, heads->output_size);
 
-    x = reshape(b, x, 2, (const int64_t[]){ -1, rows });
+    x = build_reshape_rows(b, x, 1, (const int64_t[]){ rows });
     struct endpoint y = build_binary(b, "MatMul", NULL, x, kernel);
     y = add_bias(context, layer, "attention_output", shape_of(heads->output_size), y);
-    return reshape(b, y, 3, (const int64_t[]){ -1, steps, heads->output_size });
+    return build_reshape_rows(b, y, 2, (const int64_t[]){ steps, heads->output_size });
 }
 
 /* Do the projections and the scores have sizes that kernels can count? */
@@ -538,11 +529,11 @@ static struct endpoint weigh(struct layer_context *context, const struct layer *
 
     query = build_by_number(b, "Mul", query, 1 / sqrt((double)heads->key_size));
     if (shared > 1)
-        query = reshape(b, query, 4,
-                        (const int64_t[]){ -1, heads->key_value, shared * steps, heads->key_size });
+        query = build_reshape_rows(
+            b, query, 3, (const int64_t[]){ heads->key_value, shared * steps, heads->key_size });
     struct endpoint scores = matrix_product(b, query, key, true);
     if (shared > 1)
-        scores = reshape(b, scores, 4, (const int64_t[]){ -1, heads->query, steps, keys });
+        scores = build_reshape_rows(b, scores, 3, (const int64_t[]){ heads->query, steps, keys });
     if (in->mask.node != NULL)
         scores = build_select(b, NULL, in->mask, scores, build_const_float(b, NULL, -1e9f));
     scores = build_unary(b, "Softmax", NULL, scores);
@@ -559,11 +550,12 @@ static struct endpoint combine(struct builder *b, const struct heads *heads,
     int64_t shared = heads->query / heads->key_value;
 
     if (shared > 1)
-        weights =
-            reshape(b, weights, 4, (const int64_t[]){ -1, heads->key_value, shared * steps, keys });
+        weights = build_reshape_rows(b, weights, 3,
+                                     (const int64_t[]){ heads->key_value, shared * steps, keys });
     struct endpoint y = matrix_product(b, weights, value, false);
     if (shared > 1)
-        y = reshape(b, y, 4, (const int64_t[]){ -1, heads->query, steps, heads->value_size });
+        y = build_reshape_rows(b, y, 3,
+                               (const int64_t[]){ heads->query, steps, heads->value_size });
     return swap_heads(b, y);
 }
 

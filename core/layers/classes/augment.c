@@ -80,9 +80,7 @@ struct endpoint augment_draw(struct layer_context *context, const struct layer *
 {
     struct builder *b = &context->builder;
     const int32_t begin[4] = { 0 }, size[] = { -1, 1, 1, 1 };
-    const struct endpoint corner[] = { x, build_const_ints(b, NULL, 4, begin),
-                                       build_const_ints(b, NULL, 4, size) };
-    struct endpoint shape = build_unary(b, "Shape", NULL, build(b, "Slice", NULL, 3, corner, NULL));
+    struct endpoint shape = build_unary(b, "Shape", NULL, build_slice(b, NULL, x, 4, begin, size));
     struct endpoint unit =
         build_binary(b, "StatelessRandomUniform", NULL, shape, augment_seed(context, layer));
 

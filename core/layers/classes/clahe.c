@@ -57,15 +57,6 @@ static bool read_tiling(struct layer_context *context, const struct layer *layer
            layer_fits(context, layer, "the tiles", 3, pixels);
 }
 
-static struct endpoint reshape(struct builder *b, struct endpoint x, int rank, const int64_t *dims)
-{
-    int32_t sizes[SHAPE_RANK_MAX];
-
-    for (int i = 0; i < rank; i++)
-        sizes[i] = (int32_t)dims[i];
-    return build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, rank, sizes));
-}
-
 /* [batch, height, width, channels] with mirrored pixels below and on the right. */
 static struct endpoint fill_tiles(struct builder *b, struct endpoint x, const struct tiling *t)
 {
@@ -107,13 +98,15 @@ static struct endpoint count_levels(struct builder *b, struct endpoint levels,
                                     const struct tiling *t)
 {
     static const int32_t by_tile[] = { 0, 1, 3, 5, 2, 4 };
-    const int64_t apart[] = { -1, t->grid[0], t->tile[0], t->grid[1], t->tile[1], t->channels },
-                  rows[] = { -1, tile_pixels(t) };
+    const int64_t apart[] = { t->grid[0], t->tile[0], t->grid[1], t->tile[1], t->channels },
+                  rows[] = { tile_pixels(t) };
     const struct shape none = shape_of(0);
     const struct tensor no_weights = tensor_borrow(DT_FLOAT, &none, NULL);
-    struct endpoint tiles = build_binary(b, "Transpose", NULL, reshape(b, levels, 6, apart),
-                                         build_const_ints(b, NULL, 6, by_tile));
-    const struct endpoint inputs[] = { reshape(b, tiles, 2, rows), build_const_int(b, NULL, LEVELS),
+    struct endpoint tiles =
+        build_binary(b, "Transpose", NULL, build_reshape_rows(b, levels, 5, apart),
+                     build_const_ints(b, NULL, 6, by_tile));
+    const struct endpoint inputs[] = { build_reshape_rows(b, tiles, 1, rows),
+                                       build_const_int(b, NULL, LEVELS),
                                        build_const(b, NULL, &no_weights) };
 
     return build(b, "DenseBincount", NULL, 3, inputs, NULL);
@@ -153,14 +146,15 @@ static struct endpoint repeat_edges(struct builder *b, struct endpoint table,
                                     const struct tiling *t)
 {
     static const int32_t paddings[] = { 0, 0, 1, 1, 1, 1, 0, 0 };
-    const int64_t apart[] = { -1, t->grid[0], t->grid[1], t->channels * LEVELS },
-                  rows[] = { -1, (t->grid[0] + 2) * (t->grid[1] + 2) * t->channels * LEVELS };
+    const int64_t apart[] = { t->grid[0], t->grid[1], t->channels * LEVELS },
+                  rows[] = { (t->grid[0] + 2) * (t->grid[1] + 2) * t->channels * LEVELS };
     const struct shape shape = shape_of(4, 2);
     const struct tensor value = tensor_borrow(DT_INT32, &shape, paddings);
-    const struct endpoint inputs[] = { reshape(b, table, 4, apart), build_const(b, NULL, &value) };
+    const struct endpoint inputs[] = { build_reshape_rows(b, table, 3, apart),
+                                       build_const(b, NULL, &value) };
     const struct attr attrs[] = { attr_text("mode", "SYMMETRIC"), ATTR_END };
 
-    return reshape(b, build(b, "MirrorPad", NULL, 2, inputs, attrs), 2, rows);
+    return build_reshape_rows(b, build(b, "MirrorPad", NULL, 2, inputs, attrs), 1, rows);
 }
 
 /* Where the pixels of a row or column lie between the middles of the tiles: the tile before each,
@@ -200,10 +194,9 @@ static struct endpoint look_up(struct builder *b, struct arena *arena, struct en
                                int32_t *const before[2], int down, int right)
 {
     int64_t height = padded(t, 0), width = padded(t, 1), i = 0;
-    const int64_t rows[] = { -1, height * width * t->channels },
-                  images[] = { -1, height, width, t->channels };
-    const struct shape shape = shape_of(1, rows[1]);
-    int32_t *starts = arena_alloc(arena, (size_t)rows[1] * sizeof *starts);
+    const int64_t row = height * width * t->channels, images[] = { height, width, t->channels };
+    const struct shape shape = shape_of(1, row);
+    int32_t *starts = arena_alloc(arena, (size_t)row * sizeof *starts);
 
     for (int64_t y = 0; y < height; y++)
         for (int64_t x = 0; x < width; x++)
@@ -213,11 +206,12 @@ static struct endpoint look_up(struct builder *b, struct arena *arena, struct en
             }
     const struct tensor value = tensor_borrow(DT_INT32, &shape, starts);
     const struct endpoint inputs[] = { table,
-                                       build_binary(b, "AddV2", NULL, reshape(b, levels, 2, rows),
+                                       build_binary(b, "AddV2", NULL,
+                                                    build_reshape_rows(b, levels, 1, &row),
                                                     build_const(b, NULL, &value)),
                                        build_const_int(b, NULL, 1) };
     const struct attr attrs[] = { attr_int("batch_dims", 1), ATTR_END };
-    return reshape(b, build(b, "GatherV2", NULL, 3, inputs, attrs), 4, images);
+    return build_reshape_rows(b, build(b, "GatherV2", NULL, 3, inputs, attrs), 3, images);
 }
 
 /* Each pixel becomes what the four tiles around it make of its level, weighted by how near they
@@ -246,10 +240,7 @@ static struct endpoint blend_tiles(struct layer_context *context, struct endpoin
 static struct endpoint cut_image(struct builder *b, struct endpoint x, const struct tiling *t)
 {
     const int32_t begin[4] = { 0 }, size[] = { -1, (int32_t)t->image[0], (int32_t)t->image[1], -1 };
-    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, 4, begin),
-                                       build_const_ints(b, NULL, 4, size) };
-
-    return build(b, "Slice", NULL, 3, inputs, NULL);
+    return build_slice(b, NULL, x, 4, begin, size);
 }
 
 static struct endpoint clahe_build(struct layer_context *context, const struct layer *layer,

@@ -161,10 +161,7 @@ LAYER_CLASS(auto_contrast, "AutoContrast", auto_contrast_args, auto_contrast_bui
 static struct endpoint channel(struct builder *b, struct endpoint x, int32_t index)
 {
     const int32_t begin[] = { 0, 0, 0, index }, size[] = { -1, -1, -1, 1 };
-    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, 4, begin),
-                                       build_const_ints(b, NULL, 4, size) };
-
-    return build(b, "Slice", NULL, 3, inputs, NULL);
+    return build_slice(b, NULL, x, 4, begin, size);
 }
 
 /* The same image with another channel `index`. */

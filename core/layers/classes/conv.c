@@ -154,9 +154,7 @@ static struct endpoint part_of(struct builder *b, struct endpoint x, int64_t ind
         sizes[i] = -1;
     begin[rank - 1] = (int32_t)(index * size);
     sizes[rank - 1] = (int32_t)size;
-    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, rank, begin),
-                                       build_const_ints(b, NULL, rank, sizes) };
-    return build(b, "Slice", NULL, 3, inputs, NULL);
+    return build_slice(b, NULL, x, rank, begin, sizes);
 }
 
 #define GROUPS_MAX 1024

@@ -83,16 +83,10 @@ static struct endpoint join(struct layer_context *context, const struct endpoint
     return build(b, "ConcatV2", NULL, GATES + 1, all, NULL);
 }
 
-/* x as [rows, dims…]. */
 static struct endpoint reshape(struct layer_context *context, struct endpoint x, int count,
                                const int64_t *dims)
 {
-    struct builder *b = &context->builder;
-    int32_t all[SHAPE_RANK_MAX] = { -1 };
-
-    for (int i = 0; i < count; i++)
-        all[i + 1] = (int32_t)dims[i];
-    return build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, count + 1, all));
+    return build_reshape_rows(&context->builder, x, count, dims);
 }
 
 static struct endpoint convolve(struct layer_context *context, int directions, struct endpoint x,
@@ -228,9 +222,7 @@ static struct endpoint drop_input(struct layer_context *context, const struct la
 
     for (int i = 0; i < rank; i++)
         size[i] = i == 1 ? 1 : -1;
-    const struct endpoint first[] = { x, build_const_ints(b, NULL, rank, begin),
-                                      build_const_ints(b, NULL, rank, size) };
-    struct endpoint step = build(b, "Slice", NULL, 3, first, NULL);
+    struct endpoint step = build_slice(b, NULL, x, rank, begin, size);
 
     return status_is_ok(b->status)
                ? binary(context, "Mul", x, draw_mask(context, layer, rate, step))
@@ -278,8 +270,6 @@ static void make_constants(struct layer_context *context, struct cell *cell, str
     struct builder *b = &context->builder;
     double rate = rate_of(context, cell->layer, "recurrent_dropout");
     const int32_t begin[] = { 0, 0, 0 }, size[] = { 1, -1, (int32_t)cell->units };
-    const struct endpoint first[] = { projection, build_const_ints(b, NULL, 3, begin),
-                                      build_const_ints(b, NULL, 3, size) };
 
     cell->constants[0] = kernel;
     cell->constants_count = 1;
@@ -287,7 +277,7 @@ static void make_constants(struct layer_context *context, struct cell *cell, str
     if (!cell->dropped)
         return;
     struct endpoint like =
-        reshape(context, build(b, "Slice", NULL, 3, first, NULL), 1, &cell->units);
+        reshape(context, build_slice(b, NULL, projection, 3, begin, size), 1, &cell->units);
     split(context, kernel, cell->constants);
     for (int i = 0; i < GATES && status_is_ok(b->status); i++)
         cell->constants[GATES + i] = draw_mask(context, cell->layer, rate, like);

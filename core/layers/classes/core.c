@@ -114,9 +114,8 @@ const struct layer_class layer_dense = {
 
 /* ---- Flatten, Reshape ---- */
 
-/* Reshapes to [batch, dims[0 .. count)]. */
-static struct endpoint reshape_rows(struct builder *b, struct endpoint x, int count,
-                                    const int64_t *dims)
+struct endpoint build_reshape_rows(struct builder *b, struct endpoint x, int count,
+                                   const int64_t *dims)
 {
     int32_t to[SHAPE_RANK_MAX] = { -1 };
 
@@ -153,7 +152,7 @@ static struct endpoint flatten_build(struct layer_context *context, const struct
 
     if (size == 0 || endpoint_shape(x)->rank == 2)
         return x;
-    return reshape_rows(&context->builder, x, 1, &size);
+    return build_reshape_rows(&context->builder, x, 1, &size);
 }
 ALIKE_LAYER_CLASS(flatten, "Flatten", flatten_args, flatten_build);
 
@@ -186,7 +185,7 @@ static struct endpoint reshape_build(struct layer_context *context, const struct
                    (long long)known, shape_text(endpoint_shape(x)), (long long)size);
         return x;
     }
-    return reshape_rows(&context->builder, x, target->ints.count, dims);
+    return build_reshape_rows(&context->builder, x, target->ints.count, dims);
 }
 ALIKE_LAYER_CLASS(reshape, "Reshape", reshape_args, reshape_build);
 

@@ -283,9 +283,7 @@ static struct endpoint cropping(struct layer_context *context, const struct laye
         }
         size[i] = (int32_t)left;
     }
-    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, rank, begin),
-                                       build_const_ints(b, NULL, rank, size) };
-    return build(b, "Slice", NULL, 3, inputs, NULL);
+    return build_slice(b, NULL, x, rank, begin, size);
 }
 
 EXPRESSION_CLASS(zero_padding3d, "ZeroPadding3D", zero_padding3d_args,

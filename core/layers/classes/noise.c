@@ -137,9 +137,7 @@ static struct endpoint drop_channels(struct layer_context *context, const struct
         return x;
     size[rank - 1] = -1;
     /* One step of the input has the shape of the mask. */
-    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, rank, begin),
-                                       build_const_ints(b, NULL, rank, size) };
-    struct endpoint step = build(b, "Slice", NULL, 3, inputs, NULL);
+    struct endpoint step = build_slice(b, NULL, x, rank, begin, size);
     if (!status_is_ok(b->status))
         return x;
     return drop(context, layer, x, shape_of_noise(b, step));
@@ -245,9 +243,7 @@ static struct endpoint draw_flips(struct layer_context *context, const struct la
 {
     struct builder *b = &context->builder;
     const int32_t begin[4] = { 0 }, size[] = { -1, 1, 1, 1 };
-    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, 4, begin),
-                                       build_const_ints(b, NULL, 4, size) };
-    struct endpoint corners = build(b, "Slice", NULL, 3, inputs, NULL);
+    struct endpoint corners = build_slice(b, NULL, x, 4, begin, size);
 
     if (!status_is_ok(b->status))
         return x;

@@ -40,10 +40,7 @@ static struct endpoint columns(struct layer_context *context, struct endpoint x,
 {
     struct builder *b = &context->builder;
     const int32_t begin[] = { 0, (int32_t)first }, size[] = { -1, (int32_t)count };
-    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, 2, begin),
-                                       build_const_ints(b, NULL, 2, size) };
-
-    return build(b, "Slice", NULL, 3, inputs, NULL);
+    return build_slice(b, NULL, x, 2, begin, size);
 }
 
 /* ---- steps ---- */
@@ -218,9 +215,7 @@ static struct endpoint first_step(struct layer_context *context, struct endpoint
 {
     struct builder *b = &context->builder;
     const int32_t begin[] = { 0, 0, 0 }, size[] = { 1, -1, -1 };
-    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, 3, begin),
-                                       build_const_ints(b, NULL, 3, size) };
-    struct endpoint step = build(b, "Slice", NULL, 3, inputs, NULL);
+    struct endpoint step = build_slice(b, NULL, x, 3, begin, size);
     const int64_t axis = 0;
 
     return build(b, "Squeeze", NULL, 1, &step,
@@ -265,10 +260,7 @@ static struct endpoint bias_row(struct layer_context *context, struct endpoint b
 {
     struct builder *b = &context->builder;
     const int32_t begin[] = { row, 0 }, size[] = { 1, -1 }, flat[] = { (int32_t)columns };
-    const struct endpoint inputs[] = { bias, build_const_ints(b, NULL, 2, begin),
-                                       build_const_ints(b, NULL, 2, size) };
-
-    return build_binary(b, "Reshape", NULL, build(b, "Slice", NULL, 3, inputs, NULL),
+    return build_binary(b, "Reshape", NULL, build_slice(b, NULL, bias, 2, begin, size),
                         build_const_ints(b, NULL, 1, flat));
 }
 

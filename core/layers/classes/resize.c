@@ -43,12 +43,9 @@ static struct endpoint crop(struct builder *b, struct endpoint x, struct image_s
     const int32_t begin[] = { 0, (int32_t)((all.height - size.height) / 2),
                               (int32_t)((all.width - size.width) / 2), 0 };
     const int32_t sizes[] = { -1, (int32_t)size.height, (int32_t)size.width, -1 };
-    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, 4, begin),
-                                       build_const_ints(b, NULL, 4, sizes) };
-
     return size.height == all.height && size.width == all.width
                ? x
-               : build(b, "Slice", NULL, 3, inputs, NULL);
+               : build_slice(b, NULL, x, 4, begin, sizes);
 }
 
 /* The largest part in the middle that has the proportions of `wanted`. */

@@ -125,10 +125,7 @@ static void take_different(struct layer_context *context, struct endpoint drawn,
     const struct endpoint all[] = { drawn, first_classes(b, count), build_const_int(b, NULL, 0) };
     struct endpoint different =
         build_unary(b, "Unique", NULL, build(b, "ConcatV2", NULL, 3, all, NULL));
-    const struct endpoint slice[] = { different, build_const_ints(b, NULL, 1, begin),
-                                      build_const_ints(b, NULL, 1, size) };
-
-    out->classes = build(b, "Slice", "sampled", 3, slice, NULL);
+    out->classes = build_slice(b, "sampled", different, 1, begin, size);
     struct endpoint is_last = build_binary(b, "Equal", NULL, (struct endpoint){ different.node, 1 },
                                            build_const_int(b, NULL, (int32_t)count - 1));
     struct endpoint last = build_binary(b, "ArgMax", NULL, cast_to(context, is_last, DT_FLOAT),

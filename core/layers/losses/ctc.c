@@ -9,12 +9,8 @@ static struct endpoint steps_first(struct builder *b, struct endpoint x)
 {
     static const int32_t begin[] = { 0, 0, 0 }, after[] = { 0, 0, 1 }, first[] = { -1, -1, 1 },
                          rest[] = { -1, -1, -1 }, order[] = { 1, 0, 2 };
-    const struct endpoint blank[] = { x, build_const_ints(b, NULL, 3, begin),
-                                      build_const_ints(b, NULL, 3, first) };
-    const struct endpoint others[] = { x, build_const_ints(b, NULL, 3, after),
-                                       build_const_ints(b, NULL, 3, rest) };
-    const struct endpoint parts[] = { build(b, "Slice", NULL, 3, others, NULL),
-                                      build(b, "Slice", NULL, 3, blank, NULL),
+    const struct endpoint parts[] = { build_slice(b, NULL, x, 3, after, rest),
+                                      build_slice(b, NULL, x, 3, begin, first),
                                       build_const_int(b, NULL, 2) };
 
     return build_binary(b, "Transpose", NULL, build(b, "ConcatV2", NULL, 3, parts, NULL),
@@ -26,12 +22,10 @@ static struct endpoint lengths(struct builder *b, struct endpoint x)
 {
     static const int32_t zero[] = { 0 }, one[] = { 1 };
     struct endpoint shape = build_unary(b, "Shape", NULL, x);
-    const struct endpoint rows[] = { shape, build_const_ints(b, NULL, 1, zero),
-                                     build_const_ints(b, NULL, 1, one) };
     const struct endpoint steps[] = { shape, build_const_int(b, NULL, 1),
                                       build_const_int(b, NULL, 0) };
 
-    return build_binary(b, "Fill", NULL, build(b, "Slice", NULL, 3, rows, NULL),
+    return build_binary(b, "Fill", NULL, build_slice(b, NULL, shape, 1, zero, one),
                         build(b, "GatherV2", NULL, 3, steps, NULL));
 }
 
@@ -54,10 +48,8 @@ static struct endpoint losses_of_lists(struct builder *b, struct endpoint output
 static struct endpoint losses_of_blanks(struct builder *b, struct endpoint output)
 {
     static const int32_t begin[] = { 0, 0, 0 }, first[] = { -1, -1, 1 }, axes[] = { 1, 2 };
-    const struct endpoint blank[] = { build_unary(b, "LogSoftmax", NULL, output),
-                                      build_const_ints(b, NULL, 3, begin),
-                                      build_const_ints(b, NULL, 3, first) };
-    struct endpoint logs = build(b, "Slice", NULL, 3, blank, NULL);
+    struct endpoint logs =
+        build_slice(b, NULL, build_unary(b, "LogSoftmax", NULL, output), 3, begin, first);
 
     return build_unary(b, "Neg", NULL,
                        build_binary(b, "Sum", NULL, logs, build_const_ints(b, NULL, 2, axes)));
@@ -68,16 +60,12 @@ static struct endpoint fill_empty(struct builder *b, struct endpoint classes, st
 {
     static const int32_t begin[] = { 0, 0 }, after[] = { 0, 1 }, column[] = { -1, 1 },
                          rest[] = { -1, -1 };
-    const struct endpoint first[] = { classes, build_const_ints(b, NULL, 2, begin),
-                                      build_const_ints(b, NULL, 2, column) };
-    const struct endpoint others[] = { classes, build_const_ints(b, NULL, 2, after),
-                                       build_const_ints(b, NULL, 2, rest) };
     struct endpoint ones = build_binary(b, "ExpandDims", NULL, empty, build_const_int(b, NULL, 1));
 
     ones = build_cast(b, NULL, ones, DT_INT32);
     const struct endpoint parts[] = {
-        build_binary(b, "Maximum", NULL, build(b, "Slice", NULL, 3, first, NULL), ones),
-        build(b, "Slice", NULL, 3, others, NULL), build_const_int(b, NULL, 1)
+        build_binary(b, "Maximum", NULL, build_slice(b, NULL, classes, 2, begin, column), ones),
+        build_slice(b, NULL, classes, 2, after, rest), build_const_int(b, NULL, 1)
     };
     return build(b, "ConcatV2", NULL, 3, parts, NULL);
 }
