@@ -154,15 +154,15 @@ static struct status get_data(struct tfrecord_reader *reader, uint64_t size)
     return status_ok();
 }
 
-static struct status check_crc(const struct tfrecord_reader *reader, const char *data, size_t size,
-                               uint64_t offset, const char *hint)
+static struct status check_crc(const char *path, const char *data, size_t size, uint64_t offset,
+                               const char *hint)
 {
     uint32_t stored = crc32c_unmask(get_u32le(data + size)), computed = crc32c(0, data, size);
     if (computed != stored)
         return status_error(STATUS_DATA_LOSS,
                             "'%s': corrupted record at %" PRIu64 "%s: %zu bytes have the checksum "
                             "%08" PRIx32 ", %08" PRIx32 " is stored",
-                            reader->file.path, offset, hint, size, computed, stored);
+                            path, offset, hint, size, computed, stored);
     return status_ok();
 }
 
@@ -176,7 +176,7 @@ struct status tfrecord_reader_next(struct tfrecord_reader *reader, struct bytes 
     *found = got == sizeof head;
     if (!*found)
         return status_ok();
-    TRY(check_crc(reader, head, 8, reader->offset, " (Is this even a TFRecord file?)"));
+    TRY(check_crc(reader->file.path, head, 8, reader->offset, " (Is this even a TFRecord file?)"));
     uint64_t size = get_u64le(head);
     if (size > UINT64_MAX - 4)
         return status_error(STATUS_DATA_LOSS,
@@ -186,10 +186,30 @@ struct status tfrecord_reader_next(struct tfrecord_reader *reader, struct bytes 
     uint64_t offset = reader->offset;
     reader->offset += HEAD_BYTES + size + 4;
     reader->data_damaged = true;
-    TRY(check_crc(reader, reader->record.data, (size_t)size, offset + HEAD_BYTES, ""));
+    TRY(check_crc(reader->file.path, reader->record.data, (size_t)size, offset + HEAD_BYTES, ""));
     reader->data_damaged = false;
     *record = (struct bytes){ reader->record.data, (size_t)size };
     return status_ok();
+}
+
+struct status tfrecord_take(struct bytes content, const char *path, uint64_t *at,
+                            struct bytes *record, bool *found)
+{
+    uint64_t offset = *at;
+    const char *head = content.data + offset;
+    *found = offset <= content.size && content.size - offset >= HEAD_BYTES;
+    if (!*found)
+        return status_ok();
+    TRY(check_crc(path, head, 8, offset, " (Is this even a TFRecord file?)"));
+    uint64_t size = get_u64le(head), left = content.size - offset - HEAD_BYTES;
+    if (left < TAIL_BYTES || size > left - TAIL_BYTES)
+        return status_error(STATUS_DATA_LOSS,
+                            "'%s': truncated record at %" PRIu64
+                            "' failed with Read less bytes than requested",
+                            path, offset + HEAD_BYTES);
+    *record = (struct bytes){ head + HEAD_BYTES, (size_t)size };
+    *at = offset + HEAD_BYTES + size + TAIL_BYTES;
+    return check_crc(path, record->data, record->size, offset + HEAD_BYTES, "");
 }
 
 static void frame(struct bytes record, char head[HEAD_BYTES], char tail[TAIL_BYTES])

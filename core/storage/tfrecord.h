@@ -47,6 +47,15 @@ uint64_t tfrecord_reader_offset(const struct tfrecord_reader *reader);
 uint64_t tfrecord_reader_file_bytes(const struct tfrecord_reader *reader);
 void tfrecord_reader_close(struct tfrecord_reader *reader); /* accepts NULL */
 
+/**
+ * The record at *at of a file that is in memory, decompressed; moves *at behind it. `path` is for
+ * the texts.
+ *
+ * Errors  as tfrecord_reader_next
+ */
+struct status tfrecord_take(struct bytes content, const char *path, uint64_t *at,
+                            struct bytes *record, bool *found);
+
 /* Appends a record as it stands in a plain file, for a file that others read while it grows. */
 void tfrecord_frame(struct bytes record, struct buffer *out);
 

@@ -39,7 +39,7 @@ BELOW = {
     "runtime/kernels/array": KERNELS_ROOM | {"runtime/kernels/state"},
     "runtime/kernels/control": KERNELS_ROOM,
     "runtime/kernels/image": KERNELS_ROOM,
-    "runtime/kernels/data": KERNELS_ROOM | {"runtime/kernels/lists"},
+    "runtime/kernels/data": KERNELS_ROOM | {"runtime/kernels/lists", "runtime/kernels/state"},
     "runtime/kernels/lists": KERNELS_ROOM,
     "runtime/kernels/math": KERNELS_ROOM,
     "runtime/kernels/matrix": KERNELS_ROOM,

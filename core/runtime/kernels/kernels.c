@@ -48,6 +48,7 @@
     X(data, dataset_batches)        \
     X(data, dataset_cache)          \
     X(data, dataset_ends)           \
+    X(data, dataset_files)          \
     X(data, dataset_functions)      \
     X(data, dataset_groups)         \
     X(data, dataset_interleave)     \
@@ -58,6 +59,7 @@
     X(data, dataset_windows)        \
     X(data, iterators)              \
     X(data, map_defun)              \
+    X(data, table_from_dataset)     \
     X(image, colours)               \
     X(image, crop_and_resize)       \
     X(image, crop_and_resize_grad)  \

@@ -5,8 +5,10 @@
 
 Made with TensorFlow 2.21. ../answered_graphs.py says how a graph holds the answers.
 """
+import gzip
 import pathlib
 import sys
+import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -93,6 +95,95 @@ def too_many_elements(x):
 @case(([[1.0, 2], [3, 4]],), x=(F, [None, 2]))
 def one_tensor(x):
     return {"only": Data.from_tensors((x, x[0])).map(lambda a, b: a + b).get_single_element()}
+
+
+# ---- files: beside this script; the paths are relative to the root of the repository ----
+
+
+FILES = "tests/golden/datasets/files/"
+
+
+def write_files():
+    """What the cases below read."""
+    (HERE / "files").mkdir(exist_ok=True)
+    records = HERE / "files" / "records"
+    with tf.io.TFRecordWriter(str(records)) as writer:
+        for record in [b"a", b"", b"ccc"]:
+            writer.write(record)
+    whole = records.read_bytes()
+    lines, fixed = b"one\r\ntw\ro\n\nthree", b"HHaabbccFF"
+    contents = {"lines.txt": lines, "empty.txt": b"", "ended.txt": b"x\n", "lines.gz": gzip.compress(lines, mtime=0), "lines.zlib": zlib.compress(lines),
+                "fixed": fixed, "fixed.gz": gzip.compress(fixed, mtime=0), "records": whole, "records.gz": gzip.compress(whole, mtime=0),
+                "records.cut": whole[:-2], "records.damaged": whole[:13] + b"X" + whole[14:], "records.header": whole[:20],
+                "pairs.txt": b"a,1\nb,-2\nlong key,3\n"}
+    for name, content in contents.items():
+        (HERE / "files" / name).write_bytes(content)
+
+
+def as_it_is(variant):
+    """TensorFlow cannot rewrite some datasets, whose kernels write other inputs than their ops have."""
+    options = tf.data.Options()
+    options.experimental_optimization.apply_default_optimizations = False
+    options.autotune.enabled = False
+    return _VariantDataset(variant, tf.TensorSpec([], S)).with_options(options)
+
+
+def files(*names):
+    return [FILES + name for name in names]
+
+
+@case((files("lines.txt", "empty.txt", "ended.txt"), ""), (files("lines.gz", "lines.gz"), "GZIP"), (files("lines.zlib"), "ZLIB"), (files("lines.gz"), "ZLIB"), ([], ""), (files("ended.txt"), "XZ"), names=(S, [None]), kind=(S, []))
+def text_lines(names, kind):
+    data = _VariantDataset(tf.raw_ops.TextLineDataset(filenames=names, compression_type=kind, buffer_size=0), tf.TensorSpec([], S))
+    return {"lines": listed(data.repeat(2))}
+
+
+@case((files("lines.txt"), -1), names=(S, [None]), size=(L, []))
+def text_lines_of_a_negative_buffer(names, size):
+    return {"lines": listed(_VariantDataset(tf.raw_ops.TextLineDataset(filenames=names, compression_type="", buffer_size=size), tf.TensorSpec([], S)))}
+
+
+@case(([files("lines.txt")],), names=(S, None))
+def text_lines_of_a_matrix(names):
+    return {"lines": listed(_VariantDataset(tf.raw_ops.TextLineDataset(filenames=names, compression_type="", buffer_size=0), tf.TensorSpec([], S)))}
+
+
+@case((files("records", "records"), ""), (files("records.gz"), "GZIP"), (files("records"), "LZ"), (files("records.header"), ""), (files("empty.txt", "records"), ""),
+      (files("records.damaged"), ""), (files("lines.gz"), ""), names=(S, [None]), kind=(S, []))
+def tfrecords(names, kind):
+    data = _VariantDataset(tf.raw_ops.TFRecordDataset(filenames=names, compression_type=kind, buffer_size=0), tf.TensorSpec([], S))
+    return {"records": listed(data)}
+
+
+@case((files("records", "records"), [17, 0]), (files("records"), []), (files("records.gz"), [33]), (files("records"), [100]), names=(S, [None]), offsets=(L, [None]))
+def tfrecords_from_offsets(names, offsets):
+    kind = tf.where(tf.strings.regex_full_match(names[0], ".*gz"), "GZIP", "")
+    return {"records": listed(as_it_is(tf.raw_ops.TFRecordDatasetV2(filenames=names, compression_type=kind, buffer_size=0, byte_offsets=offsets)))}
+
+
+@case((files("fixed", "fixed"), [2, 2, 2], 0), (files("fixed"), [2, 4, 2], 0), (files("fixed"), [2, 2, 8], 0), (files("fixed"), [0, 20, 0], 0), (files("empty.txt", "ended.txt"), [0, 2, 0], 0),
+      (files("fixed"), [-1, 2, 0], 0), (files("fixed"), [0, 0, 0], 0), (files("fixed"), [0, 2, -1], 0), (files("fixed"), [0, 2, 0], -1), names=(S, [None]), sizes=(L, [3]), buffer=(L, []))
+def fixed_records(names, sizes, buffer):
+    variant = tf.raw_ops.FixedLengthRecordDataset(filenames=names, header_bytes=sizes[0], record_bytes=sizes[1], footer_bytes=sizes[2], buffer_size=buffer)
+    return {"records": listed(as_it_is(variant))}
+
+
+@case((files("fixed.gz"), [2, 2, 2]), (files("fixed.gz"), [2, 3, 2]), (files("fixed.gz"), [2, 4, 2]), (files("fixed.gz", "fixed.gz"), [2, 6, 2]), names=(S, [None]), sizes=(L, [3]))
+def fixed_records_compressed(names, sizes):
+    variant = tf.raw_ops.FixedLengthRecordDatasetV2(filenames=names, header_bytes=sizes[0], record_bytes=sizes[1], footer_bytes=sizes[2], buffer_size=0, compression_type="GZIP")
+    return {"records": listed(_VariantDataset(variant, tf.TensorSpec([], S)))}
+
+
+@case((["a", "long key", "none"],), keys=(S, [None]))
+def table_of_a_file(keys):
+    def pair(line):
+        parts = tf.strings.split(line, ",")
+        return parts[0], tf.strings.to_number(parts[1], L)
+    data = Data.from_tensors(FILES + "pairs.txt").flat_map(tf.data.TextLineDataset).map(pair)
+    table = tf.raw_ops.HashTableV2(key_dtype=S, value_dtype=L, shared_name="pairs")
+    fills = [tf.raw_ops.InitializeTableFromDataset(table_handle=table, dataset=data._variant_tensor) for _ in range(2)]
+    with tf.control_dependencies(fills):
+        return {"values": tf.raw_ops.LookupTableFindV2(table_handle=table, keys=keys, default_value=tf.constant(-1, L)), "size": tf.raw_ops.LookupTableSizeV2(table_handle=table)}
 
 
 # ---- functions ----
@@ -561,6 +652,7 @@ def caches(n):
 
 
 VARIABLES = []
+write_files()
 for name, build in CASES.items():
     if name in sys.argv[1:] or len(sys.argv) == 1:
         VARIABLES.clear()

@@ -381,6 +381,22 @@ static void a_file_is_read_in_the_bounds_of_the_run(void **state)
     plan_destroy(plan);
 }
 
+/* The only line of a file, by a dataset. */
+static struct endpoint build_only_line(struct endpoint name)
+{
+    const struct shape scalar = shape_scalar();
+    struct bytes nothing = bytes_of("");
+    struct tensor compression = {
+        .dtype = DT_STRING, .shape = scalar, .size = 1, .data = &nothing
+    };
+    struct endpoint inputs[] = { name, build_const(&b, "compression", &compression),
+                                 build_const_int64(&b, "size", 0) };
+    struct endpoint lines = build(&b, "TextLineDataset", "lines", 3, inputs, NULL);
+    return build(&b, "DatasetToSingleElement", "only_line", 1, &lines,
+                 (struct attr[]){ attr_types(&b, "output_types", 1, (enum dtype[]){ DT_STRING }),
+                                  attr_shapes(&b, "output_shapes", 1, &scalar), ATTR_END });
+}
+
 /* A client may control the path. */
 static void a_file_outside_of_the_model_is_not_read(void **state)
 {
@@ -388,7 +404,9 @@ static void a_file_outside_of_the_model_is_not_read(void **state)
     char directory[] = "/tmp/slipway-confined-XXXXXX";
     struct endpoint name = build_placeholder(&b, "name", DT_STRING, shape_scalar());
     struct endpoint content = build(&b, "ReadFile", "content", 1, &name, NULL);
+    struct endpoint line = build_only_line(name);
     struct plan *plan = plan_of(1, &name, 1, &content, NULL);
+    struct plan *by_lines = plan_of(1, &name, 1, &line, NULL);
     struct bytes text;
     assert_non_null(mkdtemp(directory));
     const char *inside = arena_printf(arena, "%s/model/a", directory);
@@ -402,14 +420,19 @@ static void a_file_outside_of_the_model_is_not_read(void **state)
     assert_ok(resources_confine(resources, arena_printf(arena, "%s/model/.", directory)));
     assert_ok(read_file(plan, run, inside, &text));
     assert_memory_equal(text.data, "inside", 6);
+    assert_ok(read_file(by_lines, run, inside, &text));
+    assert_memory_equal(text.data, "inside", 6);
     const char *const outside[] = { beside, link, "/etc/passwd", "tests",
                                     arena_printf(arena, "%s/model/../model-2", directory) };
     for (size_t i = 0; i < COUNT(outside); i++)
-        assert_int_equal(read_file(plan, run, outside[i], &text).code, STATUS_PERMISSION_DENIED);
+        for (int way = 0; way < 2; way++)
+            assert_int_equal(read_file(way == 0 ? plan : by_lines, run, outside[i], &text).code,
+                             STATUS_PERMISSION_DENIED);
     char *long_path = arena_alloc(arena, 100001);
     memset(long_path, 'a', 100000);
     assert_int_equal(read_file(plan, run, long_path, &text).code, STATUS_INVALID_ARGUMENT);
     plan_destroy(plan);
+    plan_destroy(by_lines);
     assert_ok(file_remove_tree(directory));
 }
 

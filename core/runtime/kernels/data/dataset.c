@@ -38,11 +38,18 @@ static struct status take_memory(struct kernel_context *k, size_t size, struct t
 
 /* ---- making datasets ---- */
 
+/* Datasets of the lines or records of files have no attribute for it: an element is a string. */
 static struct status read_dtypes(struct prepare_context *p, struct dataset_shape *shape)
 {
+    static enum dtype text = DT_STRING;
     const char *name =
         node_attr(shape->node, "output_types") != NULL ? "output_types" : "Toutput_types";
     const struct attr_value *types;
+    if (node_attr(shape->node, name) == NULL) {
+        shape->count = 1;
+        shape->dtypes = &text;
+        return status_ok();
+    }
     TRY(node_attr_list_of(shape->node, name, ATTR_TYPE, &types));
     shape->count = types->count;
     shape->dtypes = ARENA_ARRAY(prepare_arena(p), enum dtype, types->count + 1);

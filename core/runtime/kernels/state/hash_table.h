@@ -11,6 +11,7 @@
 extern const struct object_type hash_table_type;
 
 struct hash_table;
+struct kernel_context;
 
 struct hash_table_kind {
     enum dtype key, value;
@@ -60,5 +61,13 @@ struct status hash_table_find(struct hash_table *table, const struct tensor *key
  * how many were written. */
 struct status hash_table_export(struct hash_table *table, struct arena *arena, struct tensor *keys,
                                 struct tensor *values, int64_t *count);
+
+/* ---- for kernels: hash_table_ops.c ---- */
+
+/* The table whose handle is input 0. */
+struct status kernel_hash_table(struct kernel_context *k, struct hash_table **out);
+/* hash_table_add, with the checks of types and of memory. Both are vectors. */
+struct status kernel_hash_table_fill(struct kernel_context *k, struct hash_table *table,
+                                     const struct tensor *keys, const struct tensor *values);
 
 #endif

@@ -7,7 +7,7 @@
 #include "runtime/kernels/state/hash_table_file.h"
 #include "runtime/resources.h"
 
-static struct status input_table(struct kernel_context *k, struct hash_table **out)
+struct status kernel_hash_table(struct kernel_context *k, struct hash_table **out)
 {
     const struct tensor *handle = kernel_input(k, 0);
     struct object *object = NULL;
@@ -85,11 +85,22 @@ static struct status keep_pairs(struct kernel_context *k, struct hash_table *tab
     return status;
 }
 
+struct status kernel_hash_table_fill(struct kernel_context *k, struct hash_table *table,
+                                     const struct tensor *keys, const struct tensor *values)
+{
+    TRY(check_types(table, keys->dtype, values->dtype));
+    if (keys->size != values->size)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "Keys and values must have the same size %lld vs %lld",
+                            (long long)keys->size, (long long)values->size);
+    return keep_pairs(k, table, keys, values, hash_table_add);
+}
+
 static struct status initialize_compute(struct kernel_context *k)
 {
     struct hash_table *table = NULL;
     const struct tensor *keys = kernel_input(k, 1), *values = kernel_input(k, 2);
-    TRY(input_table(k, &table));
+    TRY(kernel_hash_table(k, &table));
     if (keys->shape.rank != 1)
         return status_error(STATUS_INVALID_ARGUMENT, "Keys must be a vector, but received shape %s",
                             shape_text(&keys->shape));
@@ -104,7 +115,7 @@ static struct status initialize_compute(struct kernel_context *k)
 static struct status import_compute(struct kernel_context *k)
 {
     struct hash_table *table = NULL;
-    TRY(input_table(k, &table));
+    TRY(kernel_hash_table(k, &table));
     TRY(check_pairs(k, table));
     return keep_pairs(k, table, kernel_input(k, 1), kernel_input(k, 2),
                       hash_table_is_mutable(table) ? hash_table_replace : hash_table_add);
@@ -113,7 +124,7 @@ static struct status import_compute(struct kernel_context *k)
 static struct status insert_compute(struct kernel_context *k)
 {
     struct hash_table *table = NULL;
-    TRY(input_table(k, &table));
+    TRY(kernel_hash_table(k, &table));
     TRY(check_pairs(k, table));
     if (!hash_table_is_mutable(table))
         return status_error(STATUS_UNIMPLEMENTED,
@@ -124,7 +135,7 @@ static struct status insert_compute(struct kernel_context *k)
 static struct status remove_compute(struct kernel_context *k)
 {
     struct hash_table *table = NULL;
-    TRY(input_table(k, &table));
+    TRY(kernel_hash_table(k, &table));
     if (!hash_table_is_mutable(table))
         return status_error(STATUS_UNIMPLEMENTED,
                             "Remove not supported by InitializableLookupTable implementations");
@@ -156,7 +167,7 @@ static struct status file_compute(struct kernel_context *k)
     const struct hash_table_file *file = kernel_state(k);
     const struct tensor *name = kernel_input(k, 1);
     struct hash_table *table = NULL;
-    TRY(input_table(k, &table));
+    TRY(kernel_hash_table(k, &table));
     if (name->size != 1 || name->dtype != DT_STRING)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "filename should be a single string, but got %s",
@@ -181,7 +192,7 @@ static struct status find_compute(struct kernel_context *k)
     const struct tensor *keys = kernel_input(k, 1), *defaults = kernel_input(k, 2);
     struct hash_table *table = NULL;
     struct tensor *out;
-    TRY(input_table(k, &table));
+    TRY(kernel_hash_table(k, &table));
     TRY(check_types(table, keys->dtype, defaults->dtype));
     const struct shape *one = &hash_table_kind(table)->value_shape;
     struct shape shape;
@@ -201,7 +212,7 @@ static struct status size_compute(struct kernel_context *k)
     struct shape scalar = shape_scalar();
     struct hash_table *table = NULL;
     struct tensor *out;
-    TRY(input_table(k, &table));
+    TRY(kernel_hash_table(k, &table));
     TRY(kernel_output(k, 0, &scalar, &out));
     tensor_int64s_mut(out)[0] = hash_table_size(table);
     return status_ok();
@@ -226,7 +237,7 @@ static struct status export_compute(struct kernel_context *k)
     struct hash_table *table = NULL;
     struct tensor *keys, *values;
     int64_t count;
-    TRY(input_table(k, &table));
+    TRY(kernel_hash_table(k, &table));
     const struct hash_table_kind *kind = hash_table_kind(table);
     int64_t room = hash_table_size(table); /* of both: other runs may change it meanwhile */
     TRY(output_rows(k, 0, room, &kind->key_shape, &keys));

@@ -10,6 +10,7 @@
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/number_text.h"
+#include "runtime/kernels/read_file.h"
 #include "runtime/kernels/plain/text_case.h"
 #include "runtime/resources.h"
 
@@ -112,22 +113,6 @@ static struct status sharded_compute(struct kernel_context *k)
     return status_ok();
 }
 
-/* Reads at most the size that the file system reports: a client may name a device, which never
- * ends. */
-static struct status read_whole(struct kernel_context *k, const char *path, struct bytes *out)
-{
-    struct file_reader reader;
-    void *data;
-    TRY(file_reader_open(path, &reader));
-    struct status status = arena_reserve(kernel_arena(k), reader.size, &data);
-    if (status_is_ok(status))
-        status = file_reader_get(&reader, 0, data, reader.size);
-    if (status_is_ok(status))
-        *out = (struct bytes){ data, reader.size };
-    file_reader_close(&reader);
-    return status;
-}
-
 static struct status read_file_compute(struct kernel_context *k)
 {
     const struct tensor *name = kernel_input(k, 0);
@@ -137,10 +122,11 @@ static struct status read_file_compute(struct kernel_context *k)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Input filename tensor must be scalar, but had shape: %s",
                             shape_text(&name->shape));
-    const char *path;
-    TRY(resources_real_path(kernel_resources(k), tensor_strings(name)[0], kernel_arena(k), &path));
+    struct bytes content;
+    TRY(read_model_file(k, tensor_strings(name)[0], &content));
     TRY(kernel_output(k, 0, &scalar, &out));
-    return read_whole(k, path, &tensor_strings_mut(out)[0]);
+    tensor_strings_mut(out)[0] = content;
+    return status_ok();
 }
 
 /* ---- one string to one string ---- */
