@@ -81,6 +81,17 @@ double floating_element(const struct tensor *x, int64_t i)
     return (double)value;
 }
 
+void floating_store(struct tensor *out, int64_t i, double value)
+{
+    float narrow = (float)value;
+    if (out->dtype == DT_DOUBLE)
+        tensor_doubles_mut(out)[i] = value;
+    else if (out->dtype == DT_FLOAT)
+        tensor_floats_mut(out)[i] = narrow;
+    else
+        half_block_store(out->dtype, &narrow, (uint16_t *)out->data + i, 1);
+}
+
 static void unary_range(unary_row *const *rows, enum dtype dtype, const void *x, void *out,
                         int64_t count)
 {

@@ -37,12 +37,22 @@ float half_round(enum dtype dtype, float x);
 /* sum[i] += x[i], of any real type. */
 void add_elements(enum dtype dtype, const void *x, void *sum, int64_t count);
 
-/* Element i of a tensor of any floating type. */
-double floating_element(const struct tensor *x, int64_t i);
-
 static inline bool dtype_is_half(enum dtype dtype)
 {
     return dtype == DT_HALF || dtype == DT_BFLOAT16;
+}
+
+/* Element i of a tensor of any floating type; floating_store rounds the value to the type. */
+double floating_element(const struct tensor *x, int64_t i);
+void floating_store(struct tensor *out, int64_t i, double value);
+
+/* x as the floating type holds it. No result of one operation is rounded twice by going through
+ * double. */
+static inline double round_to(enum dtype dtype, double x)
+{
+    if (dtype == DT_DOUBLE)
+        return x;
+    return (double)(dtype == DT_FLOAT ? (float)x : half_round(dtype, (float)x));
 }
 
 static inline void *at_bytes(void *base, int64_t offset, size_t size)

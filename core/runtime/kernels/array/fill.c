@@ -194,10 +194,7 @@ static struct status lin_space_compute(struct kernel_context *k)
     double step = count > 1 ? (to - from) / (double)(count - 1) : 0;
     for (int64_t i = 0; i < count; i++) {
         double value = i == 0 ? from : i == count - 1 ? to : from + step * (double)i;
-        if (out->dtype == DT_FLOAT)
-            tensor_floats_mut(out)[i] = (float)value;
-        else
-            tensor_doubles_mut(out)[i] = value;
+        floating_store(out, i, value);
     }
     return status_ok();
 }

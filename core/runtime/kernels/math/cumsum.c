@@ -66,24 +66,6 @@ static double log_add(double a, double b)
     return most == -INFINITY ? most : most + log1p(exp(least - most));
 }
 
-static double round_to(enum dtype dtype, double x)
-{
-    return dtype == DT_DOUBLE  ? x
-           : dtype == DT_FLOAT ? (double)(float)x
-                               : (double)half_round(dtype, (float)x);
-}
-
-static void set_floating(struct tensor *x, int64_t i, double value)
-{
-    float narrow = (float)value;
-    if (x->dtype == DT_DOUBLE)
-        tensor_doubles_mut(x)[i] = value;
-    else if (x->dtype == DT_FLOAT)
-        tensor_floats_mut(x)[i] = narrow;
-    else
-        half_block_store(x->dtype, &narrow, at_bytes(x->data, i, sizeof(uint16_t)), 1);
-}
-
 /* As scan_f32 and the like, from element `at`. */
 static void log_scan(const struct scan_state *state, const struct tensor *x, struct tensor *out,
                      int64_t at, int64_t count, int64_t step)
@@ -92,7 +74,7 @@ static void log_scan(const struct scan_state *state, const struct tensor *x, str
     for (int64_t i = 0; i < count; i++) {
         int64_t place = at + (state->reverse ? count - 1 - i : i) * step;
         double next = round_to(x->dtype, log_add(sum, floating_element(x, place)));
-        set_floating(out, place, state->exclusive ? sum : next);
+        floating_store(out, place, state->exclusive ? sum : next);
         sum = next;
     }
 }

@@ -28,28 +28,9 @@ static struct status isotonic_prepare(struct prepare_context *p)
     return status_ok();
 }
 
-/* x as the type holds it. No result of one operation is rounded twice by going through double. */
-static double narrow(enum dtype dtype, double x)
-{
-    if (dtype == DT_DOUBLE)
-        return x;
-    return (double)(dtype == DT_FLOAT ? (float)x : half_round(dtype, (float)x));
-}
-
 static double number_at(const struct tensor *x, int64_t i)
 {
     return dtype_is_floating(x->dtype) ? floating_element(x, i) : (double)tensor_index(x, i);
-}
-
-static void store_number(struct tensor *out, int64_t i, double value)
-{
-    float x = (float)value;
-    if (out->dtype == DT_DOUBLE)
-        tensor_doubles_mut(out)[i] = value;
-    else if (out->dtype == DT_FLOAT)
-        tensor_floats_mut(out)[i] = x;
-    else
-        half_block_store(out->dtype, &x, (uint16_t *)out->data + i, 1);
 }
 
 /* The pools of a row: where each begins, its sum, and its mean. */
@@ -65,10 +46,10 @@ static void add_pool(struct pools *pools, enum dtype dtype, int64_t at, double v
     pools->begins[last] = at;
     pools->sums[last] = pools->means[last] = value;
     for (; last > 0 && pools->means[last] > pools->means[last - 1]; last--) {
-        double sum = narrow(dtype, pools->sums[last - 1] + pools->sums[last]);
-        double size = narrow(dtype, (double)(at + 1 - pools->begins[last - 1]));
+        double sum = round_to(dtype, pools->sums[last - 1] + pools->sums[last]);
+        double size = round_to(dtype, (double)(at + 1 - pools->begins[last - 1]));
         pools->sums[last - 1] = sum;
-        pools->means[last - 1] = narrow(dtype, sum / size);
+        pools->means[last - 1] = round_to(dtype, sum / size);
         pools->count--;
     }
 }
@@ -86,7 +67,7 @@ static struct status fit_row(struct kernel_context *k, struct pools *pools, int6
     for (int64_t i = 0, pool = 0; i < columns; i++) {
         if (pool + 1 < pools->count && pools->begins[pool + 1] == i)
             pool++;
-        store_number(out, first + i, pools->means[pool]);
+        floating_store(out, first + i, pools->means[pool]);
         tensor_set_index(segments, first + i, pool);
     }
     return status_ok();

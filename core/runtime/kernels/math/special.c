@@ -183,11 +183,7 @@ static struct status betainc_compute(struct kernel_context *k)
         for (int i = 0; i < 3; i++)
             values[i] =
                 floating_element(kernel_input(k, i), kernel_input(k, i)->shape.rank == 0 ? 0 : at);
-        double value = special_betainc(values[0], values[1], values[2]);
-        if (out->dtype == DT_FLOAT)
-            tensor_floats_mut(out)[at] = (float)value;
-        else
-            tensor_doubles_mut(out)[at] = value;
+        floating_store(out, at, special_betainc(values[0], values[1], values[2]));
     }
     return status_ok();
 }

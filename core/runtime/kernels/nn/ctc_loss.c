@@ -270,14 +270,6 @@ static void read_probabilities(struct ctc_row *row, const struct tensor *x, int6
     }
 }
 
-static void put(struct tensor *to, int64_t at, double value)
-{
-    if (to->dtype == DT_FLOAT)
-        tensor_floats_mut(to)[at] = (float)value;
-    else
-        tensor_doubles_mut(to)[at] = value;
-}
-
 static struct status lose_row(struct kernel_context *k, struct ctc_row *row, int64_t b,
                               struct tensor *loss, struct tensor *gradient)
 {
@@ -289,13 +281,14 @@ static struct status lose_row(struct kernel_context *k, struct ctc_row *row, int
     TRY(kernel_check(k));
     backward(row);
     double total = log_probability(row);
-    put(loss, b, -total);
+    floating_store(loss, b, -total);
     TRY(kernel_check(k));
     for (int64_t t = 0; t < row->steps; t++) {
         if (total != LOG_ZERO) /* else there is no path, and TensorFlow gives y */
             subtract_expected(row, t, total);
         for (int64_t c = 0; c < row->classes; c++)
-            put(gradient, (t * loss->size + b) * row->classes + c, row->y[t * row->classes + c]);
+            floating_store(gradient, (t * loss->size + b) * row->classes + c,
+                           row->y[t * row->classes + c]);
     }
     return status_ok();
 }

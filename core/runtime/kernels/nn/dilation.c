@@ -70,14 +70,6 @@ struct operands {
     dilate_row *dilate;
 };
 
-static struct status wide(struct kernel_context *k, const struct tensor *x, struct tensor *out)
-{
-    if (dtype_is_half(x->dtype))
-        return float_values(k, x, out);
-    *out = tensor_acquire(x);
-    return status_ok();
-}
-
 static void operands_release(struct operands *operands)
 {
     tensor_release(&operands->x);
@@ -87,8 +79,8 @@ static void operands_release(struct operands *operands)
 static struct status operands_make(struct kernel_context *k, struct operands *out)
 {
     *out = (struct operands){ 0 };
-    TRY(wide(k, kernel_input(k, 0), &out->x));
-    struct status status = wide(k, kernel_input(k, 1), &out->filter);
+    TRY(widened(k, kernel_input(k, 0), &out->x));
+    struct status status = widened(k, kernel_input(k, 1), &out->filter);
     if (!status_is_ok(status))
         operands_release(out);
     out->dilate = dilate_row_of(out->x.dtype);

@@ -53,17 +53,6 @@ static struct status find_lines(struct kernel_context *k, int64_t in, int64_t in
     return status_ok();
 }
 
-static void put_element(struct tensor *out, int64_t at, double value)
-{
-    float narrow = (float)value;
-    if (out->dtype == DT_DOUBLE)
-        tensor_doubles_mut(out)[at] = value;
-    else if (out->dtype == DT_FLOAT)
-        tensor_floats_mut(out)[at] = narrow;
-    else
-        half_block_store(out->dtype, &narrow, (uint16_t *)out->data + at, 1);
-}
-
 static double between(double a, double b, float weight)
 {
     return a + (b - a) * (double)weight;
@@ -79,7 +68,7 @@ static void put_pixel(const struct tensor *x, int64_t image, const struct resize
                              floating_element(x, (high + column->high) * c + i), column->weight);
         double bottom = between(floating_element(x, (low + column->low) * c + i),
                                 floating_element(x, (low + column->high) * c + i), column->weight);
-        put_element(out, at + i, between(top, bottom, row->weight));
+        floating_store(out, at + i, between(top, bottom, row->weight));
     }
 }
 

@@ -93,15 +93,6 @@ uint32_t philox_next(struct philox_reader *reader)
     return reader->words[at / 4][at % 4];
 }
 
-static inline float to_unit(uint32_t bits)
-{
-    uint32_t pattern = 0x3f800000 | (bits & 0x7fffff);
-    float value;
-
-    memcpy(&value, &pattern, sizeof value);
-    return value - 1;
-}
-
 CLONES void philox_uniform_f32(struct philox philox, float *out, int64_t count)
 {
     uint32_t words[4][LANES];
@@ -111,6 +102,6 @@ CLONES void philox_uniform_f32(struct philox philox, float *out, int64_t count)
         rounds(words, philox.key[0], philox.key[1]);
         int64_t left = count - at < 4 * LANES ? count - at : 4 * LANES;
         for (int64_t i = 0; i < left; i++)
-            out[at + i] = to_unit(words[i % 4][i / 4]);
+            out[at + i] = philox_float(words[i % 4][i / 4]);
     }
 }

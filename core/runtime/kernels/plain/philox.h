@@ -6,6 +6,7 @@
 #define PLAIN_PHILOX_H
 
 #include <stdint.h>
+#include <string.h>
 
 struct philox {
     uint32_t counter[4], key[2];
@@ -34,7 +35,16 @@ struct philox_reader {
 };
 uint32_t philox_next(struct philox_reader *reader);
 
-/* The first `count` numbers of the stream as floats in [0, 1): 23 bits behind 1, less 1. */
+/* A word as a float in [0, 1): 23 bits behind 1, less 1. */
+static inline float philox_float(uint32_t word)
+{
+    uint32_t pattern = 0x3f800000 | (word & 0x7fffff);
+    float value;
+    memcpy(&value, &pattern, sizeof value);
+    return value - 1;
+}
+
+/* The first `count` words of the stream as such floats. */
 void philox_uniform_f32(struct philox philox, float *out, int64_t count);
 
 #endif

@@ -10,14 +10,6 @@
 /* A uniform number below this would have a logarithm that is too large. */
 #define LEAST 1.0e-7
 
-static float unit_float(uint32_t bits)
-{
-    uint32_t pattern = 0x3f800000 | (bits & 0x7fffff);
-    float value;
-    memcpy(&value, &pattern, sizeof value);
-    return value - 1;
-}
-
 double philox_double(uint32_t high, uint32_t low)
 {
     uint64_t pattern = (uint64_t)1023 << 52 | (uint64_t)(high & 0xfffff) << 32 | low;
@@ -29,10 +21,10 @@ double philox_double(uint32_t high, uint32_t low)
 /* Two normal numbers by the method of Box and Muller. */
 static void normal_floats(uint32_t x0, uint32_t x1, float out[2])
 {
-    float u = unit_float(x0);
+    float u = philox_float(x0);
     if (u < (float)LEAST)
         u = (float)LEAST;
-    float angle = (float)(2 * M_PI * (double)unit_float(x1));
+    float angle = (float)(2 * M_PI * (double)philox_float(x1));
     float radius = sqrtf(-2 * logf(u));
     out[0] = sinf(angle) * radius;
     out[1] = cosf(angle) * radius;
@@ -64,7 +56,7 @@ static void block_of_floats(const struct draw *draw, const uint32_t x[4], float 
     for (int i = 0; i < 4; i++) /* the 16-bit types have 10 and 7 bits behind the point */
         out[i] = draw->dtype == DT_HALF       ? (float)(x[i] & 0x3ff) / 1024
                  : draw->dtype == DT_BFLOAT16 ? (float)(x[i] & 0x7f) / 128
-                                              : unit_float(x[i]);
+                                              : philox_float(x[i]);
 }
 
 static void block_of_doubles(const struct draw *draw, const uint32_t x[4], double out[2])

@@ -63,14 +63,6 @@ static double draw_large(struct reject_stream *stream, double trials, double cha
     }
 }
 
-/* x as a parameter of that type holds it. */
-static double narrow(enum dtype dtype, double x)
-{
-    if (dtype == DT_DOUBLE)
-        return x;
-    return (double)(dtype == DT_FLOAT ? (float)x : half_round(dtype, (float)x));
-}
-
 /* The n-th number. The trials are not drawn one by one, but a NaN would never be reached. */
 static double draw_binomial(struct philox philox, int64_t n, enum dtype dtype, double trials,
                             double chance)
@@ -82,8 +74,8 @@ static double draw_binomial(struct philox philox, int64_t n, enum dtype dtype, d
     if (isnan(trials) || isnan(chance))
         return NAN;
     bool flip = chance > 0.5;
-    double rarer = flip ? narrow(dtype, 1 - chance) : chance;
-    bool large = narrow(dtype, trials * rarer) >= MEAN_LARGE;
+    double rarer = flip ? round_to(dtype, 1 - chance) : chance;
+    bool large = round_to(dtype, trials * rarer) >= MEAN_LARGE;
     uint64_t blocks = large ? RANDOM_BLOCKS_PER_NUMBER : BLOCKS_PER_SMALL;
     struct reject_stream stream = { .reader = { .philox =
                                                     philox_skip(philox, (uint64_t)n * blocks) } };

@@ -286,12 +286,6 @@ static struct status sampler_compute(struct kernel_context *k)
 
 /* ---- RandomCrop ---- */
 
-static struct status crop_prepare(struct prepare_context *p)
-{
-    struct random_seeded *seeded = prepare_state(p, sizeof *seeded, NULL);
-    return random_seeded_init(prepare_node(p), seeded);
-}
-
 static struct status crop_shape(const struct kernel_context *k, struct shape *out)
 {
     static const char *const names[] = { "height", "width" };
@@ -349,6 +343,6 @@ static const struct kernel rows[] = {
     SAMPLER("SampleDistortedBoundingBox"),
     SAMPLER("SampleDistortedBoundingBoxV2"),
     SAMPLER("StatelessSampleDistortedBoundingBox"),
-    { "RandomCrop", DTYPES_ALL, .prepare = crop_prepare, .compute = crop_compute },
+    { "RandomCrop", DTYPES_ALL, .prepare = random_seeded_prepare, .compute = crop_compute },
 };
 const struct kernel_table kernels_random_box = { rows, COUNT(rows) };

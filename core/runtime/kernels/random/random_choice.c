@@ -11,12 +11,6 @@
 #include "runtime/kernels/random/random_fill.h"
 #include "runtime/kernels/random/random_seeded.h"
 
-static struct status seeded_prepare(struct prepare_context *p)
-{
-    return random_seeded_init(prepare_node(p),
-                              prepare_state(p, sizeof(struct random_seeded), NULL));
-}
-
 static bool is_stateless(const struct kernel_context *k)
 {
     return strncmp(kernel_node(k)->op_name, "Stateless", 9) == 0;
@@ -181,9 +175,10 @@ static struct status shuffle_compute(struct kernel_context *k)
 }
 
 static const struct kernel rows[] = {
-    { "Multinomial", DTYPES_FLOATING, .prepare = seeded_prepare, .compute = multinomial_compute },
+    { "Multinomial", DTYPES_FLOATING, .prepare = random_seeded_prepare,
+      .compute = multinomial_compute },
     { "StatelessMultinomial", DTYPES_FLOATING, .compute = multinomial_compute },
-    { "RandomShuffle", DTYPES_ALL, .prepare = seeded_prepare, .compute = shuffle_compute },
+    { "RandomShuffle", DTYPES_ALL, .prepare = random_seeded_prepare, .compute = shuffle_compute },
     { "StatelessShuffle", DTYPES_ALL, .compute = shuffle_compute },
 };
 const struct kernel_table kernels_random_choice = { rows, COUNT(rows) };

@@ -6,6 +6,7 @@
 
 #include "runtime/kernels/random/random_fill.h"
 #include "runtime/kernels/random/random_reject.h"
+#include "runtime/kernels/random/random_seeded.h"
 
 /* A gamma number of shape alpha. An alpha below 1 is raised by 1, and the result lowered by a power
  * of a uniform number. NaN is never rejected for long: the first test does not see alpha. */
@@ -48,7 +49,7 @@ static struct status stateful_compute(struct kernel_context *k)
 static const struct kernel rows[] = {
     { "StatelessRandomGammaV2", DTYPES_GAMMA, "dtype", .compute = seeded_compute, .costly = true },
     { "StatelessRandomGammaV3", DTYPES_GAMMA, "dtype", .compute = keyed_compute, .costly = true },
-    { "RandomGamma", DTYPES_GAMMA, "T", .prepare = reject_stateful_prepare,
+    { "RandomGamma", DTYPES_GAMMA, "T", .prepare = random_seeded_prepare,
       .compute = stateful_compute, .costly = true },
 };
 const struct kernel_table kernels_random_gamma = { rows, COUNT(rows) };

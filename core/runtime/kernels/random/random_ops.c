@@ -18,6 +18,12 @@ struct status random_seeded_init(const struct node *node, struct random_seeded *
     return status_ok();
 }
 
+struct status random_seeded_prepare(struct prepare_context *p)
+{
+    return random_seeded_init(prepare_node(p),
+                              prepare_state(p, sizeof(struct random_seeded), NULL));
+}
+
 struct philox random_seeded_take(struct kernel_context *k, struct random_seeded *seeded,
                                  uint64_t blocks)
 {

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "runtime/kernels/random/random_reject.h"
+#include "runtime/kernels/random/random_seeded.h"
 
 /* Counts uniform numbers until their product is below e^-rate. */
 static double draw_small(struct reject_stream *stream, double rate)
@@ -59,9 +60,9 @@ static struct status stateful_compute(struct kernel_context *k)
 static const struct kernel rows[] = {
     { "StatelessRandomPoisson", DTYPES_NUMBERS, "dtype", .compute = seeded_compute,
       .costly = true },
-    { "RandomPoisson", DTYPES_FLOATS, "dtype", .prepare = reject_stateful_prepare,
+    { "RandomPoisson", DTYPES_FLOATS, "dtype", .prepare = random_seeded_prepare,
       .compute = stateful_compute, .costly = true },
-    { "RandomPoissonV2", DTYPES_NUMBERS, "dtype", .prepare = reject_stateful_prepare,
+    { "RandomPoissonV2", DTYPES_NUMBERS, "dtype", .prepare = random_seeded_prepare,
       .compute = stateful_compute, .costly = true },
 };
 const struct kernel_table kernels_random_poisson = { rows, COUNT(rows) };

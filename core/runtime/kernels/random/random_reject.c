@@ -83,12 +83,7 @@ double reject_parameter(const struct tensor *x, int64_t i)
 
 void reject_store(struct tensor *out, int64_t i, double value)
 {
-    float narrow = (float)value;
-    if (out->dtype == DT_DOUBLE)
-        tensor_doubles_mut(out)[i] = value;
-    else if (out->dtype == DT_FLOAT)
-        tensor_floats_mut(out)[i] = narrow;
-    else if (out->dtype == DT_INT32) /* what does not fit, and NaN, is the lowest number */
+    if (out->dtype == DT_INT32) /* what does not fit, and NaN, is the lowest number */
         tensor_int32s_mut(out)[i] =
             value > -2147483649.0 && value < 2147483648.0 ? (int32_t)value : INT32_MIN;
     else if (out->dtype == DT_INT64)
@@ -96,7 +91,7 @@ void reject_store(struct tensor *out, int64_t i, double value)
                                         ? (int64_t)value
                                         : INT64_MIN;
     else
-        half_block_store(out->dtype, &narrow, (uint16_t *)out->data + i, 1);
+        floating_store(out, i, value);
 }
 
 /* Number `sample` of parameter `i` is the (i · samples + sample)-th that is drawn. */
@@ -125,12 +120,6 @@ struct status reject_seeded(struct kernel_context *k, reject_draw *draw)
     TRY(random_seeds(k, 1, &philox));
     TRY(reject_output(k, 2, false, &out));
     return reject_fill(k, philox, 2, draw, out);
-}
-
-struct status reject_stateful_prepare(struct prepare_context *p)
-{
-    struct random_seeded *seeded = prepare_state(p, sizeof *seeded, NULL);
-    return random_seeded_init(prepare_node(p), seeded);
 }
 
 struct status reject_stateful(struct kernel_context *k, reject_draw *draw)

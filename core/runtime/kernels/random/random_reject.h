@@ -35,8 +35,7 @@ bool reject_shape_ends_with(const struct shape *shape, const struct shape *end);
 
 /* Kernels whose seeds are input 1, and whose parameters are input 2. */
 struct status reject_seeded(struct kernel_context *k, reject_draw *draw);
-/* Kernels whose generator is their state, and whose parameters are input 1. */
-struct status reject_stateful_prepare(struct prepare_context *p);
+/* Kernels whose state is of random_seeded_prepare, and whose parameters are input 1. */
 struct status reject_stateful(struct kernel_context *k, reject_draw *draw);
 
 #endif

@@ -16,6 +16,8 @@ struct random_seeded {
 };
 
 struct status random_seeded_init(const struct node *node, struct random_seeded *out);
+/* For kernels whose state is a struct random_seeded alone. */
+struct status random_seeded_prepare(struct prepare_context *p);
 
 /* Takes `blocks` blocks of the stream for this run. As many as TensorFlow reserves, or the next
  * run's numbers differ from TensorFlow's. */

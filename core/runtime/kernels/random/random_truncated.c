@@ -18,14 +18,6 @@
 #define ROUNDS_PER_CHECK 1000 /* blocks or pairs of blocks between two looks at the deadline */
 #define SAMPLES_PER_SET  100  /* that TensorFlow draws together if all have the same parameters */
 
-/* x as the type holds it. No result of one operation is rounded twice by going through double. */
-static double narrow(enum dtype dtype, double x)
-{
-    if (dtype == DT_DOUBLE)
-        return x;
-    return (double)(dtype == DT_FLOAT ? (float)x : half_round(dtype, (float)x));
-}
-
 /* ---- a stream, block by block ---- */
 
 struct block_stream {
@@ -96,7 +88,7 @@ static struct status look_at_deadline(struct target *target)
 
 static void accept(struct target *target, const struct truncated *t, double z)
 {
-    double number = narrow(t->dtype, narrow(t->dtype, z * t->deviation) + t->mean);
+    double number = round_to(t->dtype, round_to(t->dtype, z * t->deviation) + t->mean);
     reject_store(target->out, target->at, number);
     target->at += target->step;
     target->left--;
@@ -132,17 +124,17 @@ static struct status draw_uniform(const struct truncated *t, struct block_stream
                                   struct target *target)
 {
     enum dtype dtype = t->dtype;
-    double width = narrow(dtype, t->greatest - t->least);
-    double top = t->least < 0 ? 0 : narrow(dtype, t->least * t->least);
+    double width = round_to(dtype, t->greatest - t->least);
+    double top = t->least < 0 ? 0 : round_to(dtype, t->least * t->least);
     while (has_room(target)) {
         double z[4], u[4];
         TRY(look_at_deadline(target));
         int count = stream_next(stream, UNIFORM, z);
         stream_next(stream, UNIFORM, u);
         for (int i = 0; i < count && has_room(target); i++) {
-            z[i] = narrow(dtype, narrow(dtype, z[i] * width) + t->least);
-            double power = narrow(dtype, narrow(dtype, top - narrow(dtype, z[i] * z[i])) / 2);
-            if (u[i] <= narrow(dtype, exp(power)))
+            z[i] = round_to(dtype, round_to(dtype, z[i] * width) + t->least);
+            double power = round_to(dtype, round_to(dtype, top - round_to(dtype, z[i] * z[i])) / 2);
+            if (u[i] <= round_to(dtype, exp(power)))
                 accept(target, t, z[i]);
             else
                 TRY(reject(target, "uniform"));
@@ -153,7 +145,7 @@ static struct status draw_uniform(const struct truncated *t, struct block_stream
 
 static double root_of_square_and_4(enum dtype dtype, double x)
 {
-    return narrow(dtype, sqrt(narrow(dtype, narrow(dtype, x * x) + 4)));
+    return round_to(dtype, sqrt(round_to(dtype, round_to(dtype, x * x) + 4)));
 }
 
 static struct status draw_exponential(const struct truncated *t, struct block_stream *stream,
@@ -161,17 +153,17 @@ static struct status draw_exponential(const struct truncated *t, struct block_st
 {
     enum dtype dtype = t->dtype;
     double root = root_of_square_and_4(dtype, t->least);
-    double alpha = narrow(dtype, narrow(dtype, t->least + root) / 2);
+    double alpha = round_to(dtype, round_to(dtype, t->least + root) / 2);
     while (has_room(target)) {
         double u[4];
         TRY(look_at_deadline(target));
         int count = stream_next(stream, UNIFORM, u);
         for (int i = 0; i < count && has_room(target); i += 2) {
-            double log_u = narrow(dtype, log(u[i]));
-            double z = narrow(dtype, narrow(dtype, -log_u / alpha) + t->least);
-            double x = narrow(dtype, t->least < alpha ? alpha - z : t->least - alpha);
-            double power = narrow(dtype, narrow(dtype, -x * x) / 2);
-            if (u[i + 1] <= narrow(dtype, exp(power)) && z < t->greatest)
+            double log_u = round_to(dtype, log(u[i]));
+            double z = round_to(dtype, round_to(dtype, -log_u / alpha) + t->least);
+            double x = round_to(dtype, t->least < alpha ? alpha - z : t->least - alpha);
+            double power = round_to(dtype, round_to(dtype, -x * x) / 2);
+            if (u[i + 1] <= round_to(dtype, exp(power)) && z < t->greatest)
                 accept(target, t, z);
             else
                 TRY(reject(target, "exponential distribution"));
@@ -192,8 +184,8 @@ static struct status normalise(const struct kernel_context *k, struct truncated 
         t->greatest = least;
         t->deviation = -t->deviation;
     }
-    t->least = narrow(t->dtype, narrow(t->dtype, t->least - t->mean) / t->deviation);
-    t->greatest = narrow(t->dtype, narrow(t->dtype, t->greatest - t->mean) / t->deviation);
+    t->least = round_to(t->dtype, round_to(t->dtype, t->least - t->mean) / t->deviation);
+    t->greatest = round_to(t->dtype, round_to(t->dtype, t->greatest - t->mean) / t->deviation);
     return status_ok();
 }
 
@@ -202,17 +194,17 @@ static bool is_narrow(const struct truncated *t)
 {
     enum dtype dtype = t->dtype;
     double root = root_of_square_and_4(dtype, t->least);
-    double product = narrow(dtype, t->least * narrow(dtype, t->least - root));
-    double power = narrow(dtype, 0.5 + narrow(dtype, product / 4));
-    double above = narrow(dtype, 2 * narrow(dtype, exp(power)));
-    double cutoff = narrow(dtype, above / narrow(dtype, t->least + root));
-    return narrow(dtype, t->greatest - t->least) < cutoff;
+    double product = round_to(dtype, t->least * round_to(dtype, t->least - root));
+    double power = round_to(dtype, 0.5 + round_to(dtype, product / 4));
+    double above = round_to(dtype, 2 * round_to(dtype, exp(power)));
+    double cutoff = round_to(dtype, above / round_to(dtype, t->least + root));
+    return round_to(dtype, t->greatest - t->least) < cutoff;
 }
 
 static struct status draw_numbers(struct truncated t, struct block_stream *stream,
                                   struct target *target)
 {
-    double enough = narrow(t.dtype, 1.3); /* deviations inside the bounds for a normal one */
+    double enough = round_to(t.dtype, 1.3); /* deviations inside the bounds for a normal one */
     TRY(normalise(target->k, &t));
     if ((t.least < -enough && t.greatest >= 0) || (t.greatest > enough && t.least <= 0))
         return draw_normal(&t, stream, target);
@@ -277,12 +269,6 @@ static struct status stateless_compute(struct kernel_context *k)
 
 /* ---- the older op: a set of numbers for each element of dimension 0 ---- */
 
-static struct status stateful_prepare(struct prepare_context *p)
-{
-    return random_seeded_init(prepare_node(p),
-                              prepare_state(p, sizeof(struct random_seeded), NULL));
-}
-
 /* Finds the number of sets, and how many numbers each has. */
 static struct status find_sets(const struct kernel_context *k, const struct tensor *out,
                                int64_t *sets, int64_t *samples)
@@ -343,7 +329,7 @@ static struct status stateful_compute(struct kernel_context *k)
 static const struct kernel rows[] = {
     { "StatelessParameterizedTruncatedNormal", DTYPES_FLOATS, "dtype", .compute = stateless_compute,
       .costly = true },
-    { "ParameterizedTruncatedNormal", DTYPES_FLOATS, "dtype", .prepare = stateful_prepare,
+    { "ParameterizedTruncatedNormal", DTYPES_FLOATS, "dtype", .prepare = random_seeded_prepare,
       .compute = stateful_compute, .costly = true },
 };
 const struct kernel_table kernels_random_truncated = { rows, COUNT(rows) };

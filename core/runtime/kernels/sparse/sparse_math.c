@@ -424,18 +424,6 @@ static double exponential(enum dtype dtype, double x)
     return dtype == DT_DOUBLE ? exp(x) : (double)expf((float)x);
 }
 
-static void set_floating(struct tensor *x, int64_t i, double value)
-{
-    float narrow = (float)value;
-
-    if (x->dtype == DT_DOUBLE)
-        tensor_doubles_mut(x)[i] = value;
-    else if (x->dtype == DT_FLOAT)
-        tensor_floats_mut(x)[i] = narrow;
-    else
-        half_block_store(x->dtype, &narrow, (uint16_t *)x->data + i, 1);
-}
-
 static void softmax_run(const struct tensor *x, int64_t begin, int64_t end, struct tensor *out)
 {
     double most = -INFINITY, sum = 0;
@@ -445,7 +433,7 @@ static void softmax_run(const struct tensor *x, int64_t begin, int64_t end, stru
     for (int64_t i = begin; i < end; i++)
         sum += exponential(x->dtype, floating_element(x, i) - most);
     for (int64_t i = begin; i < end; i++)
-        set_floating(out, i, exponential(x->dtype, floating_element(x, i) - most) / sum);
+        floating_store(out, i, exponential(x->dtype, floating_element(x, i) - most) / sum);
 }
 
 static struct status softmax_compute(struct kernel_context *k)
