@@ -217,7 +217,7 @@ static char *directory_of(struct arena *arena, const char *path)
     size_t size = strlen(path);
     while (size > 1 && path[size - 1] == '/')
         size--;
-    while (size > 0 && path[size - 1] != '/')
+    while (size > 1 && path[size - 1] != '/')
         size--;
     while (size > 1 && path[size - 1] == '/')
         size--;
@@ -292,6 +292,14 @@ const char *file_parent(struct arena *arena, const char *path)
     if (slash == NULL)
         return ".";
     return slash == path ? "/" : arena_memdup(arena, path, (size_t)(slash - path));
+}
+
+char *file_trim_slashes(struct arena *arena, const char *path)
+{
+    size_t size = strlen(path);
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    return arena_memdup(arena, path, size);
 }
 
 void file_claim_standard(void)

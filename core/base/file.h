@@ -102,6 +102,8 @@ bool file_is_one(const char *a, const char *b);
 char *file_join(struct arena *arena, const char *directory, const char *name);
 /* The directory of a path: "a" of "a/b", "." of "b", "/" of "/b". */
 const char *file_parent(struct arena *arena, const char *path);
+/* The path without slashes at its end: "a" of "a//", "/" of "/". */
+char *file_trim_slashes(struct arena *arena, const char *path);
 
 /* A temporary path beside `path`, unique on this machine, for a file that will be renamed to it. */
 char *file_beside(struct arena *arena, const char *path);

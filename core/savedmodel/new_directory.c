@@ -4,14 +4,6 @@
 
 #include "base/file.h"
 
-static const char *without_slashes(struct arena *arena, const char *directory)
-{
-    size_t size = strlen(directory);
-    while (size > 1 && directory[size - 1] == '/')
-        size--;
-    return arena_memdup(arena, directory, size);
-}
-
 /* Empty directories, which a failed export of TensorFlow leaves, do not count. */
 static struct status check_empty(const char *directory)
 {
@@ -44,7 +36,7 @@ struct status new_directory_write(const char *directory, bool again, new_directo
 {
     struct status status;
     struct arena *arena = arena_create(0);
-    const char *target = without_slashes(arena, directory);
+    const char *target = file_trim_slashes(arena, directory);
     char *beside = file_beside(arena, target);
     const char *parent = file_parent(arena, target);
 
@@ -84,7 +76,7 @@ struct status new_directory_check(const char *directory)
 {
     struct status status;
     struct arena *arena = arena_create(0);
-    const char *target = without_slashes(arena, directory);
+    const char *target = file_trim_slashes(arena, directory);
     char *beside = file_beside(arena, target);
 
     TRY_OR(done, check_empty(target));

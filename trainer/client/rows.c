@@ -4,14 +4,6 @@
 
 #include "trainer/client/internal.h"
 
-static bool has_rows(const struct placement *placement)
-{
-    for (int v = 0; v < placement->variables_count; v++)
-        if (placed_variable_is_sparse(&placement->variables[v]))
-            return true;
-    return false;
-}
-
 /* A ps numbers its rows through all of its pieces with rows. */
 static void number_rows(struct ps_client *client)
 {
@@ -32,7 +24,7 @@ void client_rows_init(struct ps_client *client)
     const struct placement *placement = client->options.placement;
     size_t pieces_count = (size_t)placement->pieces_count;
 
-    if (!has_rows(placement))
+    if (!placement_has_sparse(placement))
         return;
     client->wanted = zalloc((size_t)placement->variables_count * sizeof *client->wanted);
     client->held = zalloc((size_t)placement->variables_count * sizeof *client->held);

@@ -89,14 +89,6 @@ static struct status evaluate_snapshot(void *context, struct client_snapshot *sn
     return status_ok();
 }
 
-static bool has_sparse(const struct placement *placement)
-{
-    for (int v = 0; v < placement->variables_count; v++)
-        if (placed_variable_is_sparse(&placement->variables[v]))
-            return true;
-    return false;
-}
-
 /* Of a table, the chief has only the rows of its next batch: the evaluation reads those of its own
  * batches from a snapshot. */
 static struct status evaluate_rows(struct evaluating *evaluating, struct ps_client *client)
@@ -122,7 +114,7 @@ static struct status evaluate_values(struct evaluating *evaluating, uint64_t ste
 
 static bool takes_snapshot(const struct monitor *monitor, const struct saver *saver)
 {
-    return has_sparse(monitor->layout.placement) ||
+    return placement_has_sparse(monitor->layout.placement) ||
            (monitor->options->best != NULL && saver != NULL);
 }
 

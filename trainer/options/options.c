@@ -79,15 +79,6 @@ static struct status choose_model(struct arena *arena, struct options *out)
     return read_model(out->flags.model, arena, &out->model);
 }
 
-static char *without_slashes(const char *directory, struct arena *arena)
-{
-    size_t size = strlen(directory);
-
-    while (size > 1 && directory[size - 1] == '/')
-        size--;
-    return arena_memdup(arena, directory, size);
-}
-
 /* Is this a server's base path: a directory of numbered versions, and not itself a model? */
 static bool is_base(const char *directory)
 {
@@ -109,7 +100,7 @@ static struct status choose_directory(const struct flag_values *flags, const cha
                             "give one of them",
                             (long long)flags->model_version, flags->export_dir);
     if (given)
-        base = without_slashes(flags->export_dir, arena);
+        base = file_trim_slashes(arena, flags->export_dir);
     savedmodel_format_find(flags->export_format, &out->export_format); /* one of the choices */
     if (given ? is_base(base) : flags->model_version < 0)
         out->export_base = base;

@@ -20,6 +20,14 @@ size_t placement_row_bytes(const struct placed_variable *variable)
     return bytes;
 }
 
+bool placement_has_sparse(const struct placement *placement)
+{
+    for (int v = 0; v < placement->variables_count; v++)
+        if (placed_variable_is_sparse(&placement->variables[v]))
+            return true;
+    return false;
+}
+
 /* One piece for each ps. */
 static int cut_keys(const struct placed_variable *variable, int ps_count, struct piece *out)
 {

@@ -80,6 +80,9 @@ struct status placed_variable_check(const struct placed_variable *variable);
 /* Bytes of a row of a variable that is pulled by rows or by keys. */
 size_t placement_row_bytes(const struct placed_variable *variable);
 
+/* Is any variable pulled in part? */
+bool placement_has_sparse(const struct placement *placement);
+
 /* Rows of the variable. */
 struct shape placement_piece_shape(const struct placement *placement, int piece);
 

@@ -249,6 +249,10 @@ static void the_parent_of_a_path(void **state)
     assert_string_equal(file_parent(arena, "/a/b/c"), "/a/b");
     assert_string_equal(file_parent(arena, "b"), ".");
     assert_string_equal(file_parent(arena, "/b"), "/");
+    assert_string_equal(file_trim_slashes(arena, "a/b//"), "a/b");
+    assert_string_equal(file_trim_slashes(arena, "a"), "a");
+    assert_string_equal(file_trim_slashes(arena, "//"), "/");
+    assert_string_equal(file_trim_slashes(arena, ""), "");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
