@@ -36,6 +36,13 @@ struct endpoint as_type(struct gradient_context *c, struct endpoint x, enum dtyp
     return build_cast(c->builder, NULL, x, dtype);
 }
 
+struct endpoint gather_rows(struct gradient_context *c, struct endpoint x, struct endpoint indices)
+{
+    const struct endpoint inputs[] = { x, indices, build_const_int(c->builder, NULL, 0) };
+
+    return build(c->builder, "GatherV2", NULL, 3, inputs, NULL);
+}
+
 struct endpoint conjugate(struct gradient_context *c, struct endpoint x)
 {
     return dtype_is_complex(endpoint_dtype(x)) ? unary(c, "Conj", x) : x;

@@ -63,6 +63,8 @@ bool is_one(struct endpoint endpoint);
 
 /* Cast. */
 struct endpoint as_type(struct gradient_context *c, struct endpoint x, enum dtype dtype);
+/* GatherV2 along dimension 0. */
+struct endpoint gather_rows(struct gradient_context *c, struct endpoint x, struct endpoint indices);
 
 /* The conjugate of a complex x; any other x itself. */
 struct endpoint conjugate(struct gradient_context *c, struct endpoint x);

@@ -103,14 +103,6 @@ struct status gradient_scatter_nd(struct gradient_context *c)
     return flow(c, 1, binary(c, "GatherNd", dy(c), input(c, 0)));
 }
 
-static struct endpoint gather_rows(struct gradient_context *c, struct endpoint x,
-                                   struct endpoint indices)
-{
-    const struct endpoint inputs[] = { x, indices, build_const_int(c->builder, NULL, 0) };
-
-    return build(c->builder, "GatherV2", NULL, 3, inputs, NULL);
-}
-
 /* Each piece was put into the places of its indices. */
 struct status gradient_dynamic_stitch(struct gradient_context *c)
 {

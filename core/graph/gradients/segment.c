@@ -2,14 +2,6 @@
  * TensorFlow's math_grad.py, array_grad.py, data_flow_grad.py and nn_grad.py. */
 #include "graph/gradients/emit.h"
 
-static struct endpoint gathered(struct gradient_context *c, struct endpoint x,
-                                struct endpoint indices)
-{
-    const struct endpoint inputs[] = { x, indices, build_const_int(c->builder, NULL, 0) };
-
-    return build(c->builder, "GatherV2", NULL, 3, inputs, NULL);
-}
-
 /* ---- segments, sorted or not ---- */
 
 /* What the op says of its segments. An unsorted segment below 0 is dropped. */
@@ -51,7 +43,7 @@ static struct status read_segments(struct gradient_context *c, struct segment_gr
 static struct endpoint of_segment(struct gradient_context *c, const struct segment_grad *s,
                                   struct endpoint x)
 {
-    struct endpoint y = gathered(c, x, s->ids);
+    struct endpoint y = gather_rows(c, x, s->ids);
 
     return s->kept.node == NULL ? y : build_select(c->builder, NULL, s->kept, y, number(c, y, 0));
 }
@@ -112,8 +104,8 @@ static struct status segment_product(struct gradient_context *c)
     struct endpoint several = binary(c, "Greater", zeros, build_const_int(c->builder, NULL, 1));
     struct endpoint gradient = build_select(c->builder, NULL, several, number(c, dy(c), 0), dy(c));
     struct endpoint rest = build_select(c->builder, NULL, is_zero, number(c, x, 1), x);
-    struct endpoint of_rest = gathered(c, reduced(c, s.product, rest), s.ids);
-    struct endpoint others = binary(c, "RealDiv", gathered(c, output(c), s.ids), rest);
+    struct endpoint of_rest = gather_rows(c, reduced(c, s.product, rest), s.ids);
+    struct endpoint others = binary(c, "RealDiv", gather_rows(c, output(c), s.ids), rest);
     struct endpoint slope = build_select(c->builder, NULL, is_zero, of_rest, others);
     return flow(c, 0, binary(c, "Mul", of_segment(c, &s, gradient), slope));
 }
@@ -146,7 +138,7 @@ static struct endpoint last_dim(struct gradient_context *c, struct endpoint x)
     if (shape->dims[shape->rank - 1] >= 0)
         return build_const_int64(c->builder, NULL, shape->dims[shape->rank - 1]);
     struct endpoint dims = as_type(c, unary(c, "Shape", x), DT_INT64);
-    return gathered(c, dims, build_const_int(c->builder, NULL, shape->rank - 1));
+    return gather_rows(c, dims, build_const_int(c->builder, NULL, shape->rank - 1));
 }
 
 /* The shape [rows, k] of the indices, as a vector of int64. */

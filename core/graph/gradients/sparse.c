@@ -24,21 +24,13 @@ static struct endpoint of_dense(struct gradient_context *c, const struct product
     return parts->adjoint_b ? transpose(c, gradient) : gradient;
 }
 
-static struct endpoint gather(struct gradient_context *c, struct endpoint table,
-                              struct endpoint indices)
-{
-    const struct endpoint inputs[] = { table, indices, build_const_int(c->builder, NULL, 0) };
-
-    return build(c->builder, "GatherV2", NULL, 3, inputs, NULL);
-}
-
 /* The values of a: each is multiplied with a row of b and added to a row of the product. */
 static struct endpoint of_values(struct gradient_context *c, const struct product_parts *parts)
 {
     struct endpoint b = parts->adjoint_b ? transpose(c, input(c, 3)) : input(c, 3);
     struct endpoint to = parts->adjoint_a ? parts->columns : parts->rows,
                     from = parts->adjoint_a ? parts->rows : parts->columns;
-    struct endpoint terms = binary(c, "Mul", gather(c, dy(c), to), gather(c, b, from));
+    struct endpoint terms = binary(c, "Mul", gather_rows(c, dy(c), to), gather_rows(c, b, from));
 
     return binary(c, "Sum", terms, build_const_int(c->builder, NULL, 1));
 }

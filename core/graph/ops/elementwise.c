@@ -25,6 +25,14 @@ struct status infer_second_unchanged(struct infer_context *context)
     return status_ok();
 }
 
+/* Output i has the shape of input i + 1. */
+struct status infer_later_unchanged(struct infer_context *context)
+{
+    for (int i = 0; i < context->node->outputs_count; i++)
+        infer_output(context, i, infer_input(context, i + 1));
+    return status_ok();
+}
+
 struct status infer_third_unchanged(struct infer_context *context)
 {
     infer_output(context, 0, infer_input(context, 2));

@@ -102,16 +102,6 @@ struct status infer_dense_bincount(struct infer_context *context)
     return status_ok();
 }
 
-struct status infer_sparse_cross(struct infer_context *context)
-{
-    const struct shape indices = shape_of(-1, 2), values = shape_of(-1), shape = shape_of(2);
-
-    infer_output(context, 0, &indices);
-    infer_output(context, 1, &values);
-    infer_output(context, 2, &shape);
-    return status_ok();
-}
-
 /* The last two dimensions of a product; a and b have at least these. */
 static struct status product(const struct shape *a, bool transpose_a, const struct shape *b,
                              bool transpose_b, int64_t *rows, int64_t *columns)

@@ -32,14 +32,6 @@ struct status infer_block_lstm(struct infer_context *context)
     return status_ok();
 }
 
-/* Output i is the gradient of input i + 1. */
-struct status infer_block_lstm_grad(struct infer_context *context)
-{
-    for (int i = 0; i < context->node->outputs_count; i++)
-        infer_output(context, i, infer_input(context, i + 1));
-    return status_ok();
-}
-
 /* [batch, count · cells] for a state [batch, cells] */
 static struct shape several(const struct shape *state, int64_t count)
 {

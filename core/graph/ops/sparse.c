@@ -24,8 +24,8 @@ struct status infer_sparse_product(struct infer_context *context)
     return status_ok();
 }
 
-/* Indices [values, rank], values [values], shape [rank]. */
-struct status infer_string_split(struct infer_context *context)
+/* A sparse matrix: indices [values, 2], values [values], shape [2]. */
+struct status infer_sparse_matrix(struct infer_context *context)
 {
     const struct shape indices = shape_of(-1, 2), values = shape_of(-1), shape = shape_of(2);
 
@@ -100,13 +100,6 @@ struct status infer_sparse_segment(struct infer_context *context)
     if (context->node->inputs_count > 3 && infer_int(context, 3, &rows) && rows >= 0)
         shape.dims[0] = rows;
     infer_output(context, 0, &shape);
-    return status_ok();
-}
-
-/* One number for each value, input 1. */
-struct status infer_sparse_values(struct infer_context *context)
-{
-    infer_output(context, 0, infer_input(context, 1));
     return status_ok();
 }
 

@@ -82,13 +82,6 @@ struct status infer_concat(struct infer_context *context)
     return axis_first ? concat(context, 1, parts, 0) : concat(context, 0, parts, parts);
 }
 
-struct status infer_concat_offset(struct infer_context *context)
-{
-    for (int i = 0; i < context->node->outputs_count; i++)
-        infer_output(context, i, infer_input(context, i + 1));
-    return status_ok();
-}
-
 struct status infer_split(struct infer_context *context)
 {
     struct shape shape = *infer_input(context, 1);

@@ -12,6 +12,14 @@
         { "interpolation", ARG_CHOICE, "bilinear nearest" }, { "seed", ARG_NULL_OR_INT, "null" }, \
         { "fill_value", ARG_NUMBER, "0" }, DATA_FORMAT
 
+struct endpoint augment_of_rows(struct builder *b, const char *op, struct endpoint x)
+{
+    const struct endpoint inputs[] = { x, build_const_int(b, NULL, 1) };
+
+    return build(b, op, NULL, 2, inputs,
+                 (const struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
+}
+
 struct endpoint augment_clip(struct builder *b, struct endpoint x, const double range[2])
 {
     const struct endpoint inputs[] = { x, build_const_float(b, NULL, (float)range[0]),

@@ -25,6 +25,8 @@ struct endpoint augment_draw(struct layer_context *context, const struct layer *
                              struct endpoint x, const double range[2]);
 
 struct endpoint augment_clip(struct builder *b, struct endpoint x, const double range[2]);
+/* Reduces each row of [n, m] by the op, to [n, 1]. */
+struct endpoint augment_of_rows(struct builder *b, const char *op, struct endpoint x);
 /* Moves numbers from one range to the other, with the roundings of Keras' layers. */
 struct endpoint augment_move_range(struct builder *b, struct endpoint x, const double from[2],
                                    const double to[2]);

@@ -83,15 +83,6 @@ static struct endpoint levels_of(struct builder *b, struct endpoint x)
     return build(b, "ClipByValue", NULL, 3, inputs, NULL);
 }
 
-/* Reduces each row of [n, LEVELS] to [n, 1]. */
-static struct endpoint over_levels(struct builder *b, const char *op, struct endpoint x)
-{
-    const struct endpoint inputs[] = { x, build_const_int(b, NULL, 1) };
-
-    return build(b, op, NULL, 2, inputs,
-                 (const struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
-}
-
 /* How many pixels of each tile and channel have each level:
  * float [batch · grid rows · grid columns · channels, LEVELS]. */
 static struct endpoint count_levels(struct builder *b, struct endpoint levels,
@@ -117,7 +108,7 @@ static struct endpoint limit_counts(struct builder *b, struct endpoint counts, d
 {
     const double range[] = { 0, limit };
     struct endpoint kept = augment_clip(b, counts, range);
-    struct endpoint excess = over_levels(b, "Sum", build_binary(b, "Sub", NULL, counts, kept));
+    struct endpoint excess = augment_of_rows(b, "Sum", build_binary(b, "Sub", NULL, counts, kept));
 
     return build_binary(b, "AddV2", NULL, kept, build_by_number(b, "RealDiv", excess, LEVELS));
 }
@@ -128,7 +119,7 @@ static struct endpoint spread_levels(struct builder *b, struct endpoint counts,
 {
     static const double bytes[] = { 0, LEVEL_MAX };
     struct endpoint sums = build_binary(b, "Cumsum", NULL, counts, build_const_int(b, NULL, 1));
-    struct endpoint first = over_levels(b, "Min", sums);
+    struct endpoint first = augment_of_rows(b, "Min", sums);
     struct endpoint all =
         build_binary(b, "Sub", NULL, build_const_float(b, NULL, (float)tile_pixels(t)), first);
     struct endpoint none = build_by_number(b, "Equal", all, 0);

@@ -23,15 +23,6 @@ static struct endpoint bin_of(struct builder *b, struct endpoint x, int32_t bins
     return build(b, "ClipByValue", NULL, 3, inputs, NULL);
 }
 
-/* Reduces each row of [channels, n] to [channels, 1]. */
-static struct endpoint of_rows(struct builder *b, const char *op, struct endpoint x)
-{
-    const struct endpoint inputs[] = { x, build_const_int(b, NULL, 1) };
-
-    return build(b, op, NULL, 2, inputs,
-                 (const struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
-}
-
 /* How many values are in each bin: double [channels, bins]. */
 static struct endpoint histogram(struct builder *b, struct endpoint x, int32_t bins)
 {
@@ -54,9 +45,9 @@ static struct endpoint shares(struct builder *b, struct endpoint counts)
                     most = build_const_double(b, NULL, BYTE_MAX);
     struct endpoint sums = build(b, "Cumsum", NULL, 2, summed, NULL);
     struct endpoint empty = build_binary(b, "LessEqual", NULL, sums, zero);
-    struct endpoint first = of_rows(
+    struct endpoint first = augment_of_rows(
         b, "Min", build_select(b, NULL, empty, build_const_double(b, NULL, INFINITY), sums));
-    struct endpoint all = build_binary(b, "Sub", NULL, of_rows(b, "Max", sums), first);
+    struct endpoint all = build_binary(b, "Sub", NULL, augment_of_rows(b, "Max", sums), first);
     struct endpoint below =
         build_select(b, NULL, build_binary(b, "Equal", NULL, all, zero), one, all);
     struct endpoint above =
@@ -73,9 +64,9 @@ static struct endpoint equalize(struct builder *b, struct endpoint x, int32_t bi
 {
     struct endpoint counts = histogram(b, x, bins);
     struct endpoint used = build_binary(b, "Greater", NULL, counts, build_const_double(b, NULL, 0));
-    struct endpoint several =
-        build_binary(b, "Greater", NULL, of_rows(b, "Sum", build_cast(b, NULL, used, DT_INT32)),
-                     build_const_int(b, NULL, 1));
+    struct endpoint several = build_binary(
+        b, "Greater", NULL, augment_of_rows(b, "Sum", build_cast(b, NULL, used, DT_INT32)),
+        build_const_int(b, NULL, 1));
     struct endpoint at =
         build_by_number(b, "Mul", build_by_number(b, "RealDiv", x, BYTE_MAX), bins - 1);
     const struct endpoint inputs[] = { build_cast(b, NULL, shares(b, counts), DT_FLOAT),
