@@ -217,7 +217,7 @@ static char *directory_of(struct arena *arena, const char *path)
     size_t size = strlen(path);
     while (size > 1 && path[size - 1] == '/')
         size--;
-    while (size > 1 && path[size - 1] != '/')
+    while (size > 0 && path[size - 1] != '/')
         size--;
     while (size > 1 && path[size - 1] == '/')
         size--;

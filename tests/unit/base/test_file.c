@@ -249,10 +249,28 @@ static void the_parent_of_a_path(void **state)
     assert_string_equal(file_parent(arena, "/a/b/c"), "/a/b");
     assert_string_equal(file_parent(arena, "b"), ".");
     assert_string_equal(file_parent(arena, "/b"), "/");
+}
+
+static void slashes_at_the_end_of_a_path_are_cut(void **state)
+{
+    (void)state;
     assert_string_equal(file_trim_slashes(arena, "a/b//"), "a/b");
     assert_string_equal(file_trim_slashes(arena, "a"), "a");
     assert_string_equal(file_trim_slashes(arena, "//"), "/");
     assert_string_equal(file_trim_slashes(arena, ""), "");
+}
+
+/* Their directory is synchronised after the rename. */
+static void files_of_the_working_directory_are_written(void **state)
+{
+    (void)state;
+    int before = open(".", O_RDONLY | O_DIRECTORY);
+    assert_int_equal(chdir(directory), 0);
+    struct status status = file_write("name", bytes_of("x"));
+    assert_int_equal(fchdir(before), 0);
+    close(before);
+    assert_ok(status);
+    assert_true(file_exists(in("name")));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -261,6 +279,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_parent_of_a_path),
+        TEST(slashes_at_the_end_of_a_path_are_cut),
+        TEST(files_of_the_working_directory_are_written),
         TEST(a_written_file_is_read_back),
         TEST(a_file_over_the_limit_is_not_read),
         TEST(a_file_larger_than_memory_is_refused),
