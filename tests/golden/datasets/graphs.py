@@ -651,6 +651,48 @@ def caches(n):
     return {"values": listed(data.repeat(2)), "count": data.cardinality(), "part": listed(data.take(2).concatenate(data))}
 
 
+@case((0,), (3,), (-1,), threads=(L, []))
+def threads_of_a_dataset(threads):
+    data = Data.range(4)
+    kinds = dict(output_types=[L], output_shapes=[[]])
+    first = tf.raw_ops.PrivateThreadPoolDataset(input_dataset=data._variant_tensor, num_threads=threads, **kinds)
+    second = tf.raw_ops.MaxIntraOpParallelismDataset(input_dataset=first, max_intra_op_parallelism=threads, **kinds)
+    return {"values": listed(_VariantDataset(second, data.element_spec))}
+
+
+def map_of(*pairs):
+    made = tf.raw_ops.EmptyTensorMap()
+    for key, value in pairs:
+        made = tf.raw_ops.TensorMapInsert(input_handle=made, key=key, value=value)
+    return made
+
+
+@case(([1.0, 2], [3.0, 4]), ([1.0], [3.0, 4]), x=(F, [None]), y=(F, [None]))
+def sums_of_maps(x, y):
+    raw = tf.raw_ops
+    first, second = map_of(("a", x), ("b", y)), map_of(("c", x), ("a", y), (tf.constant([1]), y))
+    total = raw.AddN(inputs=[first, second, second])
+    value = lambda of, key: raw.TensorMapLookup(input_handle=of, key=key, value_dtype=F)
+    zeros = raw.ZerosLike(x=first)
+    return {"a": value(total, "a"), "b": value(total, "b"), "c": value(total, "c"), "size": raw.TensorMapSize(input_handle=total), "zeros": raw.TensorMapSize(input_handle=zeros),
+            "before": value(first, "a"), "alone": value(raw.AddN(inputs=[first]), "b")}
+
+
+@case((["x"],), x=(S, [None]))
+def sums_of_maps_of_texts(x):
+    return {"size": tf.raw_ops.TensorMapSize(input_handle=tf.raw_ops.AddN(inputs=[map_of(("a", x)), map_of(("a", x))]))}
+
+
+@case(([1, 2],), x=(F, [None]))
+def sums_of_complex_parts(x):
+    raw, z = tf.raw_ops, tf.complex(x, 2 * x)
+    one = raw.OptionalFromValue(components=[z])
+    total = raw.OptionalGetValue(optional=raw.AddN(inputs=[one, one]), output_types=[z.dtype], output_shapes=[[None]])[0]
+    rows = raw.TensorListFromTensor(tensor=z, element_shape=tf.constant([], I))
+    rows = raw.TensorListStack(input_handle=raw.AddN(inputs=[rows, rows, rows]), element_shape=tf.constant([], I), element_dtype=z.dtype)
+    return {"optional": total, "list": rows}
+
+
 VARIABLES = []
 write_files()
 for name, build in CASES.items():

@@ -20,6 +20,25 @@ static struct status prefetch_check(struct kernel_context *k, struct run_dataset
     return dataset_check_number(k, dataset, 1, "buffer_size", -1);
 }
 
+static struct status check_threads(struct kernel_context *k, struct run_dataset *dataset,
+                                   const char *name)
+{
+    TRY(dataset_check_number(k, dataset, 1, name, INT64_MIN));
+    if (dataset_number(dataset, 1) >= 0)
+        return status_ok();
+    return kernel_error(k, STATUS_INVALID_ARGUMENT, "`%s` must be >= 0", name);
+}
+
+static struct status parallelism_check(struct kernel_context *k, struct run_dataset *dataset)
+{
+    return check_threads(k, dataset, "max_intra_op_parallelism");
+}
+
+static struct status thread_pool_check(struct kernel_context *k, struct run_dataset *dataset)
+{
+    return check_threads(k, dataset, "num_threads");
+}
+
 /* ---- Take and Skip ---- */
 
 static struct status count_check(struct kernel_context *k, struct run_dataset *dataset)
@@ -353,6 +372,8 @@ static const struct kernel rows[] = {
     PASS("OptionsDataset", NULL),
     PASS("ModelDataset", NULL),
     PASS("RewriteDataset", NULL),
+    PASS("MaxIntraOpParallelismDataset", parallelism_check),
+    PASS("PrivateThreadPoolDataset", thread_pool_check),
     DATASET("TakeDataset", count_check, take_next, .same_width = true,
             .iterator_bytes = sizeof(int64_t), .cardinality = take_cardinality),
     DATASET("SkipDataset", count_check, skip_next, .same_width = true,

@@ -2,6 +2,7 @@
  * tensor_list_ops: the TensorList ops. Elements are views and shared buffers: FromTensor, GetItem
  * and SetItem copy nothing.
  */
+#include "runtime/kernels/combine.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/lists/tensor_list.h"
@@ -463,7 +464,7 @@ static struct status add_element(struct kernel_context *k, struct tensor *a, con
                             shape_text(&a->shape), shape_text(&b->shape));
     TRY(kernel_scratch(k, a->dtype, &a->shape, &sum));
     copy_elements(sum.dtype, sum.data, a->data, a->size);
-    add_elements(sum.dtype, b->data, sum.data, sum.size);
+    combine_elements(COMBINE_ADD, sum.dtype, b->data, sum.data, sum.size);
     tensor_release(a);
     *a = sum;
     return status_ok();
@@ -477,7 +478,7 @@ static struct status add_list(struct kernel_context *k, struct tensor_list *mine
                             "lists of %lld elements of %s and %lld of %s", (long long)mine->count,
                             dtype_name(mine->dtype), (long long)other->count,
                             dtype_name(other->dtype));
-    if ((DTYPES_REAL & DTYPES(mine->dtype)) == 0)
+    if ((DTYPES_COMBINED & DTYPES(mine->dtype)) == 0)
         return kernel_error(k, STATUS_UNIMPLEMENTED, "the sum of lists of %s",
                             dtype_name(mine->dtype));
     for (int64_t i = 0; i < mine->count; i++)

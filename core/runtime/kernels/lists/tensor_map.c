@@ -4,7 +4,10 @@
  * equal if their types, shapes and bytes are. The pairs are in the order in which they came;
  * TensorFlow's are in none.
  */
+#include "runtime/kernels/lists/tensor_map.h"
+
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/lists/variant_sums.h"
 
 struct map_pair {
     uint64_t hash; /* of the key */
@@ -102,9 +105,9 @@ static int64_t find_key(const struct tensor_map *map, const struct tensor *key, 
 
 /* ---- inputs and outputs ---- */
 
-static struct status map_input(struct kernel_context *k, const struct tensor_map **out)
+static struct status map_at(struct kernel_context *k, int index, const struct tensor_map **out)
 {
-    const struct tensor *handle = kernel_input(k, 0);
+    const struct tensor *handle = kernel_input(k, index);
     if (handle->shape.rank != 0)
         return status_error(STATUS_INVALID_ARGUMENT, "Input map must be a scalar. Saw: %s",
                             shape_text(&handle->shape));
@@ -114,6 +117,11 @@ static struct status map_input(struct kernel_context *k, const struct tensor_map
                             object == NULL ? "<unknown>" : object->type->name);
     *out = (const struct tensor_map *)object;
     return status_ok();
+}
+
+static struct status map_input(struct kernel_context *k, const struct tensor_map **out)
+{
+    return map_at(k, 0, out);
 }
 
 /* The map in input 0, writable: the same map if nobody else has it, otherwise a copy. Owner: the
@@ -197,13 +205,13 @@ static struct status lookup_compute(struct kernel_context *k)
     return status_ok();
 }
 
-static struct status add_pair(struct kernel_context *k, struct tensor_map *map, uint64_t hash)
+/* Takes over the pair, unless there is no room. */
+static struct status add_pair(struct kernel_context *k, struct tensor_map *map,
+                              const struct map_pair *pair)
 {
     if (map->count == map->capacity)
         TRY(map_grow(k, map, 2 * map->capacity + 4));
-    map->pairs[map->count++] = (struct map_pair){ .hash = hash,
-                                                  .key = kernel_take_input(k, 1),
-                                                  .value = kernel_take_input(k, 2) };
+    map->pairs[map->count++] = *pair;
     return status_ok();
 }
 
@@ -219,9 +227,13 @@ static struct status insert_compute(struct kernel_context *k)
         map->pairs[at].value = kernel_take_input(k, 2);
         return map_output(k, map);
     }
-    struct status status = add_pair(k, map, hash);
+    struct map_pair pair = { .hash = hash,
+                             .key = kernel_take_input(k, 1),
+                             .value = kernel_take_input(k, 2) };
+    struct status status = add_pair(k, map, &pair);
     if (status_is_ok(status))
         return map_output(k, map);
+    pair_release(&pair);
     object_release(&map->object);
     return status;
 }
@@ -281,6 +293,77 @@ static struct status stack_keys_compute(struct kernel_context *k)
 
 /* Keys are compared by their bytes, so they hold no objects. Values may, even other maps; a map
  * never holds itself, because an op that changes it makes another value. */
+/* ---- AddN and ZerosLike ---- */
+
+bool tensor_map_is_input(const struct kernel_context *k, int index)
+{
+    const struct tensor *handle = kernel_input(k, index);
+    const struct object *object = handle->size == 1 ? tensor_variants(handle)[0] : NULL;
+    return object != NULL && object->type == &tensor_map_type;
+}
+
+static struct status take_pair_along(struct kernel_context *k, struct tensor_map *map,
+                                     const struct map_pair *pair)
+{
+    struct map_pair copy = { .hash = pair->hash,
+                             .key = tensor_acquire(&pair->key),
+                             .value = tensor_acquire(&pair->value) };
+    struct status status = add_pair(k, map, &copy);
+    if (!status_is_ok(status))
+        pair_release(&copy);
+    return status;
+}
+
+/* TensorFlow adds the later value first, which its error texts show. */
+static struct status sum_pair(struct kernel_context *k, struct tensor_map *map,
+                              const struct map_pair *pair)
+{
+    int64_t at = find_key(map, &pair->key, pair->hash);
+    if (at < 0)
+        return take_pair_along(k, map, pair);
+    struct tensor sum = tensor_acquire(&pair->value);
+    struct status status = variant_part_add(k, &sum, &map->pairs[at].value);
+    if (!status_is_ok(status)) {
+        tensor_release(&sum);
+        return status;
+    }
+    tensor_release(&map->pairs[at].value);
+    map->pairs[at].value = sum;
+    return status_ok();
+}
+
+static struct status add_map(struct kernel_context *k, struct tensor_map *map,
+                             const struct tensor_map *other)
+{
+    for (int64_t i = 0; i < other->count; i++) {
+        TRY(kernel_check(k));
+        TRY(sum_pair(k, map, &other->pairs[i]));
+    }
+    return status_ok();
+}
+
+struct status tensor_map_add_n(struct kernel_context *k)
+{
+    struct tensor_map *mine = NULL;
+    TRY(map_take(k, &mine));
+    for (int i = 1; i < kernel_inputs_count(k); i++) {
+        const struct tensor_map *other = NULL;
+        struct status status = map_at(k, i, &other);
+        if (status_is_ok(status))
+            status = add_map(k, mine, other);
+        if (!status_is_ok(status)) {
+            object_release(&mine->object);
+            return status;
+        }
+    }
+    return map_output(k, mine);
+}
+
+struct status tensor_map_zeros_like(struct kernel_context *k)
+{
+    return empty_compute(k);
+}
+
 static const struct kernel rows[] = {
     { "EmptyTensorMap", DTYPES_ALL, .compute = empty_compute },
     { "TensorMapSize", DTYPES_ALL, .compute = size_compute },

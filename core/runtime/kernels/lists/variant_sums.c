@@ -1,10 +1,14 @@
-/* AddN and ZerosLike of variants: of optionals here, of lists in tensor_list_ops.c. */
+/* AddN and ZerosLike of variants: of optionals here, of lists in tensor_list_ops.c, of maps in
+ * tensor_map.c. */
+#include "runtime/kernels/lists/variant_sums.h"
+
 #include <string.h>
 
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/combine.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/lists/tensor_box.h"
 #include "runtime/kernels/lists/tensor_list.h"
+#include "runtime/kernels/lists/tensor_map.h"
 
 /* NULL: input `index` is no optional. */
 static const struct tensor_box *find_optional(const struct kernel_context *k, int index)
@@ -31,21 +35,20 @@ static struct status check_parts(struct kernel_context *k, const struct tensor *
                             "and the other is %s",
                             text, shape_text(&b->shape));
     }
-    if ((DTYPES_REAL & DTYPES(a->dtype)) != 0)
+    if ((DTYPES_COMBINED & DTYPES(a->dtype)) != 0)
         return status_ok();
-    if (((DTYPES_COMPLEX | DTYPES(DT_VARIANT)) & DTYPES(a->dtype)) != 0)
-        return kernel_error(k, STATUS_UNIMPLEMENTED, "the sum of optionals of %s",
-                            dtype_name(a->dtype));
+    if (a->dtype == DT_VARIANT)
+        return kernel_error(k, STATUS_UNIMPLEMENTED, "the sum of variants in variants");
     return kernel_error(k, STATUS_INVALID_ARGUMENT, "Trying to add unsupported dtype %d", a->dtype);
 }
 
-static struct status add_part(struct kernel_context *k, struct tensor *a, const struct tensor *b)
+struct status variant_part_add(struct kernel_context *k, struct tensor *a, const struct tensor *b)
 {
     struct tensor sum;
     TRY(check_parts(k, a, b));
     TRY(kernel_scratch(k, a->dtype, &a->shape, &sum));
     copy_elements(sum.dtype, sum.data, a->data, a->size);
-    add_elements(sum.dtype, b->data, sum.data, sum.size);
+    combine_elements(COMBINE_ADD, sum.dtype, b->data, sum.data, sum.size);
     tensor_release(a);
     *a = sum;
     return status_ok();
@@ -63,7 +66,7 @@ static struct status add_optional(struct kernel_context *k, int count, struct te
                             "components (%d vs. %d).",
                             count, other->count);
     for (int i = 0; i < count; i++)
-        TRY(add_part(k, &sums[i], &other->parts[i]));
+        TRY(variant_part_add(k, &sums[i], &other->parts[i]));
     return status_ok();
 }
 
@@ -89,7 +92,9 @@ static struct status add_optionals(struct kernel_context *k, const struct tensor
 static struct status add_n_compute(struct kernel_context *k)
 {
     const struct tensor_box *first = find_optional(k, 0);
-    return first != NULL ? add_optionals(k, first) : tensor_list_add_n(k);
+    if (first != NULL)
+        return add_optionals(k, first);
+    return tensor_map_is_input(k, 0) ? tensor_map_add_n(k) : tensor_list_add_n(k);
 }
 
 /* ---- ZerosLike ---- */
@@ -125,7 +130,9 @@ static struct status zeros_like_optional(struct kernel_context *k, const struct 
 static struct status zeros_like_compute(struct kernel_context *k)
 {
     const struct tensor_box *like = find_optional(k, 0);
-    return like != NULL ? zeros_like_optional(k, like) : tensor_list_zeros_like(k);
+    if (like != NULL)
+        return zeros_like_optional(k, like);
+    return tensor_map_is_input(k, 0) ? tensor_map_zeros_like(k) : tensor_list_zeros_like(k);
 }
 
 static const struct kernel rows[] = {
