@@ -1,4 +1,5 @@
 /* Prints docs/ops.md from the op table and the kernel tables. */
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -147,6 +148,48 @@ static const char *const serving_ops[] = {
 #undef SERVING_OP
 };
 
+/* Why an op is not here, by patterns of its name (fnmatch). The first group that fits counts; the
+ * last one takes the rest. */
+static const struct group {
+    const char *reason;
+    const char *patterns[16];
+} groups[] = {
+    { "They write files, which a model must not do on a server. The save function of a SavedModel "
+      "has them; no signature does",
+      { "Save", "SaveSlices", "SaveV2", "MergeV2Checkpoints", "WriteFile", "SaveDataset*",
+        "DatasetToTFRecord" } },
+    { "TensorFlow's builds with oneDNN make them when they rewrite a graph of quantized ops",
+      { "QuantizedConv2D?*", "QuantizedDepthwise*", "QuantizedMatMulWith*" } },
+    { "They store, move, tune or spread a pipeline of tf.data; no answer to a request needs them",
+      { "*erializeIterator", "Iterator*StringHandle*", "IteratorGet*", "DatasetFingerprint",
+        "GetOptions", "ThreadPool*", "Rebatch*", "*DatasetVariant", "NonSerializableDataset",
+        "*compressElement", "CompressElement", "LoadDataset", "*GlobalShuffle*",
+        "GeneratorDataset" } },
+    { "They read files by the queues of TensorFlow 1, or by another format's library",
+      { "*Reader", "*ReaderV2", "Reader*", "RecordInput", "LMDBDataset", "SqlDataset", "DecodeJxl",
+        "DecodeWebP", "MatchingFiles*", "ImmutableConst" } },
+    { "Exporters of today do not write them: they are old, or TensorFlow's own internals",
+      { "Restore", "RestoreSlice", "TileGrad", "For", "FileSystemSetConfiguration",
+        "CompositeTensorVariant*", "SymbolicGradient", "ParallelConcat", "Timestamp" } },
+    { "Not written yet", { "*" } },
+};
+
+static bool is_in_group(const char *name, const struct group *group)
+{
+    for (size_t i = 0; i < COUNT(group->patterns) && group->patterns[i] != NULL; i++)
+        if (fnmatch(group->patterns[i], name, 0) == 0)
+            return true;
+    return false;
+}
+
+static const struct group *group_of(const char *name)
+{
+    const struct group *group = groups;
+    while (!is_in_group(name, group))
+        group++;
+    return group;
+}
+
 static bool is_missing(const char *name)
 {
     const struct op *op = op_find(name);
@@ -159,19 +202,25 @@ static void print_missing(void)
     size_t missing = 0;
     for (size_t i = 0; i < all; i++)
         missing += is_missing(serving_ops[i]);
-    printf("\n## What TensorFlow has and Slipway does not: %zu ops\n\n"
-           "TensorFlow has a kernel for the CPU for %zu ops that a graph for inference may contain "
-           "(`tests/golden/ops/serving_ops.py` says which it leaves\nout, and why). These are the "
-           "ones that Slipway does not run:",
-           missing, all);
-    char initial = '\0';
-    for (size_t i = 0; i < all; i++) {
-        if (!is_missing(serving_ops[i]))
-            continue;
-        printf("%s%s", serving_ops[i][0] == initial ? ", " : "\n\n", serving_ops[i]);
-        initial = serving_ops[i][0];
-    }
+    printf(
+        "\n## What TensorFlow has and Slipway does not: %zu ops\n\n"
+        "TensorFlow has a kernel for the CPU for %zu ops that a graph for inference may contain "
+        "(`tests/golden/ops/serving_ops.py` says which it leaves\nout, and why: those of XLA, of "
+        "other devices, of several tasks, of summaries and the like). These are the ones that "
+        "Slipway does not run:",
+        missing, all);
     printf("\n");
+    for (const struct group *group = groups; group < groups + COUNT(groups); group++) {
+        const char *separator = ": ";
+        printf("\n* %s", group->reason);
+        for (size_t i = 0; i < all; i++) {
+            if (!is_missing(serving_ops[i]) || group_of(serving_ops[i]) != group)
+                continue;
+            printf("%s%s", separator, serving_ops[i]);
+            separator = ", ";
+        }
+        printf("\n");
+    }
 }
 
 int main(void)
