@@ -211,17 +211,10 @@ void file_writer_abandon(struct file_writer *writer)
     forget(writer);
 }
 
-/* The directory of a path, in `arena`; "." if it has none. */
-static char *directory_of(struct arena *arena, const char *path)
+/* The directory of a path, which may end in slashes. */
+static const char *directory_of(struct arena *arena, const char *path)
 {
-    size_t size = strlen(path);
-    while (size > 1 && path[size - 1] == '/')
-        size--;
-    while (size > 0 && path[size - 1] != '/')
-        size--;
-    while (size > 1 && path[size - 1] == '/')
-        size--;
-    return size == 0 ? arena_strdup(arena, ".") : arena_memdup(arena, path, size);
+    return file_parent(arena, file_trim_slashes(arena, path));
 }
 
 struct status file_rename(const char *from, const char *to)
