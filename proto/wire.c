@@ -110,12 +110,6 @@ bool wire_is_whole(struct bytes bytes)
     return !wire.damaged;
 }
 
-static void put(struct buffer *out, uint64_t value)
-{
-    buffer_reserve(out, VARINT_MAX);
-    out->size += varint_put(out->data + out->size, value);
-}
-
 static uint64_t tag_of(uint32_t number, enum wire_type type)
 {
     return (uint64_t)number << 3 | type;
@@ -125,8 +119,8 @@ void wire_put_varint(struct buffer *out, uint32_t number, uint64_t value)
 {
     if (value == 0)
         return;
-    put(out, tag_of(number, WIRE_VARINT));
-    put(out, value);
+    buffer_append_varint(out, tag_of(number, WIRE_VARINT));
+    buffer_append_varint(out, value);
 }
 
 void wire_put_float(struct buffer *out, uint32_t number, float value)
@@ -136,15 +130,15 @@ void wire_put_float(struct buffer *out, uint32_t number, float value)
     memcpy(&bits, &value, sizeof bits);
     if (bits == 0)
         return;
-    put(out, tag_of(number, WIRE_FIXED32));
+    buffer_append_varint(out, tag_of(number, WIRE_FIXED32));
     put_u32le(fixed, bits);
     buffer_append(out, fixed, sizeof fixed);
 }
 
 void wire_put_head(struct buffer *out, uint32_t number, size_t size)
 {
-    put(out, tag_of(number, WIRE_BYTES));
-    put(out, size);
+    buffer_append_varint(out, tag_of(number, WIRE_BYTES));
+    buffer_append_varint(out, size);
 }
 
 size_t wire_head_size(uint32_t number, size_t size)

@@ -102,6 +102,12 @@ size_t varint_put_long(void *out, uint64_t value)
     return (size_t)(at - (unsigned char *)out);
 }
 
+void buffer_append_varint(struct buffer *buffer, uint64_t value)
+{
+    buffer_reserve(buffer, VARINT_MAX);
+    buffer->size += varint_put(buffer->data + buffer->size, value);
+}
+
 bool varint_get_long(const char **at, const char *end, uint64_t *out)
 {
     uint64_t value = 0;

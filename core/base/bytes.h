@@ -95,6 +95,7 @@ static inline size_t varint_put(void *out, uint64_t value)
     *(unsigned char *)out = (unsigned char)value;
     return 1;
 }
+void buffer_append_varint(struct buffer *buffer, uint64_t value);
 
 /* Reads a varint from [*at, end) and moves *at past it. False: cut short or too long. */
 bool varint_get_long(const char **at, const char *end, uint64_t *out);

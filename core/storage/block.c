@@ -116,12 +116,6 @@ static void append_u32(struct buffer *buffer, uint32_t value)
     buffer_append(buffer, bytes, sizeof bytes);
 }
 
-static void append_varint(struct buffer *buffer, uint64_t value)
-{
-    char bytes[VARINT_MAX];
-    buffer_append(buffer, bytes, varint_put(bytes, value));
-}
-
 static size_t shared_prefix(struct bytes a, struct bytes b)
 {
     size_t size = a.size < b.size ? a.size : b.size, i = 0;
@@ -140,9 +134,9 @@ void block_builder_add(struct block_builder *builder, struct bytes key, struct b
         shared =
             shared_prefix((struct bytes){ builder->last_key.data, builder->last_key.size }, key);
     }
-    append_varint(&builder->data, shared);
-    append_varint(&builder->data, key.size - shared);
-    append_varint(&builder->data, value.size);
+    buffer_append_varint(&builder->data, shared);
+    buffer_append_varint(&builder->data, key.size - shared);
+    buffer_append_varint(&builder->data, value.size);
     buffer_append(&builder->data, key.data + shared, key.size - shared);
     buffer_append(&builder->data, value.data, value.size);
     builder->last_key.size = shared;

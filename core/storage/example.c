@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "proto/wire.h"
 #include "storage/example_spec.h"
 
 static bool type_allowed(enum dtype dtype)
@@ -96,39 +97,19 @@ int example_spec_outputs_count(const struct example_spec *spec)
 
 /* ---- building Examples ---- */
 
-static size_t varint_size(uint64_t value)
-{
-    char bytes[VARINT_MAX];
-    return varint_put(bytes, value);
-}
-
-static void put_varint(struct buffer *buffer, uint64_t value)
-{
-    char bytes[VARINT_MAX];
-    buffer_append(buffer, bytes, varint_put(bytes, value));
-}
-
-/* Appends the tag of a delimited field and its size. */
-static void put_head(struct buffer *buffer, int field, size_t size)
-{
-    buffer_append_char(buffer, (char)(field << 3 | 2));
-    put_varint(buffer, size);
-}
-
 static size_t field_size(size_t size)
 {
-    return 1 + varint_size(size) + size;
+    return wire_head_size(1, size) + size; /* of any number below 16 */
 }
 
 /* Appends everything that precedes the elements of a list of `list_size` bytes. */
 static void put_entry(struct example_builder *builder, struct bytes key, int kind, size_t list_size)
 {
     size_t feature_size = field_size(list_size);
-    put_head(&builder->features, 1, field_size(key.size) + field_size(feature_size));
-    put_head(&builder->features, 1, key.size);
-    buffer_append(&builder->features, key.data, key.size);
-    put_head(&builder->features, 2, feature_size);
-    put_head(&builder->features, kind, list_size);
+    wire_put_head(&builder->features, 1, field_size(key.size) + field_size(feature_size));
+    wire_put_bytes(&builder->features, 1, key);
+    wire_put_head(&builder->features, 2, feature_size);
+    wire_put_head(&builder->features, kind, list_size);
 }
 
 void example_builder_add_strings(struct example_builder *builder, struct bytes key,
@@ -138,10 +119,8 @@ void example_builder_add_strings(struct example_builder *builder, struct bytes k
     for (size_t i = 0; i < count; i++)
         list_size += field_size(values[i].size);
     put_entry(builder, key, 1, list_size);
-    for (size_t i = 0; i < count; i++) {
-        put_head(&builder->features, 1, values[i].size);
-        buffer_append(&builder->features, values[i].data, values[i].size);
-    }
+    for (size_t i = 0; i < count; i++)
+        wire_put_bytes(&builder->features, 1, values[i]);
 }
 
 void example_builder_add_floats(struct example_builder *builder, struct bytes key,
@@ -151,7 +130,7 @@ void example_builder_add_floats(struct example_builder *builder, struct bytes ke
     put_entry(builder, key, 2, count == 0 ? 0 : field_size(size));
     if (count == 0)
         return;
-    put_head(&builder->features, 1, size);
+    wire_put_head(&builder->features, 1, size);
     buffer_append(&builder->features, values, size);
 }
 
@@ -160,13 +139,13 @@ void example_builder_add_int64s(struct example_builder *builder, struct bytes ke
 {
     size_t size = 0;
     for (size_t i = 0; i < count; i++)
-        size += varint_size((uint64_t)values[i]);
+        size += wire_varint_size((uint64_t)values[i]);
     put_entry(builder, key, 3, count == 0 ? 0 : field_size(size));
     if (count == 0)
         return;
-    put_head(&builder->features, 1, size);
+    wire_put_head(&builder->features, 1, size);
     for (size_t i = 0; i < count; i++)
-        put_varint(&builder->features, (uint64_t)values[i]);
+        buffer_append_varint(&builder->features, (uint64_t)values[i]);
 }
 
 void example_builder_rewind(struct example_builder *builder, size_t size)
@@ -178,7 +157,7 @@ void example_builder_rewind(struct example_builder *builder, size_t size)
 struct bytes example_builder_end(struct example_builder *builder)
 {
     builder->example.size = 0;
-    put_head(&builder->example, 1, builder->features.size);
+    wire_put_head(&builder->example, 1, builder->features.size);
     buffer_append(&builder->example, builder->features.data, builder->features.size);
     builder->features.size = 0;
     return (struct bytes){ builder->example.data, builder->example.size };
