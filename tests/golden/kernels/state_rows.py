@@ -133,6 +133,20 @@ def scatter_nd(rows):
     rows.add("ScatterNdNonAliasingAdd", [np.array([True, False, False]), np.array([[0], [1]], np.int32), np.array([True, True])])
 
 
+def gather(rows):
+    op = "ResourceGather"
+    for dtype in FLOATS + INTEGERS + COMPLEX:
+        rows.add(op, [Variable(numbers(dtype, 4, 2)), np.array([2, 0, 2], np.int32)], dtype=dtype)
+    value = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    for indices, batch in [([[0, 2], [1, 1]], 1), ([0, 2], 1), ([[[0], [1], [2]], [[3], [0], [1]]], 2), ([[0, 2, 1], [1, 1, 3]], 2), ([[0, 6], [1, 1]], 1), ([[0, -1], [1, 1]], 1),
+                           (1, 0), ([[1, 0]], 0), ([2], 0)]:
+        for kind in [np.int32, np.int64]:
+            rows.add(op, [Variable(value), np.array(indices, kind)], text=False, batch_dims=batch, dtype=np.float32)
+    for shape, indices in [((2, 3, 4), (2, 0)), ((2, 0, 3), (2, 0)), ((0, 2, 3), (0, 1))]:
+        rows.add(op, [Variable(np.zeros(shape, np.float32)), np.zeros(indices, np.int32)], batch_dims=1, dtype=np.float32)
+    rows.add(op, [Variable(np.array([[b"a", b"bc"], [b"", b"a longer text"]])), np.array([[1, 0], [1, 1]], np.int32)], batch_dims=1, dtype=tf.string)
+
+
 def gather_nd(rows):
     op = "ResourceGatherNd"
     for dtype in FLOATS + INTEGERS + COMPLEX:
@@ -276,7 +290,7 @@ def inplace(rows):
 
 def state():
     rows = StateRows("state")
-    for part in [scatter, scatter_nd, gather_nd, slice_assign, added, count, inplace]:
+    for part in [scatter, scatter_nd, gather, gather_nd, slice_assign, added, count, inplace]:
         part(rows)
     rows.write()
 

@@ -445,6 +445,25 @@ static struct node *assign(struct endpoint handle, struct endpoint value, struct
                       (struct attr[]){ attr_type("dtype", DT_FLOAT), ATTR_END });
 }
 
+/* TensorFlow ends the process, or reads another batch. */
+static void a_gather_of_batches_that_the_variable_lacks_is_refused(void **state)
+{
+    (void)state;
+    static const float values[4] = { 1, 2, 3, 4 };
+    static const int32_t places[3] = { 0 };
+    const struct shape table = shape_of(2, 2), indices = shape_of(3, 1);
+    struct tensor out, feed = tensor_borrow(DT_INT32, &indices, places);
+    set_variable("table", tensor_borrow(DT_FLOAT, &table, values));
+    struct endpoint inputs[] = { variable_handle("table", DT_FLOAT, table),
+                                 build_placeholder(&b, "places", DT_INT32, shape_unknown()) };
+    struct endpoint gathered =
+        build(&b, "ResourceGather", NULL, 2, inputs,
+              (struct attr[]){ attr_int("batch_dims", 1), attr_type("dtype", DT_FLOAT), ATTR_END });
+    struct plan *plan = plan_of(1, &inputs[1], 1, &gathered, NULL);
+    assert_int_equal(plan_run(plan, run, &feed, &out).code, STATUS_INVALID_ARGUMENT);
+    plan_destroy(plan);
+}
+
 static void an_attribute_out_of_range_is_refused_when_the_plan_is_made(void **state)
 {
     (void)state;
@@ -783,6 +802,7 @@ int main(void)
         TEST(the_deadline_is_checked_before_costly_nodes),
         TEST(many_plans_share_a_run),
         TEST(a_file_is_read_in_the_bounds_of_the_run),
+        TEST(a_gather_of_batches_that_the_variable_lacks_is_refused),
         TEST(an_attribute_out_of_range_is_refused_when_the_plan_is_made),
         TEST(constants_that_double_are_not_folded_for_ever),
         TEST(an_init_op_may_not_keep_more_than_a_load_may),

@@ -271,27 +271,48 @@ static struct status add_compute(struct kernel_context *context)
 
 /* ---- rows of a variable ---- */
 
-static struct status gather_rows(struct kernel_context *context, const struct tensor *table,
-                                 const struct tensor *indices)
+/* The first `batch` dimensions of the table and of the indices are the same. TensorFlow does not
+ * look. */
+static struct status check_batch(struct kernel_context *context, const struct shape *table,
+                                 const struct shape *indices, int64_t batch)
 {
-    int64_t rows = table->shape.dims[0];
+    bool fits = batch >= 0 && batch < table->rank && batch <= indices->rank;
+    for (int i = 0; fits && i < batch; i++)
+        fits = table->dims[i] == indices->dims[i];
+    if (fits)
+        return status_ok();
+    const char *params = shape_text(table);
+    return kernel_error(context, STATUS_INVALID_ARGUMENT,
+                        "params %s and indices %s do not have the same first %lld dimensions "
+                        "(batch_dims)",
+                        params, shape_text(indices), (long long)batch);
+}
+
+static struct status gather_rows(struct kernel_context *context, const struct tensor *table,
+                                 const struct tensor *indices, int64_t batch)
+{
+    TRY(check_batch(context, &table->shape, &indices->shape, batch));
+    int64_t rows = table->shape.dims[batch], batches = shape_outer(&table->shape, (int)batch);
     struct shape shape = indices->shape;
     struct status found = nd_index_check_rows(indices, rows);
     if (!status_is_ok(found))
         return kernel_error(context, found.code, "%s", found.message);
-    TRY(kernel_check_rank(context, shape.rank + table->shape.rank - 1));
-    for (int i = 1; i < table->shape.rank; i++)
+    TRY(kernel_check_rank(context, shape.rank + table->shape.rank - 1 - batch));
+    for (int i = (int)batch + 1; i < table->shape.rank; i++)
         shape_append(&shape, table->shape.dims[i]);
     struct shape checked;
     TRY(shape_check(shape.rank, shape.dims, &checked));
 
     struct tensor *out;
     TRY(kernel_output_typed(context, 0, table->dtype, &checked, &out));
-    size_t row_bytes = rows > 0 ? tensor_bytes(table) / (size_t)rows : 0;
+    if (out->size == 0)
+        return status_ok();
+    size_t row_bytes = tensor_bytes(table) / (size_t)(rows * batches);
+    int64_t each = indices->size / batches; /* indices of a batch */
     const char *from = table->data;
     char *to = out->data;
     for (int64_t i = 0; i < indices->size; i++) {
-        int64_t index = tensor_index(indices, i);
+        int64_t index = i / each * rows + tensor_index(indices, i);
         memcpy(to + (size_t)i * row_bytes, from + (size_t)index * row_bytes, row_bytes);
     }
     return table->dtype == DT_STRING ? kernel_keep_strings(context, out) : status_ok();
@@ -299,23 +320,18 @@ static struct status gather_rows(struct kernel_context *context, const struct te
 
 static struct status gather_prepare(struct prepare_context *context)
 {
-    int64_t batch_dims = 0;
-    const struct node *node = prepare_node(context);
-    if (node_attr(node, "batch_dims") != NULL)
-        TRY(node_attr_int32(node, "batch_dims", &batch_dims));
-    if (batch_dims == 0)
-        return status_ok();
-    return status_error(STATUS_UNIMPLEMENTED, "node '%s' (%s): batch_dims %lld is not implemented",
-                        node->name, node->op_name, (long long)batch_dims);
+    int64_t *batch_dims = prepare_state(context, sizeof *batch_dims, NULL);
+    return node_attr_int32(prepare_node(context), "batch_dims", batch_dims);
 }
 
 static struct status gather_compute(struct kernel_context *context)
 {
+    const int64_t *batch_dims = kernel_state(context);
     const struct tensor *indices = kernel_input(context, 1);
     struct tensor table;
     TRY(kernel_variable_value(context, &table));
     struct status status = table.shape.rank > 0
-                               ? gather_rows(context, &table, indices)
+                               ? gather_rows(context, &table, indices, *batch_dims)
                                : kernel_error(context, STATUS_INVALID_ARGUMENT,
                                               "params must be at least 1 dimensional");
     tensor_release(&table);
