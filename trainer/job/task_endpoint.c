@@ -194,8 +194,9 @@ void endpoint_warn_of_plaintext(const struct task_endpoint *endpoint)
             if (!is_loopback(map->lists[kind].tasks[i].address)) {
                 log_warning("the tasks talk in plaintext, and anyone on the network can %s: use "
                             "--tls_cert, --tls_key and --tls_ca",
-                            endpoint->options->token != NULL ? "read along, also the token"
-                                                             : "join");
+                            endpoint->options->token != NULL
+                                ? "read the traffic, and the token in it"
+                                : "join");
                 return;
             }
 }
