@@ -116,6 +116,14 @@ struct row_lookup {
                                   the variable's values */
 };
 
+/* What an evaluation ranks each row's own candidate among: the candidates of all rows of other
+ * data. */
+struct candidate_ends {
+    struct endpoint vectors; /* float [batch, n], of the rows of a batch */
+    struct endpoint ids;     /* [batch], of any type that can be equal; a null node: not used */
+    struct endpoint all_vectors, all_ids; /* feeds: the same of all rows of those data */
+};
+
 /* The graph of one kind of run. All arrays are in the order of the training_graph's lists. */
 struct training_pass {
     struct graph *graph;
@@ -126,6 +134,9 @@ struct training_pass {
     struct endpoint *values;
     struct row_lookup *lookups;
     int lookups_count;
+    /* Feeds of all candidates, behind all other feeds: their vectors and, if they are used, ids. */
+    struct endpoint candidates[2];
+    int candidates_count;
     /* A feed, int64 [2]: what random ops draw from, another one each step. A null node: nothing is
      * random. */
     struct endpoint random_seed;
@@ -172,6 +183,11 @@ struct training_graph {
     const struct training_metric *metrics;
     int metrics_count;
     struct training_pass step, evaluation;
+    /* The evaluation's graph, as far as the vectors and the ids of candidates need it: it has no
+     * other feeds of the data, and no loss. No graph: no metric ranks among all candidates. */
+    struct training_pass ranking;
+    struct candidate_ends candidates;
+    const char *ranking_metric; /* the name of the first such metric */
     uint64_t hash; /* of what is computed, apart from the batch size and the loss's reduction */
     const struct export_recipe *recipe;
 };

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "layers/metrics/metric.h"
+#include "layers/metrics/ranking.h"
 #include "layers/classes/preprocessing.h"
 #include "layers/losses/retrieval.h"
 
@@ -262,6 +262,7 @@ static void build_metrics(struct layer_context *context, const struct layers_mod
 {
     struct layers_graph *out = context->out;
 
+    ranking_build(context, model);
     out->metrics = ARENA_ARRAY(context->arena, struct endpoint, model->metrics_count);
     context->builder.scope = "metrics/";
     for (int i = 0; i < model->metrics_count && status_is_ok(context->builder.status); i++)
@@ -407,7 +408,7 @@ static struct status check_metrics(struct layers_model *model, struct arena *are
     }
     model->metrics = metrics;
     model->metrics_count = count;
-    return status_ok();
+    return ranking_check(model);
 }
 
 static struct status check_outputs(struct layers_model *model, const struct layers_graph *built,

@@ -295,6 +295,9 @@ struct layers_head {
     /* What the loss and the metrics compare: the output and the labels; without labels, scores of
      * the batch's rows and int32 [batch], the place of the right one. Null nodes as `labels`. */
     struct endpoint predictions, truths;
+    /* EVAL: int32 [batch], how many of all candidates come before the row's own
+     * (metrics/ranking.h); a null node: no metric asks */
+    struct endpoint ranks;
 };
 
 struct layers_graph {
@@ -318,6 +321,7 @@ struct layers_graph {
     int adapting_count;
     struct row_lookup *lookups; /* TRAIN and EVAL: where variables are read by rows */
     int lookups_count;
+    struct candidate_ends candidates; /* EVAL: null nodes: no metric ranks among all of them */
 };
 
 /**

@@ -1,7 +1,8 @@
 /* training_graph: the training graph of a description, and the recipe of its export. */
 #include "graph/graph_proto.h"
+#include "graph/order.h"
 #include "graph/training_graph.h"
-#include "layers/metrics/metric.h"
+#include "layers/metrics/ranking.h"
 
 /* The names of the feeds of a model with one input and one output. */
 #define ONLY_INPUT "x"
@@ -191,6 +192,86 @@ static struct training_pass pass_of(const struct layers_model *model,
     return pass;
 }
 
+/* Nodes and all that they need. */
+struct needed_nodes {
+    struct node **nodes;
+    int count;
+};
+
+static struct status find_needed(const struct graph *graph, struct node *const *seeds, int count,
+                                 struct arena *arena, struct needed_nodes *out)
+{
+    const struct order_request request = { .seeds = seeds, .seeds_count = count };
+
+    return graph_order_some(graph, &request, arena, &out->nodes, &out->count);
+}
+
+static bool is_needed(const struct needed_nodes *needed, struct endpoint endpoint)
+{
+    for (int i = 0; i < needed->count; i++)
+        if (endpoint.node != NULL && needed->nodes[i] == endpoint.node)
+            return true;
+    return false;
+}
+
+static bool feed_is_needed(const struct needed_nodes *needed, const struct feed_endpoints *feed)
+{
+    return is_needed(needed, feed->values) || is_needed(needed, feed->ids) ||
+           is_needed(needed, feed->row_splits) || is_needed(needed, feed->indices) ||
+           is_needed(needed, feed->sparse_shape);
+}
+
+/* Leaves out of the pass what its candidates do not need. The ids of a lookup are found before its
+ * rows, and the nodes behind these do not lead to them. */
+static struct status keep_needed(const struct candidate_ends *ends, int feeds_count,
+                                 struct arena *arena, struct training_pass *pass)
+{
+    struct node **seeds = ARENA_ARRAY(arena, struct node *, pass->lookups_count + 2);
+    struct row_lookup *lookups = ARENA_ARRAY(arena, struct row_lookup, pass->lookups_count + 1);
+    struct feed_endpoints *feeds = ARENA_ARRAY(arena, struct feed_endpoints, feeds_count + 1);
+    struct needed_nodes needed;
+    int count = 0, kept = 0;
+
+    seeds[count++] = ends->vectors.node;
+    if (ends->ids.node != NULL)
+        seeds[count++] = ends->ids.node;
+    TRY(find_needed(pass->graph, seeds, count, arena, &needed));
+    for (int i = 0; i < pass->lookups_count; i++)
+        if (is_needed(&needed, pass->lookups[i].positions)) {
+            seeds[count++] = pass->lookups[i].ids.node;
+            lookups[kept++] = pass->lookups[i];
+        }
+    TRY(find_needed(pass->graph, seeds, count, arena, &needed));
+    for (int f = 0; f < feeds_count; f++)
+        if (feed_is_needed(&needed, &pass->feeds[f]))
+            feeds[f] = pass->feeds[f];
+    pass->feeds = feeds;
+    pass->lookups = lookups;
+    pass->lookups_count = kept;
+    return status_ok();
+}
+
+/* What ranks among all candidates: feeds of the evaluation, and the pass that makes them. */
+static struct status add_ranking(const struct layers_model *model,
+                                 const struct layers_graph *evaluation, struct arena *arena,
+                                 struct training_graph *out)
+{
+    const struct candidate_ends *ends = &evaluation->candidates;
+    struct training_pass *pass = &out->evaluation;
+
+    if (ends->vectors.node == NULL)
+        return status_ok();
+    out->candidates = *ends;
+    out->ranking_metric = ranking_find(model, -1)->name;
+    out->ranking = out->evaluation;
+    out->ranking.loss = (struct endpoint){ 0 };
+    out->ranking.metrics = NULL;
+    pass->candidates[pass->candidates_count++] = ends->all_vectors;
+    if (ends->ids.node != NULL)
+        pass->candidates[pass->candidates_count++] = ends->all_ids;
+    return keep_needed(ends, out->feeds_count, arena, &out->ranking);
+}
+
 /* Jobs may differ in the batch size and the reduction, but not in what is computed. */
 static struct status take_hash(const struct layers_model *model, uint64_t *out)
 {
@@ -277,6 +358,11 @@ struct status layers_training_graph(const struct layers_model *model,
     struct training_graph graph = { .name = model->name };
     struct status status;
 
+    if (options->metrics && ranking_find(model, -1) != NULL)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "metric '%.100s' ranks among all candidates, which only an evaluation "
+                            "does: leave out --train_metrics",
+                            ranking_find(model, -1)->name);
     TRY(layers_build(model, &training, arena, step));
     graph.step = pass_of(model, step, arena);
     graph.step.batch = options->batch;
@@ -287,6 +373,7 @@ struct status layers_training_graph(const struct layers_model *model,
     TRY_OR(fail, take_hash(model, &graph.hash));
     TRY_OR(fail, list_feeds(model, step, options->weighted || options->evaluation_weighted, arena,
                             &graph));
+    TRY_OR(fail, add_ranking(model, evaluation, arena, &graph));
     list_variables(step, arena, &graph);
     list_metrics(model, arena, &graph);
     bool regression = model->outputs_count == 1 && model->targets[0].kind == LAYERS_REGRESSION;

@@ -59,6 +59,9 @@ static const struct flag rows[] = {
       .help = "files of rows for the evaluation that is called validation" },
     { "test_files", FLAG_TEXT, &values.test_files, "", .filled = true,
       .help = "files of test rows" },
+    { "candidate_files", FLAG_TEXT, &values.candidate_files, "", .filled = true,
+      .help = "files of all candidates, which the metric FactorizedTopK of a retrieval model ranks; "
+              "they need the columns of the candidates only" },
     { "data_format", FLAG_TEXT, &values.data_format, "",
       .help = "csv, tsv, libsvm, libffm, criteo, tfrecord (of tf.Examples or tf.SequenceExamples), npz, "
               "image (JPEG and PNG) or text (lines); the default is "
@@ -253,8 +256,8 @@ static const struct flag rows[] = {
     { "finish_timeout", FLAG_INT32, &values.finish_timeout, "300",
       .help = "seconds that the chief waits for the workers after the last step", LIMIT_S },
     { "memory_budget_bytes", FLAG_INT64, &values.memory_budget_bytes, "0",
-      .help = "limit for the variables, slots and requests of a ps together; 0: three quarters of "
-              "the memory of the host or its control group",
+      .help = "limit for the variables, slots and requests of a ps together, and for the vectors of "
+              "--candidate_files; 0: three quarters of the memory of the host or its control group",
       .min = 0, .max = 9e18 },
     { "tls_cert", FLAG_TEXT, &values.tls_cert, "",
       .help = "PEM file of this task's certificate. With --tls_key and --tls_ca, the tasks use TLS "

@@ -14,8 +14,8 @@ struct flag_values {
     const char *from_savedmodel, *signature, *output, *freeze, *loss, *metrics, *compile_config;
     int64_t sparse_width;
     /* the data, */
-    const char *train_dir, *train_files, *validation_files, *test_files, *data_format, *schema,
-        *label_column, *weight_column, *feature_columns, *column_names;
+    const char *train_dir, *train_files, *validation_files, *test_files, *candidate_files,
+        *data_format, *schema, *label_column, *weight_column, *feature_columns, *column_names;
     int32_t shuffle_buffer, prefetch_batches;
     int64_t max_bad_records;
     /* the steps, */

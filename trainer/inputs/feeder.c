@@ -101,12 +101,13 @@ struct status feeder_check(const struct training_graph *graph, const struct trai
 }
 
 /* ---- The feeds of a plan: those of the data, the random seed, the variables' values, the places
- * of rows. ---- */
+ * of rows, all candidates. ---- */
 
 /* The most endpoints of a pass: a sparse feed has three. */
 static int endpoints_max(const struct training_graph *graph, const struct training_pass *pass)
 {
-    return 3 * graph->feeds_count + 1 + graph->variables_count + pass->lookups_count;
+    return 3 * graph->feeds_count + 1 + graph->variables_count + pass->lookups_count +
+           pass->candidates_count;
 }
 
 int feeder_data_endpoints(const struct training_graph *graph, const struct training_pass *pass,
@@ -143,6 +144,8 @@ int feeder_endpoints(const struct training_graph *graph, const struct training_p
         (*out)[count++] = pass->values[v];
     for (int i = 0; i < pass->lookups_count; i++)
         (*out)[count++] = pass->lookups[i].positions;
+    for (int i = 0; i < pass->candidates_count; i++)
+        (*out)[count++] = pass->candidates[i];
     return count;
 }
 
@@ -359,4 +362,7 @@ void feeder_fill_values(struct feeder *feeder, const void *const *values)
             shape.dims[0] = (int64_t)feeder->rows[v].count;
         *next++ = tensor_borrow(variable->dtype, &shape, values[v]);
     }
+    next += feeder->pass->lookups_count;
+    for (int i = 0; i < feeder->pass->candidates_count; i++)
+        next[i] = feeder->candidates[i];
 }

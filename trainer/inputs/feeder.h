@@ -31,8 +31,10 @@ struct feeder {
     struct sparse_feed {
         struct buffer indices;
         int64_t shape[2];
-    } * sparse;                 /* [feeds_count]: of those that a graph takes as a SparseTensor */
-    int data_count;             /* of the first tensors: the data and the random seed */
+    } * sparse;     /* [feeds_count]: of those that a graph takes as a SparseTensor */
+    int data_count; /* of the first tensors: the data and the random seed */
+    const struct tensor
+        *candidates;            /* [pass->candidates_count]; set it before feeder_fill_values */
     int64_t random_seed[2];     /* set it before feeder_fill_data */
     struct buffer *copies;      /* [data_count]: by feeder_copy_data */
     struct row_finder *finders; /* [variables_count], of sparse variables */
@@ -79,7 +81,7 @@ void feeder_copy_data(struct feeder *feeder);
 struct status feeder_find_rows(struct feeder *feeder, const struct plan *ids, struct run *run);
 
 /* Feeds these values [variables_count], which are borrowed; by rows or keys, those of feeder->rows.
- * */
+ * Feeds the candidates as well. */
 void feeder_fill_values(struct feeder *feeder, const void *const *values);
 
 #endif

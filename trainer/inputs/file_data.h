@@ -18,6 +18,8 @@ struct file_data_request {
     bool needs_labels;     /* --label_column does not only tell what is no feature */
     const struct training_feed *feeds;
     int feeds_count;
+    /* What the rows are for: the files have the feeds that it uses. NULL: all feeds */
+    const struct training_pass *pass;
     /* Reports a bad record or a column that is left out; any thread. */
     void (*warn)(void *context, const char *text);
     void *context;

@@ -283,9 +283,13 @@ static struct status check_id(const struct file_data_maker *maker,
 }
 
 /* Without --weight_column, weights come from --class_weight. */
-static bool is_in_files(const struct file_data_maker *maker, const struct training_feed *feed)
+static bool is_in_files(const struct file_data_maker *maker, int feed)
 {
-    return feed->role != FEED_WEIGHT || *maker->request->flags->weight_column != '\0';
+    const struct file_data_request *request = maker->request;
+
+    if (request->pass != NULL && request->pass->feeds[feed].values.node == NULL)
+        return false;
+    return request->feeds[feed].role != FEED_WEIGHT || *request->flags->weight_column != '\0';
 }
 
 static struct status check_inputs(const struct file_data_maker *maker)
@@ -356,7 +360,7 @@ struct status file_data_make_layout(struct file_data_maker *maker)
     TRY(check_flags(maker));
     for (size_t r = 0; r < COUNT(roles); r++)
         for (int i = 0; i < request->feeds_count; i++)
-            if (request->feeds[i].role == roles[r] && is_in_files(maker, &request->feeds[i]))
+            if (request->feeds[i].role == roles[r] && is_in_files(maker, i))
                 TRY(request_feed(maker, &request->feeds[i], &requests[count++]));
     if (has_id(request)) {
         TRY(request_id(maker, &requests[count]));

@@ -71,6 +71,18 @@ static struct status make_evaluation_plan(struct model *model)
                      &model->evaluation);
 }
 
+static struct status make_ranking_plans(struct model *model)
+{
+    const struct training_graph *graph = model->graph;
+    const struct endpoint fetches[] = { graph->candidates.vectors, graph->candidates.ids };
+
+    if (graph->ranking.graph == NULL)
+        return status_ok();
+    TRY(make_ids_plan(model, &graph->ranking, &model->ranking_ids));
+    return make_plan(model, &graph->ranking, fetches, graph->evaluation.candidates_count,
+                     &model->ranking);
+}
+
 static struct status list_variables(struct model *model)
 {
     const struct training_graph *graph = model->graph;
@@ -134,6 +146,7 @@ struct status model_create(const struct training_graph *graph, struct resources 
     TRY_OR(fail, make_evaluation_plan(model));
     TRY_OR(fail, make_ids_plan(model, &graph->step, &model->step_ids));
     TRY_OR(fail, make_ids_plan(model, &graph->evaluation, &model->evaluation_ids));
+    TRY_OR(fail, make_ranking_plans(model));
     *out = model;
     return status_ok();
 
@@ -150,6 +163,8 @@ void model_destroy(struct model *model)
     plan_destroy(model->evaluation);
     plan_destroy(model->step_ids);
     plan_destroy(model->evaluation_ids);
+    plan_destroy(model->ranking);
+    plan_destroy(model->ranking_ids);
     resources_destroy(model->resources);
     arena_destroy(model->arena);
     free(model);

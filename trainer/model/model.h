@@ -14,7 +14,9 @@ struct model {
     struct arena *arena;
     const struct training_graph *graph;
     struct plan *step, *evaluation;
-    struct plan *step_ids, *evaluation_ids; /* the ids of their lookups; NULL: no sparse variable */
+    struct plan *ranking; /* the vectors and ids of candidates; NULL: no metric ranks among all */
+    /* The ids of their lookups; NULL: no sparse variable */
+    struct plan *step_ids, *evaluation_ids, *ranking_ids;
     struct resources *resources;
     struct placed_variable *variables; /* as placement_create takes them */
     int variables_count;
@@ -76,9 +78,21 @@ struct evaluation_values {
                          const void *const **out);
 };
 
-/* Runs the model with these values over all rows. CANCELLED when *stop becomes true. */
+/* The candidates that an evaluation ranks. */
+struct evaluation_candidates {
+    const struct data_split *rows;
+    int64_t bytes_max; /* of the memory that their vectors and ids take */
+};
+
+/**
+ * Runs the model with these values over all rows. candidates: NULL, unless model->ranking needs
+ * their rows, over which it runs first.
+ *
+ * Errors  CANCELLED when *stop becomes true; RESOURCE_EXHAUSTED the candidates take more memory
+ */
 struct status model_evaluate(const struct model *model, struct evaluation_values *values,
-                             const struct data_split *split, const _Atomic bool *stop,
-                             struct evaluation *out);
+                             const struct data_split *split,
+                             const struct evaluation_candidates *candidates,
+                             const _Atomic bool *stop, struct evaluation *out);
 
 #endif

@@ -241,10 +241,11 @@ static struct status check_checkpoints(const struct flag_values *flags)
 /* Refuses flags that have no effect without --train_files. */
 static struct status check_files(const struct flag_values *flags)
 {
-    static const char *const others[] = { "validation_files", "test_files",     "data_format",
-                                          "schema",           "label_column",   "weight_column",
-                                          "feature_columns",  "column_names",   "shuffle_buffer",
-                                          "prefetch_batches", "max_bad_records" };
+    static const char *const others[] = {
+        "validation_files", "test_files",     "candidate_files",  "data_format",
+        "schema",           "label_column",   "weight_column",    "feature_columns",
+        "column_names",     "shuffle_buffer", "prefetch_batches", "max_bad_records"
+    };
 
     if (*flags->train_files != '\0' && *flags->train_dir != '\0')
         return status_error(STATUS_INVALID_ARGUMENT,
@@ -283,19 +284,19 @@ static struct status check_paths(const struct flag_values *flags, const char *po
 static struct status check_kind(const struct options *options)
 {
     static const char *const counts[] = { "ps", "workers" };
-    static const char *const of_cluster[] = { "cluster_id",
-                                              "linger_timeout",
-                                              "memory_budget_bytes",
-                                              "eval_start_delay_secs",
-                                              "eval_throttle_secs",
-                                              "first_port",
-                                              "num_ps" };
+    static const char *const of_cluster[] = {
+        "cluster_id",         "linger_timeout", "eval_start_delay_secs",
+        "eval_throttle_secs", "first_port",     "num_ps"
+    };
+    static const char *const of_memory[] = { "memory_budget_bytes" };
     bool local = job_map_is_local(&options->map);
     /* tasks of Slurm or MPI that train alone */
     size_t ranks = options->flags.num_ps == 0 ? 2 : 0;
     const char *given = local ? first_given(of_cluster, COUNT(of_cluster) - ranks)
                               : first_given(counts, COUNT(counts));
 
+    if (local && given == NULL && *options->flags.candidate_files == '\0')
+        given = first_given(of_memory, COUNT(of_memory));
     if (given == NULL)
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT,

@@ -93,12 +93,16 @@ static struct status evaluate_held(const struct session *session, const struct k
     const struct model *model = session->model;
     size_t count = (size_t)model->variables_count + 1;
     struct held_values held = { { get_held }, model, kept, NULL, NULL };
+    const struct evaluation_candidates candidates = {
+        .rows = session->candidates != NULL ? session->candidates->train : NULL,
+        .bytes_max = session_memory_budget(session),
+    };
 
     held.values = zalloc(count * sizeof *held.values);
     held.rows = zalloc(count * sizeof *held.rows);
     for (int v = 0; v < model->variables_count; v++)
         held.values[v] = kept->whole[v];
-    struct status status = model_evaluate(model, &held.base, rows, enough, out);
+    struct status status = model_evaluate(model, &held.base, rows, &candidates, enough, out);
     for (int v = 0; v < model->variables_count; v++)
         buffer_finish(&held.rows[v]);
     free(held.rows);

@@ -33,6 +33,36 @@ static struct status weigh_classes(struct session *session)
                                &session->data->train);
 }
 
+static struct status load_candidates(struct session *session)
+{
+    struct flag_values *flags = ARENA_NEW(session->arena, struct flag_values);
+    const struct training_graph *graph = &session->graph;
+    const struct file_data_request files = { .flags = flags,
+                                             .files_flag = "candidate_files",
+                                             .needs_rows = true,
+                                             .feeds = graph->feeds,
+                                             .feeds_count = graph->feeds_count,
+                                             .pass = &graph->ranking,
+                                             .warn = warn_of_data };
+    bool given = *session->options.flags.candidate_files != '\0';
+
+    if (given && graph->ranking.graph == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--candidate_files: no metric of the model ranks the candidates; "
+                            "FactorizedTopK does, of an output with a Retrieval loss");
+    if (!given && graph->ranking.graph != NULL)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--candidate_files is missing: the metric '%s' ranks among all "
+                            "candidates",
+                            graph->ranking_metric);
+    if (!given)
+        return status_ok();
+    *flags = session->options.flags;
+    flags->train_files = flags->candidate_files;
+    flags->validation_files = flags->test_files = "";
+    return file_data_open(&files, session->arena, &session->candidates);
+}
+
 static struct status load_data(struct session *session)
 {
     const struct options *options = &session->options;
@@ -190,6 +220,9 @@ static struct status check_data(const struct session *session)
     const struct training_graph *graph = &session->graph;
 
     TRY(feeder_check(graph, &graph->step, data->train));
+    if (session->candidates != NULL)
+        TRY(status_in(feeder_check(graph, &graph->ranking, session->candidates->train),
+                      "--candidate_files"));
     if (data->validation != NULL)
         TRY(feeder_check(graph, &graph->evaluation, data->validation));
     if (data->test != NULL)
@@ -485,6 +518,7 @@ struct status session_prepare(struct session *session)
     TRY(open_checkpoints(session));
     TRY(make_graph(session));
     TRY(load_data(session));
+    TRY(load_candidates(session));
     TRY(check_data(session));
     TRY(adapt(session));
     TRY(choose_serving(session));

@@ -292,8 +292,10 @@ static struct evaluator_options evaluator_options(struct session *session)
 }
 
 /* The rest is for the system, and for other processes of the host. */
-static int64_t memory_budget(const struct flag_values *flags)
+int64_t session_memory_budget(const struct session *session)
 {
+    const struct flag_values *flags = &session->options.flags;
+
     return flags->memory_budget_bytes > 0 ? flags->memory_budget_bytes
                                           : (int64_t)(memory_of_machine() / 4 * 3);
 }
@@ -307,7 +309,7 @@ struct task_options session_task_options(struct session *session)
                                   .version = SLIPWAY_VERSION,
                                   .start_timeout_ms = (int64_t)flags->start_timeout * MS_PER_S,
                                   .linger_timeout_ms = (int64_t)flags->linger_timeout * MS_PER_S,
-                                  .memory_budget_bytes = memory_budget(flags),
+                                  .memory_budget_bytes = session_memory_budget(session),
                                   .token = session->options.token,
                                   .tls_cert = flags->tls_cert,
                                   .tls_key = flags->tls_key,
@@ -436,6 +438,7 @@ void session_finish(struct session *session)
     buffer_finish(&session->states);
     training_graph_finish(&session->graph);
     data_destroy(session->data);
+    data_destroy(session->candidates);
     finetune_close(session->options.finetune);
     arena_destroy(session->arena);
 }

@@ -27,6 +27,7 @@ struct session {
     const char *hyperparameters;    /* what their file holds; "": no file */
     const _Atomic int *stop_signal; /* not 0: stop */
     struct data *data;
+    struct data *candidates;    /* as its training rows; NULL: no --candidate_files */
     struct init_from *init;     /* NULL: no values are taken from elsewhere */
     bool takes_from_savedmodel; /* the value that taken_begin has begun */
     struct training_graph graph;
@@ -80,6 +81,9 @@ void session_warn(void *context, const char *text);
 /* Prepares the evaluations of this task while the job trains. Reads what a chief before this one
  * found; if it had stopped the job early, the job's last step is where it did. */
 struct status session_prepare_evaluation(struct session *session);
+
+/* The memory that the task may take, of a ps for variables: --memory_budget_bytes. */
+int64_t session_memory_budget(const struct session *session);
 
 /* As struct monitor_options and struct evaluator_options want them. */
 struct monitor_options session_monitor_options(struct session *session);

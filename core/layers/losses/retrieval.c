@@ -41,6 +41,12 @@ int retrieval_candidates(const struct layers_model *model, int output)
                      option_text(model->targets[output].loss, "candidates"));
 }
 
+int retrieval_id_input(const struct layers_model *model, int output)
+{
+    return find_port(model->inputs, model->inputs_count,
+                     option_text(model->targets[output].loss, "candidate_ids"));
+}
+
 const char *retrieval_column(const struct loss *loss)
 {
     return option_text(loss, "candidate_sampling_probability");
@@ -66,19 +72,19 @@ static struct status check_vectors(const struct layers_model *model, int output,
                         shape_text(queries), model->outputs[candidates].name, shape_text(items));
 }
 
-static struct status check_ids(const struct layers_model *model, const struct loss *loss)
+static struct status check_ids(const struct layers_model *model, int output)
 {
+    const struct loss *loss = model->targets[output].loss;
     bool removes = loss_option(loss, "remove_accidental_hits")->boolean;
-    const struct arg_value *ids = loss_option(loss, "candidate_ids");
+    bool given = !loss_option(loss, "candidate_ids")->is_null;
 
-    if (removes == ids->is_null)
+    if (removes && !given)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            removes ? "remove_accidental_hits needs candidate_ids, the name of an "
-                                      "input of the model"
-                                    : "candidate_ids is used with remove_accidental_hits only");
-    if (!removes)
+                            "remove_accidental_hits needs candidate_ids, the name of an input of "
+                            "the model");
+    if (!given)
         return status_ok();
-    int input = find_port(model->inputs, model->inputs_count, option_text(loss, "candidate_ids"));
+    int input = retrieval_id_input(model, output);
     if (input < 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "argument 'candidate_ids': expected the name of an input of the model");
@@ -120,7 +126,7 @@ struct status retrieval_check(const struct layers_model *model, int output,
     const struct loss *loss = model->targets[output].loss;
 
     TRY(check_vectors(model, output, heads));
-    TRY(check_ids(model, loss));
+    TRY(check_ids(model, output));
     return check_numbers(loss);
 }
 
@@ -245,8 +251,7 @@ void retrieval_compare(struct layer_context *context, const struct layers_model 
         correct_sampling(&s, head->column);
     }
     if (loss_option(loss, "remove_accidental_hits")->boolean)
-        remove_hits(&s, context->out->inputs[find_port(model->inputs, model->inputs_count,
-                                                       option_text(loss, "candidate_ids"))]);
+        remove_hits(&s, context->out->inputs[retrieval_id_input(model, output)]);
     if (!negatives->is_null)
         mine_negatives(&s, negatives->integer);
     head->predictions = s.values;

@@ -21,6 +21,8 @@ extern const struct layer_arg retrieval_args[RETRIEVAL_ARGS_COUNT];
 
 /* The output of the candidates; -1: the model has none of that name. */
 int retrieval_candidates(const struct layers_model *model, int output);
+/* The input that identifies the candidates; -1: the loss names none. */
+int retrieval_id_input(const struct layers_model *model, int output);
 /* The column of the data with the candidates' probabilities; NULL: none. */
 const char *retrieval_column(const struct loss *loss);
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "layers/metrics/parts.h"
+#include "layers/metrics/ranking.h"
 
 double metric_ratio(const struct training_metric *metric, const double *totals)
 {
@@ -319,6 +320,8 @@ static const struct metric_class rows[] = {
     { "precision", true, true, precision, metric_ratio,
       ARGS(precision_args), NULL, check_precision },
     { "recall", true, true, recall, metric_ratio, ARGS(precision_args), NULL, check_precision },
+    { "factorized_top_k", false, false, ranking_share, metric_ratio,
+      ARGS(ranking_args), NULL, NULL },
     { "root_mean_squared_error", false, true, mean_loss, root_of_ratio, NO_ARGS, NULL, NULL },
     { "cosine_similarity", false, true, mean_loss, negative_ratio, NO_ARGS, NULL, NULL },
 };
@@ -392,6 +395,11 @@ static struct status check_thresholds(const struct metric *metric)
                         (long long)thresholds->integer);
 }
 
+static bool ranks(const struct metric *metric)
+{
+    return metric->class != NULL && metric->class->build == ranking_share;
+}
+
 static struct status metric_read(const struct json_value *value, struct arena *arena,
                                  struct metric *out)
 {
@@ -399,6 +407,8 @@ static struct status metric_read(const struct json_value *value, struct arena *a
     const char *name = named_object(value, &config), *given = json_value_get_text(config, "name");
 
     *out = (struct metric){ .class = find_class(name), .name = given != NULL ? given : name };
+    if (given == NULL && ranks(out))
+        out->name = out->class->name;
     TRY(read_loss(value, name, arena, out));
     if (out->class == &of_loss)
         return status_ok();
@@ -418,6 +428,20 @@ struct status metric_read_accuracy(bool logits, struct arena *arena, struct metr
     return metric_read(value, arena, out);
 }
 
+static struct status add_metric(const struct json_value *value, struct arena *arena,
+                                struct metric *out, int *count)
+{
+    struct metric metric;
+
+    if (*count == METRICS_MAX)
+        return status_error(STATUS_RESOURCE_EXHAUSTED, "more than %d metrics", METRICS_MAX);
+    TRY(metric_read(value, arena, &metric));
+    if (ranks(&metric))
+        return ranking_expand(&metric, arena, out, count);
+    out[(*count)++] = metric;
+    return status_ok();
+}
+
 struct status metrics_read(const struct json_value *value, struct arena *arena, struct metric *out,
                            int *count)
 {
@@ -428,10 +452,8 @@ struct status metrics_read(const struct json_value *value, struct arena *arena, 
     const char *name = named_object(value, &config);
     if (name == NULL && value->kind != JSON_VALUE_LIST && value->kind != JSON_VALUE_OBJECT)
         return unknown_metric(value, arena);
-    if (name != NULL && *count == METRICS_MAX)
-        return status_error(STATUS_RESOURCE_EXHAUSTED, "more than %d metrics", METRICS_MAX);
     if (name != NULL)
-        return status_in(metric_read(value, arena, &out[(*count)++]), "'%.100s'", name);
+        return status_in(add_metric(value, arena, out, count), "'%.100s'", name);
     for (int i = 0; i < value->count; i++)
         TRY(metrics_read(&value->members[i], arena, out, count));
     return status_ok();
@@ -450,11 +472,11 @@ static struct status check_ranking(const struct metric *metric)
     const struct metric_class *class = metric->class;
 
     if (class->build == categorical_accuracy || class->build == top_k_accuracy ||
-        class->build == mean_of_target)
+        class->build == mean_of_target || ranks(metric))
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT,
                         "metric '%.100s' does not fit: a loss without labels has "
-                        "categorical_accuracy and top_k_categorical_accuracy",
+                        "categorical_accuracy, top_k_categorical_accuracy and FactorizedTopK",
                         metric->name);
 }
 

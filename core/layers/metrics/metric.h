@@ -19,6 +19,7 @@ struct metric {
     struct loss loss;       /* of a loss as a metric */
     int output;             /* of the model */
     bool weighted;          /* takes the examples' weights, if there are any */
+    int64_t k;              /* one of the ks of FactorizedTopK (ranking.h); 0: another metric */
 };
 
 #define METRICS_MAX 32

@@ -66,7 +66,7 @@ static const struct row {
     { "hits without ids", OPTION(", \"remove_accidental_hits\": true"),
       "remove_accidental_hits needs candidate_ids" },
     { "ids without hits", OPTION(", \"candidate_ids\": \"item\""),
-      "candidate_ids is used with remove_accidental_hits only" },
+      "candidate_ids is used with remove_accidental_hits and the metric FactorizedTopK only" },
     { "ids of no input",
       OPTION(", \"remove_accidental_hits\": true, \"candidate_ids\": \"candidate\""),
       "argument 'candidate_ids': expected the name of an input" },
@@ -79,6 +79,27 @@ static const struct row {
       COMPILED(RETRIEVAL("\"candidates\": \"candidate\""),
                ", \"metrics\": {\"query\": [\"precision\"]}"),
       "metric 'precision' does not fit: a loss without labels has categorical_accuracy" },
+    { "ranks below 0 candidates",
+      COMPILED(RETRIEVAL("\"candidates\": \"candidate\""),
+               ", \"metrics\": {\"query\": [{\"class_name\": \"FactorizedTopK\", \"config\": "
+               "{\"ks\": [5, 0]}}]}"),
+      "argument 'ks': got 0, expected 1 to 4096" },
+    { "no ranks",
+      COMPILED(RETRIEVAL("\"candidates\": \"candidate\""),
+               ", \"metrics\": {\"query\": [{\"class_name\": \"FactorizedTopK\", \"config\": "
+               "{\"ks\": []}}]}"),
+      "argument 'ks' is empty" },
+    { "ranks of an output with labels",
+      COMPILED("\"rating\": \"mse\"", ", \"metrics\": {\"rating\": [\"FactorizedTopK\"]}"),
+      "metric 'factorized_top_k/top_1_categorical_accuracy' does not fit: with this loss, the "
+      "labels" },
+    { "ranks of two outputs",
+      COMPILED(RETRIEVAL("\"candidates\": \"candidate\"") ", \"candidate\": {\"class_name\": "
+                                                          "\"Retrieval\", \"config\": "
+                                                          "{\"candidates\": \"query\"}}",
+               ", \"metrics\": {\"query\": [\"FactorizedTopK\"], \"candidate\": "
+               "[\"FactorizedTopK\"]}"),
+      "the outputs 'query' and 'candidate' both have a FactorizedTopK" },
 };
 
 static void is_refused(void **state)

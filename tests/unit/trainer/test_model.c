@@ -103,7 +103,7 @@ static struct status evaluate(const struct model *model, const void *const *valu
     struct whole_values whole;
 
     whole_values_init(&whole, model, values);
-    struct status status = model_evaluate(model, &whole.base, split, &stop, out);
+    struct status status = model_evaluate(model, &whole.base, split, NULL, &stop, out);
     whole_values_finish(&whole);
     return status;
 }

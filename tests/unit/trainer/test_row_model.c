@@ -276,7 +276,8 @@ static void an_evaluation_of_some_rows_is_that_of_the_whole_table(void **state)
         struct whole_values given;
         whole_values_init(&given, models[i], values);
         assert_string_equal(
-            model_evaluate(models[i], &given.base, &data, &stop, &evaluations[i]).message, "");
+            model_evaluate(models[i], &given.base, &data, NULL, &stop, &evaluations[i]).message,
+            "");
         whole_values_finish(&given);
         assert_int_equal(evaluations[i].rows, ROWS);
         close_model(models[i]);
