@@ -2009,6 +2009,11 @@ def ragged():
     pad([-1, 2, 3], matrix, 7, ["ROW_SPLITS"], [0, 1, 4])
     pad([-1, -1], values[:0], 7, ["ROW_SPLITS"], [0, 0, 0])
     pad([-1, -1], values[:0], 7, ["FIRST_DIM_SIZE", "VALUE_ROWIDS"], 2, [])
+    for more in [values, np.arange(6), matrix[:, :1]]:  # than the partitions have places for, as with from_row_lengths(validate=False)
+        pad(-1, more, 7, ["ROW_SPLITS"], [0, 2, 3])
+        pad(-1, more, 7, ["FIRST_DIM_SIZE", "VALUE_ROWIDS"], 3, [0, 2, 2])
+        pad(-1, more, 7, ["ROW_SPLITS", "ROW_SPLITS"], [0, 1, 2], [0, 2, 3])
+    pad(-1, values, 7, ["ROW_SPLITS"], [0, 0])
     for wrong in [[7], [[7, 8]], [7, 8, 9]]:  # no value for [2], or for a scalar
         pad([-1, -1, -1], matrix, wrong, ["ROW_SPLITS"], [0, 1, 4])
         pad([-1, -1], values, wrong, ["ROW_SPLITS"], [0, 6])

@@ -210,8 +210,10 @@ static void place_parts(const struct row_padding *padding, int d, const int64_t 
     }
 }
 
-/* Does each partition fit the one before it, and the last one the values? */
-static struct status check_partitions(const struct row_padding *padding, int64_t values)
+/* Does each partition fit the one before it, and the last one the values? TensorFlow ignores values
+ * beyond the last part: partitions that a request brings need not name all of them. */
+static struct status check_partitions(const struct row_padding *padding, int64_t values,
+                                      int64_t *out_parts)
 {
     int64_t rows = padding->first_dim;
 
@@ -219,10 +221,12 @@ static struct status check_partitions(const struct row_padding *padding, int64_t
         TRY(check_dimension(padding, d, rows));
         rows = count_parts(padding, d);
     }
-    return rows == values ? status_ok()
-                          : status_error(STATUS_INVALID_ARGUMENT,
-                                         "the row partitions have %lld values, but there are %lld",
-                                         (long long)rows, (long long)values);
+    *out_parts = rows;
+    return rows <= values
+               ? status_ok()
+               : status_error(STATUS_INVALID_ARGUMENT,
+                              "the row partitions have %lld values, but there are only %lld",
+                              (long long)rows, (long long)values);
 }
 
 /* `count` may be any FIRST_DIM_SIZE. */
@@ -309,12 +313,12 @@ static void place_words(const int64_t *values, const int64_t *places, int64_t co
             out[places[i]] = values[i];
 }
 
-static void place_rows(const struct tensor *values, const int64_t *places, int64_t inner,
-                       struct tensor *out)
+static void place_rows(const struct tensor *values, const int64_t *places, int64_t count,
+                       int64_t inner, struct tensor *out)
 {
     size_t bytes = dtype_size(out->dtype) * (size_t)inner;
 
-    for (int64_t i = 0; i < values->shape.dims[0]; i++)
+    for (int64_t i = 0; i < count; i++)
         if (places[i] >= 0)
             copy_elements(out->dtype, (char *)out->data + (size_t)places[i] * bytes,
                           (const char *)values->data + (size_t)i * bytes, inner);
@@ -325,12 +329,12 @@ static struct status compute(struct kernel_context *k)
     const struct tensor *values = kernel_input(k, 1);
     struct row_padding padding = { 0 };
     struct tensor *out;
-    int64_t *places;
+    int64_t parts, *places;
 
     TRY(read_partitions(k, &padding));
     TRY(make_shape(k, &padding));
     TRY(check_default(&kernel_input(k, 2)->shape, &values->shape));
-    TRY(check_partitions(&padding, values->shape.dims[0]));
+    TRY(check_partitions(&padding, values->shape.dims[0], &parts));
     TRY(place_values(k, &padding, &places));
     TRY(kernel_output(k, 0, &padding.shape, &out));
     int64_t inner = shape_inner(&values->shape, 0);
@@ -339,9 +343,9 @@ static struct status compute(struct kernel_context *k)
         return status_ok();
     TRY(fill_default(k, inner, out));
     if (inner == 1 && bytes == sizeof(int64_t))
-        place_words(values->data, places, values->shape.dims[0], out->data);
+        place_words(values->data, places, parts, out->data);
     else
-        place_rows(values, places, inner, out);
+        place_rows(values, places, parts, inner, out);
     return status_ok();
 }
 
