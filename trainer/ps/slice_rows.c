@@ -139,18 +139,18 @@ static void apply_runs(const struct slice *slice, const struct optimizer *optimi
                        const struct optimizer_step *whole, const struct rows_gradient *gradient)
 {
     size_t row = slice->row_bytes / sizeof(float);
+    struct optimizer_step step = *whole;
 
     for (size_t i = 0, count; i < gradient->count; i += count) {
-        struct optimizer_step step = *whole;
         size_t at = gradient->rows[i] * row;
         count = run_of(gradient, i);
         prefetch_ahead(slice, optimizer, whole, gradient, i);
-        step.w += at;
-        step.out += at;
+        step.w = whole->w + at;
+        step.out = whole->out + at;
         step.g = gradient->g + i * row;
         step.count = count * row;
         for (int s = 0; s < optimizer->slots_count; s++)
-            step.slots[s] += at;
+            step.slots[s] = whole->slots[s] + at;
         optimizer->apply(&step);
     }
 }
