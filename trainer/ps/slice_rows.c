@@ -158,11 +158,21 @@ static void apply_runs(const struct slice *slice, const struct optimizer *optimi
 #define GATHER_FLOATS 1024
 #define GATHER_ROW    8 /* floats: longer rows are updated where they are */
 
+static void scatter_floats(const float *from, const uint32_t *rows, size_t count, float *values)
+{
+    for (size_t i = 0; i < count; i++)
+        values[rows[i]] = from[i];
+}
+
 static void scatter_rows(const struct slice *slice, const float *from, const uint32_t *rows,
                          size_t count, float *values)
 {
     size_t row = slice->row_bytes / sizeof(float);
 
+    if (row == 1) { /* the loop over a row's floats takes longer than to store one */
+        scatter_floats(from, rows, count, values);
+        return;
+    }
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < row; k++)
             values[rows[i] * row + k] = from[i * row + k];
