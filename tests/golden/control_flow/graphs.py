@@ -679,6 +679,34 @@ def keras_lstm():
     return {"last": outputs.read(last - 1), "h": h}, [{x: numbers(2, 3, 3)}]
 
 
+# ---- functions ----
+
+
+@case
+def batch_function():
+    """TensorFlow gathers the rows of several requests for one call of the function."""
+    x, w = placeholder("x", [None, 2]), placeholder("w", [2, 2])
+    function = tf.function(lambda x, w: tf.matmul(x, w) + 1, [tf.TensorSpec([None, 2]), tf.TensorSpec([2, 2])]).get_concrete_function()
+    y, = raw.BatchFunction(in_tensors=[x], captured_tensors=[w], f=function, num_batch_threads=1, max_batch_size=4, batch_timeout_micros=0,
+                           allowed_batch_sizes=[2, 4], Tout=[tf.float32])
+    return {"y": y}, [{x: numbers(1, 2), w: numbers(2, 2)}, {x: numbers(3, 2), w: numbers(2, 2)}]
+
+
+@case
+def device_index():
+    x = placeholder("x", [])
+    index = [raw.DeviceIndex(device_names=names) for names in (["CPU", "GPU"], ["GPU", "CPU"], ["GPU", "TPU"], [])]
+    return {"y": tf.cast(tf.stack(index), tf.float32) + x}, [{x: 0.5}]
+
+
+@case
+def assert_of_texts():
+    """The text of the error escapes strings as C does."""
+    x = placeholder("x", [None], tf.string)
+    with tf.control_dependencies([tf.Assert(tf.equal(tf.size(x), 0), ["of \"x\":", x])]):
+        return {"y": tf.identity(x)}, [{x: []}, {x: ["a'b\\", "\n\t\r\x7f\x01", "\u00e9"]}]
+
+
 # ---- graphs that are not structured ----
 
 

@@ -15,8 +15,8 @@ from tensorflow.python.client import pywrap_tf_session  # noqa: E402
 LEFT_OUT = {
     "TensorFlow makes them from other ops when it runs a graph": r"_.*|(Host)?(Send|Recv)|Copy(Host)?|DeepCopy|HostConst|MakeWeakResourceHandle",
     "they belong to XLA or to other devices": r"Xla.*|DevicePlacementOp|IsTensorFloat32Enabled",
-    "they train or evaluate across tasks": r"Collective.*|Rpc.*|Remote.*|.*Accumulator.*|Barrier.*|Sdca.*|.*CandidateSampler|DistributedSave|NegTrain|Skipgram"
-                                           r"|ComputeAccidentalHits|KMC2.*|KmeansPlusPlus.*|LoadAndRemapMatrix|GenerateVocabRemapping|BatchFunction|Batch|Unbatch(Grad)?|ComputeBatchSize",
+    "they train or evaluate across tasks": r"Collective.*|Rpc.*|Remote.*|.*Accumulator.*|Barrier.*|Sdca.*|DistributedSave|NegTrain|Skipgram"
+                                           r"|ComputeAccidentalHits|KMC2.*|KmeansPlusPlus.*|LoadAndRemapMatrix|GenerateVocabRemapping|Batch|Unbatch(Grad)?|ComputeBatchSize",
     "they write summaries": r".*Summary(V2|Writer|DbWriter|FileWriter)?|ImportEvent|StatsAggregator.*|CalibrationStatisticsSaver",
     "they debug": r"Debug.*|DumpTensor|GetSession.*|DeleteSessionTensor|CheckPinned|CustomAggregator",
     "they call Python": r".*PyFunc.*",
@@ -25,7 +25,7 @@ LEFT_OUT = {
                                                   r"|RegisterDataset\w*|Dataset(From|To)Graph\w*",
     "no node can choose their kernel, which asks for an attribute that the op does not have": "TopK",
     "they test TensorFlow": r"TestAttr|Old|KernelLabel\w*|ConstructionFails|FakeQueue|GraphDefVersion|ResourceCreateOp|ResourceInitializedOp|ResourceUsingOp|StubResourceHandleOp"
-                            r"|Sleep(Identity)?Op|DtypeWithDefaultOp|GetDeadline|IsResourceHandleRefCounting|DeviceIndex|Ref(Identity|Select)|Fact|RiscAdd",
+                            r"|Sleep(Identity)?Op|DtypeWithDefaultOp|GetDeadline|IsResourceHandleRefCounting|Ref(Identity|Select)|Fact|RiscAdd",
 }
 
 library = op_def_pb2.OpList.FromString(pywrap_tf_session.TF_GetBuffer(pywrap_tf_session.TF_GetAllOpList()))

@@ -169,6 +169,8 @@ static bool is_tested_elsewhere(const char *op)
         "Stack",
         "Control",
         "Abort",
+        "DeviceIndex",
+        "Timestamp",
         "Variant",
         "Optional",
         "NonDeterministic",

@@ -54,6 +54,29 @@ static void a_constant_can_be_fed(void **state)
     plan_destroy(plan);
 }
 
+/* Each run asks the clock, although the graph has no inputs. */
+static void the_time_is_that_of_the_run(void **state)
+{
+    (void)state;
+    struct endpoint now = build(&b, "Timestamp", "now", 0, NULL, NULL);
+    struct plan *plan = plan_of(0, NULL, 1, &now, NULL);
+    double before = 0;
+    for (int i = 0; i < 2; i++) {
+        struct timespec from, to;
+        struct tensor out;
+        clock_gettime(CLOCK_REALTIME, &from);
+        assert_ok(plan_run(plan, run, NULL, &out));
+        clock_gettime(CLOCK_REALTIME, &to);
+        double seconds = tensor_doubles(&out)[0];
+        assert_true(seconds > (double)from.tv_sec + (double)from.tv_nsec / 1e9 - 2e-6);
+        assert_true(seconds < (double)to.tv_sec + (double)to.tv_nsec / 1e9 + 1e-6);
+        assert_true(seconds >= before);
+        before = seconds;
+        tensor_release(&out);
+    }
+    plan_destroy(plan);
+}
+
 static void a_placeholder_that_nobody_feeds_says_so(void **state)
 {
     (void)state;
@@ -785,6 +808,7 @@ int main(void)
         TEST(a_feed_can_be_fetched_and_outlives_the_request),
         TEST(a_fed_tensor_in_mid_graph_cuts_what_lies_behind),
         TEST(a_constant_can_be_fed),
+        TEST(the_time_is_that_of_the_run),
         TEST(a_placeholder_that_nobody_feeds_says_so),
         TEST(the_second_form_of_a_placeholder_is_fed_and_missed),
         TEST(a_feed_of_another_type_is_refused),

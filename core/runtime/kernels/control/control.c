@@ -1,7 +1,9 @@
 /*
  * Nodes that the plan treats itself: branches and loops (it emits their bodies), feeds, constants,
- * and nodes that only order others.
+ * and nodes that only order others; where and when a graph runs.
  */
+#include <time.h>
+
 #include "runtime/steps.h"
 
 static struct status noop_compute(struct kernel_context *context)
@@ -55,7 +57,45 @@ static struct status abort_compute(struct kernel_context *context)
                         message.data);
 }
 
+/* Which of the kinds of device runs this: always "CPU". */
+static struct status device_index_prepare(struct prepare_context *context)
+{
+    int32_t *index = prepare_state(context, sizeof *index, NULL);
+    const struct attr_value *names;
+
+    TRY(node_attr_list_of(prepare_node(context), "device_names", ATTR_STRING, &names));
+    while (*index < names->count && !bytes_equal(names->elements[*index].s, bytes_of("CPU")))
+        ++*index;
+    return status_ok();
+}
+
+static struct status device_index_compute(struct kernel_context *context)
+{
+    const int32_t *index = kernel_state(context);
+    const struct shape scalar = shape_scalar();
+    struct tensor *out;
+
+    TRY(kernel_output(context, 0, &scalar, &out));
+    *(int32_t *)out->data = *index;
+    return status_ok();
+}
+
+/* Seconds since 1970. */
+static struct status timestamp_compute(struct kernel_context *context)
+{
+    const struct shape scalar = shape_scalar();
+    struct timespec now;
+    struct tensor *out;
+
+    TRY(kernel_output(context, 0, &scalar, &out));
+    clock_gettime(CLOCK_REALTIME, &now);
+    *(double *)out->data = (double)now.tv_sec + (double)(now.tv_nsec / 1000) / 1e6;
+    return status_ok();
+}
+
 static const struct kernel rows[] = {
+    { "DeviceIndex", DTYPES_ALL, .prepare = device_index_prepare, .compute = device_index_compute },
+    { "Timestamp", DTYPES_ALL, .compute = timestamp_compute },
     { "NoOp", DTYPES_ALL, .compute = noop_compute },
     { "ControlTrigger", DTYPES_ALL, .compute = noop_compute },
     { "Abort", DTYPES_ALL, .compute = abort_compute },

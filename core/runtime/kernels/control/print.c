@@ -7,11 +7,28 @@
 #include "base/arena.h"
 #include "runtime/kernel.h"
 
+/* As in a literal of C: control characters become \n, \001 and the like. */
+static void print_escaped(struct buffer *text, struct bytes string)
+{
+    static const char escaped[] = "\n\r\t\"'\\", letters[] = "nrt\"'\\";
+
+    for (size_t i = 0; i < string.size; i++) {
+        unsigned char c = (unsigned char)string.data[i];
+        const char *at = c != '\0' ? strchr(escaped, c) : NULL;
+        if (at != NULL)
+            buffer_printf(text, "\\%c", letters[at - escaped]);
+        else if (c >= ' ' && c != 0x7f)
+            buffer_append_char(text, (char)c);
+        else
+            buffer_printf(text, "\\%03o", c);
+    }
+}
+
 static void print_element(struct buffer *text, const struct tensor *x, int64_t i)
 {
     switch (x->dtype) {
     case DT_STRING:
-        buffer_append(text, tensor_strings(x)[i].data, tensor_strings(x)[i].size);
+        print_escaped(text, tensor_strings(x)[i]);
         break;
     case DT_FLOAT:
         buffer_printf(text, "%.9g", (double)tensor_floats(x)[i]);
