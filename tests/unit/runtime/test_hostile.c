@@ -88,7 +88,8 @@ static void splits_beyond_the_values_are_refused(void **state)
     struct endpoint splits = integers(shape_of(2), (const int64_t[]){ 0, (int64_t)1 << 61 });
     struct status status = pad(1, types, &splits);
     assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
-    assert_non_null(strstr(status.message, "have 2305843009213693952 values, but there are only 1"));
+    assert_non_null(
+        strstr(status.message, "have 2305843009213693952 values, but there are only 1"));
 }
 
 /* ---- n-grams ---- */
