@@ -134,6 +134,7 @@ def products(rows):
         for shape in [(3, 3), (4, 2), (2, 4), (2, 3, 2)]:
             for full in [True, False]:
                 rows.add("Qr", [(floats(*shape, low=-1, high=1) + 2 * np.eye(*shape[-2:])).astype(dtype)], 1e-2, full_matrices=full)
+        rows.add("Qr", [np.zeros((3, 0), dtype)], full_matrices=True)
     for shape, other in [((2, 3), (3, 4)), ((2, 2, 3), (3, 1)), ((2, 1, 2, 0), (3, 0, 2))]:
         x, y = (np.round(floats(*s, low=-300, high=300)).astype(np.int16) for s in (shape, other))
         rows.add("BatchMatMulV2", [x, y])

@@ -1,5 +1,6 @@
 #include "runtime/kernels/matrix/matrices.h"
 
+#include <assert.h>
 #include <complex.h>
 #include <limits.h>
 #include <string.h>
@@ -68,6 +69,7 @@ double complex matrix_element(enum dtype dtype, const void *x, int64_t i)
     case DT_COMPLEX64:
         return ((const float complex *)x)[i];
     default:
+        assert(dtype == DT_COMPLEX128);
         return ((const double complex *)x)[i];
     }
 }
@@ -85,6 +87,7 @@ void matrix_set(enum dtype dtype, void *x, int64_t i, double complex value)
         ((float complex *)x)[i] = (float complex)value;
         break;
     default:
+        assert(dtype == DT_COMPLEX128);
         ((double complex *)x)[i] = value;
     }
 }

@@ -98,16 +98,15 @@ static struct status qr_compute(struct kernel_context *k)
     TRY(shape_check(r_shape.rank, r_shape.dims, &r_shape));
     TRY(kernel_output(k, 0, &q_shape, &q));
     TRY(kernel_output(k, 1, &r_shape, &r));
-    if (x->size == 0) {
-        qr_of_nothing(&qr, m.count, q, r);
-        return status_ok();
-    }
     struct tensor wide = { 0 }, wide_q = { 0 }, wide_r = { 0 };
     struct status status;
     TRY_OR(done, widened(k, x, &wide));
     TRY_OR(done, widened_output(k, q, &wide_q));
     TRY_OR(done, widened_output(k, r, &wide_r));
-    TRY_OR(done, qr_each(k, &qr, m.count, &wide, &wide_q, &wide_r));
+    if (x->size > 0)
+        TRY_OR(done, qr_each(k, &qr, m.count, &wide, &wide_q, &wide_r));
+    else
+        qr_of_nothing(&qr, m.count, &wide_q, &wide_r);
     widened_store(&wide_q, q);
     widened_store(&wide_r, r);
 done:
