@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include "server/rest/internal.h"
+#include "server/rest/open_inference.h"
 
 /* ---- The bytes of the headers. ----
  *
@@ -53,9 +54,9 @@ static bool reads_in_place(void)
 
 /* ---- What the headers say. ---- */
 
-/* The headers that tell where the request ends, and its host. */
+/* The headers that tell where the request and the JSON in it end, and its host. */
 struct framing {
-    const char *length, *encoding;
+    const char *length, *encoding, *json_size;
     int hosts;
     bool in_place;
     struct lines lines;
@@ -93,12 +94,13 @@ static struct status check_text(const char *name, const char *value)
     return status_ok();
 }
 
-static struct status note_length(struct framing *framing, const char *value)
+/* Two equal sizes are one. */
+static struct status note_size(const char **size, const char *name, const char *value)
 {
-    if (framing->length != NULL && strcmp(framing->length, value) != 0)
-        return status_error(STATUS_INVALID_ARGUMENT, "two Content-Length headers, %s and %s",
-                            framing->length, value);
-    framing->length = value;
+    if (*size != NULL && strcmp(*size, value) != 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "two %s headers, %.64s and %.64s", name, *size,
+                            value);
+    *size = value;
     return status_ok();
 }
 
@@ -126,7 +128,9 @@ static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const
     if (!status_is_ok(framing->status))
         return MHD_NO;
     if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0)
-        framing->status = note_length(framing, value);
+        framing->status = note_size(&framing->length, MHD_HTTP_HEADER_CONTENT_LENGTH, value);
+    else if (strcasecmp(name, JSON_SIZE_HEADER) == 0)
+        framing->status = note_size(&framing->json_size, JSON_SIZE_HEADER, value);
     else if (strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0)
         framing->status = note_encoding(framing, value);
     else if (strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0)

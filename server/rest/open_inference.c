@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/characters.h"
 #include "server/inference/open_inference.h"
@@ -10,8 +11,6 @@
 #include "server/oip/infer_json.h"
 #include "server/oip/tensor_body.h"
 #include "server/rest/exchange.h"
-
-#define JSON_SIZE_HEADER "Inference-Header-Content-Length"
 
 const char *const v2_infer_headers[] = { JSON_SIZE_HEADER, NULL };
 
@@ -90,7 +89,8 @@ static struct status read_json_size(const char *header, size_t *out)
         return status_ok();
     errno = 0;
     unsigned long long size = is_digit(*header) ? strtoull(header, &end, 10) : 0;
-    if (end == NULL || *end != '\0' || errno == ERANGE || size >= INFER_JSON_ALL)
+    /* libmicrohttpd 0.9.75 leaves blanks behind a value. */
+    if (end == NULL || end[strspn(end, " \t")] != '\0' || errno == ERANGE || size >= INFER_JSON_ALL)
         return status_error(STATUS_INVALID_ARGUMENT, JSON_SIZE_HEADER ": %.64s is not a size",
                             header);
     *out = (size_t)size;

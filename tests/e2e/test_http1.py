@@ -47,6 +47,8 @@ class Http1(DigitsServer):
         chunked = b"Transfer-Encoding: chunked\r\n"
         for what, head, status, text in (
                 ("two lengths", b"Host: x\r\n" + length + b"Content-Length: 5\r\n", 400, "two Content-Length headers"),
+                ("two lengths of the JSON", b"Host: x\r\nInference-Header-Content-Length: 5\r\ninference-header-content-length: 6\r\n" + length, 400,
+                 "two Inference-Header-Content-Length headers, 5 and 6"),
                 ("a length beside chunks", b"Host: x\r\n" + length + chunked, 400, "both Content-Length and Transfer-Encoding"),
                 ("chunks beside a length", b"Host: x\r\n" + chunked + length, 400, "both Content-Length and Transfer-Encoding"),
                 ("identity", b"Host: x\r\nTransfer-Encoding: identity\r\n" + length, 501, "Transfer-Encoding: identity;"),

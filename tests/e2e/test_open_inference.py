@@ -152,6 +152,7 @@ class Rest(Served):
         self.refused(self.infer({"inputs": [X]}, model="none"), 404, "Servable not found for request: Latest(none)")
         self.refused(self.infer(b"{}", headers={HEADER: "x"}), 400, "is not a size")
         self.refused(self.infer(b"{}", headers={HEADER: "3"}), 400, "the body has 2 bytes")
+        self.refused(self.infer(b"{}", headers={HEADER: "3 \t "}), 400, "the body has 2 bytes")
         answer = self.server.get("/v2/models/tiny/infer")
         self.assertEqual((answer.status, answer.headers.get("Allow")), (405, "POST"))
 
