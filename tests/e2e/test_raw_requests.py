@@ -89,7 +89,7 @@ class RawRequests(TestCase):
             wrong = raw_columns.request([row | {"kind of": "maybe"}])
             got = server.post("/v1/models/default:predict", {"signature_name": "predict", "inputs": wrong})
             self.assertEqual(got.status, 400, got)
-            self.assertIn("column 'kind of' has a value that is not among its classes", got.json["error"])
+            self.assertIn("column kind of: a value is not among its classes:", got.json["error"])
         self.assertEqual(len(self.predict("dense", *schema)), 400)
 
 

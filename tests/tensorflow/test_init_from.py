@@ -19,7 +19,7 @@ class InitFrom(TestCase):
         description = json.loads(self.model().to_json())
         with open(self.path("model.json"), "w", encoding="utf-8") as f:
             json.dump(description, f)
-        done = run("pstrain", "--model=" + self.path("model.json"), "--noexport", "--stop_at_step=1", "--max_to_keep=0", "--batch_size=1",
+        done = run("pstrain", "--model=" + self.path("model.json"), "--noexport", "--stop_at_step=1", "--max_to_keep=0", "--batch_size=1", "--workers=1",
                    "--checkpoint_dir=" + self.path("ckpt"), *flags)
         self.assertEqual(done.returncode, 0, done.stderr)
         reader = tf.train.load_checkpoint(self.path("ckpt", "model.ckpt-0"))

@@ -178,9 +178,8 @@ static struct endpoint class_places(struct layer_context *context, const struct 
                                     struct endpoint x)
 {
     struct builder *b = &context->builder;
-    const struct bytes text = bytes_of(
-        arena_printf(context->arena,
-                     "column '%s' has a value that is not among its classes:", column->spec.name));
+    const struct bytes text = bytes_of(arena_printf(
+        context->arena, "column %s: a value is not among its classes:", column->spec.name));
     const struct shape scalar = shape_scalar();
     const struct tensor message = tensor_borrow(DT_STRING, &scalar, &text);
     const int32_t axes[] = { 0, 1 };
