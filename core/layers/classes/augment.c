@@ -59,6 +59,15 @@ bool augment_range(struct layer_context *context, const struct layer *layer, con
     return true;
 }
 
+bool augment_value_range(struct layer_context *context, const struct layer *layer, double range[2])
+{
+    if (!augment_range(context, layer, "value_range", -INFINITY, range))
+        return false;
+    if (!(range[1] > range[0]))
+        layer_fail(context, layer, "argument 'value_range': it is empty");
+    return range[1] > range[0];
+}
+
 bool augment_has_pixels(struct layer_context *context, const struct layer *layer, struct endpoint x)
 {
     if (!layer_wants_rank(context, layer, x, 4))

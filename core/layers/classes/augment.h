@@ -12,6 +12,9 @@
 bool augment_range(struct layer_context *context, const struct layer *layer, const char *name,
                    double least, double range[2]);
 
+/* The argument "value_range", which must not be empty. False: it failed. */
+bool augment_value_range(struct layer_context *context, const struct layer *layer, double range[2]);
+
 /* Checks the input. False: it failed. */
 bool augment_has_pixels(struct layer_context *context, const struct layer *layer,
                         struct endpoint x);

@@ -1,6 +1,5 @@
 /* augment_policy: layers that apply some of the other layers that change images to each training
  * batch: RandAugment and AugMix. The formulas are Keras'. */
-#include <math.h>
 
 #include "base/random.h"
 #include "layers/classes/augment.h"
@@ -47,14 +46,10 @@ static bool read_policy(struct layer_context *context, const struct layer *layer
     *out = (struct policy){ .interpolation = layer_arg(layer, "interpolation")->text,
                             .seed = seed->is_null ? 0 : seed->integer };
     if (!augment_range(context, layer, "factor", 0, out->factor) ||
-        !augment_range(context, layer, "value_range", -INFINITY, out->values))
+        !augment_value_range(context, layer, out->values))
         return false;
     if (!(out->factor[0] >= 0 && out->factor[1] <= 1)) {
         layer_fail(context, layer, "argument 'factor': expected numbers from 0 to 1");
-        return false;
-    }
-    if (!(out->values[1] > out->values[0])) {
-        layer_fail(context, layer, "argument 'value_range': it is empty");
         return false;
     }
     return true;
@@ -115,12 +110,6 @@ static struct endpoint apply(struct layer_context *context, const struct layer *
     return inner.class->build(context, &inner, x);
 }
 
-static struct endpoint by_tensor(struct builder *b, const char *op, struct endpoint x,
-                                 struct endpoint y)
-{
-    return build_binary(b, op, NULL, x, y);
-}
-
 /* Element `index` of a vector: []. */
 static struct endpoint element(struct builder *b, struct endpoint vector, int32_t index)
 {
@@ -144,8 +133,8 @@ static struct endpoint draw_operations(struct layer_context *context, const stru
 {
     struct builder *b = &context->builder;
     struct endpoint unit =
-        by_tensor(b, "StatelessRandomUniform", build_const_ints(b, NULL, 1, &count),
-                  augment_seed(context, layer));
+        build_binary(b, "StatelessRandomUniform", NULL, build_const_ints(b, NULL, 1, &count),
+                     augment_seed(context, layer));
 
     return build_unary(b, "Floor", NULL,
                        build_by_number(b, "Mul", unit, (double)COUNT(operations)));
@@ -214,7 +203,8 @@ static struct endpoint draw_shares(struct layer_context *context, const struct l
     struct builder *b = &context->builder;
     struct endpoint draws = draw_gamma(context, layer, count, alpha);
 
-    return by_tensor(b, "RealDiv", draws, by_tensor(b, "Sum", draws, build_const_int(b, NULL, 0)));
+    return build_binary(b, "RealDiv", NULL, draws,
+                        build_binary(b, "Sum", NULL, draws, build_const_int(b, NULL, 0)));
 }
 
 /* The next operation of a chain; NULL: none, as likely as each of them. */
@@ -263,10 +253,12 @@ static struct endpoint aug_mix_build(struct layer_context *context, const struct
             if (operation != NULL)
                 chain = apply(context, layer, operation, &policy, chain);
         }
-        mixed = by_tensor(b, "AddV2", mixed, by_tensor(b, "Mul", chain, element(b, weights, i)));
+        mixed = build_binary(b, "AddV2", NULL, mixed,
+                             build_binary(b, "Mul", NULL, chain, element(b, weights, i)));
     }
-    struct endpoint rest = by_tensor(b, "Sub", build_const_float(b, NULL, 1), kept);
-    mixed = by_tensor(b, "AddV2", by_tensor(b, "Mul", x, kept), by_tensor(b, "Mul", mixed, rest));
+    struct endpoint rest = build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1), kept);
+    mixed = build_binary(b, "AddV2", NULL, build_binary(b, "Mul", NULL, x, kept),
+                         build_binary(b, "Mul", NULL, mixed, rest));
     return augment_clip(b, mixed, policy.values);
 }
 LAYER_CLASS(aug_mix, "AugMix", aug_mix_args, aug_mix_build);

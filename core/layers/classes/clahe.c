@@ -242,13 +242,8 @@ static struct endpoint clahe_build(struct layer_context *context, const struct l
     double clip = layer_arg(layer, "clip_limit")->number, values[2];
     struct tiling t;
 
-    if (!augment_range(context, layer, "value_range", -INFINITY, values))
-        return x;
-    if (!(values[1] > values[0])) {
-        layer_fail(context, layer, "argument 'value_range': it is empty");
-        return x;
-    }
-    if (!augment_has_pixels(context, layer, x) || !read_tiling(context, layer, x, &t))
+    if (!augment_value_range(context, layer, values) || !augment_has_pixels(context, layer, x) ||
+        !read_tiling(context, layer, x, &t))
         return x;
     struct endpoint levels =
         levels_of(b, fill_tiles(b, augment_move_range(b, x, values, bytes), &t));

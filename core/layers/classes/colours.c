@@ -41,14 +41,8 @@ struct colour_change {
 static bool read_colours(struct layer_context *context, const struct layer *layer,
                          struct endpoint x, double least, struct colour_change *out)
 {
-    if (!augment_range(context, layer, "factor", least, out->factor) ||
-        !augment_range(context, layer, "value_range", -INFINITY, out->values))
-        return false;
-    if (!(out->values[1] > out->values[0])) {
-        layer_fail(context, layer, "argument 'value_range': it is empty");
-        return false;
-    }
-    return augment_changes(context, layer, x);
+    return augment_range(context, layer, "factor", least, out->factor) &&
+           augment_value_range(context, layer, out->values) && augment_changes(context, layer, x);
 }
 
 /* Checks that there are three channels: red, green, blue. */

@@ -94,10 +94,8 @@ static struct endpoint equalization_build(struct layer_context *context, const s
     int64_t bins = layer_arg(layer, "bins")->integer;
     double values[2];
 
-    if (!augment_range(context, layer, "value_range", -INFINITY, values))
+    if (!augment_value_range(context, layer, values))
         return x;
-    if (!(values[1] > values[0]))
-        layer_fail(context, layer, "argument 'value_range': it is empty");
     if (bins > BINS_MAX)
         layer_refuse(context, layer, "argument 'bins': only up to %d are implemented", BINS_MAX);
     if (!augment_changes(context, layer, x) || endpoint_shape(x)->dims[3] < 1)

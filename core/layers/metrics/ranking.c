@@ -217,16 +217,13 @@ static struct endpoint rank_by_score(struct builder *b, const struct best_candid
 {
     struct endpoint products = build_binary(b, "Mul", NULL, queries, own);
     struct endpoint sizes = sum_columns(b, build_unary(b, "Abs", NULL, products), true);
-    struct endpoint rounding =
-        build_binary(b, "Mul", NULL, sizes, build_const_float(b, NULL, ROUNDING));
+    struct endpoint rounding = build_by_number(b, "Mul", sizes, ROUNDING);
     struct endpoint score =
         build_binary(b, "AddV2", NULL, sum_columns(b, products, true), rounding);
     struct endpoint larger =
         build_unary(b, "LogicalNot", NULL, build_binary(b, "LessEqual", NULL, best->scores, score));
 
-    larger = build(b, "Cast", NULL, 1, &larger,
-                   (const struct attr[]){ attr_type("DstT", DT_INT32), ATTR_END });
-    return sum_columns(b, larger, false);
+    return sum_columns(b, build_cast(b, NULL, larger, DT_INT32), false);
 }
 
 static struct endpoint rank_by_id(struct builder *b, const struct best_candidates *best,
@@ -237,10 +234,10 @@ static struct endpoint rank_by_id(struct builder *b, const struct best_candidate
         build_binary(b, "Equal", NULL, by_int(b, "ExpandDims", own_ids, 1), found);
     const struct endpoint range[] = { build_const_int(b, NULL, 0), size_of(b, found, 1),
                                       build_const_int(b, NULL, 1) };
-    const struct endpoint choice[] = { is_own, build(b, "Range", NULL, 3, range, NULL),
-                                       build_const_int(b, NULL, BLOCK) };
+    struct endpoint ranks = build_select(b, NULL, is_own, build(b, "Range", NULL, 3, range, NULL),
+                                         build_const_int(b, NULL, BLOCK));
 
-    return by_int(b, "Min", build(b, "SelectV2", NULL, 3, choice, NULL), 1);
+    return by_int(b, "Min", ranks, 1);
 }
 
 void ranking_build(struct layer_context *context, const struct layers_model *model)
