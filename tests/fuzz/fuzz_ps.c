@@ -81,7 +81,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                           { .values = one, .rows = { ids, 2 } },
                                                           { .values = one, .rows = { ids, 2 } } };
     static const void *const values[] = { one, one, one, NULL };
-    struct client_job job = { .optimizer = "sgd", .learning_rate = .5f, .workers = 1 };
+    struct client_job job = { .optimizer = "sgd",
+                              .learning_rate = .5f,
+                              .workers = 1,
+                              .loss_scale = { .scale = 8, .growth_steps = 2 } };
     struct rest rest = { (const char *)data, size };
     struct bytes payloads[REQUESTS_MAX];
     struct small_cluster cluster;

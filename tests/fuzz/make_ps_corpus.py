@@ -171,6 +171,9 @@ SEQUENCES = {
     "totals": request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES, f7=1, f10=20, f23=2) + V["write"] + V["open"]
     + request("push", GRADIENTS, f1=CHIEF, f2=1, f13=[double(10), double(4.5)]) + request("totals", f1=CHIEF)
     + request("push", GRADIENTS, f1=CHIEF, f2=2, f13=[double(10)]),
+    "loss_scale": request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES, f7=1, f10=20, f27=message(f1=8.0, f2=2, f4=1)) + V["write"] + V["open"],
+    "overflow": request("push", GRADIENTS + ROWS + keys(1, 4), f1=CHIEF, f2=1, f9=len(keys(1, 4)), f10=[2], f14=8.0) + push_keys(2)
+    + request("push", GRADIENTS, f1=CHIEF, f2=3, f4=1, f14=-1.0) + request("push", GRADIENTS, f1=CHIEF, f2=4, f14=16.0) + V["hold"],
     "shares_of_no_position": request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES, f7=1, f21=4, f22=[9, 8, 2]) + V["take"],
     "stop_early": V["reader_join"] + V["reader_stop"] + V["push"] + V["stop"] + V["push"] + V["join"],
     "all_rows": request("create", f1=identity(0, 1), f2=2, f3="ftrl", f4=0.1, f6=PIECES, f7=1, f8=1, f16=1) + V["push_rows"],

@@ -25,6 +25,7 @@
 #include "trainer/protocol/placement.h"
 #include "trainer/protocol/row_ids.h"
 #include "trainer/protocol/row_place.h"
+#include "trainer/optimizers/loss_scale.h"
 #include "trainer/optimizers/schedule.h"
 
 /* The gradient of a variable; of one by rows it is indexed, as TensorFlow's IndexedSlices. */
@@ -67,6 +68,15 @@ struct client_chunk {
 /* The rows of one piece in a list of rows of its variable. */
 struct piece_rows {
     size_t first, count; /* in the list */
+};
+
+/* Keras' LossScaleOptimizer, as far as a worker needs it. */
+struct client_scaling {
+    float scale;      /* of the loss, for the values of the last pull; 0: there is none */
+    uint64_t skipped; /* steps before these values that changed no variable */
+    /* The gradients of the next push are not all finite. Set it before the push, which
+     * clears it. */
+    bool overflowed;
 };
 
 /* A push that reached some ps tasks and will never reach the others. */
@@ -119,6 +129,7 @@ struct ps_client {
     struct client_shares *shares;       /* the turns that it has been given: shares.h */
     double *totals; /* [totals_count]: for the next push, see totals.h; NULL: none are kept */
     size_t totals_count;
+    struct client_scaling scaling;
     struct call_group side_calls;  /* to one ps, beside `calls`, in whose replies the values are */
     _Atomic uint64_t side_replies; /* that client_call_aside has had */
     int64_t replied_ns; /* when ps 0 last replied to a push, or to a call that keeps its turn */
@@ -188,6 +199,7 @@ struct client_job {
     const uint64_t *position;
     size_t position_count;
     uint32_t totals_count; /* of the metrics over all workers, see totals.h; 0: there are none */
+    struct loss_scale loss_scale; /* at global_step */
     const struct client_optimizer *others;
     int others_count;
     const int *optimizer_of; /* [variables_count]: 0, or 1 + the index in `others`; NULL: all 0 */
@@ -295,6 +307,7 @@ struct client_snapshot {
     float scalars[JOB_SCALARS_MAX]; /* of all optimizers in turn; with slots only */
     uint64_t *position; /* in the rows, as in share_table.h: [position_count]; NULL: none */
     size_t position_count;
+    struct loss_scale loss_scale;
     int trained_part;          /* what source.begin reads of a trained variable: 0 */
     int variable, part, piece; /* what `next` reads */
     size_t offset;

@@ -135,6 +135,7 @@ static void describe_job(const struct client_job *job, struct create_request *he
     header->stop_step = job->stop_step;
     header->settings = describe_settings(job->settings, job->settings_count, arena);
     header->settings_count = (size_t)job->settings_count;
+    header->loss_scale = job->loss_scale;
     describe_others(job, header, arena);
     if (job->scalars != NULL) {
         header->scalars = job->scalars;

@@ -125,6 +125,8 @@ static void take_cut(const struct cut_reply *reply, int ps, struct client_snapsh
     for (size_t i = 0; i < reply->scalars_count && i < JOB_SCALARS_MAX; i++)
         if (!isnan(reply->scalars[i])) /* the ps has variables of this optimizer */
             out->scalars[i] = reply->scalars[i];
+    if (ps == 0)
+        out->loss_scale = reply->loss_scale;
     if (ps > 0 || reply->position_count == 0)
         return;
     free(out->position); /* of a cut that was begun again */

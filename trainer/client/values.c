@@ -141,6 +141,13 @@ static void call_pull(struct ps_client *client, int c, uint64_t later_than, int6
     client_call_ps(client, chunk->ps, PS_PULL, &request, until);
 }
 
+/* ps 0 has it. */
+static void take_scale(struct ps_client *client, const struct loss_scale *state)
+{
+    client->scaling.scale = state->scale;
+    client->scaling.skipped = state->skipped;
+}
+
 /* The chunks of a ps in a synchronous job are of one step. A task that trains sees no step between
  * two chunks, because a step needs its push; another task may. */
 static struct status take_step(struct ps_client *client, int c, const struct pull_reply *reply)
@@ -148,6 +155,8 @@ static struct status take_step(struct ps_client *client, int c, const struct pul
     int ps = client->chunks[c].ps;
     bool first = c == 0 || client->chunks[c - 1].ps != ps;
 
+    if (c == 0)
+        take_scale(client, &reply->loss_scale);
     if (!first && reply->sync && reply->global_step != client->steps[ps])
         return status_error(STATUS_ABORTED,
                             "ps %d made a step between two chunks of its values: pull again", ps);
@@ -323,11 +332,13 @@ static struct status push(struct ps_client *client, const struct variable_gradie
     header.sequence = ++client->sequence;
     header.local_step = client->global_step;
     header.pull = pull;
+    header.overflowed = client->scaling.overflowed ? client->scaling.scale : 0;
     /* releases the values, so that the ps can update them in place */
     call_group_begin(&client->calls);
     for (int c = 0; c < client->chunks_count; c++)
         pieces += call_push(client, c, &header, gradients, pieces, until);
     client_clear_totals(client);
+    client->scaling.overflowed = false;
     /* Watched against a deadlock: a restarted worker may wait for a restarted ps, while this push
      * waits at another ps for that worker. */
     struct call_watch watch = { CLIENT_LOOK_MS, client_look, client };
@@ -340,6 +351,7 @@ static struct status push(struct ps_client *client, const struct variable_gradie
     if (status_is_ok(status)) {
         client->global_step = reply.global_step;
         client->stop_step = reply.stop_step;
+        take_scale(client, &reply.loss_scale);
     }
     arena_destroy(arena);
     return status_is_ok(status) && pull ? take_values(client) : status;

@@ -93,3 +93,25 @@ const struct ticket *ticket_from_proto(const PROTO(Ticket) * ticket, struct aren
                             .reader = ticket->reader };
     return out;
 }
+
+PROTO(LossScale) * loss_scale_to_proto(const struct loss_scale *state, PROTO(LossScale) * out)
+{
+    if (state->scale == 0)
+        return NULL;
+    *out = (PROTO(LossScale))SLIPWAY__TRAINING__LOSS_SCALE__INIT;
+    out->scale = state->scale;
+    out->growth_steps = state->growth_steps;
+    out->finite_steps = state->finite_steps;
+    out->skipped = state->skipped;
+    return out;
+}
+
+struct loss_scale loss_scale_from_proto(const PROTO(LossScale) * state)
+{
+    if (state == NULL)
+        return (struct loss_scale){ 0 };
+    return (struct loss_scale){ .scale = state->scale,
+                                .growth_steps = state->growth_steps,
+                                .finite_steps = state->finite_steps,
+                                .skipped = state->skipped };
+}

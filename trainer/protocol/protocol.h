@@ -19,12 +19,13 @@
 #include "base/arena.h"
 #include "rpc/message.h"
 #include "tensor/constraint.h"
+#include "trainer/optimizers/loss_scale.h"
 #include "trainer/protocol/row_keys.h"
 #include "trainer/protocol/row_place.h"
 #include "trainer/protocol/share_table.h"
 
 /* Counts changes of training.proto that make one side misunderstand the other. */
-#define PROTOCOL_VERSION 22
+#define PROTOCOL_VERSION 23
 
 #define PS_PATH(method) "/slipway.training.ParameterServer/" method
 #define PS_JOIN         PS_PATH("Join")
@@ -284,6 +285,7 @@ struct create_request {
     uint32_t totals_count;
     const uint64_t *position; /* [position_count] */
     size_t position_count;
+    struct loss_scale loss_scale;
 };
 
 struct create_reply {
@@ -333,6 +335,7 @@ struct pull_request {
 struct pull_reply {
     uint64_t global_step;
     bool sync;
+    struct loss_scale loss_scale;
 };
 
 struct push_request {
@@ -345,11 +348,13 @@ struct push_request {
     struct key_counts keys, pull_keys;
     const double *totals; /* [totals_count] */
     size_t totals_count;
+    float overflowed;
 };
 
 struct push_reply {
     uint64_t global_step, stop_step;
     bool repeated;
+    struct loss_scale loss_scale;
 };
 
 struct message pack_pull_request(const struct pull_request *request);
@@ -398,6 +403,7 @@ struct cut_reply {
     size_t scalars_count;
     const uint64_t *position; /* [position_count] */
     size_t position_count;
+    struct loss_scale loss_scale;
 };
 
 struct read_request {

@@ -160,6 +160,7 @@ struct message pack_create_request(const struct create_request *request)
 {
     PROTO(CreateRequest) header = SLIPWAY__TRAINING__CREATE_REQUEST__INIT;
     PROTO(Identity) identity;
+    PROTO(LossScale) scale;
     struct arena *arena = arena_create(0);
     PROTO(Keys) *keys = ARENA_ARRAY(arena, PROTO(Keys), request->pieces_count);
 
@@ -186,6 +187,7 @@ struct message pack_create_request(const struct create_request *request)
     header.totals_count = request->totals_count;
     header.n_position = request->position_count;
     header.position = (uint64_t *)(uintptr_t)request->position;
+    header.loss_scale = loss_scale_to_proto(&request->loss_scale, &scale);
     header.n_scalars = request->scalars_count;
     header.scalars = (float *)(uintptr_t)request->scalars;
     header.n_settings = request->settings_count;
@@ -318,6 +320,7 @@ struct status unpack_create_request(const struct message *message, struct arena 
         .totals_count = header->totals_count,
         .position = header->position,
         .position_count = header->n_position,
+        .loss_scale = loss_scale_from_proto(header->loss_scale),
     };
     return status_ok();
 }

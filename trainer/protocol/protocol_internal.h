@@ -26,6 +26,10 @@ struct status protocol_unpack(const struct message *message,
 PROTO(Identity) * identity_to_proto(const struct identity *identity, PROTO(Identity) * out);
 PROTO(Ticket) * ticket_to_proto(const struct ticket *ticket, PROTO(Ticket) * out);
 
+/* NULL for a job without a scale, and the reverse. */
+PROTO(LossScale) * loss_scale_to_proto(const struct loss_scale *state, PROTO(LossScale) * out);
+struct loss_scale loss_scale_from_proto(const PROTO(LossScale) * state);
+
 /* In `arena`; NULL for NULL. */
 const struct identity *identity_from_proto(const PROTO(Identity) * identity, struct arena *arena);
 const struct ticket *ticket_from_proto(const PROTO(Ticket) * ticket, struct arena *arena);

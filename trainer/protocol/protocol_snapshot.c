@@ -105,6 +105,7 @@ struct status unpack_cut_request(const struct message *message, struct arena *ar
 struct message pack_cut_reply(const struct cut_reply *reply)
 {
     PROTO(CutReply) header = SLIPWAY__TRAINING__CUT_REPLY__INIT;
+    PROTO(LossScale) scale;
 
     header.snapshot = reply->snapshot;
     header.global_step = reply->global_step;
@@ -112,6 +113,7 @@ struct message pack_cut_reply(const struct cut_reply *reply)
     header.n_scalars = reply->scalars_count;
     header.position = (uint64_t *)(uintptr_t)reply->position;
     header.n_position = reply->position_count;
+    header.loss_scale = loss_scale_to_proto(&reply->loss_scale, &scale);
     return protocol_pack(&header);
 }
 
@@ -126,7 +128,8 @@ struct status unpack_cut_reply(const struct message *message, struct arena *aren
                                .scalars = header->scalars,
                                .scalars_count = header->n_scalars,
                                .position = header->position,
-                               .position_count = header->n_position };
+                               .position_count = header->n_position,
+                               .loss_scale = loss_scale_from_proto(header->loss_scale) };
     return status_ok();
 }
 

@@ -36,9 +36,11 @@ struct status unpack_pull_request(const struct message *message, struct arena *a
 struct message pack_pull_reply(const struct pull_reply *reply)
 {
     PROTO(PullReply) header = SLIPWAY__TRAINING__PULL_REPLY__INIT;
+    PROTO(LossScale) scale;
 
     header.global_step = reply->global_step;
     header.sync = reply->sync;
+    header.loss_scale = loss_scale_to_proto(&reply->loss_scale, &scale);
     return protocol_pack(&header);
 }
 
@@ -48,7 +50,9 @@ struct status unpack_pull_reply(const struct message *message, struct arena *are
     PROTO(PullReply) * header;
 
     TRY(PROTOCOL_UNPACK(message, pull_reply, arena, &header));
-    *out = (struct pull_reply){ .global_step = header->global_step, .sync = header->sync };
+    *out = (struct pull_reply){ .global_step = header->global_step,
+                                .sync = header->sync,
+                                .loss_scale = loss_scale_from_proto(header->loss_scale) };
     return status_ok();
 }
 
@@ -73,6 +77,7 @@ struct message pack_push_request(const struct push_request *request)
     header.pull_keys = (uint64_t *)(uintptr_t)request->pull_keys.counts;
     header.n_totals = request->totals_count;
     header.totals = (double *)(uintptr_t)request->totals;
+    header.overflowed = request->overflowed;
     return protocol_pack(&header);
 }
 
@@ -95,17 +100,20 @@ struct status unpack_push_request(const struct message *message, struct arena *a
                                   .keys = { header->keys, header->n_keys },
                                   .pull_keys = { header->pull_keys, header->n_pull_keys },
                                   .totals = header->totals,
-                                  .totals_count = header->n_totals };
+                                  .totals_count = header->n_totals,
+                                  .overflowed = header->overflowed };
     return status_ok();
 }
 
 struct message pack_push_reply(const struct push_reply *reply)
 {
     PROTO(PushReply) header = SLIPWAY__TRAINING__PUSH_REPLY__INIT;
+    PROTO(LossScale) scale;
 
     header.global_step = reply->global_step;
     header.repeated = reply->repeated;
     header.stop_step = reply->stop_step;
+    header.loss_scale = loss_scale_to_proto(&reply->loss_scale, &scale);
     return protocol_pack(&header);
 }
 
@@ -117,6 +125,7 @@ struct status unpack_push_reply(const struct message *message, struct arena *are
     TRY(PROTOCOL_UNPACK(message, push_reply, arena, &header));
     *out = (struct push_reply){ .global_step = header->global_step,
                                 .stop_step = header->stop_step,
-                                .repeated = header->repeated };
+                                .repeated = header->repeated,
+                                .loss_scale = loss_scale_from_proto(header->loss_scale) };
     return status_ok();
 }

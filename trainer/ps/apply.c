@@ -97,6 +97,7 @@ static const float *push_read_keys(struct push_reader *reader, const struct slic
 struct applying {
     const struct variables *variables;
     struct slice_update updates[OPTIMIZERS_MAX]; /* of each rule */
+    bool skips;   /* the gradients are not finite: only averages move */
     float *zeros; /* as many as the largest slice with rows has; NULL: not needed */
     int first;    /* of the variable's slices */
     struct optimizer_norms norms;
@@ -123,7 +124,10 @@ static void apply_keys_to(const struct variables *variables, const struct slice 
                                        .step = push->step,
                                        .keep_before = variables->keep_before };
 
-    key_table_apply(slice->table, &update);
+    if (push->skips)
+        key_table_skip(slice->table, variables->keep_before);
+    else
+        key_table_apply(slice->table, &update);
 }
 
 /* Does an update by this rule change the rows without a gradient as well? */
@@ -152,15 +156,19 @@ static bool joins_slices(const struct variables *variables)
     return found;
 }
 
-static void applying_init(struct applying *applying, struct variables *variables, float rate)
+/* batch: its first push. */
+static void applying_init(struct applying *applying, struct variables *variables,
+                          const struct push *batch)
 {
     const struct training *training = &variables->training;
 
-    *applying = (struct applying){ .variables = variables, .zeros = make_zeros(variables) };
+    *applying = (struct applying){ .variables = variables,
+                                   .zeros = make_zeros(variables),
+                                   .skips = batch->skips };
     for (int r = 0; r < training->rules_count; r++)
         applying->updates[r] = (struct slice_update){ .optimizer = training->rules[r].optimizer,
                                                       .settings = training->rules[r].settings,
-                                                      .rate = rate_of(variables, r, rate),
+                                                      .rate = rate_of(variables, r, batch->rate),
                                                       .keep_before = variables->keep_before };
     /* Between the two halves of an update, the slots must not change. */
     if (joins_slices(variables))
@@ -216,6 +224,10 @@ static void apply_to(struct applying *applying, int i, const float *gradient)
         slice_apply(slice, &average, gradient);
         return;
     }
+    if (applying->skips) {
+        slice_skip(slice, update->keep_before);
+        return;
+    }
     if (!optimizer_joins_pieces(update->optimizer)) {
         slice_apply(slice, update, gradient);
         return;
@@ -234,6 +246,10 @@ static void apply_rows_to(struct applying *applying, int i, const struct rows_gr
     const struct slice_update *update = &applying->updates[slice->rule];
     bool all = changes_all_rows(&applying->variables->training.rules[slice->rule]);
 
+    if (applying->skips) {
+        slice_skip(slice, update->keep_before);
+        return;
+    }
     if (!optimizer_joins_pieces(update->optimizer)) {
         slice_apply_rows(slice, update, gradient, all ? applying->zeros : NULL);
         return;
@@ -251,7 +267,7 @@ static void apply_one(struct variables *variables, const struct push *push)
     struct push_reader reader;
     struct applying applying;
 
-    applying_init(&applying, variables, push->rate);
+    applying_init(&applying, variables, push);
     push_reader_init(&reader, push);
     for (int i = 0; i < variables->slices_count; i++) {
         struct slice *slice = &variables->slices[i];
@@ -470,7 +486,7 @@ static void apply_mean(struct variables *variables, const struct push *batch)
     struct applying applying;
     struct step_reader step;
 
-    applying_init(&applying, variables, batch->rate);
+    applying_init(&applying, variables, batch);
     step_reader_init(&step, batch);
     for (int i = 0; i < variables->slices_count; i++) {
         struct slice *slice = &variables->slices[i];

@@ -95,7 +95,8 @@ static struct message cut_reply(const struct ps *ps, const struct cutter *cutter
     struct cut_reply header = { .snapshot = cutter->snapshot.id,
                                 .global_step = cutter->snapshot.global_step,
                                 .position = cutter->snapshot.position,
-                                .position_count = cutter->snapshot.position_count };
+                                .position_count = cutter->snapshot.position_count,
+                                .loss_scale = cutter->snapshot.loss_scale };
     float scalars[JOB_SCALARS_MAX];
 
     if (is_taken(cutter) && cutter->slots) {
@@ -135,7 +136,8 @@ static void take_snapshot(struct ps *ps)
     cutter->snapshot = (struct snapshot){ .id = ++ps->snapshots->taken,
                                           .number = cutter->number,
                                           .global_step = pushes_step(ps),
-                                          .states = states };
+                                          .states = states,
+                                          .loss_scale = scale_state(ps, false) };
     shares_position(ps, &cutter->snapshot.position, &cutter->snapshot.position_count);
     end_hold(ps);
 }

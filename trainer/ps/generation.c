@@ -120,6 +120,7 @@ static struct status create(struct ps *ps, const struct create_request *request,
         return status_ok(); /* repeated: the first reply was lost */
     TRY(shares_check(request));
     TRY(totals_check(request));
+    TRY(loss_scale_check(&request->loss_scale));
     TRY(variables_prepare(ps, request, &training));
     generation->number = request->generation;
     generation->creator = request->identity->incarnation;
@@ -133,6 +134,7 @@ static struct status create(struct ps *ps, const struct create_request *request,
     pace_begin(ps);
     shares_begin(ps, request);
     totals_begin(ps, request);
+    scale_begin(ps, request);
     membership_begin(ps);
     begin_generation(ps, request);
     return status_ok();

@@ -11,6 +11,7 @@
  *     pace         pace.c           how far a worker of an asynchronous job may be ahead
  *     shares       shares.c         which rows each worker of an asynchronous job has
  *     totals       totals.c         the sums for the training's metrics over all workers
+ *     scale        scale.c          by what the loss is multiplied, and which steps are skipped
  *     snapshots    cut.c, snapshot.c (snapshots.h)   who holds the ps, and what was taken
  *     outcome      finish.c         how the job ended, and those who wait for that
  *     board        board.c          notes that tasks leave for each other
@@ -46,6 +47,7 @@ struct ps {
     struct pace *pace;
     struct shares *shares;
     struct totals *totals;
+    struct scale *scale;
     struct snapshots *snapshots;
     struct outcome *outcome;
     struct board *board;
@@ -401,6 +403,20 @@ struct status totals_take(const struct ps *ps, const struct push_request *reques
                           struct push *push);
 void totals_add(struct ps *ps, const struct push *push); /* the push counts */
 
+/* ---- The scale of the loss. ---- */
+
+struct scale *scale_create(void);
+void scale_destroy(struct scale *scale);
+void scale_begin(struct ps *ps, const struct create_request *request); /* a generation; checked */
+/* As it is, or as it was before the last step. */
+struct loss_scale scale_state(const struct ps *ps, bool before);
+/* INVALID_ARGUMENT: the push has overflowed, and the job has no scale. */
+struct status scale_check_push(const struct ps *ps, const struct push_request *request);
+void scale_take(struct ps *ps, struct push *batch); /* it is being applied: sets batch->skips */
+void scale_count(struct ps *ps, const struct push *batch); /* it was applied */
+/* How many of so many steps were not skipped: the iterations of Keras' optimizers. */
+uint64_t scale_updates(const struct ps *ps, uint64_t step);
+
 /* The chunks of one push, in the order of their pieces (apply.c). */
 struct push {
     struct waiting waiting; /* first; `next` is the next chunk */
@@ -410,8 +426,10 @@ struct push {
     uint64_t turn;            /* 1 + the number of its rows' turn; 0: none */
     struct piece_range range; /* what this chunk has gradients for */
     bool pull;
-    float rate;    /* of a batch's first push, once it is taken: the learning rate of its step */
-    uint64_t step; /* of a batch's first push, once it is taken: the number of its update */
+    float overflowed; /* the scale with which its gradients were not finite; 0: they are */
+    float rate;       /* of a batch's first push, once it is taken: the learning rate of its step */
+    uint64_t step;    /* of a batch's first push, once it is taken: the number of its update */
+    bool skips;       /* of a batch's first push, once it is taken: it trains nothing */
     struct row_list rows, pull_rows; /* that have gradients here, and that the answer shall have */
     struct key_list_set keys, pull_keys; /* the same of keys */
     double *totals;                      /* of metrics, on the heap; NULL: this chunk has none */

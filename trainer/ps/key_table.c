@@ -404,11 +404,23 @@ static void expire(struct key_table *table, const struct key_update *update)
             remove_key(table, table->map.shards[s].oldest, update);
 }
 
+static void begin_undo(struct key_table *table, bool keep_before)
+{
+    table->undo.bytes.size = table->undo.count = 0;
+    table->undo_kept = keep_before;
+}
+
+void key_table_skip(struct key_table *table, bool keep_before)
+{
+    pthread_mutex_lock(&table->lock);
+    begin_undo(table, keep_before);
+    pthread_mutex_unlock(&table->lock);
+}
+
 void key_table_apply(struct key_table *table, const struct key_update *update)
 {
     pthread_mutex_lock(&table->lock);
-    table->undo.bytes.size = table->undo.count = 0;
-    table->undo_kept = update->keep_before;
+    begin_undo(table, update->keep_before);
     for (size_t i = 0; i < update->count; i += GROUP)
         apply_group(table, update, i, update->count - i < GROUP ? update->count - i : GROUP);
     expire(table, update);

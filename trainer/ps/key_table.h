@@ -91,6 +91,9 @@ struct key_update {
 /* Applies one update, counts its keys, and lets keys expire. Also one without keys counts. */
 void key_table_apply(struct key_table *table, const struct key_update *update);
 
+/* In place of an update of a step that is skipped: nothing changes. */
+void key_table_skip(struct key_table *table, bool keep_before);
+
 /* ---- Snapshots and restoring: key_snapshot.c. ---- */
 
 /* One shard, as it was. */

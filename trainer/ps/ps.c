@@ -18,6 +18,7 @@ struct ps *ps_create(const struct ps_options *options)
     ps->pace = pace_create();
     ps->shares = shares_create();
     ps->totals = totals_create();
+    ps->scale = scale_create();
     ps->snapshots = snapshots_create();
     ps->outcome = outcome_create();
     ps->board = board_create();
@@ -37,6 +38,7 @@ void ps_destroy(struct ps *ps)
     pace_destroy(ps->pace);
     shares_destroy(ps->shares);
     totals_destroy(ps->totals);
+    scale_destroy(ps->scale);
     outcome_destroy(ps->outcome);
     board_destroy(ps->board, ps->options.budget);
     pthread_mutex_destroy(&ps->lock);

@@ -199,7 +199,8 @@ static struct status pull(struct ps *ps, const struct pull_request *request,
         pushes_wait_until_idle(ps);
     struct pull_reply header = { .global_step = pushes_step(ps) - request->before,
                                  .sync = ps_generation(ps)->sync &&
-                                         ps_generation(ps)->backup_workers == 0 };
+                                         ps_generation(ps)->backup_workers == 0,
+                                 .loss_scale = scale_state(ps, request->before) };
     *reply = pack_pull_reply(&header);
     struct status status = attach_values(ps, &wanted, reply);
     key_lists_finish(&wanted.keys);

@@ -301,7 +301,8 @@ static struct push *take_next(struct ps *ps)
     /* Pushes that are still being applied come before this one. */
     uint64_t step = pushes_begun(ps);
     batch->rate = schedule_rate(&training->schedule, training->rules[0].rate,
-                                schedule_step(step, training->batches_per_step));
+                                schedule_step(scale_updates(ps, step), training->batches_per_step));
+    scale_take(ps, batch);
     /* More than the step of any snapshot that was taken before, as key_table wants it. */
     batch->step = step + 1;
     ps->pushes->applying++;
@@ -390,7 +391,8 @@ static struct push_reply reply_of(const struct ps *ps, bool repeated)
 {
     return (struct push_reply){ .global_step = pushes_step(ps),
                                 .stop_step = ps_generation(ps)->stop_step,
-                                .repeated = repeated };
+                                .repeated = repeated,
+                                .loss_scale = scale_state(ps, false) };
 }
 
 /* With the lock: a batch was applied. */
@@ -413,6 +415,7 @@ void ps_pump(struct ps *ps)
         push_apply(ps->variables, batch);
         ps_lock(ps);
         end_batch(ps->pushes);
+        scale_count(ps, batch);
         struct push_reply done = reply_of(ps, false), repeated = reply_of(ps, true);
         struct waiting *copies = take_copies(ps, batch);
         waiting_append(&copies, take_late(ps));
@@ -524,7 +527,9 @@ static struct status admit_push(struct ps *ps, const struct push_request *reques
                             request->ticket->worker, push->rows.offset, ps->options.index, wanted);
     if (request->turn > 0 && request->sequence > progress_of(ps, push->worker)->applied)
         TRY(shares_check_turn(ps, push->worker, request->turn - 1));
+    TRY(scale_check_push(ps, request));
     TRY(totals_take(ps, request, push));
+    push->overflowed = request->overflowed;
     push->turn = request->turn;
     push->incarnation = push->worker->incarnation;
     push->sequence = request->sequence;

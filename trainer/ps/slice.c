@@ -287,31 +287,77 @@ void slice_measure(struct slice *slice, const struct slice_update *update, const
     pthread_mutex_unlock(&slice->lock);
 }
 
-void slice_apply(struct slice *slice, const struct slice_update *update, const float *g)
-{
-    bool keep_before = update->keep_before;
-    struct values_buffer *vector = slice->power_iterations > 0 ? slice_acquire(slice + 1) : NULL;
+/* New values of a slice in the making. */
+struct new_values {
+    struct values_buffer *old, *next; /* the same, if nobody needs the old ones */
+    struct values_buffer *vector;     /* of the division; NULL: it is not divided */
+    const float *w;                   /* what the update begins with */
+};
 
+/* Takes the slice's lock. */
+static void begin_values(struct slice *slice, bool keep_before, struct new_values *out)
+{
+    out->vector = slice->power_iterations > 0 ? slice_acquire(slice + 1) : NULL;
     pthread_mutex_lock(&slice->lock);
     slice_forget_before(slice); /* its buffer becomes `next`, unless a reader still holds it */
-    struct values_buffer *old = slice->now.parts[0];
-    struct values_buffer *next =
-        keep_before || is_shared(old) ? another(slice, &slice->spare) : old;
+    out->old = slice->now.parts[0];
+    out->next = keep_before || is_shared(out->old) ? another(slice, &slice->spare) : out->old;
+    out->w = out->old->data;
+    if (out->vector == NULL)
+        return;
+    spectral_divide(out->w, &slice->shape, out->vector->data, slice->power_iterations,
+                    out->next->data);
+    out->w = out->next->data;
+}
+
+static void end_values(struct slice *slice, bool keep_before, const struct new_values *values)
+{
+    slice->now.parts[0] = values->next;
+    slice->before = keep_before ? values->old : NULL;
+    pthread_mutex_unlock(&slice->lock);
+    if (values->next != values->old && !keep_before)
+        values_buffer_release(values->old);
+    if (values->vector != NULL)
+        values_buffer_release(values->vector);
+}
+
+void slice_apply(struct slice *slice, const struct slice_update *update, const float *g)
+{
+    struct new_values values;
+
+    begin_values(slice, update->keep_before, &values);
     struct optimizer_step step = step_of(slice, update, g);
-    step.out = next->data;
-    if (slice->power_iterations > 0) {
-        spectral_divide(step.w, &slice->shape, vector->data, slice->power_iterations, step.out);
-        step.w = step.out;
-    }
+    step.w = values.w;
+    step.out = values.next->data;
     update->optimizer->apply(&step);
     optimizer_keep_average(update->optimizer, &step);
     optimizer_advance(update->optimizer, update->settings, slice->now.scalars);
-    constraint_apply(&slice->constraint, &slice->shape, next->data);
-    slice->now.parts[0] = next;
-    slice->before = keep_before ? old : NULL;
+    constraint_apply(&slice->constraint, &slice->shape, values.next->data);
+    end_values(slice, update->keep_before, &values);
+}
+
+/* Nothing changes, so the values before the step are the present ones. */
+static void keep_present(struct slice *slice)
+{
+    if (slice->row_bytes > 0)
+        slice->undo.count = 0;
+    else
+        slice->before = one_more(slice->now.parts[0]);
+    slice->undo.kept = slice->row_bytes > 0;
+}
+
+void slice_skip(struct slice *slice, bool keep_before)
+{
+    struct new_values values;
+
+    if (slice->power_iterations > 0) {
+        begin_values(slice, keep_before, &values);
+        end_values(slice, keep_before, &values);
+        return;
+    }
+    pthread_mutex_lock(&slice->lock);
+    slice_forget_before(slice);
+    if (keep_before)
+        keep_present(slice);
     pthread_mutex_unlock(&slice->lock);
-    if (next != old && !keep_before)
-        values_buffer_release(old);
-    if (vector != NULL)
-        values_buffer_release(vector);
 }

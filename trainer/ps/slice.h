@@ -136,6 +136,10 @@ struct slice_update {
 /* Applies one update by the gradient g of size_bytes / 4 elements. */
 void slice_apply(struct slice *slice, const struct slice_update *update, const float *g);
 
+/* In place of an update, of any kind, in a step that is skipped: the values and slots stay as they
+ * are. A slice that an update first divides is divided, as that does not depend on its gradient. */
+void slice_skip(struct slice *slice, bool keep_before);
+
 /* The first half of an update by an optimizer that measures. slice_apply, which then needs no
  * gradient, is the second. */
 void slice_measure(struct slice *slice, const struct slice_update *update, const float *g,

@@ -10,6 +10,7 @@ struct snapshot {
     struct slice_state *states; /* [slices_count]; NULL: no snapshot here */
     uint64_t *position;         /* [position_count], in the rows; NULL: none */
     size_t position_count;
+    struct loss_scale loss_scale;
 };
 
 /* A task that takes snapshots: the chief, or the task that only reads. */

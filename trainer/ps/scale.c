@@ -1,0 +1,87 @@
+/*
+ * Scale: the scale of the loss, which changes with the gradients: those of a push may have
+ * overflowed. Then no variable changes, but for averages of what was computed before the gradients,
+ * and the push still counts as a step.
+ *
+ * In a synchronous job all ps tasks get the same pushes, and decide alike. In an asynchronous one,
+ * each of them applies the pushes in an order of its own: all skip the same ones, but only ps 0
+ * tells the workers the scale.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "trainer/ps/internal.h"
+
+struct scale {
+    struct loss_scale now, before; /* before the last step that was made */
+    uint64_t skipping;             /* pushes that are being skipped, without the lock */
+};
+
+struct scale *scale_create(void)
+{
+    return zalloc(sizeof(struct scale));
+}
+
+void scale_destroy(struct scale *scale)
+{
+    free(scale);
+}
+
+void scale_begin(struct ps *ps, const struct create_request *request)
+{
+    ASSERT_LOCKED(ps);
+    *ps->scale = (struct scale){ .now = request->loss_scale, .before = request->loss_scale };
+}
+
+struct loss_scale scale_state(const struct ps *ps, bool before)
+{
+    ASSERT_LOCKED(ps);
+    return before ? ps->scale->before : ps->scale->now;
+}
+
+struct status scale_check_push(const struct ps *ps, const struct push_request *request)
+{
+    float overflowed = request->overflowed;
+
+    ASSERT_LOCKED(ps);
+    if (overflowed == 0 || (overflowed > 0 && !isinf(overflowed) && ps->scale->now.scale > 0))
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "gradients of the loss times %g overflowed, and the job's scale is %g",
+                        (double)overflowed, (double)ps->scale->now.scale);
+}
+
+/* Those of all workers: one push without finite gradients is enough to skip the step. */
+static float overflowed_in(const struct push *batch)
+{
+    float most = 0;
+
+    for (const struct push *push = batch; push != NULL; push = push->next_push)
+        most = push->overflowed > most ? push->overflowed : most;
+    return most;
+}
+
+void scale_take(struct ps *ps, struct push *batch)
+{
+    ASSERT_LOCKED(ps);
+    batch->skips = overflowed_in(batch) > 0;
+    ps->scale->skipping += batch->skips;
+}
+
+void scale_count(struct ps *ps, const struct push *batch)
+{
+    struct scale *scale = ps->scale;
+
+    ASSERT_LOCKED(ps);
+    scale->before = scale->now;
+    loss_scale_count(&scale->now, overflowed_in(batch));
+    scale->skipping -= batch->skips;
+}
+
+uint64_t scale_updates(const struct ps *ps, uint64_t step)
+{
+    uint64_t skipped = ps->scale->now.skipped + ps->scale->skipping;
+
+    ASSERT_LOCKED(ps);
+    return step > skipped ? step - skipped : 0;
+}
