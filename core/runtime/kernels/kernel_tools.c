@@ -2,6 +2,26 @@
 
 #include <complex.h>
 
+const void *op_row_find(const void *rows, size_t count, size_t row_bytes, const char *op)
+{
+    for (const char *row = rows; count > 0; count--, row += row_bytes)
+        if (strcmp(*(const char *const *)(const void *)row, op) == 0)
+            return row;
+    return NULL;
+}
+
+struct status prepare_row(struct prepare_context *p, const void *row)
+{
+    const void **state = prepare_state(p, sizeof *state, NULL);
+    *state = row;
+    return status_ok();
+}
+
+const void *kernel_row(const struct kernel_context *k)
+{
+    return *(const void *const *)kernel_state(k);
+}
+
 struct status kernel_check_rank(const struct kernel_context *k, int64_t rank)
 {
     struct status status = shape_check_rank(rank);

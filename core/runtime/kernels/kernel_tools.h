@@ -7,6 +7,17 @@
 
 #include "runtime/kernel.h"
 
+/*
+ * For files whose ops are the rows of a table, an array of structs that begin with the op's name
+ * (const char *). OP_ROW finds the row of an op, or NULL. PREPARE_ROW makes the row of the node's
+ * op the kernel's state, which kernel_row returns.
+ */
+#define OP_ROW(rows, op)     op_row_find((rows), COUNT(rows), sizeof *(rows), (op))
+#define PREPARE_ROW(p, rows) prepare_row((p), OP_ROW(rows, prepare_node(p)->op_name))
+const void *op_row_find(const void *rows, size_t count, size_t row_bytes, const char *op);
+struct status prepare_row(struct prepare_context *p, const void *row);
+const void *kernel_row(const struct kernel_context *k);
+
 /* The errors of shape_check_rank for a tensor that the kernel would make, with the node. */
 struct status kernel_check_rank(const struct kernel_context *k, int64_t rank);
 

@@ -8,33 +8,25 @@
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/types.h"
 
-struct segment_state {
+static const struct segment_op {
+    const char *name;
     enum combine combine;
     bool mean;
-};
-
-static const struct {
-    const char *op;
-    struct segment_state state;
 } ops[] = {
-    { "UnsortedSegmentSum", { COMBINE_ADD, false } },
-    { "UnsortedSegmentProd", { COMBINE_MULTIPLY, false } },
-    { "UnsortedSegmentMax", { COMBINE_MAX, false } },
-    { "UnsortedSegmentMin", { COMBINE_MIN, false } },
-    { "SegmentSum", { COMBINE_ADD, false } },
-    { "SegmentMean", { COMBINE_ADD, true } },
-    { "SegmentProd", { COMBINE_MULTIPLY, false } },
-    { "SegmentMax", { COMBINE_MAX, false } },
-    { "SegmentMin", { COMBINE_MIN, false } },
+    { "UnsortedSegmentSum", COMBINE_ADD, false },
+    { "UnsortedSegmentProd", COMBINE_MULTIPLY, false },
+    { "UnsortedSegmentMax", COMBINE_MAX, false },
+    { "UnsortedSegmentMin", COMBINE_MIN, false },
+    { "SegmentSum", COMBINE_ADD, false },
+    { "SegmentMean", COMBINE_ADD, true },
+    { "SegmentProd", COMBINE_MULTIPLY, false },
+    { "SegmentMax", COMBINE_MAX, false },
+    { "SegmentMin", COMBINE_MIN, false },
 };
 
 static struct status segment_prepare(struct prepare_context *p)
 {
-    struct segment_state *state = prepare_state(p, sizeof *state, NULL);
-    for (size_t i = 0; i < COUNT(ops); i++)
-        if (strcmp(ops[i].op, prepare_node(p)->op_name) == 0)
-            *state = ops[i].state;
-    return status_ok();
+    return PREPARE_ROW(p, ops);
 }
 
 /* ---- UnsortedSegment… ---- */
@@ -66,13 +58,13 @@ static struct status unsorted_shape(const struct tensor *data, const struct tens
 
 static struct status unsorted_compute(struct kernel_context *k)
 {
-    const struct segment_state *state = kernel_state(k);
+    const struct segment_op *op = kernel_row(k);
     const struct tensor *data = kernel_input(k, 0), *ids = kernel_input(k, 1);
     struct shape shape;
     struct tensor *out;
     TRY(unsorted_shape(data, ids, kernel_input(k, 2), &shape));
     TRY(kernel_output(k, 0, &shape, &out));
-    combine_start(state->combine, out->dtype, out->data, out->size);
+    combine_start(op->combine, out->dtype, out->data, out->size);
     int64_t inner = shape_inner(&shape, 0);
     size_t size = dtype_size(data->dtype);
     for (int64_t i = 0; i < ids->size; i++) {
@@ -82,8 +74,7 @@ static struct status unsorted_compute(struct kernel_context *k)
                                 "segment_ids[%lld] = %lld is out of range [0, %lld)", (long long)i,
                                 (long long)id, (long long)shape.dims[0]);
         if (id >= 0 && inner > 0)
-            combine_elements(state->combine, data->dtype,
-                             at_bytes_const(data->data, i * inner, size),
+            combine_elements(op->combine, data->dtype, at_bytes_const(data->data, i * inner, size),
                              at_bytes(out->data, id * inner, size), inner);
     }
     return status_ok();
@@ -151,7 +142,7 @@ static void divide_elements(enum dtype dtype, void *x, int64_t size, int64_t cou
 /* Segments without rows are 0; 1 for a product. */
 static struct status sorted_compute(struct kernel_context *k)
 {
-    const struct segment_state *state = kernel_state(k);
+    const struct segment_op *op = kernel_row(k);
     const struct tensor *data = kernel_input(k, 0), *ids = kernel_input(k, 1);
     struct shape shape = data->shape;
     struct tensor *out;
@@ -162,7 +153,7 @@ static struct status sorted_compute(struct kernel_context *k)
     TRY(kernel_output(k, 0, &shape, &out));
     if (out->size == 0)
         return status_ok();
-    combine_start(state->combine == COMBINE_MULTIPLY ? COMBINE_MULTIPLY : COMBINE_ADD, out->dtype,
+    combine_start(op->combine == COMBINE_MULTIPLY ? COMBINE_MULTIPLY : COMBINE_ADD, out->dtype,
                   out->data, out->size);
     int64_t inner = shape_inner(&shape, 0), begin = 0;
     size_t size = dtype_size(data->dtype);
@@ -174,10 +165,10 @@ static struct status sorted_compute(struct kernel_context *k)
         if (first)
             copy_elements(data->dtype, into, at_bytes_const(data->data, i * inner, size), inner);
         else
-            combine_elements(state->combine, data->dtype,
-                             at_bytes_const(data->data, i * inner, size), into, inner);
+            combine_elements(op->combine, data->dtype, at_bytes_const(data->data, i * inner, size),
+                             into, inner);
         bool ends = i + 1 == ids->size || tensor_index(ids, i + 1) != id;
-        if (ends && state->mean)
+        if (ends && op->mean)
             divide_elements(data->dtype, into, inner, i + 1 - begin);
     }
     return status_ok();

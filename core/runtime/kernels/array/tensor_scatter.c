@@ -15,8 +15,8 @@ struct scatter_state {
 
 static struct status tensor_scatter_prepare(struct prepare_context *p)
 {
-    static const struct {
-        const char *op;
+    static const struct scatter_op {
+        const char *name;
         struct scatter_state state;
     } ops[] = {
         { "TensorScatterUpdate", { .sets = true } },
@@ -26,9 +26,8 @@ static struct status tensor_scatter_prepare(struct prepare_context *p)
         { "TensorScatterMin", { .combine = COMBINE_MIN_FIRST } },
     };
     struct scatter_state *state = prepare_state(p, sizeof *state, NULL);
-    for (size_t i = 0; i < COUNT(ops); i++)
-        if (strcmp(ops[i].op, prepare_node(p)->op_name) == 0)
-            *state = ops[i].state;
+    const struct scatter_op *op = OP_ROW(ops, prepare_node(p)->op_name);
+    *state = op->state;
     return nd_index_prepare(p, &state->skips);
 }
 

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/binary.h"
 #include "runtime/kernels/plain/broadcast.h"
 
@@ -167,19 +168,13 @@ static const struct binary_op ops[] = {
 
 binary_row *binary_find_row(const char *op)
 {
-    for (size_t i = 0; i < COUNT(ops); i++)
-        if (strcmp(ops[i].name, op) == 0)
-            return ops[i].rows[DT_FLOAT];
-    return NULL;
+    const struct binary_op *row = OP_ROW(ops, op);
+    return row != NULL ? row->rows[DT_FLOAT] : NULL;
 }
 
 static struct status binary_prepare(struct prepare_context *p)
 {
-    const struct binary_op **op = prepare_state(p, sizeof *op, NULL);
-    for (size_t i = 0; i < COUNT(ops); i++)
-        if (strcmp(ops[i].name, prepare_node(p)->op_name) == 0)
-            *op = &ops[i];
-    return status_ok();
+    return PREPARE_ROW(p, ops);
 }
 
 #define HAS_ZERO(s, T, W)                                       \
@@ -222,7 +217,7 @@ static struct status check_operand(enum check check, const struct tensor *y)
 
 static struct status binary_compute(struct kernel_context *k)
 {
-    const struct binary_op *op = *(const struct binary_op *const *)kernel_state(k);
+    const struct binary_op *op = kernel_row(k);
     if (kernel_input(k, 0)->size != 0)
         TRY(check_operand(op->check, kernel_input(k, 1)));
     return binary_compute_rows(k, op->rows);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/binary.h"
 #include "runtime/kernels/quantized_numbers.h"
 
@@ -89,9 +90,7 @@ static struct status compare_prepare(struct prepare_context *p)
 {
     const struct node *node = prepare_node(p);
     struct compare_state *state = prepare_state(p, sizeof *state, NULL);
-    for (size_t i = 0; i < COUNT(ops); i++)
-        if (strcmp(ops[i].name, node->op_name) == 0)
-            state->op = &ops[i];
+    state->op = OP_ROW(ops, node->op_name);
     if (node_attr(node, "incompatible_shape_error") != NULL) {
         bool error;
         TRY(node_attr_bool(node, "incompatible_shape_error", &error));

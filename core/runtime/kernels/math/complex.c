@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/binary.h"
 #include "runtime/kernels/plain/unary.h"
 
@@ -68,16 +69,13 @@ static const struct part_op {
 
 static struct status part_prepare(struct prepare_context *p)
 {
-    const struct part_op **op = prepare_state(p, sizeof *op, NULL);
-    for (size_t i = 0; i < COUNT(ops); i++)
-        if (strcmp(ops[i].name, prepare_node(p)->op_name) == 0)
-            *op = &ops[i];
+    TRY(PREPARE_ROW(p, ops));
     return node_attr(prepare_node(p), "Tout") != NULL ? check_types(p) : status_ok();
 }
 
 static struct status part_compute(struct kernel_context *k)
 {
-    const struct part_op *op = *(const struct part_op *const *)kernel_state(k);
+    const struct part_op *op = kernel_row(k);
     const struct tensor x = *kernel_input(k, 0);
     struct tensor *out;
     TRY(kernel_output(k, 0, &x.shape, &out));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/binary.h"
 #include "runtime/kernels/plain/unary.h"
 
@@ -103,16 +104,12 @@ static const struct complex_unary {
 
 static struct status unary_prepare(struct prepare_context *p)
 {
-    const struct complex_unary **op = prepare_state(p, sizeof *op, NULL);
-    for (size_t i = 0; i < COUNT(unary_ops); i++)
-        if (strcmp(unary_ops[i].name, prepare_node(p)->op_name) == 0)
-            *op = &unary_ops[i];
-    return status_ok();
+    return PREPARE_ROW(p, unary_ops);
 }
 
 static struct status unary_compute(struct kernel_context *k)
 {
-    const struct complex_unary *op = *(const struct complex_unary *const *)kernel_state(k);
+    const struct complex_unary *op = kernel_row(k);
     const struct tensor x = *kernel_input(k, 0);
     struct tensor *out;
     TRY(kernel_output_forward(k, 0, 0, &x.shape, &out));
@@ -164,16 +161,13 @@ static const struct complex_binary {
 
 static struct status binary_prepare(struct prepare_context *p)
 {
-    const struct complex_binary **op = prepare_state(p, sizeof *op, NULL);
-    for (size_t i = 0; i < COUNT(binary_ops); i++)
-        if (strcmp(binary_ops[i].name, prepare_node(p)->op_name) == 0)
-            *op = &binary_ops[i];
-    return status_ok();
+    return PREPARE_ROW(p, binary_ops);
 }
 
 static struct status binary_compute(struct kernel_context *k)
 {
-    return binary_compute_rows(k, (*(const struct complex_binary *const *)kernel_state(k))->rows);
+    const struct complex_binary *op = kernel_row(k);
+    return binary_compute_rows(k, op->rows);
 }
 
 /* ---- the table ---- */

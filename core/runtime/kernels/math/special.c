@@ -81,18 +81,14 @@ static const struct special_unary {
 
 static struct status unary_prepare(struct prepare_context *p)
 {
-    const struct special_unary **op = prepare_state(p, sizeof *op, NULL);
-    for (size_t i = 0; i < COUNT(unary_ops); i++)
-        if (strcmp(unary_ops[i].name, prepare_node(p)->op_name) == 0)
-            *op = &unary_ops[i];
-    return status_ok();
+    return PREPARE_ROW(p, unary_ops);
 }
 
 #define ELEMENTS_PER_CHECK 4096 /* of the run's deadline */
 
 static struct status unary_compute(struct kernel_context *k)
 {
-    const struct special_unary *op = *(const struct special_unary *const *)kernel_state(k);
+    const struct special_unary *op = kernel_row(k);
     const struct tensor x = *kernel_input(k, 0);
     struct tensor *out;
     size_t size = dtype_size(x.dtype);
@@ -147,16 +143,13 @@ static const struct special_binary {
 
 static struct status binary_prepare(struct prepare_context *p)
 {
-    const struct special_binary **op = prepare_state(p, sizeof *op, NULL);
-    for (size_t i = 0; i < COUNT(binary_ops); i++)
-        if (strcmp(binary_ops[i].name, prepare_node(p)->op_name) == 0)
-            *op = &binary_ops[i];
-    return status_ok();
+    return PREPARE_ROW(p, binary_ops);
 }
 
 static struct status binary_compute(struct kernel_context *k)
 {
-    return binary_compute_rows(k, (*(const struct special_binary *const *)kernel_state(k))->rows);
+    const struct special_binary *op = kernel_row(k);
+    return binary_compute_rows(k, op->rows);
 }
 
 /* ---- Betainc: three tensors of one shape, or scalars ---- */

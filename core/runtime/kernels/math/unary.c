@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/fast_math.h"
 #include "runtime/kernels/plain/unary.h"
 
@@ -158,24 +159,18 @@ static const struct unary_op ops[] = {
 
 unary_row *unary_find_row(const char *op)
 {
-    for (size_t i = 0; i < COUNT(ops); i++)
-        if (strcmp(ops[i].name, op) == 0)
-            return ops[i].rows[DT_FLOAT];
-    return NULL;
+    const struct unary_op *row = OP_ROW(ops, op);
+    return row != NULL ? row->rows[DT_FLOAT] : NULL;
 }
 
 static struct status unary_prepare(struct prepare_context *p)
 {
-    const struct unary_op **op = prepare_state(p, sizeof *op, NULL);
-    for (size_t i = 0; i < COUNT(ops); i++)
-        if (strcmp(ops[i].name, prepare_node(p)->op_name) == 0)
-            *op = &ops[i];
-    return status_ok();
+    return PREPARE_ROW(p, ops);
 }
 
 static struct status unary_compute(struct kernel_context *k)
 {
-    const struct unary_op *op = *(const struct unary_op *const *)kernel_state(k);
+    const struct unary_op *op = kernel_row(k);
     const struct tensor x = *kernel_input(k, 0);
     struct tensor *out;
     TRY(kernel_output_forward(k, 0, 0, &x.shape, &out));

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/binary.h"
 #include "runtime/kernels/plain/fast_math.h"
 #include "runtime/kernels/plain/unary.h"
@@ -76,24 +77,18 @@ static const struct activation_rows activations[] = {
 
 unary_row *activation_find_row(const char *op)
 {
-    for (size_t i = 0; i < COUNT(activations); i++)
-        if (strcmp(activations[i].name, op) == 0)
-            return activations[i].rows[DT_FLOAT];
-    return NULL;
+    const struct activation_rows *row = OP_ROW(activations, op);
+    return row != NULL ? row->rows[DT_FLOAT] : NULL;
 }
 
 static struct status activation_prepare(struct prepare_context *p)
 {
-    const struct activation_rows **op = prepare_state(p, sizeof *op, NULL);
-    for (size_t i = 0; i < COUNT(activations); i++)
-        if (strcmp(activations[i].name, prepare_node(p)->op_name) == 0)
-            *op = &activations[i];
-    return status_ok();
+    return PREPARE_ROW(p, activations);
 }
 
 static struct status activation_compute(struct kernel_context *k)
 {
-    const struct activation_rows *op = *(const struct activation_rows *const *)kernel_state(k);
+    const struct activation_rows *op = kernel_row(k);
     const struct tensor x = *kernel_input(k, 0);
     struct tensor *out;
     TRY(kernel_output_forward(k, 0, 0, &x.shape, &out));
@@ -183,11 +178,7 @@ static const struct gradient gradients[] = {
 
 static struct status gradient_prepare(struct prepare_context *p)
 {
-    const struct gradient **op = prepare_state(p, sizeof *op, NULL);
-    for (size_t i = 0; i < COUNT(gradients); i++)
-        if (strcmp(gradients[i].name, prepare_node(p)->op_name) == 0)
-            *op = &gradients[i];
-    return status_ok();
+    return PREPARE_ROW(p, gradients);
 }
 
 static struct status same_shapes(struct kernel_context *k)
@@ -201,7 +192,7 @@ static struct status same_shapes(struct kernel_context *k)
 
 static struct status gradient_compute(struct kernel_context *k)
 {
-    const struct gradient *op = *(const struct gradient *const *)kernel_state(k);
+    const struct gradient *op = kernel_row(k);
     TRY(same_shapes(k));
     return binary_compute_rows(k, op->rows);
 }
