@@ -172,7 +172,8 @@ static struct endpoint transposed_convolution(struct endpoint x)
     return build_unary(&b, "Relu", NULL, plain_batch_norm(bias(transposed(x), 3), 3));
 }
 
-static struct endpoint flatten(struct endpoint x)
+/* Keeps the rows and makes `columns` of each. */
+static struct endpoint columns_of_rows(struct endpoint x, int32_t columns)
 {
     struct endpoint shape = build_unary(&b, "Shape", NULL, x);
     struct endpoint zero = build_const_ints(&b, NULL, 1, (int32_t[]){ 0 });
@@ -180,9 +181,14 @@ static struct endpoint flatten(struct endpoint x)
     struct endpoint rows =
         build(&b, "StridedSlice", NULL, 4, (struct endpoint[]){ shape, zero, one, one },
               (struct attr[]){ attr_int("shrink_axis_mask", 1), ATTR_END });
-    struct endpoint dims = build(&b, "Pack", NULL, 2,
-                                 (struct endpoint[]){ rows, build_const_int(&b, NULL, 18) }, NULL);
+    struct endpoint dims = build(
+        &b, "Pack", NULL, 2, (struct endpoint[]){ rows, build_const_int(&b, NULL, columns) }, NULL);
     return build_binary(&b, "Reshape", NULL, x, dims);
+}
+
+static struct endpoint flatten(struct endpoint x)
+{
+    return columns_of_rows(x, 18);
 }
 
 /* ---- Trees of element-wise ops. ---- */
@@ -798,9 +804,30 @@ static void a_packed_filter_serves_the_plain_kernel_as_well(void **state)
     teardown(NULL);
 }
 
+/* Where a size is 0, TensorFlow leaves out all zeros and infers -1 from what is left. */
+static void a_reshape_without_rows_infers_what_tensorflow_infers(void **state)
+{
+    (void)state;
+    setup(NULL);
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, 4, -1));
+    struct endpoint y = columns_of_rows(x, -1);
+    struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+    const struct shape feeds[] = { shape_of(0, 4, 3), shape_of(0, 4, 0), shape_of(2, 4, 0) };
+    const struct shape wants[] = { shape_of(0, 12), shape_of(0, 4), shape_of(2, 0) };
+    for (size_t i = 0; i < COUNT(feeds); i++) {
+        struct tensor feed = floats(feeds[i], VALUES(0)), got;
+        assert_ok(plan_run(plan, run, &feed, &got));
+        assert_string_equal(shape_text(&got.shape), shape_text(&wants[i]));
+        tensor_release(&got);
+        tensor_release(&feed);
+    }
+    plan_destroy(plan);
+    teardown(NULL);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + COUNT(products) + 6];
+    struct CMUnitTest tests[COUNT(rows) + COUNT(products) + 7];
     for (size_t i = 0; i < COUNT(products); i++)
         tests[COUNT(rows) + i] =
             (struct CMUnitTest){ .name = products[i].label,
@@ -813,6 +840,8 @@ int main(void)
     more[3] = (struct CMUnitTest)cmocka_unit_test(a_tree_of_other_ops_is_refused);
     more[4] = (struct CMUnitTest)cmocka_unit_test(gives_the_same_in_blocks_of_short_rows);
     more[5] = (struct CMUnitTest)cmocka_unit_test(a_packed_filter_serves_the_plain_kernel_as_well);
+    more[6] =
+        (struct CMUnitTest)cmocka_unit_test(a_reshape_without_rows_infers_what_tensorflow_infers);
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].label,
                                         .test_func = gives_the_same_with_fusing_off,

@@ -1,6 +1,6 @@
 /*
  * shape_ops: ops that read a shape, or give the same elements another shape: Shape, Size, Rank,
- * Reshape, ExpandDims, Squeeze, and the arithmetic of broadcasting shapes.
+ * Reshape, _ReshapeRows, ExpandDims, Squeeze, and the arithmetic of broadcasting shapes.
  */
 #include "runtime/kernels/array/reshape.h"
 #include "runtime/kernels/kernel_tools.h"
@@ -66,32 +66,36 @@ struct wanted {
     bool has_zero;
 };
 
-static struct status read_wanted(const struct tensor *vector, struct wanted *out)
+static struct status want_dim(struct wanted *wanted, int64_t dim)
 {
-    *out = (struct wanted){ .unknown = -1, .product = 1 };
+    int d = wanted->shape.rank;
+    if (dim == -1 && wanted->unknown >= 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Only one input size may be -1, not both %d and %d", wanted->unknown,
+                            d);
+    if (dim < -1)
+        return status_error(STATUS_INVALID_ARGUMENT, "Size %d must be non-negative, not %lld", d,
+                            (long long)dim);
+    if (dim == -1)
+        wanted->unknown = d;
+    else if (dim == 0)
+        wanted->has_zero = true;
+    else if (__builtin_mul_overflow(wanted->product, dim, &wanted->product))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Shape %s would have more than 2**63 - 1 elements",
+                            shape_text(&wanted->shape));
+    shape_append(&wanted->shape, dim == -1 ? 1 : dim);
+    return status_ok();
+}
+
+static struct status want_vector(struct wanted *wanted, const struct tensor *vector)
+{
     if (vector->shape.rank > 1)
         return status_error(STATUS_INVALID_ARGUMENT, "sizes input must be 1-D, not %s",
                             shape_text(&vector->shape));
     TRY(shape_check_rank(vector->size));
-    for (int d = 0; d < vector->size; d++) {
-        int64_t dim = tensor_index(vector, d);
-        if (dim == -1 && out->unknown >= 0)
-            return status_error(STATUS_INVALID_ARGUMENT,
-                                "Only one input size may be -1, not both %d and %d", out->unknown,
-                                d);
-        if (dim < -1)
-            return status_error(STATUS_INVALID_ARGUMENT, "Size %d must be non-negative, not %lld",
-                                d, (long long)dim);
-        if (dim == -1)
-            out->unknown = d;
-        else if (dim == 0)
-            out->has_zero = true;
-        else if (__builtin_mul_overflow(out->product, dim, &out->product))
-            return status_error(STATUS_INVALID_ARGUMENT,
-                                "Shape %s would have more than 2**63 - 1 elements",
-                                shape_text(&out->shape));
-        shape_append(&out->shape, dim == -1 ? 1 : dim);
-    }
+    for (int d = 0; d < vector->size; d++)
+        TRY(want_dim(wanted, tensor_index(vector, d)));
     return status_ok();
 }
 
@@ -118,20 +122,51 @@ static struct status fill_unknown(const struct tensor *x, struct wanted *wanted)
     return shape_check(wanted->shape.rank, wanted->shape.dims, &wanted->shape);
 }
 
-struct status reshape(struct kernel_context *k)
+static struct status reshape_as_wanted(struct kernel_context *k, struct wanted *wanted)
 {
     const struct tensor *x = kernel_input(k, 0);
-    struct wanted wanted;
-    TRY(read_wanted(kernel_input(k, 1), &wanted));
-    if (wanted.unknown >= 0)
-        TRY(fill_unknown(x, &wanted));
-    if (shape_size(&wanted.shape) != x->size)
+    if (wanted->unknown >= 0)
+        TRY(fill_unknown(x, wanted));
+    if (shape_size(&wanted->shape) != x->size)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Input to reshape is a tensor with %lld values, but the requested "
                             "shape has %lld",
-                            (long long)x->size, (long long)shape_size(&wanted.shape));
-    output_reshaped(k, &wanted.shape);
+                            (long long)x->size, (long long)shape_size(&wanted->shape));
+    output_reshaped(k, &wanted->shape);
     return status_ok();
+}
+
+struct status reshape(struct kernel_context *k)
+{
+    struct wanted wanted = { .unknown = -1, .product = 1 };
+    TRY(want_vector(&wanted, kernel_input(k, 1)));
+    return reshape_as_wanted(k, &wanted);
+}
+
+/* _ReshapeRows: Reshape to the number of rows and, behind it, the dimensions of a row. */
+struct row_shape {
+    const struct attr_value *dims;
+};
+
+static struct status reshape_rows_prepare(struct prepare_context *context)
+{
+    struct row_shape *row = prepare_state(context, sizeof *row, NULL);
+    TRY(node_attr_list_of(prepare_node(context), "dims", ATTR_INT, &row->dims));
+    return shape_check_rank(1 + row->dims->count);
+}
+
+static struct status reshape_rows_compute(struct kernel_context *k)
+{
+    const struct row_shape *row = kernel_state(k);
+    const struct shape *shape = &kernel_input(k, 0)->shape;
+    if (shape->rank == 0)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "slice index 0 of dimension 0 out of bounds.");
+    struct wanted wanted = { .unknown = -1, .product = 1 };
+    TRY(want_dim(&wanted, shape->dims[0]));
+    for (int i = 0; i < row->dims->count; i++)
+        TRY(want_dim(&wanted, row->dims->elements[i].i));
+    return reshape_as_wanted(k, &wanted);
 }
 
 static struct status expand_dims_compute(struct kernel_context *k)
@@ -335,6 +370,8 @@ static const struct kernel rows[] = {
     { "Size", DTYPES_ALL, .compute = size_compute, .any_rank = true },
     { "Rank", DTYPES_ALL, .compute = rank_compute, .any_rank = true },
     { "Reshape", DTYPES_ALL, .compute = reshape, .any_rank = true },
+    { "_ReshapeRows", DTYPES_ALL, .prepare = reshape_rows_prepare,
+      .compute = reshape_rows_compute },
     { "ExpandDims", DTYPES_ALL, .compute = expand_dims_compute },
     { "Squeeze", DTYPES_ALL, .prepare = squeeze_prepare, .compute = squeeze_compute },
     { "BroadcastArgs", DTYPES_ALL, .compute = broadcast_args_compute },

@@ -1,7 +1,6 @@
 /*
  * Fused ops: runs the kernels of the single ops one after the other, and thereby defines the
- * result. A faster row of the same op in an earlier table replaces it. Also _ReshapeRows, which
- * gives each row a new shape.
+ * result. A faster row of the same op in an earlier table replaces it.
  */
 #include <string.h>
 
@@ -145,65 +144,6 @@ static struct status fused_compute(struct kernel_context *context)
     return status;
 }
 
-/* ---- _ReshapeRows ---- */
-
-struct row_shape {
-    int count;
-    int inferred; /* index of the dimension that is -1; -1: none */
-    int64_t dims[SHAPE_RANK_MAX];
-    int64_t known; /* product of the others */
-};
-
-static struct status reshape_rows_prepare(struct prepare_context *context)
-{
-    const struct attr_value *dims;
-    TRY(node_attr_list(prepare_node(context), "dims", &dims));
-    struct row_shape *state = prepare_state(context, sizeof *state, NULL);
-    state->inferred = -1;
-    state->known = 1;
-    for (int i = 0; i < dims->count && state->count < SHAPE_RANK_MAX - 1; i++) {
-        int64_t dim = dims->elements[i].i;
-        if (dim < -1 || (dim == -1 && state->inferred >= 0) ||
-            (dim >= 0 && __builtin_mul_overflow(state->known, dim, &state->known)))
-            return status_error(STATUS_INVALID_ARGUMENT, "node '%s' (%s): no such shape",
-                                prepare_node(context)->name, prepare_node(context)->op_name);
-        if (dim == -1)
-            state->inferred = state->count;
-        state->dims[state->count++] = dim;
-    }
-    return status_ok();
-}
-
-static struct status reshape_rows_compute(struct kernel_context *context)
-{
-    const struct row_shape *row = kernel_state(context);
-    const struct tensor *x = kernel_input(context, 0);
-    if (x->shape.rank == 0)
-        return kernel_error(context, STATUS_INVALID_ARGUMENT,
-                            "slice index 0 of dimension 0 out of bounds.");
-    int64_t rows = x->shape.dims[0], known;
-    struct shape shape = { .rank = 1 + row->count, .dims = { rows } };
-    bool fits = !__builtin_mul_overflow(rows, row->known, &known);
-    for (int i = 0; i < row->count; i++)
-        shape.dims[1 + i] = row->dims[i];
-    if (fits && row->inferred >= 0) {
-        fits = known > 0 ? x->size % known == 0 : x->size == 0;
-        shape.dims[1 + row->inferred] = fits && known > 0 ? x->size / known : 0;
-    } else {
-        fits = fits && known == x->size;
-    }
-    if (!fits)
-        return kernel_error(context, STATUS_INVALID_ARGUMENT,
-                            "Input to reshape is a tensor with %lld values, but the requested "
-                            "shape has %lld",
-                            (long long)x->size, (long long)known);
-    TRY(shape_check(shape.rank, shape.dims, &shape));
-    struct tensor taken = kernel_take_input(context, 0);
-    taken.shape = shape;
-    kernel_output_set(context, 0, taken);
-    return status_ok();
-}
-
 static const struct kernel rows[] = {
     { "_FusedMatMul", DTYPES(DT_FLOAT), .prepare = fused_prepare, .compute = fused_compute,
       .costly = true },
@@ -213,7 +153,5 @@ static const struct kernel rows[] = {
       .compute = fused_compute, .costly = true },
     { "_FusedConv2DBackpropInput", DTYPES(DT_FLOAT), .prepare = fused_prepare,
       .compute = fused_compute, .costly = true },
-    { "_ReshapeRows", DTYPES_ALL, .prepare = reshape_rows_prepare,
-      .compute = reshape_rows_compute },
 };
 const struct kernel_table kernels_fused = { rows, COUNT(rows) };
