@@ -75,6 +75,21 @@ static void let_go(struct http2 *http2, size_t bytes)
     http2->paid -= less;
 }
 
+bool http2_hold_for(struct http2_stream *stream, size_t bytes)
+{
+    if (!http2_hold(stream->http2, bytes))
+        return false;
+    stream->held += bytes;
+    return true;
+}
+
+void http2_let_go_for(struct http2_stream *stream, size_t bytes)
+{
+    assert(stream->held >= bytes);
+    stream->held -= bytes;
+    let_go(stream->http2, bytes);
+}
+
 /* ---- Life and end. ---- */
 
 void http2_defer(struct http2 *http2)

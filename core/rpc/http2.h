@@ -155,6 +155,11 @@ bool http2_has_room(const struct http2 *http2);  /* the peer reads what it asked
 bool http2_is_congested(struct http2 *http2);
 int64_t http2_round_trip_ns(const struct http2 *http2); /* of the last PING; 0: none was answered */
 
+/* Counts memory other than messages that the peer makes us keep for the stream, until it closes or
+ * until http2_let_go_for. False: the budget has no more. */
+bool http2_hold_for(struct http2_stream *stream, size_t bytes);
+void http2_let_go_for(struct http2_stream *stream, size_t bytes);
+
 /* Writes now, instead of at the end of the round. */
 void http2_flush(struct http2 *http2);
 

@@ -147,12 +147,8 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
 /* Charges the memory that a side keeps of a header. */
 static bool pay_for_header(struct http2_stream *stream, size_t size)
 {
-    if (stream->poor || !http2_hold(stream->http2, size)) {
-        stream->poor = true;
-        return false;
-    }
-    stream->held += size;
-    return true;
+    stream->poor = stream->poor || !http2_hold_for(stream, size);
+    return !stream->poor;
 }
 
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,

@@ -36,6 +36,10 @@
 /* A METHOD_STREAM gets no further message while this much of its replies is not taken. */
 #define UNSENT_HIGH ((size_t)1 << 20)
 
+/* The messages that may wait meanwhile. Empty ones take none of the memory that limits how much a
+ * client may send. */
+#define WAITING_MAX 1000
+
 #define IDLE_MAX 256
 
 const unsigned server_call_allowed[] = {
@@ -360,6 +364,8 @@ void server_call_deliver(struct server_call *call)
     while (call->waiting != NULL && call->stream.http2 != NULL && has_room(call)) {
         struct waiting_message *first = call->waiting;
         call->waiting = first->next;
+        call->waiting_count--;
+        http2_let_go_for(&call->stream, sizeof *first);
         hand_over(call, &first->message);
         message_release(&first->message);
         free(first);
@@ -372,21 +378,40 @@ void server_call_deliver(struct server_call *call)
     server_call_release(call);
 }
 
-static void queue_message(struct server_call *call, struct message *message)
+static struct status queue_message(struct server_call *call, struct message *message)
 {
+    if (call->waiting_count == WAITING_MAX)
+        return status_error(STATUS_RESOURCE_EXHAUSTED,
+                            "%d messages wait until the client reads the replies to earlier ones",
+                            WAITING_MAX);
+    if (!http2_hold_for(&call->stream, sizeof(struct waiting_message)))
+        return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for another message");
     struct waiting_message *waiting = zalloc(sizeof *waiting);
-
     waiting->message = message_move(message);
     if (call->waiting == NULL)
         call->waiting = waiting;
     else
         call->waiting_last->next = waiting;
     call->waiting_last = waiting;
+    call->waiting_count++;
+    return status_ok();
+}
+
+static void failed(struct http2_stream *stream, struct status status)
+{
+    struct server_call *call = of_stream(stream);
+
+    call->references++;
+    if (server_call_is_open(call))
+        server_call_end(call, status, NULL);
+    server_call_leave(call);
+    server_call_release(call);
 }
 
 static void on_message(struct http2_stream *stream, struct message *message)
 {
     struct server_call *call = of_stream(stream);
+    struct status status;
 
     switch (call->state) {
     case CALL_AWAITS_MESSAGE:
@@ -395,9 +420,14 @@ static void on_message(struct http2_stream *stream, struct message *message)
         return;
     case CALL_RUNNING:
     case CALL_REPLYING:
-        queue_message(call, message);
-        server_call_deliver(call);
-        return;
+        status = queue_message(call, message);
+        if (status_is_ok(status)) {
+            server_call_deliver(call);
+            return;
+        }
+        stream->wants = HTTP2_WANTS_NOTHING;
+        failed(stream, status);
+        break;
     case CALL_AWAITS_END:
         message_release(&call->request);
         stream->wants = HTTP2_WANTS_NOTHING;
@@ -410,17 +440,6 @@ static void on_message(struct http2_stream *stream, struct message *message)
         break;
     }
     message_release(message);
-}
-
-static void failed(struct http2_stream *stream, struct status status)
-{
-    struct server_call *call = of_stream(stream);
-
-    call->references++;
-    if (server_call_is_open(call))
-        server_call_end(call, status, NULL);
-    server_call_leave(call);
-    server_call_release(call);
 }
 
 static void ended(struct http2_stream *stream)

@@ -82,6 +82,7 @@ struct server_call {
     int references; /* the stream's, the method's, the first reply's; in the loop's thread */
     struct message request;
     struct waiting_message *waiting, *waiting_last;
+    int waiting_count;
     struct metadata_list metadata, trailers;
     struct loop_timer deadline;
     int64_t timeout_ns;  /* as the client sent it; negative: none */

@@ -8,7 +8,7 @@ import struct
 import time
 import unittest
 
-from echo import (ACK, COUNT, DATA, ECHO, END_HEADERS, END_STREAM, HEADERS, HOLD, INITIAL_WINDOW, PING, PREFACE, PRIORITY, REPEAT,
+from echo import (ACK, CHAT, COUNT, DATA, ECHO, END_HEADERS, END_STREAM, HEADERS, HOLD, INITIAL_WINDOW, PING, PREFACE, PRIORITY, REPEAT,
                   RST_STREAM, SETTINGS, WINDOW_UPDATE, Closed, Connection, Echo, frame, literal, message, request_headers)
 from floods import WINDOW_MAX, Flooded
 from harness import DEADLINE_S, main
@@ -49,6 +49,16 @@ class Floods(Flooded, unittest.TestCase):
 
     def test_empty_data_without_end(self):
         self.flood(frame(DATA, 0, 1), total_bytes=8 << 20, prologue=frame(HEADERS, END_HEADERS, 1, request_headers(ECHO)))
+
+    def test_empty_messages_behind_replies_that_are_not_read(self):
+        headers = frame(HEADERS, END_HEADERS, 1, request_headers(CHAT))
+        reply = frame(DATA, 0, 1, message(b"x" * 16000))
+        with Connection(self.server.port, struct.pack(">HI", INITIAL_WINDOW, 0)) as c:
+            c.send(frame(SETTINGS, ACK, 0) + headers + reply * 200)
+            for _ in range(1000):
+                c.send(frame(DATA, 0, 1, message(b"") * 3000))
+            self.honest.wait_for(5)
+            self.assert_little_is_kept()
 
     def test_unknown_frames(self):
         self.flood(frame(0xbe, 0, 0, b"x" * 1000), total_bytes=8 << 20)
