@@ -94,7 +94,8 @@ static void check(void *instance, struct call *call, struct message *message)
     enum serving_status serving =
         status_is_ok(status) ? status_of(instance, name) : SERVICE_UNKNOWN;
     if (status_is_ok(status) && serving == SERVICE_UNKNOWN)
-        status = status_error(STATUS_NOT_FOUND, "unknown service '%s'", text_print_name(name));
+        status = status_error(STATUS_NOT_FOUND, "unknown service '%s'",
+                              text_print_name(bytes_first(name, 256)));
     struct message reply = response(serving);
     if (status_is_ok(status))
         call_reply(call, &reply);

@@ -157,7 +157,7 @@ struct status grpc_port_create(struct server_context *server, struct grpc_servic
     struct grpc_port *port = zalloc(sizeof *port);
     port->server = server;
     port->grpc = grpc;
-    port->reflection = reflection_create();
+    port->reflection = reflection_create(server);
     struct status status = rpc_server_create(server->loop, &rpc, &port->rpc);
     if (!status_is_ok(status)) {
         grpc_port_destroy(port);

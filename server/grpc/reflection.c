@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "proto/wire.h"
+#include "server/inference/reply.h"
 
 /* ServerReflectionRequest: the field numbers of its oneof. */
 enum { ASK_FILE = 3, ASK_SYMBOL = 4, ASK_EXTENSION = 5, ASK_EXTENSIONS = 6, ASK_SERVICES = 7 };
@@ -19,6 +20,8 @@ enum { SET_FILE = 1, FILE_NAME = 1, FILE_PACKAGE = 2, FILE_DEPENDENCY = 3 };
 #define FILES_MAX    64
 #define SERVICES_MAX 16
 
+#define QUESTION_BYTES_MAX 16384 /* an answer repeats its question */
+
 extern const unsigned char proto_descriptors[];
 extern const size_t proto_descriptors_size;
 
@@ -27,6 +30,7 @@ struct file {
 };
 
 struct reflection {
+    struct server_context *server;
     struct file files[FILES_MAX];
     int files_count;
     const struct service *services[SERVICES_MAX];
@@ -251,21 +255,52 @@ struct status reflection_answer(const struct reflection *reflection, struct byte
 
 /* ---- The service. ---- */
 
+/* An answer on its way to a client, who need not read it. */
+struct answer {
+    struct server_context *server;
+    struct buffer text;
+    int64_t paid;
+};
+
+static void answer_destroy(void *owner)
+{
+    struct answer *answer = owner;
+    budget_give(answer->server->budget, answer->paid);
+    buffer_finish(&answer->text);
+    free(answer);
+}
+
+static struct status make_answer(const struct reflection *reflection, struct bytes question,
+                                 struct answer *answer)
+{
+    if (question.size > QUESTION_BYTES_MAX)
+        return status_error(STATUS_RESOURCE_EXHAUSTED,
+                            "Received message larger than max (%zu vs. %d)", question.size,
+                            QUESTION_BYTES_MAX);
+    TRY(reflection_answer(reflection, question, &answer->text));
+    return reply_settle(answer->server, &answer->text, &answer->paid, true);
+}
+
 static void on_message(void *context, struct call *call, struct message *message)
 {
-    struct buffer out = { 0 };
+    const struct reflection *reflection = context;
     if (message == NULL) {
         call_end(call);
         return;
     }
-    struct status status = reflection_answer(context, message->header, &out);
+    struct answer *answer = zalloc(sizeof *answer);
+    answer->server = reflection->server;
+    struct status status = make_answer(reflection, message->header, answer);
     message_release(message);
     if (!status_is_ok(status)) {
+        answer_destroy(answer);
         call_fail(call, status);
         return;
     }
-    struct message reply = { .header = { out.data, out.size }, .release = free, .owner = out.data };
-    call_send(call, &reply); /* the server limits what a slow reader can make it hold */
+    struct message reply = { .header = { answer->text.data, answer->text.size },
+                             .release = answer_destroy,
+                             .owner = answer };
+    call_send(call, &reply);
 }
 
 static void on_left(void *context, struct call *call)
@@ -291,9 +326,10 @@ static const struct method methods[] = {
 };
 const struct service reflection_service = { methods, COUNT(methods) };
 
-struct reflection *reflection_create(void)
+struct reflection *reflection_create(struct server_context *server)
 {
     struct reflection *reflection = zalloc(sizeof *reflection);
+    reflection->server = server;
     struct bytes set = { (const char *)proto_descriptors, proto_descriptors_size };
     struct wire wire = wire_of(set);
     struct wire_field field;

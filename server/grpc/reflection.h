@@ -7,14 +7,16 @@
 
 #include "base/bytes.h"
 #include "rpc/channel.h"
+#include "server/inference/server_context.h"
 
 struct reflection;
 
 /* v1 and v1alpha, whose messages are the same; the instance is a struct reflection. */
 extern const struct service reflection_service;
 
-/* It lists itself; the server's other services are added. Services are borrowed. */
-struct reflection *reflection_create(void);
+/* It lists itself; the server's other services are added. Services are borrowed. The budget of the
+ * server pays for answers. */
+struct reflection *reflection_create(struct server_context *server);
 void reflection_add(struct reflection *reflection, const struct service *service);
 void reflection_destroy(struct reflection *reflection); /* accepts NULL */
 

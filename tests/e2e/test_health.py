@@ -91,6 +91,12 @@ class Health(TestCase):
             self.assertEqual(server.post(ASK, X).json, {"predictions": [2.5]})  # on a new connection
             # leaving the block sends the second signal, which does not wait for the grace to end
 
+    def test_an_unknown_name_may_be_longer_than_a_trailer(self):
+        with self.serve("--keep_going", "--enable_grpc_healthcheck_service", grpc=True) as server:
+            with Client("127.0.0.1:%d" % server.grpc_port) as client:
+                answer = client.health("x" * (1 << 20))
+                self.assertEqual((answer.code, answer.text), ("NOT_FOUND", "unknown service '%s'" % ("x" * 256)))
+
     def test_watched_names_count_in_the_budget(self):
         flags = ("--keep_going", "--enable_grpc_healthcheck_service", "--memory_budget_bytes=%d" % (64 << 20))
         with self.serve(*flags, grpc=True) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:

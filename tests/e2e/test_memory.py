@@ -10,7 +10,7 @@ import time
 import unittest
 
 import tiny_model
-from grpc_here import Client, messages, module, tensor
+from grpc_here import PREDICTION, Client, messages, module, tensor
 from harness import DEADLINE_S, SANITIZED, Server, TestCase, main
 from test_grpc_dear import write_fill
 
@@ -18,6 +18,7 @@ MB = 1 << 20
 BUDGET = 64 * MB
 OWN = 64 * MB
 LARGE = 64 * MB  # a model's constant
+REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
 PREDICT = "/v1/models/default:predict"
 GZIP = [("grpc.default_compression_algorithm", 2)]
 
@@ -83,9 +84,9 @@ def literal(name, value):
     return b"\0" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
 
 
-def call_frames(stream, message, end=True):
-    """A call of Predict; without an end its message is left open."""
-    heads = literal(":method", "POST") + literal(":scheme", "http") + literal(":path", "/tensorflow.serving.PredictionService/Predict")
+def call_frames(stream, message, end=True, path=PREDICTION + "Predict"):
+    """A call; without an end its message is left open."""
+    heads = literal(":method", "POST") + literal(":scheme", "http") + literal(":path", path)
     heads += literal(":authority", "x") + literal("content-type", "application/grpc") + literal("te", "trailers")
     size = len(message) if end else len(message) + 1
     body = b"\0" + struct.pack(">I", size) + message
@@ -204,6 +205,24 @@ class Memory(TestCase):
             hostile.close()
             self.wait_until(lambda: client.predict(fill(4 * MB)).code == "OK", "nothing is given back")
             self.wait_until(lambda: server.post(PREDICT, {"inputs": [500000]}).status == 200, "nothing is given back")
+
+    def test_descriptors_that_nobody_reads(self):
+        question = module("reflection_v1").ServerReflectionRequest(file_containing_symbol=PREDICTION[1:-1]).SerializeToString()
+        with self.server() as server:
+            client, hostile = self.client(server), Hostile(self)
+            self.assertEqual(client.predict(repeated(2 * MB)).code, "OK")
+            no_window = frame(4, 0, 0, struct.pack(">HI", 4, 0))
+            for _ in range(20):
+                calls = [call_frames(stream, question, path=REFLECTION) for stream in range(1, 200, 2)]
+                hostile.grpc(server, no_window + b"".join(calls))
+            self.wait_until(lambda: client.predict(repeated(2 * MB)).code == "RESOURCE_EXHAUSTED", "answers cost nothing")
+            self.stays_below(server)
+            hostile.close()
+            self.wait_until(lambda: client.predict(repeated(2 * MB)).code == "OK", "nothing is given back")
+            with self.assertRaises(client.grpc.RpcError) as caught:
+                client.reflect(file_by_filename="x" * 20000)
+            self.assertEqual(caught.exception.code().name, "RESOURCE_EXHAUSTED")
+            self.assertIn("services", str(client.reflect(list_services="")))
 
     def test_requests_that_do_not_end(self):
         with self.server() as server:
