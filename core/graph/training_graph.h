@@ -140,6 +140,9 @@ struct training_pass {
     /* A feed, int64 [2]: what random ops draw from, another one each step. A null node: nothing is
      * random. */
     struct endpoint random_seed;
+    /* A feed, a float: what the loss is multiplied by before the gradients are taken. A null node:
+     * nothing, or a constant. */
+    struct endpoint loss_scale;
     /* Run it once, before anything else: it fills the graph's tables, which have the same names in
      * all passes. NULL: there are none. */
     struct node *init;

@@ -232,8 +232,25 @@ void build_layers(struct layer_context *context, const struct layers_model *mode
         place_outputs(context, model, ios);
 }
 
-/* The gradient of the loss, times `scale` if that is not 0, for each trainable variable. */
-static void build_gradients(struct layer_context *context, float scale)
+/* What the gradients are of. */
+static struct endpoint scale_loss(struct layer_context *context,
+                                  const struct layers_options *options)
+{
+    struct layers_graph *out = context->out;
+    struct builder *b = &context->builder;
+
+    if (options->feeds_loss_scale)
+        out->loss_scale = build_placeholder(b, "loss_scale", DT_FLOAT, shape_scalar());
+    else if (options->loss_scale == 0)
+        return out->loss;
+    struct endpoint factor = options->feeds_loss_scale
+                                 ? out->loss_scale
+                                 : build_const_float(b, NULL, options->loss_scale);
+    return build_binary(b, "Mul", "scaled_loss", out->loss, factor);
+}
+
+/* The gradient of the loss for each trainable variable. */
+static void build_gradients(struct layer_context *context, const struct layers_options *options)
 {
     struct layers_graph *out = context->out;
     struct builder *b = &context->builder;
@@ -246,9 +263,7 @@ static void build_gradients(struct layer_context *context, float scale)
             values[count++] = out->variables[i].divided.node != NULL ? out->variables[i].divided
                                                                      : out->variables[i].value;
     b->scope = "gradients/";
-    struct endpoint loss = scale == 0 ? out->loss
-                                      : build_binary(b, "Mul", "scaled_loss", out->loss,
-                                                     build_const_float(b, NULL, scale));
+    struct endpoint loss = scale_loss(context, options);
     struct status status = graph_gradients(b, loss, count, values, gradients);
     b->scope = "";
     if (status_is_ok(b->status))
@@ -317,7 +332,7 @@ struct status layers_build(const struct layers_model *model, const struct layers
     if (options->mode == LAYERS_EVAL || (options->mode == LAYERS_TRAIN && options->metrics))
         build_metrics(&context, model);
     if (options->mode == LAYERS_TRAIN && status_is_ok(b->status))
-        build_gradients(&context, options->loss_scale);
+        build_gradients(&context, options);
     if (!status_is_ok(b->status)) {
         struct status status = b->status; /* its text is in the arena */
         graph_finish(out->graph);

@@ -14,7 +14,7 @@
  * the gradient a fetch, so no variable is ever read there. (Of a variable by rows, such as the
  * table of an Embedding, the feed is a placeholder for the rows of a batch; training_graph.h.)
  *
- *     feeds    inputs[i], heads[i].labels and column, random_seed (where there is one),
+ *     feeds    inputs[i], heads[i].labels and column, random_seed and loss_scale (where there are),
  *              variables[i].value
  *     fetches  loss, variables[i].gradient or average, some metrics[i] mode TRAIN
  *              loss, metrics[i]                                        mode EVAL
@@ -275,6 +275,7 @@ struct layers_options {
     /* The gradients are those of the loss times this factor, so that small ones do not underflow;
      * 0: 1. */
     float loss_scale;
+    bool feeds_loss_scale; /* TRAIN: the factor is a feed, layers_graph.loss_scale */
 };
 
 /* What divides the values of a sparse or ragged input into rows: int64 [values], [rows + 1]. */
@@ -309,6 +310,7 @@ struct layers_graph {
     /* int64 [2]: what dropout draws from, another one each step (say seed and number of the
      * batch); a null node where nothing is random */
     struct endpoint random_seed;
+    struct endpoint loss_scale;        /* a float; a null node unless it is a feed */
     struct endpoint loss;              /* scalar, regularisers included; a null node in SERVE */
     struct endpoint *metrics;          /* EVAL: the totals of each metric; otherwise NULL */
     struct layers_variable *variables; /* in order of the layers */
@@ -421,6 +423,7 @@ struct layers_training_options {
     bool weighted;
     bool evaluation_weighted; /* the same of an evaluation, with its weighted metrics */
     float loss_scale;         /* of the gradients, as struct layers_options has it */
+    bool feeds_loss_scale;    /* the same */
     bool metrics;             /* a step has the metrics of its batch as well */
 };
 

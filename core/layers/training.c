@@ -163,7 +163,7 @@ static struct status read_member(const struct json_value *value, struct arena *a
     return read_optimizer(value, arena, out);
 }
 
-/* Its loss scale counts in place of those of the optimizers inside it. */
+/* The loss scale of an optimizer around others counts in place of theirs. */
 static void replace_scale(const struct json_value *value, struct arena *arena,
                           struct layers_training *out)
 {
@@ -237,6 +237,66 @@ static struct status read_multi_optimizer(const struct json_value *config, struc
                : status_in(read_others(others, arena, out), "MultiOptimizer");
 }
 
+/* ---- Keras' LossScaleOptimizer ---- */
+
+/* What Keras still reads, of models that earlier versions wrote, if it has no effect. */
+static bool is_unused(const char *key, const struct json_value *value)
+{
+    double number;
+
+    if (json_value_is_null(value) || is_default(key, value))
+        return true;
+    return strcmp(key, "dynamic") == 0 && truth_or_number(value, &number) && number == 1;
+}
+
+static struct status read_loss_scale_setting(const char *key, const struct json_value *value,
+                                             struct arena *arena, struct layers_setting *out)
+{
+    bool is_scale = strcmp(key, "initial_scale") == 0;
+
+    if (!is_scale && strcmp(key, "dynamic_growth_steps") != 0)
+        return is_unused(key, value) ? status_ok()
+                                     : status_error(STATUS_INVALID_ARGUMENT,
+                                                    "'%.100s' is %s, and belongs to the "
+                                                    "optimizer inside it",
+                                                    key, json_value_show(value, arena));
+    struct layers_setting *setting = &out[is_scale ? 0 : 1];
+    if (!json_value_number(value, &setting->value) || !(setting->value > 0) ||
+        !isfinite((float)setting->value) || (!is_scale && setting->value != floor(setting->value)))
+        return status_error(STATUS_INVALID_ARGUMENT, "'%s' is %s, expected %s above 0", key,
+                            json_value_show(value, arena), is_scale ? "a number" : "an integer");
+    return status_ok();
+}
+
+/* The optimizer inside it, whose own loss scale does not count, with two more settings. */
+static struct status read_loss_scale_optimizer(const struct json_value *config, struct arena *arena,
+                                               struct layers_training *out)
+{
+    struct layers_setting scale[] = { { "initial_scale", 32768 },
+                                      { "dynamic_growth_steps", 2000 } };
+    const struct json_value *inner = json_value_get(config, "inner_optimizer"), *parts;
+    const char *name = json_value_is_null(inner) ? NULL : named_object(inner, &parts);
+
+    if (name == NULL || same_name(name, "LossScaleOptimizer"))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "optimizer 'lossscaleoptimizer': 'inner_optimizer' is %s",
+                            json_value_show(inner, arena));
+    for (int i = 0; i < json_value_count(config); i++)
+        if (strcmp(config->keys[i], "inner_optimizer") != 0 && strcmp(config->keys[i], "name") != 0)
+            TRY(status_in(
+                read_loss_scale_setting(config->keys[i], &config->members[i], arena, scale),
+                "optimizer 'lossscaleoptimizer'"));
+    TRY(read_optimizer(inner, arena, out));
+    replace_scale(NULL, arena, out);
+    struct layers_setting *settings =
+        ARENA_ARRAY(arena, struct layers_setting, out->settings_count + (int)COUNT(scale));
+    memcpy(settings, out->settings, (size_t)out->settings_count * sizeof *settings);
+    memcpy(settings + out->settings_count, scale, sizeof scale);
+    out->settings = settings;
+    out->settings_count += (int)COUNT(scale);
+    return status_ok();
+}
+
 static struct status read_optimizer(const struct json_value *value, struct arena *arena,
                                     struct layers_training *out)
 {
@@ -254,10 +314,7 @@ static struct status read_optimizer(const struct json_value *value, struct arena
     if (strcmp(lower, "multioptimizer") == 0)
         return read_multi_optimizer(config, arena, out);
     if (strcmp(lower, "lossscaleoptimizer") == 0)
-        return status_error(STATUS_UNIMPLEMENTED,
-                            "the optimizer LossScaleOptimizer, whose scale changes with the "
-                            "gradients, is not implemented: set loss_scale_factor of the "
-                            "optimizer inside it");
+        return read_loss_scale_optimizer(config, arena, out);
     out->optimizer = lower;
 
     int count = config != NULL ? config->count : 0;

@@ -221,6 +221,24 @@ class KerasTraining(TestCase):
             self.assert_same(self.by_pstrain(description), want, factor)
             self.assert_same(self.by_pstrain(self.model(make()).to_json(), "--loss_scale_factor=%g" % factor), want, factor)
 
+    def test_a_loss_scale_of_two_workers(self):
+        """The weight of a class makes gradients overflow until the scale has fallen, and again when it has grown."""
+        weights = {0: 1e10, **{c: 1.0 for c in range(1, 10)}}
+        make = lambda: keras.optimizers.LossScaleOptimizer(  # noqa: E731
+            keras.optimizers.SGD(schedules.InverseTimeDecay(1e-9, 3, 0.5), momentum=0.9), initial_scale=2.0**104, dynamic_growth_steps=4)
+        model = self.model(make())
+        for _ in range(STEPS):
+            model.train_on_batch(self.rows, self.labels, class_weight=weights)
+        want, made = [np.asarray(x) for x in model.get_weights()], int(model.optimizer.iterations)
+        self.assertTrue(5 < made < 15, made)
+        for ps in (1, 3):
+            for flags in (("--sync",), (), ("--sync", "--backup_workers=1"))[:3 if ps == 1 else 2]:
+                got = self.by_pstrain(self.model(make()).to_json(), "--class_weight=" + ",".join("%d:%r" % pair for pair in weights.items()), *flags,
+                                      workers=2, ps=ps, steps=(7, STEPS), exported=True)
+                self.assertTrue(all(np.isfinite(x).all() for x in got), flags)
+                if flags == ("--sync",):  # otherwise each step has one half of the rows
+                    self.assert_same(got, want, "%d ps" % ps)
+
     def test_a_schedule_of_a_flag(self):
         want = self.by_keras(keras.optimizers.SGD(schedules.CosineDecay(0.5, STEPS)))
         description = json.loads(self.model("sgd").to_json())
@@ -229,9 +247,8 @@ class KerasTraining(TestCase):
         self.assert_same(self.by_pstrain(json.dumps(description), *flags), want, "flag")
 
 
-class Tables(TestCase):
-    """Embedding: each phase of a job has other ids, so that rows without a gradient have slots. No batch has an id twice: Keras 3 squares
-    the gradient of each occurrence, where TensorFlow 1, Keras 2 and pstrain square their sum."""
+class Phased(TestCase):
+    """A job that is continued in phases, each of which has other rows."""
 
     ROWS, PHASE, FIRST = 60, 5, "uniform"
 
@@ -261,24 +278,31 @@ class Tables(TestCase):
         return [np.asarray(w) for w in model.get_weights()]
 
     def by_pstrain(self, label, *flags, ps=2):
+        """The variables of the last checkpoint, whose reader is left in self.reader."""
         directory = self.path(label)
         os.makedirs(directory)
         prefix = os.path.join(directory, "model.ckpt-0")
-        tf.raw_ops.SaveV2(prefix=prefix, tensor_names=self.NAMES + ["global_step"], shape_and_slices=[""] * 4,
+        tf.raw_ops.SaveV2(prefix=prefix, tensor_names=self.NAMES + ["global_step"], shape_and_slices=[""] * (len(self.NAMES) + 1),
                           tensors=[tf.constant(w) for w in self.start] + [tf.constant(0, tf.int64)])
         tf.compat.v1.train.update_checkpoint_state(directory, prefix)
+        self.said = ""
         for phase in range(6):
             done = run("pstrain", "--train_files=" + self.path("batch%d.npz" % (phase % 3)), "--noexport", "--workers=1", "--ps=%d" % ps, "--batch_size=8",
                        "--stop_at_step=%d" % ((phase + 1) * self.PHASE), "--checkpoint_dir=" + directory, *flags)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.said = done.stdout + done.stderr
-        reader = tf.train.load_checkpoint(directory)
-        return [reader.get_tensor(name) for name in self.NAMES]
+            self.said += done.stdout + done.stderr
+        self.reader = tf.train.load_checkpoint(directory)
+        return [self.reader.get_tensor(name) for name in self.NAMES]
 
     def describe(self, optimizer):
         with open(self.path("table.json"), "w", encoding="utf-8") as f:
             f.write(self.model(optimizer).to_json())
         return "--model=" + self.path("table.json")
+
+
+class Tables(Phased):
+    """Embedding: each phase of a job has other ids, so that rows without a gradient have slots. No batch has an id twice: Keras 3 squares
+    the gradient of each occurrence, where TensorFlow 1, Keras 2 and pstrain square their sum."""
 
     def test_optimizers_of_a_description_move_the_rows_that_keras_moves(self):
         o = keras.optimizers
@@ -389,6 +413,80 @@ class Tables(TestCase):
                 got = self.by_pstrain("accumulated%d" % i, self.describe(make(gradient_accumulation_steps=3)))
                 for ours, theirs in zip(got, model.get_weights(), strict=True):
                     assert_agrees(self, ours, theirs, TOLERANCE, make().name)
+
+
+class LossScale(Phased):
+    """Keras' LossScaleOptimizer. The labels of a phase are so large that the gradients of the scaled loss overflow until the scale has
+    fallen, or for the whole phase. The scale grows in the other phases. Each phase goes on from the checkpoint of the one before."""
+
+    NAMES = ["table/embeddings", "norm/gamma", "norm/beta", "norm/moving_mean", "norm/moving_variance", "out/kernel", "out/bias"]
+    SCALE, GROWTH = 2.0**100, 3
+
+    def model(self, optimizer):
+        ids = keras.Input((3,), dtype="int64", name="x")
+        y = keras.layers.Flatten(name="flat")(keras.layers.Embedding(self.ROWS, 4, name="table")(ids))
+        y = keras.layers.Dense(1, name="out")(keras.layers.BatchNormalization(name="norm", momentum=0.8)(y))
+        model = keras.Model(ids, y, name="scaled_model")
+        model.compile(optimizer, loss="mse")
+        return model
+
+    def setUp(self):
+        super().setUp()
+        draw = np.random.RandomState(4)
+        start = [draw.uniform(-1, 1, shape).astype(np.float32) for shape in ((self.ROWS, 4), (12,), (12,), (12,), (12, 1), (1,))]
+        self.start = start[:4] + [np.ones(12, np.float32)] + start[4:]
+
+    def make_large(self, label):
+        x, y = self.batches[1]
+        y[0] = label
+        np.savez(self.path("batch1.npz"), x=x, label=y)
+
+    def scaled(self, inner):
+        return keras.optimizers.LossScaleOptimizer(inner, initial_scale=self.SCALE, dynamic_growth_steps=self.GROWTH)
+
+    def by_keras(self, optimizer):
+        self.optimizer = optimizer
+        return super().by_keras(optimizer)
+
+    def assert_same_state(self, label):
+        optimizer, read = self.optimizer, self.reader.get_tensor
+        self.assertEqual(read("dynamic_scale"), float(optimizer.dynamic_scale), label)
+        self.assertEqual(read("step_counter"), int(optimizer.step_counter), label)
+        iterations = int(optimizer.inner_optimizer.iterations)
+        self.assertEqual(6 * self.PHASE - read("skipped_steps"), iterations, label)
+        return iterations
+
+    def test_optimizers_inside_it(self):
+        o = keras.optimizers
+        for label, skips_all in ((1e10, False), (1e15, True)):
+            self.make_large(label)
+            for i, make in enumerate((
+                    lambda: o.SGD(schedules.InverseTimeDecay(0.05, 2, 0.5), momentum=0.9, clipnorm=0.5),
+                    lambda: o.Adam(0.01, epsilon=1e-3, global_clipnorm=0.5, use_ema=True, ema_momentum=0.8, ema_overwrite_frequency=3),
+                    lambda: o.AdamW(0.01, epsilon=1e-3, weight_decay=0.1, clipvalue=0.1), lambda: o.Nadam(0.01, epsilon=1e-3, clipnorm=0.5))):
+                name = "%s %g" % (make().name, label)
+                with self.subTest(name):
+                    want = self.by_keras(self.scaled(make()))
+                    for ps in (1, 3):
+                        got = self.by_pstrain("scaled%g_%d_%d" % (label, i, ps), self.describe(self.scaled(make())), ps=ps)
+                        for ours, theirs, of in zip(got, want, self.NAMES, strict=True):
+                            assert_agrees(self, ours, theirs, TOLERANCE, name + " " + of)
+                        made = self.assert_same_state(name)
+                        self.assertTrue(made == 20 if skips_all else 20 < made < 30, made)
+                        self.assertIn("is skipped, and the scale halved", self.said)
+
+    def test_flags(self):
+        """They say the same as the description, and a constant factor replaces it."""
+        self.make_large(1e10)
+        inner = lambda: keras.optimizers.SGD(0.05, clipnorm=0.5)  # noqa: E731
+        want = self.by_keras(self.scaled(inner()))
+        got = self.by_pstrain("flags", self.describe(inner()), "--initial_scale=%r" % self.SCALE, "--dynamic_growth_steps=%d" % self.GROWTH)
+        self.assert_same_state("flags")
+        want_constant = self.by_keras(inner())
+        constant = self.by_pstrain("constant", self.describe(self.scaled(inner())), "--loss_scale_factor=8")
+        for ours, theirs in zip(got + constant, want + want_constant, strict=True):
+            assert_agrees(self, ours, theirs, TOLERANCE, "flags")
+        self.assertFalse(self.reader.has_tensor("dynamic_scale"))
 
 
 class BuiltInTables(TestCase):

@@ -15,6 +15,10 @@
 #define POSITION    "input_position"
 #define READERS     "input_readers"
 #define NAMES_SHOWN 8
+/* Keras' names, and the steps that are no iterations. */
+#define SCALE       "dynamic_scale"
+#define COUNTER     "step_counter"
+#define SKIPPED     "skipped_steps"
 
 static struct status choose(const struct client_optimizer *from, struct layout_optimizer *out)
 {
@@ -44,7 +48,8 @@ struct status checkpoint_layout_init(struct checkpoint_layout *layout,
                                           .optimizer_of = job->optimizer_of,
                                           .rows_per_turn = job->rows_per_turn,
                                           .rows_per_unit = job->rows_per_unit,
-                                          .units_per_step = job->units_per_step };
+                                          .units_per_step = job->units_per_step,
+                                          .loss_scale = job->loss_scale };
     if (job->units_per_step > 0)
         layout->rows_per_turn = 1;
     if (job->others_count > OPTIMIZERS_MAX - 1)
@@ -200,6 +205,19 @@ static struct status write_scalars(const struct checkpoint_layout *layout,
     return status_ok();
 }
 
+static struct status write_loss_scale(const struct checkpoint_layout *layout,
+                                      const struct client_snapshot *snapshot,
+                                      struct bundle_writer *writer)
+{
+    const struct loss_scale *state = &snapshot->loss_scale;
+
+    if (layout->loss_scale.scale == 0)
+        return status_ok();
+    TRY(write_scalar(writer, SCALE, DT_FLOAT, &state->scale, sizeof state->scale));
+    TRY(write_scalar(writer, COUNTER, DT_INT64, &state->finite_steps, sizeof state->finite_steps));
+    return write_scalar(writer, SKIPPED, DT_INT64, &state->skipped, sizeof state->skipped);
+}
+
 static struct status write_all(const struct checkpoint_layout *layout,
                                struct client_snapshot *snapshot, struct bundle_writer *writer,
                                struct arena *arena)
@@ -212,6 +230,7 @@ static struct status write_all(const struct checkpoint_layout *layout,
                 : write_variable(layout, v, snapshot, writer, arena));
     TRY(write_scalars(layout, snapshot, writer, arena));
     TRY(write_position(layout, snapshot, writer));
+    TRY(write_loss_scale(layout, snapshot, writer));
     return write_scalar(writer, GLOBAL_STEP, DT_INT64, &step, sizeof step);
 }
 
@@ -410,6 +429,25 @@ bool checkpoint_read_place(const char *prefix, uint64_t *step, uint64_t *rows)
     return has;
 }
 
+/* One number of this size. *found is false if there is none. */
+static struct status read_number(const struct checkpoint *checkpoint, const char *key,
+                                 enum dtype dtype, void *out, bool *found)
+{
+    struct tensor tensor;
+
+    *found = bundle_find(checkpoint->bundle, key) != NULL;
+    if (!*found)
+        return status_ok();
+    TRY(bundle_read(checkpoint->bundle, key, &tensor));
+    bool fits = tensor.dtype == dtype && tensor.size == 1;
+    if (fits)
+        memcpy(out, tensor.data, dtype_size(dtype));
+    tensor_release(&tensor);
+    return fits ? status_ok()
+                : status_error(STATUS_INVALID_ARGUMENT, "'%s' is not one %s", key,
+                               dtype_name(dtype));
+}
+
 /* A scalar starts with its initial value if slots are missing. A power of β that is missing alone
  * follows from the step. */
 static struct status read_scalar(struct checkpoint *checkpoint, int optimizer, int s, float *out)
@@ -418,7 +456,7 @@ static struct status read_scalar(struct checkpoint *checkpoint, int optimizer, i
     const struct optimizer_scalar *row = &of->optimizer->scalars[s];
     const char *key = scalar_key(checkpoint->layout, optimizer, s, checkpoint->arena);
     float initial = optimizer_initial(of->settings, row->initial_setting);
-    struct tensor tensor;
+    bool found;
 
     if (key == NULL) {
         *out = (float)checkpoint->global_step;
@@ -427,14 +465,30 @@ static struct status read_scalar(struct checkpoint *checkpoint, int optimizer, i
     } else if (bundle_find(checkpoint->bundle, key) == NULL) {
         *out = powf(initial, (float)checkpoint->global_step + 1);
     } else {
-        TRY(bundle_read(checkpoint->bundle, key, &tensor));
-        bool fits = tensor.dtype == DT_FLOAT && tensor.size == 1;
-        if (fits)
-            memcpy(out, tensor.data, sizeof(float));
-        tensor_release(&tensor);
-        if (!fits)
-            return status_error(STATUS_INVALID_ARGUMENT, "'%s' is not one float", key);
+        return read_number(checkpoint, key, DT_FLOAT, out, &found);
     }
+    return status_ok();
+}
+
+static struct status read_loss_scale(struct checkpoint *checkpoint)
+{
+    struct loss_scale *state = &checkpoint->loss_scale;
+    bool found;
+
+    *state = checkpoint->layout->loss_scale;
+    if (state->scale == 0)
+        return status_ok();
+    TRY(read_number(checkpoint, SCALE, DT_FLOAT, &state->scale, &found));
+    if (!found)
+        return status_ok();
+    TRY(read_number(checkpoint, COUNTER, DT_INT64, &state->finite_steps, &found));
+    TRY(read_number(checkpoint, SKIPPED, DT_INT64, &state->skipped, &found));
+    if (!(state->scale > 0) || isinf(state->scale) || state->finite_steps > INT64_MAX ||
+        state->skipped > checkpoint->global_step)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "'" SCALE "' is %g, with %" PRIu64
+                            " steps skipped before step %" PRIu64,
+                            (double)state->scale, state->skipped, checkpoint->global_step);
     return status_ok();
 }
 
@@ -556,6 +610,7 @@ struct status checkpoint_open(const struct checkpoint_layout *layout, const char
     TRY_OR(fail, read_position(checkpoint));
     TRY_OR(fail, read_readers(checkpoint));
     TRY_OR(fail, read_scalars(checkpoint));
+    TRY_OR(fail, read_loss_scale(checkpoint));
     *out = checkpoint;
     return status_ok();
 

@@ -1,8 +1,9 @@
 /*
  * checkpoint: the state from which a job can continue: every variable under its name, the
  * optimizer's slots and scalars under TensorFlow's names (`dense/kernel/Adam_1`, `beta1_power`),
- * and `global_step`; of an asynchronous job also `input_position`, int64: the rows of a turn, then
- * the position in the turns (trainer/protocol/share_table.h). It is written as a bundle that
+ * and `global_step`; of Keras' LossScaleOptimizer `dynamic_scale`, float, and int64 `step_counter`
+ * and `skipped_steps`; of an asynchronous job also `input_position`, int64: the rows of a turn,
+ * then the position in the turns (trainer/protocol/share_table.h). It is written as a bundle that
  * TensorFlow can read, and can be read from a bundle that TensorFlow wrote.
  *
  *     struct checkpoint *checkpoint;
@@ -28,6 +29,7 @@ struct checkpoint_layout {
     const int *optimizer_of;                /* [variables_count]; NULL: all have the first one */
     uint64_t rows_per_turn;                 /* 0: the job has no position in its rows */
     uint64_t rows_per_unit, units_per_step; /* of a synchronous job, whose turns have one row */
+    struct loss_scale loss_scale;           /* that a job begins with; 0: it has none */
 };
 
 /* The optimizer of a variable. */
@@ -60,6 +62,7 @@ struct checkpoint {
     /* In the rows, in turns of layout->rows_per_turn: [position_count]; NULL: it has none. */
     const uint64_t *position;
     size_t position_count;
+    struct loss_scale loss_scale;    /* the layout's first one if there is none */
     struct row_place place;          /* of a synchronous job; no readers: it does not tell */
     struct checkpoint_table *tables; /* [variables_count], of hash tables; NULL until needed */
     struct key_values table;         /* what `source` reads instead of a stream, if it is open */

@@ -139,6 +139,14 @@ static const struct flag rows[] = {
       .help = "the gradients are computed of the loss times this factor and then divided by it; 0: "
               "as the model says, or else 1",
       .min = 0, .max = 1e30 },
+    { "initial_scale", FLAG_DOUBLE, &values.initial_scale, "0",
+      .help = "the same for a factor that begins with this number. If a gradient is not finite, the "
+              "step is skipped and the factor halved. 0: as the model says, or else none",
+      .min = 0, .max = 1e38 },
+    { "dynamic_growth_steps", FLAG_INT64, &values.dynamic_growth_steps, "2000",
+      .help = "steps with finite gradients after which the factor that --initial_scale began is "
+              "doubled",
+      .min = 1, .max = 1e15 },
     { "loss_reduction", FLAG_TEXT, &values.reduction, "",
       .help = "mean or sum of the losses in a batch; the default is the model's. For TensorFlow "
               "1's MNIST tutorial, use --loss_reduction=sum --learning_rate=0.01",

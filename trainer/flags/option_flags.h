@@ -22,8 +22,9 @@ struct flag_values {
     int64_t training_iteration, stop_at_step;
     int32_t epochs, batch_size, threads;
     const char *optimizer, *optimizer_for, *learning_rate_schedule, *reduction, *class_weight;
-    double learning_rate, clipvalue, clipnorm, global_clipnorm, ema_momentum, loss_scale_factor;
-    int64_t ema_overwrite_frequency, gradient_accumulation_steps;
+    double learning_rate, clipvalue, clipnorm, global_clipnorm, ema_momentum, loss_scale_factor,
+        initial_scale;
+    int64_t ema_overwrite_frequency, gradient_accumulation_steps, dynamic_growth_steps;
     bool lazy_rows, use_ema;
     /* and the first values. */
     const char *init_from, *init_map;

@@ -101,13 +101,13 @@ struct status feeder_check(const struct training_graph *graph, const struct trai
 }
 
 /* ---- The feeds of a plan: those of the data, the random seed, the variables' values, the places
- * of rows, all candidates. ---- */
+ * of rows, all candidates, the scale of the loss. ---- */
 
 /* The most endpoints of a pass: a sparse feed has three. */
 static int endpoints_max(const struct training_graph *graph, const struct training_pass *pass)
 {
     return 3 * graph->feeds_count + 1 + graph->variables_count + pass->lookups_count +
-           pass->candidates_count;
+           pass->candidates_count + 1;
 }
 
 int feeder_data_endpoints(const struct training_graph *graph, const struct training_pass *pass,
@@ -146,6 +146,8 @@ int feeder_endpoints(const struct training_graph *graph, const struct training_p
         (*out)[count++] = pass->lookups[i].positions;
     for (int i = 0; i < pass->candidates_count; i++)
         (*out)[count++] = pass->candidates[i];
+    if (pass->loss_scale.node != NULL)
+        (*out)[count++] = pass->loss_scale;
     return count;
 }
 
@@ -354,6 +356,7 @@ void feeder_fill_values(struct feeder *feeder, const void *const *values)
 {
     const struct training_graph *graph = feeder->graph;
     struct tensor *next = feeder->tensors + feeder->data_count;
+    const struct shape scalar = shape_scalar();
 
     for (int v = 0; v < graph->variables_count; v++) {
         const struct training_variable *variable = &graph->variables[v];
@@ -364,5 +367,7 @@ void feeder_fill_values(struct feeder *feeder, const void *const *values)
     }
     next += feeder->pass->lookups_count;
     for (int i = 0; i < feeder->pass->candidates_count; i++)
-        next[i] = feeder->candidates[i];
+        *next++ = feeder->candidates[i];
+    if (feeder->pass->loss_scale.node != NULL)
+        *next = tensor_borrow(DT_FLOAT, &scalar, feeder->loss_scale);
 }

@@ -1,6 +1,7 @@
 /*
  * feeder: gives a plan of a training_graph its feeds: the columns of a batch that have the feeds'
- * names, the random seed, the variables' values, and where the rows of its lookups are.
+ * names, the random seed, the variables' values, the scale of the loss, and where the rows of its
+ * lookups are.
  *
  *     count = feeder_endpoints(graph, pass, arena, &feeds);          for plan_create
  *     TRY(feeder_create(graph, pass, split, &feeder));
@@ -35,6 +36,7 @@ struct feeder {
     int data_count; /* of the first tensors: the data and the random seed */
     const struct tensor
         *candidates;            /* [pass->candidates_count]; set it before feeder_fill_values */
+    const float *loss_scale;    /* borrowed; the same, if the pass is fed one */
     int64_t random_seed[2];     /* set it before feeder_fill_data */
     struct buffer *copies;      /* [data_count]: by feeder_copy_data */
     struct row_finder *finders; /* [variables_count], of sparse variables */

@@ -4,11 +4,14 @@
  */
 #include "trainer/job/accumulate.h"
 
+#include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clones.h"
+#include "trainer/optimizers/finite.h"
 #include "trainer/protocol/row_finder.h"
 
 /* What is summed up of a variable. */
@@ -27,6 +30,8 @@ struct accumulating_source {
     struct gradient_source *inner;
     uint32_t batches;
     float loss_scale;
+    struct client_scaling
+        *scaling; /* whose scale loss_scale is at each step; NULL: it is constant */
     const struct placement *placement;
     struct accumulated *variables;  /* [variables_count] */
     struct variable_gradient *mean; /* [variables_count] */
@@ -274,6 +279,38 @@ static void take_batch(struct accumulating_source *source, uint32_t batch,
     }
 }
 
+/* ---- A scale that changes. ---- */
+
+static bool are_finite(const struct accumulating_source *source,
+                       const struct variable_gradient *given)
+{
+    const struct placement *placement = source->placement;
+    bool finite = true;
+
+    for (int v = 0; v < placement->variables_count && finite; v++)
+        if (placement->variables[v].trainable)
+            finite = finite_all(
+                (struct bytes){ (const char *)given[v].values,
+                                count_of(&placement->variables[v], &given[v]) * sizeof(float) });
+    return finite;
+}
+
+/* Looks at the gradients of the scaled loss, as Keras does. */
+static struct status look_for_overflow(struct accumulating_source *source,
+                                       const struct variable_gradient *given)
+{
+    if (source->scaling == NULL)
+        return status_ok();
+    source->scaling->overflowed = !are_finite(source, given);
+    if (!source->scaling->overflowed || source->loss_scale / 2 >= FLT_MIN)
+        return status_ok();
+    return status_error(STATUS_OUT_OF_RANGE,
+                        "the gradients are not finite although the loss scale has fallen to %g, "
+                        "after %" PRIu64 " steps that were skipped: look for values in the data "
+                        "that are nan, infinite or very large, or try a smaller --learning_rate",
+                        (double)source->loss_scale, source->scaling->skipped);
+}
+
 static void take_mean(struct accumulating_source *source)
 {
     for (int v = 0; v < source->placement->variables_count && source->batches > 1; v++)
@@ -292,6 +329,8 @@ static struct status step(struct gradient_source *base, const void *const *value
 
     for (int v = 0; v < source->placement->variables_count; v++)
         source->variables[v].taken = 0;
+    if (source->scaling != NULL)
+        source->loss_scale = source->scaling->scale;
     for (uint32_t i = 0; i < source->batches; i++) {
         const void *const *chosen = values_of(source, i, values);
         TRY(source->inner->step(source->inner, chosen, &given, &one));
@@ -299,6 +338,7 @@ static struct status step(struct gradient_source *base, const void *const *value
             *gradients = NULL;
             return i == 0 ? status_ok() : half_a_step();
         }
+        TRY(look_for_overflow(source, given));
         take_batch(source, i, given);
         sum += (double)one;
     }
@@ -339,13 +379,10 @@ static void destroy(struct gradient_source *base)
     free(source);
 }
 
-struct gradient_source *accumulate_source(struct gradient_source *inner, uint32_t batches,
-                                          float loss_scale, const struct placement *placement)
+static struct accumulating_source *make(struct gradient_source *inner, uint32_t batches,
+                                        const struct placement *placement)
 {
     size_t count = (size_t)placement->variables_count + 1;
-
-    if (batches <= 1 && loss_scale == 1)
-        return inner;
     struct accumulating_source *source = zalloc(sizeof *source);
     source->source =
         (struct gradient_source){ .step = step,
@@ -354,12 +391,30 @@ struct gradient_source *accumulate_source(struct gradient_source *inner, uint32_
                                   .need_rows = inner->need_rows != NULL ? need_rows : NULL };
     source->inner = inner;
     source->batches = batches;
-    source->loss_scale = loss_scale;
     source->placement = placement;
     source->variables = zalloc(count * sizeof *source->variables);
     source->mean = zalloc(count * sizeof *source->mean);
     source->rows = zalloc(count * sizeof *source->rows);
     source->asked = zalloc((size_t)batches * sizeof *source->asked);
     source->values = zalloc(count * sizeof *source->values);
+    return source;
+}
+
+struct gradient_source *accumulate_source(struct gradient_source *inner, uint32_t batches,
+                                          float loss_scale, const struct placement *placement)
+{
+    if (batches <= 1 && loss_scale == 1)
+        return inner;
+    struct accumulating_source *source = make(inner, batches, placement);
+    source->loss_scale = loss_scale;
+    return &source->source;
+}
+
+struct gradient_source *scaled_source(struct gradient_source *inner, struct client_scaling *scaling,
+                                      const struct placement *placement)
+{
+    struct accumulating_source *source = make(inner, 1, placement);
+
+    source->scaling = scaling;
     return &source->source;
 }

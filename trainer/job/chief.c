@@ -68,6 +68,7 @@ static struct status begin_from(struct chief *chief, const char *prefix)
     job.global_step = checkpoint->global_step;
     job.stop_step = chief->stop_step;
     job.scalars = checkpoint->scalars;
+    job.loss_scale = checkpoint->loss_scale;
     job.position = checkpoint->position;
     job.position_count = job.sync ? 0 : checkpoint->position_count;
     job.place = place_of(&job, checkpoint->place);

@@ -133,12 +133,21 @@ uint64_t worker_last_step(const struct ps_client *client, uint64_t stop_step)
 
 static struct status check_loss(const struct ps_client *client, float loss)
 {
-    if (isfinite(loss))
+    if (isfinite(loss) || client->scaling.overflowed) /* that step is skipped */
         return status_ok();
     return status_error(STATUS_OUT_OF_RANGE,
                         "the loss is %g at step %llu: try a smaller --learning_rate, and look for "
                         "values in the data that are nan, infinite or very large",
                         (double)loss, (unsigned long long)client->global_step);
+}
+
+static void say_skipped(const struct ps_client *client, const struct progress *progress)
+{
+    if (client->scaling.overflowed)
+        progress_say(progress,
+                     "The gradients of step %llu are not finite with the loss times %g: the step "
+                     "is skipped, and the scale halved",
+                     (unsigned long long)client->global_step, (double)client->scaling.scale);
 }
 
 struct status worker_steps(struct ps_client *client, struct gradient_source *source,
@@ -167,6 +176,7 @@ struct status worker_steps(struct ps_client *client, struct gradient_source *sou
         }
         wait_ms = ROWS_FIRST_MS;
         TRY(check_loss(client, loss));
+        say_skipped(client, progress);
         TRY(push_step(client, source, gradients, &ready));
         publish_step(progress, client, loss);
         told = client->global_step;

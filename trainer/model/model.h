@@ -58,6 +58,9 @@ struct status model_source(const struct model *model, const struct data_split *s
                            const struct batch_order *order, bool sync, uint32_t batches,
                            const struct turn_giver *giver, struct gradient_source **out);
 
+/* The loss is multiplied by *scale, as it is at each step. The graph's step is fed it. */
+void model_source_take_scale(struct gradient_source *source, const float *scale);
+
 /* Adds the totals of each batch to `totals`, laid out as evaluation_sums_read takes them. The
  * graph's step has metrics. */
 void model_source_keep_totals(struct gradient_source *source, double *totals);

@@ -130,6 +130,14 @@ static struct status source_step(struct gradient_source *base, const void *const
     return status_ok();
 }
 
+void model_source_take_scale(struct gradient_source *base, const float *scale)
+{
+    struct model_source *source = (struct model_source *)base;
+
+    for (int i = 0; i < source->feeders_count; i++)
+        source->feeders[i]->loss_scale = scale;
+}
+
 void model_source_keep_totals(struct gradient_source *base, double *totals)
 {
     struct model_source *source = (struct model_source *)base;

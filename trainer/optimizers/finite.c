@@ -28,11 +28,16 @@ static float float_at(struct bytes floats, size_t index)
     return value;
 }
 
+bool finite_all(struct bytes floats)
+{
+    return are_finite(floats.data, floats.size / sizeof(float));
+}
+
 struct status finite_check(const char *variable, struct bytes floats)
 {
     size_t i = 0;
 
-    if (are_finite(floats.data, floats.size / sizeof(float)))
+    if (finite_all(floats))
         return status_ok();
     while (isfinite(float_at(floats, i)))
         i++;

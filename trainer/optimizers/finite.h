@@ -6,6 +6,9 @@
 
 #include "base/bytes.h"
 
+/* Are all floats finite? */
+bool finite_all(struct bytes floats);
+
 /**
  * Checks all floats of a variable, or a run of them.
  *

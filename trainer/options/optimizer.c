@@ -95,8 +95,13 @@ static struct status choose_clip(const struct flag_values *flags,
 
 static bool is_common(const char *name)
 {
-    static const char *const common[] = { "use_ema", "ema_momentum", "ema_overwrite_frequency",
-                                          "gradient_accumulation_steps", "loss_scale_factor" };
+    static const char *const common[] = { "use_ema",
+                                          "ema_momentum",
+                                          "ema_overwrite_frequency",
+                                          "gradient_accumulation_steps",
+                                          "loss_scale_factor",
+                                          "initial_scale",
+                                          "dynamic_growth_steps" };
 
     for (size_t i = 0; i < COUNT(common); i++)
         if (strcmp(name, common[i]) == 0)
@@ -124,6 +129,38 @@ static struct status check_common(const char *name, double value, double min, do
                         max);
 }
 
+/* A constant factor that a flag gives replaces the description's LossScaleOptimizer. */
+static struct status choose_dynamic_scale(const struct layers_training *described,
+                                          struct options *out)
+{
+    const struct flag_values *flags = &out->flags;
+    bool has_growth = !flag_is_default(flags_find(&train_flags, "dynamic_growth_steps"));
+    double scale = choose_common("initial_scale", flags->initial_scale, described);
+    double growth =
+        choose_common("dynamic_growth_steps", (double)flags->dynamic_growth_steps, described);
+
+    if (flags->loss_scale_factor > 0 && flags->initial_scale > 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "only one of --loss_scale_factor and --initial_scale can be given");
+    if (flags->loss_scale_factor > 0)
+        scale = 0;
+    if (scale == 0)
+        return has_growth ? status_error(STATUS_INVALID_ARGUMENT,
+                                         "--dynamic_growth_steps needs --initial_scale")
+                          : status_ok();
+    if (out->accumulation > 1)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "gradient_accumulation_steps with LossScaleOptimizer (initial_scale): "
+                            "batches that overflow are left out of the mean, so that a step would "
+                            "have no fixed number of rows");
+    TRY(check_common("initial_scale", scale, 0, 1e38));
+    TRY(check_common("dynamic_growth_steps", growth, 1, 1e15));
+    out->job.loss_scale =
+        (struct loss_scale){ .scale = (float)scale, .growth_steps = (uint64_t)growth };
+    out->loss_scale = 1;
+    return loss_scale_check(&out->job.loss_scale);
+}
+
 static struct status choose_steps_and_scale(const struct layers_training *described,
                                             struct options *out)
 {
@@ -137,7 +174,7 @@ static struct status choose_steps_and_scale(const struct layers_training *descri
     out->accumulation = steps > 1 ? (uint32_t)steps : 1;
     out->job.batches_per_step = out->accumulation;
     out->loss_scale = scale > 0 ? (float)scale : 1;
-    return status_ok();
+    return choose_dynamic_scale(described, out);
 }
 
 /* With averages, it is another optimizer. */

@@ -36,7 +36,7 @@ struct options {
     int64_t save_checkpoint_ms; /* 0: not by time */
     struct early_stopping_options stopping;
     uint32_t accumulation; /* batches whose gradients each step takes together */
-    float loss_scale;
+    float loss_scale;      /* 1 if job.loss_scale has one */
     bool keeps_best, chief_stops, evaluator_stops;
     struct client_job job; /* except stop_step, which depends on the number of rows */
     struct client_setting settings[OPTIMIZER_SETTINGS_MAX];
@@ -60,6 +60,8 @@ struct status options_read(int argc, char **argv, const struct command_set *comm
 
 /* The same for `pstrain doctor`, which reads only the description of the cluster. */
 struct status options_read_doctor(int argc, char **argv, struct arena *arena, struct options *out);
+
+int options_ps_count(const struct options *options);
 
 /* Is the job's length given in epochs, so that options_steps needs the number of rows? */
 bool options_are_epochs(const struct options *options);

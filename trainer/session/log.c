@@ -1,4 +1,5 @@
 /* The course of the training: what the session writes to --log_dir and --metrics_file. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,9 +161,11 @@ void session_stepped(void *context, struct ps_client *client, float loss)
     const struct client_job *job = &session->options.job;
     uint64_t step = client->global_step;
 
-    loss_plot_add(&session->plot, step, (double)loss);
-    float rate = schedule_rate(&job->schedule, job->learning_rate,
-                               schedule_step(step - 1, session->options.accumulation));
+    if (isfinite(loss)) /* of a step that was skipped it may not be */
+        loss_plot_add(&session->plot, step, (double)loss);
+    float rate = schedule_rate(
+        &job->schedule, job->learning_rate,
+        schedule_step(step - 1 - client->scaling.skipped, session->options.accumulation));
     bool due = metrics_log_step(session->metrics, step, (double)loss, (double)rate);
     step_totals(session, client, due);
     if (histograms_are_due(session, step)) {

@@ -95,6 +95,7 @@ static struct status make_graph(struct session *session)
         .weighted = *options->flags.class_weight != '\0' || *options->flags.weight_column != '\0',
         .evaluation_weighted = *options->flags.weight_column != '\0',
         .loss_scale = options->loss_scale != 1 ? options->loss_scale : 0,
+        .feeds_loss_scale = options->job.loss_scale.scale > 0,
         .metrics = options->flags.train_metrics,
     };
 
@@ -296,7 +297,7 @@ static struct status check_divided_variables(const struct session *session)
 static void place(struct session *session)
 {
     const struct options *options = &session->options;
-    int ps_count = session_is_local(session) ? options->flags.ps : options->map.lists[JOB_PS].count;
+    int ps_count = options_ps_count(options);
 
     model_seed_keys(session->model, (uint64_t)options->flags.seed);
     placement_create(session->model->variables, session->model->variables_count, ps_count,

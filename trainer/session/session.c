@@ -62,8 +62,13 @@ static struct status make_source(void *context, struct ps_client *client,
                      session->options.accumulation, job->sync ? NULL : &giver, &source));
     if (job->totals_count > 0)
         model_source_keep_totals(source, client_keep_totals(client, job->totals_count));
-    source = accumulate_source(source, session->options.accumulation, session->options.loss_scale,
-                               &session->placement);
+    if (job->loss_scale.scale > 0) {
+        model_source_take_scale(source, &client->scaling.scale);
+        source = scaled_source(source, &client->scaling, &session->placement);
+    } else {
+        source = accumulate_source(source, session->options.accumulation,
+                                   session->options.loss_scale, &session->placement);
+    }
     *out = clip_source(source, &session->options.clip, &session->placement);
     return status_ok();
 }
@@ -370,12 +375,13 @@ static struct status describe_agreed(const struct session *session, const char *
             session->arena,
             "sync=%s backup_workers=%u max_staleness=%d seed=%lld batch_size=%u "
             "loss_reduction=%s class_weight=%s "
-            "clip=%s:%g gradient_accumulation_steps=%u loss_scale_factor=%g "
+            "clip=%s:%g gradient_accumulation_steps=%u loss_scale_factor=%g%s "
             "train_metrics=%s workers=%u training_rows=%lld training_data_%.*s",
             options->job.sync ? "true" : "false", options->job.backup_workers,
             options->flags.max_staleness, (long long)options->flags.seed, options->batch_size,
             reductions[options->reduction], describe_weights(session), clips[options->clip.kind],
             (double)options->clip.limit, options->accumulation, (double)options->loss_scale,
+            options->job.loss_scale.scale > 0 ? " dynamic" : "",
             options->flags.train_metrics ? "true" : "false", options->job.workers,
             (long long)rows->rows, (int)identity.size, identity.data);
     buffer_finish(&identity);

@@ -15,6 +15,11 @@
 #define LOSS(loss)                                                                               \
     "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT("[null, 4]") ", " LAYER( \
         "Dense", "\"units\": 3") "]}, \"compile_config\": {\"loss\": " loss "}}"
+#define SCALED(inner, config)                                                                     \
+    "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(                          \
+        "[null, 4]") "]}, \"compile_config\": {\"optimizer\": {\"class_name\": "                  \
+                     "\"LossScaleOptimizer\", \"config\": {\"name\": null, \"inner_optimizer\": " \
+                     "{\"class_name\": \"" inner "\", \"config\": {}}, " config "}}}}"
 #define IMAGE(layer) SEQUENTIAL(INPUT("[null, 4, 4, 1]") ", " layer)
 
 /* A layer of a Functional model; `nodes` are its inbound_nodes. */
@@ -380,12 +385,24 @@ static const struct row {
                        "{\"decay_steps\": \"many\"}}}}}}",
       STATUS_INVALID_ARGUMENT,
       "optimizer 'sgd': CosineDecay: decay_steps is 'many', expected numbers" },
-    { "an optimizer around another one",
+    { "a loss scale around nothing",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
           "[null, 4]") "]}, \"compile_config\": {\"optimizer\": {\"class_name\": "
                        "\"LossScaleOptimizer\", \"config\": "
                        "{\"initial_scale\": 32768.0}}}}",
-      STATUS_UNIMPLEMENTED, "set loss_scale_factor of the optimizer inside it" },
+      STATUS_INVALID_ARGUMENT, "optimizer 'lossscaleoptimizer': 'inner_optimizer' is nothing" },
+    { "a loss scale around another one", SCALED("LossScaleOptimizer", "\"initial_scale\": 8"),
+      STATUS_INVALID_ARGUMENT, "'inner_optimizer' is an object 'LossScaleOptimizer'" },
+    { "a loss scale of 0", SCALED("SGD", "\"initial_scale\": 0"), STATUS_INVALID_ARGUMENT,
+      "optimizer 'lossscaleoptimizer': 'initial_scale' is 0, expected a number above 0" },
+    { "a loss scale that is infinite", SCALED("SGD", "\"initial_scale\": 1e39"),
+      STATUS_INVALID_ARGUMENT, "'initial_scale' is 1e+39, expected a number above 0" },
+    { "a loss scale that grows in half a step", SCALED("SGD", "\"dynamic_growth_steps\": 1.5"),
+      STATUS_INVALID_ARGUMENT, "'dynamic_growth_steps' is 1.5, expected an integer above 0" },
+    { "a loss scale that does not change", SCALED("SGD", "\"dynamic\": false"),
+      STATUS_INVALID_ARGUMENT, "'dynamic' is false, and belongs to the optimizer inside it" },
+    { "a setting of the wrong optimizer", SCALED("SGD", "\"clipnorm\": 1.0, \"use_ema\": false"),
+      STATUS_INVALID_ARGUMENT, "'clipnorm' is 1, and belongs to the optimizer inside it" },
     { "no map of optimizers",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
           "[null, 4]") "]}, \"compile_config\": {\"optimizer\": {\"class_name\": "

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,7 +16,7 @@
 struct counting_source {
     struct gradient_source source; /* first */
     uint64_t batch, begin, before;
-    float gradient[SIZE];
+    float gradient[SIZE], added;
     struct variable_gradient gradients[1];
     struct row_ids rows[8]; /* of the batches in turn, if the variable is by rows */
     int64_t ids[8][2];
@@ -31,7 +32,7 @@ static struct status step(struct gradient_source *base, const void *const *value
     (void)values;
     *loss = (float)source->batch++;
     for (int i = 0; i < SIZE; i++)
-        source->gradient[i] = (*loss + 1) * (float)(i + 1);
+        source->gradient[i] = (*loss + 1) * (float)(i + 1) + (i > 0 ? source->added : 0);
     source->gradients[0].values = source->gradient;
     *gradients = source->gradients;
     return status_ok();
@@ -114,6 +115,37 @@ static void is_the_source_itself_for_one_batch(void **state)
 
     source = accumulate_source(&fixture->inner->source, 1, 1, &fixture->placement);
     assert_ptr_equal(source, fixture->inner);
+    source->destroy(source);
+}
+
+static void divides_by_the_present_scale_and_reports_an_overflow(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client_scaling scaling = { .scale = 8 };
+    const struct variable_gradient *gradients;
+    float loss;
+    struct gradient_source *source =
+        scaled_source(&fixture->inner->source, &scaling, &fixture->placement);
+
+    for (int t = 0; t < 2; t++, scaling.scale /= 4) {
+        assert_true(status_is_ok(source->step(source, NULL, &gradients, &loss)));
+        assert_false(scaling.overflowed);
+        for (int i = 0; i < SIZE; i++)
+            assert_true(gradients[0].values[i] ==
+                        (float)(t + 1) * (float)(i + 1) / (t == 0 ? 8 : 2));
+    }
+    fixture->inner->added = INFINITY;
+    assert_true(status_is_ok(source->step(source, NULL, &gradients, &loss)));
+    assert_true(scaling.overflowed);
+    fixture->inner->added = 0;
+    assert_true(status_is_ok(source->step(source, NULL, &gradients, &loss)));
+    assert_false(scaling.overflowed);
+    fixture->inner->added = NAN;
+    scaling.scale = FLT_MIN * 2;
+    assert_true(status_is_ok(source->step(source, NULL, &gradients, &loss)));
+    assert_true(scaling.overflowed);
+    scaling.scale = FLT_MIN;
+    assert_int_equal(source->step(source, NULL, &gradients, &loss).code, STATUS_OUT_OF_RANGE);
     source->destroy(source);
 }
 
@@ -223,6 +255,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(gives_the_mean_of_several_batches, start, stop),
         cmocka_unit_test_setup_teardown(is_the_source_itself_for_one_batch, start, stop),
+        cmocka_unit_test_setup_teardown(divides_by_the_present_scale_and_reports_an_overflow, start,
+                                        stop),
         cmocka_unit_test_setup_teardown(a_step_needs_the_rows_of_all_its_batches, start, stop),
         cmocka_unit_test_setup_teardown(an_average_moves_as_by_each_batch, start, stop),
     };

@@ -55,6 +55,17 @@ static const struct refusal {
     { "--clipnorm=-1", "--clipnorm=-1" },
     { "--clipnorm=1 --clipvalue=2",
       "clipnorm: only one of clipvalue, clipnorm and global_clipnorm can be given" },
+    { "--initial_scale=8 --loss_scale_factor=2",
+      "only one of --loss_scale_factor and --initial_scale can be given" },
+    { "--dynamic_growth_steps=5", "--dynamic_growth_steps needs --initial_scale" },
+    { "--initial_scale=8 --gradient_accumulation_steps=2",
+      "gradient_accumulation_steps with LossScaleOptimizer (initial_scale): batches that "
+      "overflow" },
+    { "--initial_scale=8 --sync --workers=3 --ps=2 --backup_workers=1",
+      "--backup_workers with LossScaleOptimizer (initial_scale) and 2 ps tasks" },
+    { "--initial_scale=8 --sync --ps_hosts=a:1,b:1 --worker_hosts=c:1,d:1 --job_name=worker "
+      "--task_index=0 --backup_workers=1",
+      "--backup_workers with LossScaleOptimizer (initial_scale) and 2 ps tasks" },
     { "--learning_rate_schedule=CosineDecay()",
       "--learning_rate_schedule: CosineDecay: decay_steps is missing" },
     { "--model=resnet",
@@ -233,9 +244,49 @@ static void an_optimizer_of_a_description_is_keras_and_one_of_a_flag_tensorflows
     arena_destroy(arena);
 }
 
+static void a_loss_scale_is_the_flags_or_the_descriptions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        float scale, factor;
+        uint64_t growth;
+    } cases[] = {
+        { "--model=scaled.json", 32768, 1, 7 },
+        { "--model=scaled.json --initial_scale=8", 8, 1, 7 },
+        { "--model=scaled.json --dynamic_growth_steps=9", 32768, 1, 9 },
+        { "--model=scaled.json --loss_scale_factor=4", 0, 4, 0 },
+        { "--model=scaled.json --optimizer=adam", 0, 1, 0 },
+        { "--model=linear --initial_scale=8", 8, 1, 2000 },
+        { "--model=linear", 0, 1, 0 },
+        { "--model=linear --initial_scale=8 --sync --workers=2 --ps=1 --backup_workers=1", 8, 1,
+          2000 },
+    };
+    struct arena *arena = arena_create(0);
+
+    FILE *file = fopen("scaled.json", "w");
+    assert_non_null(file);
+    fputs("{\"class_name\": \"Sequential\", \"config\": {\"layers\": [{\"class_name\": "
+          "\"InputLayer\", \"config\": {\"batch_shape\": [null, 1]}}, {\"class_name\": \"Dense\", "
+          "\"config\": {\"units\": 1}}]}, \"compile_config\": {\"loss\": \"mse\", \"optimizer\": "
+          "{\"class_name\": \"LossScaleOptimizer\", \"config\": {\"inner_optimizer\": "
+          "{\"class_name\": \"SGD\", \"config\": {\"loss_scale_factor\": 16.0}}, "
+          "\"dynamic_growth_steps\": 7, \"clipnorm\": null}}}}",
+          file);
+    fclose(file);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct options options;
+        assert_string_equal(read_line(cases[i].line, arena, &options).message, "");
+        assert_true(options.job.loss_scale.scale == cases[i].scale);
+        assert_int_equal(options.job.loss_scale.growth_steps, cases[i].growth);
+        assert_true(options.loss_scale == cases[i].factor);
+    }
+    arena_destroy(arena);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(refusals) + COUNT(choices) + 4];
+    struct CMUnitTest tests[COUNT(refusals) + COUNT(choices) + 5];
     size_t count = 0;
 
     for (size_t i = 0; i < COUNT(refusals); i++)
@@ -246,6 +297,8 @@ int main(void)
         tests[count++] = (struct CMUnitTest){ .name = choices[i].line,
                                               .test_func = chooses_by_flag_then_model_then_default,
                                               .initial_state = (void *)(uintptr_t)&choices[i] };
+    tests[count++] =
+        (struct CMUnitTest)cmocka_unit_test(a_loss_scale_is_the_flags_or_the_descriptions);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(the_founding_report_is_two_flags);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(epochs_need_a_known_number_of_rows);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(epochs_count_the_rows_that_were_taken);
