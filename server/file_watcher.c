@@ -34,6 +34,11 @@ static uint64_t fingerprint(const char *path)
     return bytes_hash((struct bytes){ (const char *)facts, sizeof facts });
 }
 
+void watched_file_note(struct watched_file *file)
+{
+    file->seen = fingerprint(file->path);
+}
+
 /* A file that is read in the middle of a copy changes once more. A reload may also fail for other
  * reasons that pass: no memory or descriptors, or a file that this one names and that comes
  * later. */
@@ -84,8 +89,6 @@ struct status file_watcher_create(struct watched_file *files, size_t count, stru
     pthread_mutex_init(&watcher->lock, NULL);
     clock_cond_init(&watcher->changed);
     clock_cond_init(&watcher->ended_changed);
-    for (size_t i = 0; i < count; i++)
-        files[i].seen = fingerprint(files[i].path);
     int error = pthread_create(&watcher->thread, NULL, watch, watcher);
     if (error != 0) {
         free(watcher);

@@ -22,8 +22,10 @@ struct watched_file {
 
 struct file_watcher;
 
-/* Watches the files, which the caller has just read, until file_watcher_destroy. Owner: `files`
- * stays the caller's. */
+/* Before the caller reads the file for the first time: a change from then on is seen. */
+void watched_file_note(struct watched_file *file);
+
+/* Watches the files until file_watcher_destroy. Owner: `files` stays the caller's. */
 struct status file_watcher_create(struct watched_file *files, size_t count, struct clock *clock,
                                   struct file_watcher **out);
 void file_watcher_destroy(struct file_watcher *watcher); /* accepts NULL */

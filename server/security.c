@@ -4,11 +4,14 @@
 
 #include "server/config/ssl_config.h"
 
+/* Before the file is read. */
 static void watch(struct security *security, const char *flag, const char *path,
                   struct status (*reload)(void *context))
 {
-    security->files[security->files_count++] =
+    struct watched_file *file = &security->files[security->files_count++];
+    *file =
         (struct watched_file){ .flag = flag, .path = path, .reload = reload, .context = security };
+    watched_file_note(file);
 }
 
 static struct status reload_grpc(void *context)
@@ -52,16 +55,16 @@ static struct status load_tls(struct security *security)
     if (grpc && rest && shared)
         TRY(check_shared_port(options));
     if (grpc) {
+        watch(security, "--ssl_config_file", options->ssl_config_file, reload_grpc);
         TRY(status_in(ssl_config_load(options->ssl_config_file, TLS_HTTP2, &security->grpc_tls),
                       "--ssl_config_file"));
-        watch(security, "--ssl_config_file", options->ssl_config_file, reload_grpc);
     }
     if (rest) {
         enum tls_protocols protocols = grpc && shared ? TLS_HTTP2_OR_1 : TLS_HTTP1;
+        watch(security, "--rest_ssl_config_file", options->rest_ssl_config_file, reload_rest);
         TRY(status_in(
             ssl_config_load(options->rest_ssl_config_file, protocols, &security->rest_tls),
             "--rest_ssl_config_file"));
-        watch(security, "--rest_ssl_config_file", options->rest_ssl_config_file, reload_rest);
     }
     return status_ok();
 }
@@ -71,8 +74,8 @@ struct status security_create(const struct server_options *options, struct secur
     out->options = options;
     TRY(load_tls(out));
     if (is_given(options->auth_token_file)) {
-        TRY(status_in(auth_create(options->auth_token_file, &out->auth), "--auth_token_file"));
         watch(out, "--auth_token_file", options->auth_token_file, reload_tokens);
+        TRY(status_in(auth_create(options->auth_token_file, &out->auth), "--auth_token_file"));
     }
     return out->files_count == 0 ? status_ok()
                                  : file_watcher_create(out->files, out->files_count,

@@ -182,7 +182,7 @@ static struct status keys_create(const struct tls_options *options, bool server,
     gnutls_certificate_allocate_credentials(&keys->credentials);
     if (given(&options->cert))
         TRY_OR(fail, show(keys, options));
-    if (!server || options->verify_client)
+    if (!server || options->verify_client || given(&options->ca))
         TRY_OR(fail, believe(keys, &options->ca));
     *out = keys;
     return status_ok();

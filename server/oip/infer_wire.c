@@ -26,7 +26,7 @@ static struct status damaged(void)
 
 struct wire_parameter {
     struct bytes name, text;
-    bool is_true;
+    bool is_text, is_true;
 };
 
 static struct status read_value(struct bytes message, struct wire_parameter *out)
@@ -34,9 +34,10 @@ static struct status read_value(struct bytes message, struct wire_parameter *out
     struct wire wire = wire_of(message);
     struct wire_field field;
     while (wire_next(&wire, &field)) {
+        out->is_text = wire_is(&field, STRING_PARAM, WIRE_BYTES);
         if (wire_is(&field, BOOL_PARAM, WIRE_VARINT))
             out->is_true = field.value != 0;
-        else if (wire_is(&field, STRING_PARAM, WIRE_BYTES))
+        else if (out->is_text)
             out->text = field.bytes;
     }
     return wire.damaged ? damaged() : status_ok();
@@ -60,7 +61,10 @@ static struct status read_request_parameter(struct bytes entry, struct infer_req
 {
     struct wire_parameter parameter;
     TRY(read_parameter(entry, &parameter));
-    if (bytes_equal(parameter.name, bytes_of("signature_name")))
+    bool names_signature = bytes_equal(parameter.name, bytes_of("signature_name"));
+    if (names_signature && !parameter.is_text)
+        return status_error(STATUS_INVALID_ARGUMENT, "'signature_name' is not a string");
+    if (names_signature)
         out->signature_name = parameter.text;
     else if (bytes_equal(parameter.name, bytes_of("binary_data_output")))
         out->binary |= parameter.is_true;

@@ -225,6 +225,10 @@ class Grpc(Served):
         request.model_version = "99999999999999999999"
         self.assertEqual(self.call("ModelInfer", request).code, "INVALID_ARGUMENT")
         self.assertEqual(self.call("ModelInfer", b"\x2a\xff").code, "INTERNAL")
+        request.model_version = ""
+        request.parameters["signature_name"].int64_param = 1
+        answer = self.call("ModelInfer", request)
+        self.assertEqual((answer.code, answer.text), ("INVALID_ARGUMENT", "'signature_name' is not a string"))
         answer = self.client.call(INFERENCE + "ModelStatistics", b"", self.pb.ServerLiveResponse)
         self.assertEqual(answer.code, "UNIMPLEMENTED")
 

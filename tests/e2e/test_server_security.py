@@ -185,6 +185,19 @@ class Security(TestCase):
             self.assertEqual(kept.predict(request()).code, "OK")
             old.close()
 
+    def test_certificates_that_are_none_end_the_start(self):
+        self.issue("server")
+        self.issue("other")
+        text = self.read(os.path.basename(self.configure())).decode()
+        ca, key, other = (self.read(name).decode().replace("\n", "\\n") for name in ("ca.pem", "server.key", "other.key"))
+        for wrong, words in ((text.replace(ca, "no certificate"), "'custom_ca' holds no certificate in PEM"),  # not even if no client needs one
+                             (text.replace(key, other), "the private key 'server_key' does not belong to the certificate 'server_cert'"),
+                             (text.replace(key, key[:-100]), "'server_key' holds no private key in PEM"),
+                             (text.replace(key, "\\000"), 'Field "server_key" holds a NUL character')):
+            server = self.serve("--rest_ssl_config_file=" + self.write("ssl.config", wrong), wait=False)
+            self.assertEqual(server.process.wait(DEADLINE_S), 1, words)
+            self.assertIn(words, server.output())
+
     def test_requests_in_flight_end_at_sigterm(self):
         self.issue("server")
         with self.serve("--rest_ssl_config_file=" + self.configure()) as server:

@@ -73,6 +73,7 @@ static void a_file_that_changes_is_read_again(void **state)
     assert_non_null(mkdtemp(directory));
     snprintf(path, sizeof path, "%s/f", directory);
     assert_int_equal(file_write(path, bytes_of("one")).code, STATUS_OK);
+    watched_file_note(&file);
     assert_int_equal(file_watcher_create(&file, 1, &test_clock, &watcher).code, STATUS_OK);
     while (atomic_load(&waits) == 0)
         sched_yield();
@@ -98,11 +99,32 @@ static void a_file_that_changes_is_read_again(void **state)
     assert_int_equal(atomic_load(&reloads), 65); /* not for ever */
     atomic_store(&ending, true);
     file_watcher_destroy(watcher);
+}
+
+static void a_change_before_the_watcher_begins_is_seen(void **state)
+{
+    struct watched_file file = { .flag = "--f", .path = path, .reload = reload, .context = path };
+    struct file_watcher *watcher;
+    (void)state;
+    atomic_store(&ending, false);
+    atomic_store(&fails, false);
+    atomic_store(&waits, 0);
+    atomic_store(&reloads, 0);
+    watched_file_note(&file);
+    assert_int_equal(file_write(path, bytes_of("later")).code, STATUS_OK);
+    assert_int_equal(file_watcher_create(&file, 1, &test_clock, &watcher).code, STATUS_OK);
+    while (atomic_load(&waits) == 0)
+        sched_yield();
+    assert_int_equal(atomic_load(&reloads), 1);
+    atomic_store(&ending, true);
+    file_watcher_destroy(watcher);
     assert_int_equal(file_remove_tree(directory).code, STATUS_OK);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(a_file_that_changes_is_read_again) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(a_file_that_changes_is_read_again),
+                                        cmocka_unit_test(
+                                            a_change_before_the_watcher_begins_is_seen) };
     return cmocka_run_group_tests_name("file_watcher", tests, NULL, NULL);
 }
