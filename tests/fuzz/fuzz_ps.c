@@ -2,11 +2,13 @@
  * Requests to a ps that holds variables, each sent while those before it may still wait. The ps
  * answers a request or lets its caller wait, and goes on working. An input is up to 8 requests:
  *
- *     method (1 byte) | header size (1 byte) | payload size (1 byte) | header | payload
+ *     method (1 byte) | header size (2 bytes, the lower one first) | payload size (1 byte) | header
+ *     | payload
  *
  * The pieces 0-2 of "w", 16 bytes each, and 3 of "b", 8 bytes, are those of small_cluster.h. "emb"
  * has the pieces 4-6, by rows: two rows of 8 bytes in each, so rows 0-5 of this ps. "ids" is the
- * piece 7, by keys, with rows of 8 bytes.
+ * piece 7, by keys, with rows of 8 bytes. "norm", the piece 8 of 16 bytes, is divided by its norm,
+ * whose vector is the piece 9 of 8 bytes.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -16,6 +18,7 @@
 #include "trainer/protocol/protocol.h"
 
 #define REQUESTS_MAX 8
+#define HEAD_BYTES   4
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -40,10 +43,10 @@ static void ask(struct small_cluster *cluster, struct rest *rest, struct bytes *
     static const char *const paths[] = { PS_JOIN, PS_CREATE, PS_PULL,   PS_PUSH,  PS_HOLD,  PS_CUT,
                                          PS_READ, PS_DROP,   PS_FINISH, PS_AWAIT, PS_WRITE, PS_OPEN,
                                          PS_BEAT, PS_STOP,   PS_PASS,   PS_TAKE,  PS_TOTALS };
-    const uint8_t *head = (const uint8_t *)take(rest, 3).data;
-    struct bytes header = take(rest, head[1]);
+    const uint8_t *head = (const uint8_t *)take(rest, HEAD_BYTES).data;
+    struct bytes header = take(rest, head[1] | (size_t)head[2] << 8);
 
-    *payload = take(rest, head[2]);
+    *payload = take(rest, head[3]);
     struct message request = { .header = header,
                                .pieces = payload,
                                .pieces_count = payload->size > 0 };
@@ -74,13 +77,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
           .trainable = true,
           .by_keys = true,
           .keys = { .min_count = 2, .probability = 1, .ttl_steps = 4, .bytes_max = 1 << 20 } },
+        { .name = "norm",
+          .dtype = DT_FLOAT,
+          .shape = { .rank = 2, .dims = { 2, 2 } },
+          .trainable = true,
+          .power_iterations = 2 },
+        { .name = "vector",
+          .dtype = DT_FLOAT,
+          .shape = { .rank = 1, .dims = { 2 } },
+          .averaged = true },
     };
     static const int64_t ids[] = { 1, 4 };
     static const struct variable_gradient gradients[] = { { .values = one },
                                                           { .values = one },
                                                           { .values = one, .rows = { ids, 2 } },
-                                                          { .values = one, .rows = { ids, 2 } } };
-    static const void *const values[] = { one, one, one, NULL };
+                                                          { .values = one, .rows = { ids, 2 } },
+                                                          { .values = one },
+                                                          { .values = one } };
+    static const void *const values[] = { one, one, one, NULL, one, one };
     struct client_job job = { .optimizer = "sgd",
                               .learning_rate = .5f,
                               .workers = 1,
@@ -98,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     call_group_init(&calls, clock_monotonic(), REQUESTS_MAX);
     call_group_begin(&calls);
-    for (int i = 0; i < REQUESTS_MAX && rest.size >= 3; i++)
+    for (int i = 0; i < REQUESTS_MAX && rest.size >= HEAD_BYTES; i++)
         ask(&cluster, &rest, &payloads[i], &calls);
     call_group_cancel(&calls); /* ends the calls that still wait */
     status_ignore(call_group_wait(&calls));

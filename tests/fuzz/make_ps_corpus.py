@@ -16,8 +16,9 @@ OUT = os.path.join(HERE, "corpus", "ps")
 # A ps rejects another version of the protocol, or another placement, early.
 with open(os.path.join(HERE, "../../trainer/protocol/protocol.h")) as header:
     PROTOCOL = int(re.search(r"#define PROTOCOL_VERSION (\d+)", header.read()).group(1))
-PLACEMENT = 16742335062479987552  # the hash of fuzz_ps.c's placement on one ps
+PLACEMENT = 524859057050760945  # the hash of fuzz_ps.c's placement on one ps
 GRADIENTS = struct.pack("<14f", *[0.5] * 14)  # of w and b
+DIVIDED = struct.pack("<6f", *[0.5] * 6)  # of norm and its vector, behind all others
 ROWS = struct.pack("<4f", *[0.25] * 4)  # gradients of two rows of emb
 
 
@@ -67,7 +68,7 @@ def message(**fields):
 
 def request(method, payload=b"", **fields):
     header = message(**fields)
-    return bytes([METHODS.index(method), len(header), len(payload)]) + header + payload
+    return struct.pack("<BHB", METHODS.index(method), len(header), len(payload)) + header + payload
 
 
 def identity(index, incarnation, reader=0):
@@ -86,31 +87,41 @@ KEYS = message(f1=1, f6=2, f7=double(1), f8=4)
 PIECES.append(message(f1=7, f3=1, f5=8, f6=1, f10=KEYS))
 
 
+PIECES.append(message(f1=8, f2=16, f3=1, f6=1, f12=[2, 2], f13=2))
+PIECES.append(message(f1=9, f2=8, f6=1, f7=1))
+
+
+def gradients(*rows):
+    return GRADIENTS + b"".join(rows) + DIVIDED
+
+
 def push_keys(sequence):
     lists = keys(-5, 7) + keys(7, 8)
-    return request("push", GRADIENTS + ROWS + lists, f1=CHIEF, f2=sequence, f4=1, f9=len(lists), f10=[2], f11=[2])
+    return request("push", gradients(ROWS) + lists, f1=CHIEF, f2=sequence, f4=1, f9=len(lists), f10=[2], f11=[2])
 
 
 VALID = {
     "join": request("join", f1=identity(1, 5), f2=1),
     "create": request("create", f1=identity(0, 1), f2=2, f3="lazy_adam", f4=0.1, f5=[message(f1="beta_1", f2=0.5)], f6=PIECES, f7=2, f8=1, f10=9),
     "pull": request("pull", f1=CHIEF),
-    "push": request("push", GRADIENTS, f1=CHIEF, f2=1, f3=0, f4=1),
+    "push": request("push", gradients(), f1=CHIEF, f2=1, f3=0, f4=1),
     # rows as differences: 1 and 4 are 1, 2
     "pull_rows": request("pull", b"\1\2", f1=CHIEF, f5=2),
     "pull_piece_of_rows": request("pull", b"\2\0", f1=CHIEF, f3=5, f4=6, f5=2),
     "pull_row_of_none": request("pull", b"\6", f1=CHIEF, f5=1),
     "pull_long_row": request("pull", b"\xff" * 9 + b"\1", f1=CHIEF, f5=1),
-    "push_rows": request("push", GRADIENTS + ROWS + b"\1\2" + b"\0\4", f1=CHIEF, f2=1, f4=1, f7=2, f8=2, f9=4),
-    "push_rows_of_a_piece": request("push", ROWS + b"\4\0", f1=CHIEF, f2=1, f5=6, f7=2, f9=2),
-    "push_more_rows_than_listed": request("push", GRADIENTS + ROWS + b"\1", f1=CHIEF, f2=1, f7=2, f9=1),
+    "push_rows": request("push", gradients(ROWS) + b"\1\2" + b"\0\4", f1=CHIEF, f2=1, f4=1, f7=2, f8=2, f9=4),
+    "push_rows_of_a_piece": request("push", ROWS + DIVIDED + b"\4\0", f1=CHIEF, f2=1, f5=6, f7=2, f9=2),
+    "push_divided": request("push", DIVIDED, f1=CHIEF, f2=1, f5=8, f4=1),
+    "push_vector_alone": request("push", DIVIDED[16:], f1=CHIEF, f2=1, f5=9, f4=1),
+    "push_more_rows_than_listed": request("push", gradients(ROWS) + b"\1", f1=CHIEF, f2=1, f7=2, f9=1),
     "pull_keys": request("pull", keys(-5, 7), f1=CHIEF, f6=[2]),
     "pull_keys_and_rows": request("pull", b"\1\2" + keys(1, 4), f1=CHIEF, f5=2, f6=[2], f7=1),
     "pull_keys_before": request("pull", keys(-(2**63), 2**63 - 1), f1=CHIEF, f2=1, f6=[2]),
     "pull_more_keys_than_listed": request("pull", keys(1), f1=CHIEF, f6=[2]),
     "push_keys": push_keys(1),
-    "push_keys_and_rows": request("push", GRADIENTS + ROWS + ROWS + b"\1\2" + keys(1, 4), f1=CHIEF, f2=1, f7=2, f9=2 + len(keys(1, 4)), f10=[2]),
-    "push_more_lists": request("push", GRADIENTS + ROWS + keys(1, 4), f1=CHIEF, f2=1, f9=len(keys(1, 4)), f10=[2, 0]),
+    "push_keys_and_rows": request("push", gradients(ROWS, ROWS) + b"\1\2" + keys(1, 4), f1=CHIEF, f2=1, f7=2, f9=2 + len(keys(1, 4)), f10=[2]),
+    "push_more_lists": request("push", gradients(ROWS) + keys(1, 4), f1=CHIEF, f2=1, f9=len(keys(1, 4)), f10=[2, 0]),
     "read_keys": request("read", f1=1, f2=7, f5=4, f7=719),
     "read_single_keys": request("read", keys(-5, 7), f1=1, f8=[2]),
     "read_single_keys_and_rows": request("read", b"\1\2" + keys(7), f1=1, f2=6, f6=2, f8=[1], f9=8),
@@ -138,7 +149,7 @@ VALID = {
     "reader_hold": request("hold", f1=READER, f2=4),
     "reader_cut": request("cut", f1=READER, f2=APPLIED, f4=4),
     "reader_drop": request("drop", f1=READER, f2=4),
-    "reader_push": request("push", GRADIENTS, f1=READER, f2=1),
+    "reader_push": request("push", gradients(), f1=READER, f2=1),
     "reader_finish": request("finish", f1=READER, f2=13, f3="x", f4=1, f5=identity(0, 7, 1)),
 }
 V = VALID
@@ -167,19 +178,27 @@ SEQUENCES = {
     "pass_after_a_push": V["push"] + V["pass"] + request("pass", f1=CHIEF, f2=1) + request("pass", f1=CHIEF, f2=99) + V["finish"],
     "paced": request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES, f7=1, f18=1) + V["pass"] + V["push"] + V["pass"],
     "shares": request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES, f7=1, f10=20, f21=4, f22=[9, 1, 2, 5, 1]) + V["write"] + V["open"]
-    + V["take"] + request("take", f1=CHIEF, f2=2) + request("push", GRADIENTS, f1=CHIEF, f2=1, f12=2) + V["hold"] + V["cut"],
+    + V["take"] + request("take", f1=CHIEF, f2=2) + request("push", gradients(), f1=CHIEF, f2=1, f12=2) + V["hold"] + V["cut"],
     "totals": request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES, f7=1, f10=20, f23=2) + V["write"] + V["open"]
-    + request("push", GRADIENTS, f1=CHIEF, f2=1, f13=[double(10), double(4.5)]) + request("totals", f1=CHIEF)
-    + request("push", GRADIENTS, f1=CHIEF, f2=2, f13=[double(10)]),
+    + request("push", gradients(), f1=CHIEF, f2=1, f13=[double(10), double(4.5)]) + request("totals", f1=CHIEF)
+    + request("push", gradients(), f1=CHIEF, f2=2, f13=[double(10)]),
     "loss_scale": request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES, f7=1, f10=20, f27=message(f1=8.0, f2=2, f4=1)) + V["write"] + V["open"],
-    "overflow": request("push", GRADIENTS + ROWS + keys(1, 4), f1=CHIEF, f2=1, f9=len(keys(1, 4)), f10=[2], f14=8.0) + push_keys(2)
-    + request("push", GRADIENTS, f1=CHIEF, f2=3, f4=1, f14=-1.0) + request("push", GRADIENTS, f1=CHIEF, f2=4, f14=16.0) + V["hold"],
+    "overflow": request("push", gradients(ROWS) + keys(1, 4), f1=CHIEF, f2=1, f9=len(keys(1, 4)), f10=[2], f14=8.0) + push_keys(2)
+    + request("push", gradients(), f1=CHIEF, f2=3, f4=1, f14=-1.0) + request("push", gradients(), f1=CHIEF, f2=4, f14=16.0) + V["hold"],
     "shares_of_no_position": request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES, f7=1, f21=4, f22=[9, 8, 2]) + V["take"],
     "stop_early": V["reader_join"] + V["reader_stop"] + V["push"] + V["stop"] + V["push"] + V["join"],
     "all_rows": request("create", f1=identity(0, 1), f2=2, f3="ftrl", f4=0.1, f6=PIECES, f7=1, f8=1, f16=1) + V["push_rows"],
     "other_optimizers": request("create", f1=identity(0, 1), f2=2, f3="adam", f4=0.1, f6=[piece + message(f11=i % 3) for i, piece in enumerate(PIECES)],
                                 f7=1, f20=[message(f1="ftrl", f2=0.1, f3=[message(f1="beta", f2=0.5)]), message(f1="sgd", f2=0.1)])
     + V["push"] + V["push_rows"] + V["hold"],
+    "divided": V["push"] + V["hold"] + V["cut"] + request("push", gradients(), f1=CHIEF, f2=2, f4=1) + request("read", f1=1, f2=8)
+    + request("read", f1=1, f2=9) + V["drop"],
+    "divided_in_chunks": request("push", GRADIENTS, f1=CHIEF, f2=1, f6=4) + request("push", DIVIDED[:16], f1=CHIEF, f2=1, f5=4, f6=9)
+    + request("push", DIVIDED[16:], f1=CHIEF, f2=1, f5=9) + V["pull"],
+    "divided_otherwise": b"".join(request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES[:8] + pieces, f7=1) for pieces in (
+        [message(f1=8, f2=16, f3=1, f6=1, f12=[2, 2], f13=2**32 - 1), PIECES[9]],
+        [message(f1=8, f2=16, f3=1, f6=1, f12=[4, 4], f13=1), PIECES[9]], [PIECES[8]],
+        [PIECES[8], message(f1=9, f2=12, f6=1, f7=1)])),
     "all": b"".join(V[m] for m in ("join", "beat", "pull", "push", "hold", "cut", "drop", "await")),
 }
 
