@@ -2,7 +2,9 @@
  * top_k: TopKV2, ApproxTopK (which is exact, as in TensorFlow on a CPU), NthElement, InTopKV2 and
  * InTopK. Of equal values, the lower index comes first. NaN comes after all numbers; in TensorFlow
  * its place depends on the sort. A heap holds the k best so far: a row of n costs at most n log k.
+ * Elements that come in no order are mostly worse than all of those, and are passed over in blocks.
  */
+#include "base/clones.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/types.h"
@@ -11,69 +13,79 @@
 #define IS_NAN(v) ((v) != (v))
 #define IS_BEFORE(va, vb, a, b) \
     ((va) > (vb) || (!((va) < (vb)) && (IS_NAN(va) == IS_NAN(vb) ? (a) < (b) : IS_NAN(vb))))
-#define BEFORE(s, T, W)                                         \
-    static bool before_##s(const void *x, int32_t a, int32_t b) \
-    {                                                           \
-        const T va = ((const T *)x)[a], vb = ((const T *)x)[b]; \
-        return IS_BEFORE(va, vb, a, b);                         \
+
+#define PASSED 64 /* elements that are looked at together */
+
+/* For each type: its functions are inlined into each other, which makes them three times as fast as
+ * with a pointer to the comparison. `value` makes a number V of a stored T.
+ *
+ * sift_down: heap[0] is the worst of those kept; every parent is worse than its children.
+ * pass: the first block from `at` on that may have an element before `worst`, which is before all
+ * of it in x. */
+#define BEST_OF_ROW(s, T, V, value)                                                   \
+    static inline bool before_##s(const T *x, int32_t a, int32_t b)                   \
+    {                                                                                 \
+        const V va = value(x[a]), vb = value(x[b]);                                   \
+        return IS_BEFORE(va, vb, a, b);                                               \
+    }                                                                                 \
+    static void sift_down_##s(const T *x, int32_t *heap, int64_t count, int64_t at)   \
+    {                                                                                 \
+        for (int64_t child; (child = 2 * at + 1) < count; at = child) {               \
+            if (child + 1 < count && before_##s(x, heap[child], heap[child + 1]))     \
+                child++;                                                              \
+            if (!before_##s(x, heap[at], heap[child]))                                \
+                return;                                                               \
+            int32_t moved = heap[at];                                                 \
+            heap[at] = heap[child];                                                   \
+            heap[child] = moved;                                                      \
+        }                                                                             \
+    }                                                                                 \
+    CLONES static int64_t pass_##s(const T *x, int64_t n, int64_t at, int32_t worst)  \
+    {                                                                                 \
+        const V limit = value(x[worst]);                                              \
+        if (IS_NAN(limit))                                                            \
+            return at;                                                                \
+        for (; at + PASSED <= n; at += PASSED) {                                      \
+            int better = 0;                                                           \
+            for (int i = 0; i < PASSED; i++)                                          \
+                better |= value(x[at + i]) > limit;                                   \
+            if (better)                                                               \
+                break;                                                                \
+        }                                                                             \
+        return at;                                                                    \
+    }                                                                                 \
+    static void best_of_row_##s(const void *row, int64_t n, int64_t k, int32_t *heap) \
+    {                                                                                 \
+        const T *x = row;                                                             \
+        for (int64_t i = 0; i < k; i++)                                               \
+            heap[i] = (int32_t)i;                                                     \
+        for (int64_t i = k / 2; i-- > 0;)                                             \
+            sift_down_##s(x, heap, k, i);                                             \
+        for (int64_t i = k, end; i < n && k > 0;) {                                   \
+            i = pass_##s(x, n, i, heap[0]);                                           \
+            for (end = i + PASSED < n ? i + PASSED : n; i < end; i++)                 \
+                if (before_##s(x, (int32_t)i, heap[0])) {                             \
+                    heap[0] = (int32_t)i;                                             \
+                    sift_down_##s(x, heap, k, 0);                                     \
+                }                                                                     \
+        }                                                                             \
+        for (int64_t left = k; left-- > 1;) { /* the last goes to the end */          \
+            int32_t last = heap[0];                                                   \
+            heap[0] = heap[left];                                                     \
+            heap[left] = last;                                                        \
+            sift_down_##s(x, heap, left, 0);                                          \
+        }                                                                             \
     }
-REAL_TYPES(BEFORE)
+#define AS_IT_IS(x)                (x)
+#define BEST_OF_PLAIN_ROW(s, T, W) BEST_OF_ROW(s, T, T, AS_IT_IS)
+REAL_TYPES(BEST_OF_PLAIN_ROW)
+BEST_OF_ROW(half, uint16_t, float, half_to_float)
+BEST_OF_ROW(bfloat16, uint16_t, float, bfloat16_to_float)
 
-static bool before_half(const void *x, int32_t a, int32_t b)
-{
-    float va = half_to_float(((const uint16_t *)x)[a]),
-          vb = half_to_float(((const uint16_t *)x)[b]);
-    return IS_BEFORE(va, vb, a, b);
-}
-
-static bool before_bfloat16(const void *x, int32_t a, int32_t b)
-{
-    float va = bfloat16_to_float(((const uint16_t *)x)[a]);
-    float vb = bfloat16_to_float(((const uint16_t *)x)[b]);
-    return IS_BEFORE(va, vb, a, b);
-}
-
-typedef bool before(const void *x, int32_t a, int32_t b);
-static before *const before_of[DTYPE_COUNT] = {
-    ROWS_REAL(before), [DT_HALF] = before_half, [DT_BFLOAT16] = before_bfloat16
+typedef void best_of_row(const void *row, int64_t n, int64_t k, int32_t *heap);
+static best_of_row *const best_of[DTYPE_COUNT] = {
+    ROWS_REAL(best_of_row), [DT_HALF] = best_of_row_half, [DT_BFLOAT16] = best_of_row_bfloat16
 };
-
-/* heap[0] is the worst of those kept; every parent is worse than its children. */
-static void sift_down(before *less, const void *x, int32_t *heap, int64_t count, int64_t at)
-{
-    for (;;) {
-        int64_t child = 2 * at + 1;
-        if (child >= count)
-            return;
-        if (child + 1 < count && less(x, heap[child], heap[child + 1]))
-            child++;
-        if (!less(x, heap[at], heap[child]))
-            return;
-        int32_t moved = heap[at];
-        heap[at] = heap[child];
-        heap[child] = moved;
-        at = child;
-    }
-}
-
-static void best_of_row(before *less, const void *x, int64_t n, int64_t k, int32_t *heap)
-{
-    for (int64_t i = 0; i < k; i++)
-        heap[i] = (int32_t)i;
-    for (int64_t i = k / 2; i-- > 0;)
-        sift_down(less, x, heap, k, i);
-    for (int64_t i = k; i < n && k > 0; i++)
-        if (less(x, (int32_t)i, heap[0])) {
-            heap[0] = (int32_t)i;
-            sift_down(less, x, heap, k, 0);
-        }
-    for (int64_t left = k; left-- > 1;) { /* the last goes to the end */
-        int32_t last = heap[0];
-        heap[0] = heap[left];
-        heap[left] = last;
-        sift_down(less, x, heap, left, 0);
-    }
-}
 
 static struct status top_k_check(const struct tensor *x, int64_t k)
 {
@@ -110,7 +122,7 @@ static struct status find_top(struct kernel_context *k, int64_t count)
     for (int64_t r = 0; r < rows; r++) {
         const void *row = at_bytes_const(x->data, r * n, size);
         int32_t *best = heap.data;
-        best_of_row(before_of[x->dtype], row, n, count, best);
+        best_of[x->dtype](row, n, count, best);
         for (int64_t i = 0; i < count; i++) {
             memcpy(at_bytes(values->data, r * count + i, size), at_bytes_const(row, best[i], size),
                    size);
@@ -199,7 +211,7 @@ static struct status nth_compute(struct kernel_context *k)
     for (int64_t r = 0; r < out->size && status_is_ok(status); r++) {
         const void *row = at_bytes_const(x->data, r * columns, dtype_size(x->dtype));
         status = kernel_check(k);
-        best_of_row(before_of[x->dtype], row, columns, n + 1, heap.data);
+        best_of[x->dtype](row, columns, n + 1, heap.data);
         copy_element(x, r * columns + tensor_int32s(&heap)[n], out, r);
     }
     tensor_release(&heap);
