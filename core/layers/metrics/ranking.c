@@ -136,30 +136,40 @@ static struct best_candidates find_best(struct builder *b, struct endpoint score
     return (struct best_candidates){ { node, 0 }, { node, 1 } };
 }
 
-/* Of the candidates from `first` on, a block. */
-static struct best_candidates best_of_block(struct builder *b, struct endpoint queries,
-                                            struct endpoint candidates, struct endpoint first,
-                                            int64_t k)
+/* The scores of the candidates from `first` on, a block. */
+static struct endpoint score_block(struct builder *b, struct endpoint queries,
+                                   struct endpoint candidates, struct endpoint first)
 {
     const struct endpoint slicing[] = { candidates, build_unary(b, "Pack", NULL, first),
                                         build_unary(b, "Pack", NULL,
                                                     by_int(b, "AddV2", first, BLOCK)),
                                         build_const_ints(b, NULL, 1, (const int32_t[]){ 1 }) };
     const struct endpoint factors[] = { queries, build(b, "StridedSlice", NULL, 4, slicing, NULL) };
-    struct endpoint scores =
-        build(b, "MatMul", NULL, 2, factors,
-              (const struct attr[]){ attr_bool("transpose_b", true), ATTR_END });
-    struct best_candidates best =
-        find_best(b, scores, by_int(b, "Minimum", size_of(b, scores, 1), (int32_t)k));
 
-    best.places = build_binary(b, "AddV2", NULL, best.places, first);
-    return best;
+    return build(b, "MatMul", NULL, 2, factors,
+                 (const struct attr[]){ attr_bool("transpose_b", true), ATTR_END });
 }
 
-/* The first block gives as many as there will be, because no k is larger than a block. */
+/* The columns of the best of `before` and a block from `first` on, of which `best` says the places
+ * behind each other. */
+static struct endpoint place_best(struct builder *b, const struct best_candidates *best,
+                                  struct endpoint before, struct endpoint first)
+{
+    struct endpoint kept = size_of(b, before, 1);
+    struct endpoint is_before = build_binary(b, "Less", NULL, best->places, kept);
+    const struct endpoint earlier =
+        build_binary(b, "Minimum", NULL, best->places, by_int(b, "Sub", kept, 1));
+    struct endpoint in_block =
+        build_binary(b, "AddV2", NULL, build_binary(b, "Sub", NULL, best->places, kept), first);
+
+    return build_select(b, NULL, is_before, gather(b, before, earlier, 1), in_block);
+}
+
+/* The first block gives as many as there will be, because no k is larger than a block. The others
+ * are looked through together with the best ones so far, which few of them exceed: TopKV2 then
+ * passes over most of a block. */
 static struct status loop_over_blocks(struct builder *b, struct endpoint queries,
-                                      struct endpoint candidates, int64_t k,
-                                      struct best_candidates *best)
+                                      struct endpoint candidates, struct best_candidates *best)
 {
     enum { SCORES, PLACES, QUERIES, CANDIDATES, MORE, COUNT_CARRIED };
     struct endpoint more =
@@ -172,14 +182,12 @@ static struct status loop_over_blocks(struct builder *b, struct endpoint queries
     struct builder *inner = &loop.builder;
     memcpy(results, loop.values, sizeof results);
     struct endpoint first = by_int(inner, "Mul", by_int(inner, "AddV2", loop.time, 1), BLOCK);
-    struct best_candidates block =
-        best_of_block(inner, loop.values[QUERIES], loop.values[CANDIDATES], first, k);
-    struct endpoint places = join_columns(inner, loop.values[PLACES], block.places);
-    struct best_candidates both =
-        find_best(inner, join_columns(inner, loop.values[SCORES], block.scores),
-                  size_of(inner, loop.values[SCORES], 1));
+    struct endpoint block =
+        score_block(inner, loop.values[QUERIES], loop.values[CANDIDATES], first);
+    struct best_candidates both = find_best(inner, join_columns(inner, loop.values[SCORES], block),
+                                            size_of(inner, loop.values[SCORES], 1));
     results[SCORES] = both.scores;
-    results[PLACES] = gather(inner, places, both.places, 1);
+    results[PLACES] = place_best(inner, &both, loop.values[PLACES], first);
     loop.limit = MORE;
     TRY(while_loop_end(&loop, 0, results, outputs));
     *best = (struct best_candidates){ outputs[SCORES], outputs[PLACES] };
@@ -190,12 +198,13 @@ static struct best_candidates best_of_all(struct layer_context *context, struct 
                                           struct endpoint candidates, int64_t k)
 {
     struct builder *b = &context->builder;
+    struct endpoint block = score_block(b, queries, candidates, build_const_int(b, NULL, 0));
     struct best_candidates best =
-        best_of_block(b, queries, candidates, build_const_int(b, NULL, 0), k);
+        find_best(b, block, by_int(b, "Minimum", size_of(b, block, 1), (int32_t)k));
 
     if (!status_is_ok(b->status))
         return best;
-    struct status status = loop_over_blocks(b, queries, candidates, k, &best);
+    struct status status = loop_over_blocks(b, queries, candidates, &best);
     if (!status_is_ok(status) && status_is_ok(b->status))
         b->status = status_keep(context->arena, status);
     return best;
