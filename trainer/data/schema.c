@@ -180,6 +180,8 @@ static struct status take_number(const struct schema_key_context *context, doubl
 static struct status take_default(const struct schema_key_context *context)
 {
     context->column->has_default = true;
+    if (context->value->kind == JSON_VALUE_TEXT)
+        return wrong_value(context, "a number; a text that is missing is empty and has no default");
     return take_number(context, &context->column->default_value);
 }
 
@@ -315,6 +317,10 @@ static struct status check_schema_column(const struct json_value *json,
         return status_error(STATUS_INVALID_ARGUMENT,
                             "a ragged column has the dtype 'float32' or 'int64', or "
                             "'hash_buckets'");
+    if (column->has_default && column->dtype == COLUMN_BYTES)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "'default' is for the dtypes 'float32' and 'int64': a text that is "
+                            "missing is empty");
     if (column->has_default && column->dtype == COLUMN_INT64 &&
         !(fabs(column->default_value) <= EXACT_MAX &&
           column->default_value == floor(column->default_value)))
@@ -390,6 +396,17 @@ static struct status check_separators(const struct schema *schema, const struct 
     return status_ok();
 }
 
+/* Names a column that is wrong by its name or, without one, by its place in the list. */
+static struct status in_column(struct status status, const struct json_value *json, int place)
+{
+    const struct json_value *name =
+        json->kind == JSON_VALUE_OBJECT ? json_value_get(json, "name") : NULL;
+
+    if (name != NULL && name->kind == JSON_VALUE_TEXT && name->text_size > 0)
+        return status_in(status, "column '%.200s'", name->text);
+    return status_in(status, "column %d", place);
+}
+
 static struct status read_list(const struct json_value *list, struct arena *arena,
                                struct schema *out)
 {
@@ -398,7 +415,8 @@ static struct status read_list(const struct json_value *list, struct arena *aren
     struct schema_column *columns = ARENA_ARRAY(arena, struct schema_column, list->count + 1);
     *out = (struct schema){ .columns = columns };
     for (int i = 0; i < list->count; i++) {
-        TRY(status_in(read_schema_column(&list->members[i], arena, &columns[i]), "column %d", i));
+        const struct json_value *json = &list->members[i];
+        TRY(in_column(read_schema_column(json, arena, &columns[i]), json, i));
         if (schema_find(out, columns[i].name) != NULL)
             return status_error(STATUS_INVALID_ARGUMENT, "two columns '%s'", columns[i].name);
         TRY(check_separators(out, &columns[i]));

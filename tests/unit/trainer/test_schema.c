@@ -14,7 +14,7 @@ static const struct schema_row {
     const char *label, *json, *error;
 } rows[] = {
     { "an unknown key", COLUMNS("{\"name\": \"x\", \"vocabulary\": []}"),
-      "column 0: unknown key 'vocabulary'" },
+      "column 'x': unknown key 'vocabulary'" },
     { "an unknown key of the schema", "{\"columns\": [], \"version\": 1}",
       "unknown key 'version'" },
     { "no columns", "{}", "no list 'columns'" },
@@ -33,6 +33,12 @@ static const struct schema_row {
     { "not JSON", "{\"columns\"", "line 1" },
     { "no name", COLUMNS("{}"), "column 0: it has no 'name'" },
     { "two of a name", COLUMNS("{\"name\": \"x\"}, {\"name\": \"x\"}"), "two columns 'x'" },
+    { "a default of a text",
+      COLUMNS("{\"name\": \"x\", \"dtype\": \"string\", \"default\": \"none\"}"),
+      "column 'x': 'default': 'none', expected a number; a text that is missing is empty" },
+    { "a number as the default of texts",
+      COLUMNS("{\"name\": \"x\", \"default\": 0, \"dtype\": \"string\"}"),
+      "column 'x': 'default' is for the dtypes 'float32' and 'int64'" },
     { "another kind", COLUMNS("{\"name\": \"x\", \"kind\": \"lists\"}"),
       "'kind': 'lists', expected 'dense', 'sparse' or 'ragged'" },
     { "a ragged column of texts",
