@@ -23,6 +23,8 @@ struct file_source {
     struct file_split *split;
     struct batch_order how;
     bool quiet; /* bad records are not counted: for file_source_count_rows */
+    /* The last bad record that another reader has counted; "": none */
+    char counted[256];
 
     uint32_t *files; /* [paths_count]: in the epoch's order */
     uint32_t next_file;
@@ -136,8 +138,12 @@ static struct status count_bad(struct file_source *source, struct status bad)
 {
     struct file_split *split = source->split;
 
-    if (source->quiet || !is_new(source))
+    if (source->quiet)
         return status_ok();
+    if (!is_new(source)) {
+        snprintf(source->counted, sizeof source->counted, ": %s", bad.message);
+        return status_ok();
+    }
     int64_t count = atomic_fetch_add(&split->bad, 1) + 1;
     if (count > split->options.max_bad_records)
         return status_error(STATUS_DATA_LOSS, "%s; that is bad record %lld, --max_bad_records=%lld",
@@ -335,6 +341,16 @@ struct status file_source_no_rows(const struct file_split *split, uint64_t recor
                         records > 0 ? "good " : "", whose);
 }
 
+/* The reader that has counted the bad records says why they are bad; so does one that has not,
+ * because a job reports the failure that comes first. */
+static struct status no_rows_left(const struct file_source *source)
+{
+    struct status status = file_source_no_rows(source->split, source->epoch_records,
+                                               source->how.worker, source->how.workers);
+
+    return status_error(status.code, "%s%s", status.message, source->counted);
+}
+
 /* Makes sure that the block has a row left. *found is false at the end of the input. */
 static struct status find_row(struct file_source *source, bool *found)
 {
@@ -351,8 +367,7 @@ static struct status find_row(struct file_source *source, bool *found)
         if (!source->how.repeat)
             return status_ok();
         if (!has_rows(source))
-            return file_source_no_rows(source->split, source->epoch_records, source->how.worker,
-                                       source->how.workers);
+            return no_rows_left(source);
         begin_epoch(source, source->epoch + 1);
     }
     *found = true;

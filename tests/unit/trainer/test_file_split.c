@@ -379,6 +379,29 @@ static void bad_records_are_reported_once_and_end_the_job_over_the_limit(void **
     file_split_destroy(split);
 }
 
+/* Of two readers of all records, one counts a bad one. */
+static void a_reader_without_good_rows_says_why(void **state)
+{
+    const struct batch_order order = { .repeat = true, .workers = 1 };
+    struct data_split *split = make_split(1, 1, 0, 0, 0);
+    struct batch_source *first, *second;
+    struct batch batch;
+
+    (void)state;
+    assert_ok(file_write(in("0.csv"), bytes_of("x\nnone\n")));
+    assert_ok(split->open(split, &order, &first));
+    assert_ok(split->open(split, &order, &second));
+    struct status status = first->next(first, 1, &batch);
+    assert_non_null(strstr(status.message, "that is bad record 1"));
+    status = second->next(second, 1, &batch);
+    assert_int_equal(status.code, STATUS_DATA_LOSS);
+    assert_non_null(strstr(status.message, "0.csv': no good rows: "));
+    assert_non_null(strstr(status.message, "line 2: column 'x': 'none' is not a number"));
+    first->destroy(first);
+    second->destroy(second);
+    file_split_destroy(split);
+}
+
 static void names_files_without_rows(void **state)
 {
     static const struct {
@@ -600,6 +623,7 @@ int main(void)
         TEST_IN_DIRECTORY(a_seek_reads_no_row_that_it_passes),
         TEST_IN_DIRECTORY(a_thread_takes_the_same_rows_in_advance),
         TEST_IN_DIRECTORY(a_thread_reports_a_bad_record_behind_the_rows_before_it),
+        TEST_IN_DIRECTORY(a_reader_without_good_rows_says_why),
         TEST_IN_DIRECTORY(names_files_without_rows),
         TEST_IN_DIRECTORY(bad_records_are_reported_once_and_end_the_job_over_the_limit),
         TEST_IN_DIRECTORY(rows_are_counted),
