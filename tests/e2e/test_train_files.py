@@ -98,7 +98,8 @@ class TrainFiles(FilesTestCase):
         self.assertIn("accuracy 1.0000", shown)
         self.assertIn("bad record passed: '%s' image 0: PNG: " % bad, shown)
         self.assertIn("--max_bad_records=0", self.train(*flags, code=1))
-        self.assertIn("has no folders with JPEG, PNG or text files",
+        self.assertIn("has no folders with JPEG, PNG or text files; of files of records, give the names or a pattern, such as '%s/*.csv'" %
+                      self.path("photos/dark"),
                       self.train("--model=" + model, "--train_files=" + self.path("photos/dark"), "--noexport", code=2))
 
     def test_folders_of_text_lines(self):

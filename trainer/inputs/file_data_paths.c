@@ -75,7 +75,9 @@ static struct status add_path(const char *path, const struct record_format *form
     if (paths->size > size)
         return status_ok();
     return status_error(STATUS_NOT_FOUND,
-                        "the directory '%s' has no folders with JPEG, PNG or text files", path);
+                        "the directory '%s' has no folders with JPEG, PNG or text files; of files "
+                        "of records, give the names or a pattern, such as '%s*.csv'",
+                        path, file_join(arena, path, ""));
 }
 
 static struct status list_paths(const glob_t *found, const struct record_format *format,
