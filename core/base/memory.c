@@ -80,9 +80,10 @@ static size_t whole_pages(size_t size_bytes)
     return (size_bytes + page - 1) / page * page;
 }
 
-/* Begins at a huge page, so that as many as possible of its pages are huge. */
-static void *map_huge(size_t size_bytes)
+void *memory_reserve(size_t size_bytes)
 {
+    if (size_bytes > SIZE_MAX - 2 * HUGE_PAGE)
+        return NULL;
     size_t size = whole_pages(size_bytes), room = size + HUGE_PAGE;
     char *all = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (all == MAP_FAILED)
@@ -92,17 +93,24 @@ static void *map_huge(size_t size_bytes)
     if (before > 0)
         munmap(all, before);
     munmap(block + size, HUGE_PAGE - before);
-    /* A system that refuses either leaves the block as good. */
+    /* A system that refuses leaves the block as good. */
     madvise(block, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    return block;
+}
+
+static void *map_huge(size_t size_bytes)
+{
+    void *block = memory_reserve(size_bytes);
 #ifdef MADV_POPULATE_WRITE
-    madvise(block, size, MADV_POPULATE_WRITE);
+    if (block != NULL) /* the same if the system refuses */
+        madvise(block, whole_pages(size_bytes), MADV_POPULATE_WRITE);
 #endif
     return block;
 }
 
 void *memory_map(size_t size_bytes)
 {
-    if (size_bytes >= HUGE_PAGE && size_bytes <= SIZE_MAX - 2 * HUGE_PAGE)
+    if (size_bytes >= HUGE_PAGE)
         return map_huge(size_bytes);
     void *block = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -113,6 +121,20 @@ void memory_unmap(void *block, size_t size_bytes)
 {
     if (block != NULL)
         munmap(block, size_bytes);
+}
+
+void memory_keep_gaps(void *block, size_t size_bytes)
+{
+    madvise(block, whole_pages(size_bytes), MADV_NOHUGEPAGE);
+}
+
+void memory_drop(void *data, size_t size_bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uintptr_t first = ((uintptr_t)data + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)data + size_bytes) / page * page;
+    if (first < end)
+        madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
 void memory_give_back(void)

@@ -26,6 +26,17 @@ void *memory_of_lines(size_t size_bytes);
 void *memory_map(size_t size_bytes);
 void memory_unmap(void *block, size_t size_bytes); /* accepts NULL */
 
+/* The same, beginning at a huge page, but the system gives a page when it is first written: the
+ * processor's cache then still has the zeros of it. Owner: memory_unmap. */
+void *memory_reserve(size_t size_bytes);
+
+/* The system makes no more huge pages in the block; those that it has stay. Otherwise it would fill
+ * gaps that memory_drop makes: it joins pages of which some are unused. */
+void memory_keep_gaps(void *block, size_t size_bytes);
+
+/* Gives the whole pages in a part of such a block back. They read as zeros. Threads: safe. */
+void memory_drop(void *data, size_t size_bytes);
+
 /* Gives free memory of the heap back to the system. Takes up to some milliseconds: for use after
  * many megabytes were freed that are not wanted again soon. Threads: safe. */
 void memory_give_back(void);

@@ -8,6 +8,7 @@
 #include "proto/message.h"
 #include "storage/bundle_index.h"
 #include "storage/table.h"
+#include "tensor/tensor_block.h"
 #include "tensor/tensor_proto.h"
 
 #define VERSION_SUPPORTED 1
@@ -196,6 +197,7 @@ void bundle_close(struct bundle *bundle)
         file_reader_close(&bundle->shards[i]);
     for (int i = 0; bundle->tables != NULL && i < bundle->shards_count; i++)
         table_close(bundle->tables[i]);
+    tensor_block_release(bundle->block);
     free(bundle->pieces);
     map_finish(&bundle->by_key);
     arena_destroy(bundle->arena);

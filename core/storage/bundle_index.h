@@ -30,7 +30,8 @@ struct bundle {
     struct table **tables;      /* V1, [shards_count]; NULL in V2 */
     struct bundle_piece **pieces; /* [count], by name: tensors, not slices */
     size_t count;
-    struct map by_key; /* every key of the index -> struct bundle_piece */
+    struct map by_key;          /* every key of the index -> struct bundle_piece */
+    struct tensor_block *block; /* that takes numbers which are read; NULL: the heap does */
 };
 
 /* V1. NOT_FOUND: no file matches. */

@@ -4,6 +4,7 @@
 #include "base/crc32c.h"
 #include "storage/bundle.h"
 #include "storage/bundle_index.h"
+#include "tensor/tensor_block.h"
 #include "tensor/tensor_values.h"
 
 /* Every slice is compared with every other. TensorFlow's partitioners make far fewer. */
@@ -116,7 +117,7 @@ static struct status read_numbers(const struct bundle *bundle, const struct bund
                             "Invalid size in bundle entry: key %s; stored size %" PRIu64
                             "; expected size %" PRIu64,
                             piece->entry.name, piece->size, want);
-    TRY(tensor_create(piece->entry.dtype, &piece->entry.shape, out));
+    TRY(tensor_create_in(bundle->block, piece->entry.dtype, &piece->entry.shape, out));
     TRY(get_summed(bundle, piece, out->data, want));
     if (bundle->big_endian)
         swap_elements(out->data, (size_t)want, swap_unit(out->dtype));
@@ -416,6 +417,29 @@ static struct status find_piece(const struct bundle *bundle, const char *name,
     if (*out == NULL)
         return status_error(STATUS_NOT_FOUND, "Key %s not found in checkpoint", name);
     return status_ok();
+}
+
+/* The bytes of a block for numbers that are stored whole; 0: read_numbers does not read them. */
+static size_t room_of(const struct bundle *bundle, const char *name)
+{
+    const struct bundle_piece *piece;
+    if (!status_is_ok(find_piece(bundle, name, &piece)) || piece->slices_count > 0 ||
+        bundle->tables != NULL || dtype_file_size(piece->entry.dtype) == 0 ||
+        !status_is_ok(check_extent(bundle, piece)))
+        return 0;
+    return tensor_block_room((size_t)piece->size);
+}
+
+void bundle_expect(struct bundle *bundle, const char *const *names, int count)
+{
+    size_t size = 0;
+    assert(bundle->block == NULL);
+    for (int i = 0; i < count; i++) {
+        size_t room = room_of(bundle, names[i]);
+        size = room < SIZE_MAX - size ? size + room : SIZE_MAX;
+    }
+    if (size >= TENSOR_BLOCK_BYTES_MIN)
+        bundle->block = tensor_block_create(size);
 }
 
 struct status bundle_read(const struct bundle *bundle, const char *name, struct tensor *out)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/poison.h"
+#include "tensor/tensor_block.h"
 #include "tensor/tensor_pool.h"
 
 static bool holds_objects(enum dtype dtype)
@@ -40,8 +41,8 @@ static struct status too_large(enum dtype dtype, const struct shape *shape)
 }
 
 /* The buffer has room for the elements and `extra` bytes more. Strings and objects start empty. */
-static struct status create(struct tensor_pool *pool, enum dtype dtype, const struct shape *shape,
-                            size_t extra, struct tensor *out)
+static struct status create(struct tensor_pool *pool, struct tensor_block *block, enum dtype dtype,
+                            const struct shape *shape, size_t extra, struct tensor *out)
 {
     assert(dtype_size(dtype) != 0);
     int64_t size;
@@ -52,8 +53,11 @@ static struct status create(struct tensor_pool *pool, enum dtype dtype, const st
         return too_large(dtype, shape);
 
     struct tensor_buffer *buffer;
-    struct status status = pool != NULL ? tensor_pool_take(pool, total, &buffer)
-                                        : tensor_buffer_create(total, &buffer);
+    struct status status = status_ok();
+    if (pool != NULL)
+        status = tensor_pool_take(pool, total, &buffer);
+    else if (!tensor_block_take(block, total, &buffer))
+        status = tensor_buffer_create(total, &buffer);
     if (!status_is_ok(status))
         return status_in(status, "tensor of type %s and shape %s", dtype_name(dtype),
                          shape_text(shape));
@@ -72,19 +76,25 @@ static struct status create(struct tensor_pool *pool, enum dtype dtype, const st
 
 struct status tensor_create(enum dtype dtype, const struct shape *shape, struct tensor *out)
 {
-    return create(NULL, dtype, shape, 0, out);
+    return create(NULL, NULL, dtype, shape, 0, out);
+}
+
+struct status tensor_create_in(struct tensor_block *block, enum dtype dtype,
+                               const struct shape *shape, struct tensor *out)
+{
+    return create(NULL, block, dtype, shape, 0, out);
 }
 
 struct status tensor_create_pooled(struct tensor_pool *pool, enum dtype dtype,
                                    const struct shape *shape, struct tensor *out)
 {
-    return create(pool, dtype, shape, 0, out);
+    return create(pool, NULL, dtype, shape, 0, out);
 }
 
 struct status tensor_create_strings(const struct shape *shape, size_t characters_size,
                                     struct tensor *out, char **characters)
 {
-    TRY(create(NULL, DT_STRING, shape, characters_size, out));
+    TRY(create(NULL, NULL, DT_STRING, shape, characters_size, out));
     *characters = (char *)(tensor_strings_mut(out) + out->size);
     return status_ok();
 }
@@ -111,6 +121,8 @@ static void buffer_free(struct tensor_buffer *buffer)
     POISON(buffer->data, buffer->capacity);
     if (buffer->pool != NULL)
         tensor_pool_give(buffer);
+    else if (buffer->block != NULL)
+        tensor_block_give(buffer);
     else
         free(buffer);
 }
@@ -175,7 +187,7 @@ struct status tensor_copy_deep(const struct tensor *tensor, struct tensor *out)
 {
     if (tensor->dtype == DT_STRING)
         return copy_strings(tensor, out);
-    TRY(create(NULL, tensor->dtype, &tensor->shape, 0, out));
+    TRY(create(NULL, NULL, tensor->dtype, &tensor->shape, 0, out));
     if (tensor->size > 0)
         memcpy(out->data, tensor->data, tensor_bytes(tensor));
     if (holds_objects(tensor->dtype)) {

@@ -35,7 +35,8 @@ struct tensor_buffer {
     size_t capacity;            /* bytes at data */
     void *data;                 /* aligned to TENSOR_ALIGNMENT */
     int64_t object_count;       /* elements that are `struct object *`, released with the buffer */
-    struct tensor_pool *pool;   /* where the last release returns it; NULL: the heap */
+    struct tensor_pool *pool;   /* where the last release returns it; NULL: the heap, or block */
+    struct tensor_block *block; /* that it is a part of; NULL: none */
     struct tensor_buffer *next; /* in the pool's list of free buffers */
 };
 
@@ -81,6 +82,10 @@ struct status tensor_create(enum dtype dtype, const struct shape *shape, struct 
 /* The same with a buffer of `pool` (NULL: the heap), which the last release returns to it. */
 struct status tensor_create_pooled(struct tensor_pool *pool, enum dtype dtype,
                                    const struct shape *shape, struct tensor *out);
+
+/* The same in `block` (tensor_block.h) if that has room, otherwise on the heap. */
+struct status tensor_create_in(struct tensor_block *block, enum dtype dtype,
+                               const struct shape *shape, struct tensor *out);
 
 /* Makes a string tensor with room for its characters, at *characters, in the same buffer: it
  * depends on nothing else. */

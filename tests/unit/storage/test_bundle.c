@@ -122,6 +122,48 @@ static void a_large_tensor_is_read_chunk_by_chunk(void **state)
     bundle_close(bundle);
 }
 
+static void add_zeros(struct bundle_writer *writer, const char *name, int64_t count)
+{
+    struct shape shape = shape_of(count);
+    struct tensor zeros;
+    assert_ok(tensor_create(DT_FLOAT, &shape, &zeros));
+    memset(zeros.data, 0, tensor_bytes(&zeros));
+    assert_ok(bundle_writer_add(writer, name, &zeros));
+    tensor_release(&zeros);
+}
+
+/* Whether a read of `name` gives a part of a block after these names were expected. */
+static bool lies_in_a_block(const char *name, const char *const *expected, int count)
+{
+    struct bundle *bundle;
+    struct tensor tensor;
+    assert_ok(bundle_open(in("v"), &bundle));
+    bundle_expect(bundle, expected, count);
+    assert_ok(bundle_read(bundle, name, &tensor));
+    bundle_close(bundle);
+    for (int64_t i = 0; i < tensor.size; i++)
+        assert_true(tensor_floats(&tensor)[i] == 0);
+    bool found = tensor.buffer->block != NULL;
+    tensor_release(&tensor);
+    return found;
+}
+
+static void large_expected_tensors_lie_in_a_block(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "small", "a", "b", "none" };
+    struct bundle_writer *writer;
+    assert_ok(bundle_writer_open(in("v"), &writer));
+    add_zeros(writer, "small", 10);
+    add_zeros(writer, "a", 600000);
+    add_zeros(writer, "b", 600000);
+    assert_ok(bundle_writer_commit(writer));
+    assert_true(lies_in_a_block("a", names, 4));
+    assert_true(lies_in_a_block("small", names, 4));
+    assert_false(lies_in_a_block("a", names, 2)); /* 2.4 MB */
+    assert_false(lies_in_a_block("a", names, 0));
+}
+
 static void strings_are_written_as_tensorflow_writes_them(void **state)
 {
     (void)state;
@@ -359,6 +401,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST_IN_DIRECTORY(three_scalars_are_written_as_tensorflow_writes_them),
         TEST_IN_DIRECTORY(a_large_tensor_is_read_chunk_by_chunk),
+        TEST_IN_DIRECTORY(large_expected_tensors_lie_in_a_block),
         TEST_IN_DIRECTORY(strings_are_written_as_tensorflow_writes_them),
         TEST_IN_DIRECTORY(numbers_come_back_in_any_order_of_writing),
         TEST_IN_DIRECTORY(a_piece_too_many_or_too_few_is_refused),

@@ -56,6 +56,16 @@ static struct status check_directory(struct kernel_context *context, const char 
     return resources_real_path(kernel_resources(context), directory, kernel_arena(context), &real);
 }
 
+static void expect_wanted(struct kernel_context *context, struct bundle *bundle)
+{
+    int outputs = kernel_outputs_count(context), count = 0;
+    const char **names = ARENA_ARRAY(kernel_arena(context), const char *, outputs + 1);
+    for (int i = 0; i < outputs; i++)
+        if (kernel_output_wanted(context, i))
+            names[count++] = text_of(context, 1, i);
+    bundle_expect(bundle, names, count);
+}
+
 static struct status restore_compute(struct kernel_context *context)
 {
     struct bundle *bundle = NULL;
@@ -63,6 +73,7 @@ static struct status restore_compute(struct kernel_context *context)
     const char *prefix = text_of(context, 0, 0);
     TRY(check_directory(context, prefix));
     TRY(bundle_open(prefix, &bundle));
+    expect_wanted(context, bundle);
     struct status status = status_ok();
     for (int i = 0; i < kernel_outputs_count(context) && status_is_ok(status); i++) {
         if (!kernel_output_wanted(context, i))
