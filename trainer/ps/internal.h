@@ -147,6 +147,7 @@ struct variables {
     size_t largest_bytes;      /* of one of them */
     size_t rows_largest_bytes; /* of one slice with rows */
     void *block;               /* first values of all slices */
+    void *slots_block;         /* their first slots; NULL: none were needed yet */
     int64_t paid_bytes;        /* from the budget */
     float *sum;                /* of a synchronous step: as large as the largest slice */
     bool keep_before;          /* the values before the last step: see slice.h */

@@ -56,6 +56,12 @@ void slice_init(struct slice *slice, int id, size_t size_bytes, bool trainable, 
     slice->now.parts[0] = values_buffer_create(&slice->spare, size_bytes, data);
 }
 
+void slice_lend(struct slice *slice, int part, void *data)
+{
+    assert(part > 0 && slice->now.parts[part] == NULL);
+    slice->now.parts[part] = values_buffer_create(&slice->spare_slot, slice->size_bytes, data);
+}
+
 void slice_forget_before(struct slice *slice)
 {
     if (slice->before != NULL)

@@ -88,6 +88,10 @@ struct slice {
 void slice_init(struct slice *slice, int id, size_t size_bytes, bool trainable, void *data);
 void slice_finish(struct slice *slice); /* call it when nobody holds its values any more */
 
+/* Before its first slice_begin: memory for the slot `part`, as `data` is for the values. Otherwise
+ * the slice takes its own. */
+void slice_lend(struct slice *slice, int part, void *data);
+
 /* Does each push have an update of the slice? */
 bool slice_is_pushed(const struct slice *slice);
 

@@ -25,6 +25,7 @@ void variables_destroy(struct variables *variables, struct budget *budget)
         budget_give(budget, variables->paid_bytes);
     free(variables->slices);
     free(variables->block);
+    free(variables->slots_block);
     free(variables->sum);
     pthread_mutex_destroy(&variables->measuring);
     free(variables);
@@ -459,6 +460,41 @@ static void begin_tables(struct variables *variables, const struct create_reques
     }
 }
 
+/* Gives the slices their slots in the block. Returns the bytes that they take; without a block, it
+ * only counts. */
+static size_t place_slots(struct variables *variables, const struct create_request *request,
+                          const struct training *training, char *block)
+{
+    size_t offset = 0;
+
+    for (int i = 0; i < variables->slices_count; i++) {
+        struct slice *slice = &variables->slices[i];
+        int slots = training->rules[request->pieces[i].optimizer].optimizer->slots_count;
+        if (!slice->trainable || slice->table != NULL)
+            continue;
+        for (int s = 0; s < slots; s++) {
+            if (block != NULL && slice->now.parts[1 + s] == NULL)
+                slice_lend(slice, 1 + s, block + offset);
+            offset = align_up(offset + slice->size_bytes);
+        }
+    }
+    return offset;
+}
+
+/* One block for all slots, so that they lie on huge pages: an update reads single rows of them. If
+ * there is no such memory, each slice tries for itself. */
+static void make_slots(struct variables *variables, const struct create_request *request,
+                       const struct training *training)
+{
+    size_t size = place_slots(variables, request, training, NULL);
+
+    if (variables->slots_block != NULL || size == 0)
+        return;
+    variables->slots_block = memory_of_table(size);
+    if (variables->slots_block != NULL)
+        place_slots(variables, request, training, variables->slots_block);
+}
+
 void variables_begin(struct ps *ps, const struct create_request *request,
                      const struct training *training)
 {
@@ -467,6 +503,7 @@ void variables_begin(struct ps *ps, const struct create_request *request,
     ASSERT_LOCKED(ps);
     assert(pushes_is_idle(ps));
     variables->training = *training;
+    make_slots(variables, request, training);
     for (int i = 0; i < variables->slices_count; i++) {
         struct slice *slice = &variables->slices[i];
         slice->rule = (int)request->pieces[i].optimizer;

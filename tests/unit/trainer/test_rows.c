@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "small_cluster.h"
+#include "trainer/ps/internal.h"
 
 /* "emb": 20 rows of 2 floats; "bias": 30 rows of 1; "frozen": 6 rows of 2, not trained; "w": as a
  * whole. In pieces of 16 bytes, so 2 rows of emb and 4 of bias each. */
@@ -421,6 +422,49 @@ static struct status ask(struct lone *lone, const char *path, struct message *he
                         clock_deadline_ns(clock_monotonic(), 20000), reply);
 }
 
+static void assert_slots(const struct lone *lone, int slots, bool together)
+{
+    const struct variables *variables = lone->paying->variables;
+    const char *end = NULL;
+
+    for (int i = 0; i < variables->slices_count; i++) {
+        const struct slice *slice = &variables->slices[i];
+        for (int s = 0; s < SLICE_PARTS_MAX - 1; s++)
+            assert_true((slice->now.parts[1 + s] != NULL) == (slice->trainable && s < slots));
+        for (int s = 0; s < slots && slice->trainable; s++) {
+            const char *slot = slice->now.parts[1 + s]->data;
+            if (end != NULL && together)
+                assert_in_range((uintptr_t)slot, (uintptr_t)end, (uintptr_t)end + 64);
+            end = slot + slice->size_bytes;
+        }
+    }
+}
+
+/* The first generation that has slots places them. A later one may have another optimizer. */
+static void slots_lie_together(void **state)
+{
+    static const struct {
+        const char *optimizer;
+        int slots;
+        bool together;
+    } rows[] = {
+        { "adagrad", 1, true }, { "ftrl", 2, false }, { "sgd", 0, true }, { "adagrad", 1, false }
+    };
+    struct lone *lone = *state;
+
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct client_job job = { .optimizer = rows[i].optimizer,
+                                  .learning_rate = .5f,
+                                  .workers = 1 };
+        struct outcome out;
+        OK(create(&lone->chief, &job));
+        assert_slots(lone, rows[i].slots, rows[i].together);
+        OK(run_steps(&lone->chief, 0, 0, STEPS));
+        take_outcome(&lone->chief, false, &out);
+        OK(run_steps(&lone->chief, 0, 0, STEPS)); /* into copies */
+    }
+}
+
 static const struct ticket chief_ticket = { .incarnation = 10, .generation = 1 };
 
 static struct status ask_push(struct lone *lone, struct push_request header, struct bytes payload,
@@ -737,6 +781,7 @@ int main(void)
         cmocka_unit_test(a_job_learns_the_same_bits_for_any_number_of_ps_tasks),
         cmocka_unit_test(a_step_takes_the_mean_of_the_workers_that_have_a_row),
         cmocka_unit_test(a_push_that_reached_half_of_the_ps_tasks_is_made_again),
+        LONE_TEST(slots_lie_together),
         LONE_TEST(a_push_with_a_bad_list_is_refused),
         LONE_TEST(a_pull_with_a_bad_list_is_refused),
         cmocka_unit_test(a_snapshot_gives_rows_as_they_were),
