@@ -28,7 +28,9 @@ struct trainable_options {
     const char *signature; /* NULL: serving_default, or the only one */
     const char *outputs;   /* the signature's outputs that are trained, "a,b"; NULL: the only one */
     bool all_outputs;      /* NULL: all of them */
-    const char *freeze;    /* patterns of names or keys of variables, such as "bn_*"; NULL: none */
+    /* Patterns of names or keys of variables, such as "bn_*"; NULL: none. One that fits none may
+     * leave out the number behind a name, as in Keras' own names of them. */
+    const char *freeze;
 };
 
 struct trainable_variable {

@@ -222,13 +222,31 @@ done:
 
 /* ---- freezing ---- */
 
-static int freeze_matching(struct trainable *trainable, const char *pattern)
+/* "dense/kernel" of "dense/kernel_1". */
+static const char *without_number(const char *name, struct arena *arena)
+{
+    const char *number = strrchr(name, '_');
+
+    if (number == NULL || number[1] == '\0' || number[1 + strspn(number + 1, "0123456789")] != '\0')
+        return name;
+    return arena_memdup(arena, name, (size_t)(number - name));
+}
+
+static bool fits(const struct trainable *trainable, const struct trainable_variable *variable,
+                 const char *pattern, bool numbered)
+{
+    if (numbered)
+        return fnmatch(pattern, without_number(variable->name, trainable->arena), 0) == 0;
+    return fnmatch(pattern, variable->name, 0) == 0 || fnmatch(pattern, variable->key, 0) == 0;
+}
+
+static int freeze_matching(struct trainable *trainable, const char *pattern, bool numbered)
 {
     int count = 0;
 
     for (int i = 0; i < trainable->variables_count; i++) {
         struct trainable_variable *variable = &trainable->variables[i];
-        if (fnmatch(pattern, variable->name, 0) != 0 && fnmatch(pattern, variable->key, 0) != 0)
+        if (!fits(trainable, variable, pattern, numbered))
             continue;
         variable->is_trained = false;
         count++;
@@ -254,7 +272,9 @@ struct status trainable_freeze(struct trainable *trainable, const char *patterns
     for (const char *at = patterns != NULL ? patterns : ""; *at != '\0';) {
         size_t size = strcspn(at, ",");
         const char *pattern = arena_memdup(arena, at, size);
-        if (size > 0 && freeze_matching(trainable, pattern) == 0)
+        /* Keras' exports may have a weight's own name with a number behind it only. */
+        if (size > 0 && freeze_matching(trainable, pattern, false) == 0 &&
+            freeze_matching(trainable, pattern, true) == 0)
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "the pattern '%s' freezes nothing; the variables are %s", pattern,
                                 variable_names(trainable, arena));

@@ -261,6 +261,39 @@ static void what_cannot_be_opened_is_named(void **state)
     }
 }
 
+/* Keras' variable "table/embeddings" is "table/embeddings_1" in its export. */
+static void a_pattern_may_leave_out_the_number_of_a_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *freeze;
+        bool table, bias;
+    } cases[] = {
+        { "table/embeddings", false, true }, { "*/embeddings,answer/kernel", false, true },
+        { "*_1,table/*", false, false },     { "answer/bias_1", true, false },
+        { "answer/k*", true, true },
+    };
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const struct trainable_options options = { .freeze = cases[i].freeze };
+        struct trainable *trainable;
+        struct status status = trainable_open(GOLDEN "embedding", &options, &trainable);
+        if (!cases[i].table && !cases[i].bias) { /* all have a number */
+            assert_non_null(strstr(status.message, "nothing is left to train"));
+            continue;
+        }
+        assert_ok(status);
+        for (int v = 0; v < trainable_variables_count(trainable); v++) {
+            const struct trainable_variable *variable = trainable_variable_at(trainable, v);
+            if (strcmp(variable->name, "table/embeddings_1") == 0)
+                assert_int_equal(variable->is_trained, cases[i].table);
+            if (strcmp(variable->name, "answer/bias_1") == 0)
+                assert_int_equal(variable->is_trained, cases[i].bias);
+        }
+        trainable_close(trainable);
+    }
+}
+
 /* The last bytes of the data file are the weights', each twice: 43 floats. */
 static void damaged_values_are_data_loss(void **state)
 {
@@ -300,6 +333,7 @@ int main(void)
         TEST_IN_DIRECTORY(bodies_without_an_end_are_refused),
         TEST_IN_DIRECTORY(tables_are_read_by_rows),
         TEST_IN_DIRECTORY(what_cannot_be_opened_is_named),
+        TEST_IN_DIRECTORY(a_pattern_may_leave_out_the_number_of_a_name),
         TEST_IN_DIRECTORY(damaged_values_are_data_loss),
     };
 
