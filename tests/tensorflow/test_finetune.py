@@ -139,6 +139,94 @@ class Finetune(TestCase):
                 (got,) = tf.saved_model.load(out).signatures["serving_default"](**inputs).values()
                 assert_agrees(self, got.numpy(), model.predict(inputs, verbose=0), 1e-5, optimizer)
 
+    def assert_tunes(self, name, model, inputs, labels, loss, *flags):
+        """pstrain trains the export as fit trains the model."""
+        start, out, config = (self.path(name + end) for end in ("_start", "_out", "_compile.json"))
+        model.compile(tf.keras.optimizers.SGD(0.1, momentum=0.5), loss=loss)
+        model.export(start, verbose=False)
+        with open(config, "w", encoding="utf-8") as file:
+            json.dump(model.get_compile_config(), file)
+        before = model.predict(inputs, verbose=0)
+        model.fit(inputs, labels, batch_size=8, shuffle=False, verbose=0)
+        want = model.predict(inputs, verbose=0)
+        self.assertGreater(np.abs(want - before).max(), 1e-3)
+        done = run("pstrain", "--from_savedmodel=" + start, "--compile_config=" + config, "--shuffle_buffer=0", "--workers=1", "--batch_size=8",
+                   "--epochs=1", "--export_dir=" + out, *flags)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        served = tf.saved_model.load(out).signatures["serving_default"]
+        (got,) = (served(**inputs) if isinstance(inputs, dict) else served(inputs)).values()
+        assert_agrees(self, got.numpy(), want, 1e-5, name)
+
+    def test_records(self):
+        draw, layers = np.random.RandomState(6), tf.keras.layers
+        numbers, ids, colors = draw.normal(size=(64, 3)).astype(np.float32), draw.randint(20, size=(64, 4)), draw.choice([b"red", b"green", b""], 64)
+        labels = numbers.sum(1)
+        with tf.io.TFRecordWriter(self.path("rows.tfrecord"), "GZIP") as file:
+            for row in zip(numbers, ids, colors, labels):
+                lists = (tf.train.Feature(float_list={"value": row[0]}), tf.train.Feature(int64_list={"value": row[1]}),
+                         tf.train.Feature(bytes_list={"value": [row[2]]}), tf.train.Feature(float_list={"value": [row[3]]}))
+                file.write(tf.train.Example(features={"feature": dict(zip(("numbers", "ids", "color", "label"), lists))}).SerializeToString())
+        x, i, c = (layers.Input(shape, dtype=dtype, name=name) for name, shape, dtype in (
+            ("numbers", (3,), "float32"), ("ids", (4,), "int64"), ("color", (1,), "string")))
+        looked_up = layers.StringLookup(vocabulary=["red", "green"], output_mode="one_hot")(c)
+        y = layers.Concatenate()([x, layers.Flatten()(layers.Embedding(20, 3)(i)), looked_up])
+        model = tf.keras.Model([x, i, c], layers.Dense(1)(layers.Dense(5, activation="tanh")(y)))
+        inputs = {"numbers": tf.constant(numbers), "ids": tf.constant(ids, tf.int64), "color": tf.constant(colors[:, None])}
+        self.assert_tunes("records", model, inputs, labels, "mse", "--train_files=" + self.path("rows.tfrecord"))
+
+    def test_folders(self):
+        draw, layers = np.random.RandomState(7), tf.keras.layers
+        for k, name in enumerate(("cats", "dogs")):
+            for n in range(16):
+                pixels = draw.randint(256, size=(12 + n % 5, 10 + n % 3, 3)).astype(np.uint8) // np.uint8([[[1, 1 + k, 1]]])
+                data = tf.io.encode_png(pixels) if n % 2 else tf.io.encode_jpeg(pixels)
+                tf.io.write_file(self.path("images", name, "%02d.%s" % (n, "png" if n % 2 else "jpg")), data)
+                words = " ".join(draw.choice("the quick brown fox jumps".split(), size=draw.randint(1, 6)))
+                tf.io.write_file(self.path("texts", name, "%02d.txt" % n), words + " fox" * k)
+        load = {"batch_size": None, "shuffle": False, "verbose": False}
+        images = tf.keras.utils.image_dataset_from_directory(self.path("images"), image_size=(12, 10), **load)
+        texts = tf.keras.utils.text_dataset_from_directory(self.path("texts"), **load)
+        labels = np.array([label for _, label in images])
+        for dtype in ("float32", "uint8"):
+            model = tf.keras.Sequential([layers.Input((12, 10, 3), dtype=dtype), layers.Rescaling(1 / 255), layers.Conv2D(4, 3, activation="relu"),
+                                         layers.GlobalAveragePooling2D(), layers.Dense(2, activation="softmax")])
+            pixels = tf.stack([tf.cast(image, dtype) for image, _ in images])
+            self.assert_tunes(dtype, model, pixels, labels, "sparse_categorical_crossentropy", "--train_files=" + self.path("images"))
+        model = tf.keras.Sequential([layers.Input((1,), dtype="string"), layers.TextVectorization(vocabulary=["the", "fox"], output_sequence_length=6),
+                                     layers.Embedding(4, 3), layers.GlobalAveragePooling1D(), layers.Dense(1, activation="sigmoid")])
+        self.assert_tunes("texts", model, tf.stack([[text] for text, _ in texts]), labels[:, None], "binary_crossentropy",
+                          "--train_files=" + self.path("texts"))
+
+    def test_a_schema_prepares_what_the_model_takes(self):
+        draw, layers = np.random.RandomState(8), tf.keras.layers
+        sizes, answers = draw.normal(50, 10, size=(64, 2)).round(2), draw.choice(["no", "yes"], 64)
+        with open(self.path("rows.csv"), "w", encoding="utf-8") as file:
+            file.write("a,b,answer\n" + "".join("%.2f,%.2f,%s\n" % (*row, answer) for row, answer in zip(sizes, answers)))
+        with open(self.path("schema.json"), "w", encoding="utf-8") as file:
+            json.dump({"columns": [{"name": name, "mean": 50, "stddev": 10} for name in "ab"] +
+                       [{"name": "answer", "dtype": "string", "classes": ["no", "yes"]}]}, file)
+        model = tf.keras.Sequential([layers.Input((2,)), layers.Dense(4, activation="tanh"), layers.Dense(2, activation="softmax")])
+        self.assert_tunes("schema", model, tf.constant((sizes - 50) / 10, tf.float32), np.int64(answers == "yes"), "sparse_categorical_crossentropy",
+                          "--train_files=" + self.path("rows.csv"), "--schema=" + self.path("schema.json"), "--label_column=answer")
+
+    def test_inputs_of_other_types(self):
+        """In several inputs; a number that a type does not have is a bad record."""
+        draw, layers = np.random.RandomState(9), tf.keras.layers
+        given = {"bool": draw.randint(2, size=(64, 3)), "uint8": draw.randint(256, size=(64, 2)), "int16": draw.randint(-9, 9, size=(64, 1)),
+                 "float64": draw.normal(size=(64, 2)).astype(np.float32)}
+        labels = sum(values.mean(1) / 50 for values in given.values())
+        np.savez(self.path("rows.npz"), label=labels, **given)
+        inputs = {dtype: layers.Input(values.shape[1:], dtype=dtype, name=dtype) for dtype, values in given.items()}
+        joined = layers.Concatenate()([tf.keras.ops.cast(x, "float32") / 50 for x in inputs.values()])
+        model = tf.keras.Model(list(inputs.values()), layers.Dense(1)(layers.Dense(3, activation="tanh")(joined)))
+        tensors = {dtype: tf.cast(values, dtype) for dtype, values in given.items()}
+        self.assert_tunes("types", model, tensors, labels.astype(np.float32), "mse", "--train_files=" + self.path("rows.npz"))
+        given["uint8"][5, 1] = 256
+        np.savez(self.path("rows.npz"), label=labels, **given)
+        done = run("pstrain", "--from_savedmodel=" + self.path("types_start"), "--train_files=" + self.path("rows.npz"), "--noexport", "--batch_size=8")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("256 is no integer of type uint8, as the model takes", done.stderr)
+
     def sparse_rows(self):
         """Lists of ids, with few in some rows, and sparse rows of floats, in a file with its schema; and the same as tensors of TensorFlow."""
         numbers = random.Random(4)

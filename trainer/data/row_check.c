@@ -32,9 +32,10 @@ static struct status check_class(const struct row_tensor *tensor, double value)
 /* Is it a whole number of the tensor's dtype? */
 static struct status check_integer(const struct row_tensor *tensor, double value)
 {
-    double limit = tensor->column.spec.dtype == DT_INT32 ? 0x1p31 : 0x1p63;
+    const struct integer_range range = row_integer_range(tensor->column.spec.dtype);
+    double whole = tensor->truncates ? trunc(value) : floor(value);
 
-    if (value >= -limit && value < limit && value == floor(value))
+    if (whole >= range.least && whole < range.end && (tensor->truncates || value == whole))
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT, "%g is no integer of type %s, as the model takes",
                         value, dtype_name(tensor->column.spec.dtype));
@@ -56,7 +57,7 @@ static struct status check_value(const struct row_tensor *tensor, const struct r
                             row_number(column, at));
     }
     if (row_tensor_is_integers(tensor) &&
-        (column->kind == COLUMN_FLOAT || tensor->column.spec.dtype == DT_INT32))
+        (column->kind == COLUMN_FLOAT || tensor->column.spec.dtype != DT_INT64))
         return check_integer(tensor, row_value(part, column, at));
     return is_label_of_class(tensor) ? check_class(tensor, row_value(part, column, at))
                                      : status_ok();
@@ -79,8 +80,7 @@ static struct status check_dense(const struct row_tensor *tensor, const struct r
 {
     size_t begin = column_begin(column, row), count = column->ends[row] - begin;
 
-    if (part->is_hashed_later ||
-        (part->from->hash_buckets > 0 && tensor->column.spec.dtype == DT_FLOAT))
+    if (part->is_hashed_later || (part->from->hash_buckets > 0 && row_tensor_is_floats(tensor)))
         return check_hashed(part, column, row);
     if (part->from->kind == SCHEMA_RAGGED || (count == 0 && row_tensor_is_text(tensor)))
         return status_ok();

@@ -110,10 +110,19 @@ static void put_integer(const struct row_part *part, const struct column *column
     int64_t value = begin == column->ends[row] ? integer_of_none(part)
                                                : integer_of(part, column, begin + (size_t)i);
 
-    if (dtype == DT_INT32)
+    switch (dtype_size(dtype)) { /* the value is in the range of the type, signed or not */
+    case sizeof(int8_t):
+        ((int8_t *)out)[at] = (int8_t)value;
+        break;
+    case sizeof(int16_t):
+        ((int16_t *)out)[at] = (int16_t)value;
+        break;
+    case sizeof(int32_t):
         ((int32_t *)out)[at] = (int32_t)value;
-    else
+        break;
+    default:
         ((int64_t *)out)[at] = value;
+    }
 }
 
 static void gather_integers(const struct row_tensor *tensor, const struct columns *columns,
@@ -144,6 +153,19 @@ static void gather_texts(const struct row_tensor *tensor, const struct columns *
         }
 }
 
+/* The floats take the first half of the room, and each becomes a double from the last one on. */
+static void widen(void *out, size_t count)
+{
+    char *data = out;
+    float narrow;
+
+    while (count-- > 0) {
+        memcpy(&narrow, data + count * sizeof narrow, sizeof narrow);
+        double wide = (double)narrow;
+        memcpy(data + count * sizeof wide, &wide, sizeof wide);
+    }
+}
+
 void row_layout_gather(const struct row_layout *layout, int tensor, const struct columns *columns,
                        const uint32_t *rows, size_t count, void *out)
 {
@@ -157,4 +179,6 @@ void row_layout_gather(const struct row_layout *layout, int tensor, const struct
         gather_classes(made, columns, rows, count, out);
     else
         gather_floats(made, columns, rows, count, out);
+    if (made->column.spec.dtype == DT_DOUBLE)
+        widen(out, count * (size_t)made->width);
 }

@@ -62,7 +62,14 @@ static struct status add_part(struct row_layout *layout, struct row_tensor *tens
                             from->kind == SCHEMA_SPARSE ? "sparse" : "normalised");
 
     int64_t categories = schema_categories(from);
-    bool wide = categories > 0 && tensor->column.spec.dtype == DT_FLOAT;
+    if (row_tensor_is_integers(tensor) &&
+        (double)categories > row_integer_range(tensor->column.spec.dtype).end)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "the model's '%s' is of type %s, which cannot number the %" PRId64
+                            " categories of column '%s'",
+                            tensor->column.spec.name, dtype_name(tensor->column.spec.dtype),
+                            categories, from->name);
+    bool wide = categories > 0 && row_tensor_is_floats(tensor);
     *part = (struct row_part){ .from = from, .width = wide ? categories : from->width };
     if (categories > 0 && (tensor->column.classes > 0 || tensor->is_binary))
         return status_error(STATUS_INVALID_ARGUMENT,
@@ -285,6 +292,7 @@ static struct status make_tensor(const struct schema *schema, const struct row_r
     *out = (struct row_tensor){ .column = { .spec = request->spec, .classes = request->classes },
                                 .ignored_class = request->ignored_class,
                                 .is_binary = request->is_binary,
+                                .truncates = request->truncates,
                                 .width = ragged ? 0 : tensor_spec_row_size(&request->spec),
                                 .parts =
                                     ARENA_ARRAY(arena, struct row_part, request->names_count + 1) };

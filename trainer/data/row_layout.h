@@ -16,8 +16,8 @@
  * or dense column. A class is a whole number; of two classes, -1 means the first, as in libsvm's
  * files. A class may also be given by as many columns, or values of a column, as there are classes:
  * 1 in one of them and 0 in the others. A dense tensor of integers, such as the ids of an
- * embedding, takes whole numbers of dense columns, and one of texts takes them as they stand in the
- * file.
+ * embedding, takes whole numbers of dense columns, one of bools takes 0 and 1, and one of texts
+ * takes them as they stand in the file. A double has the value of a float.
  */
 #ifndef TRAINER_DATA_ROW_LAYOUT_H
 #define TRAINER_DATA_ROW_LAYOUT_H
@@ -27,12 +27,13 @@
 
 /* One tensor that is wanted. */
 struct row_request {
-    /* dense: float, int32, int64 or string; sparse: float; ragged: float, int64 or string.
-     * Dimension 0 is -1 */
+    /* dense: float, double, bool, an integer of any size or string; sparse: float; ragged: float,
+     * int64 or string. Dimension 0 is -1 */
     struct tensor_spec spec;
     int64_t classes;              /* of class numbers; 0: they are none */
     const int64_t *ignored_class; /* one more number that may stand there; NULL: none */
     bool is_binary;               /* float: 0 or 1, or a probability; -1 means 0 */
+    bool truncates;               /* integers: of numbers that need not be whole, such as pixels */
     enum raw_values raw;          /* what of the schema does not apply */
     const char *const *names;     /* the columns of the schema that it is made of */
     int names_count;
@@ -50,7 +51,7 @@ struct row_part {
 struct row_tensor {
     struct data_column column;
     const int64_t *ignored_class;
-    bool is_binary;
+    bool is_binary, truncates;
     bool is_one_hot; /* a class number, made of a column for each class */
     int64_t width;   /* values in a row; of a ragged tensor: 0 */
     struct row_part *parts;

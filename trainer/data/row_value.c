@@ -19,6 +19,30 @@ static bool is_same_number(struct bytes text, double value)
     return end != copy && *end == '\0' && number == value;
 }
 
+struct integer_range row_integer_range(enum dtype dtype)
+{
+    switch (dtype) {
+    case DT_BOOL:
+        return (struct integer_range){ 0, 2 };
+    case DT_INT8:
+        return (struct integer_range){ -0x1p7, 0x1p7 };
+    case DT_UINT8:
+        return (struct integer_range){ 0, 0x1p8 };
+    case DT_INT16:
+        return (struct integer_range){ -0x1p15, 0x1p15 };
+    case DT_UINT16:
+        return (struct integer_range){ 0, 0x1p16 };
+    case DT_INT32:
+        return (struct integer_range){ -0x1p31, 0x1p31 };
+    case DT_UINT32:
+        return (struct integer_range){ 0, 0x1p32 };
+    case DT_UINT64:
+        return (struct integer_range){ 0, 0x1p63 };
+    default:
+        return (struct integer_range){ -0x1p63, 0x1p63 };
+    }
+}
+
 int row_class(const struct schema_column *from, const struct column *column, size_t at)
 {
     for (int i = 0; i < from->classes_count; i++)

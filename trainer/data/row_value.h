@@ -12,12 +12,25 @@ static inline bool row_tensor_is_text(const struct row_tensor *tensor)
     return tensor->column.spec.dtype == DT_STRING;
 }
 
-/* Integers that are no classes, such as ids. */
+static inline bool row_tensor_is_floats(const struct row_tensor *tensor)
+{
+    return tensor->column.spec.dtype == DT_FLOAT || tensor->column.spec.dtype == DT_DOUBLE;
+}
+
+/* Integers, or bools, that are no classes, such as ids. */
 static inline bool row_tensor_is_integers(const struct row_tensor *tensor)
 {
-    return tensor->column.spec.dtype != DT_FLOAT && !row_tensor_is_text(tensor) &&
+    return !row_tensor_is_floats(tensor) && !row_tensor_is_text(tensor) &&
            tensor->column.classes == 0;
 }
+
+/* The numbers from `least` to before `end`. Those of a file are at most int64s. */
+struct integer_range {
+    double least, end;
+};
+
+/* Of an integer type, or bool. */
+struct integer_range row_integer_range(enum dtype dtype);
 
 static inline double row_number(const struct column *column, size_t at)
 {

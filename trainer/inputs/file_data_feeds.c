@@ -209,7 +209,9 @@ static struct status decide_shape(const struct file_data_maker *maker,
 
 static bool is_made_of_columns(const struct tensor_spec *spec)
 {
-    bool number = spec->dtype == DT_FLOAT || spec->dtype == DT_INT32 || spec->dtype == DT_INT64;
+    const dtype_set numbers =
+        (DTYPES_REAL | DTYPES(DT_BOOL)) & ~(DTYPES(DT_HALF) | DTYPES(DT_BFLOAT16));
+    bool number = (numbers & DTYPES(spec->dtype)) != 0;
 
     if (spec->layout == TENSOR_RAGGED)
         return spec->shape.rank == 2 &&
@@ -228,14 +230,16 @@ static struct status request_feed(const struct file_data_maker *maker,
     TRY(decide_shape(maker, feed, &names, &spec));
     if (!is_made_of_columns(&spec))
         return status_error(STATUS_UNIMPLEMENTED,
-                            "the model's '%s' is %s; columns of files become dense floats, int32s, "
-                            "int64s and texts, sparse floats, and ragged floats, int64s and "
-                            "texts",
+                            "the model's '%s' is %s; columns of files become dense floats, "
+                            "doubles, integers, bools and texts, sparse floats, and ragged floats, "
+                            "int64s and texts",
                             feed->spec.name, tensor_spec_text(&feed->spec));
     *out = (struct row_request){ .spec = spec,
                                  .classes = feed->classes,
                                  .ignored_class = feed->ignored_class,
                                  .is_binary = feed->is_binary,
+                                 .truncates = file_data_is_of_format(maker->first_file,
+                                                                     maker->format, &image_format),
                                  .raw = feed->raw,
                                  .names = names.texts,
                                  .names_count = names.count };

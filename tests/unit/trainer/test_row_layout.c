@@ -690,6 +690,128 @@ static void keeps_the_ignored_class(void **state)
     end(&fixture);
 }
 
+/* The number of a file for a tensor of integers. NAN: it is none of them. */
+static const struct integer_case {
+    enum dtype dtype;
+    float given;
+    bool truncates;
+    double want;
+} integer_cases[] = {
+    { DT_BOOL, 0, false, 0 },
+    { DT_BOOL, 1, false, 1 },
+    { DT_BOOL, 2, false, NAN },
+    { DT_BOOL, -1, false, NAN },
+    { DT_UINT8, 255, false, 255 },
+    { DT_UINT8, 256, false, NAN },
+    { DT_UINT8, -1, false, NAN },
+    { DT_UINT8, 1.5f, false, NAN },
+    { DT_UINT8, 254.9f, true, 254 },
+    { DT_UINT8, 255.9f, true, 255 },
+    { DT_UINT8, 256, true, NAN },
+    { DT_UINT8, NAN, true, NAN },
+    { DT_INT8, -128, false, -128 },
+    { DT_INT8, 127, false, 127 },
+    { DT_INT8, 128, false, NAN },
+    { DT_INT8, -1.9f, true, -1 },
+    { DT_INT16, -32768, false, -32768 },
+    { DT_INT16, 32768, false, NAN },
+    { DT_UINT16, 65535, false, 65535 },
+    { DT_UINT16, -1, false, NAN },
+    { DT_UINT32, 4294967040, false, 4294967040 },
+    { DT_UINT32, 4294967296, false, NAN },
+    { DT_UINT64, 1e18f, false, (double)1e18f },
+    { DT_UINT64, -1, false, NAN },
+};
+
+static double integer_at(enum dtype dtype, const void *data)
+{
+    switch (dtype) {
+    case DT_BOOL:
+        return *(const bool *)data;
+    case DT_UINT8:
+        return *(const uint8_t *)data;
+    case DT_INT8:
+        return *(const int8_t *)data;
+    case DT_INT16:
+        return *(const int16_t *)data;
+    case DT_UINT16:
+        return *(const uint16_t *)data;
+    case DT_UINT32:
+        return *(const uint32_t *)data;
+    default:
+        return (double)*(const uint64_t *)data;
+    }
+}
+
+static void integers_have_the_limits_of_their_type(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "a" };
+    const uint32_t order[] = { 0 };
+
+    for (size_t i = 0; i < COUNT(integer_cases); i++) {
+        const struct integer_case *one = &integer_cases[i];
+        struct layout_fixture fixture = begin();
+        uint64_t got;
+        assert_string_equal(make_integers(&fixture, names, 1, one->dtype).message, "");
+        fixture.layout.tensors[0].truncates = one->truncates;
+        column_add_float(column_of(&fixture, "a"), one->given);
+        columns_end_row(&fixture.columns);
+        struct status status = row_layout_check(&fixture.layout, &fixture.columns, 0);
+        assert_int_equal(status.code, isnan(one->want) ? STATUS_INVALID_ARGUMENT : STATUS_OK);
+        if (status_is_ok(status)) {
+            row_layout_gather(&fixture.layout, 0, &fixture.columns, order, 1, &got);
+            assert_true(integer_at(one->dtype, &got) == one->want);
+        }
+        end(&fixture);
+    }
+}
+
+static void categories_need_a_type_that_numbers_them(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "site" };
+    struct layout_fixture fixture = begin();
+
+    assert_string_equal(make_integers(&fixture, names, 1, DT_UINT8).message, "");
+    assert_non_null(strstr(make_integers(&fixture, names, 1, DT_BOOL).message,
+                           "type bool, which cannot number the 10 categories of column 'site'"));
+    end(&fixture);
+}
+
+static void a_double_has_the_value_of_a_float(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "pair", "site" };
+    const uint32_t order[] = { 1, 0 };
+    struct layout_fixture fixture = begin();
+    double got[24];
+
+    struct row_request *request = ARENA_NEW(fixture.arena, struct row_request);
+    *request = (struct row_request){
+        .spec = { .name = "x", .dtype = DT_DOUBLE, .shape = shape_of(-1, 12) },
+        .names = names,
+        .names_count = 2,
+    };
+    assert_string_equal(
+        row_layout_make(&fixture.schema, request, 1, fixture.arena, &fixture.layout).message, "");
+    for (int row = 0; row < 2; row++) {
+        column_add_float(column_of(&fixture, "pair"), .1f + (float)row);
+        column_add_float(column_of(&fixture, "pair"), -3);
+        column_add_bytes(column_of(&fixture, "site"), bytes_of(row == 0 ? "a" : "bb"));
+        columns_end_row(&fixture.columns);
+        assert_string_equal(
+            row_layout_check(&fixture.layout, &fixture.columns, (size_t)row).message, "");
+    }
+    row_layout_gather(&fixture.layout, 0, &fixture.columns, order, 2, got);
+    for (int i = 0; i < 24; i++) {
+        int row = 1 - i / 12, at = i % 12, bucket = row == 0 ? SITE_A : SITE_BB;
+        double want = at == 0 ? (double)(.1f + (float)row) : at == 1 ? -3 : at - 2 == bucket;
+        assert_true(got[i] == want);
+    }
+    end(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -707,6 +829,9 @@ int main(void)
         cmocka_unit_test(lists_that_do_not_fit_are_refused),
         cmocka_unit_test(classes_become_numbers),
         cmocka_unit_test(integers_stay_exact),
+        cmocka_unit_test(integers_have_the_limits_of_their_type),
+        cmocka_unit_test(categories_need_a_type_that_numbers_them),
+        cmocka_unit_test(a_double_has_the_value_of_a_float),
         cmocka_unit_test(integers_have_limits),
         cmocka_unit_test(a_listed_class_may_be_a_float),
         cmocka_unit_test(a_binary_label_is_0_1_or_a_probability),
