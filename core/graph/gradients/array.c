@@ -217,65 +217,124 @@ struct status gradient_reverse_v2(struct gradient_context *c)
     return flow(c, 0, binary(c, "ReverseV2", dy(c), input(c, 1)));
 }
 
-/* Sums the copies: [m·d] is seen as [m, d]. */
-struct status gradient_tile(struct gradient_context *c)
+/* [m, d] for each dimension of the input: the multiple, and the size. False: more than one size or
+ * a multiple is unknown. */
+static bool constant_copies(struct gradient_context *c, struct endpoint *out)
 {
     const struct shape *shape = endpoint_shape(input(c, 0));
     int64_t multiples[SHAPE_RANK_MAX];
-    int32_t dims[2 * SHAPE_RANK_MAX], axes[SHAPE_RANK_MAX];
+    int32_t dims[SHAPE_RANK_MAX];
     int count, unknown = 0;
 
     if (!constant_ints(c, 1, SHAPE_RANK_MAX / 2, multiples, &count) || count != shape->rank)
-        return not_constant(c, "the multiples");
+        return false;
     for (int i = 0; i < count; i++) {
-        axes[i] = 2 * i;
         dims[2 * i] = (int32_t)multiples[i];
         dims[2 * i + 1] = (int32_t)shape->dims[i];
         unknown += shape->dims[i] < 0;
     }
-    if (unknown > 1)
-        return not_constant(c, "the shape of its input");
-    struct endpoint apart =
-        binary(c, "Reshape", dy(c), build_const_ints(c->builder, NULL, 2 * count, dims));
-    return flow(c, 0, binary(c, "Sum", apart, build_const_ints(c->builder, NULL, count, axes)));
+    *out = build_const_ints(c->builder, NULL, 2 * count, dims);
+    return unknown <= 1;
+}
+
+/* The same when it is run. */
+static struct endpoint count_copies(struct gradient_context *c)
+{
+    const int32_t flat = -1, swap[] = { 1, 0 };
+    const struct endpoint rows[] = { as_type(c, input(c, 1), DT_INT32),
+                                     shape_tensor(c, input(c, 0)) };
+    struct endpoint columns = binary(c, "Transpose", build(c->builder, "Pack", NULL, 2, rows, NULL),
+                                     build_const_ints(c->builder, NULL, 2, swap));
+
+    return binary(c, "Reshape", columns, build_const_ints(c->builder, NULL, 1, &flat));
+}
+
+/* Sums the copies: [m·d] is seen as [m, d]. */
+struct status gradient_tile(struct gradient_context *c)
+{
+    const struct shape *shape = endpoint_shape(input(c, 0));
+    int32_t axes[SHAPE_RANK_MAX];
+    struct endpoint copies;
+
+    if (shape->rank < 0 || shape->rank > SHAPE_RANK_MAX / 2)
+        return not_constant(c, "the rank of its input");
+    for (int i = 0; i < shape->rank; i++)
+        axes[i] = 2 * i;
+    if (!constant_copies(c, &copies))
+        copies = count_copies(c);
+    return flow(c, 0,
+                binary(c, "Sum", binary(c, "Reshape", dy(c), copies),
+                       build_const_ints(c->builder, NULL, shape->rank, axes)));
 }
 
 /* ---- gathering: each row gets the sum of the gradients of its copies ---- */
 
-/* The number of rows of a table, which may be known only when it is fed. */
-static struct endpoint count_rows(struct gradient_context *c, struct endpoint table)
+/* A dimension of x, which may be known only when x is fed. */
+static struct endpoint dim_of(struct gradient_context *c, struct endpoint x, int32_t axis)
 {
-    const int32_t zero = 0, one = 1;
-    int64_t rows = endpoint_shape(table)->dims[0];
+    const int32_t end = axis + 1, one = 1;
+    int64_t dim = endpoint_shape(x)->dims[axis];
 
-    if (rows >= 0)
-        return build_const_int(c->builder, NULL, (int32_t)rows);
-    const struct endpoint inputs[] = { unary(c, "Shape", table),
-                                       build_const_ints(c->builder, NULL, 1, &zero),
-                                       build_const_ints(c->builder, NULL, 1, &one),
+    if (dim >= 0)
+        return build_const_int(c->builder, NULL, (int32_t)dim);
+    const struct endpoint inputs[] = { unary(c, "Shape", x),
+                                       build_const_ints(c->builder, NULL, 1, &axis),
+                                       build_const_ints(c->builder, NULL, 1, &end),
                                        build_const_ints(c->builder, NULL, 1, &one) };
     return build(c->builder, "StridedSlice", NULL, 4, inputs,
                  (const struct attr[]){ attr_int("shrink_axis_mask", 1), ATTR_END });
+}
+
+static struct endpoint transpose(struct gradient_context *c, struct endpoint x, int rank,
+                                 const int32_t *perm)
+{
+    return binary(c, "Transpose", x, build_const_ints(c->builder, NULL, rank, perm));
+}
+
+static struct endpoint sum_rows(struct gradient_context *c, struct endpoint rows, int axis)
+{
+    const int32_t flat = -1;
+    struct endpoint indices =
+        binary(c, "Reshape", input(c, 1), build_const_ints(c->builder, NULL, 1, &flat));
+    const struct endpoint inputs[] = { rows, indices, dim_of(c, input(c, 0), axis) };
+
+    return build(c->builder, "UnsortedSegmentSum", NULL, 3, inputs, NULL);
+}
+
+/* The axis comes first for the sum, and goes back to its place. */
+static struct status gather_along(struct gradient_context *c, int axis)
+{
+    int rank = endpoint_shape(input(c, 0))->rank;
+    int32_t there[SHAPE_RANK_MAX], back[SHAPE_RANK_MAX];
+    struct endpoint dims[SHAPE_RANK_MAX];
+
+    for (int i = 0; i < rank; i++) {
+        dims[i] = i == axis ? unary(c, "Size", input(c, 1)) : dim_of(c, input(c, 0), i);
+        there[i] = i == 0 ? axis : i <= axis ? i - 1 : i;
+        back[i] = i == axis ? 0 : i < axis ? i + 1 : i;
+    }
+    struct endpoint rows =
+        binary(c, "Reshape", dy(c), build(c->builder, "Pack", NULL, rank, dims, NULL));
+    struct endpoint sums = sum_rows(c, axis == 0 ? rows : transpose(c, rows, rank, there), axis);
+    return flow(c, 0, axis == 0 ? sums : transpose(c, sums, rank, back));
 }
 
 struct status gradient_gather_v2(struct gradient_context *c)
 {
     const struct shape *shape = endpoint_shape(input(c, 0));
     struct shape rows = *shape;
-    const int32_t flat = -1;
     int64_t axis, batch_dims;
     int count;
 
     TRY(node_attr_int(c->node, "batch_dims", &batch_dims));
-    bool known = shape->rank >= 1;
+    if (shape->rank < 1 || batch_dims != 0 || !constant_ints(c, 2, 1, &axis, &count) ||
+        axis < -shape->rank || axis >= shape->rank)
+        return not_constant(c, "the rank of the table, the axis, and 0 batch_dims");
+    bool known = axis == 0;
     for (int i = 1; known && i < shape->rank; i++)
         known = shape->dims[i] >= 0;
-    if (!constant_ints(c, 2, 1, &axis, &count) || axis != 0 || batch_dims != 0 || !known)
-        return not_constant(c, "the shape of the table's rows, and axis 0,");
+    if (!known)
+        return gather_along(c, (int)(axis < 0 ? axis + shape->rank : axis));
     rows.dims[0] = -1;
-    struct endpoint indices =
-        binary(c, "Reshape", input(c, 1), build_const_ints(c->builder, NULL, 1, &flat));
-    const struct endpoint inputs[] = { reshape_to(c, dy(c), &rows), indices,
-                                       count_rows(c, input(c, 0)) };
-    return flow(c, 0, build(c->builder, "UnsortedSegmentSum", NULL, 3, inputs, NULL));
+    return flow(c, 0, sum_rows(c, reshape_to(c, dy(c), &rows), 0));
 }

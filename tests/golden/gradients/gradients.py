@@ -463,6 +463,10 @@ steps = [[-3, -0.7, 0.1], [0.9, 2.5, 1.4]]
 case("fake quantization of a fixed range", "FakeQuantWithMinMaxArgs", x(steps), kink=True, min=("float", -1.0), max=("float", 2.0), num_bits=("int", 4))
 case("fake quantization of a range", "FakeQuantWithMinMaxVars", x(steps), x(-1.0), x(2.0), kink=True, num_bits=("int", 8), narrow_range=("bool", True))
 case("fake quantization of channels", "FakeQuantWithMinMaxVarsPerChannel", x(steps), x([-1, 0, -2]), x([0.5, 1, 1.5]), kink=True, num_bits=("int", 8))
+case("tile, multiples that are fed", "Tile", x(draw(2, 1, 3)), fed([2, 3, 1], np.int32))
+case("tile, long multiples", "Tile", x(draw(2)), fed([4], np.int64))
+case("gather along the last axis", "GatherV2", x(draw(2, 4)), fed([3, 1, 3], np.int32), const(1))
+case("gather along an axis inside", "GatherV2", x(draw(2, 3, 2, 2)), fed([[2, 0], [0, 0]], np.int64), const(-3))
 case("quantization there and back", "QuantizeAndDequantizeV4", x(steps), x(-1.0), x(2.0), kink=True, range_given=("bool", True))
 
 
