@@ -33,6 +33,7 @@ struct tensor_buffer {
     _Atomic int references;
     uint32_t taken_in;          /* the pool's time when it was last handed out */
     size_t capacity;            /* bytes at data */
+    size_t counted;             /* bytes of it that the pool counts as used */
     void *data;                 /* aligned to TENSOR_ALIGNMENT */
     int64_t object_count;       /* elements that are `struct object *`, released with the buffer */
     struct tensor_pool *pool;   /* where the last release returns it; NULL: the heap, or block */

@@ -37,6 +37,42 @@ static void a_released_buffer_is_used_again(void **state)
     tensor_pool_destroy(pool);
 }
 
+static void a_buffer_of_up_to_eight_times_the_size_is_lent(void **state)
+{
+    (void)state;
+    struct tensor_pool *pool = tensor_pool_create(0);
+    struct tensor large = take(pool, 1024 << 10), lent, other;
+    const void *data = large.data;
+    tensor_release(&large);
+    other = take(pool, 100 << 10);
+    assert_ptr_not_equal(other.data, data);
+    lent = take(pool, 120 << 10);
+    assert_ptr_equal(lent.data, data);
+    tensor_release(&other);
+    tensor_release(&lent);
+    large = take(pool, 1024 << 10); /* it is back in its own class */
+    assert_ptr_equal(large.data, data);
+    tensor_release(&large);
+    assert_int_equal(tensor_pool_used(pool), 0);
+    tensor_pool_destroy(pool);
+}
+
+/* Otherwise a request would fail or not depending on the requests before it. */
+static void the_limit_counts_what_was_asked_for(void **state)
+{
+    (void)state;
+    struct tensor_pool *pool = tensor_pool_create(256 << 10);
+    struct tensor large = take(pool, 256 << 10);
+    const void *data = large.data;
+    tensor_release(&large);
+    struct tensor a = take(pool, 128 << 10), b = take(pool, 128 << 10);
+    assert_ptr_equal(a.data, data);
+    assert_int_equal(tensor_pool_used(pool), 256 << 10);
+    tensor_release(&a);
+    tensor_release(&b);
+    tensor_pool_destroy(pool);
+}
+
 static void every_size_fits_its_class_and_wastes_little(void **state)
 {
     (void)state;
@@ -172,6 +208,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_released_buffer_is_used_again),
+        cmocka_unit_test(a_buffer_of_up_to_eight_times_the_size_is_lent),
+        cmocka_unit_test(the_limit_counts_what_was_asked_for),
         cmocka_unit_test(every_size_fits_its_class_and_wastes_little),
         cmocka_unit_test(the_limit_is_on_what_is_out),
         cmocka_unit_test(a_buffer_outlives_its_pool),
