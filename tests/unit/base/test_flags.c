@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/flags.h"
+#include "support/test_group.h"
 
 static struct {
     int32_t port;
@@ -170,7 +171,7 @@ static void help_lists_every_flag(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[7 + COUNT(bads)] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(no_arguments_leave_the_defaults),
         cmocka_unit_test(both_forms_of_a_value_are_read),
         cmocka_unit_test(a_switch_is_turned_in_every_form),
@@ -179,11 +180,11 @@ int main(void)
         cmocka_unit_test(a_value_equal_to_the_default_counts_as_default),
         cmocka_unit_test(help_lists_every_flag),
     };
-    for (size_t i = 0; i < COUNT(bads); i++)
-        tests[7 + i] = (struct CMUnitTest){ .name = bads[i].line,
-                                            .test_func = a_wrong_argument_is_named,
-                                            .initial_state = (void *)&bads[i] };
-    int failed = cmocka_run_group_tests_name("flags", tests, NULL, NULL);
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, bads, line, a_wrong_argument_is_named);
+    int failed = test_group_run(&group, "flags", NULL, NULL);
     free(options.inputs.values);
     return failed;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text_print.h"
+#include "support/test_group.h"
 
 struct row {
     const char *label, *text, *json, *ascii, *visible, *bare;
@@ -88,13 +89,14 @@ static void a_nul_does_not_end_a_name(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 3];
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = is_printed,
-                                        .initial_state = (void *)(uintptr_t)&rows[i] };
-    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(line_feeds_stay_in_lines);
-    tests[COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(what_is_not_utf8_is_replaced);
-    tests[COUNT(rows) + 2] = (struct CMUnitTest)cmocka_unit_test(a_nul_does_not_end_a_name);
-    return cmocka_run_group_tests_name("text_print", tests, NULL, NULL);
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(line_feeds_stay_in_lines),
+        cmocka_unit_test(what_is_not_utf8_is_replaced),
+        cmocka_unit_test(a_nul_does_not_end_a_name),
+    };
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, is_printed);
+    return test_group_run(&group, "text_print", NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include "clients/example_text.h"
 #include "proto/wire.h"
+#include "support/test_group.h"
 
 /* Formats a feature as "kind=hex,"; describe_example formats all, as "key:kind=hex,;". */
 static void describe_value(struct bytes feature, struct buffer *out)
@@ -121,11 +122,12 @@ static void a_context_is_one_object(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 1];
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = becomes_examples,
-                                        .initial_state = (void *)&rows[i] };
-    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(a_context_is_one_object);
-    return cmocka_run_group_tests_name("example text", tests, NULL, NULL);
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(a_context_is_one_object),
+    };
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, becomes_examples);
+    return test_group_run(&group, "example text", NULL, NULL);
 }

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "clients/http.h"
+#include "support/test_group.h"
 
 #define PIECES_MAX 4
 #define GREETING   "HTTP/1.1 200 OK\r\n"
@@ -322,11 +323,9 @@ int main(void)
         cmocka_unit_test(a_deadline_that_has_passed_ends_the_wait),
         cmocka_unit_test(addresses),
     };
-    struct CMUnitTest tests[COUNT(rows) + COUNT(others)];
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = reads_the_answer,
-                                        .initial_state = (void *)&rows[i] };
-    memcpy(tests + COUNT(rows), others, sizeof others);
-    return cmocka_run_group_tests_name("http", tests, NULL, NULL);
+    struct test_group group = { 0 };
+
+    ADD_ROWS(&group, rows, label, reads_the_answer);
+    ADD_TESTS(&group, others);
+    return test_group_run(&group, "http", NULL, NULL);
 }

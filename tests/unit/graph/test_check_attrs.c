@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "graph/build.h"
+#include "support/test_group.h"
 
 #define NODE(op) "node '" op "' (" op "): "
 #define VALUE    "is not in the list of allowed values: "
@@ -105,10 +106,8 @@ static void is_checked_against_the_definition(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows)];
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = is_checked_against_the_definition,
-                                        .initial_state = (void *)&rows[i] };
-    return cmocka_run_group_tests_name("check_attrs", tests, NULL, NULL);
+    struct test_group group = { 0 };
+
+    ADD_ROWS(&group, rows, label, is_checked_against_the_definition);
+    return test_group_run(&group, "check_attrs", NULL, NULL);
 }

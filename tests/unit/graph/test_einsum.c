@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "graph/einsum.h"
+#include "support/test_group.h"
 
 struct refusal {
     const char *equation;
@@ -93,17 +94,15 @@ static void refuses_an_output_of_too_many_dimensions(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest others[] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(refuses_more_labels_than_a_tensor_has_dimensions),
         cmocka_unit_test(takes_any_character_for_a_label),
         cmocka_unit_test(keeps_unknown_dimensions),
         cmocka_unit_test(refuses_an_output_of_too_many_dimensions),
     };
-    struct CMUnitTest tests[sizeof refusals / sizeof *refusals];
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
-        tests[i] = (struct CMUnitTest){ .name = refusals[i].equation,
-                                        .test_func = refuses_what_tensorflow_refuses,
-                                        .initial_state = (void *)&refusals[i] };
-    return _cmocka_run_group_tests("refused", tests, sizeof tests / sizeof *tests, NULL, NULL) +
-           cmocka_run_group_tests_name("einsum", others, NULL, NULL);
+    struct test_group group = { 0 };
+
+    ADD_ROWS(&group, refusals, equation, refuses_what_tensorflow_refuses);
+    ADD_TESTS(&group, plain);
+    return test_group_run(&group, "einsum", NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include "graph/while_loop.h"
 #include "runtime/plan.h"
 #include "unit/graph/gradient_cases.h"
+#include "support/test_group.h"
 
 #define CASES "tests/golden/gradients/gradients.txt"
 
@@ -571,37 +572,36 @@ static void all_ops_without_a_gradient_are_named(void **state)
 
 int main(void)
 {
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(every_gradient_has_a_case),
+        cmocka_unit_test(uses_of_a_value_are_added_up),
+        cmocka_unit_test(nothing_is_emitted_for_inputs_nobody_asks_for),
+        cmocka_unit_test(a_gradient_of_the_second_output_alone_ends),
+        cmocka_unit_test(an_op_without_a_gradient_is_named),
+        cmocka_unit_test(a_loop_has_the_gradient_of_its_iterations),
+        cmocka_unit_test(a_loop_that_never_runs_passes_the_gradient_on),
+        cmocka_unit_test(loops_in_loops_have_gradients),
+        cmocka_unit_test(the_branch_that_runs_gives_the_gradient),
+        cmocka_unit_test(an_op_without_a_gradient_in_a_loop_is_named),
+        cmocka_unit_test(all_ops_without_a_gradient_are_named),
+    };
+    struct test_group group = { 0 };
+
     arena = arena_create(0);
     cases = read_cases(arena, CASES, &cases_count);
-
-    struct CMUnitTest *tests = ARENA_ARRAY(arena, struct CMUnitTest, 2 * cases_count + 11);
-    size_t count = 0;
     for (int i = 0; i < cases_count; i++) {
         struct gradient_case *c = &cases[i];
-        tests[count++] = (struct CMUnitTest){ .name = arena_printf(arena, "%s, known", c->label),
-                                              .test_func = agrees_with_tensorflow,
-                                              .initial_state = c };
-        tests[count++] =
-            (struct CMUnitTest){ .name = arena_printf(arena, "%s, unknown", c->label),
-                                 .test_func = agrees_with_tensorflow_where_shapes_are_unknown,
-                                 .initial_state = c };
+        test_group_add(&group,
+                       (struct CMUnitTest){ .name = arena_printf(arena, "%s, known", c->label),
+                                            .test_func = agrees_with_tensorflow,
+                                            .initial_state = c });
+        test_group_add(&group, (struct CMUnitTest){
+                                   .name = arena_printf(arena, "%s, unknown", c->label),
+                                   .test_func = agrees_with_tensorflow_where_shapes_are_unknown,
+                                   .initial_state = c });
     }
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(every_gradient_has_a_case);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(uses_of_a_value_are_added_up);
-    tests[count++] =
-        (struct CMUnitTest)cmocka_unit_test(nothing_is_emitted_for_inputs_nobody_asks_for);
-    tests[count++] =
-        (struct CMUnitTest)cmocka_unit_test(a_gradient_of_the_second_output_alone_ends);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(an_op_without_a_gradient_is_named);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_loop_has_the_gradient_of_its_iterations);
-    tests[count++] =
-        (struct CMUnitTest)cmocka_unit_test(a_loop_that_never_runs_passes_the_gradient_on);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(loops_in_loops_have_gradients);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(the_branch_that_runs_gives_the_gradient);
-    tests[count++] =
-        (struct CMUnitTest)cmocka_unit_test(an_op_without_a_gradient_in_a_loop_is_named);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(all_ops_without_a_gradient_are_named);
-    int failed = _cmocka_run_group_tests("gradient", tests, count, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    int failed = test_group_run(&group, "gradient", NULL, NULL);
     arena_destroy(arena);
     return failed;
 }

@@ -9,6 +9,7 @@
 
 #include "server/json/example_request.h"
 #include "server/json/text.h"
+#include "support/test_group.h"
 
 static struct arena *arena;
 static char *body;
@@ -128,15 +129,14 @@ static void an_empty_list_and_many_examples_are_accepted(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + COUNT(error_rows) + 1];
-    size_t n = 0;
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[n++] =
-            (struct CMUnitTest){ rows[i].body, is_serialized, set_up, tear_down, (void *)&rows[i] };
-    for (size_t i = 0; i < COUNT(error_rows); i++)
-        tests[n++] = (struct CMUnitTest){ error_rows[i].body, is_refused, set_up, tear_down,
-                                          (void *)&error_rows[i] };
-    tests[n] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(
-        an_empty_list_and_many_examples_are_accepted, set_up, tear_down);
-    return cmocka_run_group_tests_name("example json", tests, NULL, NULL);
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test_setup_teardown(an_empty_list_and_many_examples_are_accepted, set_up,
+                                        tear_down),
+    };
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS_WITH(&group, rows, body, is_serialized, set_up, tear_down);
+    ADD_ROWS_WITH(&group, error_rows, body, is_refused, set_up, tear_down);
+    return test_group_run(&group, "example json", NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include "server/json/dump.h"
 #include "server/json/string.h"
 #include "server/json/walk.h"
+#include "support/test_group.h"
 
 /* Copies the text with exactly the padding that the readers need, so that AddressSanitizer reports
  * reads past it. */
@@ -173,18 +174,16 @@ static void members_and_elements_are_walked(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 5];
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].text[0] ? rows[i].text : "empty",
-                                        .test_func = agrees_with_rapidjson,
-                                        .initial_state = (void *)&rows[i] };
-    const struct CMUnitTest others[] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(deep_nesting_is_skipped_without_recursion),
         cmocka_unit_test(strings_are_decoded),
         cmocka_unit_test(values_are_dumped_as_by_rapidjson),
         cmocka_unit_test(dumps_end_at_256_bytes),
         cmocka_unit_test(members_and_elements_are_walked),
     };
-    memcpy(tests + COUNT(rows), others, sizeof others);
-    return cmocka_run_group_tests_name("json text", tests, NULL, NULL);
+    struct test_group group = { 0 };
+
+    ADD_ROWS(&group, rows, text, agrees_with_rapidjson);
+    ADD_TESTS(&group, plain);
+    return test_group_run(&group, "json text", NULL, NULL);
 }

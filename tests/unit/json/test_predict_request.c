@@ -9,6 +9,7 @@
 
 #include "server/json/text.h"
 #include "unit/json/signatures.h"
+#include "support/test_group.h"
 
 static struct arena *arena;
 static struct test_finder finder;
@@ -305,10 +306,9 @@ static void deep_nesting_is_an_error_in_a_tensor_and_skipped_elsewhere(void **st
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 3];
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ rows[i].body, body_gives_these_tensors_or_this_error,
-                                        set_up, tear_down, (void *)&rows[i] };
+    struct test_group group = { 0 };
+
+    ADD_ROWS_WITH(&group, rows, body, body_gives_these_tensors_or_this_error, set_up, tear_down);
     const struct CMUnitTest others[] = {
         cmocka_unit_test_setup_teardown(the_signature_of_an_ordinary_body_is_looked_up_once, set_up,
                                         tear_down),
@@ -316,6 +316,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(deep_nesting_is_an_error_in_a_tensor_and_skipped_elsewhere,
                                         set_up, tear_down),
     };
-    memcpy(tests + COUNT(rows), others, sizeof others);
-    return cmocka_run_group_tests_name("predict request", tests, NULL, NULL);
+    ADD_TESTS(&group, others);
+    return test_group_run(&group, "predict request", NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "trainer/launch/launch_plan.h"
+#include "support/test_group.h"
 
 static struct arena *arena;
 
@@ -106,11 +107,10 @@ static int stop(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 1] = { cmocka_unit_test(quotes_for_two_shells) };
+    static const struct CMUnitTest plain[] = { cmocka_unit_test(quotes_for_two_shells) };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i + 1] = (struct CMUnitTest){ .name = rows[i].tasks,
-                                            .test_func = deals_the_tasks,
-                                            .initial_state = (void *)(uintptr_t)&rows[i] };
-    return _cmocka_run_group_tests("launch plan", tests, COUNT(tests), start, stop);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, tasks, deals_the_tasks);
+    return test_group_run(&group, "launch plan", start, stop);
 }

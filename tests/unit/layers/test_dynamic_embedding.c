@@ -11,6 +11,7 @@
 #include "base/fingerprint.h"
 #include "layers/layers.h"
 #include "runtime/plan.h"
+#include "support/test_group.h"
 
 #define MODEL(input, config)                                                      \
     "{'class_name': 'Sequential', 'config': {'name': 'm', 'layers': ["            \
@@ -226,13 +227,9 @@ int main(void)
         cmocka_unit_test(is_exported_as_keys_and_rows),
         cmocka_unit_test(calls_of_a_layer_share_a_served_table),
     };
-    struct CMUnitTest tests[COUNT(plain) + COUNT(refusals)];
+    struct test_group group = { 0 };
 
-    memcpy(tests, plain, sizeof plain);
-    for (size_t i = 0; i < COUNT(refusals); i++)
-        tests[COUNT(plain) + i] =
-            (struct CMUnitTest){ .name = refusals[i].label,
-                                 .test_func = what_does_not_fit_is_refused,
-                                 .initial_state = (void *)(uintptr_t)&refusals[i] };
-    return cmocka_run_group_tests_name("DynamicEmbedding", tests, open_arena, close_arena);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, refusals, label, what_does_not_fit_is_refused);
+    return test_group_run(&group, "DynamicEmbedding", open_arena, close_arena);
 }

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "layers/layer.h"
+#include "support/test_group.h"
 
 /* An initializer as Keras prints it, and the statistics of its values for a [300, 200] kernel. */
 static const struct row {
@@ -158,16 +159,15 @@ static void waves_are_those_of_keras(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 4];
-    size_t count = 0;
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(the_seed_decides),
+        cmocka_unit_test(orthogonal_columns_are_orthonormal),
+        cmocka_unit_test(the_identity_has_its_gain_on_the_diagonal),
+        cmocka_unit_test(waves_are_those_of_keras),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[count++] = (struct CMUnitTest){ .name = rows[i].label,
-                                              .test_func = draws_its_distribution,
-                                              .initial_state = (void *)&rows[i] };
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(the_seed_decides);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(orthogonal_columns_are_orthonormal);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(the_identity_has_its_gain_on_the_diagonal);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(waves_are_those_of_keras);
-    return cmocka_run_group_tests_name("initializer", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, draws_its_distribution);
+    return test_group_run(&group, "initializer", NULL, NULL);
 }

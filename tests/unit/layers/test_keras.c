@@ -15,6 +15,7 @@
 #include "layers/layers.h"
 #include "runtime/plan.h"
 #include "tensor/spectral.h"
+#include "support/test_group.h"
 
 #define DIRECTORY "tests/golden/layers"
 #define MEMBERS   24
@@ -535,24 +536,24 @@ static void reads_what_keras_compiled(void **state)
 
 int main(void)
 {
+    static const struct CMUnitTest plain[] = { cmocka_unit_test(reads_what_keras_compiled) };
     struct arena *arena = arena_create(0);
     struct dirent **entries;
+    struct test_group group = { 0 };
     int found = scandir(DIRECTORY, &entries, NULL, alphasort);
-    struct CMUnitTest *tests = ARENA_ARRAY(arena, struct CMUnitTest, found + 1);
-    size_t count = 0;
 
     for (int i = 0; i < found; i++) {
         const char *name = arena_strdup(arena, entries[i]->d_name);
         if (strstr(name, ".txt") != NULL)
-            tests[count++] = (struct CMUnitTest){ .name = name,
-                                                  .test_func = computes_what_keras_computes,
-                                                  .initial_state = arena_printf(arena, "%s/%s",
-                                                                                DIRECTORY, name) };
+            test_group_add(&group, (struct CMUnitTest){ .name = name,
+                                                        .test_func = computes_what_keras_computes,
+                                                        .initial_state = arena_printf(
+                                                            arena, "%s/%s", DIRECTORY, name) });
         free(entries[i]);
     }
     free(entries);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(reads_what_keras_compiled);
-    int failed = count < 40 ? 1 : _cmocka_run_group_tests("keras", tests, count, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    int failed = (group.count < 40) + test_group_run(&group, "keras", NULL, NULL);
     arena_destroy(arena);
     return failed;
 }

@@ -11,6 +11,7 @@
 #include "layers/layers.h"
 #include "runtime/plan.h"
 #include "augment_golden.h"
+#include "support/test_group.h"
 
 #define MODEL                                                     \
     "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" \
@@ -202,17 +203,15 @@ static void refuses_wrong_arguments(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(augmentations) + 4];
-    size_t count = 0;
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(erases_a_part),
+        cmocka_unit_test(crops_somewhere),
+        cmocka_unit_test(refuses_wrong_arguments),
+        cmocka_unit_test(draws_for_each_image),
+    };
+    struct test_group group = { 0 };
 
-    for (; count < COUNT(augmentations); count++)
-        tests[count] =
-            (struct CMUnitTest){ .name = augmentations[count].label,
-                                 .test_func = changes_images_as_keras,
-                                 .initial_state = (void *)(uintptr_t)&augmentations[count] };
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(erases_a_part);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(crops_somewhere);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(refuses_wrong_arguments);
-    tests[count] = (struct CMUnitTest)cmocka_unit_test(draws_for_each_image);
-    return cmocka_run_group_tests_name("layer_augment", tests, NULL, NULL);
+    ADD_ROWS(&group, augmentations, label, changes_images_as_keras);
+    ADD_TESTS(&group, plain);
+    return test_group_run(&group, "layer_augment", NULL, NULL);
 }

@@ -9,6 +9,7 @@
 
 #include "layers/layers.h"
 #include "runtime/plan.h"
+#include "support/test_group.h"
 
 #define ROWS     20
 #define FEATURES 100
@@ -196,7 +197,7 @@ static void draws_from_its_distribution(void **state)
 int main(void)
 {
     /* With a batch size that is known when the model is built, and with an unknown one. */
-    const struct CMUnitTest tests[] = {
+    static const struct CMUnitTest plain[] = {
         { "drops its share, a known batch", drops_its_share_and_scales_the_rest, setup, teardown,
           (void *)&dropout_of_a_known_batch },
         { "drops its share, any batch", drops_its_share_and_scales_the_rest, setup, teardown,
@@ -205,12 +206,10 @@ int main(void)
           teardown, (void *)&dropout_of_a_known_batch },
         { "drops whole channels", drops_whole_channels, setup, teardown, (void *)&channels },
         { "flips half of the images", flips_half_of_the_images, setup, teardown, (void *)&flips },
-        { distributions[0].label, draws_from_its_distribution, setup, teardown,
-          (void *)&distributions[0] },
-        { distributions[1].label, draws_from_its_distribution, setup, teardown,
-          (void *)&distributions[1] },
-        { distributions[2].label, draws_from_its_distribution, setup, teardown,
-          (void *)&distributions[2] },
     };
-    return cmocka_run_group_tests_name("noise", tests, NULL, NULL);
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS_WITH(&group, distributions, label, draws_from_its_distribution, setup, teardown);
+    return test_group_run(&group, "noise", NULL, NULL);
 }

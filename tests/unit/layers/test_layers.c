@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "layers/layers.h"
+#include "support/test_group.h"
 
 static struct arena *arena;
 
@@ -305,33 +306,24 @@ static void more_than_a_million_classes_have_no_classify(void **state)
     }
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
 int main(void)
 {
-    struct CMUnitTest tests[2 * COUNT(models) + 8];
-    size_t count = 0;
+    static const struct CMUnitTest plain[] = {
+        TEST(a_model_of_one_probability_also_classifies),
+        TEST(a_serving_graph_has_the_signatures_of_a_classifier),
+        TEST(a_serving_graph_has_the_signatures_of_a_regression),
+        TEST(names_of_classes_must_be_as_many_as_outputs),
+        TEST(parts_of_a_request_have_names_of_their_own),
+        TEST(several_inputs_have_their_names_in_signatures),
+        TEST(several_outputs_have_their_names_in_one_signature),
+        TEST(more_than_a_million_classes_have_no_classify),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(models); i++) {
-        tests[count++] =
-            (struct CMUnitTest){ models[i].name, is_compiled_in_and_builds_in_every_mode, setup,
-                                 teardown, (void *)&models[i] };
-        tests[count++] = (struct CMUnitTest){ models[i].name, trains_with_few_nodes, setup,
-                                              teardown, (void *)&models[i] };
-    }
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(
-        a_model_of_one_probability_also_classifies, setup, teardown);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(
-        a_serving_graph_has_the_signatures_of_a_classifier, setup, teardown);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(
-        a_serving_graph_has_the_signatures_of_a_regression, setup, teardown);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(
-        names_of_classes_must_be_as_many_as_outputs, setup, teardown);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(
-        parts_of_a_request_have_names_of_their_own, setup, teardown);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(
-        several_inputs_have_their_names_in_signatures, setup, teardown);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(
-        several_outputs_have_their_names_in_one_signature, setup, teardown);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(
-        more_than_a_million_classes_have_no_classify, setup, teardown);
-    return cmocka_run_group_tests_name("layers", tests, NULL, NULL);
+    ADD_ROWS_WITH(&group, models, name, is_compiled_in_and_builds_in_every_mode, setup, teardown);
+    ADD_ROWS_WITH(&group, models, name, trains_with_few_nodes, setup, teardown);
+    ADD_TESTS(&group, plain);
+    return test_group_run(&group, "layers", NULL, NULL);
 }

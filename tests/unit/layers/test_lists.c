@@ -13,6 +13,7 @@
 #include "layers/layers.h"
 #include "lists_golden.h"
 #include "runtime/plan.h"
+#include "support/test_group.h"
 
 #define FEEDS_MAX   16
 #define FETCHES_MAX 8
@@ -202,17 +203,13 @@ static void what_does_not_fit_is_refused(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(golden) + COUNT(refusals) + 1];
-    int count = 0;
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(only_the_rows_of_the_ids_are_read),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(golden); i++)
-        tests[count++] = (struct CMUnitTest){ .name = golden[i].label,
-                                              .test_func = agrees_with_tensorflow,
-                                              .initial_state = (void *)(uintptr_t)&golden[i] };
-    for (size_t i = 0; i < COUNT(refusals); i++)
-        tests[count++] = (struct CMUnitTest){ .name = refusals[i].label,
-                                              .test_func = what_does_not_fit_is_refused,
-                                              .initial_state = (void *)(uintptr_t)&refusals[i] };
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(only_the_rows_of_the_ids_are_read);
-    return cmocka_run_group_tests_name("lists", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, golden, label, agrees_with_tensorflow);
+    ADD_ROWS(&group, refusals, label, what_does_not_fit_is_refused);
+    return test_group_run(&group, "lists", NULL, NULL);
 }

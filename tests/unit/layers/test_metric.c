@@ -10,6 +10,7 @@
 #include "graph/training_graph.h"
 #include "layers/layers.h"
 #include "runtime/plan.h"
+#include "support/test_group.h"
 
 #define BATCHES 20
 #define ROWS    3 /* of a batch */
@@ -150,14 +151,13 @@ static void a_metric_that_does_not_fit_is_refused(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(goldens) + 2];
-    size_t count = 0;
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(the_description_names_its_metrics),
+        cmocka_unit_test(a_metric_that_does_not_fit_is_refused),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(goldens); i++)
-        tests[count++] = (struct CMUnitTest){ .name = goldens[i].metric,
-                                              .test_func = is_as_in_keras,
-                                              .initial_state = (void *)(uintptr_t)&goldens[i] };
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(the_description_names_its_metrics);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_metric_that_does_not_fit_is_refused);
-    return cmocka_run_group_tests_name("metric", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, goldens, metric, is_as_in_keras);
+    return test_group_run(&group, "metric", NULL, NULL);
 }

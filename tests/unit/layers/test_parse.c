@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "layers/layers.h"
+#include "support/test_group.h"
 
 #define SEQUENTIAL(layers) \
     "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" layers "]}}"
@@ -643,24 +644,20 @@ static void every_beginning_of_a_description_is_an_error(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 9];
-    size_t count = 0;
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(layers_without_names_get_those_of_keras),
+        cmocka_unit_test(a_config_that_is_a_list_is_a_sequence),
+        cmocka_unit_test(an_unknown_argument_that_is_null_is_that_of_a_newer_keras),
+        cmocka_unit_test(every_beginning_of_a_description_is_an_error),
+        cmocka_unit_test(moving_averages_are_updated_by_values),
+        cmocka_unit_test(a_constraint_wants_an_axis_of_its_variable),
+        cmocka_unit_test(limits_models_inside_models),
+        cmocka_unit_test(a_model_may_branch),
+        cmocka_unit_test(a_layer_without_followers_is_an_output),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[count++] = (struct CMUnitTest){ .name = rows[i].label,
-                                              .test_func = is_refused_with_its_name,
-                                              .initial_state = (void *)&rows[i] };
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(layers_without_names_get_those_of_keras);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_config_that_is_a_list_is_a_sequence);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(
-        an_unknown_argument_that_is_null_is_that_of_a_newer_keras);
-    tests[count++] =
-        (struct CMUnitTest)cmocka_unit_test(every_beginning_of_a_description_is_an_error);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(moving_averages_are_updated_by_values);
-    tests[count++] =
-        (struct CMUnitTest)cmocka_unit_test(a_constraint_wants_an_axis_of_its_variable);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(limits_models_inside_models);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_model_may_branch);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_layer_without_followers_is_an_output);
-    return cmocka_run_group_tests_name("parse", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, is_refused_with_its_name);
+    return test_group_run(&group, "parse", NULL, NULL);
 }

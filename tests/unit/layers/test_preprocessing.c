@@ -13,6 +13,7 @@
 #include "layers/layers.h"
 #include "runtime/plan.h"
 #include "runtime/resources.h"
+#include "support/test_group.h"
 
 #define GOLDEN     "tests/golden/preprocessing/keras3.txt"
 #define CASES_MAX  200
@@ -257,23 +258,17 @@ static void refuses_by_name(void **state)
 
 int main(void)
 {
+    struct test_group group = { 0 };
+
     arena = arena_create(0);
     struct preprocessing_case *cases = ARENA_ARRAY(arena, struct preprocessing_case, CASES_MAX);
-    int cases_count = read_cases(cases), count = 0;
-    struct CMUnitTest *tests =
-        ARENA_ARRAY(arena, struct CMUnitTest, CASES_MAX + (int)COUNT(refused));
-
+    int cases_count = read_cases(cases);
     for (int i = 0; i < cases_count; i++)
-        tests[count++] = (struct CMUnitTest){ .name = cases[i].name,
-                                              .test_func = gives_what_keras_gives,
-                                              .initial_state = &cases[i] };
-    for (size_t i = 0; i < COUNT(refused); i++)
-        tests[count++] = (struct CMUnitTest){ .name = refused[i].text,
-                                              .test_func = refuses_by_name,
-                                              .initial_state = (void *)(uintptr_t)&refused[i] };
-    int failed = cases_count < 50
-                     ? 1
-                     : _cmocka_run_group_tests("preprocessing", tests, (size_t)count, NULL, NULL);
+        test_group_add(&group, (struct CMUnitTest){ .name = cases[i].name,
+                                                    .test_func = gives_what_keras_gives,
+                                                    .initial_state = &cases[i] });
+    ADD_ROWS(&group, refused, text, refuses_by_name);
+    int failed = (cases_count < 50) + test_group_run(&group, "preprocessing", NULL, NULL);
     arena_destroy(arena);
     return failed;
 }

@@ -8,6 +8,7 @@
 
 #include "layers/layers.h"
 #include "runtime/plan.h"
+#include "support/test_group.h"
 
 #define WIDTH    3
 #define KS_COUNT 6
@@ -212,16 +213,14 @@ static void a_step_does_not_rank(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(goldens) + 3];
-    size_t count = 0;
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(each_k_is_a_metric_with_a_name),
+        cmocka_unit_test(candidates_need_the_inputs_of_their_tower_and_the_ids),
+        cmocka_unit_test(a_step_does_not_rank),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(goldens); i++)
-        tests[count++] = (struct CMUnitTest){ .name = goldens[i].label,
-                                              .test_func = counts_as_tensorflow,
-                                              .initial_state = (void *)&goldens[i] };
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(each_k_is_a_metric_with_a_name);
-    tests[count++] =
-        (struct CMUnitTest)cmocka_unit_test(candidates_need_the_inputs_of_their_tower_and_the_ids);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_step_does_not_rank);
-    return cmocka_run_group_tests_name("ranking", tests, open_arena, close_arena);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, goldens, label, counts_as_tensorflow);
+    return test_group_run(&group, "ranking", open_arena, close_arena);
 }

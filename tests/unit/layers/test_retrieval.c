@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "layers/layers.h"
+#include "support/test_group.h"
 
 /* clang-format off */
 #define INPUT(name, dtype, width)                                                                \
@@ -192,17 +193,15 @@ static void each_tower_has_a_signature_of_its_inputs(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 4];
-    size_t count = 0;
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(a_job_is_fed_the_inputs_and_the_column_and_no_labels),
+        cmocka_unit_test(a_column_has_a_name_of_its_own),
+        cmocka_unit_test(losses_keep_their_reductions),
+        cmocka_unit_test(each_tower_has_a_signature_of_its_inputs),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[count++] = (struct CMUnitTest){ .name = rows[i].label,
-                                              .test_func = is_refused,
-                                              .initial_state = (void *)&rows[i] };
-    tests[count++] =
-        (struct CMUnitTest)cmocka_unit_test(a_job_is_fed_the_inputs_and_the_column_and_no_labels);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_column_has_a_name_of_its_own);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(losses_keep_their_reductions);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(each_tower_has_a_signature_of_its_inputs);
-    return cmocka_run_group_tests_name("retrieval", tests, open_arena, close_arena);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, is_refused);
+    return test_group_run(&group, "retrieval", open_arena, close_arena);
 }

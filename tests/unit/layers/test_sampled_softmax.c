@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "layers/layers.h"
+#include "support/test_group.h"
 
 /* clang-format off */
 #define LAYER(name, class, config, from)                                                         \
@@ -109,16 +110,13 @@ static void an_evaluation_reads_all_rows_and_draws_nothing(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 2];
-    size_t count = 0;
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(training_reads_the_rows_of_the_sample_and_of_the_labels),
+        cmocka_unit_test(an_evaluation_reads_all_rows_and_draws_nothing),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[count++] = (struct CMUnitTest){ .name = rows[i].label,
-                                              .test_func = is_refused,
-                                              .initial_state = (void *)&rows[i] };
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(
-        training_reads_the_rows_of_the_sample_and_of_the_labels);
-    tests[count++] =
-        (struct CMUnitTest)cmocka_unit_test(an_evaluation_reads_all_rows_and_draws_nothing);
-    return cmocka_run_group_tests_name("sampled softmax", tests, open_arena, close_arena);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, is_refused);
+    return test_group_run(&group, "sampled softmax", open_arena, close_arena);
 }

@@ -7,8 +7,7 @@
 #include <cmocka.h>
 
 #include "server/metrics/monitoring_config.h"
-
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+#include "support/test_group.h"
 
 static const struct row {
     const char *label, *text;
@@ -63,11 +62,10 @@ static void names_a_file_that_is_missing(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT_OF(rows) + 1];
-    for (size_t i = 0; i < COUNT_OF(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = reads_the_config,
-                                        .initial_state = (void *)&rows[i] };
-    tests[COUNT_OF(rows)] = (struct CMUnitTest)cmocka_unit_test(names_a_file_that_is_missing);
-    return cmocka_run_group_tests_name("monitoring config", tests, NULL, NULL);
+    static const struct CMUnitTest plain[] = { cmocka_unit_test(names_a_file_that_is_missing) };
+    struct test_group group = { 0 };
+
+    ADD_ROWS(&group, rows, label, reads_the_config);
+    ADD_TESTS(&group, plain);
+    return test_group_run(&group, "monitoring config", NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "server/json/text.h"
 #include "server/oip/infer_json.h"
 #include "unit/oip/words.h"
+#include "support/test_group.h"
 
 static struct arena *arena;
 static char *body;
@@ -453,39 +454,24 @@ static void an_output_that_says_nothing_has_the_request_s_form(void **state)
     assert_false(match.choices[1].binary);
 }
 
-#define PLAIN(test)                        \
-    {                                      \
-        .name = #test, .test_func = (test) \
-    }
-
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
-        PLAIN(reads_binary_data_in_the_order_of_the_inputs),
-        PLAIN(refuses_a_header_larger_than_the_body),
-        PLAIN(refuses_json_beyond_the_header),
-        PLAIN(stays_within_the_memory_limit),
-        PLAIN(prints_outputs_as_json),
-        PLAIN(prints_binary_data_behind_the_object),
-        PLAIN(prints_every_datatype),
-        PLAIN(refuses_to_print_what_is_not_utf8),
-        PLAIN(an_output_that_says_nothing_has_the_request_s_form),
+        cmocka_unit_test(reads_binary_data_in_the_order_of_the_inputs),
+        cmocka_unit_test(refuses_a_header_larger_than_the_body),
+        cmocka_unit_test(refuses_json_beyond_the_header),
+        cmocka_unit_test(stays_within_the_memory_limit),
+        cmocka_unit_test(prints_outputs_as_json),
+        cmocka_unit_test(prints_binary_data_behind_the_object),
+        cmocka_unit_test(prints_every_datatype),
+        cmocka_unit_test(refuses_to_print_what_is_not_utf8),
+        cmocka_unit_test(an_output_that_says_nothing_has_the_request_s_form),
     };
-    struct CMUnitTest tests[COUNT(rows) + COUNT(binary_rows) + COUNT(match_rows) + COUNT(plain)];
-    size_t count = 0;
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[count++] = (struct CMUnitTest){ .name = rows[i].body,
-                                              .test_func = reads_or_refuses,
-                                              .initial_state = (void *)(uintptr_t)&rows[i] };
-    for (size_t i = 0; i < COUNT(binary_rows); i++)
-        tests[count++] = (struct CMUnitTest){ .name = binary_rows[i].json,
-                                              .test_func = refuses_binary_data,
-                                              .initial_state = (void *)(uintptr_t)&binary_rows[i] };
-    for (size_t i = 0; i < COUNT(match_rows); i++)
-        tests[count++] = (struct CMUnitTest){ .name = match_rows[i].body,
-                                              .test_func = matches_the_signature,
-                                              .initial_state = (void *)(uintptr_t)&match_rows[i] };
-    for (size_t i = 0; i < COUNT(plain); i++)
-        tests[count++] = plain[i];
-    return cmocka_run_group_tests_name("infer_json", tests, set_up, tear_down);
+    struct test_group group = { 0 };
+
+    ADD_ROWS(&group, rows, body, reads_or_refuses);
+    ADD_ROWS(&group, binary_rows, json, refuses_binary_data);
+    ADD_ROWS(&group, match_rows, body, matches_the_signature);
+    ADD_TESTS(&group, plain);
+    return test_group_run(&group, "infer_json", set_up, tear_down);
 }

@@ -11,6 +11,7 @@
 #include "server/oip/infer_wire.h"
 #include "server/oip/raw.h"
 #include "unit/oip/words.h"
+#include "support/test_group.h"
 
 static struct arena *arena;
 
@@ -277,32 +278,22 @@ static void an_output_without_repeated_field_makes_the_answer_raw(void **state)
     assert_string_equal(answer_words(outputs, false), "p FP16 [1] 1.5; q FP32 [1] 2 id 42 binary");
 }
 
-#define PLAIN(test)                        \
-    {                                      \
-        .name = #test, .test_func = (test) \
-    }
-
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
-        PLAIN(reads_raw_contents_in_the_order_of_the_inputs),
-        PLAIN(a_nul_does_not_end_the_name_of_an_input),
-        PLAIN(refuses_fewer_raw_contents_than_inputs),
-        PLAIN(refuses_both_kinds_of_contents),
-        PLAIN(refuses_what_it_does_not_implement),
-        PLAIN(survives_every_prefix),
-        PLAIN(writes_raw_contents),
-        PLAIN(writes_every_datatype_in_both_forms),
-        PLAIN(an_output_without_repeated_field_makes_the_answer_raw),
+        cmocka_unit_test(reads_raw_contents_in_the_order_of_the_inputs),
+        cmocka_unit_test(a_nul_does_not_end_the_name_of_an_input),
+        cmocka_unit_test(refuses_fewer_raw_contents_than_inputs),
+        cmocka_unit_test(refuses_both_kinds_of_contents),
+        cmocka_unit_test(refuses_what_it_does_not_implement),
+        cmocka_unit_test(survives_every_prefix),
+        cmocka_unit_test(writes_raw_contents),
+        cmocka_unit_test(writes_every_datatype_in_both_forms),
+        cmocka_unit_test(an_output_without_repeated_field_makes_the_answer_raw),
     };
-    struct CMUnitTest tests[COUNT(contents_rows) + COUNT(plain)];
-    size_t count = 0;
-    for (size_t i = 0; i < COUNT(contents_rows); i++)
-        tests[count++] =
-            (struct CMUnitTest){ .name = contents_rows[i].words,
-                                 .test_func = reads_contents,
-                                 .initial_state = (void *)(uintptr_t)&contents_rows[i] };
-    for (size_t i = 0; i < COUNT(plain); i++)
-        tests[count++] = plain[i];
-    return cmocka_run_group_tests_name("infer_wire", tests, set_up, tear_down);
+    struct test_group group = { 0 };
+
+    ADD_ROWS(&group, contents_rows, words, reads_contents);
+    ADD_TESTS(&group, plain);
+    return test_group_run(&group, "infer_wire", set_up, tear_down);
 }

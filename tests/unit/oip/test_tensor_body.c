@@ -8,6 +8,7 @@
 
 #include "server/oip/tensor_body.h"
 #include "unit/oip/words.h"
+#include "support/test_group.h"
 
 static struct arena *arena;
 
@@ -252,27 +253,18 @@ static void refuses_to_write_npy_of_what_numpy_does_not_have(void **state)
                         "a .npy file of type bfloat16");
 }
 
-#define PLAIN(test)                        \
-    {                                      \
-        .name = #test, .test_func = (test) \
-    }
-
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
-        PLAIN(refuses_several_inputs),
-        PLAIN(writes_npy_as_numpy_does),
-        PLAIN(reads_the_npy_that_it_writes),
-        PLAIN(refuses_npy_that_is_cut_short),
-        PLAIN(refuses_to_write_npy_of_what_numpy_does_not_have),
+        cmocka_unit_test(refuses_several_inputs),
+        cmocka_unit_test(writes_npy_as_numpy_does),
+        cmocka_unit_test(reads_the_npy_that_it_writes),
+        cmocka_unit_test(refuses_npy_that_is_cut_short),
+        cmocka_unit_test(refuses_to_write_npy_of_what_numpy_does_not_have),
     };
-    struct CMUnitTest tests[COUNT(rows) + COUNT(plain)];
-    size_t count = 0;
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[count++] = (struct CMUnitTest){ .name = rows[i].label,
-                                              .test_func = reads_raw_elements,
-                                              .initial_state = (void *)(uintptr_t)&rows[i] };
-    for (size_t i = 0; i < COUNT(plain); i++)
-        tests[count++] = plain[i];
-    return cmocka_run_group_tests_name("tensor_body", tests, set_up, tear_down);
+    struct test_group group = { 0 };
+
+    ADD_ROWS(&group, rows, label, reads_raw_elements);
+    ADD_TESTS(&group, plain);
+    return test_group_run(&group, "tensor_body", set_up, tear_down);
 }

@@ -11,6 +11,7 @@
 #include "proto/message.h"
 #include "proto/saved_model.pb-c.h"
 #include "support/models.h"
+#include "support/test_group.h"
 
 static void unknown_fields_survive(void **state)
 {
@@ -174,17 +175,15 @@ static void real_models_survive_a_round_trip(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(unknown_fields_survive),
         cmocka_unit_test(a_hundred_levels_pass_and_one_more_does_not),
         cmocka_unit_test(the_arenas_limit_holds),
         cmocka_unit_test(real_models_survive_a_round_trip),
     };
-    struct CMUnitTest rows[COUNT(damaged)];
-    for (size_t i = 0; i < COUNT(damaged); i++)
-        rows[i] = (struct CMUnitTest){ .name = damaged[i].label,
-                                       .test_func = damage_is_internal,
-                                       .initial_state = (void *)&damaged[i] };
-    return cmocka_run_group_tests_name("message", tests, NULL, NULL) +
-           cmocka_run_group_tests_name("damaged messages", rows, NULL, NULL);
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, damaged, label, damage_is_internal);
+    return test_group_run(&group, "message", NULL, NULL);
 }

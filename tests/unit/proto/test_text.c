@@ -14,6 +14,7 @@
 #include "proto/serving_config.pb-c.h"
 #include "proto/text.h"
 #include "proto/variable.pb-c.h"
+#include "support/test_group.h"
 
 static struct arena *arena;
 
@@ -240,7 +241,7 @@ static void deep_nesting_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    static const struct CMUnitTest plain[] = {
         TEST(a_server_config_is_read),
         TEST(a_checkpoint_state_is_read),
         TEST(numbers_of_every_form_are_read),
@@ -249,11 +250,9 @@ int main(void)
         TEST(unknown_fields_are_skipped_when_asked),
         TEST(deep_nesting_is_refused),
     };
-    struct CMUnitTest rows[COUNT(errors)];
-    for (size_t i = 0; i < COUNT(errors); i++)
-        rows[i] = (struct CMUnitTest){ .name = errors[i].label,
-                                       .test_func = says_what_is_wrong_and_where,
-                                       .initial_state = (void *)&errors[i] };
-    return cmocka_run_group_tests_name("text", tests, NULL, NULL) +
-           cmocka_run_group_tests_name("text errors", rows, NULL, NULL);
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, errors, label, says_what_is_wrong_and_where);
+    return test_group_run(&group, "text", NULL, NULL);
 }

@@ -12,6 +12,7 @@
 
 #include "rpc/call_group.h"
 #include "rpc/remote.h"
+#include "support/test_group.h"
 
 #define DEADLINE_MS 60000
 #define END_STREAM  1
@@ -258,11 +259,8 @@ static void the_call_ends_as_it_should(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows)];
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = the_call_ends_as_it_should,
-                                        .initial_state = (void *)(uintptr_t)&rows[i] };
-    return cmocka_run_group_tests_name("answers", tests, NULL, NULL);
+    ADD_ROWS(&group, rows, label, the_call_ends_as_it_should);
+    return test_group_run(&group, "answers", NULL, NULL);
 }

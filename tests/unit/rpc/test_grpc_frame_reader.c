@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "rpc/grpc_frame_reader.h"
 #include "rpc/message_inflate.h"
+#include "support/test_group.h"
 
 struct fixture {
     struct loop *loop;
@@ -312,7 +313,7 @@ static void a_claimed_size_costs_nothing_until_it_comes(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[6 + COUNT(odd) + COUNT(stay_rows)] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(a_message_may_be_cut_anywhere),
         cmocka_unit_test(a_claimed_size_costs_nothing_until_it_comes),
         cmocka_unit_test(a_compressed_message_is_unpacked),
@@ -320,14 +321,10 @@ int main(void)
         cmocka_unit_test(also_when_its_connection_is_gone),
         cmocka_unit_test(a_damaged_one_stays_as_it_is),
     };
-    for (size_t i = 0; i < COUNT(odd); i++)
-        tests[6 + i] = (struct CMUnitTest){ .name = odd[i].label,
-                                            .test_func = odd_bytes_are_an_error_or_a_header,
-                                            .initial_state = (void *)(uintptr_t)&odd[i] };
-    for (size_t i = 0; i < COUNT(stay_rows); i++)
-        tests[6 + COUNT(odd) + i] =
-            (struct CMUnitTest){ .name = stay_rows[i].label,
-                                 .test_func = a_message_stays_where_it_was_read_to,
-                                 .initial_state = (void *)(uintptr_t)&stay_rows[i] };
-    return cmocka_run_group_tests_name("grpc_frame_reader", tests, NULL, NULL);
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, odd, label, odd_bytes_are_an_error_or_a_header);
+    ADD_ROWS(&group, stay_rows, label, a_message_stays_where_it_was_read_to);
+    return test_group_run(&group, "grpc_frame_reader", NULL, NULL);
 }

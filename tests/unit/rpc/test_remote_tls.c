@@ -14,6 +14,7 @@
 #include "rpc/server.h"
 #include "rpc/tls.h"
 #include "support/certificates.h"
+#include "support/test_group.h"
 
 #define DEADLINE_MS 60000
 
@@ -212,10 +213,10 @@ static void says_why(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[1 + COUNT(rows)] = { cmocka_unit_test(carries_messages_of_any_size) };
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[1 + i] = (struct CMUnitTest){ .name = rows[i].label,
-                                            .test_func = says_why,
-                                            .initial_state = (void *)&rows[i] };
-    return cmocka_run_group_tests_name("remote tls", tests, make_certificates, free_certificates);
+    static const struct CMUnitTest plain[] = { cmocka_unit_test(carries_messages_of_any_size) };
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, says_why);
+    return test_group_run(&group, "remote tls", make_certificates, free_certificates);
 }

@@ -16,6 +16,7 @@
 #include "rpc/tls_session.h"
 #include "support/certificates.h"
 #include "support/directory.h"
+#include "support/test_group.h"
 
 /* Our CA with the certificates that it issued, and an unknown CA with a client's certificate. */
 static struct {
@@ -581,7 +582,7 @@ static void says_that_a_key_is_encrypted(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[34] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(believes_a_server_of_its_ca),
         cmocka_unit_test(believes_a_server_by_its_address),
         cmocka_unit_test(believes_each_other_with_certificates_on_both_sides),
@@ -598,14 +599,10 @@ int main(void)
         cmocka_unit_test(new_certificates_are_for_new_connections),
         cmocka_unit_test(both_sides_agree_on_a_protocol),
     };
-    size_t count = 15;
-    for (size_t i = 0; i < COUNT(server_rows); i++)
-        tests[count++] = (struct CMUnitTest){ .name = server_rows[i].label,
-                                              .test_func = refuses_the_server,
-                                              .initial_state = (void *)&server_rows[i] };
-    for (size_t i = 0; i < COUNT(client_rows); i++)
-        tests[count++] = (struct CMUnitTest){ .name = client_rows[i].label,
-                                              .test_func = refuses_the_client,
-                                              .initial_state = (void *)&client_rows[i] };
-    return _cmocka_run_group_tests("tls", tests, count, make_certificates, free_certificates);
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, server_rows, label, refuses_the_server);
+    ADD_ROWS(&group, client_rows, label, refuses_the_client);
+    return test_group_run(&group, "tls", make_certificates, free_certificates);
 }

@@ -17,6 +17,7 @@
 #include "runtime/kernels/nn/conv2d_cut.h"
 #include "runtime/kernels/nn/conv2d_onednn.h"
 #include "runtime/kernels/plain/conv.h"
+#include "support/test_group.h"
 
 static struct random source;
 static int created, compared;
@@ -546,7 +547,7 @@ static void agrees_in_pieces(void **state)
 int main(void)
 {
     static bool has_room[] = { false, true };
-    struct CMUnitTest tests[COUNT(image_rows) + 10] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(runs_on_the_calling_thread_alone),
         cmocka_unit_test(agrees_with_the_plain_loops),
         cmocka_unit_test(multiplies_any_number_of_rows),
@@ -560,10 +561,9 @@ int main(void)
         cmocka_unit_test(batches_share_the_sizes_of_their_pieces),
         cmocka_unit_test(agrees_in_pieces),
     };
-    for (size_t i = 0; i < COUNT(image_rows); i++)
-        tests[10 + i] =
-            (struct CMUnitTest){ .name = image_rows[i].label,
-                                 .test_func = gives_an_image_the_same_bits_for_any_width,
-                                 .initial_state = (void *)&image_rows[i] };
-    return cmocka_run_group_tests_name("conv2d_onednn", tests, NULL, NULL);
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, image_rows, label, gives_an_image_the_same_bits_for_any_width);
+    return test_group_run(&group, "conv2d_onednn", NULL, NULL);
 }

@@ -1,4 +1,5 @@
 #include "plan_fixture.h"
+#include "support/test_group.h"
 
 #include <math.h>
 
@@ -827,24 +828,19 @@ static void a_reshape_without_rows_infers_what_tensorflow_infers(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + COUNT(products) + 7];
-    for (size_t i = 0; i < COUNT(products); i++)
-        tests[COUNT(rows) + i] =
-            (struct CMUnitTest){ .name = products[i].label,
-                                 .test_func = gives_the_same_for_every_activation,
-                                 .initial_state = (void *)&products[i] };
-    struct CMUnitTest *more = tests + COUNT(rows) + COUNT(products);
-    more[0] = (struct CMUnitTest)cmocka_unit_test(a_fused_op_of_another_kind_is_refused);
-    more[1] = (struct CMUnitTest)cmocka_unit_test(a_scale_that_overflows_stays);
-    more[2] = (struct CMUnitTest)cmocka_unit_test(gives_the_same_in_blocks);
-    more[3] = (struct CMUnitTest)cmocka_unit_test(a_tree_of_other_ops_is_refused);
-    more[4] = (struct CMUnitTest)cmocka_unit_test(gives_the_same_in_blocks_of_short_rows);
-    more[5] = (struct CMUnitTest)cmocka_unit_test(a_packed_filter_serves_the_plain_kernel_as_well);
-    more[6] =
-        (struct CMUnitTest)cmocka_unit_test(a_reshape_without_rows_infers_what_tensorflow_infers);
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = gives_the_same_with_fusing_off,
-                                        .initial_state = (void *)&rows[i] };
-    return cmocka_run_group_tests_name("fuse", tests, NULL, NULL);
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(a_fused_op_of_another_kind_is_refused),
+        cmocka_unit_test(a_scale_that_overflows_stays),
+        cmocka_unit_test(gives_the_same_in_blocks),
+        cmocka_unit_test(a_tree_of_other_ops_is_refused),
+        cmocka_unit_test(gives_the_same_in_blocks_of_short_rows),
+        cmocka_unit_test(a_packed_filter_serves_the_plain_kernel_as_well),
+        cmocka_unit_test(a_reshape_without_rows_infers_what_tensorflow_infers),
+    };
+    struct test_group group = { 0 };
+
+    ADD_ROWS(&group, rows, label, gives_the_same_with_fusing_off);
+    ADD_ROWS(&group, products, label, gives_the_same_for_every_activation);
+    ADD_TESTS(&group, plain);
+    return test_group_run(&group, "fuse", NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* The expected values are from TensorFlow 2.21:
  *     tf.raw_ops.StatelessRandomUniform(shape=[70], seed=tf.constant(seeds, tf.int64)) */
 #include "unit/runtime/plan_fixture.h"
+#include "support/test_group.h"
 
 static const struct row {
     const char *label;
@@ -61,12 +62,12 @@ static void a_seed_of_another_shape_is_refused(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 1];
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test_setup_teardown(a_seed_of_another_shape_is_refused, setup, teardown),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ rows[i].label, draws_the_numbers_of_tensorflow, setup,
-                                        teardown, (void *)&rows[i] };
-    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(
-        a_seed_of_another_shape_is_refused, setup, teardown);
-    return cmocka_run_group_tests_name("random", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS_WITH(&group, rows, label, draws_the_numbers_of_tensorflow, setup, teardown);
+    return test_group_run(&group, "random", NULL, NULL);
 }

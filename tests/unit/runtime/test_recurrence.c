@@ -1,6 +1,7 @@
 /* The loops of recurrent layers as one node (plan/fuse_recurrence.c): the plan without fusing,
  * which runs the loop, must give the same. */
 #include "plan_fixture.h"
+#include "support/test_group.h"
 
 #include <assert.h>
 #include <math.h>
@@ -535,20 +536,20 @@ static void refuses_a_state_of_another_type(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 7];
-    size_t count = 0;
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[count++] = (struct CMUnitTest){ .name = rows[i].label,
-                                              .test_func = gives_what_the_loop_gives,
-                                              .initial_state = (void *)&rows[i] };
+    static const struct CMUnitTest plain[] = {
+        TEST(fails_as_the_loop_does),
+        TEST(counts_in_any_shape),
+        TEST(refuses_a_state_of_another_type),
+    };
     static const int wide[] = { 1, 5, 10, 12 };
+    struct test_group group = { 0 };
+
+    ADD_ROWS(&group, rows, label, gives_what_the_loop_gives);
     for (size_t i = 0; i < COUNT(wide); i++)
-        tests[count++] = (struct CMUnitTest){ .name = "has_the_same_bits_for_any_width",
-                                              .test_func = has_the_same_bits_for_any_width,
-                                              .initial_state = (void *)&rows[wide[i]] };
-    tests[count++] = (struct CMUnitTest)TEST(fails_as_the_loop_does);
-    tests[count++] = (struct CMUnitTest)TEST(counts_in_any_shape);
-    tests[count++] = (struct CMUnitTest)TEST(refuses_a_state_of_another_type);
-    assert(count == COUNT(tests));
-    return cmocka_run_group_tests_name("recurrence", tests, NULL, NULL);
+        test_group_add(&group,
+                       (struct CMUnitTest){ .name = "has_the_same_bits_for_any_width",
+                                            .test_func = has_the_same_bits_for_any_width,
+                                            .initial_state = (void *)(uintptr_t)&rows[wide[i]] });
+    ADD_TESTS(&group, plain);
+    return test_group_run(&group, "recurrence", NULL, NULL);
 }

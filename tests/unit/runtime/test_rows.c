@@ -1,4 +1,5 @@
 #include "plan_fixture.h"
+#include "support/test_group.h"
 
 #include <math.h>
 
@@ -461,11 +462,10 @@ static void feeds_of_another_shape_do_not_fit(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 1];
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = says_what_is_true_of_its_rows,
-                                        .initial_state = (void *)&rows[i] };
-    tests[COUNT(rows)] = (struct CMUnitTest)TEST(feeds_of_another_shape_do_not_fit);
-    return cmocka_run_group_tests_name("rows", tests, NULL, NULL);
+    static const struct CMUnitTest plain[] = { TEST(feeds_of_another_shape_do_not_fit) };
+    struct test_group group = { 0 };
+
+    ADD_ROWS(&group, rows, label, says_what_is_true_of_its_rows);
+    ADD_TESTS(&group, plain);
+    return test_group_run(&group, "rows", NULL, NULL);
 }

@@ -17,6 +17,7 @@
 #include "runtime/plan.h"
 #include "runtime/resources.h"
 #include "unit/runtime/kernel_rows.h"
+#include "support/test_group.h"
 
 static const int widths[] = { 1, 2, 3, 8 };
 
@@ -473,13 +474,13 @@ static int end(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(large) + 2] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(golden_rows_have_the_same_bits),
         cmocka_unit_test(runs_at_the_same_time_have_the_same_bits),
     };
-    for (size_t i = 0; i < COUNT(large); i++)
-        tests[2 + i] = (struct CMUnitTest){ .name = large[i].label,
-                                            .test_func = large_nodes_have_the_same_bits,
-                                            .initial_state = (void *)&large[i] };
-    return cmocka_run_group_tests_name("widths", tests, NULL, end);
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, large, label, large_nodes_have_the_same_bits);
+    return test_group_run(&group, "widths", NULL, end);
 }

@@ -13,6 +13,7 @@
 #include "proto/saved_model.pb-c.h"
 #include "savedmodel/load.h"
 #include "support/directory.h"
+#include "support/test_group.h"
 
 #define GOLDEN "tests/golden/savedmodel/two_towers"
 
@@ -212,13 +213,13 @@ static void an_untied_handle_gets_nobodys_value(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[2 + COUNT(refused)] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(objects_of_one_name_keep_their_own_values),
         cmocka_unit_test(an_untied_handle_gets_nobodys_value),
     };
-    for (size_t i = 0; i < COUNT(refused); i++)
-        tests[2 + i] = (struct CMUnitTest){ .name = refused[i].label,
-                                            .test_func = is_refused,
-                                            .initial_state = (void *)&refused[i] };
-    return cmocka_run_group_tests_name("restore", tests, directory_setup, directory_teardown);
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, refused, label, is_refused);
+    return test_group_run(&group, "restore", directory_setup, directory_teardown);
 }

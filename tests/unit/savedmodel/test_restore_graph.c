@@ -6,6 +6,7 @@
 
 #include "graph/build.h"
 #include "savedmodel/restore_graph.h"
+#include "support/test_group.h"
 
 /* A graph of one variable. `op` gets its handle as it is or through an Identity, and `value` if the
  * op takes one; NULL: there is no such op. */
@@ -89,12 +90,12 @@ static void a_function_that_a_kernel_runs_may_write(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 1];
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = says_whether_a_variable_may_be_written,
-                                        .initial_state = (void *)&rows[i] };
-    tests[COUNT(rows)] =
-        (struct CMUnitTest)cmocka_unit_test(a_function_that_a_kernel_runs_may_write);
-    return cmocka_run_group_tests_name("restore_graph", tests, NULL, NULL);
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(a_function_that_a_kernel_runs_may_write),
+    };
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, says_whether_a_variable_may_be_written);
+    return test_group_run(&group, "restore_graph", NULL, NULL);
 }

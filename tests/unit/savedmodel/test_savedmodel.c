@@ -13,6 +13,7 @@
 #include "savedmodel/load.h"
 #include "savedmodel/save.h"
 #include "support/directory.h"
+#include "support/test_group.h"
 
 /* ---- A model, y = x · w + b, whose values are written in chunks of `piece` bytes. ---- */
 
@@ -471,11 +472,9 @@ int main(void)
         cmocka_unit_test(other_tags_are_named_in_the_error),
         cmocka_unit_test(a_file_that_cannot_be_reached_is_not_called_missing),
     };
-    struct CMUnitTest tests[COUNT(fixed) + COUNT(bads)];
-    memcpy(tests, fixed, sizeof fixed);
-    for (size_t i = 0; i < COUNT(bads); i++)
-        tests[COUNT(fixed) + i] = (struct CMUnitTest){ .name = bads[i].label,
-                                                       .test_func = is_refused,
-                                                       .initial_state = (void *)&bads[i] };
-    return cmocka_run_group_tests_name("savedmodel", tests, directory_setup, directory_teardown);
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, fixed);
+    ADD_ROWS(&group, bads, label, is_refused);
+    return test_group_run(&group, "savedmodel", directory_setup, directory_teardown);
 }

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "server/inference/batch_target.h"
+#include "support/test_group.h"
 
 #define SHAPE 7
 
@@ -54,12 +55,12 @@ static void a_class_is_not_judged_by_its_smallest_runs(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(cases) + 1];
-    for (size_t i = 0; i < COUNT(cases); i++)
-        tests[i] = (struct CMUnitTest){ .name = cases[i].label,
-                                        .test_func = chooses,
-                                        .initial_state = (void *)(uintptr_t)&cases[i] };
-    tests[COUNT(cases)] =
-        (struct CMUnitTest)cmocka_unit_test(a_class_is_not_judged_by_its_smallest_runs);
-    return cmocka_run_group_tests_name("batch_target", tests, NULL, NULL);
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(a_class_is_not_judged_by_its_smallest_runs),
+    };
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, cases, label, chooses);
+    return test_group_run(&group, "batch_target", NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "server/models/cost_table.h"
+#include "support/test_group.h"
 
 /* Measured runs, and the cost that the table then estimates for a run of `rows`. */
 static const struct row {
@@ -99,15 +100,14 @@ static void a_shape_replaces_another_in_the_same_slot(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(cases) + 3] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(inputs_of_another_size_are_unknown),
         cmocka_unit_test(longer_strings_are_unknown),
         cmocka_unit_test(a_shape_replaces_another_in_the_same_slot),
     };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(cases); i++)
-        tests[i + 3] = (struct CMUnitTest){ .name = cases[i].label,
-                                            .test_func = estimates,
-                                            .initial_state = (void *)(uintptr_t)&cases[i] };
-    return cmocka_run_group_tests_name("cost_table", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, cases, label, estimates);
+    return test_group_run(&group, "cost_table", NULL, NULL);
 }

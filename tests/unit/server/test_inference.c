@@ -10,6 +10,7 @@
 
 #include "../runtime/plan_fixture.h"
 #include "server/inference/inference.h"
+#include "support/test_group.h"
 
 #define MANY  1000
 #define STEPS 64 /* nested calls of tanh */
@@ -491,7 +492,7 @@ static void calls_that_wait_for_the_pool_at_the_end_are_done(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(cases) + 15] = {
+    static const struct CMUnitTest plain[] = {
         TEST(a_call_is_read_in_the_pool),
         TEST(a_call_that_cannot_be_read_fails),
         TEST(a_call_that_needs_no_run_is_done),
@@ -507,10 +508,9 @@ int main(void)
         TEST(a_run_that_takes_too_long_ends_in_the_pool),
         TEST(the_pool_yields_once_long_runs_come_beside_runs_in_the_loop),
     };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(cases); i++)
-        tests[i + 15] = (struct CMUnitTest){ .name = cases[i].label,
-                                             .test_func = fills,
-                                             .initial_state = (void *)(uintptr_t)&cases[i] };
-    return cmocka_run_group_tests_name("inference", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, cases, label, fills);
+    return test_group_run(&group, "inference", NULL, NULL);
 }

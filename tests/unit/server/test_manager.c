@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "fake_models.h"
+#include "support/test_group.h"
 
 #define SWAPS 50
 
@@ -342,7 +343,7 @@ static void swaps_leave_no_gap_and_free_nothing_that_is_held(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(polls) + 14] = {
+    static const struct CMUnitTest plain[] = {
         TEST(the_server_starts_when_a_version_serves),
         TEST(the_start_fails_if_the_version_does_for_good),
         TEST(a_base_path_that_cannot_be_read_changes_nothing),
@@ -358,11 +359,10 @@ int main(void)
         TEST(the_status_of_what_is_not_there_is_an_error),
         TEST(swaps_leave_no_gap_and_free_nothing_that_is_held),
     };
-    for (size_t i = 0; i < COUNT(polls); i++)
-        tests[14 + i] = (struct CMUnitTest){ .name = polls[i].label,
-                                             .test_func = the_base_path_is_polled_as_often_as_asked,
-                                             .setup_func = set_up_poll,
-                                             .teardown_func = tear_down,
-                                             .initial_state = (void *)(uintptr_t)&polls[i] };
-    return cmocka_run_group_tests_name("manager", tests, NULL, NULL);
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS_WITH(&group, polls, label, the_base_path_is_polled_as_often_as_asked, set_up_poll,
+                  tear_down);
+    return test_group_run(&group, "manager", NULL, NULL);
 }

@@ -15,6 +15,7 @@
 #include "proto/text.h"
 #include "server/models/model_config.h"
 #include "server/models/source.h"
+#include "support/test_group.h"
 
 static char path[64];
 
@@ -253,7 +254,7 @@ static void a_policy_wants_some_of_the_versions(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 7] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(a_file_names_models_policies_and_labels),
         cmocka_unit_test(an_empty_file_is_not_an_empty_list),
         cmocka_unit_test(a_file_that_does_not_parse_is_named),
@@ -262,13 +263,13 @@ int main(void)
         cmocka_unit_test(a_budget_pays_for_a_message),
         cmocka_unit_test(a_policy_wants_some_of_the_versions),
     };
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[7 + i] = (struct CMUnitTest){ .name = rows[i].label,
-                                            .test_func = a_bad_file_is_refused,
-                                            .initial_state = (void *)(uintptr_t)&rows[i] };
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, a_bad_file_is_refused);
     log_set_level(LOG_NONE);
     snprintf(path, sizeof path, "/tmp/slipway-config-%d", (int)getpid());
-    int failed = cmocka_run_group_tests_name("model_config", tests, NULL, NULL);
+    int failed = test_group_run(&group, "model_config", NULL, NULL);
     unlink(path);
     return failed;
 }

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "server/models/model_limits.h"
+#include "support/test_group.h"
 
 static struct status read_text(const char *text, struct model_limits_table **out)
 {
@@ -123,16 +124,14 @@ static void a_full_gate_refuses_and_names_model_and_limit(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 3];
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = is_refused,
-                                        .initial_state = (void *)&rows[i] };
-    tests[COUNT(rows)] =
-        (struct CMUnitTest)cmocka_unit_test(each_model_has_its_limits_and_others_theirs);
-    tests[COUNT(rows) + 1] =
-        (struct CMUnitTest)cmocka_unit_test(a_full_gate_refuses_and_names_model_and_limit);
-    tests[COUNT(rows) + 2] =
-        (struct CMUnitTest)cmocka_unit_test(names_its_flag_if_the_file_is_missing);
-    return cmocka_run_group_tests_name("model_limits", tests, NULL, NULL);
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(each_model_has_its_limits_and_others_theirs),
+        cmocka_unit_test(a_full_gate_refuses_and_names_model_and_limit),
+        cmocka_unit_test(names_its_flag_if_the_file_is_missing),
+    };
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, is_refused);
+    return test_group_run(&group, "model_limits", NULL, NULL);
 }

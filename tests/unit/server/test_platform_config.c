@@ -12,6 +12,7 @@
 #include "proto/session_config.pb-c.h"
 #include "proto/text.h"
 #include "server/config/platform_config.h"
+#include "support/test_group.h"
 
 #define ADAPTER "[type.googleapis.com/tensorflow.serving.SavedModelBundleSourceAdapterConfig] { "
 #define BEFORE                                                                      \
@@ -167,16 +168,14 @@ static void checks_a_session(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[2 + ROWS] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(gives_what_the_text_says),
         cmocka_unit_test(has_the_defaults_of_the_message),
     };
-    for (size_t i = 0; i < COUNT(platform_rows); i++)
-        tests[2 + i] = (struct CMUnitTest){ platform_rows[i].label, checks_a_platform, NULL, NULL,
-                                            (void *)&platform_rows[i] };
-    for (size_t i = 0; i < COUNT(session_rows); i++)
-        tests[2 + COUNT(platform_rows) + i] =
-            (struct CMUnitTest){ session_rows[i].label, checks_a_session, NULL, NULL,
-                                 (void *)&session_rows[i] };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, platform_rows, label, checks_a_platform);
+    ADD_ROWS(&group, session_rows, label, checks_a_session);
+    return test_group_run(&group, "platform config", NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include "server/rest/exchange.h"
 #include "server/rest/routes.h"
+#include "support/test_group.h"
 
 #define MODEL "/v1/models/{model}{selector}"
 
@@ -119,12 +120,12 @@ static void other_paths_are_foreign_or_have_other_methods(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 1];
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].url,
-                                        .test_func = leads_to_its_route,
-                                        .initial_state = (void *)&rows[i] };
-    tests[COUNT(rows)] =
-        (struct CMUnitTest)cmocka_unit_test(other_paths_are_foreign_or_have_other_methods);
-    return cmocka_run_group_tests_name("route", tests, NULL, NULL);
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(other_paths_are_foreign_or_have_other_methods),
+    };
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, url, leads_to_its_route);
+    return test_group_run(&group, "route", NULL, NULL);
 }

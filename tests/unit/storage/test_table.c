@@ -13,6 +13,7 @@
 #include "storage/table_writer.h"
 #include "support/directory.h"
 #include "support/table.h"
+#include "support/test_group.h"
 
 /* Writes `count` keys, key00000 and on, with values of this size. Returns the file. */
 static struct buffer written(int count, size_t value_size)
@@ -237,7 +238,7 @@ static void a_wrong_checksum_is_data_loss(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    static const struct CMUnitTest plain[] = {
         TEST_IN_DIRECTORY(entries_of_many_blocks_come_back_and_are_found),
         TEST_IN_DIRECTORY(an_empty_table_has_no_entries),
         TEST_IN_DIRECTORY(every_prefix_is_data_loss),
@@ -245,11 +246,9 @@ int main(void)
         cmocka_unit_test(a_handle_past_the_end_is_data_loss),
         cmocka_unit_test(a_wrong_checksum_is_data_loss),
     };
-    struct CMUnitTest rows[COUNT(blocks)];
-    for (size_t i = 0; i < COUNT(blocks); i++)
-        rows[i] = (struct CMUnitTest){ .name = blocks[i].label,
-                                       .test_func = opens_or_says_what_is_wrong,
-                                       .initial_state = (void *)&blocks[i] };
-    return cmocka_run_group_tests_name("table", tests, NULL, NULL) +
-           cmocka_run_group_tests_name("blocks", rows, NULL, NULL);
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, blocks, label, opens_or_says_what_is_wrong);
+    return test_group_run(&group, "table", NULL, NULL);
 }

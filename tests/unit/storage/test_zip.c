@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "storage/zip.h"
+#include "support/test_group.h"
 
 #define CORPUS "tests/fuzz/corpus/npz/"
 
@@ -91,17 +92,17 @@ static void a_wrong_checksum_is_data_loss(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 2];
+    static const struct CMUnitTest plain[] = {
+        { .name = "a flipped bit in a stored member",
+          .test_func = a_wrong_checksum_is_data_loss,
+          .initial_state = CORPUS "flipped.npz" },
+        { .name = "a flipped bit in a deflated member",
+          .test_func = a_wrong_checksum_is_data_loss,
+          .initial_state = CORPUS "flipped_deflated.npz" },
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].file,
-                                        .test_func = lists_the_members,
-                                        .initial_state = (void *)(uintptr_t)&rows[i] };
-    tests[COUNT(rows)] = (struct CMUnitTest){ .name = "a flipped bit in a stored member",
-                                              .test_func = a_wrong_checksum_is_data_loss,
-                                              .initial_state = CORPUS "flipped.npz" };
-    tests[COUNT(rows) + 1] = (struct CMUnitTest){ .name = "a flipped bit in a deflated member",
-                                                  .test_func = a_wrong_checksum_is_data_loss,
-                                                  .initial_state = CORPUS "flipped_deflated.npz" };
-    return cmocka_run_group_tests_name("zip", tests, NULL, NULL);
+    ADD_ROWS(&group, rows, file, lists_the_members);
+    ADD_TESTS(&group, plain);
+    return test_group_run(&group, "zip", NULL, NULL);
 }

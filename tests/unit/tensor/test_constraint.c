@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tensor/constraint.h"
+#include "support/test_group.h"
 
 static const struct constraint_row {
     const char *label;
@@ -70,12 +71,12 @@ static void knows_which_norms_cross_rows(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 1];
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(knows_which_norms_cross_rows),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = changes_values_as_keras_does,
-                                        .initial_state = (void *)(uintptr_t)&rows[i] };
-    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(knows_which_norms_cross_rows);
-    return cmocka_run_group_tests_name("constraint", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, changes_values_as_keras_does);
+    return test_group_run(&group, "constraint", NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tensor/shell_value.h"
+#include "support/test_group.h"
 
 static const struct row {
     const char *label;
@@ -86,14 +87,13 @@ static void a_word_is_quoted_where_the_shell_would_take_it_for_more(void **state
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 2];
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = prints_and_expands,
-                                        .initial_state = (void *)(uintptr_t)&rows[i] };
-    tests[COUNT(rows)] =
-        (struct CMUnitTest)cmocka_unit_test(what_no_argument_can_carry_goes_through_standard_input);
-    tests[COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(
-        a_word_is_quoted_where_the_shell_would_take_it_for_more);
-    return cmocka_run_group_tests_name("shell value", tests, NULL, NULL);
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(what_no_argument_can_carry_goes_through_standard_input),
+        cmocka_unit_test(a_word_is_quoted_where_the_shell_would_take_it_for_more),
+    };
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, prints_and_expands);
+    return test_group_run(&group, "shell value", NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tensor/spectral.h"
+#include "support/test_group.h"
 
 static const float w[12] = { 1, -2, .5f, .25f, 3, -1, 0, .5f, 2, -1.5f, 1, .75f };
 static const float u[3] = { .1f, -.3f, .2f };
@@ -56,12 +57,12 @@ static void leaves_zeros_as_they_are(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 1];
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(leaves_zeros_as_they_are),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = divides_as_keras_does,
-                                        .initial_state = (void *)(uintptr_t)&rows[i] };
-    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(leaves_zeros_as_they_are);
-    return cmocka_run_group_tests_name("spectral", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, divides_as_keras_does);
+    return test_group_run(&group, "spectral", NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "tensor/tensor_spec.h"
+#include "support/test_group.h"
 
 static const struct spec_row {
     const char *text;
@@ -33,11 +34,8 @@ static void has_a_text_and_a_row_size(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows)];
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].text,
-                                        .test_func = has_a_text_and_a_row_size,
-                                        .initial_state = (void *)(uintptr_t)&rows[i] };
-    return cmocka_run_group_tests_name("tensor spec", tests, NULL, NULL);
+    ADD_ROWS(&group, rows, text, has_a_text_and_a_row_size);
+    return test_group_run(&group, "tensor spec", NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "tensor/npy.h"
 #include "unit/tensor_text/row_check.h"
+#include "support/test_group.h"
 
 /* Builds a file as NumPy writes it: magic, version, header size, header and data. */
 static struct bytes make(char *file, int version, const char *descr, const char *order,
@@ -135,14 +136,14 @@ static void strings_that_numpy_would_change_are_refused(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 3];
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = reads,
-                                        .initial_state = (void *)(uintptr_t)&rows[i] };
-    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(every_prefix_is_refused);
-    tests[COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(strings_come_back);
-    tests[COUNT(rows) + 2] =
-        (struct CMUnitTest)cmocka_unit_test(strings_that_numpy_would_change_are_refused);
-    return cmocka_run_group_tests_name("npy", tests, NULL, NULL);
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(every_prefix_is_refused),
+        cmocka_unit_test(strings_come_back),
+        cmocka_unit_test(strings_that_numpy_would_change_are_refused),
+    };
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, reads);
+    return test_group_run(&group, "npy", NULL, NULL);
 }

@@ -1,5 +1,6 @@
 #include "base/arena.h"
 #include "unit/tensor_text/row_check.h"
+#include "support/test_group.h"
 
 #define LISTS_64 "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
 #define ENDS_64  "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"
@@ -93,12 +94,13 @@ static void a_shape_that_wraps_is_refused(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 2];
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = reads_and_prints,
-                                        .initial_state = (void *)(uintptr_t)&rows[i] };
-    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(what_json_cannot_say_is_printed);
-    tests[COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(a_shape_that_wraps_is_refused);
-    return cmocka_run_group_tests_name("value json", tests, NULL, NULL);
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(what_json_cannot_say_is_printed),
+        cmocka_unit_test(a_shape_that_wraps_is_refused),
+    };
+    struct test_group group = { 0 };
+
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, reads_and_prints);
+    return test_group_run(&group, "value json", NULL, NULL);
 }

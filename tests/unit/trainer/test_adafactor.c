@@ -9,6 +9,7 @@
 
 #include "adafactor_golden.h"
 #include "small_cluster.h"
+#include "support/test_group.h"
 
 #define VARIABLES 3
 #define ROWS      7 /* of the first variable */
@@ -149,14 +150,13 @@ static void an_unused_row_and_column_stay(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(cases) + 1];
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(an_unused_row_and_column_stay),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(cases); i++)
-        tests[i] = (struct CMUnitTest){
-            .name = cases[i].label,
-            .test_func = updates_whole_variables_as_keras_with_the_same_bits_for_any_number_of_ps,
-            .initial_state = (void *)(uintptr_t)&cases[i]
-        };
-    tests[COUNT(cases)] = (struct CMUnitTest)cmocka_unit_test(an_unused_row_and_column_stay);
-    return cmocka_run_group_tests_name("adafactor", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, cases, label,
+             updates_whole_variables_as_keras_with_the_same_bits_for_any_number_of_ps);
+    return test_group_run(&group, "adafactor", NULL, NULL);
 }

@@ -10,6 +10,7 @@
 
 #include "small_cluster.h"
 #include "trainer/client/internal.h"
+#include "support/test_group.h"
 
 #define WORKERS 3
 #define PS      2
@@ -228,16 +229,14 @@ static void ends_the_job_if_more_workers_are_lost_than_are_spare(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[3 + COUNT(losses)] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(takes_the_mean_of_the_first_and_drops_late_ones),
         cmocka_unit_test(a_push_for_a_later_step_waits_for_it),
         cmocka_unit_test(without_backup_workers_all_are_needed),
     };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(losses); i++)
-        tests[3 + i] =
-            (struct CMUnitTest){ .name = losses[i].label,
-                                 .test_func = ends_the_job_if_more_workers_are_lost_than_are_spare,
-                                 .initial_state = (void *)&losses[i] };
-    return cmocka_run_group_tests_name("backup workers", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, losses, label, ends_the_job_if_more_workers_are_lost_than_are_spare);
+    return test_group_run(&group, "backup workers", NULL, NULL);
 }

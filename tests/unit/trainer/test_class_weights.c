@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "trainer/data/class_weights.h"
 #include "trainer/data/dataset.h"
+#include "support/test_group.h"
 
 #define ROWS 6
 
@@ -199,18 +200,17 @@ static void the_identity_is_that_of_the_rows(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(wrongs) + 6];
-    int count = 0;
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(reads_a_weight_for_each_class),
+        cmocka_unit_test(weights_multiply),
+        cmocka_unit_test(each_row_has_the_weight_of_its_class),
+        cmocka_unit_test(labels_that_are_floats_are_rounded),
+        cmocka_unit_test(data_without_classes_are_refused),
+        cmocka_unit_test(the_identity_is_that_of_the_rows),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(wrongs); i++)
-        tests[count++] = (struct CMUnitTest){ .name = wrongs[i].said,
-                                              .test_func = what_is_no_weight_is_named,
-                                              .initial_state = (void *)(uintptr_t)&wrongs[i] };
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(reads_a_weight_for_each_class);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(weights_multiply);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(each_row_has_the_weight_of_its_class);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(labels_that_are_floats_are_rounded);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(data_without_classes_are_refused);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(the_identity_is_that_of_the_rows);
-    return cmocka_run_group_tests_name("class weights", tests, open_arena, close_arena);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, wrongs, said, what_is_no_weight_is_named);
+    return test_group_run(&group, "class weights", open_arena, close_arena);
 }

@@ -2,6 +2,7 @@
 
 #include "trainer/data/delimited.h"
 #include "trainer/data/text_input.h"
+#include "support/test_group.h"
 
 #define X                 \
     {                     \
@@ -223,20 +224,18 @@ static void records_are_skipped(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 7];
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(reads_tabs),
+        cmocka_unit_test(reads_criteo),
+        cmocka_unit_test(reads_a_long_record),
+        cmocka_unit_test(a_record_beyond_the_limit_ends_the_file),
+        cmocka_unit_test(the_options_give_the_names_of_a_file_without_a_header),
+        cmocka_unit_test(a_field_holds_several_values),
+        cmocka_unit_test(records_are_skipped),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = reads_csv,
-                                        .initial_state = (void *)(uintptr_t)&rows[i] };
-    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(reads_tabs);
-    tests[COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(reads_criteo);
-    tests[COUNT(rows) + 2] = (struct CMUnitTest)cmocka_unit_test(reads_a_long_record);
-    tests[COUNT(rows) + 3] =
-        (struct CMUnitTest)cmocka_unit_test(a_record_beyond_the_limit_ends_the_file);
-    tests[COUNT(rows) + 4] =
-        (struct CMUnitTest)cmocka_unit_test(the_options_give_the_names_of_a_file_without_a_header);
-    tests[COUNT(rows) + 5] = (struct CMUnitTest)cmocka_unit_test(a_field_holds_several_values);
-    tests[COUNT(rows) + 6] = (struct CMUnitTest)cmocka_unit_test(records_are_skipped);
-    return cmocka_run_group_tests_name("delimited", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, reads_csv);
+    return test_group_run(&group, "delimited", NULL, NULL);
 }

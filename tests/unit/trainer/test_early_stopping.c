@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "early_stopping_golden.h"
 #include "trainer/model/early_stopping.h"
+#include "support/test_group.h"
 
 static const struct training_metric metrics[] = {
     { .name = "accuracy", .larger_is_better = true },
@@ -164,20 +165,16 @@ static void refuses_a_baseline_that_is_no_number(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[4 + COUNT(choices) + COUNT(damages)] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(decides_as_keras),
         cmocka_unit_test(goes_on_from_a_file),
         cmocka_unit_test(a_nan_is_never_the_best),
         cmocka_unit_test(refuses_a_baseline_that_is_no_number),
     };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(choices); i++)
-        tests[4 + i] = (struct CMUnitTest){ .name = choices[i].label,
-                                            .test_func = chooses_what_is_monitored,
-                                            .initial_state = (void *)&choices[i] };
-    for (size_t i = 0; i < COUNT(damages); i++)
-        tests[4 + COUNT(choices) + i] = (struct CMUnitTest){ .name = damages[i].label,
-                                                             .test_func = refuses_a_damaged_state,
-                                                             .initial_state = (void *)&damages[i] };
-    return cmocka_run_group_tests_name("early stopping", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, choices, label, chooses_what_is_monitored);
+    ADD_ROWS(&group, damages, label, refuses_a_damaged_state);
+    return test_group_run(&group, "early stopping", NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "storage/tfrecord.h"
 #include "support/directory.h"
 #include "trainer/data/example_records.h"
+#include "support/test_group.h"
 
 #define CORPUS "tests/fuzz/corpus/example_records/"
 
@@ -153,15 +154,15 @@ static void lists_the_features(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 4];
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(goes_on_behind_a_wrong_checksum),
+        cmocka_unit_test(a_damaged_size_ends_the_file),
+        TEST_IN_DIRECTORY(reads_gzip),
+        TEST_IN_DIRECTORY(lists_the_features),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = reads_examples,
-                                        .initial_state = (void *)(uintptr_t)&rows[i] };
-    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(goes_on_behind_a_wrong_checksum);
-    tests[COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(a_damaged_size_ends_the_file);
-    tests[COUNT(rows) + 2] = (struct CMUnitTest)TEST_IN_DIRECTORY(reads_gzip);
-    tests[COUNT(rows) + 3] = (struct CMUnitTest)TEST_IN_DIRECTORY(lists_the_features);
-    return cmocka_run_group_tests_name("example_records", tests, NULL, NULL);
+    ADD_ROWS(&group, rows, label, reads_examples);
+    ADD_TESTS(&group, plain);
+    return test_group_run(&group, "example_records", NULL, NULL);
 }

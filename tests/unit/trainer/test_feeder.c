@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "trainer/inputs/feeder.h"
+#include "support/test_group.h"
 
 enum { FEED_PIXELS, FEED_IDS, FEED_WORDS, FEED_CLASS, FEEDS_COUNT };
 
@@ -264,17 +265,16 @@ static void lists_are_padded_to_the_longest_row(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(misfits) + 5];
-    int count = 0;
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(lists_the_feeds_of_a_plan),
+        cmocka_unit_test(a_batch_goes_where_its_names_say),
+        cmocka_unit_test(a_batch_of_another_size_is_refused),
+        cmocka_unit_test(a_pass_needs_only_what_it_is_fed),
+        cmocka_unit_test(lists_are_padded_to_the_longest_row),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(misfits); i++)
-        tests[count++] = (struct CMUnitTest){ .name = misfits[i].label,
-                                              .test_func = data_that_do_not_fit_are_refused,
-                                              .initial_state = (void *)(uintptr_t)&misfits[i] };
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(lists_the_feeds_of_a_plan);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_batch_goes_where_its_names_say);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_batch_of_another_size_is_refused);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_pass_needs_only_what_it_is_fed);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(lists_are_padded_to_the_longest_row);
-    return cmocka_run_group_tests_name("feeder", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, misfits, label, data_that_do_not_fit_are_refused);
+    return test_group_run(&group, "feeder", NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "trainer/job/host_list.h"
+#include "support/test_group.h"
 
 /* The hosts as `scontrol show hostnames` prints them, by its documentation and Slurm's tests of
  * hostlists, but with spaces between them. */
@@ -141,19 +142,14 @@ static int stop(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + COUNT(refusals) + 2] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(expands_counts),
         cmocka_unit_test(a_deep_list_is_refused),
     };
-    size_t count = 2;
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[count++] = (struct CMUnitTest){ .name = rows[i].list,
-                                              .test_func = expands,
-                                              .initial_state = (void *)(uintptr_t)&rows[i] };
-    for (size_t i = 0; i < COUNT(refusals); i++)
-        tests[count++] = (struct CMUnitTest){ .name = refusals[i].list,
-                                              .test_func = refuses,
-                                              .initial_state = (void *)(uintptr_t)&refusals[i] };
-    return _cmocka_run_group_tests("host list", tests, count, start, stop);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, list, expands);
+    ADD_ROWS(&group, refusals, list, refuses);
+    return test_group_run(&group, "host list", start, stop);
 }

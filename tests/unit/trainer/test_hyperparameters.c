@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "trainer/flags/hyperparameters.h"
+#include "support/test_group.h"
 
 static struct {
     int32_t batch_size;
@@ -133,14 +134,13 @@ static void a_file_that_is_not_there_is_named(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[2 + COUNT(refusals)] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(takes_values_and_the_command_line_wins),
         cmocka_unit_test(a_file_that_is_not_there_is_named),
     };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(refusals); i++)
-        tests[2 + i] = (struct CMUnitTest){ .name = refusals[i].label,
-                                            .test_func = refuses,
-                                            .initial_state = (void *)&refusals[i] };
-    return cmocka_run_group_tests_name("hyperparameters", tests, make_file, remove_file);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, refusals, label, refuses);
+    return test_group_run(&group, "hyperparameters", make_file, remove_file);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "trainer/data/idx.h"
+#include "support/test_group.h"
 
 #define CORPUS "tests/fuzz/corpus/idx/"
 
@@ -81,13 +82,13 @@ static void a_bomb_is_stopped_at_the_limit(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 2];
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(every_prefix_is_data_loss),
+        cmocka_unit_test(a_bomb_is_stopped_at_the_limit),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].file,
-                                        .test_func = answers_for_the_file,
-                                        .initial_state = (void *)(uintptr_t)&rows[i] };
-    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(every_prefix_is_data_loss);
-    tests[COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(a_bomb_is_stopped_at_the_limit);
-    return cmocka_run_group_tests_name("idx", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, file, answers_for_the_file);
+    return test_group_run(&group, "idx", NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "storage/bundle_writer.h"
 #include "trainer/model/init_from.h"
+#include "support/test_group.h"
 
 /* base/w, base/b and base/nan are in the files; the model has enc/w, enc/b and head. */
 static char directory[] = "/tmp/slipway-init-XXXXXX";
@@ -177,14 +178,13 @@ static void refuses_a_nan(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[2 + COUNT(rows)] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(gives_the_values_in_chunks),
         cmocka_unit_test(refuses_a_nan),
     };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[2 + i] = (struct CMUnitTest){ .name = rows[i].label,
-                                            .test_func = decides_what_is_taken,
-                                            .initial_state = (void *)&rows[i] };
-    return cmocka_run_group_tests_name("init from", tests, start, stop);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, decides_what_is_taken);
+    return test_group_run(&group, "init from", start, stop);
 }

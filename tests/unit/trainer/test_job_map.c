@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "trainer/job/job_map.h"
+#include "support/test_group.h"
 
 #define HOSTS .ps_hosts = "a:2222,b:2222", .worker_hosts = "c:2222,d:2222,e:2222", .chief_hosts = ""
 
@@ -343,11 +344,9 @@ static void flags_win_over_tf_config(void **state)
     assert_string_equal(map.source, "TF_CONFIG");
 }
 
-#define TESTS_MAX 64
-
 int main(void)
 {
-    struct CMUnitTest tests[TESTS_MAX] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(reads_the_flags),
         cmocka_unit_test(worker_0_is_the_chief_of_a_job_without_one),
         cmocka_unit_test(a_chief_of_its_own_comes_before_the_workers),
@@ -359,17 +358,10 @@ int main(void)
         cmocka_unit_test(a_ps_of_a_sparse_cluster_knows_only_itself),
         cmocka_unit_test(flags_win_over_tf_config),
     };
-    size_t count = 10;
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(refused_flags); i++)
-        tests[count++] =
-            (struct CMUnitTest){ .name = refused_flags[i].words,
-                                 .test_func = refuses_flags,
-                                 .initial_state = (void *)(uintptr_t)&refused_flags[i] };
-    for (size_t i = 0; i < COUNT(refused_texts); i++)
-        tests[count++] =
-            (struct CMUnitTest){ .name = refused_texts[i].words,
-                                 .test_func = refuses_a_text,
-                                 .initial_state = (void *)(uintptr_t)&refused_texts[i] };
-    return _cmocka_run_group_tests("job map", tests, count, start, stop);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, refused_flags, words, refuses_flags);
+    ADD_ROWS(&group, refused_texts, words, refuses_a_text);
+    return test_group_run(&group, "job map", start, stop);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "trainer/job/job_ranks.h"
+#include "support/test_group.h"
 
 static struct arena *arena;
 
@@ -205,19 +206,14 @@ static int stop(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + COUNT(refusals) + 2] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(all_ranks_have_the_same_map),
         cmocka_unit_test(a_port_beyond_the_last_is_refused),
     };
-    size_t count = 2;
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[count++] = (struct CMUnitTest){ .name = rows[i].label,
-                                              .test_func = finds_the_place,
-                                              .initial_state = (void *)(uintptr_t)&rows[i] };
-    for (size_t i = 0; i < COUNT(refusals); i++)
-        tests[count++] = (struct CMUnitTest){ .name = refusals[i].words,
-                                              .test_func = refuses,
-                                              .initial_state = (void *)(uintptr_t)&refusals[i] };
-    return _cmocka_run_group_tests("job ranks", tests, count, start, stop);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, finds_the_place);
+    ADD_ROWS(&group, refusals, words, refuses);
+    return test_group_run(&group, "job ranks", start, stop);
 }

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/random.h"
 #include "trainer/ps/key_table.h"
+#include "support/test_group.h"
 
 #define KEYS    600 /* a test uses at most these; key k is key_of(k) */
 #define ROW_MAX 12
@@ -510,13 +511,10 @@ static const struct CMUnitTest others[] = {
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(kinds) + COUNT(others)];
+    struct test_group group = { 0 };
 
     choose_keys();
-    for (size_t i = 0; i < COUNT(kinds); i++)
-        tests[i] = (struct CMUnitTest){ .name = kinds[i].label,
-                                        .test_func = does_as_the_model,
-                                        .initial_state = (void *)(uintptr_t)&kinds[i] };
-    memcpy(tests + COUNT(kinds), others, sizeof others);
-    return cmocka_run_group_tests_name("key table", tests, NULL, NULL);
+    ADD_ROWS(&group, kinds, label, does_as_the_model);
+    ADD_TESTS(&group, others);
+    return test_group_run(&group, "key table", NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "trainer/options/learning_rate.h"
+#include "support/test_group.h"
 
 #define assert_ok(expr) assert_string_equal((expr).message, "")
 
@@ -146,17 +147,9 @@ static void the_rate_is_chosen(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(calls) + COUNT(rate_choices)];
-    size_t count = 0;
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(calls); i++)
-        tests[count++] = (struct CMUnitTest){ .name = calls[i].text,
-                                              .test_func = a_call_becomes_json,
-                                              .initial_state = (void *)(uintptr_t)&calls[i] };
-    for (size_t i = 0; i < COUNT(rate_choices); i++)
-        tests[count++] =
-            (struct CMUnitTest){ .name = rate_choices[i].label,
-                                 .test_func = the_rate_is_chosen,
-                                 .initial_state = (void *)(uintptr_t)&rate_choices[i] };
-    return cmocka_run_group_tests_name("learning_rate", tests, NULL, NULL);
+    ADD_ROWS(&group, calls, text, a_call_becomes_json);
+    ADD_ROWS(&group, rate_choices, label, the_rate_is_chosen);
+    return test_group_run(&group, "learning_rate", NULL, NULL);
 }

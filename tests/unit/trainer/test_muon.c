@@ -10,6 +10,7 @@
 #include "muon_golden.h"
 #include "small_cluster.h"
 #include "trainer/options/other_optimizers.h"
+#include "support/test_group.h"
 
 #define VARIABLES 4
 #define FLOATS    42
@@ -218,16 +219,14 @@ static void refuses_settings_without_meaning(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(cases) + 2];
-    size_t count = 0;
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(orthogonalizes_a_matrix_of_odd_sides),
+        cmocka_unit_test(refuses_settings_without_meaning),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(cases); i++)
-        tests[count++] =
-            (struct CMUnitTest){ .name = cases[i].label,
-                                 .test_func =
-                                     updates_as_keras_with_the_same_bits_for_any_number_of_ps,
-                                 .initial_state = (void *)(uintptr_t)&cases[i] };
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(orthogonalizes_a_matrix_of_odd_sides);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(refuses_settings_without_meaning);
-    return cmocka_run_group_tests_name("muon", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, cases, label,
+             .test_func = updates_as_keras_with_the_same_bits_for_any_number_of_ps);
+    return test_group_run(&group, "muon", NULL, NULL);
 }

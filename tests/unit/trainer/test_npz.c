@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "trainer/data/npz.h"
+#include "support/test_group.h"
 
 #define CORPUS "tests/fuzz/corpus/npz/"
 #define X                 \
@@ -134,18 +135,14 @@ static void names_the_arrays_that_it_leaves_out(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + COUNT(lists) + 2];
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(reads_more_than_a_chunk),
+        cmocka_unit_test(lists_the_arrays_that_are_rows),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].file,
-                                        .test_func = reads_the_arrays,
-                                        .initial_state = (void *)(uintptr_t)&rows[i] };
-    for (size_t i = 0; i < COUNT(lists); i++)
-        tests[COUNT(rows) + 2 + i] =
-            (struct CMUnitTest){ .name = lists[i].file,
-                                 .test_func = names_the_arrays_that_it_leaves_out,
-                                 .initial_state = (void *)(uintptr_t)&lists[i] };
-    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(reads_more_than_a_chunk);
-    tests[COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(lists_the_arrays_that_are_rows);
-    return cmocka_run_group_tests_name("npz", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, file, reads_the_arrays);
+    ADD_ROWS(&group, lists, file, names_the_arrays_that_it_leaves_out);
+    return test_group_run(&group, "npz", NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "trainer/optimizers/optimizer.h"
 #include "optimizer_golden.h"
 #include "optimizer_keras_golden.h"
+#include "support/test_group.h"
 
 #define SIZE_MAX_ELEMENTS 100
 
@@ -178,24 +179,15 @@ static void a_rate_of_0_changes_nothing(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(goldens) + COUNT(keras_goldens) + COUNT(checks) + 2];
-    size_t count = 0;
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(an_element_does_not_depend_on_where_a_slice_or_a_run_ends),
+        cmocka_unit_test(a_rate_of_0_changes_nothing),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(goldens); i++)
-        tests[count++] = (struct CMUnitTest){ .name = goldens[i].name,
-                                              .test_func = updates_as_tensorflow,
-                                              .initial_state = (void *)(uintptr_t)&goldens[i] };
-    for (size_t i = 0; i < COUNT(keras_goldens); i++)
-        tests[count++] =
-            (struct CMUnitTest){ .name = keras_goldens[i].name,
-                                 .test_func = updates_as_tensorflow,
-                                 .initial_state = (void *)(uintptr_t)&keras_goldens[i] };
-    for (size_t i = 0; i < COUNT(checks); i++)
-        tests[count++] = (struct CMUnitTest){ .name = checks[i].label,
-                                              .test_func = gives_the_numbers_of_the_reference,
-                                              .initial_state = (void *)(uintptr_t)&checks[i] };
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(
-        an_element_does_not_depend_on_where_a_slice_or_a_run_ends);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_rate_of_0_changes_nothing);
-    return cmocka_run_group_tests_name("optimizer", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, goldens, name, updates_as_tensorflow);
+    ADD_ROWS(&group, keras_goldens, name, updates_as_tensorflow);
+    ADD_ROWS(&group, checks, label, gives_the_numbers_of_the_reference);
+    return test_group_run(&group, "optimizer", NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "trainer/options/options.h"
+#include "support/test_group.h"
 
 static char directory[] = "/tmp/slipway-options-XXXXXX";
 
@@ -286,23 +287,17 @@ static void a_loss_scale_is_the_flags_or_the_descriptions(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(refusals) + COUNT(choices) + 5];
-    size_t count = 0;
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(a_loss_scale_is_the_flags_or_the_descriptions),
+        cmocka_unit_test(the_founding_report_is_two_flags),
+        cmocka_unit_test(epochs_need_a_known_number_of_rows),
+        cmocka_unit_test(epochs_count_the_rows_that_were_taken),
+        cmocka_unit_test(an_optimizer_of_a_description_is_keras_and_one_of_a_flag_tensorflows),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(refusals); i++)
-        tests[count++] = (struct CMUnitTest){ .name = refusals[i].line,
-                                              .test_func = refuses_with_the_words,
-                                              .initial_state = (void *)(uintptr_t)&refusals[i] };
-    for (size_t i = 0; i < COUNT(choices); i++)
-        tests[count++] = (struct CMUnitTest){ .name = choices[i].line,
-                                              .test_func = chooses_by_flag_then_model_then_default,
-                                              .initial_state = (void *)(uintptr_t)&choices[i] };
-    tests[count++] =
-        (struct CMUnitTest)cmocka_unit_test(a_loss_scale_is_the_flags_or_the_descriptions);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(the_founding_report_is_two_flags);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(epochs_need_a_known_number_of_rows);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(epochs_count_the_rows_that_were_taken);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(
-        an_optimizer_of_a_description_is_keras_and_one_of_a_flag_tensorflows);
-    return cmocka_run_group_tests_name("options", tests, make_directory, remove_directory);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, refusals, line, refuses_with_the_words);
+    ADD_ROWS(&group, choices, line, chooses_by_flag_then_model_then_default);
+    return test_group_run(&group, "options", make_directory, remove_directory);
 }

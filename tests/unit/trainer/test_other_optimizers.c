@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "trainer/options/other_optimizers.h"
+#include "support/test_group.h"
 
 #define PATTERNS 2
 
@@ -71,12 +72,12 @@ static void refuses_a_pattern_that_is_too_long(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 1];
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(refuses_a_pattern_that_is_too_long),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = gives_the_variable_its_optimizer,
-                                        .initial_state = (void *)(uintptr_t)&rows[i] };
-    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(refuses_a_pattern_that_is_too_long);
-    return cmocka_run_group_tests_name("other optimizers", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, gives_the_variable_its_optimizer);
+    return test_group_run(&group, "other optimizers", NULL, NULL);
 }

@@ -1,4 +1,5 @@
 #include "record_rows.h"
+#include "support/test_group.h"
 
 #include <fcntl.h>
 
@@ -113,15 +114,15 @@ static void the_columns_of_a_file_are_listed(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 4];
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(a_format_is_found_by_its_name),
+        cmocka_unit_test(a_missing_file_is_named),
+        cmocka_unit_test(the_columns_of_a_file_are_listed),
+        cmocka_unit_test(only_fields_of_text_are_divided),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].name,
-                                        .test_func = the_name_or_the_first_bytes_tell_the_format,
-                                        .initial_state = (void *)(uintptr_t)&rows[i] };
-    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(a_format_is_found_by_its_name);
-    tests[COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(a_missing_file_is_named);
-    tests[COUNT(rows) + 2] = (struct CMUnitTest)cmocka_unit_test(the_columns_of_a_file_are_listed);
-    tests[COUNT(rows) + 3] = (struct CMUnitTest)cmocka_unit_test(only_fields_of_text_are_divided);
-    return cmocka_run_group_tests_name("record_format", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, name, the_name_or_the_first_bytes_tell_the_format);
+    return test_group_run(&group, "record_format", NULL, NULL);
 }

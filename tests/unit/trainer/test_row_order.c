@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "trainer/data/row_order.h"
+#include "support/test_group.h"
 
 static const struct row {
     const char *label;
@@ -130,19 +131,15 @@ static void without_shuffling_the_rows_come_in_their_order_and_end(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[2 * COUNT(rows) + 3];
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(epochs_have_different_orders_and_seeds_too),
+        cmocka_unit_test(the_order_of_a_seed_is_kept),
+        cmocka_unit_test(without_shuffling_the_rows_come_in_their_order_and_end),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = every_row_counts_once_an_epoch,
-                                        .initial_state = (void *)(uintptr_t)&rows[i] };
-        tests[COUNT(rows) + 1 + i] = tests[i];
-        tests[COUNT(rows) + 1 + i].test_func = it_goes_on_where_it_is_told;
-    }
-    tests[COUNT(rows)] =
-        (struct CMUnitTest)cmocka_unit_test(epochs_have_different_orders_and_seeds_too);
-    tests[2 * COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(the_order_of_a_seed_is_kept);
-    tests[2 * COUNT(rows) + 2] =
-        (struct CMUnitTest)cmocka_unit_test(without_shuffling_the_rows_come_in_their_order_and_end);
-    return cmocka_run_group_tests_name("row order", tests, NULL, NULL);
+    ADD_ROWS(&group, rows, label, every_row_counts_once_an_epoch);
+    ADD_ROWS(&group, rows, label, it_goes_on_where_it_is_told);
+    ADD_TESTS(&group, plain);
+    return test_group_run(&group, "row order", NULL, NULL);
 }

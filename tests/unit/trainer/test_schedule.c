@@ -8,6 +8,8 @@
 
 #include "schedule_golden.h"
 #include "trainer/optimizers/schedule.h"
+#include "support/test_group.h"
+#include "support/test_group.h"
 
 #define assert_ok(expr) assert_string_equal((expr).message, "")
 
@@ -119,24 +121,17 @@ static void refuses_values_of_another_schedule(void **state)
     assert_ok(schedule_read("CosineDecay", values, 4, &schedule));
 }
 
-#define ROWS_OF(rows, function)                              \
-    for (size_t i = 0; i < COUNT(rows); i++)                 \
-        tests[count++] = (struct CMUnitTest)                 \
-        {                                                    \
-            .name = #function, .test_func = function,        \
-            .initial_state = (void *)(uintptr_t) & (rows)[i] \
-        }
-
 int main(void)
 {
-    struct CMUnitTest tests[2 * COUNT(golden_schedules) + COUNT(wrong_schedules) + 2];
-    size_t count = 0;
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(no_schedule_is_a_constant),
+        cmocka_unit_test(refuses_values_of_another_schedule),
+    };
+    struct test_group group = { 0 };
 
-    ROWS_OF(golden_schedules, rates_are_keras);
-    ROWS_OF(golden_schedules, values_make_the_same_schedule);
-    ROWS_OF(wrong_schedules, refuses_by_name);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(no_schedule_is_a_constant);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(refuses_values_of_another_schedule);
-    assert_int_equal(count, COUNT(tests));
-    return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
+    ADD_ROWS(&group, golden_schedules, name, rates_are_keras);
+    ADD_ROWS(&group, golden_schedules, name, values_make_the_same_schedule);
+    ADD_ROWS(&group, wrong_schedules, words, refuses_by_name);
+    ADD_TESTS(&group, plain);
+    return test_group_run(&group, "schedule", NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "support/memory_file.h"
 #include "trainer/data/schema.h"
+#include "support/test_group.h"
 
 #define COLUMNS(text) "{\"columns\": [" text "]}"
 
@@ -210,17 +211,13 @@ static void the_first_rows_give_a_guess(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + COUNT(guesses) + 1];
-    size_t count = 0;
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(a_schema_is_read),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[count++] = (struct CMUnitTest){ .name = rows[i].label,
-                                              .test_func = a_wrong_schema_is_refused_by_name,
-                                              .initial_state = (void *)(uintptr_t)&rows[i] };
-    for (size_t i = 0; i < COUNT(guesses); i++)
-        tests[count++] = (struct CMUnitTest){ .name = guesses[i].label,
-                                              .test_func = the_first_rows_give_a_guess,
-                                              .initial_state = (void *)(uintptr_t)&guesses[i] };
-    tests[count] = (struct CMUnitTest)cmocka_unit_test(a_schema_is_read);
-    return cmocka_run_group_tests_name("schema", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, a_wrong_schema_is_refused_by_name);
+    ADD_ROWS(&group, guesses, label, the_first_rows_give_a_guess);
+    return test_group_run(&group, "schema", NULL, NULL);
 }

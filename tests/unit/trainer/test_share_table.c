@@ -10,6 +10,7 @@
 #include "base/container.h"
 #include "base/random.h"
 #include "trainer/protocol/share_table.h"
+#include "support/test_group.h"
 
 #define assert_ok(expr) assert_string_equal((expr).message, "")
 #define TURNS           2000
@@ -260,16 +261,9 @@ static void counts_every_turn_once(void **state)
     free(players);
 }
 
-#define BAD_COUNT COUNT(bad_positions)
-#define ROW_TEST(row, function)                                                                    \
-    (struct CMUnitTest)                                                                            \
-    {                                                                                              \
-        .name = (row).label, .test_func = (function), .initial_state = (void *)(uintptr_t) & (row) \
-    }
-
 int main(void)
 {
-    struct CMUnitTest tests[7 + BAD_COUNT + COUNT(conversions)] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(gives_turns_in_order),
         cmocka_unit_test(counts_the_turns_of_a_share_in_order),
         cmocka_unit_test(gives_what_was_given_back_first),
@@ -278,10 +272,10 @@ int main(void)
         cmocka_unit_test(begins_where_a_position_says),
         cmocka_unit_test(counts_every_turn_once),
     };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < BAD_COUNT; i++)
-        tests[7 + i] = ROW_TEST(bad_positions[i], refuses_a_position);
-    for (size_t i = 0; i < COUNT(conversions); i++)
-        tests[7 + BAD_COUNT + i] = ROW_TEST(conversions[i], converts_a_position);
-    return cmocka_run_group_tests_name("share_table", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, bad_positions, label, refuses_a_position);
+    ADD_ROWS(&group, conversions, label, converts_a_position);
+    return test_group_run(&group, "share_table", NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "trainer/client/internal.h"
 #include "trainer/client/shares.h"
 #include "trainer/job/worker.h"
+#include "support/test_group.h"
 
 #define WORKERS 3
 #define STEPS   40
@@ -368,7 +369,7 @@ static void a_job_that_shares_no_rows_says_so(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    static const struct CMUnitTest plain[] = {
         cmocka_unit_test(each_worker_gets_shares_of_its_own),
         cmocka_unit_test(a_job_has_a_turn_for_each_step),
         cmocka_unit_test(shares_are_smaller_towards_the_end),
@@ -381,9 +382,10 @@ int main(void)
         cmocka_unit_test(nobody_waits_for_a_worker_without_rows),
         cmocka_unit_test(a_worker_without_rows_learns_of_the_end),
         cmocka_unit_test(a_job_that_shares_no_rows_says_so),
-        { bad_jobs[0].label, refuses_a_job, NULL, NULL, (void *)(uintptr_t)&bad_jobs[0] },
-        { bad_jobs[1].label, refuses_a_job, NULL, NULL, (void *)(uintptr_t)&bad_jobs[1] },
     };
+    struct test_group group = { 0 };
 
-    return cmocka_run_group_tests_name("shares", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, bad_jobs, label, refuses_a_job);
+    return test_group_run(&group, "shares", NULL, NULL);
 }

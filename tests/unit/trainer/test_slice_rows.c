@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "trainer/ps/slice.h"
 #include "optimizer_rows_golden.h"
+#include "support/test_group.h"
 
 #define ROW_BYTES (GOLDEN_ROW * sizeof(float))
 
@@ -276,20 +277,17 @@ static void an_update_of_no_rows_counts(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(goldens) + 6];
-    size_t count = 0;
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(the_rows_before_an_update_can_be_read_until_the_next),
+        cmocka_unit_test(averages_come_over_all_rows),
+        cmocka_unit_test(a_snapshot_keeps_its_values_and_slots),
+        cmocka_unit_test(rows_of_any_length_get_the_bits_of_a_whole_update),
+        cmocka_unit_test(zeros_are_gradients_of_the_other_rows),
+        cmocka_unit_test(an_update_of_no_rows_counts),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(goldens); i++)
-        tests[count++] = (struct CMUnitTest){ .name = goldens[i].name,
-                                              .test_func = updates_rows_as_tensorflow,
-                                              .initial_state = (void *)(uintptr_t)&goldens[i] };
-    tests[count++] =
-        (struct CMUnitTest)cmocka_unit_test(the_rows_before_an_update_can_be_read_until_the_next);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(averages_come_over_all_rows);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_snapshot_keeps_its_values_and_slots);
-    tests[count++] =
-        (struct CMUnitTest)cmocka_unit_test(rows_of_any_length_get_the_bits_of_a_whole_update);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(zeros_are_gradients_of_the_other_rows);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(an_update_of_no_rows_counts);
-    return cmocka_run_group_tests_name("slice rows", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, goldens, name, updates_rows_as_tensorflow);
+    return test_group_run(&group, "slice rows", NULL, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include "small_cluster.h"
 #include "trainer/job/worker.h"
+#include "support/test_group.h"
 
 #define LAST 1000
 /* Of a job that the chief stops: nobody comes so far before its thread runs on a busy machine. */
@@ -145,12 +146,12 @@ static void is_known_to_those_who_come_later(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 1];
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(is_known_to_those_who_come_later),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = stops_all_workers,
-                                        .initial_state = (void *)&rows[i] };
-    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(is_known_to_those_who_come_later);
-    return cmocka_run_group_tests_name("stop early", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, stops_all_workers);
+    return test_group_run(&group, "stop early", NULL, NULL);
 }

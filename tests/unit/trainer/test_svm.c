@@ -2,6 +2,7 @@
 
 #include "base/random.h"
 #include "trainer/data/svm.h"
+#include "support/test_group.h"
 
 #define L                     \
     {                         \
@@ -232,13 +233,13 @@ static void reads_usual_pairs_as_any_others(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 2];
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(reads_libffm),
+        cmocka_unit_test(reads_usual_pairs_as_any_others),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = reads_libsvm,
-                                        .initial_state = (void *)(uintptr_t)&rows[i] };
-    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(reads_libffm);
-    tests[COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(reads_usual_pairs_as_any_others);
-    return cmocka_run_group_tests_name("svm", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, reads_libsvm);
+    return test_group_run(&group, "svm", NULL, NULL);
 }

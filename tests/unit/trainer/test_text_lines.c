@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "trainer/data/text_lines.h"
+#include "support/test_group.h"
 
 #define T                    \
     {                        \
@@ -62,14 +63,13 @@ static void the_folders_of_the_files_are_the_classes(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 2];
+    static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(lines_are_skipped),
+        cmocka_unit_test(the_folders_of_the_files_are_the_classes),
+    };
+    struct test_group group = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
-                                        .test_func = reads_lines,
-                                        .initial_state = (void *)(uintptr_t)&rows[i] };
-    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(lines_are_skipped);
-    tests[COUNT(rows) + 1] =
-        (struct CMUnitTest)cmocka_unit_test(the_folders_of_the_files_are_the_classes);
-    return cmocka_run_group_tests_name("text_lines", tests, NULL, NULL);
+    ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, rows, label, reads_lines);
+    return test_group_run(&group, "text_lines", NULL, NULL);
 }
