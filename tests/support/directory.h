@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "base/file.h"
+#include "support/arena.h"
 
-static struct arena *arena; /* lives as long as the test */
 static char *directory;
 
 static inline const char *in(const char *name)
@@ -18,18 +18,16 @@ static inline const char *in(const char *name)
 
 static inline int directory_setup(void **state)
 {
-    (void)state;
-    arena = arena_create(0);
+    arena_setup(state);
     directory = arena_strdup(arena, "/tmp/slipway_test_XXXXXX");
     return mkdtemp(directory) == NULL;
 }
 
 static inline int directory_teardown(void **state)
 {
-    (void)state;
     struct status status = file_remove_tree(directory);
     bool left = file_exists(directory);
-    arena_destroy(arena);
+    arena_teardown(state);
     return !status_is_ok(status) || left;
 }
 

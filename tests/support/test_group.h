@@ -45,8 +45,8 @@ static inline int test_group_run(struct test_group *group, const char *name,
     test_group_add(group, (list)[test_])
 
 /* The fixtures are those of each test. */
-#define ADD_ROWS_WITH(group, rows, label, test, set_up, tear_down)                           \
-    for (size_t row_ = 0; row_ < COUNT(rows); row_++)                                        \
+#define ADD_ROWS_WITH(group, rows, label, test, set_up, tear_down)                          \
+    for (size_t row_ = 0; row_ < COUNT(rows); row_++)                                       \
     test_group_add(group, (struct CMUnitTest){ (rows)[row_].label, test, set_up, tear_down, \
                                                (void *)(uintptr_t) & (rows)[row_] })
 

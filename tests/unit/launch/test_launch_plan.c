@@ -8,8 +8,7 @@
 
 #include "trainer/launch/launch_plan.h"
 #include "support/test_group.h"
-
-static struct arena *arena;
+#include "support/arena.h"
 
 static struct launch_request request_for(const char *hosts, int num_ps, int num_workers)
 {
@@ -91,20 +90,6 @@ static void quotes_for_two_shells(void **state)
     assert_null(plan.tasks[0].argv[4]);
 }
 
-static int start(void **state)
-{
-    (void)state;
-    arena = arena_create(0);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
-
 int main(void)
 {
     static const struct CMUnitTest plain[] = { cmocka_unit_test(quotes_for_two_shells) };
@@ -112,5 +97,5 @@ int main(void)
 
     ADD_TESTS(&group, plain);
     ADD_ROWS(&group, rows, tasks, deals_the_tasks);
-    return test_group_run(&group, "launch plan", start, stop);
+    return test_group_run(&group, "launch plan", arena_setup, arena_teardown);
 }

@@ -12,6 +12,7 @@
 #include "layers/layers.h"
 #include "runtime/plan.h"
 #include "support/test_group.h"
+#include "support/arena.h"
 
 #define MODEL(input, config)                                                      \
     "{'class_name': 'Sequential', 'config': {'name': 'm', 'layers': ["            \
@@ -22,22 +23,6 @@
 #define TEXTS    "'batch_shape': [null, 3], 'dtype': 'string'"
 #define RAGGED   "'batch_shape': [null, null], 'ragged': true, 'dtype': 'int64'"
 #define WIDTH    "'output_dim': 4"
-
-static struct arena *arena;
-
-static int open_arena(void **state)
-{
-    (void)state;
-    arena = arena_create(0);
-    return 0;
-}
-
-static int close_arena(void **state)
-{
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 static void assert_ok(struct status status)
 {
@@ -231,5 +216,5 @@ int main(void)
 
     ADD_TESTS(&group, plain);
     ADD_ROWS(&group, refusals, label, what_does_not_fit_is_refused);
-    return test_group_run(&group, "DynamicEmbedding", open_arena, close_arena);
+    return test_group_run(&group, "DynamicEmbedding", arena_setup, arena_teardown);
 }

@@ -6,22 +6,7 @@
 
 #include "layers/layers.h"
 #include "support/test_group.h"
-
-static struct arena *arena;
-
-static int setup(void **state)
-{
-    (void)state;
-    arena = arena_create(0);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
+#include "support/arena.h"
 
 static void must(struct status status)
 {
@@ -306,7 +291,7 @@ static void more_than_a_million_classes_have_no_classify(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, arena_setup, arena_teardown)
 
 int main(void)
 {
@@ -322,8 +307,9 @@ int main(void)
     };
     struct test_group group = { 0 };
 
-    ADD_ROWS_WITH(&group, models, name, is_compiled_in_and_builds_in_every_mode, setup, teardown);
-    ADD_ROWS_WITH(&group, models, name, trains_with_few_nodes, setup, teardown);
+    ADD_ROWS_WITH(&group, models, name, is_compiled_in_and_builds_in_every_mode, arena_setup,
+                  arena_teardown);
+    ADD_ROWS_WITH(&group, models, name, trains_with_few_nodes, arena_setup, arena_teardown);
     ADD_TESTS(&group, plain);
     return test_group_run(&group, "layers", NULL, NULL);
 }

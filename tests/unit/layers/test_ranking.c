@@ -9,6 +9,7 @@
 #include "layers/layers.h"
 #include "runtime/plan.h"
 #include "support/test_group.h"
+#include "support/arena.h"
 
 #define WIDTH    3
 #define KS_COUNT 6
@@ -40,22 +41,6 @@ struct golden {
 /* clang-format on */
 
 #define BY_ID ", \"candidate_ids\": \"id\""
-
-static struct arena *arena;
-
-static int open_arena(void **state)
-{
-    (void)state;
-    arena = arena_create(0);
-    return 0;
-}
-
-static int close_arena(void **state)
-{
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 static struct layers_model *parse(const char *ids, const char *options, const char *ks)
 {
@@ -222,5 +207,5 @@ int main(void)
 
     ADD_TESTS(&group, plain);
     ADD_ROWS(&group, goldens, label, counts_as_tensorflow);
-    return test_group_run(&group, "ranking", open_arena, close_arena);
+    return test_group_run(&group, "ranking", arena_setup, arena_teardown);
 }

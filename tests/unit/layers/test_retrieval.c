@@ -8,6 +8,7 @@
 
 #include "layers/layers.h"
 #include "support/test_group.h"
+#include "support/arena.h"
 
 /* clang-format off */
 #define INPUT(name, dtype, width)                                                                \
@@ -29,22 +30,6 @@
 #define RETRIEVAL(config) "\"query\": {\"class_name\": \"Retrieval\", \"config\": {" config "}}"
 #define OPTION(config)    COMPILED(RETRIEVAL("\"candidates\": \"candidate\"" config), "")
 /* clang-format on */
-
-static struct arena *arena;
-
-static int open_arena(void **state)
-{
-    (void)state;
-    arena = arena_create(0);
-    return 0;
-}
-
-static int close_arena(void **state)
-{
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 static const struct row {
     const char *label, *json;
@@ -203,5 +188,5 @@ int main(void)
 
     ADD_TESTS(&group, plain);
     ADD_ROWS(&group, rows, label, is_refused);
-    return test_group_run(&group, "retrieval", open_arena, close_arena);
+    return test_group_run(&group, "retrieval", arena_setup, arena_teardown);
 }

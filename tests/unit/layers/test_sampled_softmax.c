@@ -8,6 +8,7 @@
 
 #include "layers/layers.h"
 #include "support/test_group.h"
+#include "support/arena.h"
 
 /* clang-format off */
 #define LAYER(name, class, config, from)                                                         \
@@ -23,22 +24,6 @@
 #define SCORES(config, compiled) MODEL(config, "", "scores", compiled)
 #define UNITS "\"units\": 50, \"num_sampled\": 8"
 /* clang-format on */
-
-static struct arena *arena;
-
-static int open_arena(void **state)
-{
-    (void)state;
-    arena = arena_create(0);
-    return 0;
-}
-
-static int close_arena(void **state)
-{
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 static struct status build_mode(const char *json, enum layers_mode mode, struct layers_graph *out)
 {
@@ -118,5 +103,5 @@ int main(void)
 
     ADD_TESTS(&group, plain);
     ADD_ROWS(&group, rows, label, is_refused);
-    return test_group_run(&group, "sampled softmax", open_arena, close_arena);
+    return test_group_run(&group, "sampled softmax", arena_setup, arena_teardown);
 }

@@ -7,22 +7,7 @@
 #include <string.h>
 
 #include "layers/layers.h"
-
-static struct arena *arena;
-
-static int open_arena(void **state)
-{
-    (void)state;
-    arena = arena_create(0);
-    return 0;
-}
-
-static int close_arena(void **state)
-{
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
+#include "support/arena.h"
 
 static struct training_graph graph_of(const char *name,
                                       const struct layers_training_options *options)
@@ -208,5 +193,5 @@ int main(void)
         cmocka_unit_test(several_inputs_are_fed_by_their_names),
         cmocka_unit_test(several_outputs_without_a_loss_are_refused),
     };
-    return cmocka_run_group_tests(tests, open_arena, close_arena);
+    return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
 }

@@ -7,25 +7,10 @@
 #include <cmocka.h>
 
 #include "proto/described.h"
+#include "support/arena.h"
 
 extern const unsigned char proto_local_descriptors[];
 extern const size_t proto_local_descriptors_size;
-
-static struct arena *arena;
-
-static int setup(void **state)
-{
-    (void)state;
-    arena = arena_create(0);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 static struct bytes local(void)
 {
@@ -99,11 +84,12 @@ static void a_message_is_put_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_example_is_described, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_set_that_is_cut_short_is_an_error_or_a_smaller_set, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_set_with_one_byte_changed_is_no_crash, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_message_is_put_in_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_example_is_described, arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(a_set_that_is_cut_short_is_an_error_or_a_smaller_set,
+                                        arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(a_set_with_one_byte_changed_is_no_crash, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(a_message_is_put_in_order, arena_setup, arena_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

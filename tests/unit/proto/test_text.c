@@ -15,22 +15,7 @@
 #include "proto/text.h"
 #include "proto/variable.pb-c.h"
 #include "support/test_group.h"
-
-static struct arena *arena;
-
-static int setup(void **state)
-{
-    (void)state;
-    arena = arena_create(0);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
+#include "support/arena.h"
 
 #define READ(name, text, out) \
     assert_string_equal(      \
@@ -237,7 +222,7 @@ static void deep_nesting_is_refused(void **state)
     buffer_finish(&text);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, arena_setup, arena_teardown)
 
 int main(void)
 {

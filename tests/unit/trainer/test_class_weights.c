@@ -11,27 +11,12 @@
 #include "trainer/data/class_weights.h"
 #include "trainer/data/dataset.h"
 #include "support/test_group.h"
+#include "support/arena.h"
 
 #define ROWS 6
 
 static const uint8_t pixels[ROWS] = { 0, 1, 2, 3, 4, 5 }, classes[ROWS] = { 0, 1, 2, 1, 0, 3 };
 static const float targets[2 * ROWS] = { 0, 1, .9f, 2.4f, 5, NAN };
-static struct arena *arena;
-
-static int open_arena(void **state)
-{
-    (void)state;
-    arena = arena_create(0);
-    return 0;
-}
-
-static int close_arena(void **state)
-{
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
-
 static const struct data_split *images(void)
 {
     static struct dataset_split split;
@@ -212,5 +197,5 @@ int main(void)
 
     ADD_TESTS(&group, plain);
     ADD_ROWS(&group, wrongs, said, what_is_no_weight_is_named);
-    return test_group_run(&group, "class weights", open_arena, close_arena);
+    return test_group_run(&group, "class weights", arena_setup, arena_teardown);
 }

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "trainer/job/host_list.h"
 #include "support/test_group.h"
+#include "support/arena.h"
 
 /* The hosts as `scontrol show hostnames` prints them, by its documentation and Slurm's tests of
  * hostlists, but with spaces between them. */
@@ -31,8 +32,6 @@ static const struct row {
     { "n[1-2]:2,c:1", "n1 n1 n2 n2 c" },
     { "me@host", "me@host" },
 };
-
-static struct arena *arena;
 
 static const char *join(const struct host_list *list)
 {
@@ -126,20 +125,6 @@ static void a_deep_list_is_refused(void **state)
     buffer_finish(&text);
 }
 
-static int start(void **state)
-{
-    (void)state;
-    arena = arena_create(0);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
-
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
@@ -151,5 +136,5 @@ int main(void)
     ADD_TESTS(&group, plain);
     ADD_ROWS(&group, rows, list, expands);
     ADD_ROWS(&group, refusals, list, refuses);
-    return test_group_run(&group, "host list", start, stop);
+    return test_group_run(&group, "host list", arena_setup, arena_teardown);
 }

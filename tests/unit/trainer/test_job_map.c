@@ -8,6 +8,7 @@
 
 #include "trainer/job/job_map.h"
 #include "support/test_group.h"
+#include "support/arena.h"
 
 #define HOSTS .ps_hosts = "a:2222,b:2222", .worker_hosts = "c:2222,d:2222,e:2222", .chief_hosts = ""
 
@@ -16,22 +17,6 @@
         .ps_hosts = ps, .worker_hosts = worker, .chief_hosts = chief, .job_name = name, \
         .task_index = index                                                             \
     }
-
-static struct arena *arena;
-
-static int start(void **state)
-{
-    (void)state;
-    arena = arena_create(0);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 static const char *get_tf_config(void *context, const char *name)
 {
@@ -363,5 +348,5 @@ int main(void)
     ADD_TESTS(&group, plain);
     ADD_ROWS(&group, refused_flags, words, refuses_flags);
     ADD_ROWS(&group, refused_texts, words, refuses_a_text);
-    return test_group_run(&group, "job map", start, stop);
+    return test_group_run(&group, "job map", arena_setup, arena_teardown);
 }

@@ -9,8 +9,7 @@
 
 #include "trainer/job/job_ranks.h"
 #include "support/test_group.h"
-
-static struct arena *arena;
+#include "support/arena.h"
 
 /* context: "NAME=value NAME=value". */
 static const char *get(void *context, const char *name)
@@ -190,20 +189,6 @@ static void a_port_beyond_the_last_is_refused(void **state)
     assert_non_null(strstr(status.message, "--first_port=65535: no port is left for rank 1"));
 }
 
-static int start(void **state)
-{
-    (void)state;
-    arena = arena_create(0);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
-
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
@@ -215,5 +200,5 @@ int main(void)
     ADD_TESTS(&group, plain);
     ADD_ROWS(&group, rows, label, finds_the_place);
     ADD_ROWS(&group, refusals, words, refuses);
-    return test_group_run(&group, "job ranks", start, stop);
+    return test_group_run(&group, "job ranks", arena_setup, arena_teardown);
 }
