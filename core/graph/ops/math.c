@@ -75,6 +75,20 @@ struct status infer_multinomial(struct infer_context *context)
     return status_ok();
 }
 
+struct status infer_candidates(struct infer_context *context)
+{
+    const struct shape *classes = infer_input(context, 0);
+    struct shape drawn = shape_unknown_dims(1), expected = shape_unknown_dims(2);
+    TRY(node_attr_int(context->node, "num_sampled", &drawn.dims[0]));
+    TRY(node_attr_int(context->node, "num_true", &expected.dims[1]));
+    if (classes->rank == 2)
+        expected.dims[0] = classes->dims[0];
+    infer_output(context, 0, &drawn);
+    infer_output(context, 1, &expected);
+    infer_output(context, 2, &drawn);
+    return status_ok();
+}
+
 struct status infer_bincount(struct infer_context *context)
 {
     struct shape vector = shape_unknown_dims(1);

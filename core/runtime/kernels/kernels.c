@@ -151,6 +151,7 @@
     X(ragged, ragged_gather)        \
     X(ragged, ragged_range)         \
     X(ragged, ragged_variant)       \
+    X(random, candidates)           \
     X(random, random)               \
     X(random, random_binomial)      \
     X(random, random_box)           \

@@ -16,7 +16,7 @@ LEFT_OUT = {
     "TensorFlow makes them from other ops when it runs a graph": r"_.*|(Host)?(Send|Recv)|Copy(Host)?|DeepCopy|HostConst|MakeWeakResourceHandle",
     "they belong to XLA or to other devices": r"Xla.*|DevicePlacementOp|IsTensorFloat32Enabled",
     "they train or evaluate across tasks": r"Collective.*|Rpc.*|Remote.*|.*Accumulator.*|Barrier.*|Sdca.*|DistributedSave|NegTrain|Skipgram"
-                                           r"|ComputeAccidentalHits|KMC2.*|KmeansPlusPlus.*|LoadAndRemapMatrix|GenerateVocabRemapping|Batch|Unbatch(Grad)?|ComputeBatchSize",
+                                           r"|KMC2.*|KmeansPlusPlus.*|LoadAndRemapMatrix|GenerateVocabRemapping|Batch|Unbatch(Grad)?|ComputeBatchSize",
     "they write summaries": r".*Summary(V2|Writer|DbWriter|FileWriter)?|ImportEvent|StatsAggregator.*|CalibrationStatisticsSaver",
     "they debug": r"Debug.*|DumpTensor|GetSession.*|DeleteSessionTensor|CheckPinned|CustomAggregator",
     "they call Python": r".*PyFunc.*",
