@@ -176,6 +176,8 @@
     X(signal, fft)                  \
     X(signal, spectrum)             \
     X(signal, wav)                  \
+    X(sparse, csr)                  \
+    X(sparse, csr_product)          \
     X(sparse, deserialize_sparse)   \
     X(sparse, fill_empty_rows)      \
     X(sparse, serialize_sparse)     \

@@ -188,6 +188,8 @@ static bool is_tested_elsewhere(const char *op)
         "MapSize",
         "MapIncompleteSize",
         "MapClear",
+        "CSRSparseMatrix",
+        "SparseMatrix",
     };
     for (size_t i = 0; i < COUNT(parts); i++)
         if (strstr(op, parts[i]) != NULL)

@@ -58,3 +58,19 @@ SPARSE_PRODUCT(f64, double)
 SPARSE_PRODUCT(u32, uint32_t)
 SPARSE_PRODUCT(c64, float complex)
 SPARSE_PRODUCT(c128, double complex)
+
+sparse_product *sparse_product_of(enum dtype dtype)
+{
+    switch (dtype) {
+    case DT_DOUBLE:
+        return sparse_product_f64;
+    case DT_INT32:
+        return sparse_product_u32;
+    case DT_COMPLEX64:
+        return sparse_product_c64;
+    case DT_COMPLEX128:
+        return sparse_product_c128;
+    default:
+        return sparse_product_f32;
+    }
+}

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tensor/dtype.h"
+
 #define SPARSE_PRODUCT_OK (-1)
 
 /* A matrix of `rows` by `columns`. */
@@ -29,5 +31,6 @@ typedef int64_t sparse_product(const struct sparse_matrix *a, const void *values
 sparse_product sparse_product_f32, sparse_product_f64;
 sparse_product sparse_product_u32; /* of int32 as well: the sums wrap */
 sparse_product sparse_product_c64, sparse_product_c128;
+sparse_product *sparse_product_of(enum dtype dtype);
 
 #endif

@@ -108,22 +108,6 @@ static struct status copy_b(struct kernel_context *k, const struct tensor *from,
     return status;
 }
 
-static sparse_product *product_of(enum dtype dtype)
-{
-    switch (dtype) {
-    case DT_DOUBLE:
-        return sparse_product_f64;
-    case DT_INT32:
-        return sparse_product_u32;
-    case DT_COMPLEX64:
-        return sparse_product_c64;
-    case DT_COMPLEX128:
-        return sparse_product_c128;
-    default:
-        return sparse_product_f32;
-    }
-}
-
 static struct status multiply(struct kernel_context *k, const struct tensor *indices,
                               const struct product_copies *copies)
 {
@@ -149,8 +133,8 @@ static struct status multiply(struct kernel_context *k, const struct tensor *ind
         return status_ok();
     TRY(widened_output(k, out, &sums));
     memset(sums.data, 0, tensor_bytes(&sums));
-    int64_t wrong =
-        product_of(values->dtype)(&a, values->data, state->adjoint_a, b->data, width, sums.data);
+    int64_t wrong = sparse_product_of(values->dtype)(&a, values->data, state->adjoint_a, b->data,
+                                                     width, sums.data);
     widened_store(&sums, out);
     tensor_release(&sums);
     return wrong == SPARSE_PRODUCT_OK ? status_ok() : misplaced(k, &a, wrong);
