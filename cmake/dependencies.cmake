@@ -11,6 +11,7 @@ pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(JPEG REQUIRED IMPORTED_TARGET libjpeg)
 pkg_check_modules(PNG REQUIRED IMPORTED_TARGET libpng>=1.6)
+pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp libwebpdemux)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 find_library(SNAPPY_LIBRARY snappy REQUIRED)
 find_library(UNISTRING_LIBRARY unistring REQUIRED) # has no .pc file

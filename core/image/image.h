@@ -1,5 +1,5 @@
 /*
- * image: reads and writes the files of pictures: JPEG, PNG, GIF and BMP.
+ * image: reads and writes the files of pictures: JPEG, PNG, GIF, BMP and WebP.
  *
  * The pixels are those of TensorFlow's decode_jpeg and its siblings: row by row from the top. An
  * image of one channel is grey, of two grey and alpha, of three red, green and blue, of four the
@@ -23,7 +23,7 @@ enum image_format {
     IMAGE_PNG,
     IMAGE_GIF,
     IMAGE_BMP,
-    IMAGE_WEBP, /* recognised, but there is no decoder */
+    IMAGE_WEBP,
 };
 
 /* What a file holds, by its first bytes. */
@@ -61,9 +61,10 @@ struct jpeg_options {
 
 /**
  * Decode a file. `channels` of PNG: 1 to 4; of BMP: 3 or 4; 0: as many as the file has. `bits` of
- * PNG: 8 or 16, in the order of the host. GIF has 3 channels, and one or all of its frames.
+ * PNG: 8 or 16, in the order of the host. GIF has 3 channels, and one or all of its frames; so has
+ * WebP, with as many channels as the file has: others are refused.
  *
- * Errors  DATA_LOSS damaged or cut short; what the sink returns
+ * Errors  DATA_LOSS damaged or cut short, of WebP INVALID_ARGUMENT; what the sink returns
  * Threads safe
  */
 struct status jpeg_decode(struct bytes file, const struct jpeg_options *options,
@@ -71,6 +72,8 @@ struct status jpeg_decode(struct bytes file, const struct jpeg_options *options,
 struct status png_decode(struct bytes file, int channels, int bits, const struct image_sink *sink);
 struct status gif_decode(struct bytes file, bool all_frames, const struct image_sink *sink);
 struct status bmp_decode(struct bytes file, int channels, const struct image_sink *sink);
+struct status webp_decode(struct bytes file, int channels, bool all_frames,
+                          const struct image_sink *sink);
 
 /* The size of a JPEG file, from its header alone. */
 struct status jpeg_read_size(struct bytes file, struct image_extent *out);

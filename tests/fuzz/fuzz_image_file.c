@@ -59,6 +59,14 @@ static void try_bitmap(struct bytes file, int channels)
     free(room.pixels);
 }
 
+static void try_webp(struct bytes file, bool all_frames)
+{
+    struct room room = { 0 };
+    struct image_sink sink = { .make_room = make_room, .context = &room };
+    status_ignore(webp_decode(file, 0, all_frames, &sink));
+    free(room.pixels);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct jpeg_crop crop = { .y = 1, .x = 2, .height = 3, .width = 2 };
@@ -77,6 +85,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (channels != 1 && channels != 2)
             try_bitmap(file, channels);
     }
+    try_webp(file, false);
+    try_webp(file, true);
     struct room room = { 0 };
     struct image_sink sink = { .make_room = make_room, .context = &room };
     status_ignore(gif_decode(file, true, &sink));

@@ -105,6 +105,7 @@ EDGES = {
     "snappy-c.h": ["core/storage/block.c", "core/storage/table.c"],
     "sys/epoll.h": ["core/base/loop.[ch]"],
     "unicase.h": ["core/runtime/kernels/plain/text_case.c"],
+    "webp/*": ["core/image/webp.c"],
     # inflate.c expands a stream into memory; gzip_file.c, tfrecord.c and zip.c pull files of any size in steps; tfrecord.c also writes.
     "zlib.h": ["core/base/inflate.c", "core/storage/gzip_file.c", "core/storage/tfrecord.c", "core/storage/zip.c"],
 }

@@ -9,7 +9,15 @@
 
 /* ---- decoding ---- */
 
-enum decode_op { DECODE_JPEG, DECODE_CROPPED_JPEG, DECODE_PNG, DECODE_GIF, DECODE_BMP, DECODE_ANY };
+enum decode_op {
+    DECODE_JPEG,
+    DECODE_CROPPED_JPEG,
+    DECODE_PNG,
+    DECODE_GIF,
+    DECODE_BMP,
+    DECODE_WEBP,
+    DECODE_ANY,
+};
 
 struct decode_state {
     enum decode_op op;
@@ -22,7 +30,8 @@ struct decode_state {
 static enum decode_op decode_op_of(const char *op)
 {
     static const char *const names[] = { "DecodeJpeg", "DecodeAndCropJpeg", "DecodePng",
-                                         "DecodeGif",  "DecodeBmp",         "DecodeImage" };
+                                         "DecodeGif",  "DecodeBmp",         "DecodeWebP",
+                                         "DecodeImage" };
     int i = 0;
     while (strcmp(names[i], op) != 0)
         i++;
@@ -94,7 +103,11 @@ static struct status out_shape(const struct decoding *decoding, const struct ima
                             "Got %lld frames, but animated gifs can only be decoded by "
                             "tf.io.decode_gif or tf.io.decode_image",
                             (long long)size->frames);
-    if (state->op != DECODE_GIF && !(is_gif && state->op == DECODE_ANY && state->expand_animations))
+    bool keeps_frames = decoding->format == IMAGE_WEBP
+                            ? state->expand_animations
+                            : state->op == DECODE_GIF ||
+                                  (is_gif && state->op == DECODE_ANY && state->expand_animations);
+    if (!keeps_frames)
         *out = shape_of(size->height, size->width, size->channels);
     return shape_check(out->rank, out->dims, out);
 }
@@ -161,7 +174,9 @@ static struct status check_format(struct kernel_context *k, enum image_format fo
         return status_error(STATUS_INVALID_ARGUMENT, "Unknown image file format. One of JPEG, "
                                                      "JPEG XL, PNG, GIF, BMP, WebP required.");
     if (format == IMAGE_WEBP)
-        return status_error(STATUS_UNIMPLEMENTED, "WebP images are not implemented");
+        return state->dtype == DT_UINT8
+                   ? status_ok()
+                   : status_error(STATUS_INVALID_ARGUMENT, "WebP only supports uint8 for dtype");
     if (format == IMAGE_JPEG && state->channels == 4)
         return status_error(STATUS_INVALID_ARGUMENT, "JPEG does not support 4 channels");
     if (format == IMAGE_GIF && state->channels != 0 && state->channels != 3)
@@ -210,6 +225,8 @@ static struct status decode(struct decoding *decoding, struct bytes file)
         return png_decode(file, state->channels, state->dtype == DT_UINT8 ? 8 : 16, &sink);
     case IMAGE_GIF:
         return gif_decode(file, state->expand_animations, &sink);
+    case IMAGE_WEBP:
+        return webp_decode(file, state->channels, state->expand_animations, &sink);
     default:
         return bmp_decode(file, state->channels, &sink);
     }
@@ -464,6 +481,7 @@ static const struct kernel rows[] = {
     DECODE("DecodePng"),
     DECODE("DecodeGif"),
     DECODE("DecodeBmp"),
+    DECODE("DecodeWebP"),
     DECODE("DecodeImage"),
     { "ExtractJpegShape", DTYPES_ALL, .compute = jpeg_shape_compute },
     { "EncodeJpeg", DTYPES_ALL, .prepare = encode_jpeg_prepare, .compute = encode_jpeg_compute,
