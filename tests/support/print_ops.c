@@ -170,7 +170,7 @@ static const struct group {
         "MatchingFiles*", "ImmutableConst" } },
     { "Exporters of today do not write them: they are old, or TensorFlow's own internals",
       { "Restore", "RestoreSlice", "TileGrad", "For", "FileSystemSetConfiguration",
-        "CompositeTensorVariant*", "SymbolicGradient", "ParallelConcat" } },
+        "CompositeTensorVariant*", "SymbolicGradient" } },
     { "Not written yet", { "*" } },
 };
 

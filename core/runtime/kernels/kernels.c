@@ -53,6 +53,7 @@
     X(data, dataset_groups)         \
     X(data, dataset_interleave)     \
     X(data, dataset_picks)          \
+    X(data, dataset_random)         \
     X(data, dataset_shuffle)        \
     X(data, dataset_sources)        \
     X(data, dataset_unique)         \

@@ -693,6 +693,19 @@ def sums_of_complex_parts(x):
     return {"optional": total, "list": rows}
 
 
+@case((4, 9), (-1, 2**40), (0, 1), seed=(L, []), seed2=(L, []))
+def random_numbers(seed, seed2):
+    data = raw_dataset(tf.raw_ops.RandomDataset, [], L, seed=seed, seed2=seed2)
+    return {"values": listed(data.take(40)), "again": listed(data.take(3).repeat(2)), "count": data.cardinality()}
+
+
+@case((0.4, 3, 7), (0.9, 5, 0), (0, 1, 1), (1, 1, 1), (-1, 1, 1), (2, 1, 1), (np.nan, 1, 1), rate=(F, []), seed=(L, []), seed2=(L, []))
+def samples(rate, seed, seed2):
+    pairs = Data.zip((Data.range(50), Data.range(50, 100)))
+    data = _VariantDataset(tf.raw_ops.SamplingDataset(input_dataset=pairs._variant_tensor, rate=rate, seed=seed, seed2=seed2, output_types=[L, L], output_shapes=[[], []]), pairs.element_spec)
+    return {"values": listed(data.map(lambda a, b: a * b)), "again": listed(data.map(lambda a, b: a).repeat(2)), "count": data.cardinality()}
+
+
 VARIABLES = []
 write_files()
 for name, build in CASES.items():

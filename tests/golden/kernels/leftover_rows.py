@@ -21,7 +21,17 @@ def leftovers():
     contrast(rows)
     patches(rows)
     boxes(rows)
+    rows_side_by_side(rows)
     rows.write()
+
+
+def rows_side_by_side(rows):
+    numbers = np.arange(12).reshape(3, 1, 4)
+    for dtype in [np.float32, np.float64, np.float16, tf.bfloat16.as_numpy_dtype, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.complex64, np.complex128, np.bool_]:
+        rows.add("ParallelConcat", [[np.array(row, dtype) for row in numbers]], shape=[3, 4])
+    rows.add("ParallelConcat", [[np.array(["a"], object), np.array(["bc"], object)]], shape=[2])
+    rows.add("ParallelConcat", [[np.ones([1, 2, 3], np.float32)]], shape=[1, 2, 3])
+    rows.add("ParallelConcat", [[np.ones([1, 0], np.float32)] * 2], shape=[2, 0])
 
 
 def factors(rows):

@@ -176,6 +176,31 @@ static struct status concat_compute(struct kernel_context *k)
     return concat(k, 1, kernel_inputs_count(k) - 1, 0);
 }
 
+/* Values of one row each. In TensorFlow's graphs, each is written as soon as it is there. */
+static struct status parallel_concat_compute(struct kernel_context *k)
+{
+    const struct shape *declared;
+    struct shape shape;
+    struct tensor *out;
+    int count = kernel_inputs_count(k);
+    TRY(node_attr_shape(kernel_node(k), "shape", &declared));
+    for (int i = 0; i < count; i++)
+        if (kernel_input(k, i)->shape.rank < 1 || kernel_input(k, i)->shape.dims[0] != 1)
+            return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                                "value %d has the shape %s, not one row", i,
+                                shape_text(&kernel_input(k, i)->shape));
+    TRY(concat_shape(k, 0, count, 0, &shape));
+    if (!shape_compatible(&shape, declared))
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "the values make a tensor of shape %s",
+                            shape_text(&shape));
+    TRY(kernel_output(k, 0, &shape, &out));
+    int64_t row = shape_inner(&shape, 0);
+    for (int i = 0; i < count && row > 0; i++)
+        copy_elements(out->dtype, at_bytes(out->data, i * row, dtype_size(out->dtype)),
+                      kernel_input(k, i)->data, row);
+    return status_ok();
+}
+
 /* ---- split ---- */
 
 static struct status split_axis(struct kernel_context *k, const struct tensor *x, int input,
@@ -296,6 +321,7 @@ static const struct kernel rows[] = {
     { "Unpack", DTYPES_ALL, .prepare = axis_prepare, .compute = unpack_compute },
     { "Concat", DTYPES_ALL, .compute = concat_compute },
     { "ConcatV2", DTYPES_ALL, .compute = concat_v2_compute },
+    { "ParallelConcat", DTYPES_MOVED, .compute = parallel_concat_compute },
     { "Split", DTYPES_ALL, .compute = split_compute },
     { "SplitV", DTYPES_ALL, .compute = split_v_compute },
 };
