@@ -159,7 +159,7 @@ static const struct group {
       { "Save", "SaveSlices", "SaveV2", "MergeV2Checkpoints", "WriteFile", "SaveDataset*",
         "DatasetToTFRecord" } },
     { "TensorFlow's builds with oneDNN make them when they rewrite a graph of quantized ops",
-      { "QuantizedConv2D?*", "QuantizedDepthwise*", "QuantizedMatMulWith*" } },
+      { "QuantizedConv2D?*", "QuantizedConcatV2", "QuantizedDepthwise*", "QuantizedMatMulWith*" } },
     { "They store, move, tune or spread a pipeline of tf.data; no answer to a request needs them",
       { "*erializeIterator", "Iterator*StringHandle*", "IteratorGet*", "DatasetFingerprint",
         "GetOptions", "ThreadPool*", "Rebatch*", "*DatasetVariant", "NonSerializableDataset",
@@ -169,8 +169,8 @@ static const struct group {
       { "*Reader", "*ReaderV2", "Reader*", "RecordInput", "LMDBDataset", "SqlDataset", "DecodeJxl",
         "MatchingFiles*", "ImmutableConst" } },
     { "Exporters of today do not write them: they are old, or TensorFlow's own internals",
-      { "Restore", "RestoreSlice", "TileGrad", "For", "FileSystemSetConfiguration",
-        "CompositeTensorVariant*", "SymbolicGradient" } },
+      { "Restore", "RestoreSlice", "For", "FileSystemSetConfiguration", "CompositeTensorVariant*",
+        "SymbolicGradient" } },
     { "Not written yet", { "*" } },
 };
 
