@@ -167,7 +167,7 @@ static const struct group {
         "GeneratorDataset" } },
     { "They read files by the queues of TensorFlow 1, or by another format's library",
       { "*Reader", "*ReaderV2", "Reader*", "RecordInput", "LMDBDataset", "SqlDataset", "DecodeJxl",
-        "MatchingFiles*", "ImmutableConst" } },
+        "MatchingFilesDataset", "ImmutableConst" } },
     { "Exporters of today do not write them: they are old, or TensorFlow's own internals",
       { "Restore", "RestoreSlice", "For", "FileSystemSetConfiguration", "CompositeTensorVariant*",
         "SymbolicGradient" } },

@@ -171,6 +171,7 @@
     X(records, encode_proto)        \
     X(records, parse_example)       \
     X(records, parse_sequence)      \
+    X(records, matching_files)      \
     X(records, restore)             \
     X(records, serialize_tensor)    \
     X(signal, audio_features)       \

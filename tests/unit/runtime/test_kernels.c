@@ -162,6 +162,7 @@ static bool is_tested_elsewhere(const char *op)
         "VarIs",
         "Restore",
         "ReadFile",
+        "MatchingFiles",
         "StatefulUniform",
         "Rng",
         "TensorArray",

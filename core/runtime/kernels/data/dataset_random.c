@@ -4,7 +4,8 @@
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/philox.h"
 
-/* Chosen with the first iterator, if both are 0: all iterators of a dataset see the same numbers. */
+/* Chosen with the first iterator, if both are 0: all iterators of a dataset see the same
+ * numbers. */
 struct dataset_seeds {
     uint64_t seed, seed2;
     bool is_ready;
