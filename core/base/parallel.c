@@ -279,6 +279,18 @@ void parallel_leave(void)
         atomic_fetch_sub_explicit(&running, 1, memory_order_relaxed);
 }
 
+void parallel_pause(void)
+{
+    if (entered > 0 && !alone)
+        atomic_fetch_sub_explicit(&running, 1, memory_order_relaxed);
+}
+
+void parallel_resume(void)
+{
+    if (entered > 0 && !alone)
+        atomic_fetch_add_explicit(&running, 1, memory_order_relaxed);
+}
+
 void parallel_stay_alone(void)
 {
     alone = true;

@@ -61,6 +61,10 @@ static inline int64_t parallel_border(int64_t items, int parts, int part)
 
 void parallel_enter(void);
 void parallel_leave(void);
+/* Gives up the processor while the thread waits, however often it has entered, and takes it again.
+ */
+void parallel_pause(void);
+void parallel_resume(void);
 /* From now on, loops of this thread have no helpers, and its runs take no processor of the width:
  * for a thread of low priority, which only uses what the others leave. */
 void parallel_stay_alone(void);

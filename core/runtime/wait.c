@@ -28,8 +28,8 @@ struct status kernel_wait(const struct kernel_context *context, pthread_cond_t *
         return status_error(STATUS_DEADLINE_EXCEEDED, "the run waited for too long");
     if (context->run->check == NULL || until_ns > deadline_ns)
         until_ns = deadline_ns;
-    parallel_leave(); /* meanwhile others may have the processor */
+    parallel_pause(); /* meanwhile others may have the processor */
     clock_wait(clock, changed, lock, until_ns);
-    parallel_enter();
+    parallel_resume();
     return status_ok();
 }

@@ -177,7 +177,9 @@ static struct taken_calls wait_for_calls(struct inference_pool *pool)
         taken = call_queues_take(&pool->queues, now_ns);
         if (taken.first != NULL || pool->limits.stopping)
             break;
+        parallel_pause();
         wait_until(pool, call_queues_ready_ns(&pool->queues, now_ns));
+        parallel_resume();
     }
     /* A thread may sleep because a queue had its share of threads, and now has less. Another one
      * has to wait for the next batch in place of this one. */
@@ -187,11 +189,15 @@ static struct taken_calls wait_for_calls(struct inference_pool *pool)
     return taken;
 }
 
+/* A thread that has more calls keeps its processor between them. Otherwise the run of another
+ * thread would take it for free, and its helper would compete with the next run. */
 static void *work(void *context)
 {
     struct taken_calls taken;
+    parallel_enter();
     while ((taken = wait_for_calls(context)).first != NULL)
         run(context, &taken);
+    parallel_leave();
     return NULL;
 }
 

@@ -170,6 +170,50 @@ static void two_runs_share_two_processors(void **state)
     pthread_barrier_destroy(&other.ended);
 }
 
+static void *wait_beside(void *context)
+{
+    struct other_run *run = context;
+    parallel_enter();
+    parallel_enter();
+    parallel_pause();
+    pthread_barrier_wait(&run->begun);
+    pthread_barrier_wait(&run->ended);
+    parallel_resume();
+    pthread_barrier_wait(&run->begun);
+    pthread_barrier_wait(&run->ended);
+    parallel_leave();
+    parallel_leave();
+    return NULL;
+}
+
+/* The number of threads that help with a loop of this thread. */
+static int helpers(void)
+{
+    struct counts counts = { .parts = 0 };
+    parallel_set_width(2);
+    parallel_for(ITEMS_MAX, LONG_NS, count, &counts);
+    assert_int_equal(atomic_load(&counts.parts), PARALLEL_PARTS_MAX);
+    return parallel_threads();
+}
+
+static void a_thread_that_waits_leaves_its_processor_to_others(void **state)
+{
+    struct other_run other;
+    pthread_t thread;
+    (void)state;
+    pthread_barrier_init(&other.begun, NULL, 2);
+    pthread_barrier_init(&other.ended, NULL, 2);
+    assert_int_equal(pthread_create(&thread, NULL, wait_beside, &other), 0);
+    for (int expected = 1; expected >= 0; expected--) { /* while it waits, and afterwards */
+        pthread_barrier_wait(&other.begun);
+        assert_int_equal(helpers(), expected);
+        pthread_barrier_wait(&other.ended);
+    }
+    pthread_join(thread, NULL);
+    pthread_barrier_destroy(&other.begun);
+    pthread_barrier_destroy(&other.ended);
+}
+
 static void *stay_alone(void *context)
 {
     parallel_stay_alone();
@@ -301,6 +345,7 @@ int main(void)
         cmocka_unit_test(a_width_of_one_starts_no_thread),
         cmocka_unit_test(as_many_parts_run_at_a_time_as_the_width),
         cmocka_unit_test(two_runs_share_two_processors),
+        cmocka_unit_test(a_thread_that_waits_leaves_its_processor_to_others),
         cmocka_unit_test(a_thread_can_stay_alone),
         cmocka_unit_test(a_loop_inside_a_part_runs_in_its_thread),
         cmocka_unit_test(helpers_flush_denormals_as_the_caller_does),
