@@ -150,25 +150,29 @@ struct status answer_v2_index(struct exchange *exchange)
     return status_ok();
 }
 
-/* The body may be empty, or have parameters that say how to load the model. */
-static struct status check_parameters(struct served_request *request)
+/* The body may be empty, or an object. *out: its parameters; NULL: it has none. */
+static struct status read_parameters(struct served_request *request, const char **out)
 {
-    const char *object, *parameters;
+    const char *object;
+    *out = NULL;
     if (request->body.size == 0)
         return status_ok();
     TRY(json_body_object(request->body, request->arena, &object));
-    TRY(json_body_member(object, "parameters", request->arena, &parameters));
-    return parameters != NULL ? open_inference_refuse_parameters() : status_ok();
+    return json_body_member(object, "parameters", request->arena, out);
 }
 
 struct status answer_v2_load(struct exchange *exchange)
 {
-    TRY(check_parameters(&exchange->served));
-    return open_inference_load(&exchange->served);
+    const char *parameters; /* say how to load the model */
+    TRY(read_parameters(&exchange->served, &parameters));
+    return parameters != NULL ? open_inference_refuse_parameters()
+                              : open_inference_load(&exchange->served);
 }
 
 /* The only parameter is unload_dependents, and no model depends on another. */
 struct status answer_v2_unload(struct exchange *exchange)
 {
+    const char *ignored;
+    TRY(read_parameters(&exchange->served, &ignored));
     return open_inference_unload(&exchange->served);
 }

@@ -261,6 +261,8 @@ class Control(TestCase):
         tiny_model.write(os.path.join(base, "1"))
         with Server(base, "--allow_model_control", "--max_num_load_retries=0", name="tiny", grpc=True) as self.server:
             self.assertEqual(self.change("load", "tiny").status, 200)  # it is loaded
+            for what in ("load", "unload"):
+                self.assertEqual(self.change(what, "tiny", b"{").status, 400)
             for _ in range(2):
                 self.assertEqual(self.change("unload", "tiny", {"parameters": {"unload_dependents": False}}).status, 200)
                 self.server.wait_for_state(1, "END", name="tiny")
