@@ -336,10 +336,15 @@ def functions():
     unit = np.array([0, 1e-30, 1e-4, 0.2, 0.25, 0.5, 0.7, 0.999, 1, -0.5, 1.5, np.nan])
     inputs = {"Lgamma": anywhere, "Digamma": anywhere[anywhere != 0], "Erfinv": np.concatenate([unit[unit != 1e-30], -unit[2:]]), "Ndtri": unit,
               "Dawsn": anywhere, "FresnelCos": anywhere, "FresnelSin": anywhere, "Expint": positive, "Spence": positive}
+    far = np.array([150, 1000, 60000, np.inf, -np.inf])
     half = ["Lgamma", "Digamma"]
     for family in ["I0", "I0e", "I1", "I1e", "J0", "J1", "K0", "K0e", "K1", "K1e", "Y0", "Y1"]:
         half.append("Bessel" + family)
-        inputs["Bessel" + family] = anywhere[np.abs(anywhere) < 50] if family[0] in "IJ" else positive[positive > 0]
+        near = anywhere[np.abs(anywhere) < 50] if family[0] in "IJ" else positive[positive > 0]
+        signed = np.concatenate([[-2], far[3:] if family[0] in "JY" else far]) # TensorFlow's J and Y of large floats are inaccurate
+        inputs["Bessel" + family] = np.concatenate([near, signed])
+    inputs["Expint"] = np.append(positive, np.inf)
+    inputs["Spence"] = np.append(positive, np.inf)
     for op, x in inputs.items():
         for dtype in [np.float32, np.float64] + [np.float16] * (op in half):
             for part in [x, x[:0]]:

@@ -32,6 +32,27 @@ static double bessel_k1(double x)
     return special_bessel_k1e(x) * exp(-x);
 }
 
+/* libm's, but for TensorFlow's values at infinity and below 0. */
+static double bessel_j0(double x)
+{
+    return isinf(x) ? NAN : j0(x);
+}
+
+static double bessel_j1(double x)
+{
+    return isinf(x) ? NAN : j1(x);
+}
+
+static double bessel_y0(double x)
+{
+    return x < 0 ? -INFINITY : isinf(x) ? NAN : y0(x);
+}
+
+static double bessel_y1(double x)
+{
+    return x < 0 ? -INFINITY : isinf(x) ? NAN : y1(x);
+}
+
 /* Functions of one number: X(op, name, function, types). */
 #define DTYPES_WIDE (DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE))
 #define DTYPES_HALF (DTYPES_WIDE | DTYPES(DT_HALF))
@@ -44,14 +65,14 @@ static double bessel_k1(double x)
     X("BesselI0e", i0e, special_bessel_i0e, DTYPES_HALF)           \
     X("BesselI1", i1, bessel_i1, DTYPES_HALF)                      \
     X("BesselI1e", i1e, special_bessel_i1e, DTYPES_HALF)           \
-    X("BesselJ0", bessel_j0, j0, DTYPES_HALF)                      \
-    X("BesselJ1", bessel_j1, j1, DTYPES_HALF)                      \
+    X("BesselJ0", j0, bessel_j0, DTYPES_HALF)                      \
+    X("BesselJ1", j1, bessel_j1, DTYPES_HALF)                      \
     X("BesselK0", k0, bessel_k0, DTYPES_HALF)                      \
     X("BesselK0e", k0e, special_bessel_k0e, DTYPES_HALF)           \
     X("BesselK1", k1, bessel_k1, DTYPES_HALF)                      \
     X("BesselK1e", k1e, special_bessel_k1e, DTYPES_HALF)           \
-    X("BesselY0", bessel_y0, y0, DTYPES_HALF)                      \
-    X("BesselY1", bessel_y1, y1, DTYPES_HALF)                      \
+    X("BesselY0", y0, bessel_y0, DTYPES_HALF)                      \
+    X("BesselY1", y1, bessel_y1, DTYPES_HALF)                      \
     X("Dawsn", dawsn, special_dawsn, DTYPES_WIDE)                  \
     X("Expint", expint, special_expint, DTYPES_WIDE)               \
     X("FresnelCos", fresnel_cos, special_fresnel_cos, DTYPES_WIDE) \

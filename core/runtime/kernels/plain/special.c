@@ -71,22 +71,24 @@ double special_ndtri(double p)
 
 /* ---- modified Bessel functions ---- */
 
-/* The asymptotic series of e^-x I(x), for x > 30. */
-static double bessel_i_far(double order, double x)
+#define FAR 30 /* from here on, asymptotic series converge */
+
+/* The asymptotic series of sqrt(2 pi x) e^-x I(x); of I(-x), which is that of K(x) instead. */
+static double bessel_far(double order, double x)
 {
     double sum = 1, term = 1, square = 4 * order * order;
     for (int k = 1; k < 60 && fabs(term) > EPSILON; k++) {
         term *= -(square - (2. * k - 1) * (2. * k - 1)) / (8 * x * k);
         sum += term;
     }
-    return sum / sqrt(2 * M_PI * x);
+    return sum;
 }
 
 static double bessel_i(int order, double x)
 {
     double term = order == 0 ? 1 : x / 2, sum = term;
-    if (x > 30)
-        return isinf(x) ? 0 : bessel_i_far(order, x);
+    if (x > FAR)
+        return isinf(x) ? 0 : bessel_far(order, x) / sqrt(2 * M_PI * x);
     for (int k = 1; k < STEPS_MAX && term > EPSILON * sum; k++) {
         term *= x * x / 4 / ((double)k * (k + order));
         sum += term;
@@ -104,15 +106,16 @@ double special_bessel_i1e(double x)
     return isnan(x) ? x : copysign(bessel_i(1, fabs(x)), x);
 }
 
-/* ∫ e^(-x (cosh t - 1)) cosh(order · t) dt from 0: the trapezoidal rule is exact here to e^-70. */
+/* e^x K(x) = ∫ e^(-x (cosh t - 1)) cosh(order · t) dt from 0: the trapezoidal rule is exact to e^-40
+ * as long as the curve is wide. Below 0, infinity as in TensorFlow. */
 static double bessel_k(int order, double x)
 {
     const double step = 0.125;
     double sum = 0.5;
     if (!(x > 0))
-        return x == 0 ? INFINITY : NAN;
-    if (isinf(x))
-        return 0;
+        return isnan(x) ? x : INFINITY;
+    if (x > FAR)
+        return isinf(x) ? 0 : bessel_far(order, -x) * sqrt(M_PI / 2 / x);
     for (int i = 1; i < STEPS_MAX; i++) {
         double t = i * step, half = sinh(t / 2), fall = 2 * x * half * half;
         double term = exp(-fall) * (order == 0 ? 1 : cosh(t));
@@ -170,13 +173,11 @@ double special_expint(double x)
         }
         return EULER + log(x) + sum;
     }
-    if (isinf(x))
-        return x;
     for (int k = 1; k < 60 && term > EPSILON; k++) {
         sum += term;
         term *= k / x;
     }
-    return exp(x) / x * sum;
+    return exp(x) / x * sum; /* NaN at infinity, as TensorFlow's */
 }
 
 /* ∫ cos or sin of π t² / 2 from 0 to x >= 0 */
@@ -235,7 +236,7 @@ static double dilogarithm(double z)
 double special_spence(double x)
 {
     const double limit = M_PI * M_PI / 6;
-    if (!(x >= 0))
+    if (!(x >= 0) || isinf(x)) /* as TensorFlow's at infinity */
         return NAN;
     if (x == 0)
         return limit;
