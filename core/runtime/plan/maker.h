@@ -3,6 +3,7 @@
  *
  *     region_create            region.c    makes a region of a flattened graph: the signature's
  *                                          and, with fold.c, those of its branches and loops
+ *     region_drop_unread       unread.c    drops ops that others wait for and nobody reads
  *     region_fold              fold.c      finds what is constant, takes identities out
  *     region_fuse              fuse.c      makes one node of a pattern of nodes
  *     region_emit              emit.c      makes blocks of steps of the regions; prepares kernels
@@ -135,6 +136,9 @@ struct status check_body(const struct node *node, const struct region *body, int
 struct status check_captures(const struct node *node, const struct region *body, int first_input,
                              int count);
 struct status check_feeds(struct region *region);
+
+/* unread.c: makes a NoOp of each node that has no effect and whose outputs nobody reads. */
+void region_drop_unread(struct region *region);
 
 /* fold.c: finds out what is constant; walks into bodies. */
 struct status region_fold(struct plan_maker *maker, struct region *region);

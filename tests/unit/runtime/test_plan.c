@@ -674,6 +674,39 @@ static void control_edges_order_effects(void **state)
     plan_destroy(plan);
 }
 
+/* As in TensorFlow, whose optimizer makes a NoOp of it. An Assert, which has an effect, runs. */
+static void an_op_that_nobody_reads_does_not_run(void **state)
+{
+    (void)state;
+    struct endpoint x = X;
+    struct shape three = shape_of(3);
+    struct node *waited = build_node(&b, "EnsureShape", NULL, 1, &x, 0, NULL,
+                                     (struct attr[]){ attr_shape("shape", &three), ATTR_END });
+    struct node *y = build_node(&b, "Neg", "y", 1, &x, 1, &waited, NULL);
+    struct endpoint fetch = { y, 0 };
+    struct plan *plan = plan_of(1, &x, 1, &fetch, NULL);
+    assert_runs(plan, floats(shape_of(2), VALUES(1, 2)), 2, VALUES(-1, -2));
+    plan_destroy(plan);
+}
+
+static void what_an_unread_op_waits_for_still_comes_first(void **state)
+{
+    (void)state;
+    struct endpoint x = X;
+    struct endpoint handle = variable_handle("v", DT_FLOAT, shape_of(1));
+    struct node *written = assign(handle, x, NULL);
+    struct node *unread = build_node(&b, "Square", NULL, 1, &x, 1, &written, NULL);
+    struct endpoint squared = { unread, 0 };
+    struct node *last = build_node(&b, "Neg", NULL, 1, &squared, 0, NULL, NULL);
+    struct node *read = build_node(&b, "ReadVariableOp", NULL, 1, &handle, 1, &last,
+                                   (struct attr[]){ attr_type("dtype", DT_FLOAT), ATTR_END });
+    struct endpoint y = { read, 0 };
+    struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+    assert_runs(plan, floats(shape_of(1), VALUES(5)), 1, VALUES(5));
+    assert_runs(plan, floats(shape_of(1), VALUES(6)), 1, VALUES(6));
+    plan_destroy(plan);
+}
+
 static void reading_a_variable_without_a_value_fails_in_tensorflows_words(void **state)
 {
     (void)state;
@@ -838,6 +871,8 @@ int main(void)
         TEST(a_variable_that_the_plan_writes_is_no_constant),
         TEST(written_variables_are_found),
         TEST(control_edges_order_effects),
+        TEST(an_op_that_nobody_reads_does_not_run),
+        TEST(what_an_unread_op_waits_for_still_comes_first),
         TEST(reading_a_variable_without_a_value_fails_in_tensorflows_words),
         TEST(references_are_read_where_a_value_is_wanted),
         TEST(writes_of_constants_are_done_in_every_run),
