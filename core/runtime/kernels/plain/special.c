@@ -106,8 +106,8 @@ double special_bessel_i1e(double x)
     return isnan(x) ? x : copysign(bessel_i(1, fabs(x)), x);
 }
 
-/* e^x K(x) = ∫ e^(-x (cosh t - 1)) cosh(order · t) dt from 0: the trapezoidal rule is exact to e^-40
- * as long as the curve is wide. Below 0, infinity as in TensorFlow. */
+/* e^x K(x) = ∫ e^(-x (cosh t - 1)) cosh(order · t) dt from 0: the trapezoidal rule is exact to
+ * e^-40 as long as the curve is wide. Below 0, infinity as in TensorFlow. */
 static double bessel_k(int order, double x)
 {
     const double step = 0.125;
