@@ -14,7 +14,8 @@ static bool delimited(const char **at, const char *end, struct bytes *out)
     return true;
 }
 
-/* The same for nested messages: TensorFlow cuts a length past the end to the end. */
+/* The same for nested messages and unknown fields: TensorFlow cuts a length past the end to the
+ * end. */
 static bool nested(const char **at, const char *end, struct bytes *out)
 {
     uint64_t size;
@@ -35,7 +36,7 @@ static bool skip(const char **at, const char *end, uint64_t tag)
     case VARINT:
         return varint_get(at, end, &value);
     case DELIMITED:
-        return delimited(at, end, &ignored);
+        return nested(at, end, &ignored);
     case FIXED64:
     case FIXED32:
         if ((size_t)(end - *at) < size)
