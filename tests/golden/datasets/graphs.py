@@ -308,6 +308,11 @@ def map_defun_of_another_shape(x, y):
     return mapped(x, y, [3])
 
 
+@case(([], []), x=(I, [None]), y=(I, [None]))
+def map_defun_of_no_rows_and_no_shape(x, y):
+    return mapped(x, y, [None])
+
+
 # ---- loops and iterators ----
 
 

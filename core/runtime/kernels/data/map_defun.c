@@ -91,8 +91,13 @@ static struct status output_empty(struct kernel_context *k, const struct map_def
         const struct shape *declared = map->shapes->elements[i].shape;
         struct shape shape = shape_of(0);
         struct tensor *out;
-        for (int j = 0; shape_is_known(declared) && j < declared->rank; j++)
+        bool is_known = shape_is_known(declared);
+        for (int j = 0; is_known && j < declared->rank; j++) {
+            is_known = declared->dims[j] >= 0;
             shape_append(&shape, declared->dims[j]);
+        }
+        if (!is_known) /* TensorFlow makes no such output, and misses it afterwards */
+            return kernel_error(k, STATUS_INTERNAL, "Missing %d-th output", i);
         TRY(kernel_output(k, i, &shape, &out));
     }
     return status_ok();
