@@ -109,9 +109,9 @@ static size_t run_of(const struct rows_gradient *gradient, size_t first)
 #define AHEAD_RUNS      4
 #define AHEAD_BYTES_MAX 512 /* of a row: the processor finds the rest itself */
 
-/* Rows are far apart in a table that no cache holds. Without prefetching, an update of rows of 64
- * floats waits half of its time for them: it takes 74 ns a row instead of 40 with sgd, and 500
- * instead of 222 with lazy_adam. */
+/* Rows are far apart in a table that no cache holds. On a machine whose memory was idle, an update
+ * of rows of 64 floats took 74 ns a row without prefetching and 40 with it by sgd, and 500 and 222
+ * by lazy_adam. While other programs kept the memory busy, it took 200 and 400 ns either way. */
 static void prefetch_row(const struct slice *slice, const void *values, uint32_t row)
 {
     const char *at = row_at(slice, values, row);
