@@ -1,11 +1,11 @@
 /*
  * Measures a push and a pull between two processes against the same bytes over bare TCP.
  *
- *     ps_bytes MIB ROUNDS [FLOATS [keys]]   prints: push and pull GB/s, raw GB/s both ways, by the
- *                                           median round
+ *     ps_bytes MIB ROUNDS [FLOATS [rows|keys [THREADS]]]
  *
- * With FLOATS, MIB MiB are rows of that many floats, of a variable by rows that has ten times as
- * many rows. With "keys", it is a hash table.
+ * prints push and pull GB/s, and raw GB/s both ways, by the median round. With FLOATS, MIB MiB are
+ * rows of that many floats, of a variable by rows that has ten times as many rows. With "keys", it
+ * is a hash table. The ps has so many THREADS (1; 0: one for each core), as by --threads.
  *
  * The child serves a ps with one variable of MIB MiB, and beside it a socket that receives and
  * sends as many bytes. The parent pushes gradients and pulls values in turn, then does the same
@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/parallel.h"
 #include "base/random.h"
 #include "rpc/remote.h"
 #include "rpc/server.h"
@@ -88,7 +89,7 @@ static void *serve_raw(void *context)
     return NULL;
 }
 
-static void serve(int tell, size_t size)
+static void serve(int tell, size_t size, int threads)
 {
     struct raw raw = { socket(AF_INET, SOCK_STREAM, 0), size };
     struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -102,6 +103,7 @@ static void serve(int tell, size_t size)
     int ports[2];
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    parallel_set_width(threads);
     need(bind(raw.listener, (struct sockaddr *)&at, sizeof at) == 0, "bind");
     need(listen(raw.listener, 1) == 0, "listen");
     need(getsockname(raw.listener, (struct sockaddr *)&at, &at_size) == 0, "getsockname");
@@ -324,7 +326,7 @@ int main(int argc, char **argv)
     pid_t child = fork();
     need(child >= 0, "fork");
     if (child == 0)
-        serve(tell[1], bench.size);
+        serve(tell[1], bench.size, argc > 5 ? atoi(argv[5]) : 1);
     need(read(tell[0], ports, sizeof ports) == sizeof ports, "read");
 
     place_variable(&bench);

@@ -679,13 +679,14 @@ class Bench:
 
     def ps_rows(self):
         """push + pull of 100,000 rows of a table of 1,000,000 between two processes, against the same bytes over bare TCP"""
-        for floats, size, rounds in ((64, 24, 20), (1, 1, 60)):
-            def measure(floats=floats, size=size, rounds=rounds):
-                return tuple(map(float, re.findall(r"[\d.]+", out(bench_program("ps_bytes"), size, rounds, floats))))
+        for floats, size, rounds, threads in ((64, 24, 20, 1), (64, 24, 20, 0), (1, 1, 60, 1), (1, 1, 60, 0)):
+            def measure(floats=floats, size=size, rounds=rounds, threads=threads):
+                return tuple(map(float, re.findall(r"[\d.]+", out(bench_program("ps_bytes"), size, rounds, floats, "rows", threads))))
             push, pull, raw_push, raw_pull = self.interleaved(ours=measure)["ours"]
             both, raw = 2 / (1 / push + 1 / pull), 2 / (1 / raw_push + 1 / raw_pull)
             rows = (size << 20) // 4 // floats
-            self.table.add("ps push + pull of %d rows of %d floats" % (rows, floats), "%.2f GB/s (%.2f, %.2f)" % (both, push, pull),
+            label = "ps push + pull of %d rows of %d floats, %s" % (rows, floats, "--threads=0" if threads == 0 else "one thread")
+            self.table.add(label, "%.2f GB/s (%.2f, %.2f)" % (both, push, pull),
                            "TCP %.2f GB/s: %.0f %%" % (raw, 100 * both / raw), ">= 80 %", both >= .8 * raw)
 
     def readers(self):

@@ -99,7 +99,7 @@ static int work(struct session *session, const char *program)
         return fail(status, EXIT_USAGE);
     catch_signals();
     parallel_set_width(session->options.flags.threads);
-    if (!session_is_ps(session) && !parallel_start_all(text))
+    if (!parallel_start_all(text))
         log_warning("%s", text);
     return conclude(session, session_run(session), program);
 }

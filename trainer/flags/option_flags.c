@@ -167,8 +167,9 @@ static const struct flag rows[] = {
       .help = "decides the first values, the order of the rows, and dropout", STEPS },
     { "threads", FLAG_INT32, &values.threads, "1",
       .help = "cores that the steps of this process use together. Each worker computes in a thread "
-              "of its own; with more cores than workers, large ops are split. The results are the "
-              "same bits. 0: every core of the process or its control group",
+              "of its own; with more cores than workers, large ops are split, and so are a ps's "
+              "updates of rows. The results are the same bits. 0: every core of the process or its "
+              "control group",
       .max = PARALLEL_WIDTH_MAX },
     { "sync", FLAG_BOOL, &values.sync, "false",
       .help = "train synchronously: each step waits for all workers. For a seed, the result then "

@@ -72,6 +72,16 @@ static const float *push_read(struct push_reader *reader, const struct slice *sl
     return read_floats(reader, slice->size_bytes);
 }
 
+/* Lets the rows of a slice be updated by the gradient that comes next. */
+static void push_add_rows(struct push_reader *reader, struct slice *slice, struct row_work *work)
+{
+    find_chunk_of(reader, slice);
+    struct row_item *item = row_work_add(work, slice, &reader->ids);
+    item->g = read_floats(reader, item->count * slice->row_bytes);
+    if (item->g == reader->scratch)
+        row_work_run(work); /* the next gradient may take its place */
+}
+
 /* The gradient of a slice with rows, valid until the next one is read. */
 static struct rows_gradient push_read_rows(struct push_reader *reader, const struct slice *slice)
 {
@@ -262,10 +272,29 @@ static void apply_rows_to(struct applying *applying, int i, const struct rows_gr
     end_variable(applying, i);
 }
 
+/* Is an update of the slice independent of those of other slices? */
+static bool is_alone(const struct applying *applying, const struct slice *slice)
+{
+    const struct training_rule *rule = &applying->variables->training.rules[slice->rule];
+
+    return !applying->skips && !optimizer_joins_pieces(rule->optimizer) && !changes_all_rows(rule);
+}
+
+static void update_rows(void *context, const struct row_item *item, const uint32_t *rows)
+{
+    const struct applying *applying = context;
+
+    slice_apply_rows(item->slice, &applying->updates[item->slice->rule],
+                     &(struct rows_gradient){ rows, item->g, item->count }, NULL);
+}
+
 static void apply_one(struct variables *variables, const struct push *push)
 {
     struct push_reader reader;
     struct applying applying;
+    struct row_work work = { .body = update_rows,
+                             .context = &applying,
+                             .parts = 1 + variables->training.rules[0].optimizer->slots_count };
 
     applying_init(&applying, variables, push);
     push_reader_init(&reader, push);
@@ -275,6 +304,8 @@ static void apply_one(struct variables *variables, const struct push *push)
             struct rows_gradient gradient = { .g = push_read_keys(&reader, slice),
                                               .count = reader.keys.count };
             apply_keys_to(variables, slice, push, reader.keys.keys, &gradient);
+        } else if (slice->trainable && slice->row_bytes > 0 && is_alone(&applying, slice)) {
+            push_add_rows(&reader, slice, &work);
         } else if (slice->trainable && slice->row_bytes > 0) {
             struct rows_gradient gradient = push_read_rows(&reader, slice);
             apply_rows_to(&applying, i, &gradient);
@@ -282,6 +313,8 @@ static void apply_one(struct variables *variables, const struct push *push)
             apply_to(&applying, i, push_read(&reader, slice));
         }
     }
+    row_work_run(&work);
+    row_work_finish(&work);
     push_reader_finish(&reader);
     applying_finish(&applying, variables);
 }

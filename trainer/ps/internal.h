@@ -206,9 +206,43 @@ struct slice_rows {
     size_t count, capacity;
 };
 
-/* Reads on to the end of the slice. */
+/* Reads on to the end of the slice, in place of the numbers that are there. */
 void slice_rows_take(struct slice_rows *rows, const struct slice *slice,
                      struct row_ids_reader *reader);
+/* The same behind the numbers that are there. Returns how many come. */
+size_t slice_rows_append(struct slice_rows *rows, const struct slice *slice,
+                         struct row_ids_reader *reader);
+
+/* ---- Rows of many slices (row_work.c). ---- */
+
+/* The rows of one slice. */
+struct row_item {
+    struct slice *slice;
+    size_t first, count; /* where its numbers are among those of the work */
+    const float *g;      /* of an update: the gradient [count, row], until the work is run */
+    void *out;           /* of a copy: [count, row] */
+};
+
+typedef void row_work_body(void *context, const struct row_item *item, const uint32_t *rows);
+
+/* Slices whose numbers have been read. They are worked on at once, by as many processors as are
+ * free; the slices are independent of each other. Zero-initialise it, and set the fields up to
+ * `parts`. */
+struct row_work {
+    row_work_body *body; /* for one slice, in any thread */
+    void *context;
+    int parts; /* of a slice that the body reads: values, and maybe slots; for the cost */
+    struct slice_rows numbers;
+    struct row_item *items; /* [count] */
+    size_t count, capacity;
+};
+
+/* Reads the slice's numbers. Set the rest of the item, which is valid until the next call. May run
+ * what was added before. */
+struct row_item *row_work_add(struct row_work *work, struct slice *slice,
+                              struct row_ids_reader *reader);
+void row_work_run(struct row_work *work); /* all that was added; then it is empty */
+void row_work_finish(struct row_work *work);
 
 /* ---- Keys (rows.c). ---- */
 

@@ -75,19 +75,31 @@ static bool refer_to_slice(struct value_references *references, struct slice *sl
     return true;
 }
 
-/* Copies the wanted rows of a slice behind those of the slices before it. */
-static bool copy_rows(struct value_references *references, struct slice *slice, bool before,
-                      struct slice_rows *numbers, struct row_ids_reader *reader, char **at)
-{
-    slice_rows_take(numbers, slice, reader);
-    size_t size = numbers->count * slice->row_bytes;
+/* How rows are copied. */
+struct row_copies {
+    bool before;
+    _Atomic bool lost; /* the rows from before the last step were not kept */
+};
 
-    if (!slice_copy_rows(slice, numbers->rows, numbers->count, before, *at))
-        return false;
+static void copy_rows(void *context, const struct row_item *item, const uint32_t *rows)
+{
+    struct row_copies *copies = context;
+
+    if (!slice_copy_rows(item->slice, rows, item->count, copies->before, item->out))
+        atomic_store_explicit(&copies->lost, true, memory_order_relaxed);
+}
+
+/* Lets the wanted rows of a slice be copied behind those of the slices before it. */
+static void refer_to_rows(struct value_references *references, struct slice *slice,
+                          struct row_work *work, struct row_ids_reader *reader, char **at)
+{
+    struct row_item *item = row_work_add(work, slice, reader);
+    size_t size = item->count * slice->row_bytes;
+
+    item->out = *at;
     if (size > 0)
         references->pieces[references->pieces_count++] = (struct bytes){ *at, size };
     *at += size;
-    return true;
 }
 
 /* The list of a slice with keys; NULL: no keys are wanted. */
@@ -118,7 +130,8 @@ static bool copy_keys(struct value_references *references, const struct slice *s
 static bool refer_to_all(const struct ps *ps, int first, int end,
                          const struct wanted_values *wanted, struct value_references *references)
 {
-    struct slice_rows numbers = { 0 };
+    struct row_copies copies = { .before = wanted->before };
+    struct row_work work = { .body = copy_rows, .context = &copies, .parts = 1 };
     struct row_ids_reader reader;
     char *at = references->rows;
     size_t next = 0;
@@ -130,12 +143,13 @@ static bool refer_to_all(const struct ps *ps, int first, int end,
         if (slice->table != NULL)
             kept = copy_keys(references, slice, wanted, next_keys(wanted, &next), &at);
         else if (slice->row_bytes > 0)
-            kept = copy_rows(references, slice, wanted->before, &numbers, &reader, &at);
+            refer_to_rows(references, slice, &work, &reader, &at);
         else
             kept = refer_to_slice(references, slice, wanted->before);
     }
-    free(numbers.rows);
-    return kept;
+    row_work_run(&work);
+    row_work_finish(&work);
+    return kept && !copies.lost;
 }
 
 struct status attach_values(const struct ps *ps, const struct wanted_values *wanted,

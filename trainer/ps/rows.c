@@ -73,18 +73,25 @@ static void reserve_rows(struct slice_rows *rows, size_t more)
     rows->rows = xrealloc(rows->rows, rows->capacity * sizeof *rows->rows);
 }
 
-void slice_rows_take(struct slice_rows *rows, const struct slice *slice,
-                     struct row_ids_reader *reader)
+size_t slice_rows_append(struct slice_rows *rows, const struct slice *slice,
+                         struct row_ids_reader *reader)
 {
-    size_t taken;
+    size_t before = rows->count, taken;
 
-    rows->count = 0;
     do {
         reserve_rows(rows, PASSED_ROWS);
         taken = row_ids_take(reader, slice->first_row, end_of(slice), rows->rows + rows->count,
                              PASSED_ROWS);
         rows->count += taken;
     } while (taken == PASSED_ROWS);
+    return rows->count - before;
+}
+
+void slice_rows_take(struct slice_rows *rows, const struct slice *slice,
+                     struct row_ids_reader *reader)
+{
+    rows->count = 0;
+    slice_rows_append(rows, slice, reader);
 }
 
 /* ---- Keys. ---- */

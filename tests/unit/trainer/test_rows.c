@@ -476,6 +476,35 @@ static struct status ask_push(struct lone *lone, struct push_request header, str
     return ask(lone, PS_PUSH, &packed, payload, reply);
 }
 
+/* Gradients that are not aligned are copied before they are used: those of each slice to the same
+ * place. */
+static void unaligned_gradients_reach_their_rows(void **state)
+{
+    static const int64_t emb[] = { 0, 2, 4 }, bias[] = { 0, 4 };
+    static const char ids[] = { 0, 1, 1, 21, 3 }; /* these of emb, then 26 and 30 */
+    struct lone *lone = *state;
+    char payload[1 + 20 * sizeof(float) + sizeof ids];
+    float g[20]; /* 3 rows of emb, w, 2 rows of bias */
+    struct message reply;
+
+    for (int i = 0; i < 20; i++)
+        g[i] = (float)(i + 1);
+    memcpy(payload + 1, g, sizeof g);
+    memcpy(payload + 1 + sizeof g, ids, sizeof ids);
+    OK(ask_push(lone, (struct push_request){ .rows = 5, .ids_bytes = sizeof ids },
+                (struct bytes){ payload + 1, sizeof payload - 1 }, &reply));
+    message_release(&reply);
+    client_want_rows(&lone->chief, EMB, (struct row_ids){ emb, 3 });
+    client_want_rows(&lone->chief, BIAS, (struct row_ids){ bias, 2 });
+    OK(client_pull(&lone->chief));
+    for (int i = 0; i < 6; i++)
+        assert_float_equal(((const float *)lone->chief.values[EMB])[i],
+                           first_values[EMB][emb[i / 2] * 2 + i % 2] - .5f * g[i], 0);
+    for (int i = 0; i < 2; i++)
+        assert_float_equal(((const float *)lone->chief.values[BIAS])[i],
+                           first_values[BIAS][bias[i]] - .5f * g[18 + i], 0);
+}
+
 /* A push of w's 48 bytes, and of the rows that a list names. */
 static const struct push_row {
     const char *label;
@@ -782,6 +811,7 @@ int main(void)
         cmocka_unit_test(a_step_takes_the_mean_of_the_workers_that_have_a_row),
         cmocka_unit_test(a_push_that_reached_half_of_the_ps_tasks_is_made_again),
         LONE_TEST(slots_lie_together),
+        LONE_TEST(unaligned_gradients_reach_their_rows),
         LONE_TEST(a_push_with_a_bad_list_is_refused),
         LONE_TEST(a_pull_with_a_bad_list_is_refused),
         cmocka_unit_test(a_snapshot_gives_rows_as_they_were),
