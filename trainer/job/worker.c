@@ -94,9 +94,9 @@ static struct status pull_first(struct ps_client *client, struct gradient_source
     return source->need_rows != NULL ? pull_values(client) : status_ok();
 }
 
-/* Other workers have all rows that are left. It may be over with them, or one may be lost. Looks at
- * the ps tasks first, because only the reply to a push would tell that the job's last step has been
- * brought forward. */
+/* Other workers have all rows that are left. It may be over with them, or one may be lost. The ps
+ * tasks tell at which step the job is, and that its last one has been brought forward. Values are
+ * pulled only for a step that can be made. */
 static struct status await_rows(struct ps_client *client, struct gradient_source *source,
                                 bool *ready, int64_t *wait_ms)
 {
@@ -104,7 +104,7 @@ static struct status await_rows(struct ps_client *client, struct gradient_source
     *wait_ms = *wait_ms < ROWS_MOST_MS / 2 ? 2 * *wait_ms : ROWS_MOST_MS;
     TRY(client_check(client));
     TRY(want_rows(client, source, ready));
-    return pull_values(client);
+    return *ready ? pull_values(client) : status_ok();
 }
 
 /* Pushes, and takes the values of the next step: with the reply or, if the worker may have to wait
