@@ -16,6 +16,40 @@ bool signature_is_callable(const struct signature *signature)
     return strncmp(signature->name, "__", 2) != 0;
 }
 
+bool signature_takes_examples(const struct signature *signature)
+{
+    return strcmp(signature->method, SIGNATURE_CLASSIFY) == 0 ||
+           strcmp(signature->method, SIGNATURE_REGRESS) == 0;
+}
+
+/* Of those that take tensors, or of those that take Examples. */
+static const struct signature *choose_kind(const struct signature *list, int count, bool examples,
+                                           int *found)
+{
+    const struct signature *last = NULL;
+
+    *found = 0;
+    for (int i = 0; i < count; i++) {
+        if (!signature_is_callable(&list[i]) || signature_takes_examples(&list[i]) != examples)
+            continue;
+        if (strcmp(list[i].name, SIGNATURE_DEFAULT) == 0) {
+            *found = 1;
+            return &list[i];
+        }
+        last = &list[i];
+        ++*found;
+    }
+    return *found == 1 ? last : NULL;
+}
+
+const struct signature *signature_choose(const struct signature *list, int count)
+{
+    int found;
+    const struct signature *signature = choose_kind(list, count, false, &found);
+
+    return found > 0 ? signature : choose_kind(list, count, true, &found);
+}
+
 int signature_input(const struct signature *signature, struct bytes key)
 {
     return find(signature->inputs, signature->inputs_count, key);

@@ -34,6 +34,14 @@ struct signature {
  * loads. */
 bool signature_is_callable(const struct signature *signature);
 
+/* Does it take serialized tf.Examples, as those that classify and regress do? */
+bool signature_takes_examples(const struct signature *signature);
+
+/* The signature that is meant if none is named: serving_default, unless it takes serialized
+ * tf.Examples and another one takes tensors, or else the only one that takes tensors, or else the
+ * only one. NULL: there are several, or none. */
+const struct signature *signature_choose(const struct signature *list, int count);
+
 /* The inputs beside the indices K of a sparse tensor. */
 struct signature_sparse {
     int values, shape;

@@ -460,6 +460,11 @@ const struct signature *savedmodel_signature_at(const struct savedmodel *model, 
     return &model->meta.signatures[index];
 }
 
+const struct signature *savedmodel_default_signature(const struct savedmodel *model)
+{
+    return signature_choose(model->meta.signatures, model->meta.signatures_count);
+}
+
 const struct signature *savedmodel_signature(const struct savedmodel *model, struct bytes name)
 {
     for (int i = 0; i < model->meta.signatures_count; i++) {

@@ -26,22 +26,21 @@ static const struct signature *find_signature(const struct meta *meta, const cha
 static struct status choose_signature(struct trainable *trainable, const char *name)
 {
     const struct meta *meta = &trainable->meta;
-    const struct signature *only = NULL;
     struct buffer known = { 0 };
-    int count = 0;
+    struct status status = status_ok();
 
+    trainable->signature = name != NULL
+                               ? find_signature(meta, name)
+                               : signature_choose(meta->signatures, meta->signatures_count);
     for (int i = 0; i < meta->signatures_count; i++)
-        if (signature_is_callable(&meta->signatures[i])) {
-            buffer_printf(&known, "%s'%s'", count++ > 0 ? ", " : "", meta->signatures[i].name);
-            only = &meta->signatures[i];
-        }
-    trainable->signature = find_signature(meta, name != NULL ? name : SIGNATURE_DEFAULT);
-    if (trainable->signature == NULL && name == NULL && count == 1)
-        trainable->signature = only;
-    struct status status =
-        trainable->signature == NULL
-            ? no_such("signature", name != NULL ? name : SIGNATURE_DEFAULT, &known)
-            : status_ok();
+        if (signature_is_callable(&meta->signatures[i]))
+            buffer_printf(&known, "%s'%s'", known.size > 0 ? ", " : "", meta->signatures[i].name);
+    if (trainable->signature == NULL && name != NULL)
+        status = no_such("signature", name, &known);
+    else if (trainable->signature == NULL)
+        status = status_error(STATUS_NOT_FOUND, "choose one of its signatures: %.*s",
+                              known.size > 0 ? (int)known.size : 4,
+                              known.size > 0 ? known.data : "none");
     buffer_finish(&known);
     return status;
 }

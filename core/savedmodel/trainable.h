@@ -25,7 +25,7 @@ struct trainable;
 struct resources;
 
 struct trainable_options {
-    const char *signature; /* NULL: serving_default, or the only one */
+    const char *signature; /* NULL: signature_choose */
     const char *outputs;   /* the signature's outputs that are trained, "a,b"; NULL: the only one */
     bool all_outputs;      /* NULL: all of them */
     /* Patterns of names or keys of variables, such as "bn_*"; NULL: none. One that fits none may

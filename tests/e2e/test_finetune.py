@@ -103,6 +103,19 @@ class Finetune(TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stdout + done.stderr, r"mean squared error (0\.0000|[0-9.]+e-)")
 
+    def test_without_a_signature_the_one_that_takes_tensors(self):
+        """The serving_default of a classifier parses serialized tf.Examples; rows of a CSV file train the other one."""
+        rows = self.write("rows.csv", "x,label\n" + "".join("%d,%d\n" % (x, x > 0) for x in range(-20, 20)))
+        layers = [{"class_name": "InputLayer", "config": {"name": "x", "batch_shape": [None, 1], "dtype": "float32"}},
+                  {"class_name": "Dense", "config": {"name": "scores", "units": 2, "activation": "softmax"}}]
+        model = self.write("model.json", json.dumps({"class_name": "Sequential", "config": {"name": "m", "layers": layers}}))
+        flags = ["--train_files=" + rows, "--test_files=" + rows, "--batch_size=20", "--workers=1", "--training_iteration=50", "--learning_rate=0.1"]
+        done = run("pstrain", "--model=" + model, *flags, "--export_dir=" + self.path("start"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = run("pstrain", "--from_savedmodel=" + self.path("start"), *flags, "--metrics=accuracy", "--export_dir=" + self.path("further"))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout + done.stderr, r"Test: loss 0\.[0-9]+, accuracy (0\.9|1\.)")
+
     def test_an_export_that_normalises(self):
         """It takes raw values, so that training it further with the same schema normalises them once."""
         rows = self.write("line.csv", "x,label\n" + "".join("%d,%g\n" % (x, x / 50) for x in range(900, 1100)))

@@ -29,7 +29,7 @@ static const struct flag rows[] = {
               "same SavedModel with new values" },
     { "signature", FLAG_TEXT, &values.signature, "",
       .help = "signature of the SavedModel that is trained; the default is serving_default, or the "
-              "only one" },
+              "only one that takes tensors" },
     { "output", FLAG_TEXT, &values.output, "",
       .help = "outputs of the signature that the loss compares with the labels, such as "
               "price,kind; the default is all of them" },

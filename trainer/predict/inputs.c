@@ -7,12 +7,6 @@
 
 /* ---- The signature. ---- */
 
-static bool takes_examples(const struct signature *signature)
-{
-    return strcmp(signature->method, SIGNATURE_CLASSIFY) == 0 ||
-           strcmp(signature->method, SIGNATURE_REGRESS) == 0;
-}
-
 static struct status no_signature(const struct savedmodel *model, const char *why)
 {
     struct buffer names = { 0 };
@@ -28,36 +22,13 @@ static struct status no_signature(const struct savedmodel *model, const char *wh
     return status;
 }
 
-/* serving_default, or else the only signature that takes tensors. One that takes serialized
- * tf.Examples is chosen if there is no other. */
-static const struct signature *default_signature(const struct savedmodel *model)
-{
-    const struct signature *found = savedmodel_signature(model, bytes_of(SIGNATURE_DEFAULT));
-    int count = 0;
-
-    const struct signature *by_default = found;
-
-    if (found != NULL && !takes_examples(found))
-        return found;
-    for (int i = 0; i < savedmodel_signatures_count(model); i++) {
-        const struct signature *signature = savedmodel_signature_at(model, i);
-        if (!signature_is_callable(signature) || takes_examples(signature))
-            continue;
-        found = signature;
-        count++;
-    }
-    if (count == 0)
-        return by_default;
-    return count == 1 ? found : NULL;
-}
-
 struct status predictor_choose_signature(struct predictor *predictor)
 {
     const char *name = predictor->request->signature;
     const struct savedmodel *model = predictor->model;
 
-    predictor->signature =
-        *name != '\0' ? savedmodel_signature(model, bytes_of(name)) : default_signature(model);
+    predictor->signature = *name != '\0' ? savedmodel_signature(model, bytes_of(name))
+                                         : savedmodel_default_signature(model);
     if (predictor->signature == NULL)
         return no_signature(
             model, *name != '\0' ? arena_printf(predictor->arena, "the model has no '%s'", name)
@@ -98,7 +69,7 @@ static bool is_example(const struct predictor *predictor, const struct signature
             node->inputs_count > 0 && node->inputs[0].node == fed.node)
             return true;
     }
-    return takes_examples(predictor->signature);
+    return signature_takes_examples(predictor->signature);
 }
 
 static struct status add_feed(struct predictor *predictor, const char *name,
