@@ -52,7 +52,7 @@ int savedmodel_signatures_count(const struct savedmodel *model);
 const struct signature *savedmodel_signature_at(const struct savedmodel *model, int index);
 /* NULL: no such signature */
 const struct signature *savedmodel_signature(const struct savedmodel *model, struct bytes name);
-/* signature_choose */
+/* The one that is meant if none is named: signature_choose. */
 const struct signature *savedmodel_default_signature(const struct savedmodel *model);
 
 /* The plan of a signature, made by the first call or by savedmodel_plan_all. Lives as long as the

@@ -37,10 +37,11 @@ static struct status choose_signature(struct trainable *trainable, const char *n
             buffer_printf(&known, "%s'%s'", known.size > 0 ? ", " : "", meta->signatures[i].name);
     if (trainable->signature == NULL && name != NULL)
         status = no_such("signature", name, &known);
-    else if (trainable->signature == NULL)
+    else if (trainable->signature == NULL && known.size > 0)
         status = status_error(STATUS_NOT_FOUND, "choose one of its signatures: %.*s",
-                              known.size > 0 ? (int)known.size : 4,
-                              known.size > 0 ? known.data : "none");
+                              (int)known.size, known.data);
+    else if (trainable->signature == NULL)
+        status = status_error(STATUS_NOT_FOUND, "choose one of its signatures: none");
     buffer_finish(&known);
     return status;
 }

@@ -80,8 +80,7 @@ void scale_count(struct ps *ps, const struct push *batch)
 
 uint64_t scale_updates(const struct ps *ps, uint64_t step)
 {
-    uint64_t skipped = ps->scale->now.skipped + ps->scale->skipping;
-
     ASSERT_LOCKED(ps);
+    uint64_t skipped = ps->scale->now.skipped + ps->scale->skipping;
     return step > skipped ? step - skipped : 0;
 }

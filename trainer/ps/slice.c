@@ -345,11 +345,12 @@ void slice_apply(struct slice *slice, const struct slice_update *update, const f
 /* Nothing changes, so the values before the step are the present ones. */
 static void keep_present(struct slice *slice)
 {
-    if (slice->row_bytes > 0)
-        slice->undo.count = 0;
-    else
+    if (slice->row_bytes == 0) {
         slice->before = one_more(slice->now.parts[0]);
-    slice->undo.kept = slice->row_bytes > 0;
+        return;
+    }
+    slice->undo.count = 0;
+    slice->undo.kept = true;
 }
 
 void slice_skip(struct slice *slice, bool keep_before)

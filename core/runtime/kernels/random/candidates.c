@@ -123,9 +123,7 @@ static struct status sampler_prepare(struct prepare_context *p)
     const struct node *node = prepare_node(p);
     struct class_sampler *sampler = prepare_state(p, sizeof *sampler, sampler_destroy);
     pthread_mutex_init(&sampler->lock, NULL);
-    for (size_t i = 0; i < COUNT(kinds); i++)
-        if (strcmp(node->op_name, kinds[i].op) == 0)
-            sampler->kind = &kinds[i];
+    sampler->kind = OP_ROW(kinds, node->op_name);
     TRY(random_seeded_init(node, &sampler->seeded));
     TRY(node_attr_int32(node, "num_true", &sampler->num_true));
     TRY(node_attr_int32(node, "num_sampled", &sampler->num_sampled));
