@@ -39,4 +39,15 @@ static inline bool is_next_iteration(const struct node *node)
     return node_is_either(node, "NextIteration", "RefNextIteration");
 }
 
+/* TensorFlow turns a node with this attribute into Switch and Merge before it runs. */
+#define ATTR_LOWERED "_lower_using_switch_merge"
+
+/* Must the condition be a scalar of type bool, or the index of a Case a scalar? Of nodes that
+ * TensorFlow does not lower, it takes other conditions as well. */
+static inline bool node_is_lowered(const struct node *node)
+{
+    const struct attr_value *value = node_attr(node, ATTR_LOWERED);
+    return value != NULL && value->kind == ATTR_BOOL && value->b;
+}
+
 #endif

@@ -46,30 +46,49 @@ struct status condition_truth(const struct tensor *condition, bool *out)
     }
 }
 
-static struct status choose_branch(struct kernel_context *context, int *out)
+/* What TensorFlow's Switch and LoopCond ask of a condition. */
+static struct status check_lowered(const struct tensor *condition, enum dtype dtype,
+                                   const char *input)
 {
-    const struct control *control = context->step->control;
-    const struct tensor *condition = kernel_input(context, 0);
+    if (condition->dtype != dtype)
+        return status_error(STATUS_INVALID_ARGUMENT, "Input '%s' passed %s expected %s", input,
+                            dtype_name(condition->dtype), dtype_name(dtype));
+    if (condition->shape.rank > 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "The second input must be a scalar, but it has shape %s",
+                            shape_text(&condition->shape));
+    return status_ok();
+}
+
+struct status branch_choose(const struct control *control, const struct tensor *condition, int *out)
+{
+    if (control->is_lowered)
+        TRY(check_lowered(condition, control->by_index ? DT_INT32 : DT_BOOL, "pred"));
     if (!control->by_index) {
-        bool truth;
-        struct status status = condition_truth(condition, &truth);
+        bool truth = false;
+        TRY(condition_truth(condition, &truth));
         *out = !truth;
-        return status;
+        return status_ok();
     }
-    if (condition->dtype != DT_INT32 || condition->size != 1)
-        return kernel_error(context, STATUS_INVALID_ARGUMENT,
-                            "branch_index must be an int32 scalar, not %s of shape %s",
+    if (condition->dtype != DT_INT32 || condition->shape.rank > 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "branch_index must be scalar: %s of shape %s",
                             dtype_name(condition->dtype), shape_text(&condition->shape));
     int32_t index = tensor_int32s(condition)[0];
     *out = index >= 0 && index < control->blocks_count ? index : control->blocks_count - 1;
     return status_ok();
 }
 
+/* Names the node in the failure of one of the functions above. */
+static struct status name_node(const struct kernel_context *context, struct status status)
+{
+    return status_is_ok(status) ? status : kernel_error(context, status.code, "%s", status.message);
+}
+
 struct status branch_compute(struct kernel_context *context)
 {
     const struct step *step = context->step;
     int chosen = 0;
-    TRY(choose_branch(context, &chosen));
+    TRY(name_node(context, branch_choose(step->control, kernel_input(context, 0), &chosen)));
     const struct plan_block *block = step->control->blocks[chosen];
     assert(block->results_count == step->outputs_count);
     struct kernel_context inner = *context;
@@ -87,7 +106,10 @@ static struct status evaluate_condition(struct kernel_context *context, bool *ou
     TRY(run_check(context->run));
     struct kernel_context inner = *context;
     TRY(run_block(&inner, cond));
-    TRY(condition_truth(context->values[cond->results[0] & SLOT_INDEX], out));
+    const struct tensor *condition = context->values[cond->results[0] & SLOT_INDEX];
+    if (context->step->control->is_lowered)
+        TRY(name_node(context, check_lowered(condition, DT_BOOL, "input")));
+    TRY(name_node(context, condition_truth(condition, out)));
     if (cond->results[0] & SLOT_LAST)
         drop_value(context, cond->results[0] & SLOT_INDEX);
     return status_ok();

@@ -59,7 +59,8 @@ struct control {
     uint32_t *next;    /* [carried_count] where results of an iteration wait for each other */
     int *outputs;      /* [carried_count] the output of the node that each carried value becomes */
     int carried_count;
-    bool by_index; /* Case: input 0 is an index, not a truth value */
+    bool by_index;   /* Case: input 0 is an index, not a truth value */
+    bool is_lowered; /* node_is_lowered */
 };
 
 /* A function that a kernel runs (runtime/functions.h). */
@@ -198,6 +199,10 @@ struct status loop_compute(struct kernel_context *context);
 /* The truth of a condition, as TensorFlow's ToBool defines it: a scalar is true if it is not zero
  * (a string: not empty), any other tensor if it has elements. */
 struct status condition_truth(const struct tensor *condition, bool *out);
+
+/* The block that a branch runs, by its condition. INVALID_ARGUMENT: it is no condition. */
+struct status branch_choose(const struct control *control, const struct tensor *condition,
+                            int *out);
 
 /**
  * Prepares a kernel for a step that the kernel of `context` runs itself, such as one link of a

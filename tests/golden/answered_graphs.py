@@ -24,7 +24,7 @@ def message(error):
         return text[:text.index("TensorArray")]
     if "Could not find key" in text:
         return text[:text.index(' "')]
-    text = text.split(" from {{")[0]
+    text = text.split(" from {{")[0].split(" while building NodeDef")[0]
     for mark in (": Could not", ": Tried", "] overflowed"):
         if mark in text:
             text = text[text.index(mark) + 2:]

@@ -323,7 +323,8 @@ static struct status add_if(struct guarding *guarding, struct guarded_group *gro
     }
     const struct attr attrs[] = { attr_types(&b, "Tout", outputs_count, types),
                                   attr_function(&b, "then_branch", functions[1]),
-                                  attr_function(&b, "else_branch", functions[0]), ATTR_END };
+                                  attr_function(&b, "else_branch", functions[0]),
+                                  attr_bool(ATTR_LOWERED, true), ATTR_END };
     group->branch = build_node(&b, cut->stateful ? "If" : "StatelessIf",
                                arena_printf(lowering->graph->arena, "%s/If", any_node(group)->name),
                                inputs_count, inputs, cut->controls_count, cut->controls, attrs);

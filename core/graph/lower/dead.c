@@ -16,7 +16,7 @@ static bool is_constant(struct endpoint at, bool *out)
         at = at.node->inputs[0];
     if (strcmp(at.node->op_name, "Const") != 0 ||
         !status_is_ok(node_attr_tensor(at.node, "value", &value)) || value->dtype != DT_BOOL ||
-        value->size != 1)
+        value->shape.rank != 0)
         return false;
     *out = tensor_bools(value)[0];
     return true;

@@ -341,7 +341,8 @@ static struct status add_loop(struct frames *frames, struct frame_nodes *frame, 
 {
     struct builder b = builder_init(frames->lowering->graph);
     const struct attr attrs[] = { attr_function(&b, "cond", condition),
-                                  attr_function(&b, "body", body), ATTR_END };
+                                  attr_function(&b, "body", body), attr_bool(ATTR_LOWERED, true),
+                                  ATTR_END };
 
     frame->loop =
         build_node(&b, cut->stateful ? "While" : "StatelessWhile",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/denormals.h"
+#include "graph/control_flow.h"
 #include "runtime/plan/maker.h"
 
 static uint32_t slots_take(struct plan_maker *maker, int count, int owner)
@@ -187,11 +188,14 @@ static struct status block_results(struct plan_maker *maker, struct region *regi
     return status_ok();
 }
 
-static struct control *control_create(struct plan_maker *maker, int blocks_count)
+static struct control *control_create(struct plan_maker *maker, const struct node *node,
+                                      int blocks_count)
 {
     struct control *control = ARENA_NEW(maker->arena, struct control);
     control->blocks = ARENA_ARRAY(maker->arena, struct plan_block *, blocks_count);
     control->blocks_count = blocks_count;
+    control->by_index = op_has(node->op, OP_CASE);
+    control->is_lowered = node_is_lowered(node);
     return control;
 }
 
@@ -199,8 +203,7 @@ static struct status emit_branch(struct plan_maker *maker, struct region *region
                                  struct plan_block *block, const struct node *node,
                                  const struct branches *branches)
 {
-    struct control *control = control_create(maker, branches->count);
-    control->by_index = op_has(node->op, OP_CASE);
+    struct control *control = control_create(maker, node, branches->count);
     struct step step = { .compute = branch_compute, .node = node, .control = control };
     step.inputs = ARENA_ARRAY(maker->arena, uint32_t, 1);
     step.inputs_count = 1;
@@ -237,7 +240,7 @@ static struct status emit_loop(struct plan_maker *maker, struct region *region,
                                const struct branches *branches)
 {
     struct region *cond = branches->regions[0], *body = branches->regions[1];
-    struct control *control = control_create(maker, 2);
+    struct control *control = control_create(maker, node, 2);
     maker->plan->has_loop = true;
     assert(node->inputs_count == node->outputs_count); /* make_loop checks */
     control->blocks[0] = block_create(maker);

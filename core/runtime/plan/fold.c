@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/control_flow.h"
 #include "runtime/plan/maker.h"
 #include "runtime/resources.h"
 
@@ -290,14 +291,11 @@ static void fold_identity(const struct plan_maker *maker, struct region *region,
 
 static int chosen_branch(const struct node *node, const struct tensor *condition, int count)
 {
-    bool truth;
-    if (op_has(node->op, OP_CASE)) {
-        if (condition->dtype != DT_INT32 || condition->size != 1)
-            return -1;
-        int32_t index = tensor_int32s(condition)[0];
-        return index >= 0 && index < count ? index : count - 1;
-    }
-    return status_is_ok(condition_truth(condition, &truth)) ? !truth : -1;
+    const struct control control = { .blocks_count = count,
+                                     .by_index = op_has(node->op, OP_CASE),
+                                     .is_lowered = node_is_lowered(node) };
+    int chosen;
+    return status_is_ok(branch_choose(&control, condition, &chosen)) ? chosen : -1;
 }
 
 static struct status fold_control(struct plan_maker *maker, struct region *region,

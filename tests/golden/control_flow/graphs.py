@@ -707,6 +707,92 @@ def assert_of_texts():
         return {"y": tf.identity(x)}, [{x: []}, {x: ["a'b\\", "\n\t\r\x7f\x01", "\u00e9"]}]
 
 
+# ---- conditions that are no scalars ----
+
+
+def texts_of(*results):
+    """A function without arguments for each result."""
+    functions = []
+    for result in results:
+
+        @tf.function(input_signature=[])
+        def function(result=result):
+            return tf.constant(result)
+
+        functions.append(function.get_concrete_function())
+    return functions
+
+
+def lowered(outputs):
+    outputs[0].op._set_attr("_lower_using_switch_merge", v1.AttrValue(b=True))
+    return outputs[0]
+
+
+def branch(name, condition):
+    then, otherwise = texts_of("true", "false")
+    return getattr(raw, name)(cond=condition, input=[], Tout=[tf.string], then_branch=then, else_branch=otherwise)
+
+
+def branches(name, index):
+    return getattr(raw, name)(branch_index=index, input=[], Tout=[tf.string], branches=texts_of("0", "1", "others"))
+
+
+def turns(name, condition):
+    """A loop whose body sets the value that is its condition to false, and counts."""
+    spec = [tf.TensorSpec(None, condition.dtype), tf.TensorSpec([], tf.int32)]
+
+    @tf.function(input_signature=spec)
+    def cond(value, _):
+        return tf.identity(value)
+
+    @tf.function(input_signature=spec)
+    def body(value, count):
+        return tf.zeros([], value.dtype), count + 1
+
+    return getattr(raw, name)(input=[condition, tf.constant(0)], cond=cond.get_concrete_function(), body=body.get_concrete_function())[::-1]
+
+
+def truths(kind, name, dtype, feeds, is_lowered):
+    p = placeholder("p", None, dtype)
+    outputs = kind(name, p)
+    return {"y": lowered(outputs) if is_lowered else outputs[0]}, [{p: feed} for feed in feeds]
+
+
+BOOLS = [True, False, [False], [True, True, False], np.zeros([0]), [[False]]]
+for _name, _kind, _dtype, _feeds in (
+    ("If", branch, tf.bool, BOOLS),
+    ("StatelessIf", branch, tf.bool, BOOLS),
+    ("StatelessIf", branch, tf.float32, [2.0, -0.0, [0.0], np.zeros([0])]),
+    ("Case", branches, tf.int32, [0, 1, 2, -1, 9, [0], [[1]], np.zeros([0])]),
+    ("StatelessCase", branches, tf.int32, [1, [1], [0, 1]]),
+    ("While", turns, tf.bool, BOOLS),
+    ("StatelessWhile", turns, tf.bool, BOOLS),
+    ("While", turns, tf.int32, [2, 0, [0], np.zeros([0])]),
+):
+    for _lowered in (False, True) if _dtype in (tf.bool, _kind is branches and tf.int32) else (False,):
+
+        def condition_of(args=(_kind, _name, _dtype, _feeds, _lowered)):
+            return truths(*args)
+
+        condition_of.__name__ = f"condition_of_{_name}_{_dtype.name}" + _lowered * "_lowered"
+        case(condition_of)
+
+
+@case
+def condition_of_switches():
+    p, x = placeholder("p", None, tf.bool), placeholder("x", [2])
+    switched = raw.Switch(data=x, pred=p)
+    return {"y": raw.Merge(inputs=[switched.output_true + 1, -switched.output_false]).output}, [{p: value, x: [1, 2]} for value in BOOLS]
+
+
+@case
+def condition_of_a_loop():
+    p = placeholder("p", None, tf.bool)
+    n = v1.while_loop(lambda n, more: more, lambda n, _: (n + 1, tf.constant(False)), [tf.constant(0), p],
+                      shape_invariants=[tf.TensorShape([]), tf.TensorShape(None)])[0]
+    return {"n": n}, [{p: value} for value in BOOLS]
+
+
 # ---- graphs that are not structured ----
 
 

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "graph/control_flow.h"
 
 static const enum dtype float_type[] = { DT_FLOAT };
 
@@ -95,6 +96,27 @@ static void conditions_follow_tensorflows_rules(void **state)
         tensor_release(&out);
         plan_destroy(plan);
     }
+}
+
+/* TensorFlow makes Switches of such an If, whose condition is a bool. */
+static void a_lowered_if_takes_no_numbers(void **state)
+{
+    (void)state;
+    add_branches();
+    enum dtype types[] = { DT_FLOAT };
+    struct endpoint c = build_placeholder(&b, "c", DT_INT32, shape_scalar());
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1));
+    struct endpoint y =
+        build(&b, "If", "branch", 2, (struct endpoint[]){ c, x },
+              (struct attr[]){ attr_types(&b, "Tout", 1, types), attr_func("then_branch", "negate"),
+                               attr_func("else_branch", "square"), attr_bool(ATTR_LOWERED, true),
+                               ATTR_END });
+    struct plan *plan = plan_of(2, (struct endpoint[]){ c, x }, 1, &y, NULL);
+    int32_t one = 1;
+    struct tensor feeds[] = { int_scalar(&one), floats(shape_of(1), VALUES(3)) }, out;
+    assert_fails(plan_run(plan, run, feeds, &out), STATUS_INVALID_ARGUMENT,
+                 "Input 'pred' passed int32 expected bool [node 'branch' (If)]");
+    plan_destroy(plan);
 }
 
 static void a_constant_condition_leaves_one_branch(void **state)
@@ -433,6 +455,7 @@ int main(void)
         TEST_WITH_FUNCTIONS(a_call_whose_function_returns_another_type_is_refused),
         TEST_WITH_FUNCTIONS(an_if_takes_the_branch_that_its_condition_says),
         TEST_WITH_FUNCTIONS(conditions_follow_tensorflows_rules),
+        TEST_WITH_FUNCTIONS(a_lowered_if_takes_no_numbers),
         TEST_WITH_FUNCTIONS(a_constant_condition_leaves_one_branch),
         TEST_WITH_FUNCTIONS(a_case_out_of_range_takes_the_last_branch),
         TEST_WITH_FUNCTIONS(a_loop_runs_until_its_condition_ends_it),
