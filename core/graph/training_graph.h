@@ -33,7 +33,7 @@ enum feed_role {
     FEED_INPUT,  /* what the model computes from, also when it is served */
     FEED_LABEL,  /* what the loss compares the outputs with */
     FEED_COLUMN, /* what else the loss takes from the data: the column of this name */
-    FEED_WEIGHT, /* a factor of each row's loss */
+    FEED_WEIGHT, /* a factor of each row's loss, or of each step's */
 };
 
 struct training_feed {

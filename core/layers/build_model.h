@@ -56,12 +56,18 @@ struct node *layers_build_init(struct layer_context *context);
 struct layer_context layer_context_init(const struct layers_model *model, enum layers_mode mode,
                                         struct arena *arena, struct layers_graph *out);
 
+/* The shape of the weights of examples: [-1], or [-1, steps…] if the model's only output has losses
+ * of steps. A row may then have one weight, of shape [1, …], for all its steps (weights.c). */
+struct shape weights_shape(const struct layers_model *model);
+/* Adds the placeholder of the weights, if the graph is weighted (weights.c). */
+void place_weights(struct layer_context *context, const struct layers_model *model);
+
 /* The weights of a weighted graph, with as many dimensions as `losses`, so that they broadcast over
- * a row (weights.c). */
+ * a row or over the outputs of a step (weights.c). */
 struct endpoint spread_weights(struct layer_context *context, const struct shape *losses);
 
-/* Multiplies losses [batch, …] by the examples' weights, for which it adds a placeholder. Unless
- * the graph is weighted, it returns the losses (weights.c). */
+/* Multiplies losses [batch, …] by the examples' weights. Unless the graph is weighted, it returns
+ * the losses (weights.c). */
 struct endpoint build_weights(struct layer_context *context, struct endpoint losses);
 
 /* Multiplies losses by the mask of the output (a null node: none), so that their mean or sum is

@@ -44,7 +44,7 @@ enum layers_reduction {
 
 /* What a loss compares the outputs with. */
 enum layers_labels {
-    LAYERS_CLASSES,   /* int32 [batch]: the class of each example */
+    LAYERS_CLASSES,   /* int32, the output's shape without its last dimension: class numbers */
     LAYERS_GROUPS,    /* int32 [batch]: any number; examples with the same one belong together */
     LAYERS_LISTS,     /* int32 [batch, longest]: class numbers from 1, then zeros */
     LAYERS_VALUES,    /* float, in the shape of the output */
@@ -56,6 +56,7 @@ enum layers_kind {
     LAYERS_REGRESSION, /* numbers */
     LAYERS_BINARY,     /* [batch, 1]: the probability (or logit) of class 1 */
     LAYERS_CLASSIFIER, /* [batch, classes]: a score for each class */
+    LAYERS_TAGGER,     /* [batch, steps…, classes]: the same for each step or pixel */
 };
 
 /* A number of the optimizer's config, by Keras' name: "momentum", "beta_1", "nesterov" (0 or 1), …

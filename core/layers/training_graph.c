@@ -2,6 +2,7 @@
 #include "graph/graph_proto.h"
 #include "graph/order.h"
 #include "graph/training_graph.h"
+#include "layers/build_model.h"
 #include "layers/metrics/ranking.h"
 
 /* The names of the feeds of a model with one input and one output. */
@@ -75,7 +76,7 @@ static struct status list_feeds(const struct layers_model *model, const struct l
     if (weighted)
         out->feeds[count++] = (struct training_feed){
             .role = FEED_WEIGHT,
-            .spec = { .name = SAMPLE_WEIGHT, .dtype = DT_FLOAT, .shape = shape_of(-1) }
+            .spec = { .name = SAMPLE_WEIGHT, .dtype = DT_FLOAT, .shape = weights_shape(model) }
         };
     out->feeds_count = count;
     for (int i = inputs; i < count; i++)

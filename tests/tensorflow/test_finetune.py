@@ -139,7 +139,7 @@ class Finetune(TestCase):
                 (got,) = tf.saved_model.load(out).signatures["serving_default"](**inputs).values()
                 assert_agrees(self, got.numpy(), model.predict(inputs, verbose=0), 1e-5, optimizer)
 
-    def assert_tunes(self, name, model, inputs, labels, loss, *flags):
+    def assert_tunes(self, name, model, inputs, labels, loss, *flags, weights=None):
         """pstrain trains the export as fit trains the model."""
         start, out, config = (self.path(name + end) for end in ("_start", "_out", "_compile.json"))
         model.compile(tf.keras.optimizers.SGD(0.1, momentum=0.5), loss=loss)
@@ -147,7 +147,7 @@ class Finetune(TestCase):
         with open(config, "w", encoding="utf-8") as file:
             json.dump(model.get_compile_config(), file)
         before = model.predict(inputs, verbose=0)
-        model.fit(inputs, labels, batch_size=8, shuffle=False, verbose=0)
+        model.fit(inputs, labels, batch_size=8, shuffle=False, verbose=0, sample_weight=weights)
         want = model.predict(inputs, verbose=0)
         self.assertGreater(np.abs(want - before).max(), 1e-3)
         done = run("pstrain", "--from_savedmodel=" + start, "--compile_config=" + config, "--shuffle_buffer=0", "--workers=1", "--batch_size=8",
@@ -226,6 +226,61 @@ class Finetune(TestCase):
         done = run("pstrain", "--from_savedmodel=" + self.path("types_start"), "--train_files=" + self.path("rows.npz"), "--noexport", "--batch_size=8")
         self.assertEqual(done.returncode, 1)
         self.assertIn("256 is no integer of type uint8, as the model takes", done.stderr)
+
+    def test_a_class_for_each_step_or_pixel(self):
+        """Labels of numbers, texts and one-hot values in CSV, TFRecord and npz files; weights of rows and of steps."""
+        draw, layers = np.random.RandomState(10), tf.keras.layers
+        ids, tags, weights = draw.randint(1, 20, size=(64, 5)), draw.randint(3, size=(64, 5)), draw.choice([0.0, 0.5, 2.0], (64, 5)).astype(np.float32)
+        names, sparse = ["O", "B-PER", "I-PER"], "sparse_categorical_crossentropy"
+        with open(self.path("rows.csv"), "w", encoding="utf-8") as file:
+            file.write("ids,label,w\n" + "".join("%s,%s,%s\n" % (
+                " ".join(map(str, i)), " ".join(names[tag] for tag in t), " ".join(map(str, w))) for i, t, w in zip(ids, tags, weights)))
+        columns = [{"name": "ids", "dtype": "int64"}, {"name": "label", "dtype": "string", "classes": names}, {"name": "w"}]
+        with open(self.path("schema.json"), "w", encoding="utf-8") as file:
+            json.dump({"columns": [{**column, "shape": [5], "separator": " "} for column in columns]}, file)
+
+        def tagger(**options):
+            return tf.keras.Sequential([layers.Input((5,), dtype="int64"), layers.Embedding(20, 4), layers.Dense(3, activation="softmax")], **options)
+
+        inputs = tf.constant(ids, tf.int64)
+        flags = ["--train_files=" + self.path("rows.csv"), "--schema=" + self.path("schema.json")]
+        self.assert_tunes("tags", tagger(), inputs, tags, sparse, *flags, "--feature_columns=ids")
+        self.assert_tunes("tags_weighted", tagger(), inputs, tags, sparse, *flags, "--weight_column=w", weights=weights)
+        with tf.io.TFRecordWriter(self.path("rows.tfrecord")) as file:
+            for i, t, w in zip(ids, tags, weights):
+                features = {"ids": tf.train.Feature(int64_list={"value": i}), "label": tf.train.Feature(int64_list={"value": t}),
+                            "w": tf.train.Feature(float_list={"value": w[:1]})}
+                file.write(tf.train.Example(features={"feature": features}).SerializeToString())
+        self.assert_tunes("tags_records", tagger(), inputs, tags, sparse, "--train_files=" + self.path("rows.tfrecord"), "--weight_column=w",
+                          weights=weights[:, :1])
+        images, classes = draw.normal(size=(64, 6, 5, 2)).astype(np.float32), draw.randint(3, size=(64, 6, 5))
+        for name, labels, loss in (("pixels", classes, sparse), ("pixels_hot", np.eye(3, dtype=np.float32)[classes], "categorical_crossentropy")):
+            model = tf.keras.Sequential([layers.Input((6, 5, 2)), layers.Conv2D(4, 3, padding="same", activation="relu"), layers.Conv2D(3, 1, activation="softmax")])
+            np.savez(self.path(name + ".npz"), label=labels, x=images)
+            self.assert_tunes(name, model, tf.constant(images), labels, loss, "--train_files=" + self.path(name + ".npz"))
+        classes[3, 2, 1] = 3
+        np.savez(self.path("wrong.npz"), label=classes, x=images)
+        done = run("pstrain", "--from_savedmodel=" + self.path("pixels_start"), "--train_files=" + self.path("wrong.npz"), "--noexport", "--batch_size=8")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("3 is not a class: the model has the classes 0 to 2", done.stderr)
+
+    def test_tags_of_sentences_of_any_length(self):
+        """Rows of a batch are padded to the longest one, their labels with the class that does not count."""
+        draw, layers = np.random.RandomState(11), tf.keras.layers
+        lengths = draw.randint(1, 7, size=64)
+        rows = [(draw.randint(1, 20, size=n), draw.randint(3, size=n)) for n in lengths]
+        with open(self.path("rows.csv"), "w", encoding="utf-8") as file:
+            file.write("ids,label\n" + "".join("%s,%s\n" % tuple(" ".join(map(str, part)) for part in row) for row in rows))
+        with open(self.path("schema.json"), "w", encoding="utf-8") as file:
+            json.dump({"columns": [{"name": name, "kind": "ragged", "dtype": "int64", "separator": " "} for name in ("ids", "label")]}, file)
+        model = tf.keras.Sequential([layers.Input((None,), dtype="int64"), layers.Embedding(20, 4), layers.Dense(3, activation="softmax")])
+        padded = [np.full((64, 6), fill, np.int64) for fill in (0, -1)]
+        for row, parts in enumerate(rows):
+            for to, part in zip(padded, parts):
+                to[row, :len(part)] = part
+        loss = tf.keras.losses.SparseCategoricalCrossentropy(ignore_class=-1)
+        self.assert_tunes("sentences", model, tf.constant(padded[0]), padded[1], loss, "--train_files=" + self.path("rows.csv"),
+                          "--schema=" + self.path("schema.json"))
 
     def sparse_rows(self):
         """Lists of ids, with few in some rows, and sparse rows of floats, in a file with its schema; and the same as tensors of TensorFlow."""

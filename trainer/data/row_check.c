@@ -131,12 +131,12 @@ static struct status check_sparse(const struct row_part *part, const struct colu
 static struct status check_hot_class(const struct row_tensor *tensor, const struct columns *columns,
                                      size_t row)
 {
-    if (!tensor->is_one_hot || row_hot_class(tensor, columns, row) >= 0)
+    if (!tensor->is_one_hot || row_hot_classes(tensor, columns, row, NULL))
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT,
-                        "the columns from '%s' on are not a class: expected 1 in one of them and 0 "
-                        "in the others",
-                        tensor->parts[0].from->name);
+                        "the columns from '%s' on are not a class: expected 1 in one of %" PRId64
+                        " values and 0 in the others",
+                        tensor->parts[0].from->name, tensor->column.classes);
 }
 
 struct status row_layout_check(const struct row_layout *layout, const struct columns *columns,

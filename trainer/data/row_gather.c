@@ -64,21 +64,29 @@ static void gather_floats(const struct row_tensor *tensor, const struct columns 
         }
 }
 
+/* Writes a column's class numbers to its places in the row. */
+static void gather_part_classes(const struct row_tensor *tensor, const struct row_part *part,
+                                const struct columns *columns, size_t row, int32_t *out)
+{
+    const struct column *column = &columns->list[part->value];
+    size_t begin = column_begin(column, row);
+    bool none = begin == column->ends[row];
+
+    for (int64_t i = 0; i < part->width; i++) {
+        double value = none ? row_default(part->from) : row_value(part, column, begin + (size_t)i);
+        out[part->first + i] = (int32_t)row_class_number(tensor, value);
+    }
+}
+
 static void gather_classes(const struct row_tensor *tensor, const struct columns *columns,
                            const uint32_t *rows, size_t count, int32_t *out)
 {
-    const struct row_part *part = tensor->parts;
-    const struct column *column = &columns->list[part->value];
-
-    for (size_t i = 0; i < count; i++) {
-        if (tensor->is_one_hot) {
-            out[i] = (int32_t)row_hot_class(tensor, columns, rows[i]);
-            continue;
-        }
-        size_t begin = column_begin(column, rows[i]);
-        double value = begin == column->ends[rows[i]] ? row_default(part->from)
-                                                      : row_value(part, column, begin);
-        out[i] = (int32_t)row_class_number(tensor, value);
+    for (size_t r = 0; r < count; r++, out += tensor->width) {
+        if (tensor->is_one_hot)
+            row_hot_classes(tensor, columns, rows[r], out); /* the rows were checked */
+        else
+            for (int p = 0; p < tensor->parts_count; p++)
+                gather_part_classes(tensor, &tensor->parts[p], columns, rows[r], out);
     }
 }
 

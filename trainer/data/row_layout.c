@@ -177,7 +177,7 @@ static struct status place_parts(struct row_tensor *tensor)
     return status_ok();
 }
 
-/* Do the columns have a value for each class? */
+/* Do the columns have a value for each class of each step? */
 static bool is_one_hot(const struct row_tensor *tensor)
 {
     int64_t sum = 0;
@@ -187,7 +187,8 @@ static bool is_one_hot(const struct row_tensor *tensor)
             return false;
         sum += tensor->parts[i].width;
     }
-    return tensor->column.classes > 1 && sum == tensor->column.classes;
+    return tensor->column.classes > 1 && tensor->width > 0 && sum % tensor->width == 0 &&
+           sum / tensor->width == tensor->column.classes;
 }
 
 static bool is_normalised(const struct schema_column *from)

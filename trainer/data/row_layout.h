@@ -15,9 +15,10 @@
  * empty text has no bucket, as a value that is missing. A ragged tensor is made of one ragged
  * or dense column. A class is a whole number; of two classes, -1 means the first, as in libsvm's
  * files. A class may also be given by as many columns, or values of a column, as there are classes:
- * 1 in one of them and 0 in the others. A dense tensor of integers, such as the ids of an
- * embedding, takes whole numbers of dense columns, one of bools takes 0 and 1, and one of texts
- * takes them as they stand in the file. A double has the value of a float.
+ * 1 in one of them and 0 in the others. A row may have a class for each of several steps, one
+ * behind the other. A dense tensor of integers, such as the ids of an embedding, takes whole
+ * numbers of dense columns, one of bools takes 0 and 1, and one of texts takes them as they stand
+ * in the file. A double has the value of a float.
  */
 #ifndef TRAINER_DATA_ROW_LAYOUT_H
 #define TRAINER_DATA_ROW_LAYOUT_H
@@ -52,7 +53,7 @@ struct row_tensor {
     struct data_column column;
     const int64_t *ignored_class;
     bool is_binary, truncates;
-    bool is_one_hot; /* a class number, made of a column for each class */
+    bool is_one_hot; /* class numbers, made of a value for each class */
     int64_t width;   /* values in a row; of a ragged tensor: 0 */
     struct row_part *parts;
     int parts_count;

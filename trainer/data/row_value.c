@@ -80,22 +80,31 @@ int64_t row_bucket(const struct row_part *part, const struct column *column, siz
     return (int64_t)(fingerprint64(text) % (uint64_t)part->from->hash_buckets);
 }
 
-int64_t row_hot_class(const struct row_tensor *tensor, const struct columns *columns, size_t row)
+bool row_hot_classes(const struct row_tensor *tensor, const struct columns *columns, size_t row,
+                     int32_t *out)
 {
-    int64_t found = -1, class = 0;
+    int64_t found = -1, class = 0, step = 0;
 
     for (int p = 0; p < tensor->parts_count; p++) {
         const struct row_part *part = &tensor->parts[p];
         const struct column *column = &columns->list[part->value];
         size_t begin = column_begin(column, row);
         bool none = begin == column->ends[row];
-        for (int64_t i = 0; i < part->width; i++, class ++) {
+        for (int64_t i = 0; i < part->width; i++) {
             double value =
                 none ? row_default(part->from) : row_value(part, column, begin + (size_t)i);
             if ((value != 0 && value != 1) || (value == 1 && found >= 0))
-                return -1;
+                return false;
             found = value == 1 ? class : found;
+            if (++class < tensor->column.classes)
+                continue;
+            if (found < 0)
+                return false;
+            if (out != NULL)
+                out[step++] = (int32_t)found;
+            found = -1;
+            class = 0;
         }
     }
-    return found;
+    return true;
 }

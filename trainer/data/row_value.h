@@ -92,8 +92,10 @@ static inline int64_t row_defaults_count(const struct schema_column *from, size_
     return count == 0 && from->has_default ? from->width : 0;
 }
 
-/* The class of a row that has a value for each: 1 for its own, 0 for the others; -1: it has not. */
-int64_t row_hot_class(const struct row_tensor *tensor, const struct columns *columns, size_t row);
+/* The class of each step of a row that has a value for each class: 1 for its own, 0 for the others.
+ * Writes them to `out` [tensor->width], unless it is NULL. False: a step has no class. */
+bool row_hot_classes(const struct row_tensor *tensor, const struct columns *columns, size_t row,
+                     int32_t *out);
 
 /* Writes a row's values of a dense column, or its default. */
 void row_gather_dense(const struct row_tensor *tensor, const struct row_part *part,

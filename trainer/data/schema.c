@@ -342,8 +342,6 @@ static struct status check_schema_column(const struct json_value *json,
                                        column->mean != 0 || column->stddev != 1))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "'boundaries' excludes 'classes', 'hash_buckets', 'mean' and 'stddev'");
-    if (column->classes != NULL && column->width != 1)
-        return status_error(STATUS_INVALID_ARGUMENT, "'classes' is for one value in a row");
     if (column->classes != NULL &&
         (column->has_default || column->mean != 0 || column->stddev != 1))
         return status_error(STATUS_INVALID_ARGUMENT,

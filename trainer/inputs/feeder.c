@@ -66,7 +66,8 @@ static struct status check_column(const struct training_feed *feed,
                             "the model's %s '%s' is %s%s, but the column of the data is %s",
                             role_text(feed->role), wanted->name, tensor_spec_text(wanted),
                             feed->classes > 0 ? " of classes" : "", tensor_spec_text(given));
-    if (wanted_size != 0 && given_size != wanted_size)
+    bool of_row = feed->role == FEED_WEIGHT && given_size == 1;
+    if (wanted_size != 0 && given_size != wanted_size && !of_row)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "the model's %s '%s' is %s and takes %" PRId64
                             " numbers per row, but the column of the data is %s",
@@ -208,12 +209,15 @@ void feeder_destroy(struct feeder *feeder)
 }
 
 /* The values in the feed's shape. Unless that leaves a dimension open, it decides how a row is
- * divided: the numbers lie in the same order. */
+ * divided: the numbers lie in the same order. A row that has one weight has it for all steps. */
 static struct tensor values_tensor(const struct training_feed *feed, const struct tensor *values)
 {
     struct shape shape = feed->spec.shape;
 
-    if (feed->spec.layout != TENSOR_DENSE || tensor_spec_row_size(&feed->spec) == 0)
+    if (feed->role == FEED_WEIGHT && values->size == values->shape.dims[0])
+        for (int d = 1; d < shape.rank; d++)
+            shape.dims[d] = 1;
+    else if (feed->spec.layout != TENSOR_DENSE || tensor_spec_row_size(&feed->spec) == 0)
         return tensor_borrow(values->dtype, &values->shape, values->data);
     shape.dims[0] = values->shape.dims[0];
     return tensor_borrow(values->dtype, &shape, values->data);
@@ -254,7 +258,8 @@ struct status feeder_fill_data(struct feeder *feeder, const struct batch *batch)
             continue;
         const struct batch_column *column = &batch->columns[feeder->columns[f]];
         if (feeder->is_padded[f])
-            TRY(pad_rows(&graph->feeds[f].spec, column, &feeder->padded[f], next));
+            TRY(pad_rows(&graph->feeds[f].spec, column, graph->feeds[f].ignored_class,
+                         &feeder->padded[f], next));
         else
             *next = values_tensor(&graph->feeds[f], &column->values);
         next = fill_lists(feeder, f, column, next + 1);

@@ -49,13 +49,14 @@ static bool is_in(const struct text_list *list, const char *text)
     return false;
 }
 
-/* May the rows of an input or of labels have any number of values, as those of a ragged column? */
+/* May the rows of an input, of labels or of weights have any number of values, as those of a ragged
+ * column? */
 static bool takes_lists(const struct training_feed *feed)
 {
     const struct tensor_spec *spec = &feed->spec;
 
-    return (feed->role == FEED_INPUT || feed->role == FEED_LABEL) && spec->layout == TENSOR_DENSE &&
-           spec->shape.rank == 2 && spec->shape.dims[1] < 0 && spec->dtype != DT_STRING;
+    return feed->role != FEED_COLUMN && spec->layout == TENSOR_DENSE && spec->shape.rank == 2 &&
+           spec->shape.dims[1] < 0 && spec->dtype != DT_STRING;
 }
 
 /* Only a ragged feed, and one whose rows have any number of values, take ragged columns. */
@@ -180,7 +181,14 @@ static struct status fit_shape(const struct file_data_maker *maker, const struct
                         spec->name, tensor_spec_text(spec), width);
 }
 
-/* The model leaves dimensions of an input or of labels open: the data decide. */
+/* A column of one weight weighs all steps of a row. */
+static bool weighs_rows(const struct file_data_maker *maker, const struct training_feed *feed,
+                        const struct text_list *names)
+{
+    return feed->role == FEED_WEIGHT && width_of(maker, names, DT_FLOAT) == 1;
+}
+
+/* The model leaves dimensions of an input, of labels or of weights open: the data decide. */
 static struct status decide_shape(const struct file_data_maker *maker,
                                   const struct training_feed *feed, const struct text_list *names,
                                   struct tensor_spec *spec)
@@ -189,7 +197,10 @@ static struct status decide_shape(const struct file_data_maker *maker,
     const struct schema_column *only =
         names->count == 1 ? schema_find(&maker->schema, names->texts[0]) : NULL;
 
-    if ((feed->role != FEED_INPUT && feed->role != FEED_LABEL) || spec->layout != TENSOR_DENSE ||
+    if (weighs_rows(maker, feed, names))
+        for (int d = 1; d < spec->shape.rank; d++)
+            spec->shape.dims[d] = 1;
+    if (feed->role == FEED_COLUMN || spec->layout != TENSOR_DENSE ||
         tensor_spec_row_size(spec) != 0)
         return status_ok();
     if (takes_lists(feed) && only != NULL && only->kind == SCHEMA_RAGGED) {

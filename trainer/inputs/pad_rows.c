@@ -52,8 +52,17 @@ static struct status check_size(const struct tensor_spec *spec, int64_t rows, in
                         spec->name, longest, rows, PADDED_BYTES_MAX >> 20);
 }
 
+/* Fills classes [count] with one that does not count. */
+static void fill_classes(char *out, int64_t class, size_t count)
+{
+    const int32_t value = (int32_t) class;
+
+    for (size_t i = 0; i < count; i++)
+        memcpy(out + i * sizeof value, &value, sizeof value);
+}
+
 struct status pad_rows(const struct tensor_spec *spec, const struct batch_column *column,
-                       struct buffer *room, struct tensor *out)
+                       const int64_t *ignored_class, struct buffer *room, struct tensor *out)
 {
     const int64_t *splits = column->row_splits.data;
     int64_t rows = column->row_splits.size - 1, longest = 1;
@@ -66,6 +75,8 @@ struct status pad_rows(const struct tensor_spec *spec, const struct batch_column
     room->size = 0;
     buffer_reserve(room, (size_t)rows * row_bytes + 1);
     memset(room->data, 0, (size_t)rows * row_bytes);
+    if (ignored_class != NULL && spec->dtype == DT_INT32)
+        fill_classes(room->data, *ignored_class, (size_t)(rows * longest));
     for (int64_t r = 0; r < rows; r++)
         TRY(copy_values(spec, &column->values, splits[r], splits[r + 1] - splits[r],
                         room->data + (size_t)r * row_bytes));

@@ -124,7 +124,7 @@ static struct status feed_values(struct predictor *predictor, int input,
     const struct tensor_spec *spec = &predictor->feeds[c].spec;
 
     if (pads_rows(spec, &predictor->data->train->columns[predictor->places[c]].spec))
-        return pad_rows(spec, column, &predictor->made[input], &predictor->inputs[input]);
+        return pad_rows(spec, column, NULL, &predictor->made[input], &predictor->inputs[input]);
     predictor->inputs[input] = column->values;
     return status_ok();
 }

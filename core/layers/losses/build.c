@@ -15,7 +15,7 @@ static int64_t outputs_of(const struct loss *loss, struct endpoint losses)
 {
     const struct shape *shape = endpoint_shape(losses);
 
-    return loss->class->by_output ? shape->dims[shape->rank - 1] : 1;
+    return loss->class->extent == LOSS_OF_OUTPUT ? shape->dims[shape->rank - 1] : 1;
 }
 
 /* One number for all losses of the batch. */
@@ -30,6 +30,15 @@ static struct endpoint reduce_losses(struct loss_context *c, enum layers_reducti
     return outputs == 1 ? sum : scale(c->builder, sum, 1 / (double)outputs);
 }
 
+/* The same without the last dimension. */
+static struct shape shape_of_steps(const struct shape *output)
+{
+    struct shape shape = *output;
+
+    shape.rank--;
+    return shape;
+}
+
 static struct endpoint place_labels(struct builder *b, const struct loss *loss, const char *name,
                                     const struct shape *output)
 {
@@ -37,6 +46,8 @@ static struct endpoint place_labels(struct builder *b, const struct loss *loss, 
         return build_placeholder(b, name, DT_FLOAT, *output);
     if (loss->class->labels == LAYERS_LISTS)
         return build_placeholder(b, name, DT_INT32, shape_of(output->dims[0], -1));
+    if (loss->class->labels == LAYERS_CLASSES)
+        return build_placeholder(b, name, DT_INT32, shape_of_steps(output));
     return build_placeholder(b, name, DT_INT32, shape_of(output->dims[0]));
 }
 
@@ -130,7 +141,7 @@ static struct endpoint build_target(struct layer_context *context, const struct 
     struct loss_context c = loss_context_init(context, loss, head->predictions, head->truths);
     struct endpoint losses = build_weights(context, build_losses(context, &c, head));
     losses = build_loss_mask(context, join_masks(b, head->mask, c.counted), losses,
-                             loss->class->by_output, mean);
+                             loss->class->extent == LOSS_OF_OUTPUT, mean);
     struct endpoint reduced = reduce_losses(&c, reduction, losses);
     if (model->targets[output].weight != 1)
         reduced = scale(b, reduced, model->targets[output].weight);
@@ -161,6 +172,7 @@ void loss_build(struct layer_context *context, const struct layers_model *model,
     struct endpoint total = { 0 };
 
     sampled_check(context);
+    place_weights(context, model);
     for (int i = 0; i < model->outputs_count; i++) {
         if (model->targets[i].loss == NULL)
             continue;

@@ -79,12 +79,19 @@ static struct endpoint find_logits(const struct loss *loss, struct endpoint outp
 
 /* ---- one of several classes ---- */
 
+static int64_t classes_count(const struct loss_context *c)
+{
+    const struct shape *output = endpoint_shape(c->output);
+
+    return output->dims[output->rank - 1];
+}
+
 /* A probability for each class: `yes` for the example's class, `no` for the others. */
 static struct endpoint spread_classes(struct loss_context *c, double yes, double no)
 {
     const struct endpoint inputs[] = {
         c->classes,
-        build_const_int(c->builder, NULL, (int32_t)endpoint_shape(c->output)->dims[1]),
+        build_const_int(c->builder, NULL, (int32_t)classes_count(c)),
         build_const_float(c->builder, NULL, (float)yes),
         build_const_float(c->builder, NULL, (float)no),
     };
@@ -97,7 +104,7 @@ static struct endpoint categorical_labels(struct loss_context *c)
 {
     const struct arg_value *option = loss_option(c->loss, "label_smoothing");
     double smoothing = option != NULL ? option->number : 0;
-    double share = smoothing / (double)endpoint_shape(c->output)->dims[1];
+    double share = smoothing / (double)classes_count(c);
 
     if (c->classes.node != NULL)
         return spread_classes(c, 1 - smoothing + share, share);
@@ -117,17 +124,42 @@ static struct endpoint select(struct loss_context *c, struct endpoint where, str
     return build_select(c->builder, NULL, where, x, y);
 }
 
+/* All steps behind each other: [batch, steps…, classes] becomes [batch · steps, classes], and class
+ * numbers become [batch · steps]. */
+static struct endpoint steps_as_rows(struct loss_context *c, struct endpoint x, bool numbers)
+{
+    const int32_t dims[] = { -1, (int32_t)classes_count(c) };
+
+    return binary(c, "Reshape", x, build_const_ints(c->builder, NULL, numbers ? 1 : 2, dims));
+}
+
+/* Applies an op that takes logits [rows, classes] and what they are compared with: class numbers,
+ * or a number for each class. */
+static struct endpoint cross_entropy(struct loss_context *c, const char *op, struct endpoint logits,
+                                     struct endpoint labels)
+{
+    int rank = endpoint_shape(logits)->rank;
+    bool numbers = endpoint_dtype(labels) == DT_INT32;
+    const struct endpoint plain[] = { logits, labels };
+
+    if (rank == 2)
+        return build(c->builder, op, "cross_entropy", 2, plain, NULL);
+    const struct endpoint rows[] = { steps_as_rows(c, logits, false),
+                                     steps_as_rows(c, labels, numbers) };
+    struct endpoint losses = build(c->builder, op, "cross_entropy", 2, rows, NULL);
+    struct endpoint dims = unary(c, "Shape", logits);
+    const int32_t first[] = { 0 }, count[] = { rank - 1 };
+    return binary(c, "Reshape", losses, build_slice(c->builder, NULL, dims, 1, first, count));
+}
+
 static struct endpoint sparse_cross_entropy(struct loss_context *c, struct endpoint logits,
                                             struct endpoint classes)
 {
-    const struct endpoint inputs[] = { logits, classes };
-
-    return build(c->builder, "SparseSoftmaxCrossEntropyWithLogits", "cross_entropy", 2, inputs,
-                 NULL);
+    return cross_entropy(c, "SparseSoftmaxCrossEntropyWithLogits", logits, classes);
 }
 
-/* Rows of the ignored class get the class 0 and outputs of 0, whatever the model computed for them,
- * and their losses do not count. Keras then sees no softmax before the loss. */
+/* Steps of the ignored class get the class 0 and outputs of 0, whatever the model computed for
+ * them, and their losses do not count. Keras then sees no softmax before the loss. */
 static struct endpoint cross_entropy_of_others(struct loss_context *c, int64_t ignored)
 {
     struct builder *b = c->builder;
@@ -176,8 +208,7 @@ static struct endpoint categorical_crossentropy(struct loss_context *c)
         return over_outputs(c, "Sum", categorical_surprise(c, &p), false);
     if (c->classes.node != NULL && option_number(c, "label_smoothing") == 0)
         return sparse_categorical_crossentropy(c);
-    const struct endpoint inputs[] = { logits, categorical_labels(c) };
-    return build(c->builder, "SoftmaxCrossEntropyWithLogits", "cross_entropy", 2, inputs, NULL);
+    return cross_entropy(c, "SoftmaxCrossEntropyWithLogits", logits, categorical_labels(c));
 }
 
 static const struct layer_arg categorical_focal_args[] = {
@@ -474,10 +505,7 @@ static struct endpoint tversky(struct loss_context *c)
 /* The output is scores, of which each row's class is the right one. */
 static struct endpoint in_batch_crossentropy(struct loss_context *c)
 {
-    const struct endpoint inputs[] = { c->output, c->classes };
-
-    return build(c->builder, "SparseSoftmaxCrossEntropyWithLogits", "cross_entropy", 2, inputs,
-                 NULL);
+    return sparse_cross_entropy(c, c->output, c->classes);
 }
 
 #define ARGS(args) args, COUNT(args)
@@ -486,42 +514,47 @@ static struct endpoint in_batch_crossentropy(struct loss_context *c)
 
 /* clang-format off */
 const struct loss_class loss_classes[LOSS_CLASSES_COUNT] = {
-    /* function, labels, kind, by output, probabilities, formula, options */
-    { "sparse_categorical_crossentropy", LAYERS_CLASSES, LAYERS_CLASSIFIER, false, true,
+    /* function, labels, kind, extent, probabilities, formula, options */
+    { "sparse_categorical_crossentropy", LAYERS_CLASSES, LAYERS_CLASSIFIER, LOSS_OF_STEP, true,
       sparse_categorical_crossentropy, ARGS(sparse_categorical_args) },
-    { "categorical_crossentropy", LAYERS_CLASSES, LAYERS_CLASSIFIER, false, true,
+    { "categorical_crossentropy", LAYERS_CLASSES, LAYERS_CLASSIFIER, LOSS_OF_STEP, true,
       categorical_crossentropy, ARGS(categorical_args) },
-    { "categorical_focal_crossentropy", LAYERS_CLASSES, LAYERS_CLASSIFIER, false, true,
+    { "categorical_focal_crossentropy", LAYERS_CLASSES, LAYERS_CLASSIFIER, LOSS_OF_STEP, true,
       categorical_focal_crossentropy, ARGS(categorical_focal_args) },
-    { "categorical_generalized_cross_entropy", LAYERS_CLASSES, LAYERS_CLASSIFIER, false, true,
+    { "categorical_generalized_cross_entropy", LAYERS_CLASSES, LAYERS_CLASSIFIER, LOSS_OF_STEP, true,
+      
       categorical_generalized_cross_entropy, ARGS(generalized_args) },
-    { "categorical_hinge", LAYERS_CLASSES, LAYERS_CLASSIFIER, false, false,
+    { "categorical_hinge", LAYERS_CLASSES, LAYERS_CLASSIFIER, LOSS_OF_STEP, false,
       categorical_hinge, NO_ARGS },
-    { "binary_crossentropy", LAYERS_VALUES, LAYERS_BINARY, true, true,
+    { "binary_crossentropy", LAYERS_VALUES, LAYERS_BINARY, LOSS_OF_OUTPUT, true,
       binary_crossentropy, ARGS(binary_args) },
-    { "binary_focal_crossentropy", LAYERS_VALUES, LAYERS_BINARY, true, true,
+    { "binary_focal_crossentropy", LAYERS_VALUES, LAYERS_BINARY, LOSS_OF_OUTPUT, true,
       binary_focal_crossentropy, ARGS(binary_focal_args) },
-    { "hinge", LAYERS_VALUES, LAYERS_REGRESSION, true, false, hinge, NO_ARGS },
-    { "squared_hinge", LAYERS_VALUES, LAYERS_REGRESSION, true, false, squared_hinge, NO_ARGS },
-    { "mean_squared_error", LAYERS_VALUES, LAYERS_REGRESSION, true, false,
+    { "hinge", LAYERS_VALUES, LAYERS_REGRESSION, LOSS_OF_OUTPUT, false, hinge, NO_ARGS },
+    { "squared_hinge", LAYERS_VALUES, LAYERS_REGRESSION, LOSS_OF_OUTPUT, false,
+      squared_hinge, NO_ARGS },
+    { "mean_squared_error", LAYERS_VALUES, LAYERS_REGRESSION, LOSS_OF_OUTPUT, false,
       mean_squared_error, NO_ARGS },
-    { "mean_absolute_error", LAYERS_VALUES, LAYERS_REGRESSION, true, false,
+    { "mean_absolute_error", LAYERS_VALUES, LAYERS_REGRESSION, LOSS_OF_OUTPUT, false,
       mean_absolute_error, NO_ARGS },
-    { "mean_absolute_percentage_error", LAYERS_VALUES, LAYERS_REGRESSION, true, false,
+    { "mean_absolute_percentage_error", LAYERS_VALUES, LAYERS_REGRESSION, LOSS_OF_OUTPUT, false,
       mean_absolute_percentage_error, NO_ARGS },
-    { "mean_squared_logarithmic_error", LAYERS_VALUES, LAYERS_REGRESSION, true, false,
+    { "mean_squared_logarithmic_error", LAYERS_VALUES, LAYERS_REGRESSION, LOSS_OF_OUTPUT, false,
       mean_squared_logarithmic_error, NO_ARGS },
-    { "huber", LAYERS_VALUES, LAYERS_REGRESSION, true, false, huber, ARGS(huber_args) },
-    { "log_cosh", LAYERS_VALUES, LAYERS_REGRESSION, true, false, log_cosh, NO_ARGS },
-    { "poisson", LAYERS_VALUES, LAYERS_REGRESSION, true, false, poisson, NO_ARGS },
-    { "kl_divergence", LAYERS_VALUES, LAYERS_REGRESSION, false, false, kl_divergence, NO_ARGS },
-    { "cosine_similarity", LAYERS_VALUES, LAYERS_REGRESSION, false, false,
+    { "huber", LAYERS_VALUES, LAYERS_REGRESSION, LOSS_OF_OUTPUT, false, huber, ARGS(huber_args) },
+    { "log_cosh", LAYERS_VALUES, LAYERS_REGRESSION, LOSS_OF_OUTPUT, false, log_cosh, NO_ARGS },
+    { "poisson", LAYERS_VALUES, LAYERS_REGRESSION, LOSS_OF_OUTPUT, false, poisson, NO_ARGS },
+    { "kl_divergence", LAYERS_VALUES, LAYERS_REGRESSION, LOSS_OF_STEP, false,
+      kl_divergence, NO_ARGS },
+    { "cosine_similarity", LAYERS_VALUES, LAYERS_REGRESSION, LOSS_OF_STEP, false,
       cosine_similarity, NO_ARGS },
-    { "circle", LAYERS_GROUPS, LAYERS_REGRESSION, false, false, loss_circle, ARGS(circle_args) },
-    { "ctc", LAYERS_LISTS, LAYERS_REGRESSION, false, false, loss_ctc, NO_ARGS },
-    { "dice", LAYERS_VALUES, LAYERS_REGRESSION, false, false, dice, ARGS(dice_args) },
-    { "tversky", LAYERS_VALUES, LAYERS_REGRESSION, false, false, tversky, ARGS(tversky_args) },
-    { "retrieval", LAYERS_NO_LABELS, LAYERS_REGRESSION, false, false,
+    { "circle", LAYERS_GROUPS, LAYERS_REGRESSION, LOSS_OF_ROW, false,
+      loss_circle, ARGS(circle_args) },
+    { "ctc", LAYERS_LISTS, LAYERS_REGRESSION, LOSS_OF_ROW, false, loss_ctc, NO_ARGS },
+    { "dice", LAYERS_VALUES, LAYERS_REGRESSION, LOSS_OF_ROW, false, dice, ARGS(dice_args) },
+    { "tversky", LAYERS_VALUES, LAYERS_REGRESSION, LOSS_OF_ROW, false,
+      tversky, ARGS(tversky_args) },
+    { "retrieval", LAYERS_NO_LABELS, LAYERS_REGRESSION, LOSS_OF_ROW, false,
       in_batch_crossentropy, ARGS(retrieval_args) },
 };
 /* clang-format on */

@@ -19,12 +19,19 @@ struct loss_context {
     bool keras2;
 };
 
+/* What `build` gives a loss for. The outputs of a row are [outputs], or [steps…, outputs] if it has
+ * several steps or pixels. */
+enum loss_extent {
+    LOSS_OF_ROW,
+    LOSS_OF_STEP,   /* of each step; of a row without steps, its only loss */
+    LOSS_OF_OUTPUT, /* of each output, whose mean is the loss of the step */
+};
+
 struct loss_class {
     const char *name; /* of Keras' function; its class is the same in camel case */
     enum layers_labels labels;
     enum layers_kind kind; /* LAYERS_BINARY only if the model has one output */
-    bool by_output; /* `build` gives a value for each output: the loss of an example is their mean.
-                       Otherwise it gives the loss of each example. */
+    enum loss_extent extent;
     bool probabilities; /* without from_logits, the outputs are probabilities */
     struct endpoint (*build)(struct loss_context *c);
     const struct layer_arg *args;

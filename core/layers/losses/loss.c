@@ -77,7 +77,15 @@ enum layers_kind loss_kind(const struct loss *loss, const struct shape *output)
 {
     bool single = output->rank == 2 && output->dims[1] == 1;
 
-    return loss->class->kind == LAYERS_BINARY && !single ? LAYERS_REGRESSION : loss->class->kind;
+    if (loss->class->kind == LAYERS_BINARY && !single)
+        return LAYERS_REGRESSION;
+    return loss->class->kind == LAYERS_CLASSIFIER && output->rank > 2 ? LAYERS_TAGGER
+                                                                      : loss->class->kind;
+}
+
+bool loss_has_steps(const struct loss *loss)
+{
+    return loss->class->extent != LOSS_OF_ROW;
 }
 
 bool loss_from_logits(const struct loss *loss)
@@ -191,11 +199,15 @@ static struct status check_rank(const struct loss_class *class, const struct sha
 {
     bool lists = class->labels == LAYERS_LISTS, groups = class->labels == LAYERS_GROUPS;
     bool classifies = class->kind == LAYERS_CLASSIFIER;
-    const char *rest = lists ? "steps, classes" : groups ? "numbers" : classifies ? "classes" : "…";
+    const char *rest = lists        ? "steps, classes"
+                       : groups     ? "numbers"
+                       : classifies ? "…, classes"
+                                    : "…";
 
-    if (lists                  ? output->rank == 3 && output->dims[2] > 1
-        : groups || classifies ? output->rank == 2
-                               : output->rank >= 2)
+    if (lists        ? output->rank == 3 && output->dims[2] > 1
+        : groups     ? output->rank == 2
+        : classifies ? output->rank >= 2 && output->dims[output->rank - 1] > 0
+                     : output->rank >= 2)
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT, "%s needs an output [batch, %s]; it has shape %s",
                         class->name, rest, shape_text(output));

@@ -28,6 +28,8 @@ const char *loss_name(const struct loss *loss);
 enum layers_labels loss_labels(const struct loss *loss);
 enum layers_kind loss_kind(const struct loss *loss, const struct shape *output);
 bool loss_from_logits(const struct loss *loss);
+/* Has it a loss for each step or pixel of an output that has several, and not only for each row? */
+bool loss_has_steps(const struct loss *loss);
 /* The reduction of a description that names none: "sum", or Keras' "sum_over_batch_size". */
 const char *loss_default_reduction(const struct loss *loss);
 /* NULL: the loss has no such option. */

@@ -1,16 +1,53 @@
 /* weights: the weights of the examples of a batch, and the mask of an output. Source:
  * keras/src/losses/loss.py, reduce_weighted_values and apply_mask. */
 #include "layers/build_model.h"
+#include "layers/losses/loss.h"
+
+struct shape weights_shape(const struct layers_model *model)
+{
+    const struct layers_target *target = &model->targets[0];
+    struct shape shape = model->outputs[0].shape;
+
+    if (model->outputs_count > 1 || target->loss == NULL || !loss_has_steps(target->loss))
+        return shape_of(-1);
+    shape.dims[0] = -1;
+    shape.rank--;
+    return shape;
+}
+
+void place_weights(struct layer_context *context, const struct layers_model *model)
+{
+    struct shape shape = weights_shape(model);
+
+    if (!context->weighted || !status_is_ok(context->builder.status))
+        return;
+    shape.dims[0] = endpoint_shape(context->out->heads[0].output)->dims[0];
+    for (int i = 1; i < shape.rank; i++)
+        shape.dims[i] = -1; /* a row may have one weight */
+    context->out->weights = build_placeholder(&context->builder, "sample_weight", DT_FLOAT, shape);
+}
 
 struct endpoint spread_weights(struct layer_context *context, const struct shape *losses)
 {
     struct builder *b = &context->builder;
     int32_t dims[SHAPE_RANK_MAX] = { -1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+    struct endpoint weights = context->out->weights;
+    int rank = endpoint_shape(weights)->rank;
 
-    if (losses->rank < 2)
-        return context->out->weights;
-    return build_binary(b, "Reshape", "weights/spread", context->out->weights,
-                        build_const_ints(b, "weights/dims", losses->rank, dims));
+    if (losses->rank == rank || !status_is_ok(b->status))
+        return weights;
+    if (rank == 1)
+        return build_binary(b, "Reshape", "weights/spread", weights,
+                            build_const_ints(b, "weights/dims", losses->rank, dims));
+    if (losses->rank < rank)
+        b->status = status_keep(
+            context->arena,
+            status_error(STATUS_UNIMPLEMENTED,
+                         "weights of steps, of shape %s, for a metric whose values have %s",
+                         shape_text(endpoint_shape(weights)), shape_text(losses)));
+    for (; rank < losses->rank; rank++)
+        weights = build_binary(b, "ExpandDims", NULL, weights, build_const_int(b, NULL, -1));
+    return weights;
 }
 
 struct endpoint build_weights(struct layer_context *context, struct endpoint losses)
@@ -22,9 +59,6 @@ struct endpoint build_weights(struct layer_context *context, struct endpoint los
         return losses;
     const char *scope = b->scope;
     b->scope = "";
-    if (context->out->weights.node == NULL)
-        context->out->weights =
-            build_placeholder(b, "sample_weight", DT_FLOAT, shape_of(shape->dims[0]));
     struct endpoint weights = spread_weights(context, shape);
     struct endpoint weighted = build_binary(b, "Mul", "weights/losses", losses, weights);
     b->scope = scope;

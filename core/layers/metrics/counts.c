@@ -430,7 +430,7 @@ static struct endpoint or_zero(struct metric_context *c, struct endpoint where, 
     return build_select(c->builder, NULL, where, x, build_unary(c->builder, "ZerosLike", NULL, x));
 }
 
-/* The number of rows of each class of label (row) and answer (column). */
+/* The number of steps of each class of label (row) and answer (column). */
 static struct endpoint iou(struct metric_context *c)
 {
     struct builder *b = c->builder;
@@ -443,7 +443,8 @@ static struct endpoint iou(struct metric_context *c)
         answers = metric_flat(c, metric_cast(c, answers, DT_INT32));
         labels = metric_flat(c, metric_cast(c, c->labels, DT_INT32));
     } else {
-        answers = metric_largest(c, c->output);
+        answers = metric_flat(c, metric_largest(c, c->output));
+        labels = metric_flat(c, labels);
     }
     struct endpoint counted = counted_labels(c, labels);
     struct endpoint rows =
@@ -520,8 +521,7 @@ static struct status check_iou(const struct metric *metric, const struct shape *
                                 (long long)targets->ints.values[i], (long long)classes - 1);
     if (sparse == NULL)
         return status_ok();
-    TRY(check_last_axis(metric, output));
-    return check_matrix(metric, output);
+    return check_last_axis(metric, output);
 }
 
 /* OneHotIoU and OneHotMeanIoU: Keras takes one-hot labels, which are class numbers here. */

@@ -65,10 +65,20 @@ static const struct layer_arg top_k_args[] = {
 static struct endpoint top_k_accuracy(struct metric_context *c)
 {
     int64_t k = metric_option(c->metric, "k")->integer;
-    const struct endpoint inputs[] = { c->output, metric_classes_of(c),
-                                       build_const_int(c->builder, NULL, (int32_t)k) };
+    struct endpoint classes = metric_classes_of(c);
+    const struct shape *output = endpoint_shape(c->output);
+    const int32_t dims[] = { -1, (int32_t)output->dims[output->rank - 1] };
+    bool steps = output->rank > 2; /* InTopKV2 takes rows only */
+    const struct endpoint inputs[] = {
+        steps ? metric_binary(c, "Reshape", c->output, build_const_ints(c->builder, NULL, 2, dims))
+              : c->output,
+        steps ? metric_flat(c, classes) : classes, build_const_int(c->builder, NULL, (int32_t)k)
+    };
 
-    return metric_share_of_true(c, build(c->builder, "InTopKV2", NULL, 3, inputs, NULL));
+    struct endpoint is = build(c->builder, "InTopKV2", NULL, 3, inputs, NULL);
+    if (steps)
+        is = metric_binary(c, "Reshape", is, build_unary(c->builder, "Shape", NULL, classes));
+    return metric_share_of_true(c, is);
 }
 
 /* ---- right and wrong answers of yes and no ---- */
@@ -504,8 +514,6 @@ struct status metric_check(const struct metric *metric, enum layers_labels label
         return check_ranking(metric);
     if (is_mean)
         fits = fits && loss_labels(&metric->loss) == labels;
-    if (class->build == categorical_accuracy || class->build == top_k_accuracy)
-        fits = fits && output->rank == 2;
     if (fits && class->check != NULL)
         return status_in(class->check(metric, output), "metric '%.100s'", metric->name);
     if (fits)

@@ -145,14 +145,13 @@ static struct endpoint text_places(struct layer_context *context, const struct r
     return build(b, "LookupTableFindV2", NULL, 3, find, NULL);
 }
 
-/* The same of numbers [batch, 1]: where they equal one of the list. */
+/* The same of numbers [batch, n]: where they equal one of the list. */
 static struct endpoint number_places(struct layer_context *context, const struct raw_column *column,
                                      struct endpoint x)
 {
     struct builder *b = &context->builder;
     double *numbers = ARENA_ARRAY(context->arena, double, column->classes_count);
     const struct shape shape = shape_of(column->classes_count);
-    const struct attr axis_kept[] = { attr_bool("keep_dims", true), ATTR_END };
 
     for (int i = 0; i < column->classes_count; i++) {
         char *end, *text = arena_memdup(context->arena, column->classes[i].data,
@@ -162,14 +161,13 @@ static struct endpoint number_places(struct layer_context *context, const struct
             numbers[i] = NAN;
     }
     const struct tensor list = tensor_borrow(DT_DOUBLE, &shape, numbers);
-    struct endpoint axis = build_const_int(b, NULL, 1);
-    struct endpoint equal =
-        build_binary(b, "Equal", NULL, cast_to(context, x, DT_DOUBLE), build_const(b, NULL, &list));
+    struct endpoint axis = build_const_int(b, NULL, -1);
+    struct endpoint each =
+        build_binary(b, "ExpandDims", NULL, cast_to(context, x, DT_DOUBLE), axis);
+    struct endpoint equal = build_binary(b, "Equal", NULL, each, build_const(b, NULL, &list));
     struct endpoint first =
         build_binary(b, "ArgMax", NULL, cast_to(context, equal, DT_FLOAT), axis);
-    const struct endpoint any[] = { equal, axis };
-    struct endpoint is_any = build(b, "Any", NULL, 2, any, axis_kept);
-    first = build_binary(b, "ExpandDims", NULL, first, axis);
+    struct endpoint is_any = build_binary(b, "Any", NULL, equal, axis);
     return build_select(b, NULL, is_any, first, build_const_int64(b, NULL, -1));
 }
 

@@ -317,7 +317,8 @@ static void sign_towers(struct layer_context *context, const struct layers_model
 static struct status check_classes(const struct layers_model *model,
                                    const struct layers_serving_options *options)
 {
-    if (model->outputs_count > 1 || model->targets[0].kind == LAYERS_REGRESSION)
+    if (model->outputs_count > 1 || model->targets[0].kind == LAYERS_REGRESSION ||
+        model->targets[0].kind == LAYERS_TAGGER)
         return status_ok();
     bool binary = model->targets[0].kind == LAYERS_BINARY;
     long long classes = binary ? 2 : model->outputs[0].shape.dims[1];

@@ -188,7 +188,8 @@ static int right_binary_answers(const struct printed *p)
 
 static int right_answers(const struct printed *p)
 {
-    int64_t classes = p->outputs[0].shape.dims[1];
+    const struct shape *shape = &p->outputs[0].shape;
+    int64_t classes = shape->dims[shape->rank - 1];
     int right = 0;
 
     if (p->model->targets[0].kind == LAYERS_BINARY)

@@ -496,6 +496,61 @@ static void classes_become_numbers(void **state)
     }
 }
 
+/* A row of two steps, of which each has one of three classes. */
+static void a_row_has_a_class_for_each_step(void **state)
+{
+    (void)state;
+    static const char *const by_step[] = { "sign", "answer" };
+    static const char *const hot[] = { "pair", "a", "n", "pair" };
+    static const struct {
+        float pair[2], a;
+        int64_t n;
+        int32_t want[2]; /* -1: they are no classes */
+    } rows[] = {
+        { { 0, 1 }, 0, 10, { 1, 2 } }, { { 1, 0 }, 0, 10, { 0, 1 } }, { { 0, 1 }, 1, 10, { -1 } },
+        { { 0, 0 }, 0, 10, { -1 } },   { { 1, 0 }, 0, 12, { -1 } },
+    };
+    const uint32_t order[] = { 0, 1, 2, 3, 4 };
+    int32_t got[4];
+    struct layout_fixture fixture = begin();
+    struct row_request request = {
+        .spec = { .name = "x", .dtype = DT_INT32, .shape = shape_of(-1, 2) },
+        .classes = 3,
+        .names = by_step,
+        .names_count = 2
+    };
+
+    assert_string_equal(
+        row_layout_make(&fixture.schema, &request, 1, fixture.arena, &fixture.layout).message, "");
+    column_add_float(column_of(&fixture, "sign"), 1);
+    column_add_bytes(column_of(&fixture, "answer"), bytes_of("no"));
+    columns_end_row(&fixture.columns);
+    assert_string_equal(row_layout_check(&fixture.layout, &fixture.columns, 0).message, "");
+    row_layout_gather(&fixture.layout, 0, &fixture.columns, order, 1, got);
+    assert_int_equal(got[0], 1);
+    assert_int_equal(got[1], 0);
+    columns_finish(&fixture.columns);
+    fixture.columns = (struct columns){ 0 };
+
+    request.names = hot; /* n is (n - 10) / 2 */
+    request.names_count = 4;
+    assert_string_equal(
+        row_layout_make(&fixture.schema, &request, 1, fixture.arena, &fixture.layout).message, "");
+    for (size_t r = 0; r < COUNT(rows); r++) {
+        struct column *pair = column_of(&fixture, "pair");
+        column_add_float(pair, rows[r].pair[0]), column_add_float(pair, rows[r].pair[1]);
+        column_add_float(column_of(&fixture, "a"), rows[r].a);
+        column_add_int64(column_of(&fixture, "n"), rows[r].n);
+        columns_end_row(&fixture.columns);
+        struct status status = row_layout_check(&fixture.layout, &fixture.columns, r);
+        assert_int_equal(status.code, rows[r].want[0] < 0 ? STATUS_INVALID_ARGUMENT : STATUS_OK);
+    }
+    row_layout_gather(&fixture.layout, 0, &fixture.columns, order, 2, got);
+    for (size_t i = 0; i < COUNT(got); i++)
+        assert_int_equal(got[i], rows[i / 2].want[i % 2]);
+    end(&fixture);
+}
+
 /* The ids of an embedding: int64s of a file are not rounded, floats have to be whole. */
 static void integers_stay_exact(void **state)
 {
@@ -828,6 +883,7 @@ int main(void)
         cmocka_unit_test(a_long_text_that_is_no_class_is_shown_in_part),
         cmocka_unit_test(lists_that_do_not_fit_are_refused),
         cmocka_unit_test(classes_become_numbers),
+        cmocka_unit_test(a_row_has_a_class_for_each_step),
         cmocka_unit_test(integers_stay_exact),
         cmocka_unit_test(integers_have_the_limits_of_their_type),
         cmocka_unit_test(categories_need_a_type_that_numbers_them),
