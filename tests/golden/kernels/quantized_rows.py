@@ -40,6 +40,12 @@ def quantized():
             for mode in modes:
                 rows.add("QuantizeV2", [x.reshape(2, 3, 2), low, high], T=dtype, mode=mode, axis=axis, text=False)
                 rows.add("Dequantize", [tf.reshape(of(dtype, *range(12)), [2, 3, 2]), low, high], mode=mode, axis=axis, text=False)
+        for mode, rounding in [(mode, "HALF_AWAY_FROM_ZERO") for mode in modes] + [("SCALED", "HALF_TO_EVEN")]:
+            # alone: TensorFlow's vectors make another number of NaN
+            rows.add("QuantizeV2", [f32([np.nan]), f32(-2), f32(3)], T=dtype, mode=mode, round_mode=rounding)
+            rows.add("QuantizeV2", [f32([np.nan, np.inf, -np.inf, 1]), f32(-2), f32(3)], T=dtype, mode=mode, round_mode=rounding)
+            if mode != "MIN_FIRST":
+                rows.add("QuantizeV2", [f32([[np.nan, 1], [2, np.nan]]), f32([-2, -1]), f32([3, 3])], T=dtype, mode=mode, round_mode=rounding, axis=1)
     for inputs, axis in [((f32([1]), f32(-1), f32(1)), 1), ((f32([1, 2]), f32([-1]), f32([1])), 0), ((f32([1]), f32(2), f32(1)), -1), ((f32([1, 2]), f32([-1, 2]), f32([1, 2])), -1)]:
         rows.add("QuantizeV2", list(inputs), T=tf.quint8, axis=axis, text=False)
     rows.add("QuantizeV2", [x, f32(-1), f32(1)], T=tf.quint8, round_mode="HALF_TO_EVEN", text=False)

@@ -53,42 +53,52 @@ static double bessel_y1(double x)
     return x < 0 ? -INFINITY : isinf(x) ? NAN : y1(x);
 }
 
-/* Functions of one number: X(op, name, function, types). */
+/* TensorFlow computes these functions by libm's for floats, while subnormal numbers count as 0.
+ * libm's logarithm then takes each of them for 2^-150. */
+static double widen_for_log(float x)
+{
+    uint32_t bits; /* comparisons take the number for 0 */
+    memcpy(&bits, &x, sizeof bits);
+    bool is_subnormal = (bits & 0x7f800000) == 0 && bits << 1 != 0;
+    return is_subnormal ? copysign(0x1p-150, (double)x) : (double)x;
+}
+
+/* Functions of one number: X(op, name, function, how a float becomes a double, types). */
 #define DTYPES_WIDE (DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE))
 #define DTYPES_HALF (DTYPES_WIDE | DTYPES(DT_HALF))
-#define UNARY_OPS(X)                                               \
-    X("Lgamma", lgamma, special_lgamma, DTYPES_HALF)               \
-    X("Digamma", digamma, special_digamma, DTYPES_HALF)            \
-    X("Erfinv", erfinv, special_erfinv, DTYPES_WIDE)               \
-    X("Ndtri", ndtri, special_ndtri, DTYPES_WIDE)                  \
-    X("BesselI0", i0, bessel_i0, DTYPES_HALF)                      \
-    X("BesselI0e", i0e, special_bessel_i0e, DTYPES_HALF)           \
-    X("BesselI1", i1, bessel_i1, DTYPES_HALF)                      \
-    X("BesselI1e", i1e, special_bessel_i1e, DTYPES_HALF)           \
-    X("BesselJ0", j0, bessel_j0, DTYPES_HALF)                      \
-    X("BesselJ1", j1, bessel_j1, DTYPES_HALF)                      \
-    X("BesselK0", k0, bessel_k0, DTYPES_HALF)                      \
-    X("BesselK0e", k0e, special_bessel_k0e, DTYPES_HALF)           \
-    X("BesselK1", k1, bessel_k1, DTYPES_HALF)                      \
-    X("BesselK1e", k1e, special_bessel_k1e, DTYPES_HALF)           \
-    X("BesselY0", y0, bessel_y0, DTYPES_HALF)                      \
-    X("BesselY1", y1, bessel_y1, DTYPES_HALF)                      \
-    X("Dawsn", dawsn, special_dawsn, DTYPES_WIDE)                  \
-    X("Expint", expint, special_expint, DTYPES_WIDE)               \
-    X("FresnelCos", fresnel_cos, special_fresnel_cos, DTYPES_WIDE) \
-    X("FresnelSin", fresnel_sin, special_fresnel_sin, DTYPES_WIDE) \
-    X("Spence", spence, special_spence, DTYPES_WIDE)
+#define UNARY_OPS(X)                                                         \
+    X("Lgamma", lgamma, special_lgamma, widen_for_log, DTYPES_HALF)          \
+    X("Digamma", digamma, special_digamma, (double), DTYPES_HALF)            \
+    X("Erfinv", erfinv, special_erfinv, (double), DTYPES_WIDE)               \
+    X("Ndtri", ndtri, special_ndtri, (double), DTYPES_WIDE)                  \
+    X("BesselI0", i0, bessel_i0, (double), DTYPES_HALF)                      \
+    X("BesselI0e", i0e, special_bessel_i0e, (double), DTYPES_HALF)           \
+    X("BesselI1", i1, bessel_i1, (double), DTYPES_HALF)                      \
+    X("BesselI1e", i1e, special_bessel_i1e, (double), DTYPES_HALF)           \
+    X("BesselJ0", j0, bessel_j0, (double), DTYPES_HALF)                      \
+    X("BesselJ1", j1, bessel_j1, (double), DTYPES_HALF)                      \
+    X("BesselK0", k0, bessel_k0, (double), DTYPES_HALF)                      \
+    X("BesselK0e", k0e, special_bessel_k0e, (double), DTYPES_HALF)           \
+    X("BesselK1", k1, bessel_k1, (double), DTYPES_HALF)                      \
+    X("BesselK1e", k1e, special_bessel_k1e, (double), DTYPES_HALF)           \
+    X("BesselY0", y0, bessel_y0, (double), DTYPES_HALF)                      \
+    X("BesselY1", y1, bessel_y1, (double), DTYPES_HALF)                      \
+    X("Dawsn", dawsn, special_dawsn, (double), DTYPES_WIDE)                  \
+    X("Expint", expint, special_expint, widen_for_log, DTYPES_WIDE)          \
+    X("FresnelCos", fresnel_cos, special_fresnel_cos, (double), DTYPES_WIDE) \
+    X("FresnelSin", fresnel_sin, special_fresnel_sin, (double), DTYPES_WIDE) \
+    X("Spence", spence, special_spence, (double), DTYPES_WIDE)
 
-#define UNARY_ROWS(op, name, function, dtypes)                                  \
-    static void name##_row_f32(const void *x, void *out, int64_t count)         \
-    {                                                                           \
-        for (int64_t i = 0; i < count; i++)                                     \
-            ((float *)out)[i] = (float)function((double)((const float *)x)[i]); \
-    }                                                                           \
-    static void name##_row_f64(const void *x, void *out, int64_t count)         \
-    {                                                                           \
-        for (int64_t i = 0; i < count; i++)                                     \
-            ((double *)out)[i] = function(((const double *)x)[i]);              \
+#define UNARY_ROWS(op, name, function, widen, dtypes)                          \
+    static void name##_row_f32(const void *x, void *out, int64_t count)        \
+    {                                                                          \
+        for (int64_t i = 0; i < count; i++)                                    \
+            ((float *)out)[i] = (float)function(widen(((const float *)x)[i])); \
+    }                                                                          \
+    static void name##_row_f64(const void *x, void *out, int64_t count)        \
+    {                                                                          \
+        for (int64_t i = 0; i < count; i++)                                    \
+            ((double *)out)[i] = function(((const double *)x)[i]);             \
     }
 UNARY_OPS(UNARY_ROWS)
 
@@ -96,7 +106,7 @@ static const struct special_unary {
     const char *name;
     unary_row *rows[DTYPE_COUNT];
 } unary_ops[] = {
-#define UNARY_ENTRY(op, name, function, dtypes) { op, { ROWS_FLOAT(name##_row) } },
+#define UNARY_ENTRY(op, name, function, widen, dtypes) { op, { ROWS_FLOAT(name##_row) } },
     UNARY_OPS(UNARY_ENTRY)
 };
 
@@ -204,7 +214,7 @@ static struct status betainc_compute(struct kernel_context *k)
 
 /* ---- the table ---- */
 
-#define UNARY_KERNEL(op, name, function, dtypes) \
+#define UNARY_KERNEL(op, name, function, widen, dtypes) \
     { op, dtypes, "T", .prepare = unary_prepare, .compute = unary_compute, .any_rank = true },
 #define BINARY_KERNEL(op)                                                           \
     {                                                                               \

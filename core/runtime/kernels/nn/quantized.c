@@ -54,10 +54,12 @@ static struct status quantized_prepare(struct prepare_context *p)
     return status_ok();
 }
 
-/* Keeps the low bits. A number that no int32 can hold becomes the lowest, as on x86. */
+/* Keeps the low bits. A number that no int32 can hold becomes the lowest, as on x86, but NaN 0. */
 static void set_quantized(enum dtype dtype, void *x, int64_t i, float number)
 {
-    int32_t value = number >= -0x1p31f && number < 0x1p31f ? (int32_t)number : INT32_MIN;
+    int32_t value = isnan(number)                            ? 0
+                    : number >= -0x1p31f && number < 0x1p31f ? (int32_t)number
+                                                             : INT32_MIN;
     size_t size = dtype_size(dtype);
     memcpy(at_bytes(x, i, size), &value, size); /* little-endian */
 }
@@ -161,6 +163,8 @@ static float quantize_one(const struct quantizer *q, float x)
         return q->half_to_even ? rintf(x) : roundf(x);
     case MIN_FIRST:
         limits = quantized_limits(q->dtype);
+        if (isnan(x))
+            return q->dtype == DT_QINT32 ? (float)limits.lowest : x;
         return clamp(roundf(x * q->scale) - q->shift, (float)limits.lowest,
                      /* the greatest float that an int32 can hold */
                      q->dtype == DT_QINT32 ? 2147483520.0f : (float)limits.highest);

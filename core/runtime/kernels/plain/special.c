@@ -262,12 +262,16 @@ double special_zeta(double x, double q)
         return INFINITY;
     if (!(x > 1) || isnan(q))
         return NAN;
+    if (isinf(q) && q > 0)
+        return 0;
     if (q <= 0) {
-        if (q == floor(q))
-            return INFINITY;
+        if (q == floor(q)) /* a pole, which TensorFlow knows for even numbers only */
+            return isinf(x) || fmod(x, 2) == 0 ? INFINITY : NAN;
         if (x != floor(x) || q < -STEPS_MAX)
             return NAN;
     }
+    if (isinf(x))
+        return pow(q, -x);
     int count = q < 12 ? (int)(12 - q) : 0;
     for (int k = 0; k < count; k++, q++)
         sum += pow(q, -x);
@@ -289,8 +293,7 @@ double special_polygamma(double n, double x)
         return special_digamma(x);
     if (!(n > 0) || n != floor(n))
         return NAN;
-    double size = exp(special_lgamma(n + 1)) * special_zeta(n + 1, x);
-    return fmod(n, 2) == 1 ? size : -size;
+    return pow(-1, n + 1) * exp(special_lgamma(n + 1)) * special_zeta(n + 1, x);
 }
 
 /* ---- incomplete gamma and beta functions ---- */
@@ -400,23 +403,29 @@ static double igamma_slope_per_density(double a, double x)
     return x > 1 && x > a ? igammac_fraction_slope(a, x) : igamma_series_slope(a, x);
 }
 
+/* The slope where it needs no sum, as of both functions below; -1: it needs one. */
+static double igamma_slope_limit(double a, double x)
+{
+    if (x == 0) /* TensorFlow does not look at a then */
+        return 0;
+    if (isnan(igamma_limit(a, x)))
+        return NAN;
+    return isinf(a) ? 0 : isinf(x) ? -0.0 : -1;
+}
+
 double special_igamma_slope(double a, double x)
 {
-    double limit = igamma_limit(a, x);
-    if (isnan(limit) || isinf(a) || isinf(x))
-        return NAN;
-    if (x == 0)
-        return 0;
+    double limit = igamma_slope_limit(a, x);
+    if (limit != -1)
+        return limit;
     return igamma_slope_per_density(a, x) * exp((a - 1) * log(x) - x - special_lgamma(a));
 }
 
 double special_gamma_sample_slope(double alpha, double sample, double log_max)
 {
-    double limit = igamma_limit(alpha, sample);
-    if (isnan(limit) || isinf(alpha) || isinf(sample))
-        return NAN;
-    if (sample == 0)
-        return 0;
+    double limit = igamma_slope_limit(alpha, sample);
+    if (limit != -1)
+        return limit;
     bool by_fraction = sample > 1 && sample > alpha;
     double log_density =
         alpha * log(sample) - sample - special_lgamma(by_fraction ? alpha : alpha + 1);
@@ -447,7 +456,9 @@ double special_betainc(double a, double b, double x)
 {
     if (!(a > 0 && b > 0 && x >= 0 && x <= 1))
         return NAN;
-    if (x == 0 || x == 1)
+    if (x == 0) /* or subnormal, which counts as 0 */
+        return 0;
+    if (x == 1)
         return x;
     double front = exp(special_lgamma(a + b) - special_lgamma(a) - special_lgamma(b) + a * log(x) +
                        b * log1p(-x));

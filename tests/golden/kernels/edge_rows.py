@@ -1,0 +1,33 @@
+"""Rows of functions where they have no value of their own: at 0, at infinity, and of subnormal numbers, for make_rows.py."""
+import numpy as np
+
+from rows import Rows
+
+TINY = {np.float32: (1e-40, 1.4e-45, 1.1e-38), np.float64: (1e-310, 5e-324, 2e-308)}
+
+
+def edges():
+    """TensorFlow counts subnormal numbers as 0. Where its vectors do so and its other loops do not, there is no row: an answer must not depend on
+    the place of a number in its tensor."""
+    rows = Rows("edges")
+    for dtype in TINY:
+        for op in ["Zeta", "Polygamma", "Igamma", "Igammac", "IgammaGradA", "RandomGammaGrad"]:
+            for a in (0, -1, 1, 1.5, 2, 3, np.nan, np.inf):
+                for b in (0, -0.0, -1, 1, 2, np.nan, np.inf):
+                    rows.add(op, [dtype([a]), dtype([b])])
+        subnormal = dtype([sign * x for x in TINY[dtype] for sign in (1, -1)])
+        ops = ["Expint", "Digamma", "Erf", "Erfc", "Exp", "Rsqrt", "Reciprocal", "Sinh", "Sigmoid", "Spence", "BesselI1"]
+        for op in ops + {np.float32: ["Lgamma"], np.float64: ["Log"]}[dtype]:
+            rows.add(op, [subnormal])
+        for op in ["Igamma", "Igammac", "IgammaGradA", "RandomGammaGrad", "RealDiv", "DivNoNan"]:
+            for other in (0, 1.5, 2):
+                for x in subnormal:
+                    rows.add(op, [dtype([other]), dtype([x])])
+                    rows.add(op, [dtype([x]), dtype([other])])
+        for x in subnormal:
+            rows.add("Betainc", [dtype([2]), dtype([2]), dtype([x])])
+            rows.add("Betainc", [dtype([x]), dtype([2]), dtype([0.5])])
+    rows.write()
+
+
+FAMILIES = [edges]
