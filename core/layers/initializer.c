@@ -220,6 +220,11 @@ void initializer_fill_rows(const struct initializer *initializer, const struct s
     assert(initializer_is_by_rows(initializer));
     for (int i = 1; i < shape->rank; i++)
         row_size *= shape->dims[i];
+    if (plain.kind == INITIALIZER_CONSTANT) { /* it would take 8 ns to begin a row's numbers */
+        for (int64_t i = 0; i < rows_count * row_size; i++)
+            out[i] = (float)plain.a;
+        return;
+    }
     if (plain.kind == INITIALIZER_VARIANCE_SCALING)
         plain = scaled(initializer, shape);
     for (int64_t r = first_row; r < first_row + rows_count; r++) {
