@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/clones.h"
 #include "trainer/data/row_value.h"
 
 #define TEXT_SHOWN_MAX 100 /* bytes of a wrong text in an error */
@@ -109,6 +110,22 @@ static struct status check_dense(const struct row_tensor *tensor, const struct r
     return status_ok();
 }
 
+/* One comparison covers indices below the first. */
+static inline bool is_within(int64_t index, int64_t first, uint64_t width)
+{
+    return (uint64_t)index - (uint64_t)first < width;
+}
+
+/* Without a branch for each index, so that the compiler compares several at once. */
+CLONES static bool are_within(const int64_t *indices, size_t count, int64_t first, uint64_t width)
+{
+    uint64_t wrong = 0;
+
+    for (size_t i = 0; i < count; i++)
+        wrong |= is_within(indices[i], first, width) ? 0 : 1;
+    return wrong == 0;
+}
+
 static struct status check_sparse(const struct row_part *part, const struct columns *columns,
                                   size_t row)
 {
@@ -119,13 +136,14 @@ static struct status check_sparse(const struct row_part *part, const struct colu
     if (count != value->ends[row] - column_begin(value, row))
         return status_error(STATUS_INVALID_ARGUMENT, "%zu indices but %zu values", count,
                             value->ends[row] - column_begin(value, row));
-    for (size_t i = begin; i < begin + count; i++)
-        if (index->ints[i] < first || index->ints[i] >= first + part->width)
-            return status_error(STATUS_INVALID_ARGUMENT,
-                                "the index %" PRId64 ", expected %" PRId64 " to %" PRId64
-                                " (see \"first_index\" and \"width\" in --schema)",
-                                index->ints[i], first, first + part->width - 1);
-    return status_ok();
+    if (are_within(index->ints + begin, count, first, (uint64_t)part->width))
+        return status_ok();
+    while (is_within(index->ints[begin], first, (uint64_t)part->width))
+        begin++;
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "the index %" PRId64 ", expected %" PRId64 " to %" PRId64
+                        " (see \"first_index\" and \"width\" in --schema)",
+                        index->ints[begin], first, first + part->width - 1);
 }
 
 static struct status check_hot_class(const struct row_tensor *tensor, const struct columns *columns,
