@@ -118,18 +118,21 @@ static size_t list_separators(const char *at, size_t size, uint16_t *out)
 #define PAIRS_MAX 64 /* that are converted together */
 #define LANES     8  /* the count is rounded up, so that all are converted as vectors */
 
+#define PAIRS_ROOM (PAIRS_MAX + LANES)
+
 static inline size_t round_up(size_t count)
 {
     return (count + LANES - 1) / LANES * LANES;
 }
 
-/* The texts of some pairs, eight characters each, and what else tells their form. */
+/* The texts of some pairs, eight characters each, and what else tells their form. The room
+ * behind the last pair is for those that round it up. */
 struct pair_texts {
-    uint64_t index[PAIRS_MAX], index_size[PAIRS_MAX];
-    uint64_t value[PAIRS_MAX], value_size[PAIRS_MAX]; /* without the sign; the last eight */
-    uint64_t head[PAIRS_MAX];                         /* the first eight of the value */
-    uint64_t negative[PAIRS_MAX], places[PAIRS_MAX];
-    uint64_t bad[PAIRS_MAX]; /* not 0: not of the usual form */
+    uint64_t index[PAIRS_ROOM], index_size[PAIRS_ROOM];
+    uint64_t value[PAIRS_ROOM], value_size[PAIRS_ROOM]; /* without the sign; the last eight */
+    uint64_t head[PAIRS_ROOM], value_more[PAIRS_ROOM];  /* the first eight, and how many are more */
+    uint64_t negative[PAIRS_ROOM], places[PAIRS_ROOM];
+    uint64_t bad[PAIRS_ROOM]; /* not 0: not of the usual form */
 };
 
 static inline uint64_t load_eight(const char *at)
@@ -154,26 +157,48 @@ static void copy_texts(const char *at, const uint16_t *separators, size_t count,
         out->index[i] = load_eight(at + index);
         out->index_size[i] = colon - index;
         out->head[i] = load_eight(at + value);
-        out->value[i] = load_eight(at + value + (size > 8 ? size - 8 : 0));
-        out->value_size[i] = size;
+        size_t more = size > 8 ? size - 8 : 0;
+        out->value[i] = load_eight(at + value + more);
+        out->value_size[i] = size - more;
+        out->value_more[i] = more;
         out->negative[i] = negative;
         index = end + 1;
     }
-    for (size_t i = count; i < round_up(count); i++) {
+    for (size_t i = count; i < count + LANES; i++) { /* a fixed number takes no calls of memset */
         out->index[i] = out->value[i] = out->head[i] = ZEROS;
         out->index_size[i] = out->value_size[i] = 1;
-        out->negative[i] = out->bad[i] = 0;
+        out->value_more[i] = out->negative[i] = out->bad[i] = 0;
     }
     *begin = index;
 }
 
-/* ---- Numbers from texts, without branches, so that the compiler converts several at once. ---- */
+/* ---- Numbers from texts, without branches, so that the compiler converts several at once. ----
+ *
+ * It makes no vectors of conditions, nor of shifts whose distance it knows to fit in an int. */
 
 /* The high bits of bytes that are not digits, once the text was xored with ZEROS. As in digits_in,
  * those behind the first may be wrong. */
 static inline uint64_t others_in(uint64_t eight)
 {
     return ((eight + 0x7676767676767676u) | eight) & 0x8080808080808080u;
+}
+
+/* 1 or 0. */
+static inline uint64_t is_any(uint64_t bits)
+{
+    return (bits | (0 - bits)) >> 63;
+}
+
+/* As eight_digits, with shifts in place of products of 64 bits, which AVX2 does not have: each of
+ * those takes a dozen instructions. */
+static inline uint64_t add_digits(uint64_t eight)
+{
+    uint64_t pairs = ((eight << 3) + (eight << 1) + (eight >> 8)) & 0x00FF00FF00FF00FFu;
+    uint64_t fours =
+        ((pairs << 6) + (pairs << 5) + (pairs << 2) + (pairs >> 16)) & 0x0000FFFF0000FFFFu;
+    uint64_t high = (fours << 13) + (fours << 11) - (fours << 8) + (fours << 4); /* by 10,000 */
+
+    return (high + (fours >> 32)) & 0xFFFFFFFFu;
 }
 
 /* The text of up to 8 characters as digits at the end of eight, with zeros before them. */
@@ -187,44 +212,43 @@ CLONES static void convert_indices(struct pair_texts *texts, size_t count, int64
     for (size_t i = 0; i < round_up(count); i++) {
         uint64_t eight = align_text(texts->index[i], texts->index_size[i]);
         texts->bad[i] |= others_in(eight) | (texts->index_size[i] - 1) >> 3;
-        out[i] = (int64_t)eight_digits(eight);
+        out[i] = (int64_t)add_digits(eight);
     }
 }
 
 #define EACH_BYTE 0x0101010101010101u
 
-/* 0 if nothing, "0" or "0." stands before the last eight characters. */
-static inline uint64_t check_before_eight(uint64_t head, uint64_t size)
+/* 0 if nothing, "0" or "0." stands before the last eight characters, of which there are `more`. */
+static inline uint64_t check_before_eight(uint64_t head, uint64_t more)
 {
-    uint64_t more = size > 8 ? size - 8 : 0, allowed = more == 1 ? '0' : '0' | '.' << 8;
+    uint64_t mask = (0xFF & (0 - is_any(more))) | (0xFF00 & (0 - (more >> 1)));
 
-    head &= more == 1 ? 0xFF : 0xFFFF;
-    return (more == 0 ? 0 : head ^ allowed) | more >> 2 | (more == 3 ? 1 : 0);
+    return ((head ^ ('0' | '.' << 8)) & mask) | more >> 2 | (more & more >> 1);
 }
 
-/* Reads the digits of values to `value`, and how many of them stand behind a point to `places`.
- * Conditions are numbers, because this compiler makes no vectors of bool. */
+/* Reads the digits of values to `value`, and how many of them stand behind a point to `places`. */
 CLONES static void convert_digits(struct pair_texts *texts, size_t count)
 {
     for (size_t i = 0; i < round_up(count); i++) {
-        uint64_t size = texts->value_size[i], last = size > 8 ? 8 : size;
-        uint64_t eight = align_text(texts->value[i], last);
+        uint64_t last = texts->value_size[i], more = texts->value_more[i];
+        uint64_t eight = align_text(texts->value[i], last), negative = texts->negative[i];
         uint64_t others = others_in(eight),
                  first = (others & (0 - others)) >> 7; /* 1 in its byte */
-        uint64_t point = first * 0xFF, before = first - 1;
-        uint64_t has_point = first * EACH_BYTE >> 56;
+        uint64_t before = first - 1, has_point = is_any(first), point = (first << 8) - first;
         uint64_t bytes_before = (before & EACH_BYTE) * EACH_BYTE >> 56;
         uint64_t digits = (eight & ~(before | point)) | (eight & before) << 8 * has_point;
-        uint64_t bad = ((eight & point) ^ first * ('.' ^ '0')) | others_in(digits) |
-                       check_before_eight(texts->head[i], size);
+        uint64_t wanted = (first << 5) - (first << 1); /* '.' ^ '0' where the point stands */
+        uint64_t bad = ((eight & point) ^ wanted) | others_in(digits) |
+                       check_before_eight(texts->head[i], more);
 
-        digits = eight_digits(digits);
-        bad |= last == has_point ? 1 : 0;            /* no digits */
-        bad |= size == 10 ? has_point : 0;           /* two points */
-        bad |= digits == 0 ? texts->negative[i] : 0; /* an integer zero has no sign */
+        digits = add_digits(digits);
+        bad |= is_any(last ^ has_point) ^ 1; /* no digits */
+        bad |= more >> 1 & has_point;        /* two points */
+        bad |= negative & ~is_any(digits);   /* an integer zero has no sign */
         texts->bad[i] |= bad;
         texts->value[i] = digits;
-        texts->places[i] = size == 10 ? 8 : 8 - bytes_before - has_point;
+        /* With "0." in front, all eight stand behind the point. */
+        texts->places[i] = 8 - ((bytes_before + has_point) & (0 - (more >> 1 ^ 1)));
     }
 }
 
