@@ -139,10 +139,12 @@ class Finetune(TestCase):
                 (got,) = tf.saved_model.load(out).signatures["serving_default"](**inputs).values()
                 assert_agrees(self, got.numpy(), model.predict(inputs, verbose=0), 1e-5, optimizer)
 
-    def assert_tunes(self, name, model, inputs, labels, loss, *flags, weights=None):
+    def assert_tunes(self, name, model, inputs, labels, loss, *flags, weights=None, tolerance=1e-5):
         """pstrain trains the export as fit trains the model."""
         start, out, config = (self.path(name + end) for end in ("_start", "_out", "_compile.json"))
-        model.compile(tf.keras.optimizers.SGD(0.1, momentum=0.5), loss=loss)
+        optimizer = tf.keras.optimizers.SGD(0.1, momentum=0.5)
+        # As Keras does by itself, which an export does not tell.
+        model.compile(tf.keras.optimizers.LossScaleOptimizer(optimizer) if "mixed_float16" in name else optimizer, loss=loss)
         model.export(start, verbose=False)
         with open(config, "w", encoding="utf-8") as file:
             json.dump(model.get_compile_config(), file)
@@ -155,7 +157,8 @@ class Finetune(TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         served = tf.saved_model.load(out).signatures["serving_default"]
         (got,) = (served(**inputs) if isinstance(inputs, dict) else served(inputs)).values()
-        assert_agrees(self, got.numpy(), want, 1e-5, name)
+        self.assertEqual(got.numpy().dtype, want.dtype)
+        assert_agrees(self, np.float32(got), np.float32(want), tolerance, name)
 
     def test_records(self):
         draw, layers = np.random.RandomState(6), tf.keras.layers
@@ -213,8 +216,9 @@ class Finetune(TestCase):
         """In several inputs; a number that a type does not have is a bad record."""
         draw, layers = np.random.RandomState(9), tf.keras.layers
         given = {"bool": draw.randint(2, size=(64, 3)), "uint8": draw.randint(256, size=(64, 2)), "int16": draw.randint(-9, 9, size=(64, 1)),
-                 "float64": draw.normal(size=(64, 2)).astype(np.float32)}
-        labels = sum(values.mean(1) / 50 for values in given.values())
+                 "float64": draw.normal(size=(64, 2)).astype(np.float32), "float16": draw.normal(size=(64, 3)).astype(np.float16),
+                 "bfloat16": draw.normal(size=(64, 2)).astype(np.float32)}
+        labels = sum(values.mean(1, dtype=np.float64) / 50 for values in given.values())
         np.savez(self.path("rows.npz"), label=labels, **given)
         inputs = {dtype: layers.Input(values.shape[1:], dtype=dtype, name=dtype) for dtype, values in given.items()}
         joined = layers.Concatenate()([tf.keras.ops.cast(x, "float32") / 50 for x in inputs.values()])
@@ -226,6 +230,25 @@ class Finetune(TestCase):
         done = run("pstrain", "--from_savedmodel=" + self.path("types_start"), "--train_files=" + self.path("rows.npz"), "--noexport", "--batch_size=8")
         self.assertEqual(done.returncode, 1)
         self.assertIn("256 is no integer of type uint8, as the model takes", done.stderr)
+
+    def test_models_of_mixed_precision(self):
+        """Variables are floats; the layers compute in 16 bits, and the last one may give as many. The results differ by roundings."""
+        draw, layers = np.random.RandomState(12), tf.keras.layers
+        x = draw.normal(size=(64, 6)).astype(np.float32)
+        labels = np.int64(x.sum(1) > 0)
+        np.savez(self.path("rows.npz"), x=x, label=labels)
+        for policy, tolerance in (("mixed_float16", 2e-3), ("mixed_bfloat16", 2e-2)):
+            for last in ("float32", None):
+                tf.keras.config.set_dtype_policy(policy)
+                self.addCleanup(tf.keras.config.set_dtype_policy, "float32")
+                model = tf.keras.Sequential([layers.Input((6,)), layers.Dense(8, activation="relu"), layers.Dense(2, activation="softmax", dtype=last)])
+                self.assert_tunes("%s_%s" % (policy, last), model, tf.constant(x), labels, "sparse_categorical_crossentropy",
+                                  "--train_files=" + self.path("rows.npz"), tolerance=tolerance)
+        done = run("pstrain", "predict", self.path("mixed_bfloat16_None_out"), "--predict_files=" + self.path("rows.npz"), "--evaluate",
+                   "--loss=sparse_categorical_crossentropy", "--metrics=accuracy")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        want = model.evaluate(x, labels, verbose=0)
+        self.assertLess(abs(json.loads(done.stdout)["loss"] - want), 0.05)
 
     def test_a_class_for_each_step_or_pixel(self):
         """Labels of numbers, texts and one-hot values in CSV, TFRecord and npz files; weights of rows and of steps."""

@@ -36,7 +36,7 @@ static struct npz_reader *reader_of(struct record_reader *reader)
 
 static bool is_float(enum dtype dtype)
 {
-    return dtype == DT_FLOAT || dtype == DT_DOUBLE;
+    return dtype == DT_FLOAT || dtype == DT_DOUBLE || dtype == DT_HALF;
 }
 
 static bool is_integer(enum dtype dtype)
@@ -183,6 +183,13 @@ fail:
 static void convert_to_floats(enum dtype dtype, const char *in, size_t count, float *out)
 {
     switch ((int)dtype) {
+    case DT_HALF:
+        for (size_t i = 0; i < count; i++) {
+            uint16_t half;
+            memcpy(&half, in + i * sizeof half, sizeof half);
+            out[i] = half_to_float(half);
+        }
+        break;
         CONVERT(DT_DOUBLE, double)
         CONVERT(DT_BOOL, uint8_t)
         CONVERT(DT_INT8, int8_t)

@@ -1,6 +1,8 @@
 /* Rows gathered into dense tensors. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/fingerprint.h"
 #include "trainer/data/row_value.h"
 
@@ -174,19 +176,42 @@ static void widen(void *out, size_t count)
     }
 }
 
+/* Rounds floats to numbers of 16 bits, to nearest even. */
+static void narrow(enum dtype dtype, const float *in, size_t count, uint16_t *out)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = dtype == DT_HALF ? float_to_half(in[i]) : float_to_bfloat16(in[i]);
+}
+
+static void gather_narrow(const struct row_tensor *tensor, const struct columns *columns,
+                          const uint32_t *rows, size_t count, uint16_t *out)
+{
+    size_t width = (size_t)tensor->width;
+    float *row = zalloc((width + 1) * sizeof *row);
+
+    for (size_t r = 0; r < count; r++) {
+        gather_floats(tensor, columns, &rows[r], 1, row);
+        narrow(tensor->column.spec.dtype, row, width, out + r * width);
+    }
+    free(row);
+}
+
 void row_layout_gather(const struct row_layout *layout, int tensor, const struct columns *columns,
                        const uint32_t *rows, size_t count, void *out)
 {
     const struct row_tensor *made = &layout->tensors[tensor];
+    enum dtype dtype = made->column.spec.dtype;
 
     if (row_tensor_is_text(made))
         gather_texts(made, columns, rows, count, out);
     else if (row_tensor_is_integers(made))
         gather_integers(made, columns, rows, count, out);
-    else if (made->column.spec.dtype == DT_INT32)
+    else if (dtype == DT_INT32)
         gather_classes(made, columns, rows, count, out);
+    else if (dtype == DT_HALF || dtype == DT_BFLOAT16)
+        gather_narrow(made, columns, rows, count, out);
     else
         gather_floats(made, columns, rows, count, out);
-    if (made->column.spec.dtype == DT_DOUBLE)
+    if (dtype == DT_DOUBLE)
         widen(out, count * (size_t)made->width);
 }

@@ -18,7 +18,7 @@
  * 1 in one of them and 0 in the others. A row may have a class for each of several steps, one
  * behind the other. A dense tensor of integers, such as the ids of an embedding, takes whole
  * numbers of dense columns, one of bools takes 0 and 1, and one of texts takes them as they stand
- * in the file. A double has the value of a float.
+ * in the file. A double has the value of a float; a half or bfloat16 is a rounded one.
  */
 #ifndef TRAINER_DATA_ROW_LAYOUT_H
 #define TRAINER_DATA_ROW_LAYOUT_H
@@ -28,8 +28,8 @@
 
 /* One tensor that is wanted. */
 struct row_request {
-    /* dense: float, double, bool, an integer of any size or string; sparse: float; ragged: float,
-     * int64 or string. Dimension 0 is -1 */
+    /* dense: floats or integers of any size, bool or string; sparse: float; ragged: float, int64 or
+     * string. Dimension 0 is -1 */
     struct tensor_spec spec;
     int64_t classes;              /* of class numbers; 0: they are none */
     const int64_t *ignored_class; /* one more number that may stand there; NULL: none */

@@ -14,7 +14,7 @@ static inline bool row_tensor_is_text(const struct row_tensor *tensor)
 
 static inline bool row_tensor_is_floats(const struct row_tensor *tensor)
 {
-    return tensor->column.spec.dtype == DT_FLOAT || tensor->column.spec.dtype == DT_DOUBLE;
+    return dtype_is_floating(tensor->column.spec.dtype);
 }
 
 /* Integers, or bools, that are no classes, such as ids. */

@@ -148,8 +148,9 @@ static int64_t width_of(const struct file_data_maker *maker, const struct text_l
     for (int i = 0; i < names->count; i++) {
         const struct schema_column *column = schema_find(&maker->schema, names->texts[i]);
         if (column != NULL) /* otherwise row_layout_make names it */
-            sum += schema_categories(column) > 0 && dtype == DT_FLOAT ? schema_categories(column)
-                                                                      : column->width;
+            sum += schema_categories(column) > 0 && dtype_is_floating(dtype)
+                       ? schema_categories(column)
+                       : column->width;
     }
     return sum;
 }
@@ -220,9 +221,7 @@ static struct status decide_shape(const struct file_data_maker *maker,
 
 static bool is_made_of_columns(const struct tensor_spec *spec)
 {
-    const dtype_set numbers =
-        (DTYPES_REAL | DTYPES(DT_BOOL)) & ~(DTYPES(DT_HALF) | DTYPES(DT_BFLOAT16));
-    bool number = (numbers & DTYPES(spec->dtype)) != 0;
+    bool number = ((DTYPES_REAL | DTYPES(DT_BOOL)) & DTYPES(spec->dtype)) != 0;
 
     if (spec->layout == TENSOR_RAGGED)
         return spec->shape.rank == 2 &&
@@ -241,8 +240,8 @@ static struct status request_feed(const struct file_data_maker *maker,
     TRY(decide_shape(maker, feed, &names, &spec));
     if (!is_made_of_columns(&spec))
         return status_error(STATUS_UNIMPLEMENTED,
-                            "the model's '%s' is %s; columns of files become dense floats, "
-                            "doubles, integers, bools and texts, sparse floats, and ragged floats, "
+                            "the model's '%s' is %s; columns of files become dense numbers, "
+                            "bools and texts, sparse floats, and ragged floats, "
                             "int64s and texts",
                             feed->spec.name, tensor_spec_text(&feed->spec));
     *out = (struct row_request){ .spec = spec,

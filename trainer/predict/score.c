@@ -32,7 +32,7 @@ static struct status build_body(const struct layers_body *body, int64_t batch, s
     for (int i = 0; i < body->inputs_count; i++) {
         struct shape shape = body->inputs[i].shape;
         shape.dims[0] = batch > 0 ? batch : -1;
-        out->inputs[i] = build_placeholder(&b, NULL, DT_FLOAT, shape);
+        out->inputs[i] = build_placeholder(&b, NULL, body->inputs[i].dtype, shape);
         out->heads[i].output = build_unary(&b, "Identity", NULL, out->inputs[i]);
     }
     return builder_status(&b);
@@ -40,8 +40,8 @@ static struct status build_body(const struct layers_body *body, int64_t batch, s
 
 static struct status check_output(const struct signature_tensor *output)
 {
-    if (output->dtype != DT_FLOAT)
-        return status_error(STATUS_UNIMPLEMENTED, "it is %s, and losses are of float",
+    if (!dtype_is_floating(output->dtype))
+        return status_error(STATUS_UNIMPLEMENTED, "it is %s, and losses are of floats",
                             dtype_name(output->dtype));
     if (!output->has_shape || output->shape.rank < 1)
         return status_error(STATUS_INVALID_ARGUMENT, "its shape is %s, without rows",
@@ -68,7 +68,7 @@ static struct status describe_body(struct scorer *scorer)
         names[i] = output->key;
         inputs[i] =
             (struct layers_port){ .name = arena_printf(scorer->arena, "outputs/%s", output->key),
-                                  .dtype = DT_FLOAT,
+                                  .dtype = output->dtype,
                                   .shape = output->shape };
     }
     scorer->body = (struct layers_body){ .name = signature->name,

@@ -84,6 +84,15 @@ static struct endpoint join_masks(struct builder *b, struct endpoint mask, struc
     return build_binary(b, "LogicalAnd", NULL, mask, counted);
 }
 
+/* A graph from elsewhere may give a half, bfloat16 or double. As in Keras, losses and metrics are
+ * computed in float, and of such an output, which is behind a softmax, from the probabilities. */
+static struct endpoint as_float(struct builder *b, struct endpoint x)
+{
+    bool is_float = !status_is_ok(b->status) || endpoint_dtype(x) == DT_FLOAT;
+
+    return is_float ? x : build_cast(b, NULL, x, DT_FLOAT);
+}
+
 /* Sets what the loss and the metrics of an output compare, and enters the scope of its loss. */
 static void compare_output(struct layer_context *context, const struct layers_model *model,
                            int output)
@@ -100,7 +109,7 @@ static void compare_output(struct layer_context *context, const struct layers_mo
             endpoint_shape(head->output));
     b->scope = several ? arena_printf(context->arena, "loss/%s/", name) : "loss/";
     if (labelled) {
-        head->predictions = head->output;
+        head->predictions = as_float(b, head->output);
         head->truths = head->labels;
     } else {
         retrieval_compare(context, model, output);
