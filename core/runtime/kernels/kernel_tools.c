@@ -81,9 +81,14 @@ void copy_elements(enum dtype dtype, void *dst, const void *src, int64_t count)
     if (count == 0)
         return;
     memcpy(dst, src, (size_t)count * dtype_size(dtype));
+    hold_elements(dtype, dst, count);
+}
+
+void hold_elements(enum dtype dtype, const void *x, int64_t count)
+{
     if (dtype == DT_RESOURCE || dtype == DT_VARIANT)
         for (int64_t i = 0; i < count; i++)
-            object_acquire(((struct object *const *)src)[i]);
+            object_acquire(((struct object *const *)x)[i]);
 }
 
 struct status kernel_output_copy(struct kernel_context *k, int index, int input,

@@ -43,6 +43,8 @@ int64_t shape_inner(const struct shape *shape, int axis);
 
 /* dst[i] = src[i], for elements of any dtype; objects get one more owner. */
 void copy_elements(enum dtype dtype, void *dst, const void *src, int64_t count);
+/* For elements that were moved to x as bytes: objects get one more owner. */
+void hold_elements(enum dtype dtype, const void *x, int64_t count);
 
 /* to[at] = from[i], for tensors of one dtype. */
 void copy_element(const struct tensor *from, int64_t i, struct tensor *to, int64_t at);

@@ -584,6 +584,23 @@ def push_to_lists():
     return {"a": stacks[0], "b": stacks[1], "old": raw.TensorListLength(input_handle=lists[1])}, [{x: numbers(2, 3)}]
 
 
+def lengths(table):
+    """The lengths of the lists of a tensor of one or more dimensions."""
+    flat = tf.reshape(table, [-1])
+    return tf.shape(table), tf.map_fn(lambda i: raw.TensorListLength(input_handle=flat[i]), tf.range(tf.size(flat)))
+
+
+@case
+def lists_moved():
+    """Tensors of lists are sliced, spread and chosen from as those of numbers."""
+    x, at, p = placeholder("x", [6, 2]), placeholder("at", [], tf.int32), placeholder("p", [2], tf.bool)
+    lists = [raw.TensorListFromTensor(tensor=x[:i], element_shape=[2]) for i in range(6)]
+    table = tf.reshape(tf.stack(lists), [2, 3])
+    moved = [table[at], table[::-1, at:at + 1], tf.broadcast_to(table[:, :1], [4, 2, 3]), tf.reshape(table[1, 2], [1]), table[2:],
+             raw.SelectV2(condition=p, t=table[:, 0], e=table[:, 1]), raw.Select(condition=p, x=table, y=table[::-1])]
+    return {f"{what}{i}": value for i, each in enumerate(moved) for what, value in zip(("shape", "y"), lengths(each))}, [{x: numbers(6, 2), at: i, p: [i > 0, True]} for i in (0, 1)]
+
+
 @failing
 def push_to_too_few(x):
     lists = tf.stack([raw.EmptyTensorList(element_shape=[2], max_num_elements=-1, element_dtype=tf.float32)] * 3)

@@ -1,6 +1,6 @@
 /*
  * select: Select, SelectV2 and Where: elements chosen by a bool. Elements are moved by their size;
- * their type does not matter.
+ * their type does not matter, but objects get owners.
  */
 #include <complex.h>
 
@@ -77,6 +77,7 @@ static struct status select_broadcast(struct kernel_context *k, const struct sha
                    row, steps);
         done += row;
     } while (broadcast_next(&broadcast, &walk));
+    hold_elements(out->dtype, out->data, out->size);
     return status_ok();
 }
 
@@ -161,8 +162,8 @@ static struct status where_compute(struct kernel_context *k)
 }
 
 static const struct kernel rows[] = {
-    { "SelectV2", DTYPES_MOVED, .compute = select_v2_compute },
-    { "Select", DTYPES_MOVED, .compute = select_compute },
+    { "SelectV2", DTYPES_ALL, .compute = select_v2_compute },
+    { "Select", DTYPES_ALL, .compute = select_compute },
     { "Where", DTYPES_REAL | DTYPES_COMPLEX | DTYPES(DT_BOOL), .compute = where_compute },
 };
 const struct kernel_table kernels_select = { rows, COUNT(rows) };

@@ -18,6 +18,7 @@ static struct status slice_read(struct kernel_context *k, const struct tensor *x
     int64_t start = slice_walk(plan, &x->shape, &strided);
     size_t size = dtype_size(x->dtype);
     strided_read(&strided, size, at_bytes_const(x->data, start, size), out->data);
+    hold_elements(out->dtype, out->data, out->size);
     return status_ok();
 }
 
@@ -163,7 +164,7 @@ static struct status reverse_flags_compute(struct kernel_context *k)
 }
 
 static const struct kernel rows[] = {
-    { "StridedSlice", DTYPES_MOVED, .prepare = slice_masks_prepare,
+    { "StridedSlice", DTYPES_ALL, .prepare = slice_masks_prepare,
       .compute = strided_slice_compute },
     { "StridedSliceGrad", DTYPES_MOVED, .prepare = slice_masks_prepare,
       .compute = strided_slice_grad_compute },

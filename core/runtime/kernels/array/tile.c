@@ -67,11 +67,12 @@ static struct status broadcast_to_compute(struct kernel_context *k)
     TRY(kernel_output(k, 0, &shape, &out));
     if (out->size > 0)
         strided_read(&strided, dtype_size(x->dtype), x->data, out->data);
+    hold_elements(out->dtype, out->data, out->size);
     return status_ok();
 }
 
 static const struct kernel rows[] = {
     { "Tile", DTYPES_MOVED, .compute = tile_compute },
-    { "BroadcastTo", DTYPES_MOVED, .compute = broadcast_to_compute },
+    { "BroadcastTo", DTYPES_ALL, .compute = broadcast_to_compute },
 };
 const struct kernel_table kernels_tile = { rows, COUNT(rows) };
