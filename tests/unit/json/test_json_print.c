@@ -276,6 +276,79 @@ static void every_short_decimal_is_read_as_with_strtod(void **state)
     }
 }
 
+#define RUN 12 /* four are read one by one, then two times four together */
+
+static void print_run(char *text, int places, int first, bool spaced)
+{
+    int tens = (int)pow(10, places);
+    for (int i = 0; i < RUN; i++) {
+        int value = (first + i) % (10 * tens);
+        text += sprintf(text, "%s%d.%0*d",
+                        i == 0   ? ""
+                        : spaced ? ", "
+                                 : ",",
+                        value / tens, places, value % tens);
+    }
+    strcpy(text, "]");
+}
+
+static void a_run_of_numbers_of_one_size_is_read_as_with_strtod(void **state)
+{
+    (void)state;
+    for (int places = 1, all = 100; places <= 5; places++, all *= 10) {
+        for (int first = 0; first < all; first += 8) {
+            char text[256] = { 0 };
+            float got[RUN];
+            size_t read = 0;
+            bool spaced = first / 8 % 2;
+            print_run(text, places, first, spaced);
+            assert_ptr_equal(json_floats_read(text, got, RUN, &read), strchr(text, ']'));
+            assert_int_equal(read, RUN);
+            for (int i = 0; i < RUN; i++) {
+                float want = (float)((first + i) % all) / (float)(all / 10);
+                if (got[i] != want)
+                    fail_msg("%s: %a, want %a", text, (double)got[i], (double)want);
+            }
+        }
+    }
+}
+
+/* Returns the end of the last number that was read, or NULL. */
+static const char *read_one_by_one(const char *at, float *out, size_t max, size_t *count)
+{
+    for (*count = 0;;) {
+        size_t read = 0;
+        at = json_floats_read(at, out + *count, 1, &read);
+        *count += read;
+        if (at == NULL || *at != ',' || *count == max)
+            return at;
+        at++;
+    }
+}
+
+/* Each byte of a run in turn is replaced by each other. */
+static void a_damaged_run_is_read_as_one_by_one(void **state)
+{
+    (void)state;
+    for (int form = 0; form < 10; form++) {
+        char text[256] = { 0 };
+        print_run(text, form / 2 + 1, 1, form % 2);
+        for (size_t at = 0, size = strlen(text); at < size; at++) {
+            char right = text[at];
+            for (int byte = 0; byte < 256; byte++) {
+                float got[RUN] = { 0 }, want[RUN] = { 0 };
+                size_t read = 0, wanted = 0;
+                text[at] = (char)byte;
+                const char *end = read_one_by_one(text, want, RUN, &wanted);
+                assert_ptr_equal(json_floats_read(text, got, RUN, &read), end);
+                assert_int_equal(read, wanted);
+                assert_memory_equal(got, want, read * sizeof *got);
+            }
+            text[at] = right;
+        }
+    }
+}
+
 static void strings_are_escaped(void **state)
 {
     (void)state;
@@ -313,6 +386,8 @@ int main(void)
         cmocka_unit_test(middles_between_floats_are_rounded_to_even),
         cmocka_unit_test(runs_of_numbers_of_all_kinds_are_read),
         cmocka_unit_test(every_short_decimal_is_read_as_with_strtod),
+        cmocka_unit_test(a_run_of_numbers_of_one_size_is_read_as_with_strtod),
+        cmocka_unit_test(a_damaged_run_is_read_as_one_by_one),
         cmocka_unit_test(strings_are_escaped),
         cmocka_unit_test(base64_is_padded),
     };
