@@ -402,7 +402,7 @@ static void computes_from_the_packed_filter_alone(void **state)
         int64_t batch, edge, kernel, channels, filters, groups;
     } rows[] = { { 1, 7, 1, 64, 320, 1 },  { 1, 7, 3, 48, 200, 1 },  { 2, 56, 3, 3, 96, 1 },
                  { 4, 14, 1, 37, 70, 1 },  { 1, 35, 3, 64, 64, 64 }, { 1, 17, 3, 32, 64, 4 },
-                 { 3, 112, 1, 16, 96, 1 }, { 1, 149, 3, 32, 32, 1 } };
+                 { 3, 112, 1, 16, 96, 1 }, { 1, 149, 3, 32, 32, 1 }, { 1, 8, 3, 256, 256, 1 } };
     random_init(&source, 8, 0);
     for (size_t i = 0; i < COUNT(rows); i++) {
         int64_t kernel = rows[i].kernel, edge = rows[i].edge, out = edge - kernel + 1;
@@ -439,6 +439,8 @@ static void computes_from_the_packed_filter_alone(void **state)
                 memset(filter, -1, filter_bytes);
             packed_count++;
             in_place_count += in_place;
+            if (filter_bytes >= (size_t)2 << 20)
+                assert_int_equal(in_place, has_room);
             assert_true(conv2d_onednn_run(packed, &size, NULL, x, got));
             assert_memory_equal(got, want, (size_t)out_count * sizeof *got);
             assert_true(conv2d_onednn_unpack(packed, unpacked));

@@ -82,9 +82,6 @@ static bool move_to_place(struct packed_filter *packed, struct filter_source *so
     return true;
 }
 
-/* From this size on, pages of its own are huge ones, which each run reads faster. */
-#define HUGE_BYTES ((size_t)2 << 20)
-
 const struct packed_filter *filter_pack(const struct conv2d_onednn_spec *spec, dnnl_engine_t engine,
                                         dnnl_stream_t stream, const dnnl_memory_desc_t *layout,
                                         struct filter_source *source, struct packed_filter **list)
@@ -95,7 +92,7 @@ const struct packed_filter *filter_pack(const struct conv2d_onednn_spec *spec, d
     }
     struct packed_filter *packed = zalloc(sizeof *packed);
     size_t bytes = dnnl_memory_desc_get_size(layout);
-    bool stays = source->place == NULL || bytes > source->place_bytes || bytes >= HUGE_BYTES;
+    bool stays = source->place == NULL || bytes > source->place_bytes;
     void *values = stays ? memory_map(bytes) : malloc(bytes);
     packed->layout = *layout;
     packed->values = values;

@@ -161,6 +161,17 @@ static struct status measure(const struct state *state, const struct shape *x,
 /* A filter of fewer bytes stays where it is, for the plain kernel. */
 #define TAKE_BYTES_MIN ((size_t)16 << 10)
 
+/* From this size on, pages of its own are huge ones, which each run reads faster. Those of a block
+ * are huge already. */
+#define HUGE_BYTES ((size_t)2 << 20)
+
+/* The bytes of the filter that the packed one may take; 0: it gets pages of its own. */
+static size_t place_bytes(const struct tensor *filter)
+{
+    size_t bytes = tensor_bytes(filter);
+    return filter->buffer->block != NULL || bytes < HUGE_BYTES ? bytes : 0;
+}
+
 /* Packs the filter for one image of the shape that the graph declares, and drops it unless the
  * packed one is in its place: then the plan keeps the buffer, whose data are no filter any more. */
 static void take_filter(void *opaque, struct tensor *filter)
@@ -168,7 +179,7 @@ static void take_filter(void *opaque, struct tensor *filter)
     struct state *state = opaque;
     bool in_place = false;
     if (!conv2d_onednn_pack(state->fast, &state->declared, tensor_floats_mut(filter),
-                            tensor_bytes(filter), &in_place))
+                            place_bytes(filter), &in_place))
         return;
     struct tensor gone = *filter;
     filter->data = NULL;
