@@ -101,3 +101,15 @@ int signature_row_splits(const struct signature *signature, int input)
 
     return found ? splits : -1;
 }
+
+struct status signature_check_named(const struct signature_tensor *tensor)
+{
+    if (tensor->tensor_name[0] != '\0')
+        return status_ok();
+    return status_error(STATUS_UNIMPLEMENTED,
+                        "it is a sparse or composite tensor (coo_sparse, composite_tensor), as "
+                        "TensorFlow 1 and other programs name one; a signature of Keras or "
+                        "tf.function has the indices, the values and the shape of a sparse tensor "
+                        "as inputs '%s', '%s_1' and '%s_2', which are implemented",
+                        tensor->key, tensor->key, tensor->key);
+}

@@ -52,6 +52,9 @@ struct signature_sparse {
 bool signature_is_sparse(const struct signature *signature, int input,
                          struct signature_sparse *out);
 
+/* UNIMPLEMENTED: it is one of TensorFlow 1's named sparse tensors, or a composite one. */
+struct status signature_check_named(const struct signature_tensor *tensor);
+
 /* Of the input K, the input K_1 that may be the row splits of a ragged tensor whose values K are,
  * or -1. Two inputs of a number per row look the same. */
 int signature_row_splits(const struct signature *signature, int input);

@@ -102,9 +102,7 @@ static struct status choose_outputs(struct trainable *trainable,
 
 static struct status check_input(const struct signature_tensor *input)
 {
-    if (input->tensor_name[0] == '\0')
-        return status_error(STATUS_UNIMPLEMENTED,
-                            "it is sparse or composite, and only dense tensors are fed");
+    TRY(signature_check_named(input));
     if (!input->has_shape || input->shape.rank < 1 || input->shape.dims[0] != -1)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "its shape is %s; the first dimension must be open (-1), for the rows "

@@ -213,6 +213,8 @@ class Predict(TestCase):
         self.assertIn("pstrain: 2 rows by signature 'predict'; 2 bad records passed\n", done.stderr)
         with open(self.path("out"), encoding="utf-8") as f:
             self.assertEqual([json.loads(line)["id"] for line in f], ["a", "c"])
+        done = self.predict(*flags[:2], "--feature_columns=x", "--max_bad_records=2")
+        self.assertIn("; 2 bad records passed (--id_column tells which rows the lines are of)\n", done.stderr)
         os.remove(self.path("out"))
         done = self.predict(*flags, "--max_bad_records=1", "--output=" + self.path("out"))
         self.assertEqual(done.returncode, 1, done)
@@ -272,7 +274,7 @@ class Predict(TestCase):
         cases = (((self.model,), "--predict_files is missing"), (("--predict_files=" + file,), "one directory of a SavedModel is needed, 0 given"),
                  ((self.path("none"), "--predict_files=" + file), "does not appear to contain a SavedModel"),
                  ((self.model, "--predict_files=" + self.path("no-*.csv")), "--predict_files: no file matches"),
-                 ((self.model, "--predict_files=" + file), "'x' takes 1 numbers per row, but the columns of the data have 2"),
+                 ((self.model, "--predict_files=" + file), "--feature_columns, --id_column: the model's 'x' takes 1 numbers per row, but the columns of the data have 2"),
                  ((self.model, "--predict_files=" + file, "--feature_columns=a", "--id_column=c"), "--id_column: there is no column 'c'"),
                  ((self.model, "--predict_files=" + file, "--feature_columns=a", "--sparse_width=3"), "--sparse_width: signature 'predict' has no sparse input"),
                  ((self.model, "--predict_files=" + junk), "pstrain: --predict_files: '%s': corrupted record at 0" % junk),

@@ -298,9 +298,21 @@ class TrainFiles(FilesTestCase):
         path = self.write("bad.csv", "x,y\n1,2\n\"a,3\n")  # which only the second of two workers meets
         shown = self.train("--model=linear", "--train_files=" + path, "--label_column=y", "--noexport", "--nosync", "--stop_at_step=3000", code=1)
         self.assertIn("line 3: no closing quote; that is bad record 1, --max_bad_records=0", shown)
-        path = self.write("nan.csv", "x,y\n1,nan\n")  # a number, but no learning rate helps
-        shown = self.train("--model=linear", "--train_files=" + path, "--label_column=y", "--noexport", "--workers=1", code=1)
-        self.assertIn("the loss is nan at step 0: try a smaller --learning_rate, and look for values in the data that are nan", shown)
+
+    def test_a_loss_that_is_no_number(self):
+        """The row that spoils the loss is named; if there is none, the learning rate is too large."""
+        lines = ["%.6f,%.6f" % point for point in self.line(300)]
+        flags = ["--model=linear", "--label_column=y", "--noexport", "--workers=1", "--batch_size=10"]
+        path = self.write("line.csv", "\n".join(["x,y", *lines]) + "\n")
+        shown = self.train(*flags, "--train_files=" + path, "--learning_rate=1e9", "--optimizer=sgd", code=1)
+        self.assertRegex(shown, "the loss is (inf|nan) at step [0-9]+: try a smaller --learning_rate")
+        for number, (line, column) in (("nan", ("0.5,nan", "y")), ("inf", ("-inf,0.5", "x"))):
+            rows = lines[:120] + [line] + lines[120:]
+            paths = [self.write("a.csv", "\n".join(["x,y", *rows[:100]]) + "\n"), self.write("b.csv", "\n".join(["x,y", *rows[100:]]) + "\n")]
+            for more in ((), ("--gradient_accumulation_steps=3", "--nosync"), ("--prefetch_batches=0", "--clipnorm=1")):
+                shown = self.train(*flags, "--train_files=" + ",".join(paths), "--optimizer=sgd", "--learning_rate=1e-3", *more, code=1)
+                self.assertRegex(shown, "the loss is (nan|inf): row [0-9]+ of the batch's 10 has -?%s in the model's '%s': '%s' line 22: column '%s'" % (
+                    number, "labels" if column == "y" else "x", paths[1], column))
 
     def test_what_cannot_be_trained_on_is_refused_by_name(self):
         path = self.write("line.csv", "x,y,s\n1,2,a\n")

@@ -361,6 +361,24 @@ class Finetune(TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         assert_agrees(self, np.float32([json.loads(line)["output_0"] for line in done.stdout.splitlines()]), got.numpy(), 1e-5, "predict")
 
+    def test_a_named_sparse_input_is_refused(self):
+        v1 = tf.compat.v1
+        with tf.Graph().as_default(), v1.Session() as session:
+            x = v1.sparse_placeholder(tf.float32, [None, 3], name="x")
+            kernel = v1.get_variable("kernel", [3, 1], use_resource=True)
+            signature = v1.saved_model.predict_signature_def({"x": x}, {"y": tf.sparse.sparse_dense_matmul(x, kernel)})
+            session.run(v1.global_variables_initializer())
+            builder = v1.saved_model.Builder(self.path("start"))
+            builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature})
+            builder.save()
+        with open(self.path("rows.csv"), "w", encoding="utf-8") as file:
+            file.write("a,b,c,label\n1,2,3,4\n")
+        for words in (("--from_savedmodel=" + self.path("start"), "--train_files=" + self.path("rows.csv")),
+                      ("predict", self.path("start"), "--predict_files=" + self.path("rows.csv"))):
+            done = run("pstrain", *words, cwd=self.dir)
+            self.assertEqual(done.returncode, 2, done)
+            self.assertIn("input 'x': it is a sparse or composite tensor (coo_sparse, composite_tensor)", done.stderr)
+
     def test_several_outputs_and_signatures(self):
         """A loss for each output, with weights; an output without one is not trained. Every signature has the new values."""
         layers, numbers = tf.keras.layers, np.random.RandomState(5)

@@ -47,7 +47,7 @@ class InitFrom(TestCase):
         tf.train.Checkpoint(first=kernel, second=bias).write(self.path("tf2"))
         got, text = self.start_of("--init_from=" + self.path("tf2"), "--init_map=old/*=base/*", "--init_partial")
         self.assertTrue(np.array_equal(got["base/kernel"], kernel.numpy()) and np.array_equal(got["base/bias"], bias.numpy()))
-        self.assertIn("anew: scores/kernel, scores/bias", text)
+        self.assertIn("\n    anew:  scores/kernel\n    anew:  scores/bias\n", text)
 
     def test_an_export_of_pstrain(self):
         got, _ = self.start_of()

@@ -107,6 +107,12 @@ struct data_split {
      * same rows in the same places. May read all rows. */
     struct status (*identify)(const struct data_split *split, struct buffer *out);
 
+    /* Appends where a row is from whose column of that index has a NaN or an infinite value:
+     * ": 'rows.csv' line 7: column 'age'". `row`: its values as in a batch; of no size: any row
+     * that has such a value. Appends nothing if it does not find it. NULL: rows have no place. */
+    void (*locate)(const struct data_split *split, int column, struct bytes row,
+                   struct buffer *out);
+
     int64_t share_rows; /* a reader that takes so many in order wastes little; 0: any number */
 };
 

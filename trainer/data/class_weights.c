@@ -180,6 +180,14 @@ static struct status identify(const struct data_split *base, struct buffer *out)
     return split->base->identify(split->base, out);
 }
 
+static void locate(const struct data_split *base, int column, struct bytes row, struct buffer *out)
+{
+    const struct data_split *inner = ((const struct weighted_split *)base)->base;
+
+    if (inner->locate != NULL && column < inner->columns_count)
+        inner->locate(inner, column, row, out);
+}
+
 static struct status check_labels(const struct class_weights *weights,
                                   const struct data_column *labels)
 {
@@ -218,7 +226,8 @@ struct status class_weights_apply(const struct class_weights *weights,
                                                  .columns_count = count + (given < 0),
                                                  .rows = base->rows,
                                                  .open = open_source,
-                                                 .identify = identify },
+                                                 .identify = identify,
+                                                 .locate = locate },
                                       .weights = weights,
                                       .base = base,
                                       .labels = labels,

@@ -32,6 +32,10 @@ struct status file_source_count_rows(const struct data_split *split, int64_t *ou
 /* Does an epoch have a record, good or bad? */
 struct status file_source_has_record(const struct data_split *split, bool *out);
 
+/* As data_split.locate. */
+void file_source_locate(const struct data_split *split, int column, struct bytes row,
+                        struct buffer *out);
+
 /* The failure of reader `worker` of `workers` that finds no row in an epoch. records: those of all
  * readers; without any, the others find no row either. */
 struct status file_source_no_rows(const struct file_split *split, uint64_t records, uint32_t worker,

@@ -114,7 +114,8 @@ struct status file_split_create(const struct file_split_options *options, struct
                              .rows = ROWS_UNKNOWN,
                              .share_rows = SHARE_BLOCKS * file_source_block_rows(options),
                              .open = file_source_open,
-                             .identify = file_split_identify };
+                             .identify = file_split_identify,
+                             .locate = file_source_locate };
     TRY_OR(fail, find_formats(split));
     TRY_OR(fail, try_files(split));
     *out = &split->split;

@@ -382,6 +382,9 @@ struct status file_data_make_layout(struct file_data_maker *maker)
             TRY(check_id(maker, requests, count));
         count++;
     }
+    /* A prediction leaves labels and weights out; a column of ids is often the one too many. */
     return status_in(row_layout_make(&maker->schema, requests, count, maker->arena, &maker->layout),
-                     "--label_column, --weight_column, --feature_columns");
+                     request->id_column != NULL && !has_id(request)
+                         ? "--feature_columns, --id_column"
+                         : "--label_column, --weight_column, --feature_columns");
 }

@@ -163,10 +163,9 @@ static const char *names_there(const struct init_from *init)
     size_t count = bundle_count(init->bundle), shown = 0;
 
     for (size_t i = 0; i < count && shown < NAMES_SHOWN; i++, shown++)
-        text = arena_printf(init->arena, "%s%s%s", text, shown > 0 ? ", " : "",
-                            bundle_at(init->bundle, i)->name);
+        text = arena_printf(init->arena, "%s\n    %s", text, bundle_at(init->bundle, i)->name);
     return count > NAMES_SHOWN
-               ? arena_printf(init->arena, "%s and %zu more", text, count - NAMES_SHOWN)
+               ? arena_printf(init->arena, "%s\n    and %zu more", text, count - NAMES_SHOWN)
                : text;
 }
 
@@ -197,35 +196,29 @@ static struct status choose(struct init_from *init, int v, bool partial)
     if (partial || *old == '\0')
         return status_ok();
     return status_error(STATUS_NOT_FOUND,
-                        "there is no '%s' for the variable '%s' of the model; there are %s; "
-                        "--init_partial lets such variables begin anew",
+                        "there is no '%s' for the variable '%s' of the model; --init_partial lets "
+                        "such variables begin anew, and --init_map takes other ones:%s",
                         old, variable->name, names_there(init));
 }
 
-static void append_name(struct buffer *list, const char *name)
-{
-    buffer_printf(list, "%s%s", list->size > 0 ? ", " : "", name);
-}
-
+/* A line for each variable: where its value is from. */
 static void make_report(struct init_from *init, int taken)
 {
-    struct buffer from = { 0 }, anew = { 0 };
+    struct buffer text = { 0 };
 
+    buffer_printf(&text, "%d of %d variables from %s", taken, init->placement->variables_count,
+                  init->prefix);
     for (int v = 0; v < init->placement->variables_count; v++) {
         const char *name = init->placement->variables[v].name, *key = init->keys[v];
         if (key == NULL)
-            append_name(&anew, name);
+            buffer_printf(&text, "\n    anew:  %s", name);
         else if (strcmp(name, key) == 0)
-            append_name(&from, name);
+            buffer_printf(&text, "\n    taken: %s", name);
         else
-            append_name(&from, arena_printf(init->arena, "%s (%s there)", name, key));
+            buffer_printf(&text, "\n    taken: %s, there %s", name, key);
     }
-    init->report = arena_printf(init->arena, "%d of %d variables from %s: %.*s%s%.*s", taken,
-                                init->placement->variables_count, init->prefix, (int)from.size,
-                                from.data, anew.size > 0 ? "; anew: " : "", (int)anew.size,
-                                anew.size > 0 ? anew.data : "");
-    buffer_finish(&from);
-    buffer_finish(&anew);
+    init->report = arena_printf(init->arena, "%.*s", (int)text.size, text.data);
+    buffer_finish(&text);
 }
 
 static struct status choose_all(struct init_from *init, bool partial)
@@ -244,7 +237,7 @@ static struct status choose_all(struct init_from *init, bool partial)
                                 "--init_map: no variable of the model is '%s'",
                                 init->renamings[i].new);
     if (taken == 0)
-        return status_error(STATUS_NOT_FOUND, "no variable of the model is there; there are %s",
+        return status_error(STATUS_NOT_FOUND, "no variable of the model is there; there are:%s",
                             names_there(init));
     make_report(init, taken);
     return status_ok();

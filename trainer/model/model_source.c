@@ -1,10 +1,11 @@
 /* model_source: a model's training plan over batches, as a source of gradients. */
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "trainer/inputs/feeder.h"
+#include "trainer/inputs/feed_fault.h"
 #include "trainer/model/model.h"
 #include "trainer/data/prefetch.h"
 #include "trainer/data/unit_source.h"
@@ -96,6 +97,20 @@ static void add_totals(struct model_source *source)
             *totals++ += (double)tensor_floats(&metrics[m])[i];
 }
 
+/* Fails if the data of the batch explain such a loss. */
+static struct status blame_data(const struct model_source *source, const struct feeder *feeder,
+                                float loss)
+{
+    struct status status = status_ok();
+    struct buffer fault = { 0 };
+
+    if (feed_fault_find(feeder, source->split, &fault))
+        status = status_error(STATUS_OUT_OF_RANGE, "the loss is %g: %.*s", (double)loss,
+                              (int)fault.size, fault.data);
+    buffer_finish(&fault);
+    return status;
+}
+
 static struct status source_step(struct gradient_source *base, const void *const *values,
                                  const struct variable_gradient **gradients, float *loss)
 {
@@ -116,6 +131,8 @@ static struct status source_step(struct gradient_source *base, const void *const
     feeder_fill_values(feeder, values);
     TRY(plan_run(model->step, source->run, feeder->tensors, source->fetches));
     *loss = tensor_floats(&source->fetches[0])[0];
+    if (!isfinite(*loss) && pass->loss_scale.node == NULL)
+        TRY(blame_data(source, feeder, *loss));
     if (pass->loss_is_sum)
         *loss /= (float)pass->batch; /* the loss shown is per example */
     for (int v = 0; v < model->variables_count; v++)

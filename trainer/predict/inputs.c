@@ -22,6 +22,17 @@ static struct status no_signature(const struct savedmodel *model, const char *wh
     return status;
 }
 
+static struct status check_named(const struct signature *signature)
+{
+    for (int i = 0; i < signature->inputs_count; i++)
+        TRY(status_in(signature_check_named(&signature->inputs[i]), "signature '%s': input '%s'",
+                      signature->name, signature->inputs[i].key));
+    for (int i = 0; i < signature->outputs_count; i++)
+        TRY(status_in(signature_check_named(&signature->outputs[i]), "signature '%s': output '%s'",
+                      signature->name, signature->outputs[i].key));
+    return status_ok();
+}
+
 struct status predictor_choose_signature(struct predictor *predictor)
 {
     const char *name = predictor->request->signature;
@@ -33,6 +44,7 @@ struct status predictor_choose_signature(struct predictor *predictor)
         return no_signature(
             model, *name != '\0' ? arena_printf(predictor->arena, "the model has no '%s'", name)
                                  : "the model has several, or none; choose one");
+    TRY(check_named(predictor->signature));
     return savedmodel_plan_only(predictor->model, predictor->signature, &predictor->plan);
 }
 

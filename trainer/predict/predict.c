@@ -286,7 +286,8 @@ static struct status report_end(const struct predictor *predictor)
     fprintf(stderr, "pstrain: %lld rows by signature '%s'", (long long)predictor->rows,
             predictor->signature->name);
     if (bad > 0)
-        fprintf(stderr, "; %lld bad record%s passed", (long long)bad, bad == 1 ? "" : "s");
+        fprintf(stderr, "; %lld bad record%s passed%s", (long long)bad, bad == 1 ? "" : "s",
+                predictor->id ? "" : " (--id_column tells which rows the lines are of)");
     fprintf(stderr, "\n");
     return file_flush_stdout();
 }

@@ -87,14 +87,15 @@ static const struct row {
     enum status_code code;
 } rows[] = {
     { "a prefix", "ckpt/model.ckpt-5", "base/*=enc/*", true,
-      "2 of 3 variables from ckpt/model.ckpt-5: enc/w (base/w there), enc/b (base/b there); anew: "
-      "head",
+      "2 of 3 variables from ckpt/model.ckpt-5\n    taken: enc/w, there base/w\n    taken: enc/b, "
+      "there base/b\n    anew:  head",
       STATUS_OK },
     { "a directory of checkpoints", "ckpt", "base/*=enc/*", true, "from ckpt/model.ckpt-5",
       STATUS_OK },
     { "a SavedModel", "saved", "base/*=enc/*", true, "from saved/variables/variables", STATUS_OK },
     { "a session_bundle", "bundle", "base/*=enc/*", true, "from bundle/export", STATUS_OK },
-    { "one left out by the map", "ckpt", "=head,base/*=enc/*", false, "anew: head", STATUS_OK },
+    { "one left out by the map", "ckpt", "=head,base/*=enc/*", false, "\n    anew:  head",
+      STATUS_OK },
     { "the first entry that fits counts", "ckpt", "=enc/b,=head,base/*=enc/*", false,
       "1 of 3 variables", STATUS_OK },
     { "no such files", "none", "", true, "--init_from=none: there is neither a checkpoint",
@@ -102,7 +103,8 @@ static const struct row {
     { "an empty directory", "empty", "", true, "--init_from=empty: there is neither",
       STATUS_NOT_FOUND },
     { "a variable that is not there", "ckpt", "base/*=enc/*", false,
-      "there is no 'head' for the variable 'head' of the model; there are base/b, base/nan, base/w",
+      "there is no 'head' for the variable 'head' of the model; --init_partial lets such variables "
+      "begin anew, and --init_map takes other ones:\n    base/b\n    base/nan\n    base/w",
       STATUS_NOT_FOUND },
     { "an old name that is not there", "ckpt", "bose/*=enc/*,=head", false,
       "there is no 'bose/w' for the variable 'enc/w'", STATUS_NOT_FOUND },
