@@ -2,8 +2,6 @@
  * uniform_dot: UniformQuantizedDot, of two matrices of bytes, and UniformQuantizedDotHybrid, whose
  * first matrix is floats that get a scale for each row.
  */
-#include <math.h>
-
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/nn/uniform_scale.h"
 #include "runtime/kernels/plain/byte_product.h"
@@ -140,34 +138,6 @@ static struct status dot_compute(struct kernel_context *k)
 
 /* ---- UniformQuantizedDotHybrid ---- */
 
-/* The scale and zero for floats low .. high, which are widened to hold 0. */
-static void fit_scale(double low, double high, float *scale, int32_t *zero)
-{
-    *scale = 1;
-    *zero = 0;
-    if (low == 0 && high == 0)
-        return;
-    double step = (high - low) / (INT8_MAX - INT8_MIN);
-    double from_low = INT8_MIN - low / step, from_high = INT8_MAX - high / step;
-    double low_error = -INT8_MIN + fabs(low / step), high_error = INT8_MAX + fabs(high / step);
-    double found = low_error < high_error ? from_low : from_high;
-    *scale = (float)step;
-    *zero = (int32_t)(!(found > INT8_MIN) ? INT8_MIN : found >= INT8_MAX ? INT8_MAX : round(found));
-}
-
-/* A row of floats as bytes. */
-static void quantize_row(const float *x, int64_t count, int8_t *out, float *scale, int32_t *zero)
-{
-    float low = 0, high = 0;
-    for (int64_t i = 0; i < count; i++) {
-        low = x[i] < low ? x[i] : low;
-        high = x[i] > high ? x[i] : high;
-    }
-    fit_scale((double)low, (double)high, scale, zero);
-    for (int64_t i = 0; i < count; i++)
-        out[i] = (int8_t)uniform_quantize(x[i], 1.0f / *scale, *zero, INT8_MIN, INT8_MAX);
-}
-
 static struct status hybrid_compute(struct kernel_context *k)
 {
     const struct uniform_dot_attrs *attrs = kernel_state(k);
@@ -188,7 +158,7 @@ static struct status hybrid_compute(struct kernel_context *k)
         float scale;
         struct byte_operand bytes = { row.data, true, 0 };
         TRY_OR(done, kernel_check(k));
-        quantize_row(tensor_floats(x) + i * depth, depth, row.data, &scale, &bytes.zero);
+        uniform_quantize_run(tensor_floats(x) + i * depth, depth, row.data, &scale, &bytes.zero);
         dot_row(&bytes, y, &y_scale, 0, sums.data);
         for (int64_t j = 0; j < columns; j++)
             tensor_floats_mut(out)[i * columns + j] =

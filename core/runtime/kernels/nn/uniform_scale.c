@@ -101,3 +101,30 @@ int32_t uniform_quantize(float x, float inverse_scale, int32_t zero, int32_t lea
     int32_t integer = found >= -0x1p31f && found < 0x1p31f ? (int32_t)found : INT32_MIN;
     return uniform_clamp((int32_t)((uint32_t)integer + (uint32_t)zero), least, most);
 }
+
+/* The scale and zero for floats low .. high, which are widened to hold 0. */
+static void fit_scale(double low, double high, float *scale, int32_t *zero)
+{
+    *scale = 1;
+    *zero = 0;
+    if (low == 0 && high == 0)
+        return;
+    double step = (high - low) / (INT8_MAX - INT8_MIN);
+    double from_low = INT8_MIN - low / step, from_high = INT8_MAX - high / step;
+    double low_error = -INT8_MIN + fabs(low / step), high_error = INT8_MAX + fabs(high / step);
+    double found = low_error < high_error ? from_low : from_high;
+    *scale = (float)step;
+    *zero = (int32_t)(!(found > INT8_MIN) ? INT8_MIN : found >= INT8_MAX ? INT8_MAX : round(found));
+}
+
+void uniform_quantize_run(const float *x, int64_t count, int8_t *out, float *scale, int32_t *zero)
+{
+    float low = 0, high = 0;
+    for (int64_t i = 0; i < count; i++) {
+        low = x[i] < low ? x[i] : low;
+        high = x[i] > high ? x[i] : high;
+    }
+    fit_scale((double)low, (double)high, scale, zero);
+    for (int64_t i = 0; i < count; i++)
+        out[i] = (int8_t)uniform_quantize(x[i], 1.0f / *scale, *zero, INT8_MIN, INT8_MAX);
+}

@@ -60,4 +60,7 @@ static inline int32_t uniform_clamp(int32_t x, int32_t least, int32_t most)
 /* x as the integer floor(x / scale + 0.5) + zero, within least .. most. */
 int32_t uniform_quantize(float x, float inverse_scale, int32_t zero, int32_t least, int32_t most);
 
+/* Floats as bytes, with the scale and the zero that fit them. */
+void uniform_quantize_run(const float *x, int64_t count, int8_t *out, float *scale, int32_t *zero);
+
 #endif
