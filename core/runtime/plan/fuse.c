@@ -26,6 +26,17 @@ static bool fuse_bias_add(struct fuse *fuse, struct node *node)
     return true;
 }
 
+void fuse_rewrite(struct node *node, const char *op, struct endpoint *inputs, int inputs_count,
+                  struct attr *attrs, int attrs_count)
+{
+    node->op_name = op;
+    node->op = op_find(op);
+    node->inputs = inputs;
+    node->inputs_count = node->inputs_capacity = inputs_count;
+    node->attrs = attrs;
+    node->attrs_count = node->attrs_capacity = attrs_count;
+}
+
 static void fuse_activation(struct fuse *fuse, struct node *node)
 {
     struct product product;
@@ -56,6 +67,8 @@ static const struct pattern {
     { "FusedBatchNormV2", 5, false, fuse_batch_norm },
     { "FusedBatchNormV3", 5, false, fuse_batch_norm },
     { "Reshape", 2, true, fuse_flatten },
+    { "SparseTensorDenseMatMul", 4, true, fuse_sparse_product },
+    { "StridedSlice", 4, true, fuse_ragged_rows },
     { "Conv2D", 2, false, fuse_pad },
     { "DepthwiseConv2dNative", 2, false, fuse_pad },
 };

@@ -70,6 +70,10 @@ int64_t channels_of(const struct fuse *fuse, const struct product *product);
 /* Turns the later node into the product, including what it has taken in. */
 void fuse_become(struct fuse *fuse, struct node *node, const struct product *product);
 
+/* The node becomes another op. The arrays are in the maker's arena. */
+void fuse_rewrite(struct node *node, const char *op, struct endpoint *inputs, int inputs_count,
+                  struct attr *attrs, int attrs_count);
+
 /* A new constant of the region; takes `value`. */
 struct endpoint fuse_constant(struct fuse *fuse, const char *name, struct tensor value);
 
@@ -84,6 +88,8 @@ bool fuse_div(struct fuse *fuse, struct node *node);
 bool fuse_batch_norm(struct fuse *fuse, struct node *node);
 bool fuse_flatten(struct fuse *fuse, struct node *node);
 bool fuse_pad(struct fuse *fuse, struct node *node);
+bool fuse_sparse_product(struct fuse *fuse, struct node *node);
+bool fuse_ragged_rows(struct fuse *fuse, struct node *node);
 
 /* A loop with the body of a recurrent layer. */
 bool fuse_recurrence(struct fuse *fuse, struct node *node);

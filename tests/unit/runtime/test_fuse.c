@@ -192,6 +192,50 @@ static struct endpoint flatten(struct endpoint x)
     return columns_of_rows(x, 18);
 }
 
+/* ---- Products of sparse matrices. ---- */
+
+static struct endpoint const_numbers(struct shape shape, const int64_t *values)
+{
+    struct tensor tensor = tensor_borrow(DT_INT64, &shape, values);
+    return build_const(&b, NULL, &tensor);
+}
+
+static const int64_t entry_columns[] = { 4, 0, 3, 0, 2 };
+
+/* The sum of each of four columns of x is an entry. Rows of three, of which one is empty, have 1, 0
+ * and 3 entries. */
+static struct endpoint sparse_product(struct endpoint x, struct endpoint columns, bool adjoint)
+{
+    static const int64_t splits[] = { 0, 1, 1, 4 }, sizes[] = { 3, 5 };
+    struct endpoint values = build_binary(&b, "Sum", NULL, x, build_const_int(&b, NULL, 0));
+    struct endpoint ragged[] = { const_numbers(shape_of(4), splits), values };
+    struct endpoint pairs = build(&b, "RaggedTensorToSparse", NULL, 2, ragged, NULL);
+    struct endpoint begin = build_const_ints(&b, NULL, 2, (int32_t[]){ 0, 0 }),
+                    end = build_const_ints(&b, NULL, 2, (int32_t[]){ 0, 1 }),
+                    step = build_const_ints(&b, NULL, 2, (int32_t[]){ 1, 1 });
+    struct endpoint rows =
+        build(&b, "StridedSlice", NULL, 4, (struct endpoint[]){ pairs, begin, end, step },
+              (struct attr[]){ attr_int("begin_mask", 1), attr_int("end_mask", 1),
+                               attr_int("shrink_axis_mask", 2), ATTR_END });
+    struct endpoint lists[] = { rows, columns };
+    struct endpoint indices =
+        build(&b, "Pack", NULL, 2, lists, (struct attr[]){ attr_int("axis", 1), ATTR_END });
+    struct endpoint inputs[] = { indices, values, const_numbers(shape_of(2), sizes),
+                                 ramp(shape_of(adjoint ? 3 : 5, 2), -0.5f, 0.1f) };
+    return build(&b, "SparseTensorDenseMatMul", NULL, 4, inputs,
+                 (struct attr[]){ attr_bool("adjoint_a", adjoint), ATTR_END });
+}
+
+static struct endpoint sparse_lists(struct endpoint x)
+{
+    return sparse_product(x, const_numbers(shape_of(4), entry_columns), false);
+}
+
+static struct endpoint sparse_lists_adjoint(struct endpoint x)
+{
+    return sparse_product(x, const_numbers(shape_of(4), entry_columns), true);
+}
+
 /* ---- Trees of element-wise ops. ---- */
 
 static struct endpoint gelu(struct endpoint x)
@@ -437,6 +481,10 @@ static const struct row rows[] = {
     { "a pad before other padding stays", padded_twice, 0, "Pad", 2 },
     { "a pad before infinite weights stays", a_pad_for_infinite_weights, 0, "Pad", 2 },
     { "a gelu", gelu, 70, "_FusedPointwise", 1 },
+    { "RaggedTensorToSparse, Pack, SparseTensorDenseMatMul", sparse_lists, 4, "_SparseListsMatMul",
+      3 },
+    { "the same, adjoint", sparse_lists_adjoint, 4, "_SparseListsMatMul", 3 },
+    { "RaggedTensorToSparse, StridedSlice", sparse_lists, 4, "_RaggedRows", 3 },
     { "a swish of images", swish, 0, "_FusedPointwise", 1 },
     { "Conv2D, BiasAdd, swish", conv_swish, 0, "_FusedConv2D", 1 },
     { "MatMul, swish by 1", matmul_swish_by_one, 4, "_FusedMatMul", 1 },
@@ -530,6 +578,30 @@ static void gives_the_same_with_fusing_off(void **state)
     assert_int_equal(tensor_pool_used(run_pool(run)), 0);
     plan_destroy(fused);
     plan_destroy(plain);
+    teardown(NULL);
+}
+
+static void fails_the_same_with_fusing_off(void **state)
+{
+    const float values[8] = { 0 };
+    (void)state;
+    setup(NULL);
+    struct endpoint inputs[] = { build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, 4)),
+                                 build_placeholder(&b, "columns", DT_INT64, shape_of(-1)) };
+    struct endpoint y = sparse_product(inputs[0], inputs[1], false);
+    const struct shape five = shape_of(5);
+    const struct tensor feeds[] = { floats(shape_of(2, 4), values),
+                                    tensor_borrow(DT_INT64, &five, entry_columns) };
+    for (int i = 0; i < 2; i++) {
+        struct plan_options options = { .no_fuse = i == 1 };
+        struct plan *plan = plan_of(2, inputs, 1, &y, &options);
+        struct tensor out;
+        assert_int_equal(plan_has(plan, "_SparseListsMatMul"), i == 0);
+        assert_fails(plan_run(plan, run, feeds, &out), STATUS_INVALID_ARGUMENT,
+                     "Shapes of all inputs must match: values[0].shape = [4] != "
+                     "values[1].shape = [5]");
+        plan_destroy(plan);
+    }
     teardown(NULL);
 }
 
@@ -830,6 +902,7 @@ int main(void)
 {
     static const struct CMUnitTest plain[] = {
         cmocka_unit_test(a_fused_op_of_another_kind_is_refused),
+        cmocka_unit_test(fails_the_same_with_fusing_off),
         cmocka_unit_test(a_scale_that_overflows_stays),
         cmocka_unit_test(gives_the_same_in_blocks),
         cmocka_unit_test(a_tree_of_other_ops_is_refused),

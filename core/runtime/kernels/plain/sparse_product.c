@@ -3,29 +3,30 @@
 #include <complex.h>
 
 /* One comparison covers negative numbers. */
-static inline bool is_inside(const struct sparse_matrix *a, const int64_t *index)
+static inline bool is_inside(const struct sparse_matrix *a, int64_t row, int64_t column)
 {
-    return (uint64_t)index[0] < (uint64_t)a->rows && (uint64_t)index[1] < (uint64_t)a->columns;
+    return (uint64_t)row < (uint64_t)a->rows && (uint64_t)column < (uint64_t)a->columns;
 }
 
 /* A width of 1, as of a linear model, needs no inner loop. Nor does it add in memory while the next
  * value belongs to the same row: each sum would wait for the store of the one before. */
-#define SPARSE_SUMS(name, type)                                                             \
-    static int64_t sparse_sums_##name(const struct sparse_matrix *a, const type *values,    \
-                                      const type *b, type *out)                             \
-    {                                                                                       \
-        const int64_t *index = a->indices;                                                  \
-        int64_t i = 0;                                                                      \
-        while (i < a->count) {                                                              \
-            int64_t row = index[0];                                                         \
-            if (!is_inside(a, index))                                                       \
-                return i;                                                                   \
-            type sum = out[row];                                                            \
-            for (; i < a->count && index[0] == row && is_inside(a, index); i++, index += 2) \
-                sum += values[i] * b[index[1]];                                             \
-            out[row] = sum;                                                                 \
-        }                                                                                   \
-        return SPARSE_PRODUCT_OK;                                                           \
+#define SPARSE_SUMS(name, type)                                                          \
+    static int64_t sparse_sums_##name(const struct sparse_matrix *a, const type *values, \
+                                      const type *b, type *out)                          \
+    {                                                                                    \
+        const int64_t *row_of = a->row_of, *column_of = a->column_of;                    \
+        int64_t step = a->step, i = 0;                                                   \
+        while (i < a->count) {                                                           \
+            int64_t row = *row_of;                                                       \
+            if (!is_inside(a, row, *column_of))                                          \
+                return i;                                                                \
+            type sum = out[row];                                                         \
+            for (; i < a->count && *row_of == row && is_inside(a, row, *column_of);      \
+                 i++, row_of += step, column_of += step)                                 \
+                sum += values[i] * b[*column_of];                                        \
+            out[row] = sum;                                                              \
+        }                                                                                \
+        return SPARSE_PRODUCT_OK;                                                        \
     }
 
 #define SPARSE_PRODUCT(name, type)                                                            \
@@ -35,15 +36,14 @@ static inline bool is_inside(const struct sparse_matrix *a, const int64_t *index
     {                                                                                         \
         const type *values = values_, *b = b_;                                                \
         type *out = out_;                                                                     \
-        const int64_t *index = a->indices;                                                    \
-        int to = transposed ? 1 : 0;                                                          \
+        const int64_t *row_of = a->row_of, *column_of = a->column_of;                         \
         if (width == 1 && !transposed)                                                        \
             return sparse_sums_##name(a, values, b, out);                                     \
-        for (int64_t i = 0; i < a->count; i++, index += 2) {                                  \
-            if (!is_inside(a, index))                                                         \
+        for (int64_t i = 0; i < a->count; i++, row_of += a->step, column_of += a->step) {     \
+            if (!is_inside(a, *row_of, *column_of))                                           \
                 return i;                                                                     \
-            const type *from = b + index[1 - to] * width;                                     \
-            type *sum = out + index[to] * width;                                              \
+            const type *from = b + (transposed ? *row_of : *column_of) * width;               \
+            type *sum = out + (transposed ? *column_of : *row_of) * width;                    \
             if (width == 1)                                                                   \
                 *sum += values[i] * *from;                                                    \
             else                                                                              \

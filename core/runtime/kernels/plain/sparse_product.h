@@ -1,5 +1,5 @@
 /*
- * sparse_product: a sparse matrix, as pairs (row, column) with a value each, times a dense one.
+ * sparse_product: a sparse matrix, as rows and columns with a value each, times a dense one.
  */
 #ifndef PLAIN_SPARSE_PRODUCT_H
 #define PLAIN_SPARSE_PRODUCT_H
@@ -11,11 +11,19 @@
 
 #define SPARSE_PRODUCT_OK (-1)
 
-/* A matrix of `rows` by `columns`. */
+/* A matrix of `rows` by `columns`. Entry i is in row row_of[i * step] and column
+ * column_of[i * step]: the step of two lists is 1, that of pairs 2. */
 struct sparse_matrix {
-    const int64_t *indices; /* [count][2] */
-    int64_t count, rows, columns;
+    const int64_t *row_of, *column_of;
+    int64_t step, count, rows, columns;
 };
+
+/* pairs: [count][2] */
+static inline struct sparse_matrix sparse_matrix_of_pairs(const int64_t *pairs, int64_t count,
+                                                          int64_t rows, int64_t columns)
+{
+    return (struct sparse_matrix){ pairs, pairs + 1, 2, count, rows, columns };
+}
 
 /**
  * out += a · b, or aᵀ · b if `transposed`: the entries are added in their order, so that equal

@@ -1,5 +1,5 @@
 /* RaggedTensorToSparse: a ragged tensor is the splits of its dimensions, outermost first, and the
- * values of all rows. */
+ * values of all rows. _RaggedRows: the first column of its indices, of one dimension. */
 #include "runtime/kernels/kernel_tools.h"
 
 /* A ragged dimension: row r has the parts splits[r] … splits[r + 1] - 1. */
@@ -134,7 +134,28 @@ static struct status ragged_to_sparse(struct kernel_context *k)
     return status_ok();
 }
 
+static struct status ragged_rows(struct kernel_context *k)
+{
+    const struct tensor *splits = kernel_input(k, 0), *values = kernel_input(k, 1);
+    struct ragged_dim dim = { 0 };
+    struct tensor *out;
+
+    TRY(read_dims(k, 1, &dim));
+    const struct shape shape = shape_of(shape_size(&values->shape));
+    TRY(kernel_output(k, 0, &shape, &out));
+    int64_t *row_of = tensor_int64s_mut(out), inner = 1;
+    for (int d = 1; d < values->shape.rank; d++)
+        inner *= values->shape.dims[d];
+    for (int64_t row = 0; row + 1 < splits->size; row++) {
+        int64_t count = inner * (tensor_index(splits, row + 1) - tensor_index(splits, row));
+        for (int64_t i = 0; i < count; i++)
+            *row_of++ = row;
+    }
+    return status_ok();
+}
+
 static const struct kernel rows[] = {
     { "RaggedTensorToSparse", DTYPES_MOVED, "T", .compute = ragged_to_sparse },
+    { "_RaggedRows", DTYPES_MOVED, "T", .compute = ragged_rows },
 };
 const struct kernel_table kernels_ragged = { rows, COUNT(rows) };

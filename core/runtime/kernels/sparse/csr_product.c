@@ -119,7 +119,8 @@ static void multiply_matrix(const struct csr_product_state *state, const struct 
     const void *from = at_bytes_const(b->data, matrix * work->b.size, size);
     void *product = state->transpose_output ? work->product.data : out;
     list_pairs(a, matrix, tensor_int64s_mut(&work->pairs));
-    struct sparse_matrix pairs = { tensor_int64s(&work->pairs), count, a->rows, a->columns };
+    struct sparse_matrix pairs =
+        sparse_matrix_of_pairs(tensor_int64s(&work->pairs), count, a->rows, a->columns);
     memset(product, 0, (size_t)(height * width) * size);
     sparse_product_of(b->dtype)(&pairs, at_bytes_const(work->values.data, first, size),
                                 state->transpose_a, arranged(state, b, from, &work->b), width,

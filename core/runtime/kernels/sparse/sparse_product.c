@@ -1,4 +1,5 @@
-/* SparseTensorDenseMatMul. */
+/* SparseTensorDenseMatMul, and _SparseListsMatMul, whose entries are two lists of rows and columns
+ * in place of the pairs that Pack makes of them. */
 #include "runtime/kernels/float_values.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/sparse_product.h"
@@ -15,36 +16,74 @@ static struct status product_prepare(struct prepare_context *p)
     return node_attr_bool(prepare_node(p), "adjoint_b", &state->adjoint_b);
 }
 
-static struct status check_ranks(struct kernel_context *k)
-{
-    const struct tensor *indices = kernel_input(k, 0), *values = kernel_input(k, 1),
-                        *shape = kernel_input(k, 2), *b = kernel_input(k, 3);
+/* The inputs behind the indices, which are one input, or two lists. */
+struct product_inputs {
+    const struct tensor *values, *shape, *b;
+};
 
-    if (b->shape.rank != 2)
+static struct product_inputs inputs_behind(struct kernel_context *k, int indices_count)
+{
+    return (struct product_inputs){ kernel_input(k, indices_count),
+                                    kernel_input(k, indices_count + 1),
+                                    kernel_input(k, indices_count + 2) };
+}
+
+static struct status check_dense(const struct product_inputs *in)
+{
+    if (in->b->shape.rank != 2)
         return status_error(STATUS_INVALID_ARGUMENT, "Tensor 'b' is not a matrix");
-    if (shape->shape.rank != 1)
+    if (in->shape->shape.rank != 1)
         return status_error(STATUS_INVALID_ARGUMENT, "Tensor 'a_shape' is not a vector");
-    if (shape->size != 2)
+    if (in->shape->size != 2)
         return status_error(STATUS_INVALID_ARGUMENT, "Tensor 'a_shape' must have 2 elements");
-    if (values->shape.rank != 1)
+    if (in->values->shape.rank != 1)
         return status_error(STATUS_INVALID_ARGUMENT, "Tensor 'a_values' is not a vector");
+    return status_ok();
+}
+
+static struct status check_entries(const struct product_inputs *in, int64_t count)
+{
+    return count == in->values->size
+               ? status_ok()
+               : status_error(STATUS_INVALID_ARGUMENT,
+                              "Number of rows of a_indices does not match number of entries in "
+                              "a_values");
+}
+
+static struct status check_pairs(const struct product_inputs *in, const struct tensor *indices)
+{
+    TRY(check_dense(in));
     if (indices->shape.rank != 2)
         return status_error(STATUS_INVALID_ARGUMENT, "Tensor 'a_indices' is not a matrix");
-    if (indices->shape.dims[0] != values->size)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "Number of rows of a_indices does not match number of entries in "
-                            "a_values");
-    if (indices->shape.dims[1] != shape->size)
+    TRY(check_entries(in, indices->shape.dims[0]));
+    if (indices->shape.dims[1] != in->shape->size)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Number of columns of a_indices does not match number of entries in "
                             "a_shape");
     return status_ok();
 }
 
+/* With the errors of the Pack as well, which came first. */
+static struct status check_lists(const struct product_inputs *in, const struct tensor *rows,
+                                 const struct tensor *columns)
+{
+    if (rows->shape.rank == 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "axis = 1 not in [-1, 1)");
+    if (!shape_equal(&rows->shape, &columns->shape))
+        return status_error(
+            STATUS_INVALID_ARGUMENT,
+            "Shapes of all inputs must match: values[0].shape = %s != values[1].shape = %s",
+            shape_text(&rows->shape), shape_text(&columns->shape));
+    TRY(check_dense(in));
+    if (rows->shape.rank != 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "Tensor 'a_indices' is not a matrix");
+    return check_entries(in, rows->size);
+}
+
 static struct status misplaced(struct kernel_context *k, const struct sparse_matrix *a, int64_t i)
 {
     const struct product_state *state = kernel_state(k);
-    const int64_t *index = a->indices + 2 * i;
+    const int64_t index[] = { a->row_of[i * a->step], a->column_of[i * a->step] };
     int inner = state->adjoint_a ? 0 : 1; /* the dimension that is summed over */
     int64_t sizes[] = { a->rows, a->columns };
     bool is_inner = index[inner] < 0 || index[inner] >= sizes[inner];
@@ -73,10 +112,10 @@ static struct status copy_indices(struct kernel_context *k, const struct tensor 
     return status_ok();
 }
 
-static struct status copy_values(struct kernel_context *k, struct tensor *to)
+static struct status copy_values(struct kernel_context *k, const struct tensor *from,
+                                 struct tensor *to)
 {
     const struct product_state *state = kernel_state(k);
-    const struct tensor *from = kernel_input(k, 1);
     if (!state->adjoint_a || !dtype_is_complex(from->dtype))
         return widened(k, from, to);
     TRY(kernel_scratch(k, from->dtype, &from->shape, to));
@@ -108,15 +147,18 @@ static struct status copy_b(struct kernel_context *k, const struct tensor *from,
     return status;
 }
 
-static struct status multiply(struct kernel_context *k, const struct tensor *indices,
-                              const struct product_copies *copies)
+/* The sizes of a are set here. */
+static struct status multiply(struct kernel_context *k, struct sparse_matrix *a,
+                              const struct product_inputs *in, const struct product_copies *copies)
 {
     const struct product_state *state = kernel_state(k);
     const struct tensor *values = &copies->values, *b = &copies->b;
-    const int64_t *sizes = tensor_int64s(kernel_input(k, 2));
-    struct sparse_matrix a = { tensor_int64s(indices), values->size, sizes[0], sizes[1] };
-    int64_t inner = state->adjoint_a ? a.rows : a.columns,
-            outer = state->adjoint_a ? a.columns : a.rows, width = b->shape.dims[1];
+    const int64_t *sizes = tensor_int64s(in->shape);
+    a->count = values->size;
+    a->rows = sizes[0];
+    a->columns = sizes[1];
+    int64_t inner = state->adjoint_a ? a->rows : a->columns,
+            outer = state->adjoint_a ? a->columns : a->rows, width = b->shape.dims[1];
     struct shape shape = shape_of(outer, width);
     struct tensor *out, sums;
 
@@ -125,34 +167,55 @@ static struct status multiply(struct kernel_context *k, const struct tensor *ind
                             "Cannot multiply A and B because inner dimension does not match: %lld "
                             "vs. %lld.  Did you forget a transpose?  Dimensions of A: [%lld, "
                             "%lld).  Dimensions of B: %s",
-                            (long long)inner, (long long)b->shape.dims[0], (long long)a.rows,
-                            (long long)a.columns, shape_text(&kernel_input(k, 3)->shape));
+                            (long long)inner, (long long)b->shape.dims[0], (long long)a->rows,
+                            (long long)a->columns, shape_text(&in->b->shape));
     TRY(shape_check(2, shape.dims, &shape));
     TRY(kernel_output(k, 0, &shape, &out));
     if (out->size == 0)
         return status_ok();
     TRY(widened_output(k, out, &sums));
     memset(sums.data, 0, tensor_bytes(&sums));
-    int64_t wrong = sparse_product_of(values->dtype)(&a, values->data, state->adjoint_a, b->data,
+    int64_t wrong = sparse_product_of(values->dtype)(a, values->data, state->adjoint_a, b->data,
                                                      width, sums.data);
     widened_store(&sums, out);
     tensor_release(&sums);
-    return wrong == SPARSE_PRODUCT_OK ? status_ok() : misplaced(k, &a, wrong);
+    return wrong == SPARSE_PRODUCT_OK ? status_ok() : misplaced(k, a, wrong);
 }
 
 static struct status product_compute(struct kernel_context *k)
 {
-    const struct tensor *indices = kernel_input(k, 0), *b = kernel_input(k, 3);
+    const struct tensor *indices = kernel_input(k, 0);
+    const struct product_inputs in = inputs_behind(k, 1);
     struct product_copies copies = { 0 };
     struct status status;
 
-    TRY(check_ranks(k));
+    TRY(check_pairs(&in, indices));
     TRY_OR(done, copy_indices(k, indices, &copies.indices));
-    TRY_OR(done, copy_values(k, &copies.values));
-    TRY_OR(done, copy_b(k, b, &copies.b));
-    status = multiply(k, copies.indices.data != NULL ? &copies.indices : indices, &copies);
+    TRY_OR(done, copy_values(k, in.values, &copies.values));
+    TRY_OR(done, copy_b(k, in.b, &copies.b));
+    const int64_t *pairs = tensor_int64s(copies.indices.data != NULL ? &copies.indices : indices);
+    struct sparse_matrix a = sparse_matrix_of_pairs(pairs, 0, 0, 0);
+    status = multiply(k, &a, &in, &copies);
 done:
     tensor_release(&copies.indices);
+    tensor_release(&copies.values);
+    tensor_release(&copies.b);
+    return status;
+}
+
+static struct status lists_product_compute(struct kernel_context *k)
+{
+    const struct tensor *rows = kernel_input(k, 0), *columns = kernel_input(k, 1);
+    const struct product_inputs in = inputs_behind(k, 2);
+    struct product_copies copies = { 0 };
+    struct status status;
+
+    TRY(check_lists(&in, rows, columns));
+    TRY_OR(done, copy_values(k, in.values, &copies.values));
+    TRY_OR(done, copy_b(k, in.b, &copies.b));
+    struct sparse_matrix a = { tensor_int64s(rows), tensor_int64s(columns), .step = 1 };
+    status = multiply(k, &a, &in, &copies);
+done:
     tensor_release(&copies.values);
     tensor_release(&copies.b);
     return status;
@@ -161,5 +224,7 @@ done:
 static const struct kernel rows[] = {
     { "SparseTensorDenseMatMul", DTYPES_FLOATING | DTYPES_COMPLEX | DTYPES(DT_INT32), "T",
       .prepare = product_prepare, .compute = product_compute },
+    { "_SparseListsMatMul", DTYPES_FLOATING | DTYPES_COMPLEX | DTYPES(DT_INT32), "T",
+      .prepare = product_prepare, .compute = lists_product_compute },
 };
 const struct kernel_table kernels_sparse_product = { rows, COUNT(rows) };
