@@ -335,6 +335,33 @@ class TrainFiles(FilesTestCase):
             with self.subTest(flags):
                 self.assertIn(wanted, self.train("--model=linear", "--noexport", *flags, code=2))
 
+    def test_fields_with_other_separators(self):
+        """Guessed of the first line, or given by the schema; quoted fields may hold any of them."""
+        points = list(self.line(300))
+        for separator in (";", "\t", "|", ":"):
+            path = self.write("line.csv", separator.join(["x", "y", "note"]) + "\n" + "".join(
+                separator.join(["%.6f" % x, "%.6f" % y, '"a%s,b"' % separator]) + "\n" for x, y in points))
+            flags = ["--model=linear", "--train_files=" + path, "--label_column=y", "--feature_columns=x", "--noexport", "--workers=1"]
+            if separator == ":":
+                self.assertIn("no column 'y'", self.train(*flags, code=2))
+                schema = json.dumps({"columns": [{"name": "x"}, {"name": "y"}], "separator": separator})
+            else:
+                self.assertIn("Trained 1000 steps", self.train(*flags))
+                schema = run("pstrain", "schema", path).stdout
+                self.assertEqual(json.loads(schema)["separator"], separator)
+                self.assertEqual([c["dtype"] for c in json.loads(schema)["columns"]], ["float32", "float32", "string"])
+            self.train(*flags, "--schema=" + self.write("schema.json", schema))
+            wrong = json.dumps({"columns": [{"name": "x"}, {"name": "y"}], "separator": ","})
+            self.assertIn("no column 'y' among x%sy%snote" % (separator, separator),
+                          self.train(*flags, "--schema=" + self.write("schema.json", wrong), code=2))
+        rows = self.write("rows.csv", "".join("%.6f;%.6f\n" % point for point in points))
+        self.train("--model=linear", "--train_files=" + rows, "--label_column=y", "--column_names=x,y", "--noexport", "--workers=1")
+        path = self.write("rows.svm", "1 1:2\n0 2:1\n")
+        schema = self.write("schema.json", '{"columns": [{"name": "label"}, {"name": "features", "kind": "sparse", "index": "index", "value": "value", '
+                            '"first_index": 1}], "separator": ";"}')
+        self.assertIn("the schema has a 'separator' of fields, which is for csv and tsv files; this file is libsvm",
+                      self.train("--model=linear", "--train_files=" + path, "--schema=" + schema, "--noexport", code=2))
+
     def test_pstrain_schema_prints_a_schema_that_trains(self):
         path = self.write("line.csv", "x,y\n" + "".join("%.6f,%.6f\n" % point for point in self.line(300)))
         done = run("pstrain", "schema", path)

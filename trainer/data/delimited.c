@@ -22,6 +22,7 @@ struct dialect {
 struct delimited_reader {
     struct record_reader reader;
     const struct dialect *dialect;
+    struct dialect own; /* what `dialect` is, if the file has another delimiter */
     struct text_input input;
     char **names;
     int *targets;     /* [fields_count]: the column of each field, or NO_COLUMN */
@@ -521,6 +522,43 @@ static struct status find_targets(struct delimited_reader *reader,
     return status_ok();
 }
 
+/* What may divide fields in place of commas and tabs. A header that has none of the format's own
+ * delimiters, and some of these, is divided by the one that it has most of; so is a first line that
+ * then has as many fields as there are names. */
+static char guess_delimiter(const struct delimited_reader *reader,
+                            const struct record_options *options)
+{
+    static const char others[] = ";\t|,";
+    const char *at = reader->input.data + reader->input.at, *found = NULL;
+    const char *end = reader->input.data + reader->input.size;
+    int counts[COUNT(others)] = { 0 }, own = 0, most = 0;
+
+    for (bool quoted = false; at < end && (*at != '\n' || quoted); at++) {
+        quoted ^= *at == '"';
+        found = *at != '\0' && !quoted ? strchr(others, *at) : NULL;
+        own += !quoted && *at == reader->dialect->delimiter;
+        if (found != NULL)
+            counts[found - others]++;
+    }
+    for (int i = 1; i < (int)COUNT(others) - 1; i++)
+        most = counts[i] > counts[most] ? i : most;
+    bool named = options->column_names == NULL || counts[most] + 1 == options->column_names_count;
+    return own == 0 && counts[most] > 0 && named ? others[most] : reader->dialect->delimiter;
+}
+
+static void choose_delimiter(struct delimited_reader *reader, const struct record_options *options)
+{
+    char delimiter = options->delimiter;
+
+    if (delimiter == '\0' && reader->dialect->names == NULL)
+        delimiter = guess_delimiter(reader, options);
+    if (delimiter == '\0' || delimiter == reader->dialect->delimiter)
+        return;
+    reader->own = *reader->dialect;
+    reader->own.delimiter = delimiter;
+    reader->dialect = &reader->own;
+}
+
 static struct status open_dialect(const struct dialect *dialect, const char *path,
                                   const struct record_options *options,
                                   const struct columns *columns, struct record_reader **out)
@@ -530,6 +568,7 @@ static struct status open_dialect(const struct dialect *dialect, const char *pat
 
     reader->dialect = dialect;
     TRY_OR(fail, text_input_open(path, options->window_bytes, &reader->input));
+    choose_delimiter(reader, options);
     TRY_OR(fail, find_names(reader, options));
     TRY_OR(fail, find_targets(reader, options, columns));
     *out = &reader->reader;
@@ -555,6 +594,8 @@ static struct status list_dialect(const struct dialect *dialect, const char *pat
                                            .kind = COLUMN_BYTES,
                                            .is_text = i < dialect->first_hex };
     *out = (struct record_fields){ .list = fields, .count = reader->fields_count };
+    if (reader->dialect->delimiter != dialect->delimiter)
+        out->delimiter = reader->dialect->delimiter;
     delimited_close(base);
     return status_ok();
 }

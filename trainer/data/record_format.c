@@ -117,6 +117,11 @@ struct status record_reader_open(const char *path, const struct record_format *f
 {
     struct record_reader *reader;
 
+    if (options->delimiter != '\0' && !format->has_fields)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "'%s': the schema has a 'separator' of fields, which is for csv and "
+                            "tsv files; this file is %s",
+                            path, format->name);
     if (options->separators_count > 0 && !format->has_fields)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "'%s': column '%s' has a 'separator', which is for csv and tsv files; "

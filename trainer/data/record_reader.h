@@ -31,6 +31,8 @@ struct record_options {
     int column_names_count;
     const struct column_separator *separators; /* of text files with fields */
     int separators_count;
+    /* Between the fields of csv and tsv files; 0: the format's, or what the first line has */
+    char delimiter;
     size_t window_bytes;               /* of a text file, at first; 0: TEXT_WINDOW_BYTES */
     int64_t image_height, image_width; /* to which images are resized; 0: not known */
     int image_channels;
@@ -46,6 +48,7 @@ struct record_field {
 struct record_fields {
     const struct record_field *list;
     int count;
+    char delimiter;       /* between fields, if it is another one than the format's; otherwise 0 */
     const char *left_out; /* what else the file holds, and why it is no column, a line each; NULL:
                              nothing */
 };

@@ -158,13 +158,19 @@ static struct status take_first_index(const struct schema_key_context *context)
 }
 
 /* A character that a number may hold would divide numbers. */
-static struct status take_separator(const struct schema_key_context *context)
+static bool is_separator(const struct json_value *value)
 {
     static const char refused[] = "0123456789.+-eE\r\n\"";
+
+    return value->kind == JSON_VALUE_TEXT && value->text_size == 1 &&
+           memchr(refused, value->text[0], sizeof refused) == NULL;
+}
+
+static struct status take_separator(const struct schema_key_context *context)
+{
     const struct json_value *value = context->value;
 
-    if (value->kind != JSON_VALUE_TEXT || value->text_size != 1 ||
-        memchr(refused, value->text[0], sizeof refused) != NULL)
+    if (!is_separator(value))
         return wrong_value(context, "a character such as '|', ';' or ' '");
     context->column->separator = value->text[0];
     return status_ok();
@@ -477,6 +483,19 @@ static struct status read_inputs(const struct json_value *json, struct arena *ar
     return status_ok();
 }
 
+static struct status read_separator(const struct json_value *json, struct arena *arena,
+                                    struct schema *out)
+{
+    if (json_value_is_null(json))
+        return status_ok();
+    if (!is_separator(json))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "'separator': %s, expected a character such as ';'",
+                            json_value_show(json, arena));
+    out->separator = json->text[0];
+    return status_ok();
+}
+
 struct status schema_read(struct bytes json, struct arena *arena, struct schema *out)
 {
     const struct json_value *root;
@@ -485,9 +504,11 @@ struct status schema_read(struct bytes json, struct arena *arena, struct schema 
     if (root->kind != JSON_VALUE_OBJECT)
         return status_error(STATUS_INVALID_ARGUMENT, "a schema is an object with a list 'columns'");
     for (int i = 0; i < root->count; i++)
-        if (strcmp(root->keys[i], "columns") != 0 && strcmp(root->keys[i], "inputs") != 0)
+        if (strcmp(root->keys[i], "columns") != 0 && strcmp(root->keys[i], "inputs") != 0 &&
+            strcmp(root->keys[i], "separator") != 0)
             return status_error(STATUS_INVALID_ARGUMENT, "unknown key '%s'", root->keys[i]);
     TRY(read_list(json_value_get(root, "columns"), arena, out));
+    TRY(read_separator(json_value_get(root, "separator"), arena, out));
     return read_inputs(json_value_get(root, "inputs"), arena, out);
 }
 
@@ -526,6 +547,8 @@ void schema_print(const struct schema *schema, struct buffer *out)
     for (int i = 0; i < schema->count; i++)
         print_schema_column(&schema->columns[i], &writer);
     json_close(&writer, ']');
+    if (schema->separator != '\0')
+        json_write_text(&writer, "separator", (struct bytes){ &schema->separator, 1 });
     json_close(&writer, '}');
     buffer_append_char(out, '\n');
 }
@@ -544,6 +567,7 @@ void schema_separators(const struct schema *schema, struct arena *arena, struct 
     struct column_separator *list =
         ARENA_ARRAY(arena, struct column_separator, 2 * schema->count + 1);
 
+    out->delimiter = schema->separator;
     out->separators = list;
     out->separators_count = 0;
     for (int i = 0; i < schema->count; i++) {

@@ -10,7 +10,7 @@
  *       {"name": "words", "kind": "ragged", "dtype": "string", "separator": " ",
  *        "hash_buckets": 1000},
  *       {"name": "age", "boundaries": [18, 30, 65]}],
- *      "inputs": {"ids": ["C*"], "numbers": ["age", "x"]}}
+ *      "inputs": {"ids": ["C*"], "numbers": ["age", "x"]}, "separator": ";"}
  *
  * A dense column has the same number of values in each row, a ragged one any number. A sparse
  * column is two columns of the file: the indices of the values that are not 0, and these values.
@@ -62,6 +62,7 @@ struct schema {
     int count;
     const struct schema_input *inputs; /* those that are not made of the column of their name */
     int inputs_count;
+    char separator; /* between the fields of csv and tsv files; 0: the format's, or a guess */
 };
 
 /**
@@ -96,7 +97,8 @@ int64_t schema_categories(const struct schema_column *column);
 const struct schema_column *schema_find(const struct schema *schema, const char *name);
 const struct schema_input *schema_find_input(const struct schema *schema, const char *name);
 
-/* Tells the reader of the files which fields hold several values. In `arena`. */
+/* Tells the reader of the files what divides fields, and the values of those that hold several. In
+ * `arena`. */
 void schema_separators(const struct schema *schema, struct arena *arena,
                        struct record_options *out);
 

@@ -193,6 +193,7 @@ static struct status keep_ids(struct file_data_maker *maker, const char *path)
 struct status file_data_choose_schema(struct file_data_maker *maker, const struct text_list *files)
 {
     TRY(read_or_guess_schema(maker, files));
+    maker->records.delimiter = maker->schema.separator;
     TRY(add_record_column(maker));
     if (has_id(maker->request))
         TRY(wrong_flag(maker->request->files_flag, keep_ids(maker, maker->first_file)));

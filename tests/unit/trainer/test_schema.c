@@ -98,6 +98,8 @@ static const struct schema_row {
       "'separator': '.', expected a character such as" },
     { "a separator of two characters", COLUMNS("{\"name\": \"x\", \"separator\": \"||\"}"),
       "'separator': '||', expected a character such as" },
+    { "a separator of fields that numbers may hold", "{\"columns\": [], \"separator\": \"-\"}",
+      "'separator': '-', expected a character such as ';'" },
     { "two separators of one field",
       COLUMNS("{\"name\": \"i\", \"dtype\": \"int64\", \"separator\": \";\"}, {\"name\": \"f\", "
               "\"kind\": \"sparse\", \"index\": \"i\", \"value\": \"v\", \"separator\": \"|\"}"),
