@@ -139,6 +139,7 @@
     X(nn, softmax)                  \
     X(nn, top_k)                    \
     X(nn, uniform)                  \
+    X(nn, conv_any_rank)            \
     X(nn, uniform_conv)             \
     X(nn, uniform_dot)              \
     X(nn, volume_patches)           \

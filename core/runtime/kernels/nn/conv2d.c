@@ -141,10 +141,23 @@ static struct status conv_leaf_forward(struct kernel_context *k, const struct co
 struct status conv_forward(struct kernel_context *k, const struct window_attrs *attrs,
                            const struct tensor *x, const struct tensor *filter)
 {
+    struct shape batch = { 0 };
+    if (x->shape.rank > 0)
+        shape_append(&batch, x->shape.dims[0]);
+    return conv_forward_batch(k, attrs, &batch, x, filter);
+}
+
+struct status conv_forward_batch(struct kernel_context *k, const struct window_attrs *attrs,
+                                 const struct shape *batch, const struct tensor *x,
+                                 const struct tensor *filter)
+{
     struct conv_size size;
     struct tensor *out;
+    struct shape shape = *batch;
     TRY(conv_size_of(attrs, &x->shape, &filter->shape, false, &size));
-    struct shape shape = conv_out_shape(attrs, &size);
+    struct shape images = conv_out_shape(attrs, &size);
+    for (int i = 1; i < images.rank; i++)
+        shape_append(&shape, images.dims[i]);
     TRY(shape_check(shape.rank, shape.dims, &shape));
     TRY(kernel_output(k, 0, &shape, &out));
     return out->size == 0 ? status_ok() : in_floats(k, conv_leaf_forward, &size, x, filter, out);

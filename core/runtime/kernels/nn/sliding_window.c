@@ -102,8 +102,22 @@ static const struct format {
     int rank;
     bool channels_first;
 } formats[] = {
-    { "NHWC", 4, false }, { "NCHW", 4, true }, { "NDHWC", 5, false }, { "NCDHW", 5, true }
+    { "NHWC", 4, false }, { "NCHW", 4, true },           { "NDHWC", 5, false },
+    { "NCDHW", 5, true }, { "CHANNELS_LAST", 0, false }, { "CHANNELS_FIRST", 0, true },
 };
+
+/* Conv's formats leave the rank open; its strides tell it. */
+static struct status read_rank(const struct node *node, struct window_attrs *out)
+{
+    const struct attr_value *strides;
+    TRY(node_attr_list_of(node, "strides", ATTR_INT, &strides));
+    out->rank = strides->count;
+    if (out->rank == 4 || out->rank == 5)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "node '%s' (%s): The input must have 2 or 3 spatial dimensions but got %d",
+                        node->name, node->op_name, out->rank - 2);
+}
 
 static struct status read_format(const struct node *node, struct window_attrs *out)
 {
@@ -114,7 +128,7 @@ static struct status read_format(const struct node *node, struct window_attrs *o
         if (bytes_equal(name, bytes_of(formats[i].name))) {
             out->rank = formats[i].rank;
             out->channels_first = formats[i].channels_first;
-            return status_ok();
+            return out->rank > 0 ? status_ok() : read_rank(node, out);
         }
     return status_error(STATUS_UNIMPLEMENTED, "node '%s' (%s): data_format '%.*s'", node->name,
                         node->op_name, (int)name.size, name.data);
@@ -126,6 +140,14 @@ static bool has_attr(const struct node *node, const char *name)
     return op_attr_find(node->op, name) != NULL || node_attr(node, name) != NULL;
 }
 
+/* Has the attribute its op's default? */
+static bool is_default(const struct node *node, const char *name)
+{
+    const struct op_attr *attr = op_attr_find(node->op, name);
+    return attr != NULL && attr->default_value != NULL &&
+           attr_value_equal(node_attr(node, name), attr->default_value);
+}
+
 /* All but the format, which tells the rank. */
 static struct status read_lists(const struct node *node, bool pooling, struct window_attrs *out)
 {
@@ -133,7 +155,7 @@ static struct status read_lists(const struct node *node, bool pooling, struct wi
         TRY(read_spatial(node, "strides", "strides", out, out->stride));
     if (pooling && has_attr(node, "ksize"))
         TRY(read_spatial(node, "ksize", "ksize", out, out->kernel));
-    if (node_attr(node, "dilations") != NULL)
+    if (node_attr(node, "dilations") != NULL && !is_default(node, "dilations"))
         TRY(read_spatial(node, "dilations", "dilations", out, out->dilation));
     return read_padding(node, out);
 }
