@@ -11,7 +11,8 @@
 
 struct raw_column {
     struct tensor_spec spec; /* DENSE or RAGGED; float, int64 or string. DENSE: [-1, width] */
-    double mean, stddev;     /* a value becomes (value - mean) / stddev */
+    bool log;                /* a value becomes log(1 + value), a negative one 0 */
+    double mean, stddev;     /* and then (value - mean) / stddev */
     bool has_default;        /* dense: for Examples without the feature */
     double default_value;
     /* Of the next three, one at most: */

@@ -1,7 +1,9 @@
 """Models on sparse and ragged inputs: from files of records to answers of the server."""
 import json
+import math
 import os
 import random
+import re
 
 from harness import Server, TestCase, main, run, train
 from records import example, floats, integers, record
@@ -91,6 +93,35 @@ class Sparse(TestCase):
         self.check_accuracy(self.trained(self.model(LINEAR), "--train_files=" + path, "--test_files=" + path))
         shown = json.loads(run("pstrain", "schema", path).stdout)
         self.assertIn({"name": "features", "kind": "sparse", "index": "ids", "value": "values", "first_index": 0}, shown["columns"])
+
+    def test_logarithms_of_criteo_numbers(self):
+        """The export takes the logarithms itself: the schema of the training fits its raw columns."""
+        numbers = random.Random(8)
+        lines = []
+        for _ in range(300):
+            values = [numbers.choice(["", "-2", str(int(10 ** numbers.uniform(0, 6)))]) for _ in range(13)]
+            label = int(math.log1p(max(0.0, float(values[0] or 0))) > 6)
+            lines.append("\t".join([str(label), *values, *("%08x" % numbers.randrange(20) for _ in range(26))]))
+        path = self.write("day.criteo", "\n".join(lines) + "\n")
+        columns = [{"name": "label"}] + [{"name": "I%d" % i, "default": 0, "log": True, "mean": 3, "stddev": 2} for i in range(1, 14)]
+        columns += [{"name": "C%d" % i, "dtype": "string", "hash_buckets": 1000} for i in range(1, 27)]
+        schema = self.write("schema.json", json.dumps({"columns": columns, "inputs": {"ids": ["C*"], "numbers": ["I*"]}}))
+        files = ["--train_files=" + path, "--test_files=" + path, "--schema=" + schema]
+        done = run("pstrain", "--model=wide_deep", *files, "--epochs=20", "--batch_size=20", "--workers=1", "--export_dir=" + self.path("out"))
+        shown = done.stdout + done.stderr
+        self.assertEqual(done.returncode, 0, shown)
+        loss, auc = map(float, re.search("Test: loss ([0-9.]+), auc ([0-9.]+)", shown).groups())
+        self.assertGreater(auc, 0.95)
+        flags = ["predict", self.path("out"), "--predict_files=" + path]
+        done = run("pstrain", *flags, "--schema=" + schema, "--evaluate", "--loss=binary_crossentropy", "--metrics=auc")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertAlmostEqual(json.loads(done.stdout)["loss"], loss, places=4)
+        with_schema = run("pstrain", *flags, "--schema=" + schema)
+        self.assertEqual(len(with_schema.stdout.splitlines()), 300, with_schema.stderr)
+        for row in columns[1:14]:
+            del row["log"], row["mean"], row["stddev"]  # the export does not need them
+        done = run("pstrain", *flags, "--schema=" + self.write("raw.json", json.dumps({"columns": columns})))
+        self.assertEqual(done.stdout, with_schema.stdout, done.stderr)
 
     def test_hashed_categories_of_criteo_files(self):
         """C1 decides the label; a bucket may be empty, a category missing."""

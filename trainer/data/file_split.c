@@ -40,6 +40,7 @@ static uint32_t hash_layout(const struct row_layout *layout, uint32_t crc)
                                        from->default_value,
                                        from->mean,
                                        from->stddev,
+                                       from->log,
                                        (double)from->first_index,
                                        (double)from->hash_buckets,
                                        layout->tensors[t].column.spec.layout };

@@ -42,8 +42,8 @@ void row_gather_dense(const struct row_tensor *tensor, const struct row_part *pa
     if (count == 0)
         for (int64_t i = 0; i < part->width; i++)
             out[i] = (float)row_class_number(tensor, row_default(from));
-    else if (column->kind == COLUMN_FLOAT && from->mean == 0 && from->stddev == 1 &&
-             from->classes == NULL && !tensor->is_binary)
+    else if (column->kind == COLUMN_FLOAT && !schema_is_normalised(from) && from->classes == NULL &&
+             !tensor->is_binary)
         memcpy(out, column->floats + begin, count * sizeof *out);
     else
         for (size_t i = 0; i < count; i++)

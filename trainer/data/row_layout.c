@@ -36,7 +36,7 @@ static struct status add_text(struct row_layout *layout, struct row_tensor *tens
     bool fits = tensor->column.spec.layout == TENSOR_RAGGED ? from->kind != SCHEMA_SPARSE
                                                             : from->kind == SCHEMA_DENSE;
 
-    if (!fits || from->classes != NULL || from->mean != 0 || from->stddev != 1)
+    if (!fits || from->classes != NULL || schema_is_normalised(from))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "the model's '%s' takes texts, but column '%s' is not dense, has "
                             "classes or is normalised",
@@ -55,7 +55,7 @@ static struct status add_part(struct row_layout *layout, struct row_tensor *tens
     struct row_part *part = &tensor->parts[tensor->parts_count++];
 
     if (row_tensor_is_integers(tensor) && tensor->column.spec.layout == TENSOR_DENSE &&
-        (from->kind == SCHEMA_SPARSE || from->mean != 0 || from->stddev != 1))
+        (from->kind == SCHEMA_SPARSE || schema_is_normalised(from)))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "the model's '%s' takes integers, but column '%s' is %s",
                             tensor->column.spec.name, from->name,
@@ -147,11 +147,12 @@ static struct status check_ragged_tensor(const struct row_tensor *tensor)
                             dtype == COLUMN_BYTES   ? "string"
                             : dtype == COLUMN_INT64 ? "int64"
                                                     : "float32");
-    if (from->classes != NULL || from->boundaries != NULL || from->mean != 0 || from->stddev != 1)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "column '%s' has 'classes', 'boundaries', 'mean' or 'stddev', which "
-                            "the ragged '%s' does not take",
-                            from->name, tensor->column.spec.name);
+    if (from->classes != NULL || from->boundaries != NULL || schema_is_normalised(from))
+        return status_error(
+            STATUS_INVALID_ARGUMENT,
+            "column '%s' has 'classes', 'boundaries', 'log', 'mean' or 'stddev', which "
+            "the ragged '%s' does not take",
+            from->name, tensor->column.spec.name);
     return status_ok();
 }
 
@@ -191,26 +192,28 @@ static bool is_one_hot(const struct row_tensor *tensor)
            sum / tensor->width == tensor->column.classes;
 }
 
-static bool is_normalised(const struct schema_column *from)
+static bool is_scaled(const struct schema_column *from)
 {
     return from->kind == SCHEMA_DENSE && (from->mean != 0 || from->stddev != 1);
 }
 
-/* Tells how raw values become those of a dense tensor of floats. The columns of a hash may be
- * billions, so there are no lists of them without need. */
+/* Tells how raw values become those of a dense tensor of floats, unless they become logarithms. The
+ * columns of a hash may be billions, so there are no lists of them without need. */
 static void note_scale(struct row_tensor *tensor, struct arena *arena)
 {
-    bool needed = false;
+    bool needed = false, logs = false;
 
-    for (int p = 0; p < tensor->parts_count; p++)
-        needed |= is_normalised(tensor->parts[p].from);
-    if (!needed)
+    for (int p = 0; p < tensor->parts_count; p++) {
+        needed |= is_scaled(tensor->parts[p].from);
+        logs |= tensor->parts[p].from->log;
+    }
+    if (!needed || logs)
         return;
     double *mean = ARENA_ARRAY(arena, double, tensor->width);
     double *stddev = ARENA_ARRAY(arena, double, tensor->width);
     for (int p = 0; p < tensor->parts_count; p++) {
         const struct row_part *part = &tensor->parts[p];
-        bool scaled = is_normalised(part->from);
+        bool scaled = is_scaled(part->from);
         for (int64_t i = 0; i < part->width; i++) {
             mean[part->first + i] = scaled ? part->from->mean : 0;
             stddev[part->first + i] = scaled ? part->from->stddev : 1;
@@ -231,6 +234,7 @@ static const struct schema_column *less_prepared(const struct schema_column *fro
     column->stddev = 1;
     if (raw == RAW_SCALE)
         return column;
+    column->log = false;
     column->hash_buckets = 0;
     column->classes = NULL;
     column->boundaries = NULL;
@@ -250,6 +254,7 @@ static struct raw_column raw_column_of(const struct row_tensor *tensor,
                   .layout = ragged ? TENSOR_RAGGED : TENSOR_DENSE,
                   .dtype = row_tensor_is_text(tensor) ? DT_STRING : dtypes[from->dtype],
                   .shape = shape_of(-1, ragged ? -1 : from->width) },
+        .log = from->log,
         .mean = from->mean,
         .stddev = from->stddev,
         .has_default = from->has_default,

@@ -5,6 +5,8 @@
 #ifndef TRAINER_DATA_ROW_VALUE_H
 #define TRAINER_DATA_ROW_VALUE_H
 
+#include <math.h>
+
 #include "trainer/data/row_layout.h"
 
 static inline bool row_tensor_is_text(const struct row_tensor *tensor)
@@ -40,12 +42,19 @@ static inline double row_number(const struct column *column, size_t at)
 /* The place of a value in the list of classes; -1: it is not there. */
 int row_class(const struct schema_column *from, const struct column *column, size_t at);
 
+static inline double row_normalised(const struct schema_column *from, double value)
+{
+    if (from->log)
+        value = value > 0 || isnan(value) ? log1p(value) : 0;
+    return (value - from->mean) / from->stddev;
+}
+
 /* The number that a dense column's value becomes. */
 static inline double row_value(const struct row_part *part, const struct column *column, size_t at)
 {
     if (part->from->classes != NULL)
         return row_class(part->from, column, at);
-    return (row_number(column, at) - part->from->mean) / part->from->stddev;
+    return row_normalised(part->from, row_number(column, at));
 }
 
 /* The range between boundaries that holds a value, as Bucketize tells it: that of NaN is the
@@ -54,7 +63,7 @@ int64_t row_range(const struct schema_column *from, float value);
 
 static inline double row_default(const struct schema_column *from)
 {
-    return (from->default_value - from->mean) / from->stddev;
+    return row_normalised(from, from->default_value);
 }
 
 static inline bool row_is_ignored(const struct row_tensor *tensor, double value)

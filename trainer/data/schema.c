@@ -191,6 +191,14 @@ static struct status take_default(const struct schema_key_context *context)
     return take_number(context, &context->column->default_value);
 }
 
+static struct status take_log(const struct schema_key_context *context)
+{
+    if (context->value->kind != JSON_VALUE_BOOL)
+        return wrong_value(context, "true or false");
+    context->column->log = context->value->boolean;
+    return status_ok();
+}
+
 static struct status take_mean(const struct schema_key_context *context)
 {
     return take_number(context, &context->column->mean);
@@ -285,6 +293,7 @@ static const struct schema_key {
     { "dtype", FOR_DENSE | FOR_RAGGED, take_dtype },
     { "shape", FOR_DENSE, take_shape },
     { "default", FOR_DENSE, take_default },
+    { "log", FOR_DENSE, take_log },
     { "mean", FOR_DENSE, take_mean },
     { "stddev", FOR_DENSE, take_stddev },
     { "classes", FOR_DENSE, take_classes },
@@ -296,6 +305,11 @@ static const struct schema_key {
     { "first_index", FOR_SPARSE, take_first_index },
     { "width", FOR_SPARSE, take_width },
 };
+
+bool schema_is_normalised(const struct schema_column *column)
+{
+    return column->log || column->mean != 0 || column->stddev != 1;
+}
 
 static const struct schema_key *find_key(const char *name)
 {
@@ -337,21 +351,23 @@ static struct status check_schema_column(const struct json_value *json,
     if (column->hash_buckets > 0 && column->dtype == COLUMN_FLOAT)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "'hash_buckets' is for the dtypes 'int64' and 'string'");
-    if (column->hash_buckets > 0 && (column->classes != NULL || column->has_default ||
-                                     column->mean != 0 || column->stddev != 1))
+    if (column->log && column->dtype == COLUMN_BYTES)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "'hash_buckets' excludes 'classes', 'default', 'mean' and 'stddev'");
+                            "'log' is for the dtypes 'float32' and 'int64'");
+    if (column->hash_buckets > 0 &&
+        (column->classes != NULL || column->has_default || schema_is_normalised(column)))
+        return status_error(STATUS_INVALID_ARGUMENT, "'hash_buckets' excludes 'classes', "
+                                                     "'default', 'log', 'mean' and 'stddev'");
     if (column->boundaries != NULL && column->dtype == COLUMN_BYTES)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "'boundaries' is for the dtypes 'float32' and 'int64'");
-    if (column->boundaries != NULL && (column->classes != NULL || column->hash_buckets > 0 ||
-                                       column->mean != 0 || column->stddev != 1))
+    if (column->boundaries != NULL &&
+        (column->classes != NULL || column->hash_buckets > 0 || schema_is_normalised(column)))
+        return status_error(STATUS_INVALID_ARGUMENT, "'boundaries' excludes 'classes', "
+                                                     "'hash_buckets', 'log', 'mean' and 'stddev'");
+    if (column->classes != NULL && (column->has_default || schema_is_normalised(column)))
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "'boundaries' excludes 'classes', 'hash_buckets', 'mean' and 'stddev'");
-    if (column->classes != NULL &&
-        (column->has_default || column->mean != 0 || column->stddev != 1))
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "'classes' excludes 'default', 'mean' and 'stddev'");
+                            "'classes' excludes 'default', 'log', 'mean' and 'stddev'");
     return status_ok();
 }
 

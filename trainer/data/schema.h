@@ -3,7 +3,7 @@
  *
  *     {"columns": [
  *       {"name": "x", "kind": "dense", "dtype": "float32", "shape": [1],
- *        "default": 0, "mean": 12.5, "stddev": 3},
+ *        "default": 0, "log": true, "mean": 12.5, "stddev": 3},
  *       {"name": "label", "dtype": "string", "classes": ["no", "yes"]},
  *       {"name": "features", "kind": "sparse", "index": "index", "value": "value",
  *        "first_index": 1, "width": 123},
@@ -39,7 +39,8 @@ struct schema_column {
     bool has_default;          /* dense: for rows without a value */
     double default_value;
     char separator;      /* between the values of a field; 0: a field is one value */
-    double mean, stddev; /* a value becomes (value - mean) / stddev; 0 and 1 if not given */
+    bool log;            /* dense: a value becomes log(1 + value), a negative one 0 */
+    double mean, stddev; /* and then (value - mean) / stddev; 0 and 1 if not given */
     /* > 0: each value, as text, becomes its fingerprint modulo this; 0: it does not */
     int64_t hash_buckets;
     const struct bytes *classes; /* a value becomes its place in this list; NULL: it does not */
@@ -88,6 +89,9 @@ struct status schema_guess(const char *path, const struct record_format *format,
 
 /* Appends the schema as JSON. */
 void schema_print(const struct schema *schema, struct buffer *out);
+
+/* Does a value become another number, by log, mean and stddev? */
+bool schema_is_normalised(const struct schema_column *column);
 
 /* The categories that a column's values become: buckets, or the ranges between boundaries. 0: they
  * stay numbers or texts. */

@@ -306,10 +306,22 @@ static bool is_in_files(const struct file_data_maker *maker, int feed)
     return request->feeds[feed].role != FEED_WEIGHT || *request->flags->weight_column != '\0';
 }
 
+/* Does the model take the raw columns themselves, whose parts of its inputs it knows? */
+static bool takes_raw_columns(const struct file_data_request *request)
+{
+    for (int i = 0; i < request->feeds_count; i++)
+        if (request->feeds[i].role == FEED_INPUT && request->feeds[i].raw == RAW_COLUMN)
+            return true;
+    return false;
+}
+
+/* The schema of its training is no mistake for an export that takes raw columns. */
 static struct status check_inputs(const struct file_data_maker *maker)
 {
     const struct file_data_request *request = maker->request;
 
+    if (takes_raw_columns(request))
+        return status_ok();
     for (int i = 0; i < maker->schema.inputs_count; i++) {
         const char *name = maker->schema.inputs[i].name;
         int f = 0;

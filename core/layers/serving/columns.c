@@ -8,15 +8,18 @@
 
 /* ---- one column ---- */
 
-/* (x - mean) / stddev in doubles, with the same bits as in training. */
+/* (x - mean) / stddev of x or its logarithm in doubles, with the same bits as in training. */
 static struct endpoint scaled_numbers(struct layer_context *context,
                                       const struct raw_column *column, struct endpoint x)
 {
     struct builder *b = &context->builder;
 
-    if (column->mean == 0 && column->stddev == 1)
+    if (column->mean == 0 && column->stddev == 1 && !column->log)
         return cast_to(context, x, DT_FLOAT);
     x = cast_to(context, x, DT_DOUBLE);
+    if (column->log)
+        x = build_unary(b, "Log1p", NULL,
+                        build_binary(b, "Maximum", NULL, x, build_const_double(b, NULL, 0)));
     x = build_binary(b, "Sub", NULL, x, build_const_double(b, NULL, column->mean));
     return cast_to(context,
                    build_binary(b, "RealDiv", NULL, x, build_const_double(b, NULL, column->stddev)),

@@ -440,7 +440,7 @@ static void lists_that_do_not_fit_are_refused(void **state)
         { two, 2, 0, DT_INT64, "the model's 'x' is ragged and takes one column, not 2" },
         { f, 1, 0, DT_INT64, "expected a column of kind 'ragged' with dtype 'int64'" },
         { a, 1, 0, DT_INT64, "expected a column of kind 'ragged' with dtype 'int64'" },
-        { n, 1, 0, DT_INT64, "column 'n' has 'classes', 'boundaries', 'mean' or 'stddev'" },
+        { n, 1, 0, DT_INT64, "column 'n' has 'classes', 'boundaries', 'log', 'mean' or 'stddev'" },
         { a, 1, 2, DT_FLOAT, "takes 2 numbers per row, but the columns of the data have 1" },
     };
 
