@@ -158,24 +158,45 @@ static void apply_runs(const struct slice *slice, const struct optimizer *optimi
 #define GATHER_FLOATS 1024
 #define GATHER_ROW    8 /* floats: longer rows are updated where they are */
 
-static void scatter_floats(const float *from, const uint32_t *rows, size_t count, float *values)
+/* The values and slots of a slice, and copies of some rows of them. */
+struct gathered_parts {
+    int count;
+    float *whole[SLICE_PARTS_MAX];
+    float rows[SLICE_PARTS_MAX][GATHER_FLOATS];
+};
+
+static inline void move_float(float *whole, float *copy, bool back)
 {
-    for (size_t i = 0; i < count; i++)
-        values[rows[i]] = from[i];
+    *(back ? whole : copy) = *(back ? copy : whole);
 }
 
-static void scatter_rows(const struct slice *slice, const float *from, const uint32_t *rows,
-                         size_t count, float *values)
+/* The number of parts is a constant here, which makes the inner loop vanish. */
+static inline void move_floats(struct gathered_parts *parts, int parts_count, const uint32_t *rows,
+                               size_t count, bool back)
 {
-    size_t row = slice->row_bytes / sizeof(float);
-
-    if (row == 1) { /* the loop over a row's floats takes longer than to store one */
-        scatter_floats(from, rows, count, values);
-        return;
-    }
     for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < row; k++)
-            values[rows[i] * row + k] = from[i * row + k];
+        for (int p = 0; p < parts_count; p++)
+            move_float(&parts->whole[p][rows[i]], &parts->rows[p][i], back);
+}
+
+/* Copies rows, or puts them back. One loop has all parts of a row, so that the processor waits for
+ * their memory at once: of 38,000 rows of 1 float in three arrays of 4 MiB, on a machine whose
+ * memory was busy, an update took 25 ns a row, and 40 with a loop for each part. */
+static inline void move_rows(struct gathered_parts *parts, size_t row, const uint32_t *rows,
+                             size_t count, bool back)
+{
+    if (row == 1 && parts->count == 1)
+        move_floats(parts, 1, rows, count, back);
+    else if (row == 1 && parts->count == 2)
+        move_floats(parts, 2, rows, count, back);
+    else if (row == 1 && parts->count == 3)
+        move_floats(parts, 3, rows, count, back);
+    else
+        for (size_t i = 0; i < count; i++)
+            for (int p = 0; p < parts->count; p++)
+                for (size_t k = 0; k < row; k++)
+                    move_float(&parts->whole[p][rows[i] * row + k], &parts->rows[p][i * row + k],
+                               back);
 }
 
 /* The same for short rows, many in one call of apply: they are copied together, updated, and put
@@ -185,24 +206,24 @@ static void apply_gathered(const struct slice *slice, const struct optimizer *op
                            const struct optimizer_step *whole, const struct rows_gradient *gradient)
 {
     size_t row = slice->row_bytes / sizeof(float), rows_max = GATHER_FLOATS / row;
-    float w[GATHER_FLOATS], slots[OPTIMIZER_SLOTS_MAX][GATHER_FLOATS];
+    struct gathered_parts parts;
+    struct optimizer_step step = *whole;
 
+    parts.count = 1 + optimizer->slots_count;
+    parts.whole[0] = whole->out; /* and whole->w: rows are updated in place */
+    step.w = step.out = parts.rows[0];
+    for (int s = 0; s < optimizer->slots_count; s++) {
+        parts.whole[1 + s] = whole->slots[s];
+        step.slots[s] = parts.rows[1 + s];
+    }
     for (size_t i = 0, count; i < gradient->count; i += count) {
-        struct optimizer_step step = *whole;
         const uint32_t *rows = gradient->rows + i;
         count = gradient->count - i < rows_max ? gradient->count - i : rows_max;
-        step.w = step.out = w;
         step.g = gradient->g + i * row;
         step.count = count * row;
-        copy_rows(slice, whole->w, rows, count, w);
-        for (int s = 0; s < optimizer->slots_count; s++) {
-            step.slots[s] = slots[s];
-            copy_rows(slice, whole->slots[s], rows, count, slots[s]);
-        }
+        move_rows(&parts, row, rows, count, false);
         optimizer->apply(&step);
-        scatter_rows(slice, w, rows, count, whole->out);
-        for (int s = 0; s < optimizer->slots_count; s++)
-            scatter_rows(slice, slots[s], rows, count, whole->slots[s]);
+        move_rows(&parts, row, rows, count, true);
     }
 }
 
