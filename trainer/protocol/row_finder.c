@@ -26,7 +26,7 @@ static void reserve(struct row_finder *finder, size_t count)
     if (count <= finder->capacity)
         return;
     finder->capacity = count > 2 * finder->capacity ? count : 2 * finder->capacity;
-    finder->added = xrealloc(finder->added, finder->capacity * sizeof *finder->added);
+    finder->joined = xrealloc(finder->joined, finder->capacity * sizeof *finder->joined);
     finder->places = xrealloc(finder->places, finder->capacity * sizeof *finder->places);
     finder->ids = xrealloc(finder->ids, (finder->capacity + LISTED) * sizeof *finder->ids);
 }
@@ -51,13 +51,23 @@ static struct status refuse_id(const struct row_finder *finder, const int64_t *i
                         finder->rows_count - 1);
 }
 
+static void join(struct row_finder *finder, const int64_t *ids, size_t count)
+{
+    if (finder->added != finder->joined)
+        memcpy(finder->joined, finder->added, finder->count * sizeof *ids);
+    memcpy(finder->joined + finder->count, ids, count * sizeof *ids);
+    finder->added = finder->joined;
+}
+
 struct status row_finder_add(struct row_finder *finder, const int64_t *ids, size_t count)
 {
     reserve(finder, finder->count + count);
     if (finder->rows_count != ANY_KEY && !are_rows(ids, count, (uint64_t)finder->rows_count))
         return refuse_id(finder, ids);
-    if (count > 0)
-        memcpy(finder->added + finder->count, ids, count * sizeof *ids);
+    if (finder->count == 0)
+        finder->added = ids;
+    else if (count > 0)
+        join(finder, ids, count);
     finder->count += count;
     return status_ok();
 }
@@ -205,7 +215,7 @@ void row_finder_finish(struct row_finder *finder)
 
 void row_finder_free(struct row_finder *finder)
 {
-    free(finder->added);
+    free(finder->joined);
     free(finder->marks);
     free(finder->ranks);
     free(finder->entries);

@@ -8,7 +8,8 @@
  *     row_finder_finish(&finder);
  *     …finder.rows: {2, 5, 9} for the ids 9, 2, 9, 5; finder.places: {2, 0, 2, 1}…
  *
- * Zero-initialise it. Its memory grows to what the largest batch needs. A table that is not much
+ * Zero-initialise it. Ids that are added stay valid until row_finder_finish: those of a single
+ * lookup are not copied. Its memory grows to what the largest batch needs. A table that is not much
  * larger than the batch also has a bit for each row.
  */
 #ifndef TRAINER_PROTOCOL_ROW_FINDER_H
@@ -27,8 +28,9 @@ struct row_finder {
     struct row_ids rows;
     int64_t *places; /* [count]: of each id that was added, its row's place in `rows` */
     size_t count;
-    size_t capacity; /* of the arrays of ids */
-    int64_t *added;  /* the ids in the order in which they were added */
+    size_t capacity;      /* of the arrays of ids */
+    const int64_t *added; /* the ids in the order in which they were added */
+    int64_t *joined;      /* those of several lookups */
     int64_t *ids;
     struct row_entry *entries, *spare; /* for sorting; NULL until needed */
     size_t entries_capacity;
