@@ -58,6 +58,7 @@
     X(data, dataset_sources)        \
     X(data, dataset_unique)         \
     X(data, dataset_windows)        \
+    X(data, iterator_seeds)         \
     X(data, iterators)              \
     X(data, map_defun)              \
     X(data, table_from_dataset)     \

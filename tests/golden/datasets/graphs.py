@@ -711,6 +711,48 @@ def samples(rate, seed, seed2):
     return {"values": listed(data.map(lambda a, b: a * b)), "again": listed(data.map(lambda a, b: a).repeat(2)), "count": data.cardinality()}
 
 
+@case((3, 7, True), (3, 7, False), (123456789012, 5, True), seed=(L, []), seed2=(L, []), reshuffle=(B, []))
+def random_numbers_anew(seed, seed2, reshuffle):
+    """Each iterator has other numbers, from a generator of the dataset or from a shared one."""
+    own = {again: raw_dataset(tf.raw_ops.RandomDatasetV2, [], L, seed=seed, seed2=seed2, seed_generator=tf.raw_ops.DummySeedGenerator(), rerandomize_each_iteration=again) for again in (True, False)}
+    handle, _ = tf.raw_ops.AnonymousSeedGenerator(seed=seed, seed2=seed2, reshuffle=reshuffle)
+    shared = raw_dataset(tf.raw_ops.RandomDatasetV2, [], L, seed=1, seed2=2, seed_generator=handle, rerandomize_each_iteration=True)
+    return {"own": listed(own[True].take(4).map(lambda v: v).repeat(3)), "same": listed(own[False].take(4).map(lambda v: v).repeat(3)),
+            "shared": listed(shared.take(4).map(lambda v: v).repeat(3)), "count": own[True].cardinality()}
+
+
+@case((1, 1), (2, 1), (2, 3), (3, 2), (9, 2), (12, 1), (0, 1), (1, 0), cycle=(L, []), block=(L, []))
+def interleaves_of_old(cycle, block):
+    """The older parallel ops, in their order without `sloppy`."""
+    @tf.function(input_signature=[tf.TensorSpec([], L)])
+    def numbers(v):
+        return Data.range(v % 4).map(lambda w: v * 10 + w)._variant_tensor
+
+    data = Data.from_tensor_slices(tf.constant([1, 6, 3, 0, 2, 7, 5, 4, 9], L))._variant_tensor
+    shared = dict(input_dataset=data, other_arguments=[], cycle_length=cycle, block_length=block, buffer_output_elements=2, prefetch_input_elements=1, f=numbers.get_concrete_function())
+    return {"old": listed(raw_dataset(tf.raw_ops.ParallelInterleaveDataset, [], L, sloppy=False, **shared)),
+            "newer": listed(raw_dataset(tf.raw_ops.LegacyParallelInterleaveDatasetV2, [], L, deterministic="true", **shared))}
+
+
+@case(([[0, 1], [0, 2], [2, 0]], [1, 2, 3], [4, 3]), ([[3, 0]], [1], [4, 3]), (np.zeros((0, 2)), [], [2, 3]), (np.zeros((0, 2)), [], [0, 3]), ([[1, 0], [0, 0]], [1, 2], [4, 3]), ([[5, 0]], [1], [4, 3]), ([[-1, 0]], [1], [4, 3]),
+      ([[0, 0]], [1, 2], [4, 3]), ([[0, 0]], [1], [4]), ([0], [1], [4]), ([[0]], [[1]], [4]), ([[2], [3]], [1, 2], [5]), i=(L, None), v=(F, None), s=(L, None))
+def slices_of_sparse(i, v, s):
+    spec = (tf.TensorSpec(None, L), tf.TensorSpec(None, F), tf.TensorSpec([None], L))
+    data = _VariantDataset(tf.raw_ops.SparseTensorSliceDataset(indices=i, values=v, dense_shape=s), spec)
+    rows = data.map(lambda i, v, s: tf.concat([[tf.cast(tf.size(v), F)], tf.cast(tf.reshape(i, [-1]), F), v, tf.cast(s, F)], 0))
+    return {"values": rows.reduce(tf.zeros([0]), lambda a, b: tf.concat([a, b], 0)), "count": data.cardinality()}
+
+
+@case((1, 2, [3, 4]), a=(I, []), b=(I, []), c=(I, [None]))
+def window_of_tensors(a, b, c):
+    def window(*inputs, shapes):
+        specs = tuple(tf.TensorSpec(shape, I) for shape in shapes)
+        variant = tf.raw_ops.WindowOp(inputs=inputs, output_types=[I] * len(shapes), output_shapes=shapes)
+        return _VariantDataset(variant, specs if len(specs) > 1 else specs[0])
+    pairs = window(a, c, b, c + 1, shapes=[[], [None]])
+    return {"one": listed(window(a, b, a, shapes=[[]])), "pairs": listed(pairs.map(lambda x, y: x + y), I), "count": pairs.cardinality()}
+
+
 VARIABLES = []
 write_files()
 for name, build in CASES.items():

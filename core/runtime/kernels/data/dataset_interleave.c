@@ -12,7 +12,7 @@ struct interleave {
     struct tensor memory;
     int64_t cycle, at, open_count;
     int64_t given; /* elements of the current block */
-    bool input_ended;
+    bool input_ended, is_filled;
 };
 
 /* The places of cycle_length and block_length: behind the captures, whose number differs. */
@@ -123,6 +123,79 @@ static struct status interleave_next(struct kernel_context *k, struct iterator *
     return status_ok();
 }
 
+/* ---- ParallelInterleaveDataset and LegacyParallelInterleaveDatasetV2 ---- */
+
+/* Opens the next dataset in the current place, if there is one. */
+static struct status open_here(struct kernel_context *k, struct iterator *iterator)
+{
+    struct interleave *state = iterator->state;
+    if (!state->input_ended)
+        TRY(dataset_open_next(k, iterator, &state->open[state->at], &state->input_ended));
+    if (!state->input_ended)
+        state->open_count++;
+    return status_ok();
+}
+
+static struct status fill_places(struct kernel_context *k, struct iterator *iterator)
+{
+    struct interleave *state = iterator->state;
+    for (state->at = 0; state->at < state->cycle && !state->input_ended; state->at++)
+        TRY(open_here(k, iterator));
+    state->at = 0;
+    state->is_filled = true;
+    return status_ok();
+}
+
+/* All places are filled first, and each one again when its dataset ends. If no dataset is left for
+ * the current place, the block goes on in the next one, as in TensorFlow. */
+static struct status interleave_buffered_next(struct kernel_context *k, struct iterator *iterator,
+                                              struct tensor *element, bool *end)
+{
+    struct interleave *state = iterator->state;
+    int64_t block = dataset_number(iterator->dataset, cycle_at(iterator->dataset) + 1);
+    if (!state->is_filled)
+        TRY(fill_places(k, iterator));
+    while (state->open_count > 0) {
+        struct iterator **open = &state->open[state->at];
+        if (*open == NULL) {
+            state->at = (state->at + 1) % state->cycle;
+            continue;
+        }
+        TRY(iterator_next(k, *open, element, end));
+        if (!*end) {
+            if (++state->given == block)
+                turn(state);
+            return status_ok();
+        }
+        iterator_destroy(*open);
+        *open = NULL;
+        state->open_count--;
+        TRY(open_here(k, iterator));
+        if (*open != NULL)
+            turn(state);
+    }
+    *end = true;
+    return status_ok();
+}
+
+/* Behind block_length: sloppy, which the newer of the two has as an attribute, and sizes of
+ * buffers, which change no order. */
+static struct status interleave_buffered_check(struct kernel_context *k,
+                                               struct run_dataset *dataset)
+{
+    int at = cycle_at(dataset), last = dataset->inputs_count - 1;
+    TRY(dataset_check_number(k, dataset, at, "cycle_length", INT64_MIN));
+    TRY(dataset_check_number(k, dataset, at + 1, "block_length", INT64_MIN));
+    if (dataset_number(dataset, at) <= 0)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "`cycle_length` must be > 0");
+    if (dataset_number(dataset, at + 1) <= 0)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "`block_length` must be > 0");
+    if (last - at == 4)
+        TRY(dataset_check_flag(k, dataset, at + 2, "sloppy"));
+    TRY(dataset_check_number(k, dataset, last - 1, "buffer_output_elements", -1));
+    return dataset_check_number(k, dataset, last, "prefetch_input_elements", -1);
+}
+
 static void interleave_finish(struct iterator *iterator)
 {
     struct interleave *state = iterator->state;
@@ -134,8 +207,13 @@ static void interleave_finish(struct iterator *iterator)
 #define INTERLEAVE(name)                                                        \
     DATASET(name, interleave_check, interleave_next, .begin = interleave_begin, \
             .finish = interleave_finish, .iterator_bytes = sizeof(struct interleave))
+#define INTERLEAVE_BUFFERED(name)                                                                 \
+    DATASET(name, interleave_buffered_check, interleave_buffered_next, .begin = interleave_begin, \
+            .finish = interleave_finish, .iterator_bytes = sizeof(struct interleave))
 static const struct kernel rows[] = {
     INTERLEAVE("InterleaveDataset"),
+    INTERLEAVE_BUFFERED("ParallelInterleaveDataset"),
+    INTERLEAVE_BUFFERED("LegacyParallelInterleaveDatasetV2"),
     INTERLEAVE("ParallelInterleaveDatasetV2"),
     INTERLEAVE("ParallelInterleaveDatasetV3"),
     INTERLEAVE("ParallelInterleaveDatasetV4"),

@@ -1,37 +1,7 @@
 /* Datasets of random numbers, and of random elements of another one, with TensorFlow's choices for
  * given seeds. */
-#include "runtime/kernels/data/dataset.h"
+#include "runtime/kernels/data/iterator_seeds.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/plain/philox.h"
-
-/* Chosen with the first iterator, if both are 0: all iterators of a dataset see the same
- * numbers. */
-struct dataset_seeds {
-    uint64_t seed, seed2;
-    bool is_ready;
-};
-
-static struct status check_seeds(struct kernel_context *k, const struct run_dataset *dataset,
-                                 int first)
-{
-    TRY(dataset_check_number(k, dataset, first, "seed", INT64_MIN));
-    return dataset_check_number(k, dataset, first + 1, "seed2", INT64_MIN);
-}
-
-static void start_reader(struct kernel_context *k, struct iterator *iterator, int first)
-{
-    struct run_dataset *dataset = iterator->dataset;
-    struct dataset_seeds *seeds = dataset->state;
-    struct philox_reader *reader = iterator->state;
-    if (!seeds->is_ready) {
-        int64_t seed = dataset_number(dataset, first), seed2 = dataset_number(dataset, first + 1);
-        bool is_random = seed == 0 && seed2 == 0;
-        seeds->seed = is_random ? kernel_random_seed(k) : (uint64_t)seed;
-        seeds->seed2 = is_random ? kernel_random_seed(k) : (uint64_t)seed2;
-        seeds->is_ready = true;
-    }
-    reader->philox = philox_of_key(seeds->seed, 0, seeds->seed2);
-}
 
 /* ---- RandomDataset: numbers of 32 bits without end ---- */
 
@@ -41,18 +11,22 @@ static struct status random_prepare(struct prepare_context *p, struct dataset_sh
     if (shape->count == 1 && shape->dtypes[0] == DT_INT64)
         return status_ok();
     return status_error(STATUS_UNIMPLEMENTED,
-                        "op 'RandomDataset' of node '%s' is not implemented for its output_types",
-                        shape->node->name);
+                        "op '%s' of node '%s' is not implemented for its output_types",
+                        shape->node->op_name, shape->node->name);
 }
 
 static struct status random_check(struct kernel_context *k, struct run_dataset *dataset)
 {
-    return check_seeds(k, dataset, 0);
+    return iterator_seeds_check(k, dataset, 0);
 }
 
 static struct status random_begin(struct kernel_context *k, struct iterator *iterator)
 {
-    start_reader(k, iterator, 0);
+    struct philox_reader *reader = iterator->state;
+    bool renews = false; /* of RandomDataset */
+    status_ignore(
+        node_attr_bool(iterator->dataset->shape->node, "rerandomize_each_iteration", &renews));
+    reader->philox = iterator_seeds_take(k, iterator->dataset, 0, renews);
     return status_ok();
 }
 
@@ -81,12 +55,13 @@ static struct status sampling_check(struct kernel_context *k, struct run_dataset
 {
     if (dataset->inputs[RATE_AT].shape.rank != 0)
         return kernel_error(k, STATUS_INVALID_ARGUMENT, "rate must be a scalar");
-    return check_seeds(k, dataset, SEED_AT);
+    return iterator_seeds_check(k, dataset, SEED_AT);
 }
 
 static struct status sampling_begin(struct kernel_context *k, struct iterator *iterator)
 {
-    start_reader(k, iterator, SEED_AT);
+    struct philox_reader *reader = iterator->state;
+    reader->philox = iterator_seeds_take(k, iterator->dataset, SEED_AT, false);
     return status_ok();
 }
 
@@ -103,12 +78,15 @@ static struct status sampling_next(struct kernel_context *k, struct iterator *it
     }
 }
 
+#define RANDOM(name)                                                                           \
+    DATASET(name, random_check, random_next, .prepare = random_prepare, .begin = random_begin, \
+            .iterator_bytes = sizeof(struct philox_reader),                                    \
+            .dataset_bytes = sizeof(struct iterator_seeds), .cardinality = random_cardinality)
 static const struct kernel rows[] = {
-    DATASET("RandomDataset", random_check, random_next, .prepare = random_prepare,
-            .begin = random_begin, .iterator_bytes = sizeof(struct philox_reader),
-            .dataset_bytes = sizeof(struct dataset_seeds), .cardinality = random_cardinality),
+    RANDOM("RandomDataset"),
+    RANDOM("RandomDatasetV2"),
     DATASET("SamplingDataset", sampling_check, sampling_next, .begin = sampling_begin,
             .iterator_bytes = sizeof(struct philox_reader),
-            .dataset_bytes = sizeof(struct dataset_seeds), .same_width = true),
+            .dataset_bytes = sizeof(struct iterator_seeds), .same_width = true),
 };
 const struct kernel_table kernels_dataset_random = { rows, COUNT(rows) };

@@ -3,27 +3,12 @@
  * number of TensorFlow's generator (Philox, word by word) chooses one of the buffer, and the first
  * takes its place. An epoch of ShuffleAndRepeat may begin before the one before it is over: then
  * elements of both are in the buffer, and those of the older one are chosen first.
- *
- * A dataset that reshuffles has a generator of its own for the seeds of its iterators, or shares
- * one with others: the object of AnonymousSeedGenerator.
  */
 #include <string.h>
 
 #include "runtime/kernels/data/dataset.h"
+#include "runtime/kernels/data/iterator_seeds.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/plain/philox.h"
-
-struct shuffle_seeds {
-    uint64_t seed, seed2;
-    bool reshuffles, is_ready;
-    struct philox_reader next; /* seeds for iterators, if it reshuffles */
-};
-
-struct seed_generator {
-    struct object object;
-    struct tensor self;
-    struct shuffle_seeds seeds;
-};
 
 struct shuffle {
     struct philox_reader random;
@@ -39,24 +24,6 @@ struct shuffle {
 /* The inputs: the dataset, buffer_size, seed, seed2, then count if it repeats. In newer versions
  * the last one is a generator of seeds; version 2 has no seeds of its own. */
 #define SEED_AT 2
-
-static void generator_destroy(struct object *object)
-{
-    struct tensor self = ((struct seed_generator *)object)->self;
-    tensor_release(&self); /* with it the generator */
-}
-
-static const struct object_type generator_type = { "SeedGenerator", generator_destroy };
-
-/* The generator in the last input; NULL: there is none. */
-static struct seed_generator *find_generator(const struct run_dataset *dataset)
-{
-    const struct tensor *last = &dataset->inputs[dataset->inputs_count - 1];
-    struct object *object =
-        last->dtype == DT_RESOURCE && last->size == 1 ? *(struct object *const *)last->data : NULL;
-    return object != NULL && object->type == &generator_type ? (struct seed_generator *)object
-                                                             : NULL;
-}
 
 static bool has_seeds(const struct run_dataset *dataset)
 {
@@ -82,50 +49,22 @@ static struct status shuffle_check(struct kernel_context *k, struct run_dataset 
         return kernel_error(k, STATUS_INVALID_ARGUMENT,
                             "buffer_size must be greater than zero or UNKNOWN_CARDINALITY");
     if (!has_seeds(dataset))
-        return find_generator(dataset) != NULL
+        return iterator_seeds_are_shared(dataset)
                    ? status_ok()
                    : kernel_error(k, STATUS_INVALID_ARGUMENT, "input %d is no generator of seeds",
                                   SEED_AT);
-    TRY(dataset_check_number(k, dataset, SEED_AT, "seed", INT64_MIN));
-    TRY(dataset_check_number(k, dataset, SEED_AT + 1, "seed2", INT64_MIN));
+    TRY(iterator_seeds_check(k, dataset, SEED_AT));
     if (repeats(dataset))
         TRY(dataset_check_number(k, dataset, SEED_AT + 2, "count", -1));
     return status_ok();
 }
 
-static void set_seeds(struct kernel_context *k, struct shuffle_seeds *seeds, int64_t seed,
-                      int64_t seed2, bool reshuffles)
-{
-    bool is_random = seed == 0 && seed2 == 0;
-    seeds->seed = is_random ? kernel_random_seed(k) : (uint64_t)seed;
-    seeds->seed2 = is_random ? kernel_random_seed(k) : (uint64_t)seed2;
-    seeds->reshuffles = reshuffles;
-    seeds->next.philox = philox_of_key(seeds->seed, 0, seeds->seed2);
-    seeds->is_ready = true;
-}
-
-/* The seeds of the dataset itself. */
-static struct shuffle_seeds *own_seeds(struct kernel_context *k, struct run_dataset *dataset)
-{
-    struct shuffle_seeds *seeds = dataset->state;
-    bool reshuffles = true;
-    if (seeds->is_ready)
-        return seeds;
-    status_ignore(node_attr_bool(dataset->shape->node, "reshuffle_each_iteration", &reshuffles));
-    set_seeds(k, seeds, dataset_number(dataset, SEED_AT), dataset_number(dataset, SEED_AT + 1),
-              reshuffles);
-    return seeds;
-}
-
 /* The seeds of the next iterator. */
 static struct philox take_seeds(struct kernel_context *k, struct run_dataset *dataset)
 {
-    struct seed_generator *generator = find_generator(dataset);
-    struct shuffle_seeds *seeds = generator != NULL ? &generator->seeds : own_seeds(k, dataset);
-    if (!seeds->reshuffles)
-        return philox_of_key(seeds->seed, 0, seeds->seed2);
-    uint64_t seed = philox_next(&seeds->next);
-    return philox_of_key(seed, 0, philox_next(&seeds->next));
+    bool reshuffles = true;
+    status_ignore(node_attr_bool(dataset->shape->node, "reshuffle_each_iteration", &reshuffles));
+    return iterator_seeds_take(k, dataset, SEED_AT, reshuffles);
 }
 
 static struct status add_epoch(struct kernel_context *k, struct shuffle *shuffle)
@@ -255,53 +194,15 @@ static int64_t shuffle_cardinality(const struct run_dataset *dataset)
     return __builtin_mul_overflow(count, epochs, &product) ? CARDINALITY_UNKNOWN : product;
 }
 
-/* The handle of a generator that a dataset would make itself: here that needs no name. */
-static struct status dummy_compute(struct kernel_context *k)
-{
-    struct shape scalar = shape_scalar();
-    struct tensor *out;
-    return kernel_output(k, 0, &scalar, &out);
-}
-
-/* The deleter has nothing to do: the generator lives as long as some tensor holds it. */
-static struct status generator_compute(struct kernel_context *k)
-{
-    struct shape scalar = shape_scalar(), size = shape_of((int64_t)sizeof(struct seed_generator));
-    const struct tensor *seed, *seed2, *reshuffle;
-    struct tensor *handle, *deleter, self;
-    TRY(kernel_scalar(k, 0, "seed", &seed));
-    TRY(kernel_scalar(k, 1, "seed2", &seed2));
-    TRY(kernel_scalar(k, 2, "reshuffle", &reshuffle));
-    TRY(kernel_output(k, 0, &scalar, &handle));
-    TRY(kernel_output(k, 1, &scalar, &deleter));
-    TRY(kernel_scratch(k, DT_UINT8, &size, &self));
-    struct seed_generator *generator = self.data;
-    *generator = (struct seed_generator){ .object = { .type = &generator_type, .references = 1 },
-                                          .self = self };
-    set_seeds(k, &generator->seeds, tensor_int64s(seed)[0], tensor_int64s(seed2)[0],
-              tensor_bools(reshuffle)[0]);
-    tensor_resources_mut(handle)[0] = &generator->object;
-    return status_ok();
-}
-
-static struct status delete_compute(struct kernel_context *k)
-{
-    (void)k;
-    return status_ok();
-}
-
 #define SHUFFLE(name)                                                                            \
     DATASET(name, shuffle_check, shuffle_next, .begin = shuffle_begin, .finish = shuffle_finish, \
             .same_width = true, .iterator_bytes = sizeof(struct shuffle),                        \
-            .dataset_bytes = sizeof(struct shuffle_seeds), .cardinality = shuffle_cardinality)
+            .dataset_bytes = sizeof(struct iterator_seeds), .cardinality = shuffle_cardinality)
 static const struct kernel rows[] = {
     SHUFFLE("ShuffleDataset"),
     SHUFFLE("ShuffleDatasetV2"),
     SHUFFLE("ShuffleDatasetV3"),
     SHUFFLE("ShuffleAndRepeatDataset"),
     SHUFFLE("ShuffleAndRepeatDatasetV2"),
-    { "DummySeedGenerator", DTYPES_ALL, .compute = dummy_compute },
-    { "AnonymousSeedGenerator", DTYPES_ALL, .compute = generator_compute },
-    { "DeleteSeedGenerator", DTYPES_ALL, .compute = delete_compute },
 };
 const struct kernel_table kernels_dataset_shuffle = { rows, COUNT(rows) };
