@@ -15,6 +15,7 @@ struct raw_column {
     double mean, stddev;     /* and then (value - mean) / stddev */
     bool has_default;        /* dense: for Examples without the feature */
     double default_value;
+    struct bytes default_text; /* dense: what an empty text stands for; .data NULL: itself */
     /* Of the next three, one at most: */
     int64_t hash_buckets;        /* > 0: a value, as text, becomes its fingerprint modulo this */
     const struct bytes *classes; /* a value becomes its place in this list; NULL: it does not */

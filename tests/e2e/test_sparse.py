@@ -94,6 +94,34 @@ class Sparse(TestCase):
         shown = json.loads(run("pstrain", "schema", path).stdout)
         self.assertIn({"name": "features", "kind": "sparse", "index": "ids", "value": "values", "first_index": 0}, shown["columns"])
 
+    def test_a_text_in_place_of_missing_ones(self):
+        """Hashed, as a class and as an input: the same bits as of files that have the text."""
+        numbers = random.Random(9)
+        rows = [[numbers.choice(["red", "", "blue"]), numbers.choice(["s", "", "l"]), str(numbers.randrange(2))] for _ in range(200)]
+        columns = [{"name": "color", "dtype": "string", "hash_buckets": 50, "default": "grey"},
+                   {"name": "size", "dtype": "string", "classes": ["s", "m", "l"], "default": "m"}, {"name": "label"}]
+        schema = self.write("schema.json", json.dumps({"columns": columns}))
+        model = self.write("m.json", json.dumps({"class_name": "Sequential", "config": {"name": "m", "layers": [
+            {"class_name": "InputLayer", "config": {"batch_shape": [None, 51], "name": "x"}},
+            {"class_name": "Dense", "config": {"name": "d", "units": 1, "activation": "sigmoid"}}]}, "compile_config": {"loss": "binary_crossentropy"}}))
+        answers = []
+        for name, filled in (("missing", False), ("filled", True)):
+            lines = [[row[0] or ("grey" if filled else ""), row[1] or ("m" if filled else ""), row[2]] for row in rows]
+            path = self.write(name + ".csv", "\n".join(map(",".join, [["color", "size", "label"], *lines])) + "\n")
+            done = run("pstrain", "--model=" + model, "--train_files=" + path, "--schema=" + schema, "--epochs=3", "--batch_size=20", "--workers=1",
+                       "--learning_rate=0.5", "--export_dir=" + self.path(name))
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            answers.append(run("pstrain", "predict", self.path(name), "--predict_files=" + path, "--schema=" + schema).stdout)
+        self.assertEqual(answers[0], answers[1])
+        self.assertEqual(len(answers[0].splitlines()), 200)
+        os.rename(self.path("missing"), self.path("1"))
+        os.makedirs(self.path("model"), exist_ok=True)
+        os.rename(self.path("1"), self.path("model", "1"))
+        ask = [{"color": [color], "size": [size]} for color, size in (("", ""), ("grey", "m"), ("red", "m"))]
+        got = self.ask("predict", {"signature_name": "predict", "instances": ask})["predictions"]
+        self.assertEqual(got[0], got[1])
+        self.assertNotEqual(got[0], got[2])
+
     def test_logarithms_of_criteo_numbers(self):
         """The export takes the logarithms itself: the schema of the training fits its raw columns."""
         numbers = random.Random(8)

@@ -203,6 +203,7 @@ static struct status read_row(struct file_source *source, bool *ended)
     source->record++;
     source->index++;
     if (added && own) {
+        row_layout_complete(&source->split->options.layout, block);
         struct status wrong = row_layout_check(&source->split->options.layout, block, rows);
         bad = status_is_ok(wrong) ? wrong : record_reader_at(source->open, wrong);
     }

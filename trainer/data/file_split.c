@@ -48,6 +48,7 @@ static uint32_t hash_layout(const struct row_layout *layout, uint32_t crc)
             crc = crc32c(crc, numbers, sizeof numbers);
             crc = crc32c(crc, from->boundaries,
                          (size_t)from->boundaries_count * sizeof *from->boundaries);
+            crc = crc32c(crc, from->default_text.data, from->default_text.size);
             for (int i = 0; i < from->classes_count; i++)
                 crc = crc32c(crc, from->classes[i].data, from->classes[i].size + 1);
         }

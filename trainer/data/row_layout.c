@@ -15,6 +15,30 @@ static int add_spec(struct row_layout *layout, const char *name, enum column_kin
     return layout->specs_count++;
 }
 
+static void note_text(struct row_layout *layout, int spec, const struct schema_column *from)
+{
+    if (from->default_text.data != NULL)
+        layout->texts[spec] = from;
+}
+
+void row_layout_complete(const struct row_layout *layout, struct columns *columns)
+{
+    size_t row = columns->rows - 1;
+
+    for (int i = 0; i < layout->specs_count; i++) {
+        const struct schema_column *from = layout->texts[i];
+        struct column *column = &columns->list[i];
+        size_t begin = from != NULL ? column_begin(column, row) : 0;
+        if (from == NULL || column->kind != COLUMN_BYTES || column->ends[row] > begin + 1 ||
+            (column->ends[row] == begin + 1 && column_text(column, begin).size > 0))
+            continue;
+        column->count = begin; /* an empty text takes no room */
+        for (int64_t k = 0; k < from->width; k++)
+            column_add_bytes(column, from->default_text);
+        column->ends[row] = column->count;
+    }
+}
+
 static struct status no_such_column(const struct schema *schema, const char *name,
                                     const char *tensor)
 {
@@ -42,6 +66,7 @@ static struct status add_text(struct row_layout *layout, struct row_tensor *tens
                             "classes or is normalised",
                             tensor->column.spec.name, from->name);
     part->value = add_spec(layout, from->name, COLUMN_BYTES);
+    note_text(layout, part->value, from);
     if (layout->specs[part->value].kind != COLUMN_BYTES)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "column '%s' is taken as numbers and, for the model's '%s', as text",
@@ -83,6 +108,7 @@ static struct status add_part(struct row_layout *layout, struct row_tensor *tens
         return status_ok();
     }
     part->value = add_spec(layout, from->name, from->dtype);
+    note_text(layout, part->value, from);
     if (layout->specs[part->value].kind == COLUMN_BYTES && from->dtype != COLUMN_BYTES)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "column '%s' is taken as text and, for the model's '%s', as numbers",
@@ -235,6 +261,7 @@ static const struct schema_column *less_prepared(const struct schema_column *fro
     if (raw == RAW_SCALE)
         return column;
     column->log = false;
+    column->default_text = (struct bytes){ 0 };
     column->hash_buckets = 0;
     column->classes = NULL;
     column->boundaries = NULL;
@@ -259,6 +286,7 @@ static struct raw_column raw_column_of(const struct row_tensor *tensor,
         .stddev = from->stddev,
         .has_default = from->has_default,
         .default_value = from->default_value,
+        .default_text = from->default_text,
         .hash_buckets = from->hash_buckets,
         .classes = from->classes,
         .classes_count = from->classes_count,
@@ -328,9 +356,11 @@ struct status row_layout_make(const struct schema *schema, const struct row_requ
 
     for (int i = 0; i < count; i++)
         specs_max += 2 * requests[i].names_count;
-    *out = (struct row_layout){ .tensors = ARENA_ARRAY(arena, struct row_tensor, count + 1),
-                                .count = count,
-                                .specs = ARENA_ARRAY(arena, struct column_spec, specs_max) };
+    *out =
+        (struct row_layout){ .tensors = ARENA_ARRAY(arena, struct row_tensor, count + 1),
+                             .count = count,
+                             .specs = ARENA_ARRAY(arena, struct column_spec, specs_max),
+                             .texts = ARENA_ARRAY(arena, const struct schema_column *, specs_max) };
     for (int i = 0; i < count; i++)
         TRY(make_tensor(schema, &requests[i], arena, out, &out->tensors[i]));
     return status_ok();

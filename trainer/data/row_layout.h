@@ -4,6 +4,7 @@
  *     TRY(row_layout_make(&schema, requests, count, arena, &layout));
  *     columns_init(&columns, layout.specs, layout.specs_count);      what is read of the files
  *     …read a row…
+ *     row_layout_complete(&layout, &columns);
  *     bad = row_layout_check(&layout, &columns, row);                before the row counts as one
  *     row_layout_gather(&layout, tensor, &columns, rows, count, out);             a dense tensor
  *     row_layout_append(&layout, tensor, &columns, rows, count, &lists);          another one
@@ -63,6 +64,8 @@ struct row_layout {
     struct row_tensor *tensors;
     int count;
     struct column_spec *specs; /* what is read of a file */
+    const struct schema_column *
+        *texts; /* [specs_count]: what has a text as default; NULL: nothing */
     int specs_count;
 };
 
@@ -73,6 +76,9 @@ struct row_layout {
  */
 struct status row_layout_make(const struct schema *schema, const struct row_request *requests,
                               int count, struct arena *arena, struct row_layout *out);
+
+/* Adds the default texts of columns to the last row, which was just read and has none there. */
+void row_layout_complete(const struct row_layout *layout, struct columns *columns);
 
 /* Can row `row` be gathered? INVALID_ARGUMENT names the column: no value or another number of them,
  * an index beyond the width, not a class. */

@@ -185,10 +185,15 @@ static struct status take_number(const struct schema_key_context *context, doubl
 
 static struct status take_default(const struct schema_key_context *context)
 {
+    const struct json_value *value = context->value;
+
     context->column->has_default = true;
-    if (context->value->kind == JSON_VALUE_TEXT)
-        return wrong_value(context, "a number; a text that is missing is empty and has no default");
-    return take_number(context, &context->column->default_value);
+    if (value->kind != JSON_VALUE_TEXT)
+        return take_number(context, &context->column->default_value);
+    if (value->text_size == 0)
+        return wrong_value(context, "a number, or a text that is not empty");
+    context->column->default_text = (struct bytes){ value->text, value->text_size };
+    return status_ok();
 }
 
 static struct status take_log(const struct schema_key_context *context)
@@ -321,6 +326,25 @@ static const struct schema_key *find_key(const char *name)
 
 /* ---- A schema. ---- */
 
+static bool has_default_text(const struct schema_column *column)
+{
+    return column->default_text.data != NULL;
+}
+
+static bool has_default_number(const struct schema_column *column)
+{
+    return column->has_default && !has_default_text(column);
+}
+
+/* Is the default one of the classes? */
+static bool is_class(const struct schema_column *column)
+{
+    for (int i = 0; i < column->classes_count; i++)
+        if (bytes_equal(column->classes[i], column->default_text))
+            return true;
+    return false;
+}
+
 static struct status check_schema_column(const struct json_value *json,
                                          const struct schema_column *column)
 {
@@ -337,10 +361,12 @@ static struct status check_schema_column(const struct json_value *json,
         return status_error(STATUS_INVALID_ARGUMENT,
                             "a ragged column has the dtype 'float32' or 'int64', or "
                             "'hash_buckets'");
-    if (column->has_default && column->dtype == COLUMN_BYTES)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "'default' is for the dtypes 'float32' and 'int64': a text that is "
-                            "missing is empty");
+    if (column->has_default && (column->dtype == COLUMN_BYTES) != has_default_text(column))
+        return status_error(STATUS_INVALID_ARGUMENT, "'default' is a %s, but the dtype is '%s'",
+                            has_default_text(column) ? "text" : "number",
+                            dtype_names[column->dtype]);
+    if (has_default_text(column) && column->classes != NULL && !is_class(column))
+        return status_error(STATUS_INVALID_ARGUMENT, "'default' is not among the 'classes'");
     if (column->has_default && column->dtype == COLUMN_INT64 &&
         !(fabs(column->default_value) <= EXACT_MAX &&
           column->default_value == floor(column->default_value)))
@@ -355,9 +381,10 @@ static struct status check_schema_column(const struct json_value *json,
         return status_error(STATUS_INVALID_ARGUMENT,
                             "'log' is for the dtypes 'float32' and 'int64'");
     if (column->hash_buckets > 0 &&
-        (column->classes != NULL || column->has_default || schema_is_normalised(column)))
-        return status_error(STATUS_INVALID_ARGUMENT, "'hash_buckets' excludes 'classes', "
-                                                     "'default', 'log', 'mean' and 'stddev'");
+        (column->classes != NULL || has_default_number(column) || schema_is_normalised(column)))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "'hash_buckets' excludes 'classes', a number as 'default', 'log', "
+                            "'mean' and 'stddev'");
     if (column->boundaries != NULL && column->dtype == COLUMN_BYTES)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "'boundaries' is for the dtypes 'float32' and 'int64'");
@@ -365,9 +392,9 @@ static struct status check_schema_column(const struct json_value *json,
         (column->classes != NULL || column->hash_buckets > 0 || schema_is_normalised(column)))
         return status_error(STATUS_INVALID_ARGUMENT, "'boundaries' excludes 'classes', "
                                                      "'hash_buckets', 'log', 'mean' and 'stddev'");
-    if (column->classes != NULL && (column->has_default || schema_is_normalised(column)))
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "'classes' excludes 'default', 'log', 'mean' and 'stddev'");
+    if (column->classes != NULL && (has_default_number(column) || schema_is_normalised(column)))
+        return status_error(STATUS_INVALID_ARGUMENT, "'classes' excludes a number as 'default', "
+                                                     "'log', 'mean' and 'stddev'");
     return status_ok();
 }
 

@@ -38,9 +38,10 @@ struct schema_column {
     int64_t first_index;       /* sparse: the index of the first value, 0 or 1 */
     bool has_default;          /* dense: for rows without a value */
     double default_value;
-    char separator;      /* between the values of a field; 0: a field is one value */
-    bool log;            /* dense: a value becomes log(1 + value), a negative one 0 */
-    double mean, stddev; /* and then (value - mean) / stddev; 0 and 1 if not given */
+    struct bytes default_text; /* of texts, in place of default_value; .data NULL: there is none */
+    char separator;            /* between the values of a field; 0: a field is one value */
+    bool log;                  /* dense: a value becomes log(1 + value), a negative one 0 */
+    double mean, stddev;       /* and then (value - mean) / stddev; 0 and 1 if not given */
     /* > 0: each value, as text, becomes its fingerprint modulo this; 0: it does not */
     int64_t hash_buckets;
     const struct bytes *classes; /* a value becomes its place in this list; NULL: it does not */

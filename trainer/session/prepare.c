@@ -394,7 +394,8 @@ static const struct layers_columns *raw_columns(const struct session *session)
         columns[i] = (struct layers_columns){ rows->columns[c].raw, rows->columns[c].raw_count };
         for (int k = 0; k < columns[i].count; k++) {
             const struct raw_column *column = &columns[i].list[k];
-            prepared |= column->log || column->classes != NULL || raw_column_categories(column) > 0;
+            prepared |= column->log || column->default_text.data != NULL ||
+                        column->classes != NULL || raw_column_categories(column) > 0;
             if (!is_same_everywhere(columns, i, &column->spec))
                 return NULL;
         }

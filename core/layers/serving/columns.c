@@ -382,6 +382,35 @@ static void build_ragged(struct layer_context *context, int input, const char *c
     context->lists[input] = lists;
 }
 
+/* Texts that are missing, or empty, become the default. */
+static struct endpoint with_default(struct layer_context *context, const struct raw_column *column,
+                                    struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    const struct bytes empty = { "", 0 };
+    const struct shape scalar = shape_scalar();
+    const struct tensor none = tensor_borrow(DT_STRING, &scalar, &empty);
+    const struct tensor text = tensor_borrow(DT_STRING, &scalar, &column->default_text);
+
+    if (column->default_text.data == NULL)
+        return x;
+    return build_select(b, NULL, build_binary(b, "Equal", NULL, x, build_const(b, NULL, &none)),
+                        build_const(b, NULL, &text), x);
+}
+
+static struct column_parts *complete_texts(struct layer_context *context, const char *const *scopes,
+                                           const struct column_parts *parts, int count)
+{
+    struct column_parts *out = ARENA_ARRAY(context->arena, struct column_parts, count + 1);
+
+    for (int i = 0; i < count; i++) {
+        context->builder.scope = scopes[i];
+        out[i] = parts[i];
+        out[i].values = with_default(context, parts[i].column, parts[i].values);
+    }
+    return out;
+}
+
 void build_input_of_columns(struct layer_context *context, const struct layers_model *model,
                             int input, const struct column_parts *parts, int count)
 {
@@ -393,6 +422,7 @@ void build_input_of_columns(struct layer_context *context, const struct layers_m
                                  node_name_of(parts[i].column->spec.name, context->arena));
     scopes[count] = arena_printf(context->arena, "%s/", port->name);
     context->lists[input] = NULL;
+    parts = complete_texts(context, scopes, parts, count);
     if (port->layout == TENSOR_SPARSE)
         build_sparse(context, port, input, scopes, parts, count);
     else if (port->layout == TENSOR_RAGGED)
