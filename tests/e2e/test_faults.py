@@ -8,7 +8,7 @@ from cluster import Job
 from harness import DEADLINE_S, SANITIZED, TestCase, main
 
 # Steps enough to last for longer than this test may stand still before it kills a task, on a model whose steps cost nothing.
-STEPS = 40000 if SANITIZED == "thread" else 80000
+STEPS = 20000 if SANITIZED else 80000
 LONG = ["--model=linear", "--optimizer=adagrad", "--learning_rate=0.01", "--seed=3", "--stop_at_step=%d" % STEPS, "--recovery_timeout=60"]
 
 
