@@ -48,6 +48,7 @@
     X(data, dataset_batches)        \
     X(data, dataset_cache)          \
     X(data, dataset_ends)           \
+    X(data, dataset_examples)       \
     X(data, dataset_files)          \
     X(data, dataset_functions)      \
     X(data, dataset_groups)         \

@@ -753,6 +753,44 @@ def window_of_tensors(a, b, c):
     return {"one": listed(window(a, b, a, shapes=[[]])), "pairs": listed(pairs.map(lambda x, y: x + y), I), "count": pairs.cardinality()}
 
 
+def example(**features):
+    kinds = {bytes: "bytes_list", float: "float_list", int: "int64_list"}
+    lists = {key: tf.train.Feature(**{kinds[type(values[0])]: {"value": values}}) for key, values in features.items() if values}
+    return tf.train.Example(features=tf.train.Features(feature=lists)).SerializeToString(deterministic=True)
+
+
+EXAMPLES = [example(a=[1, 2], d=[0.5], t=[b"x", b"yz"], r=[3, 4, 5], v=[1.5, 2.5]), example(a=[3, 4], t=[b"w"]), example(a=[5, 6], d=[2.0], r=[7]), example(a=[7, 8], v=[3.5])]
+
+
+@case((EXAMPLES, 2), (EXAMPLES, 3), (EXAMPLES[:0], 2), ([EXAMPLES[1], b"no example"], 2), ([EXAMPLES[0], example(d=[1.0])], 1), ([example(a=[1])], 1), ([example(a=[1.0, 2.0])], 1), serialized=(S, [None]), size=(L, []))
+def parsed_examples(serialized, size):
+    """Features of all kinds, whose components stand in the order of their keys."""
+    features = {"v": tf.io.FixedLenSequenceFeature([], F, allow_missing=True), "a": tf.io.FixedLenFeature([2], L), "d": tf.io.FixedLenFeature([], F, default_value=-1.0),
+                "t": tf.io.VarLenFeature(S), "r": tf.io.RaggedFeature(L), "q": tf.io.RaggedFeature(L, row_splits_dtype=L)}
+    data = Data.from_tensor_slices(serialized).batch(size).apply(tf.data.experimental.parse_example_dataset(features, num_parallel_calls=2))
+
+    def numbers(batch):
+        ragged = [tf.reshape(tf.cast(x, F), [-1]) for key in "rq" for x in (batch[key].values, batch[key].row_splits)]
+        return tf.concat([tf.cast(tf.reshape(batch["a"], [-1]), F), tf.reshape(batch["d"], [-1]), tf.reshape(batch["v"], [-1]), *ragged], 0)
+
+    texts = data.map(lambda batch: tf.strings.reduce_join(tf.reshape(tf.sparse.to_dense(batch["t"], "-"), [-1]), separator=","))
+    return {"numbers": data.map(numbers).reduce(tf.zeros([0]), lambda a, b: tf.concat([a, b], 0)), "texts": listed(texts), "count": data.cardinality()}
+
+
+@case((EXAMPLES, 2), (EXAMPLES, 0), serialized=(S, [None]), calls=(L, []))
+def parsed_examples_of_old(serialized, calls):
+    variant = tf.raw_ops.ParseExampleDataset(
+        input_dataset=Data.from_tensor_slices(serialized).batch(3)._variant_tensor, num_parallel_calls=calls, dense_defaults=[tf.constant([0], L), tf.constant(9.0)], sparse_keys=["t"], dense_keys=["z", "d"],
+        sparse_types=[S], dense_shapes=[[None], []], output_types=[F, tf.variant, L], output_shapes=[[None], [3], [None, None]])
+    data = _VariantDataset(variant, (tf.TensorSpec([None], F), tf.TensorSpec([3], tf.variant), tf.TensorSpec([None, None], L)))
+    counts = data.map(lambda d, t, z: tf.size(raw_values(t)))
+    return {"d": data.map(lambda d, t, z: d).reduce(tf.zeros([0]), lambda a, b: tf.concat([a, b], 0)), "sizes": listed(counts)}
+
+
+def raw_values(sparse):
+    return tf.raw_ops.DeserializeSparse(serialized_sparse=sparse, dtype=S).sparse_values
+
+
 VARIABLES = []
 write_files()
 for name, build in CASES.items():

@@ -181,6 +181,7 @@ static bool is_tested_elsewhere(const char *op)
         "Mutex",
         "Dataset",
         "Iterator",
+        "WindowOp",
         "Dummy",
         "TensorsMap",
         "MapDefun",
