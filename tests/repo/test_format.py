@@ -29,6 +29,11 @@ def broken_comments(path, source):
                    for i, (line, after) in enumerate(zip(lines, lines[1:]), 2) if DRAWN.match(line) and AT_MARGIN.match(after)]
 
 
+def ends_in_blanks(path, source):
+    """clang-format does not look into tables for which it is off, nor into other languages."""
+    return ["%s:%d: blanks at the end of the line" % (path, i) for i, line in enumerate(source.split("\n"), 1) if line != line.rstrip(" \t")]
+
+
 def unformatted(*paths):
     """The tool's complaints about these files, one line each."""
     style = "--style=file:" + os.path.join(SOURCE, ".clang-format")
@@ -54,6 +59,10 @@ class Format(unittest.TestCase):
 class Comments(unittest.TestCase):
     def test_lines_are_narrow_and_drawings_whole(self):
         wrong = [line for path in files(".c", ".h", ".cc") for line in broken_comments(path, text(path))]
+        self.assertFalse(wrong, "\n" + "\n".join(wrong))
+
+    def test_no_line_ends_in_blanks(self):
+        wrong = [line for path in files(".c", ".h", ".cc", ".def", ".py", ".cmake") for line in ends_in_blanks(path, text(path))]
         self.assertFalse(wrong, "\n" + "\n".join(wrong))
 
     def test_a_broken_drawing_would_be_seen(self):

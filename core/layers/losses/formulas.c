@@ -521,9 +521,8 @@ const struct loss_class loss_classes[LOSS_CLASSES_COUNT] = {
       categorical_crossentropy, ARGS(categorical_args) },
     { "categorical_focal_crossentropy", LAYERS_CLASSES, LAYERS_CLASSIFIER, LOSS_OF_STEP, true,
       categorical_focal_crossentropy, ARGS(categorical_focal_args) },
-    { "categorical_generalized_cross_entropy", LAYERS_CLASSES, LAYERS_CLASSIFIER, LOSS_OF_STEP, true,
-      
-      categorical_generalized_cross_entropy, ARGS(generalized_args) },
+    { "categorical_generalized_cross_entropy", LAYERS_CLASSES, LAYERS_CLASSIFIER, LOSS_OF_STEP,
+      true, categorical_generalized_cross_entropy, ARGS(generalized_args) },
     { "categorical_hinge", LAYERS_CLASSES, LAYERS_CLASSIFIER, LOSS_OF_STEP, false,
       categorical_hinge, NO_ARGS },
     { "binary_crossentropy", LAYERS_VALUES, LAYERS_BINARY, LOSS_OF_OUTPUT, true,
