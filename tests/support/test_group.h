@@ -40,15 +40,20 @@ static inline int test_group_run(struct test_group *group, const char *name,
     return failed;
 }
 
-#define ADD_TESTS(group, list)                           \
-    for (size_t test_ = 0; test_ < COUNT(list); test_++) \
-    test_group_add(group, (list)[test_])
+#define ADD_TESTS(group, list)                               \
+    do {                                                     \
+        for (size_t test_ = 0; test_ < COUNT(list); test_++) \
+            test_group_add(group, (list)[test_]);            \
+    } while (0)
 
 /* The fixtures are those of each test. */
-#define ADD_ROWS_WITH(group, rows, label, test, set_up, tear_down)                          \
-    for (size_t row_ = 0; row_ < COUNT(rows); row_++)                                       \
-    test_group_add(group, (struct CMUnitTest){ (rows)[row_].label, test, set_up, tear_down, \
-                                               (void *)(uintptr_t) & (rows)[row_] })
+#define ADD_ROWS_WITH(group, rows, label, test, set_up, tear_down)                           \
+    do {                                                                                     \
+        for (size_t row_ = 0; row_ < COUNT(rows); row_++)                                    \
+            test_group_add(group,                                                            \
+                           (struct CMUnitTest){ (rows)[row_].label, test, set_up, tear_down, \
+                                                (void *)(uintptr_t) & (rows)[row_] });       \
+    } while (0)
 
 #define ADD_ROWS(group, rows, label, test) ADD_ROWS_WITH(group, rows, label, test, NULL, NULL)
 
