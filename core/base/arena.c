@@ -199,13 +199,20 @@ char *arena_strdup(struct arena *arena, const char *text)
     return arena_memdup(arena, text, strlen(text));
 }
 
+/* Longer texts are formatted twice. libquadmath, which OpenBLAS brings, hooks into printf and makes
+ * each call several times as slow. */
+#define SHORT_TEXT 256
+
 char *arena_printf(struct arena *arena, const char *format, ...)
 {
+    char small[SHORT_TEXT];
     va_list arguments;
     va_start(arguments, format);
-    int size = vsnprintf(NULL, 0, format, arguments);
+    int size = vsnprintf(small, sizeof small, format, arguments);
     va_end(arguments);
-    char *text = arena_alloc(arena, (size_t)(size < 0 ? 0 : size) + 1);
+    if (size < SHORT_TEXT)
+        return arena_memdup(arena, small, (size_t)(size < 0 ? 0 : size));
+    char *text = arena_alloc(arena, (size_t)size + 1);
     va_start(arguments, format);
     vsnprintf(text, (size_t)size + 1, format, arguments);
     va_end(arguments);

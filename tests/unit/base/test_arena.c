@@ -159,6 +159,13 @@ static void texts_end_with_a_nul(void **state)
     assert_int_equal(strlen(long_text), 10000);
     assert_int_equal(long_text[9999], '7');
     assert_string_equal(arena_printf(arena, "%s %d", "a", 1), "a 1");
+    assert_string_equal(arena_printf(arena, "%s", ""), "");
+    for (int length = 250; length < 260;
+         length++) { /* about as long as the buffer for short ones */
+        const char *text = arena_printf(arena, "%0*d", length, 7);
+        assert_int_equal(strlen(text), length);
+        assert_int_equal(text[length - 1], '7');
+    }
     assert_string_equal(arena_strdup(arena, "b"), "b");
     assert_memory_equal(arena_memdup(arena, "c\0d", 3), "c\0d", 4);
     assert_string_equal(arena_memdup(arena, NULL, 0), "");
