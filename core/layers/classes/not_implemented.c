@@ -5,9 +5,6 @@
 static const struct {
     const char *name, *reason;
 } refused[] = {
-    { "MixUp", "in a model, Keras mixes the images and leaves the labels: mix the data" },
-    { "CutMix", "in a model, Keras mixes the images and leaves the labels: mix the data" },
-    { "MaxNumBoundingBoxes", "it changes boxes, which the data do not have" },
     { "RandomElasticTransform",
       "in a model, Keras puts the first image of a batch in place of the others: take "
       "RandomPerspective, RandomShear and RandomRotation" },

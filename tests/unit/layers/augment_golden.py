@@ -69,6 +69,11 @@ cases = [
     ("solarization, contrast, degeneration", L.RandAugment(num_ops=3, factor=0.5, seed=18)),
     ("mixed chains", L.AugMix(seed=1)),
     ("mixed chains of basic operations", L.AugMix((-50, 300), num_chains=2, chain_depth=5, factor=(0.1, 0.3), alpha=0.4, all_ops=False, interpolation="nearest", seed=2)),
+    ("mixed images", L.MixUp(0.7, seed=10)),
+    ("images mixed by another seed", L.MixUp(seed=3)),
+    ("a part of another image", L.CutMix((0.9, 0.9))),
+    ("a part by another seed", L.CutMix(1.0, seed=12)),
+    ("boxes", L.MaxNumBoundingBoxes(3)),
     ("equalization without a limit", L.ContrastLimitedAdaptiveHistogramEqualization(clip_limit=0.0, tile_grid_size=(2, 1))),
 ]
 
@@ -129,6 +134,22 @@ def combined(layer):
     return layer(images, training=True)
 
 
+class MixDraws(Draws):
+    def beta(self, shape, alpha, beta, seed=None, dtype=None):
+        one, other = self.gamma(shape, alpha), self.gamma(shape, beta)
+        return one / (one + other)
+
+    def shuffle(self, x, axis=0, seed=None):
+        return tf.gather(x, tf.argsort(-self.uniform(tf.shape(x)), stable=True))
+
+
+def mixed(layer):
+    """What Keras makes of the images with the test's draws, with an order of the images that follows from uniform ones."""
+    layer.backend = Backend(layer.backend, MixDraws(layer.seed or 0))
+    layer._get_seed_generator = lambda backend=None: 1
+    return layer(images, training=True)
+
+
 def draw(number):
     """What the first layer draws as its draw of this number, from 1 on, in step 1."""
     factor = 0x9E3779B97F4A7C15 - 2**64
@@ -156,9 +177,9 @@ print("#define IMAGES 2\n#define PIXELS 90 /* of an image: 5 x 6 with 3 channels
 print("static const float images[IMAGES * PIXELS] = {\n      " + numbers(images) + "\n};")
 print("static const struct augmentation {\n    const char *label, *layer;\n    float out[IMAGES * PIXELS];\n} augmentations[] = {")
 for label, layer in cases:
-    known = {L.RandomShear: sheared, L.RandomPerspective: turned, L.RandAugment: combined, L.AugMix: combined}.get(type(layer))
+    known = {L.RandomShear: sheared, L.RandomPerspective: turned, L.RandAugment: combined, L.AugMix: combined, L.MixUp: mixed, L.CutMix: mixed}.get(type(layer))
     config = {k: v for k, v in layer.get_config().items() if k not in ("name", "trainable", "dtype", "seed")}
-    if known is combined:
+    if known is combined or known is mixed:
         config["seed"] = layer.seed
     text = json.dumps({"class_name": type(layer).__name__, "config": config})
     out = np.asarray(known(layer) if known else layer(images, training=True))

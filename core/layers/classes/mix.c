@@ -1,0 +1,157 @@
+/* mix: layers that mix each image of a training batch with another one of it. In a model, Keras
+ * gives them the images alone, so that the labels stay those of the images that were there. */
+#include "layers/classes/augment.h"
+
+/* The rows of the batch, as a vector of one number. */
+static struct endpoint rows_of(struct builder *b, struct endpoint x)
+{
+    static const int32_t first[] = { 0 }, one[] = { 1 };
+
+    return build_slice(b, NULL, build_unary(b, "Shape", NULL, x), 1, first, one);
+}
+
+static struct endpoint draw_uniform(struct layer_context *context, const struct layer *layer,
+                                    struct endpoint shape)
+{
+    return build_binary(&context->builder, "StatelessRandomUniform", NULL, shape,
+                        augment_seed(context, layer));
+}
+
+/* Each image's partner: the images in a random order. */
+static struct endpoint draw_partners(struct layer_context *context, const struct layer *layer,
+                                     struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    struct endpoint rows = rows_of(b, x);
+    const struct endpoint zero = build_const_int(b, NULL, 0);
+    struct endpoint draws = draw_uniform(context, layer, rows);
+    struct endpoint order =
+        build_binary(b, "TopKV2", NULL, draws, build_binary(b, "Sum", NULL, rows, zero));
+    const struct endpoint inputs[] = { x, { order.node, 1 }, zero };
+
+    return build(b, "GatherV2", NULL, 3, inputs, NULL);
+}
+
+static struct endpoint draw_gamma(struct layer_context *context, const struct layer *layer,
+                                  struct endpoint rows, struct endpoint alpha)
+{
+    const struct endpoint inputs[] = { rows, augment_seed(context, layer), alpha };
+
+    return build(&context->builder, "StatelessRandomGammaV2", NULL, 3, inputs, NULL);
+}
+
+/* A draw of the beta distribution of alpha and alpha for each image: [batch, 1, 1, 1]. */
+static struct endpoint draw_beta(struct layer_context *context, const struct layer *layer,
+                                 struct endpoint x, struct endpoint alpha)
+{
+    static const int32_t dims[] = { -1, 1, 1, 1 };
+    struct builder *b = &context->builder;
+    struct endpoint rows = rows_of(b, x);
+    struct endpoint one = draw_gamma(context, layer, rows, alpha),
+                    other = draw_gamma(context, layer, rows, alpha);
+    struct endpoint share =
+        build_binary(b, "RealDiv", NULL, one, build_binary(b, "AddV2", NULL, one, other));
+
+    return build_binary(b, "Reshape", NULL, share, build_const_ints(b, NULL, 4, dims));
+}
+
+/* ---- MixUp ---- */
+
+static const struct layer_arg mix_up_args[] = {
+    { "alpha", ARG_NUMBER, "0.2" },
+    { "seed", ARG_NULL_OR_INT, "null" },
+    DATA_FORMAT,
+};
+
+static struct endpoint mix_up_build(struct layer_context *context, const struct layer *layer,
+                                    struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    double alpha = layer_arg(layer, "alpha")->number;
+
+    if (!(alpha > 0)) {
+        layer_fail(context, layer, "argument 'alpha' is %g, expected a number above 0", alpha);
+        return x;
+    }
+    if (!augment_changes(context, layer, x))
+        return x;
+    struct endpoint partners = draw_partners(context, layer, x);
+    struct endpoint share = draw_beta(context, layer, x, build_const_float(b, NULL, (float)alpha));
+    struct endpoint rest = build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1), share);
+    return build_binary(b, "AddV2", NULL, build_binary(b, "Mul", NULL, share, x),
+                        build_binary(b, "Mul", NULL, rest, partners));
+}
+LAYER_CLASS(mix_up, "MixUp", mix_up_args, mix_up_build);
+
+/* ---- CutMix ---- */
+
+static const struct layer_arg cut_mix_args[] = {
+    { "factor", ARG_VALUE, "1.0" },
+    { "seed", ARG_NULL_OR_INT, "null" },
+    DATA_FORMAT,
+};
+
+/* bool: the pixels of a side of the rectangle that is cut, for each image. `dim`: 1 for rows, 2 for
+ * columns. */
+static struct endpoint draw_side(struct layer_context *context, const struct layer *layer,
+                                 struct endpoint x, int dim, struct endpoint ratio)
+{
+    static const double unit[] = { 0, 1 };
+    struct builder *b = &context->builder;
+    int64_t size = endpoint_shape(x)->dims[dim];
+    const struct shape along = dim == 1 ? shape_of(1, size, 1, 1) : shape_of(1, 1, size, 1);
+    float *places = ARENA_ARRAY(context->arena, float, size);
+
+    for (int64_t i = 0; i < size; i++)
+        places[i] = (float)i;
+    const struct tensor at = tensor_borrow(DT_FLOAT, &along, places);
+    struct endpoint place = build_const(b, NULL, &at);
+    struct endpoint length = build_by_number(b, "Mul", ratio, (double)size);
+    struct endpoint room =
+        build_binary(b, "Sub", NULL, build_const_float(b, NULL, (float)size), length);
+    struct endpoint begin =
+        build_binary(b, "Mul", NULL, augment_draw(context, layer, x, unit), room);
+    struct endpoint end = build_binary(b, "AddV2", NULL, begin, length);
+    return build_binary(b, "LogicalAnd", NULL, build_binary(b, "GreaterEqual", NULL, place, begin),
+                        build_binary(b, "Less", NULL, place, end));
+}
+
+static struct endpoint cut_mix_build(struct layer_context *context, const struct layer *layer,
+                                     struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    double factor[2];
+
+    if (!augment_range(context, layer, "factor", 0, factor) || !augment_changes(context, layer, x))
+        return x;
+    struct endpoint alpha = draw_uniform(context, layer, build_const_ints(b, NULL, 0, NULL));
+    alpha = build_by_number(b, "Mul", alpha, factor[1] - factor[0]);
+    alpha = build_by_number(b, "AddV2", build_by_number(b, "AddV2", alpha, factor[0]), 1e-6);
+    struct endpoint share = draw_beta(context, layer, x, alpha);
+    struct endpoint ratio = build_unary(
+        b, "Sqrt", NULL, build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1), share));
+    struct endpoint columns = draw_side(context, layer, x, 2, ratio);
+    struct endpoint cut =
+        build_binary(b, "LogicalAnd", NULL, columns, draw_side(context, layer, x, 1, ratio));
+    return build_select(b, NULL, cut, draw_partners(context, layer, x), x);
+}
+LAYER_CLASS(cut_mix, "CutMix", cut_mix_args, cut_mix_build);
+
+/* ---- MaxNumBoundingBoxes ---- */
+
+/* Both are of boxes, which a model's images do not have. */
+static const struct layer_arg max_num_bounding_boxes_args[] = {
+    { "max_number", ARG_INT, REQUIRED },
+    { "fill_value", ARG_NUMBER, "-1" },
+    DATA_FORMAT,
+};
+
+static struct endpoint max_num_bounding_boxes_build(struct layer_context *context,
+                                                    const struct layer *layer, struct endpoint x)
+{
+    (void)context;
+    (void)layer;
+    return x;
+}
+LAYER_CLASS(max_num_bounding_boxes, "MaxNumBoundingBoxes", max_num_bounding_boxes_args,
+            max_num_bounding_boxes_build);
