@@ -57,6 +57,7 @@
     X(data, dataset_random)         \
     X(data, dataset_shuffle)        \
     X(data, dataset_sources)        \
+    X(data, dataset_sparse_batches) \
     X(data, dataset_unique)         \
     X(data, dataset_windows)        \
     X(data, iterator_seeds)         \

@@ -791,6 +791,26 @@ def raw_values(sparse):
     return tf.raw_ops.DeserializeSparse(serialized_sparse=sparse, dtype=S).sparse_values
 
 
+@case((2, [-1]), (3, [-1]), (9, [4]), (2, [2]), (2, [-1, -1]), (0, [-1]), size=(L, []), row=(L, [None]))
+def sparse_batches(size, row):
+    """Rows of 0, 1, … elements."""
+    data = Data.range(5).map(Data.range).map(lambda part: part.batch(9, drop_remainder=False).reduce(tf.zeros([0], L), lambda a, b: b))
+    spec = tf.SparseTensorSpec([None, None], L)
+    batches = _VariantDataset(tf.raw_ops.DenseToSparseBatchDataset(input_dataset=data._variant_tensor, batch_size=size, row_shape=row, output_types=[L], output_shapes=[[None, None]]), spec)
+    flat = batches.map(lambda v: tf.concat([v.values, tf.reshape(v.indices, [-1]), v.dense_shape], 0))
+    return {"values": flat.reduce(tf.zeros([0], L), lambda a, b: tf.concat([a, b], 0)), "count": batches.cardinality()}
+
+
+@case(([[["a", "b"]], [["c", "d"]]],), x=(S, [None, 1, 2]))
+def sparse_batch_of_matrices(x):
+    batches = Data.from_tensor_slices(x).apply(tf.data.experimental.dense_to_sparse_batch(3, [None, 2]))
+    return {"text": listed(batches.map(lambda v: tf.strings.reduce_join(v.values))), "sizes": listed(batches.map(lambda v: v.dense_shape), L), "scalars": listed(scalar_batches(), L)}
+
+
+def scalar_batches():
+    return Data.range(3).apply(tf.data.experimental.dense_to_sparse_batch(2, [])).map(lambda v: tf.reduce_sum(v.values * 10 + v.indices[:, 0]))
+
+
 VARIABLES = []
 write_files()
 for name, build in CASES.items():

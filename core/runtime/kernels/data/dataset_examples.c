@@ -70,19 +70,6 @@ static void parse_close(struct run_dataset *dataset)
 
 /* ---- an element ---- */
 
-static struct status put_sparse(struct kernel_context *k, struct tensor *parts[3],
-                                struct tensor *out)
-{
-    struct shape three = shape_of(3);
-    TRY(kernel_scratch(k, DT_VARIANT, &three, out));
-    for (int i = 0; i < 3; i++) {
-        struct tensor part = *parts[i];
-        *parts[i] = (struct tensor){ 0 };
-        TRY(tensor_box_create(k, BOX_PLAIN, 1, &part, &tensor_variants_mut(out)[i]));
-    }
-    return status_ok();
-}
-
 static struct status put_ragged(struct kernel_context *k, struct tensor *splits,
                                 struct tensor *values, struct tensor *out)
 {
@@ -99,10 +86,8 @@ static struct status put_feature(struct kernel_context *k, const struct example_
 {
     int sparse = features->sparse, dense = features->dense, ragged = features->ragged;
     if (feature < sparse)
-        return put_sparse(k,
-                          (struct tensor *[]){ &parsed[feature], &parsed[sparse + feature],
-                                               &parsed[2 * sparse + feature] },
-                          out);
+        return tensors_box_sparse(k, &parsed[feature], &parsed[sparse + feature],
+                                  &parsed[2 * sparse + feature], out);
     struct tensor *rest = parsed + 3 * sparse;
     feature -= sparse;
     if (feature >= dense)

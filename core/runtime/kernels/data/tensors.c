@@ -1,6 +1,7 @@
 #include "runtime/kernels/data/tensors.h"
 
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/lists/tensor_box.h"
 
 void tensors_move(int count, struct tensor *from, struct tensor *to)
 {
@@ -100,4 +101,20 @@ struct status tensor_row(struct kernel_context *k, const struct tensor *tensor, 
         copy_elements(tensor->dtype, out->data, (const char *)tensor->data + (size_t)index * bytes,
                       out->size);
     return status_ok();
+}
+
+struct status tensors_box_sparse(struct kernel_context *k, struct tensor *indices,
+                                 struct tensor *values, struct tensor *sizes, struct tensor *out)
+{
+    struct tensor *parts[] = { indices, values, sizes };
+    struct shape three = shape_of(3);
+    struct status status = kernel_scratch(k, DT_VARIANT, &three, out);
+    for (int i = 0; i < 3; i++) {
+        if (status_is_ok(status))
+            status = tensor_box_create(k, BOX_PLAIN, 1, parts[i], &tensor_variants_mut(out)[i]);
+        else
+            tensor_release(parts[i]);
+        *parts[i] = (struct tensor){ 0 };
+    }
+    return status;
 }

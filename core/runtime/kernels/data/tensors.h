@@ -33,6 +33,10 @@ struct status tensors_output(struct kernel_context *k, struct tensors *tensors);
  * `component` is for the error text. INVALID_ARGUMENT: their shapes differ */
 struct status tensors_stack(struct kernel_context *k, int64_t count, const struct tensor *rows,
                             int64_t stride, int component, struct tensor *out);
+/* A vector of three variants, as tf.data hands on a sparse tensor. Takes over the parts, also after
+ * a failure; `out` is the caller's then, too. */
+struct status tensors_box_sparse(struct kernel_context *k, struct tensor *indices,
+                                 struct tensor *values, struct tensor *sizes, struct tensor *out);
 /* Row `index` of a tensor of rank 1 or more. */
 struct status tensor_row(struct kernel_context *k, const struct tensor *tensor, int64_t index,
                          struct tensor *out);
