@@ -13,12 +13,12 @@
 #define CALLS_AT    1
 #define DEFAULTS_AT 2
 
-struct parse_plan {
+struct example_plan {
     struct example_features features;
     int *order; /* [count] the features in the order of their keys */
 };
 
-struct parse {
+struct example_parser {
     struct example_spec *spec;
 };
 
@@ -30,7 +30,7 @@ static int compare_keys(const void *a, const void *b, void *features)
 
 static struct status parse_prepare(struct prepare_context *p, struct dataset_shape *shape)
 {
-    struct parse_plan *plan = ARENA_NEW(prepare_arena(p), struct parse_plan);
+    struct example_plan *plan = ARENA_NEW(prepare_arena(p), struct example_plan);
     TRY(example_features_read(p, &plan->features));
     TRY(example_features_name(shape->node, &plan->features));
     int count = example_features_count(&plan->features);
@@ -48,8 +48,8 @@ static struct status parse_prepare(struct prepare_context *p, struct dataset_sha
 
 static struct status parse_check(struct kernel_context *k, struct run_dataset *dataset)
 {
-    const struct parse_plan *plan = dataset->shape->extra;
-    struct parse *parse = dataset->state;
+    const struct example_plan *plan = dataset->shape->extra;
+    struct example_parser *parser = dataset->state;
     TRY(dataset_check_number(k, dataset, CALLS_AT, "num_parallel_calls", INT64_MIN));
     int64_t calls = dataset_number(dataset, CALLS_AT);
     if (calls <= 0 && calls != -1)
@@ -60,12 +60,12 @@ static struct status parse_check(struct kernel_context *k, struct run_dataset *d
                             "Expected len(dense_defaults) == len(dense_keys) but got: %d vs. %d",
                             dataset->inputs_count - DEFAULTS_AT, plan->features.dense);
     return example_spec_create(plan->features.each, example_features_count(&plan->features),
-                               &parse->spec);
+                               &parser->spec);
 }
 
 static void parse_close(struct run_dataset *dataset)
 {
-    example_spec_destroy(((struct parse *)dataset->state)->spec);
+    example_spec_destroy(((struct example_parser *)dataset->state)->spec);
 }
 
 /* ---- an element ---- */
@@ -100,18 +100,18 @@ static struct status put_feature(struct kernel_context *k, const struct example_
 static struct status parse_batch(struct kernel_context *k, const struct run_dataset *dataset,
                                  const struct tensor *batch, struct tensor *element)
 {
-    const struct parse_plan *plan = dataset->shape->extra;
-    const struct parse *parse = dataset->state;
+    const struct example_plan *plan = dataset->shape->extra;
+    const struct example_parser *parser = dataset->state;
     const struct tensor **defaults =
         ARENA_ARRAY(kernel_arena(k), const struct tensor *, plan->features.dense + 1);
-    int count = example_spec_outputs_count(parse->spec);
+    int count = example_spec_outputs_count(parser->spec);
     struct tensor *parsed = ARENA_ARRAY(kernel_arena(k), struct tensor, count + 1);
     struct tensor vector = *batch; /* borrowed */
     struct status status = status_ok();
     vector.shape = shape_of(batch->size);
     for (int i = 0; i < plan->features.dense; i++)
         defaults[i] = &dataset->inputs[DEFAULTS_AT + i];
-    TRY(example_parse(parse->spec, &vector, NULL, defaults, kernel_pool(k), parsed));
+    TRY(example_parse(parser->spec, &vector, NULL, defaults, kernel_pool(k), parsed));
     memset(element, 0, (size_t)dataset->count * sizeof *element);
     for (int i = 0; i < dataset->count && status_is_ok(status); i++)
         status = put_feature(k, &plan->features, plan->order[i], parsed, &element[i]);
@@ -145,7 +145,7 @@ static int64_t parse_cardinality(const struct run_dataset *dataset)
 
 #define PARSE(name)                                                                        \
     DATASET(name, parse_check, parse_next, .prepare = parse_prepare, .close = parse_close, \
-            .dataset_bytes = sizeof(struct parse), .cardinality = parse_cardinality)
+            .dataset_bytes = sizeof(struct example_parser), .cardinality = parse_cardinality)
 static const struct kernel rows[] = {
     PARSE("ParseExampleDataset"),
     PARSE("ParseExampleDatasetV2"),
