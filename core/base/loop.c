@@ -14,6 +14,7 @@
 #define SPIN_PAUSE        16 /* waits without polling after a failed poll; doubled by each */
 #define SPIN_FAILURES_MAX 8
 #define EXPECTING_NS      60000 /* polls this long for the rest of a message that is arriving */
+#define ROUNDS_APART      8     /* rounds in which the loop may pass over its own descriptors */
 
 /* Polling before the loop sleeps, and its success. */
 struct spin {
@@ -40,7 +41,10 @@ struct loop {
     struct loop_task *deferred, **deferred_end;
     _Atomic uintptr_t owner; /* the thread that owns the loop; 0: none */
     struct loop_watch *wake_watch, *dead;
-    int64_t now_ns;
+    bool (*wait)(void *context, int timeout_ms); /* NULL: the loop waits by itself */
+    void *wait_context;
+    int rounds_apart; /* since the loop last looked at its own descriptors */
+    int64_t now_ns;   /* 0: to be read at the first question */
     struct spin spin, expecting_spin;
     bool expecting; /* loop_expect was called in this round */
     _Atomic bool stopped;
@@ -306,7 +310,7 @@ void loop_set_timer(struct loop *loop, struct loop_timer *timer, int64_t deadlin
 static void run_timers(struct loop *loop)
 {
     for (int turns = loop->timers_count; turns > 0 && loop->timers_count > 0; turns--) {
-        if (loop->timers[0]->deadline_ns > loop->now_ns)
+        if (loop->timers[0]->deadline_ns > loop_now_ns(loop))
             break;
         struct loop_timer *timer = loop->timers[0];
         loop_clear_timer(loop, timer);
@@ -334,9 +338,22 @@ void loop_set_round(struct loop *loop, bool (*round)(void *context), void *conte
     loop->round_context = context;
 }
 
-int64_t loop_now_ns(const struct loop *loop)
+int64_t loop_now_ns(struct loop *loop)
 {
+    if (loop->now_ns == 0)
+        loop->now_ns = clock_now_ns(clock_monotonic());
     return loop->now_ns;
+}
+
+void loop_set_wait(struct loop *loop, bool (*wait)(void *context, int timeout_ms), void *context)
+{
+    loop->wait = wait;
+    loop->wait_context = context;
+}
+
+int loop_descriptor(const struct loop *loop)
+{
+    return loop->epoll;
 }
 
 void loop_set_spin(struct loop *loop, int64_t spin_ns)
@@ -349,6 +366,16 @@ void loop_expect(struct loop *loop)
     loop->expecting = true;
 }
 
+/* The library's callbacks may ask for the time after it has waited. */
+static int wait_by_library(struct loop *loop, struct epoll_event *events, int timeout_ms)
+{
+    bool busy = loop->wait(loop->wait_context, timeout_ms);
+    if (busy && ++loop->rounds_apart < ROUNDS_APART)
+        return 0;
+    loop->rounds_apart = 0;
+    return epoll_wait(loop->epoll, events, EVENTS_MAX, 0);
+}
+
 /* Polls for a while before sleeping, unless recent polls failed: each failure doubles the number of
  * waits until the next poll. If a message is arriving, it polls in any case. */
 static int wait_for_events(struct loop *loop, struct epoll_event *events, int timeout_ms)
@@ -356,6 +383,8 @@ static int wait_for_events(struct loop *loop, struct epoll_event *events, int ti
     struct spin *spin = loop->expecting ? &loop->expecting_spin : &loop->spin;
 
     loop->expecting = false;
+    if (loop->wait != NULL)
+        return wait_by_library(loop, events, timeout_ms);
     if (timeout_ms == 0 || spin->ns == 0 || spin->pause > 0) {
         spin->pause -= spin->pause > 0;
         return epoll_wait(loop->epoll, events, EVENTS_MAX, timeout_ms);
@@ -378,10 +407,10 @@ static struct status run_round(struct loop *loop, int timeout_ms)
     struct epoll_event events[EVENTS_MAX];
     if (loop->deferred != NULL) /* deferred between two rounds */
         timeout_ms = 0;
+    loop->now_ns = 0;
     int count = wait_for_events(loop, events, timeout_ms);
     if (count < 0 && errno != EINTR)
         return status_errno(errno, "epoll_wait");
-    loop->now_ns = clock_now_ns(clock_monotonic());
     for (int i = 0; i < count; i++) {
         struct loop_watch *watch = events[i].data.ptr;
         if (watch->ready != NULL)

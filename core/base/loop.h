@@ -88,6 +88,17 @@ void loop_set_spin(struct loop *loop, int64_t spin_ns);
 void loop_expect(struct loop *loop);
 
 /* The time at which this round's work began. */
-int64_t loop_now_ns(const struct loop *loop);
+int64_t loop_now_ns(struct loop *loop);
+
+/*
+ * Lets the loop wait in `wait`: for a library that has an epoll descriptor of its own and is busier
+ * than the loop's descriptors, so that the loop need not wait for one epoll inside another. `wait`
+ * waits up to timeout_ms (-1: without end) for the library's descriptors and for loop_descriptor,
+ * which is readable while the loop has events, and handles the library's. It returns whether there
+ * were any; if so, the loop looks at its own only every few rounds. NULL: the loop waits by itself
+ * again.
+ */
+void loop_set_wait(struct loop *loop, bool (*wait)(void *context, int timeout_ms), void *context);
+int loop_descriptor(const struct loop *loop);
 
 #endif

@@ -47,11 +47,6 @@ static bool ends(const struct lines *lines)
     return end == NULL || (end[1] == '\0' && (lines->bare || (end[2] == '\0' && end[3] == '\0')));
 }
 
-static bool reads_in_place(void)
-{
-    return strcmp(MHD_get_version(), "0.9.75") == 0;
-}
-
 /* ---- What the headers say. ---- */
 
 /* The headers that tell where the request and the JSON in it end, and its host. */
@@ -140,7 +135,7 @@ static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const
 
 struct status rest_head_check(struct MHD_Connection *mhd, const char *version, bool *chunked)
 {
-    struct framing framing = { .in_place = reads_in_place(), .status = status_ok() };
+    struct framing framing = { .in_place = rest_knows_library(), .status = status_ok() };
     MHD_get_connection_values(mhd, MHD_HEADER_KIND, note_header, &framing);
     TRY(framing.status);
     if (!ends(&framing.lines))

@@ -7,6 +7,7 @@
 #define SERVER_REST_INTERNAL_H
 
 #include <microhttpd.h>
+#include <string.h>
 
 #include "base/list.h"
 #include "server/rest/rest.h"
@@ -60,7 +61,9 @@ struct rest_connection {
 struct rest {
     struct server_context *server;
     struct MHD_Daemon *daemon;
-    struct loop_watch *watch;
+    int epoll;                /* libmicrohttpd's own */
+    bool may_lead, leads;     /* the loop waits in libmicrohttpd */
+    struct loop_watch *watch; /* NULL: it leads */
     struct loop_timer timer;
     struct list_link *reading, *left; /* of struct rest_connection */
     struct loop_timer stall_timer;
@@ -84,6 +87,12 @@ struct rest {
     void (*drained)(void *context);
     void *drained_context;
 };
+
+/* We rely on some things that its documentation does not say. */
+static inline bool rest_knows_library(void)
+{
+    return strcmp(MHD_get_version(), "0.9.75") == 0;
+}
 
 static inline const char *rest_header(const struct request *request, const char *name)
 {

@@ -40,11 +40,12 @@ static void on_log(void *context, const char *format, va_list arguments)
 
 /* ---- The loop. ---- */
 
-static void run_daemon(struct rest *rest)
+/* Returns whether any part of a request came. */
+static bool run_daemon(struct rest *rest, int wait_ms)
 {
     MHD_UNSIGNED_LONG_LONG timeout;
-    if (MHD_run(rest->daemon) != MHD_YES)
-        log_error("http: MHD_run failed");
+    if (MHD_run_wait(rest->daemon, wait_ms) != MHD_YES)
+        log_error("http: MHD_run_wait failed");
     bool timed = MHD_get_timeout(rest->daemon, &timeout) == MHD_YES;
     rest->unfinished = timed && timeout == 0;
     if (timed && timeout > 0)
@@ -52,18 +53,73 @@ static void run_daemon(struct rest *rest)
                        loop_now_ns(rest->server->loop) + (int64_t)timeout * NS_PER_MS);
     else
         loop_clear_timer(rest->server->loop, &rest->timer);
+    bool progressed = rest->progressed;
     rest_connections_after_run(rest);
+    return progressed;
 }
 
 static void on_ready(void *context, uint32_t events)
 {
     (void)events;
-    run_daemon(context);
+    run_daemon(context, 0);
 }
 
 static void on_timeout(void *context)
 {
-    run_daemon(context);
+    run_daemon(context, 0);
+}
+
+static bool wait_in_daemon(void *context, int timeout_ms)
+{
+    return run_daemon(context, timeout_ms);
+}
+
+/* libmicrohttpd 0.9.75 passes over an event without a pointer; of other versions this is not known.
+ * The TLS bridge's sockets are the loop's own. */
+static bool may_lead(const struct rest *rest)
+{
+    return rest->bridge == NULL && rest_knows_library();
+}
+
+static bool begin_to_lead(struct rest *rest)
+{
+    struct loop *loop = rest->server->loop;
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
+    loop_unwatch(loop, rest->watch); /* first: neither may be in the other while it is added */
+    rest->watch = NULL;
+    if (epoll_ctl(rest->epoll, EPOLL_CTL_ADD, loop_descriptor(loop), &event) != 0)
+        return false;
+    loop_set_wait(loop, wait_in_daemon, rest);
+    return true;
+}
+
+static void stop_leading(struct rest *rest)
+{
+    loop_set_wait(rest->server->loop, NULL, NULL);
+    epoll_ctl(rest->epoll, EPOLL_CTL_DEL, loop_descriptor(rest->server->loop), NULL);
+}
+
+static struct status follow(struct rest *rest)
+{
+    return loop_watch(rest->server->loop, rest->epoll, EPOLLIN, on_ready, rest, &rest->watch);
+}
+
+void rest_lead(struct rest *rest, bool leads)
+{
+    if (leads == rest->leads || !rest->may_lead || (leads && rest->connections == 0))
+        return;
+    rest->leads = leads;
+    if (leads && begin_to_lead(rest))
+        return;
+    if (!leads)
+        stop_leading(rest);
+    struct status status = follow(rest);
+    if (status_is_ok(status)) {
+        rest->leads = false;
+        return;
+    }
+    log_error("http: %s", status.message);
+    rest->leads = begin_to_lead(rest);
 }
 
 int rest_connections(const struct rest *rest)
@@ -76,7 +132,7 @@ int rest_connections(const struct rest *rest)
 static void read_on(struct rest *rest)
 {
     for (int i = 0; i < READS_MAX && rest->unfinished; i++) {
-        run_daemon(rest);
+        run_daemon(rest, 0);
         if (rest->reading == NULL || rest->idle_runs > 0)
             break;
     }
@@ -86,9 +142,9 @@ bool rest_answer(struct rest *rest)
 {
     if (rest->answered) {
         rest->answered = false;
-        run_daemon(rest); /* libmicrohttpd asks for the answers, and sends them */
+        run_daemon(rest, 0); /* libmicrohttpd asks for the answers, and sends them */
         if (rest->unfinished)
-            run_daemon(rest);
+            run_daemon(rest, 0);
     } else {
         read_on(rest);
     }
@@ -215,8 +271,9 @@ struct status rest_create(struct server_context *server, struct rest **out)
         return status_error(STATUS_INTERNAL, "cannot start libmicrohttpd");
     }
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(rest->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-    struct status status =
-        loop_watch(server->loop, info->epoll_fd, EPOLLIN, on_ready, rest, &rest->watch);
+    rest->epoll = info->epoll_fd;
+    rest->may_lead = may_lead(rest);
+    struct status status = follow(rest);
     if (!status_is_ok(status)) {
         rest_destroy(rest);
         return status;
@@ -229,6 +286,8 @@ void rest_destroy(struct rest *rest)
 {
     if (rest == NULL)
         return;
+    if (rest->leads)
+        stop_leading(rest);
     loop_unwatch(rest->server->loop, rest->watch);
     loop_clear_timer(rest->server->loop, &rest->timer);
     loop_clear_timer(rest->server->loop, &rest->drain_timer);

@@ -29,6 +29,11 @@ int rest_connections(const struct rest *rest);
 /* Sends the answers at the end of a round (round.h). True: there is more to do at once. */
 bool rest_answer(struct rest *rest);
 
+/* Whether the loop waits in libmicrohttpd's epoll, which then holds the loop's, instead of the
+ * other way round: a request costs one epoll_wait less, and other protocols cost one more. Call it
+ * at the end of each round; true begins with the first connection. */
+void rest_lead(struct rest *rest, bool leads);
+
 /* From now on each answer closes its connection. `drained` is called once, when no request is left.
  */
 void rest_drain(struct rest *rest, void (*drained)(void *context), void *context);

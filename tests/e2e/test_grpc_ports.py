@@ -1,4 +1,6 @@
 """Where gRPC is served: ports, sockets, TLS; the flags that are gRPC's; health as it changes; the end."""
+import http.client
+import json
 import os
 import re
 import resource
@@ -42,6 +44,25 @@ class Ports(TestCase):
                 self.assertEqual(server.post("/v1/models/tiny:predict", {"inputs": [[1.0]]}).json, {"outputs": [[2.5]]})
                 self.asks(client)
             self.assertIn("Running gRPC ModelServer at 0.0.0.0:%d ..." % server.port, server.output())
+
+    def test_clients_of_both_protocols_come_and_go(self):
+        """with gRPC's connections, the loop waits in another way for those of REST"""
+        with Server(self.path("tiny"), name="tiny", grpc="same") as server:
+            rest = http.client.HTTPConnection("127.0.0.1", server.port, timeout=DEADLINE_S)
+
+            def rest_asks():
+                rest.request("POST", "/v1/models/tiny:predict", '{"inputs": [[1.0]]}')
+                self.assertEqual(json.loads(rest.getresponse().read()), {"outputs": [[2.5]]})
+
+            for _ in range(3):
+                rest_asks()
+                with Client("127.0.0.1:%d" % server.port) as client:
+                    self.asks(client)
+                    rest_asks()
+                    self.asks(client)
+                for _ in range(20):  # more rounds than the loop passes over its own descriptors
+                    rest_asks()
+            rest.close()
 
     def test_a_unix_socket_serves_too(self):
         path = self.path("socket")

@@ -155,6 +155,70 @@ static void a_round_that_asks_for_another_does_not_wait(void **state)
     assert_string_equal(trace, "rrr");
 }
 
+/* A library with an epoll of its own, which holds the loop's. */
+struct library {
+    int epoll;
+    bool busy; /* it has events without end, and never waits */
+    int waits;
+    int64_t asked_ns, answered_ns; /* the time by the clock and then by the loop */
+};
+
+static bool wait_in_library(void *context, int timeout_ms)
+{
+    struct library *library = context;
+    struct epoll_event event;
+    library->waits++;
+    assert_true(epoll_wait(library->epoll, &event, 1, library->busy ? 0 : timeout_ms) >= 0);
+    library->asked_ns = clock_now_ns(clock_monotonic());
+    library->answered_ns = loop_now_ns(loop);
+    return library->busy;
+}
+
+static void let_library_wait(struct library *library)
+{
+    struct epoll_event event = { .events = EPOLLIN };
+    library->epoll = epoll_create1(0);
+    assert_int_equal(epoll_ctl(library->epoll, EPOLL_CTL_ADD, loop_descriptor(loop), &event), 0);
+    loop_set_wait(loop, wait_in_library, library);
+}
+
+static void a_library_waits_for_the_loop_too(void **state)
+{
+    (void)state;
+    struct library library = { 0 };
+    let_library_wait(&library);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(loop_watch(loop, ends[0], EPOLLIN, on_data, NULL, &watch).code, STATUS_OK);
+    assert_int_equal(write(ends[1], "ab", 2), 2);
+    assert_int_equal(loop_run(loop).code, STATUS_OK);
+    assert_string_equal(trace, "ab");
+    assert_true(library.answered_ns >= library.asked_ns);
+    int waits = library.waits;
+    loop_set_wait(loop, NULL, NULL);
+    assert_int_equal(loop_turn(loop, 0).code, STATUS_OK);
+    assert_int_equal(library.waits, waits);
+    close(library.epoll);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void a_busy_library_does_not_starve_the_loop(void **state)
+{
+    (void)state;
+    struct library library = { .busy = true };
+    let_library_wait(&library);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(loop_watch(loop, ends[0], EPOLLIN, on_data, NULL, &watch).code, STATUS_OK);
+    assert_int_equal(write(ends[1], "b", 1), 1);
+    for (int turn = 0; turn < 100 && trace[0] == '\0'; turn++)
+        assert_int_equal(loop_turn(loop, 0).code, STATUS_OK);
+    assert_string_equal(trace, "b");
+    assert_true(library.waits > 1);
+    close(library.epoll);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +228,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_round_that_asks_for_another_does_not_wait, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_library_waits_for_the_loop_too, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_busy_library_does_not_starve_the_loop, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("loop", tests, NULL, NULL);
 }
