@@ -277,10 +277,16 @@ class Finetune(TestCase):
         self.assert_tunes("tags_records", tagger(), inputs, tags, sparse, "--train_files=" + self.path("rows.tfrecord"), "--weight_column=w",
                           weights=weights[:, :1])
         images, classes = draw.normal(size=(64, 6, 5, 2)).astype(np.float32), draw.randint(3, size=(64, 6, 5))
+        of_pixels = draw.choice([0.0, 0.5, 2.0], (64, 6, 5)).astype(np.float32)
         for name, labels, loss in (("pixels", classes, sparse), ("pixels_hot", np.eye(3, dtype=np.float32)[classes], "categorical_crossentropy")):
             model = tf.keras.Sequential([layers.Input((6, 5, 2)), layers.Conv2D(4, 3, padding="same", activation="relu"), layers.Conv2D(3, 1, activation="softmax")])
             np.savez(self.path(name + ".npz"), label=labels, x=images)
             self.assert_tunes(name, model, tf.constant(images), labels, loss, "--train_files=" + self.path(name + ".npz"))
+        for name, labels, loss in (("any", classes, sparse), ("any_hot", np.eye(3, dtype=np.float32)[classes], "categorical_crossentropy")):
+            model = tf.keras.Sequential([layers.Input((None, None, 2)), layers.Conv2D(4, 3, padding="same", activation="relu"), layers.Conv2D(3, 1, activation="softmax")])
+            np.savez(self.path(name + ".npz"), label=labels, x=images, w=of_pixels)
+            self.assert_tunes(name, model, tf.constant(images), labels, loss, "--train_files=" + self.path(name + ".npz"), "--weight_column=w",
+                              weights=of_pixels)
         classes[3, 2, 1] = 3
         np.savez(self.path("wrong.npz"), label=classes, x=images)
         done = run("pstrain", "--from_savedmodel=" + self.path("pixels_start"), "--train_files=" + self.path("wrong.npz"), "--noexport", "--batch_size=8")

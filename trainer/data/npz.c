@@ -16,6 +16,7 @@ struct npz_array {
     struct zip_stream *stream;
     enum dtype dtype;
     int64_t rows, width;
+    struct shape shape; /* of a row */
 };
 
 struct npz_reader {
@@ -92,6 +93,8 @@ static struct status open_array(const struct npz_reader *reader, const struct zi
         return status_error(STATUS_INVALID_ARGUMENT, "a single number, not rows");
     out->dtype = header.dtype;
     out->rows = header.shape.dims[0];
+    out->shape.rank = header.shape.rank - 1;
+    memcpy(out->shape.dims, header.shape.dims + 1, (size_t)out->shape.rank * sizeof(int64_t));
     TRY(find_width(&header.shape, dtype_size(header.dtype), &out->width));
     if (!is_float(out->dtype) && !is_integer(out->dtype))
         return status_error(STATUS_UNIMPLEMENTED, "%s is not read", dtype_name(out->dtype));
@@ -295,6 +298,7 @@ static struct status list_array(const struct npz_reader *reader, const struct zi
     *out = (struct record_field){
         .name = name,
         .kind = is_float(array.dtype) ? COLUMN_FLOAT : COLUMN_INT64,
+        .shape = array.shape,
     };
     if (*readable)
         return status_ok();

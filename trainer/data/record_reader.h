@@ -12,6 +12,7 @@
 #ifndef TRAINER_DATA_RECORD_READER_H
 #define TRAINER_DATA_RECORD_READER_H
 
+#include "tensor/shape.h"
 #include "trainer/data/columns.h"
 
 struct arena;
@@ -42,7 +43,8 @@ struct record_options {
 struct record_field {
     const char *name;
     enum column_kind kind;
-    bool is_text; /* the kind is not known: the values decide */
+    bool is_text;       /* the kind is not known: the values decide */
+    struct shape shape; /* of a row's values; of rank 0: not known */
 };
 
 struct record_fields {

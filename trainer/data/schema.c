@@ -122,7 +122,7 @@ static struct status take_shape(const struct schema_key_context *context)
     const struct json_value *value = context->value;
     int64_t width = 1;
 
-    if (value->kind != JSON_VALUE_LIST)
+    if (value->kind != JSON_VALUE_LIST || value->count > SHAPE_RANK_MAX - 1)
         return wrong_value(context, "a list of dimensions");
     for (int i = 0; i < value->count; i++) {
         const struct json_value *dim = &value->members[i];
@@ -132,7 +132,9 @@ static struct status take_shape(const struct schema_key_context *context)
                                 "values together",
                                 json_value_show(dim, context->arena));
         width *= dim->integer;
+        context->column->shape.dims[i] = dim->integer;
     }
+    context->column->shape.rank = value->count;
     context->column->width = width;
     return status_ok();
 }
@@ -564,7 +566,10 @@ static void print_schema_column(const struct schema_column *column, struct json_
         json_write_text(writer, "dtype", bytes_of(dtype_names[column->dtype]));
     if (column->kind == SCHEMA_DENSE) {
         json_open(writer, "shape", '[');
-        json_write_integer(writer, NULL, column->width);
+        if (column->shape.rank == 0)
+            json_write_integer(writer, NULL, column->width);
+        for (int i = 0; i < column->shape.rank; i++)
+            json_write_integer(writer, NULL, column->shape.dims[i]);
         json_close(writer, ']');
     }
     if (column->separator != '\0')

@@ -34,6 +34,7 @@ struct schema_column {
      * nobody knows */
     const char *no_number;
     int64_t width;             /* values in a row; sparse: 0 if the model decides; ragged: 0 */
+    struct shape shape;        /* dense: of these values; of rank 0: not known */
     const char *index, *value; /* sparse: names in the file */
     int64_t first_index;       /* sparse: the index of the first value, 0 or 1 */
     bool has_default;          /* dense: for rows without a value */

@@ -133,6 +133,8 @@ static struct schema_column guess_column(const struct record_field *field,
                                    .width = width,
                                    .stddev = 1 };
 
+    if (width > 0 && shape_size(&field->shape) == width)
+        guess.shape = field->shape;
     if (field->is_text)
         guess.dtype = guess_text_dtype(column, arena, &guess.no_number);
     return guess;

@@ -182,6 +182,21 @@ static struct status fit_shape(const struct file_data_maker *maker, const struct
                         spec->name, tensor_spec_text(spec), width);
 }
 
+/* Takes the open dimensions of the only column's shape, if it has as many; one-hot classes have one
+ * more. */
+static void take_shape(const struct schema_column *only, const struct training_feed *feed,
+                       struct tensor_spec *spec)
+{
+    const struct shape *given = &only->shape;
+    int rank = given->rank;
+    bool hot =
+        rank == spec->shape.rank && feed->classes > 1 && given->dims[rank - 1] == feed->classes;
+
+    for (int d = 1; rank - hot == spec->shape.rank - 1 && d < spec->shape.rank; d++)
+        if (spec->shape.dims[d] < 0)
+            spec->shape.dims[d] = given->dims[d - 1];
+}
+
 /* A column of one weight weighs all steps of a row. */
 static bool weighs_rows(const struct file_data_maker *maker, const struct training_feed *feed,
                         const struct text_list *names)
@@ -216,6 +231,8 @@ static struct status decide_shape(const struct file_data_maker *maker,
         if (spec->shape.rank == 4)
             spec->shape.dims[3] = records->image_channels;
     }
+    if (only != NULL && only->kind == SCHEMA_DENSE)
+        take_shape(only, feed, spec);
     return fit_shape(maker, names, spec);
 }
 
