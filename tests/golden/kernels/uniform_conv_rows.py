@@ -75,6 +75,8 @@ def uniform_convolutions():
         rows.add("UniformQuantizedConvolution", [image, y, x_scale, i32(4), y_scale, i32(-3), out_scale, i32(5)], text=False, Tout=tf.qint32, padding="SAME", **BOTH)
     for zero, other in [(300, 0), (-2**31, 2**31 - 1), (0, -129)]:  # beyond a byte
         rows.add("UniformQuantizedConvolution", [image, y, f32(0.01), i32(zero), f32(0.1), i32(other), f32(1), i32(0)], text=False, Tout=tf.qint32, padding="SAME", **BOTH)
+    near = f32([[0.96665746, -0.0931657851, -1.01324356, -0.266933739]])  # two steps and a half from 0, but for the rounding of the scale
+    rows.add("UniformQuantizedDotHybrid", [near, tf.reshape(of(tf.qint8, *np.eye(4).reshape(-1)), (4, 4)), f32(1), i32(0)], Tout=tf.float32, **BYTES)
     for floats in [np.zeros((1, 2, 3, 3)), np.full((1, 2, 3, 3), 7), RANDOM.rand(1, 2, 3, 3), -RANDOM.rand(1, 2, 3, 3)]:
         rows.add("UniformQuantizedConvolutionHybrid", [f32(floats), y, f32(0.1), i32(3)], text=False, Tout=tf.float32, padding="SAME", **BYTES)
     rows.write()

@@ -102,19 +102,22 @@ int32_t uniform_quantize(float x, float inverse_scale, int32_t zero, int32_t lea
     return uniform_clamp((int32_t)((uint32_t)integer + (uint32_t)zero), least, most);
 }
 
-/* The scale and zero for floats low .. high, which are widened to hold 0. */
-static void fit_scale(double low, double high, float *scale, int32_t *zero)
+/* The scale and zero for floats low .. high, which are widened to hold 0. Returns the inverse of
+ * the scale, rounded once: with 1 / *scale, some floats near the middle of a step would round to
+ * another integer than in TensorFlow. */
+static float fit_scale(double low, double high, float *scale, int32_t *zero)
 {
     *scale = 1;
     *zero = 0;
     if (low == 0 && high == 0)
-        return;
+        return 1;
     double step = (high - low) / (INT8_MAX - INT8_MIN);
     double from_low = INT8_MIN - low / step, from_high = INT8_MAX - high / step;
     double low_error = -INT8_MIN + fabs(low / step), high_error = INT8_MAX + fabs(high / step);
     double found = low_error < high_error ? from_low : from_high;
     *scale = (float)step;
     *zero = (int32_t)(!(found > INT8_MIN) ? INT8_MIN : found >= INT8_MAX ? INT8_MAX : round(found));
+    return (float)(1 / step);
 }
 
 void uniform_quantize_run(const float *x, int64_t count, int8_t *out, float *scale, int32_t *zero)
@@ -124,7 +127,7 @@ void uniform_quantize_run(const float *x, int64_t count, int8_t *out, float *sca
         low = x[i] < low ? x[i] : low;
         high = x[i] > high ? x[i] : high;
     }
-    fit_scale((double)low, (double)high, scale, zero);
+    float inverse = fit_scale((double)low, (double)high, scale, zero);
     for (int64_t i = 0; i < count; i++)
-        out[i] = (int8_t)uniform_quantize(x[i], 1.0f / *scale, *zero, INT8_MIN, INT8_MAX);
+        out[i] = (int8_t)uniform_quantize(x[i], inverse, *zero, INT8_MIN, INT8_MAX);
 }
