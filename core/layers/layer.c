@@ -52,6 +52,7 @@ static const struct layer_class *const classes[] = {
     &layer_mix_up,
     &layer_cut_mix,
     &layer_max_num_bounding_boxes,
+    &layer_random_elastic_transform,
     &layer_integer_lookup,
     &layer_normalization,
     &layer_mel_spectrogram,

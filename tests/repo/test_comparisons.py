@@ -17,7 +17,7 @@ BY_OUTPUT = {
     "tests/unit/layers/test_layer_augment.c": {"RandomCrop"},  # Keras passes the images of an evaluation on uncropped
     # Keras 3.15 leaves Equalization out of a model, and the others draw or have no gradient.
     "tests/unit/layers/augment_golden.h": {"Equalization", "ContrastLimitedAdaptiveHistogramEqualization", "RandAugment", "AugMix",
-                                           "MixUp", "CutMix", "MaxNumBoundingBoxes"},
+                                           "MixUp", "CutMix", "MaxNumBoundingBoxes", "RandomElasticTransform"},
     "tests/unit/layers/test_layer_noise.c": {"RandomFlip"},  # always draws
 }
 # Layers that Keras does not have.

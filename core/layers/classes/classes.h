@@ -77,6 +77,8 @@ extern const struct layer_class layer_equalization;
 /* patches.c */
 extern const struct layer_class layer_random_sharpness, layer_random_gaussian_blur,
     layer_random_erasing;
+/* elastic.c */
+extern const struct layer_class layer_random_elastic_transform;
 /* mix.c */
 extern const struct layer_class layer_mix_up, layer_cut_mix, layer_max_num_bounding_boxes;
 /* resize.c */

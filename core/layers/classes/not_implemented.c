@@ -5,9 +5,6 @@
 static const struct {
     const char *name, *reason;
 } refused[] = {
-    { "RandomElasticTransform",
-      "in a model, Keras puts the first image of a batch in place of the others: take "
-      "RandomPerspective, RandomShear and RandomRotation" },
     { "Lambda", "it holds a function in Python" },
     { "TFSMLayer", "it holds the path of a SavedModel: see --from_savedmodel" },
     { "JaxLayer", "it holds a function in Python" },

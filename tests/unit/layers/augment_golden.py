@@ -10,6 +10,7 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import keras
 import numpy as np
 import tensorflow as tf
+from keras.src.backend.tensorflow import image as keras_image
 from keras.src.layers.preprocessing.image_preprocessing import aug_mix
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "base"))
@@ -74,6 +75,10 @@ cases = [
     ("a part of another image", L.CutMix((0.9, 0.9))),
     ("a part by another seed", L.CutMix(1.0, seed=12)),
     ("boxes", L.MaxNumBoundingBoxes(3)),
+    ("elastic", L.RandomElasticTransform((1.0, 1.0), (1.0, 1.0))),
+    ("elastic with a border", L.RandomElasticTransform((1.0, 1.0), 1.0, fill_mode="constant", fill_value=9.0, seed=3)),
+    ("elastic around the sides", L.RandomElasticTransform(1.0, (0.5, 1.0), fill_mode="wrap", value_range=(0, 200), seed=4)),
+    ("elastic of the nearest", L.RandomElasticTransform((1.0, 1.0), (0.8, 0.8), "nearest", "nearest")),
     ("equalization without a limit", L.ContrastLimitedAdaptiveHistogramEqualization(clip_limit=0.0, tile_grid_size=(2, 1))),
 ]
 
@@ -150,6 +155,15 @@ def mixed(layer):
     return layer(images, training=True)
 
 
+def elastic(layer):
+    """What Keras makes of the images with the test's draws. Of images of this size, noise is smoothed by a window of one pixel."""
+    draws = MixDraws(layer.seed or 0)
+    layer.backend = Backend(layer.backend, draws)
+    layer._get_seed_generator = lambda backend=None: 1
+    keras_image.draw_seed = lambda seed: draws.seed()
+    return layer(images, training=True)
+
+
 def draw(number):
     """What the first layer draws as its draw of this number, from 1 on, in step 1."""
     factor = 0x9E3779B97F4A7C15 - 2**64
@@ -177,11 +191,22 @@ print("#define IMAGES 2\n#define PIXELS 90 /* of an image: 5 x 6 with 3 channels
 print("static const float images[IMAGES * PIXELS] = {\n      " + numbers(images) + "\n};")
 print("static const struct augmentation {\n    const char *label, *layer;\n    float out[IMAGES * PIXELS];\n} augmentations[] = {")
 for label, layer in cases:
-    known = {L.RandomShear: sheared, L.RandomPerspective: turned, L.RandAugment: combined, L.AugMix: combined, L.MixUp: mixed, L.CutMix: mixed}.get(type(layer))
+    known = {L.RandomShear: sheared, L.RandomPerspective: turned, L.RandAugment: combined, L.AugMix: combined, L.MixUp: mixed, L.CutMix: mixed,
+             L.RandomElasticTransform: elastic}.get(type(layer))
     config = {k: v for k, v in layer.get_config().items() if k not in ("name", "trainable", "dtype", "seed")}
-    if known is combined or known is mixed:
+    if known in (combined, mixed, elastic):
         config["seed"] = layer.seed
     text = json.dumps({"class_name": type(layer).__name__, "config": config})
     out = np.asarray(known(layer) if known else layer(images, training=True))
     print("    { %s,\n      %s,\n      { %s } }," % (json.dumps(label), json.dumps(text), numbers(out)))
 print("};")
+# Large enough for a window of seven pixels; every 7th pixel of the result.
+SIDE = 44
+pixels = (np.arange(SIDE)[:, None] * 37 + np.arange(SIDE) * 91) % 256
+images = np.stack([pixels, 255 - pixels]).astype(np.float32)[..., None]
+layer = L.RandomElasticTransform((1.0, 1.0), (0.6, 0.6))
+out = np.asarray(elastic(layer)).ravel()[::7]
+config = {k: v for k, v in layer.get_config().items() if k not in ("name", "trainable", "dtype", "seed")}
+print("#define LARGE_SIDE %d\n#define LARGE_STEP 7\n#define LARGE_LAYER \\\n    %s" % (
+    SIDE, json.dumps(json.dumps({"class_name": "RandomElasticTransform", "config": config}))))
+print("static const float large_out[] = {\n      " + numbers(out) + "\n};")

@@ -15,7 +15,7 @@
 
 #define MODEL                                                     \
     "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" \
-    "{\"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 5, 6, 3]}}, %s]}}"
+    "{\"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, %d, %d, %d]}}, %s]}}"
 
 static void must(struct status status)
 {
@@ -23,12 +23,13 @@ static void must(struct status status)
         fail_msg("%s", status.message);
 }
 
-/* What the layer makes of the images in this mode; they may be smaller. */
-static void run_layer(const char *layer, enum layers_mode mode, int64_t batch, int64_t step,
-                      float out[IMAGES * PIXELS])
+/* What the layer makes of these images in this mode; they may be smaller. */
+static void run_on(const char *layer, const struct shape *shape, const float *pixels,
+                   enum layers_mode mode, int64_t batch, int64_t step, float *out)
 {
     const struct layers_options options = { .mode = mode, .batch = batch };
-    const struct shape shape = shape_of(IMAGES, 5, 6, 3), pair = shape_of(2);
+    const struct shape pair = shape_of(2);
+    const int64_t size = shape_size(shape), *dims = shape->dims;
     const int64_t seed[] = { 1, step };
     struct arena *arena = arena_create(0);
     struct layers_model *model;
@@ -36,7 +37,8 @@ static void run_layer(const char *layer, enum layers_mode mode, int64_t batch, i
     struct plan *plan;
     struct tensor got;
 
-    must(layers_parse(bytes_of(arena_printf(arena, MODEL, layer)), arena, &model));
+    const char *text = arena_printf(arena, MODEL, (int)dims[1], (int)dims[2], (int)dims[3], layer);
+    must(layers_parse(bytes_of(text), arena, &model));
     must(layers_build(model, &options, arena, &built));
     const struct endpoint feeds[] = { built.inputs[0], built.random_seed };
     const struct flatten_request request = { .feeds = feeds,
@@ -45,17 +47,45 @@ static void run_layer(const char *layer, enum layers_mode mode, int64_t batch, i
                                              .fetches_count = 1 };
     must(plan_create(built.graph, &request, NULL, NULL, NULL, &plan));
     struct run *run = run_create(0);
-    const struct tensor given[] = { tensor_borrow(DT_FLOAT, &shape, images),
+    const struct tensor given[] = { tensor_borrow(DT_FLOAT, shape, pixels),
                                     tensor_borrow(DT_INT64, &pair, seed) };
     must(plan_run(plan, run, given, &got));
-    assert_in_range(got.size, 1, IMAGES * PIXELS);
-    memset(out, 0, IMAGES * PIXELS * sizeof *out);
+    assert_in_range(got.size, 1, size);
+    memset(out, 0, (size_t)size * sizeof *out);
     memcpy(out, got.data, (size_t)got.size * sizeof *out);
     tensor_release(&got);
     run_destroy(run);
     plan_destroy(plan);
     graph_finish(built.graph);
     arena_destroy(arena);
+}
+
+static void run_layer(const char *layer, enum layers_mode mode, int64_t batch, int64_t step,
+                      float out[IMAGES * PIXELS])
+{
+    const struct shape shape = shape_of(IMAGES, 5, 6, 3);
+
+    run_on(layer, &shape, images, mode, batch, step, out);
+}
+
+/* The noise of larger images is smoothed. */
+static void moves_pixels_by_smoothed_noise(void **state)
+{
+    (void)state;
+    static float given[IMAGES * LARGE_SIDE * LARGE_SIDE], out[COUNT(given)];
+    const struct shape shape = shape_of(IMAGES, LARGE_SIDE, LARGE_SIDE, 1);
+
+    for (int y = 0; y < LARGE_SIDE; y++)
+        for (int x = 0; x < LARGE_SIDE; x++) {
+            int pixel = (y * 37 + x * 91) % 256, at = y * LARGE_SIDE + x;
+            given[at] = (float)pixel;
+            given[LARGE_SIDE * LARGE_SIDE + at] = (float)(255 - pixel);
+        }
+    run_on(LARGE_LAYER, &shape, given, LAYERS_TRAIN, 0, 1, out);
+    for (size_t i = 0; i < COUNT(large_out); i++)
+        if (!(fabsf(out[i * LARGE_STEP] - large_out[i]) <= 1e-2f))
+            fail_msg("pixel %d is %g, Keras says %g", (int)i * LARGE_STEP,
+                     (double)out[i * LARGE_STEP], (double)large_out[i]);
 }
 
 static void changes_images_as_keras(void **state)
@@ -185,6 +215,8 @@ static void refuses_wrong_arguments(void **state)
           "argument 'factor': expected numbers from 0 to 1", STATUS_INVALID_ARGUMENT },
         { "{\"class_name\": \"RandAugment\", \"config\": {\"num_ops\": 33}}",
           "argument 'num_ops': only up to 32 are implemented", STATUS_UNIMPLEMENTED },
+        { "{\"class_name\": \"RandomElasticTransform\", \"config\": {\"scale\": [0.5, 1.5]}}",
+          "argument 'scale': expected numbers from 0 to 1", STATUS_INVALID_ARGUMENT },
         { "{\"class_name\": \"AugMix\", \"config\": {\"alpha\": 0}}",
           "argument 'alpha' is 0, expected a number above 0", STATUS_INVALID_ARGUMENT },
     };
@@ -192,8 +224,8 @@ static void refuses_wrong_arguments(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct arena *arena = arena_create(0);
         struct layers_model *model;
-        struct status status =
-            layers_parse(bytes_of(arena_printf(arena, MODEL, rows[i].layer)), arena, &model);
+        struct status status = layers_parse(
+            bytes_of(arena_printf(arena, MODEL, 5, 6, 3, rows[i].layer)), arena, &model);
 
         assert_int_equal(status.code, rows[i].code);
         assert_non_null(strstr(status.message, rows[i].text));
@@ -208,6 +240,7 @@ int main(void)
         cmocka_unit_test(crops_somewhere),
         cmocka_unit_test(refuses_wrong_arguments),
         cmocka_unit_test(draws_for_each_image),
+        cmocka_unit_test(moves_pixels_by_smoothed_noise),
     };
     struct test_group group = { 0 };
 
