@@ -310,6 +310,10 @@ class Finetune(TestCase):
         loss = tf.keras.losses.SparseCategoricalCrossentropy(ignore_class=-1)
         self.assert_tunes("sentences", model, tf.constant(padded[0]), padded[1], loss, "--train_files=" + self.path("rows.csv"),
                           "--schema=" + self.path("schema.json"))
+        done = run("pstrain", "predict", self.path("sentences_out"), "--predict_files=" + self.path("rows.csv"), "--schema=" + self.path("schema.json"),
+                   "--evaluate", "--compile_config=" + self.path("sentences_compile.json"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertAlmostEqual(json.loads(done.stdout)["loss"], model.evaluate(tf.constant(padded[0]), padded[1], batch_size=64, verbose=0), places=5)
 
     def sparse_rows(self):
         """Lists of ids, with few in some rows, and sparse rows of floats, in a file with its schema; and the same as tensors of TensorFlow."""

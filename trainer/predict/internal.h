@@ -41,6 +41,7 @@ struct predictor {
     int feeds_count, inputs_count;     /* the labels and the weights follow the inputs */
     int *places;                       /* [feeds_count]: in a batch */
     struct tensor *labels;             /* of one run: the feeds after the inputs */
+    struct buffer *padded;             /* [feeds_count]: the lists of labels and weights, padded */
     struct fed_source *sources;        /* [inputs_count] */
     struct tensor *inputs, *outputs;   /* of one run, in the signature's order */
     struct buffer *made;               /* [inputs_count]: the indices of sparse inputs, and lists

@@ -51,6 +51,7 @@ static void describe_outputs(struct predictor *predictor)
 
     predictor->inputs = ARENA_ARRAY(arena, struct tensor, signature->inputs_count + 1);
     predictor->made = ARENA_ARRAY(arena, struct buffer, signature->inputs_count + 1);
+    predictor->padded = ARENA_ARRAY(arena, struct buffer, predictor->feeds_count + 1);
     predictor->outputs = ARENA_ARRAY(arena, struct tensor, signature->outputs_count + 1);
     predictor->columns = ARENA_ARRAY(arena, struct prediction_column, signature->outputs_count + 1);
     predictor->id = *predictor->request->id_column != '\0';
@@ -129,6 +130,20 @@ static struct status feed_values(struct predictor *predictor, int input,
     return status_ok();
 }
 
+/* Of labels or weights. */
+static struct status feed_label(struct predictor *predictor, int feed,
+                                const struct batch_column *column)
+{
+    const struct training_feed *label = &predictor->feeds[feed];
+    int place = feed - predictor->inputs_count;
+
+    if (pads_rows(&label->spec, &predictor->data->train->columns[predictor->places[feed]].spec))
+        return pad_rows(&label->spec, column, label->ignored_class, &predictor->padded[place],
+                        &predictor->labels[place]);
+    predictor->labels[place] = column->values;
+    return status_ok();
+}
+
 static struct status feed_batch(struct predictor *predictor, const struct batch *batch)
 {
     for (int i = 0; i < predictor->signature->inputs_count; i++) {
@@ -152,8 +167,7 @@ static struct status feed_batch(struct predictor *predictor, const struct batch 
         }
     }
     for (int i = predictor->inputs_count; i < predictor->feeds_count; i++)
-        predictor->labels[i - predictor->inputs_count] =
-            batch->columns[predictor->places[i]].values;
+        TRY(feed_label(predictor, i, &batch->columns[predictor->places[i]]));
     if (predictor->id)
         predictor->columns[0].values = &batch->columns[predictor->feeds_count].values;
     return status_ok();
@@ -296,6 +310,8 @@ static void close_all(struct predictor *predictor)
 {
     for (int i = 0; predictor->made != NULL && i < predictor->signature->inputs_count; i++)
         buffer_finish(&predictor->made[i]);
+    for (int i = 0; predictor->padded != NULL && i < predictor->feeds_count; i++)
+        buffer_finish(&predictor->padded[i]);
     scorer_destroy(predictor->scorer);
     run_destroy(predictor->run);
     data_destroy(predictor->data);

@@ -18,14 +18,33 @@ static int64_t outputs_of(const struct loss *loss, struct endpoint losses)
     return loss->class->extent == LOSS_OF_OUTPUT ? shape->dims[shape->rank - 1] : 1;
 }
 
-/* One number for all losses of the batch. */
-static struct endpoint reduce_losses(struct loss_context *c, enum layers_reduction reduction,
-                                     struct endpoint losses)
+/* The rows of a batch, as a float. */
+static struct endpoint count_rows(struct builder *b, struct endpoint x)
 {
+    const struct endpoint inputs[] = { build_unary(b, "Shape", NULL, x),
+                                       build_const_int(b, NULL, 0), build_const_int(b, NULL, 0) };
+
+    return build_cast(b, NULL, build(b, "GatherV2", NULL, 3, inputs, NULL), DT_FLOAT);
+}
+
+static bool has_steps(const struct loss *loss, struct endpoint losses)
+{
+    return endpoint_shape(losses)->rank - (loss->class->extent == LOSS_OF_OUTPUT) > 1;
+}
+
+/* One number for all losses of the batch. `of_rows`: a sum is that of the rows, whose loss is the
+ * mean of its steps. An evaluation then reports the mean of the rows. */
+static struct endpoint reduce_losses(struct loss_context *c, enum layers_reduction reduction,
+                                     bool of_rows, struct endpoint losses)
+{
+    struct builder *b = c->builder;
     int64_t outputs = outputs_of(c->loss, losses);
 
     if (reduction == LAYERS_MEAN)
-        return loss_reduce(c->builder, "Mean", "reduced", losses);
+        return loss_reduce(b, "Mean", "reduced", losses);
+    if (of_rows && status_is_ok(b->status) && has_steps(c->loss, losses))
+        return build_binary(b, "Mul", "reduced", loss_reduce(b, "Mean", NULL, losses),
+                            count_rows(b, losses));
     struct endpoint sum = loss_reduce(c->builder, "Sum", "reduced", losses);
     return outputs == 1 ? sum : scale(c->builder, sum, 1 / (double)outputs);
 }
@@ -151,7 +170,8 @@ static struct endpoint build_target(struct layer_context *context, const struct 
     struct endpoint losses = build_weights(context, build_losses(context, &c, head));
     losses = build_loss_mask(context, join_masks(b, head->mask, c.counted), losses,
                              loss->class->extent == LOSS_OF_OUTPUT, mean);
-    struct endpoint reduced = reduce_losses(&c, reduction, losses);
+    bool of_rows = context->mode == LAYERS_EVAL && model->targets[output].reduction == LAYERS_MEAN;
+    struct endpoint reduced = reduce_losses(&c, reduction, of_rows, losses);
     if (model->targets[output].weight != 1)
         reduced = scale(b, reduced, model->targets[output].weight);
     return reduced;
@@ -166,12 +186,7 @@ static struct endpoint penalty_of(struct layer_context *context, enum layers_red
 
     if (context->mode != LAYERS_EVAL || reduction != LAYERS_SUM || !status_is_ok(b->status))
         return context->penalty;
-    struct endpoint size = build_unary(b, "Shape", NULL, output);
-    const struct endpoint inputs[] = { size, build_const_int(b, NULL, 0),
-                                       build_const_int(b, NULL, 0) };
-    struct endpoint count = build(b, "GatherV2", NULL, 3, inputs, NULL);
-    count = build_cast(b, NULL, count, DT_FLOAT);
-    return build_binary(b, "Mul", "penalty_of_rows", context->penalty, count);
+    return build_binary(b, "Mul", "penalty_of_rows", context->penalty, count_rows(b, output));
 }
 
 void loss_build(struct layer_context *context, const struct layers_model *model,

@@ -479,10 +479,12 @@ static void check_metrics(const struct printed *p)
     }
     if (pass->lookups_count > 0)
         feed_lookups(&s, p, pass->graph, pass->lookups, pass->lookups_count);
+    memcpy(s.fetches, pass->metrics, (size_t)graph.metrics_count * sizeof *s.fetches);
+    s.fetches[graph.metrics_count] = pass->loss;
     const struct flatten_request request = { .feeds = s.feeds,
                                              .feeds_count = s.feeds_count,
-                                             .fetches = pass->metrics,
-                                             .fetches_count = graph.metrics_count };
+                                             .fetches = s.fetches,
+                                             .fetches_count = graph.metrics_count + 1 };
     must(plan_create(pass->graph, &request, NULL, NULL, NULL, &s.plan));
     s.run = run_create(0);
     must(plan_run(s.plan, s.run, s.given, s.got));
@@ -492,7 +494,11 @@ static void check_metrics(const struct printed *p)
         if (!(fabs(got - want) <= 1e-5 * fmax(1e-3, fabs(want))))
             fail_msg("%s is %.9g, Keras says %.9g", p->metrics[m].name, got, want);
     }
-    tensors_release(graph.metrics_count, s.got);
+    /* It is a sum of rows. */
+    if (p->model->training.reduction == LAYERS_MEAN)
+        compare_number("the evaluation's loss", &s.got[graph.metrics_count],
+                       p->loss * (double)p->outputs[0].shape.dims[0]);
+    tensors_release(graph.metrics_count + 1, s.got);
     run_destroy(s.run);
     plan_destroy(s.plan);
     training_graph_finish(&graph);
