@@ -142,6 +142,8 @@ struct status kernel_check(const struct kernel_context *context);
 int64_t kernel_wait_deadline(const struct kernel_context *context);
 struct status kernel_wait(const struct kernel_context *context, pthread_cond_t *changed,
                           pthread_mutex_t *lock, int64_t deadline_ns);
+/* Waits for a time. Errors as kernel_wait. */
+struct status kernel_sleep(const struct kernel_context *context, int64_t duration_ns);
 /* Keeps an object until the run ends, and gives it a number, which kernel_named_object finds it by:
  * for handles that are texts. Takes over the reference. */
 int64_t kernel_name_object(struct kernel_context *context, struct object *object);

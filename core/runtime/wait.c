@@ -33,3 +33,26 @@ struct status kernel_wait(const struct kernel_context *context, pthread_cond_t *
     parallel_resume();
     return status_ok();
 }
+
+struct status kernel_sleep(const struct kernel_context *context, int64_t duration_ns)
+{
+    struct clock *clock = clock_monotonic();
+    int64_t deadline_ns = kernel_wait_deadline(context), now_ns = clock_now_ns(clock), end_ns;
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t never;
+    struct status status = status_ok();
+    if (__builtin_add_overflow(now_ns, duration_ns, &end_ns))
+        end_ns = CLOCK_NEVER;
+    int64_t last_ns = end_ns < deadline_ns ? end_ns : deadline_ns;
+    clock_cond_init(&never);
+    pthread_mutex_lock(&lock);
+    while (status_is_ok(status) && clock_now_ns(clock) < last_ns)
+        status = kernel_wait(context, &never, &lock, last_ns);
+    pthread_mutex_unlock(&lock);
+    pthread_cond_destroy(&never);
+    if (!status_is_ok(status) && status.code != STATUS_DEADLINE_EXCEEDED)
+        return status;
+    return end_ns <= deadline_ns
+               ? status_ok()
+               : status_error(STATUS_DEADLINE_EXCEEDED, "the run would sleep for too long");
+}

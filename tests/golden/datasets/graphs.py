@@ -811,6 +811,12 @@ def scalar_batches():
     return Data.range(3).apply(tf.data.experimental.dense_to_sparse_batch(2, [])).map(lambda v: tf.reduce_sum(v.values * 10 + v.indices[:, 0]))
 
 
+@case((0,), (1,), (-1,), time=(L, []))
+def sleepers(time):
+    data = raw_dataset(tf.raw_ops.SleepDataset, [], L, input_dataset=Data.range(3)._variant_tensor, sleep_microseconds=time)
+    return {"values": listed(data), "count": data.cardinality()}
+
+
 VARIABLES = []
 write_files()
 for name, build in CASES.items():

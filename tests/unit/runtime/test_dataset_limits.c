@@ -46,6 +46,16 @@ static void an_endless_dataset_ends_at_the_deadline(void **state)
                  "the deadline passed while the model ran");
 }
 
+static void a_long_sleep_ends_at_the_deadline(void **state)
+{
+    (void)state;
+    struct endpoint sleeper =
+        dataset("SleepDataset", 2, (struct endpoint[]){ endless(), number(INT64_MAX) });
+    struct endpoint only = dataset("DatasetToSingleElement", 1, &sleeper);
+    run_set_deadline(run, (uint64_t)clock_now_ns(clock_monotonic()) + 20 * 1000000U);
+    assert_fails(run_fetch(only), STATUS_DEADLINE_EXCEEDED, "the run would sleep for too long");
+}
+
 /* No element can be made: each one is a scalar, which has no rows. */
 static void errors_without_an_end_are_ignored_until_the_deadline(void **state)
 {
@@ -111,6 +121,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_endless_dataset_ends_at_the_deadline, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_long_sleep_ends_at_the_deadline, setup, teardown),
         cmocka_unit_test_setup_teardown(errors_without_an_end_are_ignored_until_the_deadline, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(unique_elements_fill_no_more_than_a_run_may_hold, setup,

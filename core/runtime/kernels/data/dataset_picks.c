@@ -39,6 +39,26 @@ static struct status thread_pool_check(struct kernel_context *k, struct run_data
     return check_threads(k, dataset, "num_threads");
 }
 
+/* ---- SleepDataset: waits before each element ---- */
+
+static struct status sleep_check(struct kernel_context *k, struct run_dataset *dataset)
+{
+    TRY(dataset_check_number(k, dataset, 1, "sleep_microseconds", INT64_MIN));
+    if (dataset_number(dataset, 1) >= 0)
+        return status_ok();
+    return kernel_error(k, STATUS_INVALID_ARGUMENT, "`sleep_microseconds` must be >= 0");
+}
+
+static struct status sleep_next(struct kernel_context *k, struct iterator *iterator,
+                                struct tensor *element, bool *end)
+{
+    int64_t duration_ns;
+    if (__builtin_mul_overflow(dataset_number(iterator->dataset, 1), 1000, &duration_ns))
+        duration_ns = INT64_MAX;
+    TRY(kernel_sleep(k, duration_ns));
+    return iterator_next(k, iterator->input, element, end);
+}
+
 /* ---- Take and Skip ---- */
 
 static struct status count_check(struct kernel_context *k, struct run_dataset *dataset)
@@ -369,6 +389,8 @@ static int64_t directed_cardinality(const struct run_dataset *dataset)
     DATASET(name, check, pass_next, .same_width = true, .cardinality = input_cardinality)
 static const struct kernel rows[] = {
     PASS("PrefetchDataset", prefetch_check),
+    DATASET("SleepDataset", sleep_check, sleep_next, .same_width = true,
+            .cardinality = input_cardinality),
     PASS("OptionsDataset", NULL),
     PASS("ModelDataset", NULL),
     PASS("RewriteDataset", NULL),
