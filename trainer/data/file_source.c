@@ -290,12 +290,37 @@ static struct status next_block(struct file_source *source)
 #define BYTES_OF_A_BYTE 32
 #define BYTES_OF_A_ROW  512 /* such as the label of a text, which its folder tells */
 
+static size_t bytes_of_rows(const struct file_source *source, size_t rows, size_t record_bytes)
+{
+    size_t columns = (size_t)source->split->options.layout.specs_count;
+
+    return BYTES_OF_A_BYTE * record_bytes + rows * (16 * columns + BYTES_OF_A_ROW);
+}
+
+/* Goes to the last mark within the next `most` records of the file. *rows: how many that passes. */
+static struct status jump(struct file_source *source, size_t most, size_t *rows, size_t *bytes)
+{
+    const struct record_mark *mark =
+        record_marks_find(&source->split->marks[source->file], source->record + most);
+    struct record_mark here;
+
+    *rows = *bytes = 0;
+    if (mark == NULL || mark->record <= source->record || source->how.workers > 1 ||
+        !record_reader_tell(source->open, &here))
+        return status_ok();
+    TRY(record_reader_go_to(source->open, mark));
+    *rows = (size_t)(mark->record - source->record);
+    *bytes = (size_t)(mark->offset - here.offset);
+    source->record += *rows;
+    source->index += *rows;
+    return status_ok();
+}
+
 /* Passes the next block without reading its values, as if all its rows had been taken. *passed is
  * false if next_block might have ended it earlier, for its memory. */
 static struct status pass_block(struct file_source *source, bool *passed)
 {
-    size_t wanted = rows_wanted(source), bytes = 0;
-    size_t columns = (size_t)source->split->options.layout.specs_count;
+    size_t wanted = rows_wanted(source), bytes = 0, rows, passed_bytes;
     bool ended, more;
 
     *passed = source->unread = true;
@@ -303,6 +328,11 @@ static struct status pass_block(struct file_source *source, bool *passed)
     while (source->block_rows < wanted && *passed) {
         TRY(open_next(source, &more));
         if (!more)
+            break;
+        TRY(jump(source, wanted - source->block_rows, &rows, &passed_bytes));
+        source->block_rows += rows;
+        bytes += bytes_of_rows(source, rows, passed_bytes);
+        if (source->block_rows == wanted)
             break;
         bool own = is_own(source);
         TRY(skip_row(source, &ended));
@@ -313,9 +343,10 @@ static struct status pass_block(struct file_source *source, bool *passed)
         if (!own)
             continue;
         source->block_rows++;
-        bytes += BYTES_OF_A_BYTE * source->open->skipped_bytes + 16 * columns + BYTES_OF_A_ROW;
+        bytes += bytes_of_rows(source, 1, source->open->skipped_bytes);
         *passed = source->open->skipped_bytes > 0 && bytes <= BLOCK_BYTES_MAX;
     }
+    *passed = *passed && bytes <= BLOCK_BYTES_MAX;
     order_block(source);
     source->place = source->block_rows;
     return status_ok();
@@ -528,13 +559,28 @@ struct status file_source_open(const struct data_split *base, const struct batch
 
 /* ---- Counting. ---- */
 
+/* Passes a record, which is noted if it is there. */
+static struct status count_record(struct file_source *source, bool *found)
+{
+    struct record_marks *marks = &source->split->marks[source->file];
+    struct record_mark mark = { .record = source->record };
+    bool notes =
+        record_marks_wants(marks, source->record) && record_reader_tell(source->open, &mark);
+
+    TRY(record_reader_skip(source->open, found));
+    source->record += *found;
+    if (notes && *found)
+        record_marks_note(marks, &mark);
+    return status_ok();
+}
+
 static struct status count_records(struct file_source *source, int64_t *rows)
 {
     for (int i = 0; i < source->split->options.paths_count; i++) {
         bool found = true;
         TRY(open_file(source, (uint32_t)i));
         while (found) {
-            TRY(record_reader_skip(source->open, &found));
+            TRY(count_record(source, &found));
             *rows += found;
         }
         close_file(source);

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "trainer/data/file_split.h"
+#include "trainer/data/record_marks.h"
 
 struct file_split {
     struct data_split split; /* first */
@@ -17,6 +18,7 @@ struct file_split {
     _Atomic uint64_t passed; /* bit w % 64: reader w has read all of its files once */
     /* [paths_count]: the bad records among the first so many of a file are counted */
     _Atomic uint64_t *records_seen;
+    struct record_marks *marks; /* [paths_count]: noted when the rows are counted */
 };
 
 /* The rows that are read and ordered together, if they are small. */

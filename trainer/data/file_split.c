@@ -106,6 +106,7 @@ struct status file_split_create(const struct file_split_options *options, struct
     assert(options->paths_count > 0);
     split->options = *options;
     split->formats = zalloc((size_t)options->paths_count * sizeof *split->formats);
+    split->marks = zalloc((size_t)options->paths_count * sizeof *split->marks);
     split->records_seen = zalloc((size_t)options->paths_count * sizeof *split->records_seen);
     split->columns = zalloc((size_t)options->layout.count * sizeof *split->columns);
     for (int t = 0; t < options->layout.count; t++)
@@ -134,6 +135,9 @@ void file_split_destroy(struct data_split *base)
 
     if (split == NULL)
         return;
+    for (int i = 0; i < split->options.paths_count; i++)
+        record_marks_finish(&split->marks[i]);
+    free(split->marks);
     free(split->formats);
     free(split->records_seen);
     free(split->columns);

@@ -13,7 +13,8 @@
  *
  * `seek` goes through the rows that it passes, at most two epochs, from where it is if it can. If
  * the format can skip records, and none may be bad, it only finds where they end: blocks whose rows
- * surely take less memory than a block may have are passed unread.
+ * surely take less memory than a block may have are passed unread. If the rows were counted, a
+ * reader of all rows goes on at places in the files that were noted then.
  *
  * A bad record is reported and passed, until there are more than max_bad_records of them in the
  * first epoch of the split's readers: then `next` fails with DATA_LOSS. Later epochs meet the same

@@ -160,6 +160,16 @@ struct status record_reader_skip(struct record_reader *reader, bool *found)
     return in_file(reader->format->skip(reader, found), reader->path);
 }
 
+bool record_reader_tell(const struct record_reader *reader, struct record_mark *out)
+{
+    return reader->format->tell != NULL && reader->format->tell(reader, out);
+}
+
+struct status record_reader_go_to(struct record_reader *reader, const struct record_mark *mark)
+{
+    return in_file(reader->format->go_to(reader, mark), reader->path);
+}
+
 struct status record_reader_at(const struct record_reader *reader, struct status status)
 {
     return status_in(status, "'%s' %s %llu", reader->path, reader->format->place,

@@ -55,6 +55,13 @@ struct record_fields {
                              nothing */
 };
 
+/* A place in a file. */
+struct record_mark {
+    uint64_t record; /* the number of the record that begins there */
+    uint64_t offset; /* in bytes */
+    uint64_t place;  /* its number as record_reader.place counts */
+};
+
 /* Embedded in the state of a format. */
 struct record_reader {
     const struct record_format *format;
@@ -82,6 +89,11 @@ struct record_format {
     /* Passes one record, good or bad, without reading its fields. *found is false at the end of the
      * file. NULL: a record ends where its fields do, so they must be read. */
     struct status (*skip)(struct record_reader *reader, bool *found);
+    /* Where the next record begins, but for its number; false: nobody can go there, because the
+     * file is compressed. Both NULL: nobody can go anywhere. */
+    bool (*tell)(const struct record_reader *reader, struct record_mark *out);
+    /* Goes on there. DATA_LOSS: nothing ends before it, so the file is not the same. */
+    struct status (*go_to)(struct record_reader *reader, const struct record_mark *mark);
     void (*close)(struct record_reader *reader);
     /* Lists the columns of a file, in `arena`. */
     struct status (*list)(const char *path, const struct record_options *options,
@@ -119,6 +131,11 @@ struct status record_reader_read(struct record_reader *reader, size_t rows_max,
 bool record_reader_can_skip(const struct record_reader *reader);
 /* Passes one record, which may be bad. Errors: as record_reader_read. */
 struct status record_reader_skip(struct record_reader *reader, bool *found);
+
+/* Where the next record begins, but for its number. False: the reader cannot go to places. */
+bool record_reader_tell(const struct record_reader *reader, struct record_mark *out);
+/* Goes to a place of the same file. DATA_LOSS: it has changed. */
+struct status record_reader_go_to(struct record_reader *reader, const struct record_mark *mark);
 
 /* `status` with the file and the place of the last record in front. */
 struct status record_reader_at(const struct record_reader *reader, struct status status);

@@ -259,6 +259,19 @@ static struct status svm_skip(struct record_reader *base, bool *found)
     return status_ok();
 }
 
+static bool svm_tell(const struct record_reader *base, struct record_mark *out)
+{
+    const struct text_input *input = &CONTAINER_OF(base, const struct svm_reader, reader)->input;
+
+    out->place = input->line;
+    return text_input_tell(input, &out->offset);
+}
+
+static struct status svm_go_to(struct record_reader *base, const struct record_mark *mark)
+{
+    return text_input_go_to(&reader_of(base)->input, mark->offset, mark->place);
+}
+
 static void svm_close(struct record_reader *base)
 {
     struct svm_reader *reader = reader_of(base);
@@ -378,6 +391,8 @@ const struct record_format libsvm_format = { .name = "libsvm",
                                              .open = libsvm_open,
                                              .read = svm_read,
                                              .skip = svm_skip,
+                                             .tell = svm_tell,
+                                             .go_to = svm_go_to,
                                              .close = svm_close,
                                              .place = "line",
                                              .list = libsvm_list };
@@ -387,6 +402,8 @@ const struct record_format libffm_format = { .name = "libffm",
                                              .open = libffm_open,
                                              .read = svm_read,
                                              .skip = svm_skip,
+                                             .tell = svm_tell,
+                                             .go_to = svm_go_to,
                                              .close = svm_close,
                                              .place = "line",
                                              .list = libffm_list };

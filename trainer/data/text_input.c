@@ -1,5 +1,7 @@
 #include "trainer/data/text_input.h"
 
+#include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "storage/gzip_file.h"
@@ -92,7 +94,8 @@ struct status text_input_more(struct text_input *input, bool *grown)
         input->size += got;
         input->ended = got < room || (input->gzip == NULL && input->file_at == input->file.size);
         *grown = got > 0;
-        if (input->ended && input->size > 0 && input->data[input->size - 1] != '\n')
+        input->closed = input->ended && input->size > 0 && input->data[input->size - 1] != '\n';
+        if (input->closed)
             input->data[input->size++] = '\n';
     }
     set_guard(input);
@@ -109,5 +112,31 @@ struct status text_input_line(struct text_input *input, const char **end)
             return status_ok();
         TRY(text_input_more(input, &grown));
     } while (grown);
+    return status_ok();
+}
+
+bool text_input_tell(const struct text_input *input, uint64_t *offset)
+{
+    *offset = input->file_at + input->closed - (input->size - input->at);
+    return input->gzip == NULL;
+}
+
+struct status text_input_go_to(struct text_input *input, uint64_t offset, uint64_t line)
+{
+    bool grown = false;
+
+    assert(input->gzip == NULL && offset > 0);
+    input->at = input->size = 0;
+    input->closed = false;
+    input->ended = offset > input->file.size;
+    input->file_at = offset - 1; /* the end of the line before it */
+    TRY(text_input_more(input, &grown));
+    if (!grown || input->data[0] != '\n')
+        return status_error(STATUS_DATA_LOSS,
+                            "has changed since its records were counted: no line ends before byte "
+                            "%" PRIu64,
+                            offset);
+    input->at = 1;
+    input->line = line;
     return status_ok();
 }

@@ -27,6 +27,7 @@ struct text_input {
     uint64_t file_at;       /* bytes read from the file */
     struct gzip_file *gzip; /* NULL: the file is not compressed */
     bool ended;             /* all of it was read */
+    bool closed;            /* the file has no '\n' at its end */
     char *data;
     size_t at, size; /* the window is [at, size) */
     size_t capacity;
@@ -46,6 +47,15 @@ void text_input_close(struct text_input *input); /* accepts a zeroed one */
  * Errors  RESOURCE_EXHAUSTED a record of more than TEXT_RECORD_BYTES_MAX
  */
 struct status text_input_more(struct text_input *input, bool *grown);
+
+/* The offset of data + at in the file. False: the file is compressed, and has none. */
+bool text_input_tell(const struct text_input *input, uint64_t *offset);
+/**
+ * Goes to an offset behind the first line, where line number `line` begins.
+ *
+ * Errors  DATA_LOSS no line ends before it: the file has changed
+ */
+struct status text_input_go_to(struct text_input *input, uint64_t offset, uint64_t line);
 
 /* Finds the '\n' that ends the line at input->at, and reads more if the window does not have it.
  * NULL: the file has ended. Errors: as text_input_more. */

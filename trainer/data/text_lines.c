@@ -81,6 +81,19 @@ static struct status lines_skip(struct record_reader *base, bool *found)
     return status_ok();
 }
 
+static bool lines_tell(const struct record_reader *base, struct record_mark *out)
+{
+    const struct text_input *input = &CONTAINER_OF(base, const struct line_reader, reader)->input;
+
+    out->place = input->line;
+    return text_input_tell(input, &out->offset);
+}
+
+static struct status lines_go_to(struct record_reader *base, const struct record_mark *mark)
+{
+    return text_input_go_to(&reader_of(base)->input, mark->offset, mark->place);
+}
+
 static void lines_close(struct record_reader *base)
 {
     struct line_reader *reader = reader_of(base);
@@ -146,6 +159,8 @@ const struct record_format text_format = { .name = "text",
                                            .open = lines_open,
                                            .read = lines_read,
                                            .skip = lines_skip,
+                                           .tell = lines_tell,
+                                           .go_to = lines_go_to,
                                            .close = lines_close,
                                            .place = "line",
                                            .list = lines_list };

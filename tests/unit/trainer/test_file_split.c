@@ -529,6 +529,81 @@ static void blocks_that_are_passed_unread_are_as_good_as_read(void **state)
 }
 
 /* That it is never met shows that the rows before it are not read. Later epochs meet it. */
+/* Those who counted the rows know where every 1024th begins. */
+static void seeks_by_counted_rows_are_as_good(void **state)
+{
+    (void)state;
+    static const int seeks[] = { 0, 2100, 6200, 1023, 1024, 9999, 4000, 10020, 29000, 1030 };
+    const struct batch_order order = { .workers = 1, .seed = 5, .shuffle = true, .repeat = true };
+    struct data_split *plain = make_labels(2, 10000, 500, -1, -1),
+                      *counted = make_labels(2, 10000, 500, -1, -1);
+    struct batch_source *source, *other;
+    int rows[30], expected[30];
+
+    assert_ok(file_split_count(counted));
+    assert_int_equal(counted->rows, 10000);
+    assert_ok(plain->open(plain, &order, &source));
+    assert_ok(counted->open(counted, &order, &other));
+    for (size_t i = 0; i < COUNT(seeks); i++) {
+        assert_ok(source->seek(source, (uint64_t)seeks[i]));
+        assert_ok(other->seek(other, (uint64_t)seeks[i]));
+        assert_int_equal(take(source, 30, expected), 30);
+        assert_int_equal(take(other, 30, rows), 30);
+        assert_memory_equal(rows, expected, sizeof rows);
+    }
+    source->destroy(source);
+    other->destroy(other);
+    file_split_destroy(plain);
+    file_split_destroy(counted);
+}
+
+/* The file has no line end behind its last row, where the next one would be noted. */
+static void the_end_is_found_by_counted_rows(void **state)
+{
+    (void)state;
+    const struct batch_order order = { .workers = 1 };
+    struct data_split *split = make_labels(1, 2048, 500, -1, -1);
+    const char *path = in("0.svm");
+    struct batch_source *source;
+    struct buffer text = { 0 };
+    int row;
+
+    assert_ok(file_read(path, 1 << 20, &text));
+    assert_ok(file_write(path, (struct bytes){ text.data, text.size - 1 }));
+    buffer_finish(&text);
+    assert_ok(file_split_count(split));
+    assert_int_equal(split->rows, 2048);
+    assert_ok(split->open(split, &order, &source));
+    assert_ok(source->seek(source, 2048)); /* passes two blocks of 1024 rows */
+    assert_int_equal(take(source, 1, &row), 0);
+    assert_ok(source->seek(source, 2047));
+    assert_int_equal(take(source, 2, &row), 1);
+    assert_int_equal(row, 2047);
+    source->destroy(source);
+    file_split_destroy(split);
+}
+
+static void a_file_that_changed_since_it_was_counted_is_an_error(void **state)
+{
+    (void)state;
+    const struct batch_order order = { .workers = 1 };
+    struct data_split *split = make_labels(1, 5000, 500, -1, -1);
+    struct batch_source *source;
+    struct buffer text = { 0 };
+
+    assert_ok(file_split_count(split));
+    for (int row = 0; row < 5000; row++)
+        buffer_append_text(&text, "00001\n");
+    assert_ok(file_write(in("0.svm"), (struct bytes){ text.data, text.size }));
+    buffer_finish(&text);
+    assert_ok(split->open(split, &order, &source));
+    struct status status = source->seek(source, 4000);
+    assert_int_equal(status.code, STATUS_DATA_LOSS);
+    assert_non_null(strstr(status.message, "0.svm': has changed since its records were counted"));
+    source->destroy(source);
+    file_split_destroy(split);
+}
+
 static void a_seek_reads_no_row_that_it_passes(void **state)
 {
     (void)state;
@@ -621,6 +696,9 @@ int main(void)
         TEST_IN_DIRECTORY(seeking_is_as_good_as_taking),
         TEST_IN_DIRECTORY(blocks_that_are_passed_unread_are_as_good_as_read),
         TEST_IN_DIRECTORY(a_seek_reads_no_row_that_it_passes),
+        TEST_IN_DIRECTORY(seeks_by_counted_rows_are_as_good),
+        TEST_IN_DIRECTORY(the_end_is_found_by_counted_rows),
+        TEST_IN_DIRECTORY(a_file_that_changed_since_it_was_counted_is_an_error),
         TEST_IN_DIRECTORY(a_thread_takes_the_same_rows_in_advance),
         TEST_IN_DIRECTORY(a_thread_reports_a_bad_record_behind_the_rows_before_it),
         TEST_IN_DIRECTORY(a_reader_without_good_rows_says_why),

@@ -1,0 +1,32 @@
+/*
+ * record_marks: places in a file to which its reader can go without the bytes between.
+ *
+ * Whoever passes all records of a file anyway, to count them, notes every so many of them. Others
+ * then go to the last one that is not behind the record that they want:
+ *
+ *     mark = record_marks_find(&marks, record + 9000);
+ *     if (mark != NULL && mark->record > record)
+ *         TRY(record_reader_go_to(reader, mark));
+ *
+ * Threads find marks at once; nothing may be noted meanwhile.
+ */
+#ifndef TRAINER_DATA_RECORD_MARKS_H
+#define TRAINER_DATA_RECORD_MARKS_H
+
+#include "trainer/data/record_reader.h"
+
+/* Zero-initialise it. Memory: 24 bytes for 1024 records. */
+struct record_marks {
+    struct record_mark *list; /* [count], ascending */
+    size_t count, capacity;
+};
+
+/* Is this record the next one to note? */
+bool record_marks_wants(const struct record_marks *marks, uint64_t record);
+void record_marks_note(struct record_marks *marks, const struct record_mark *mark);
+
+/* NULL: none. */
+const struct record_mark *record_marks_find(const struct record_marks *marks, uint64_t record);
+void record_marks_finish(struct record_marks *marks);
+
+#endif
