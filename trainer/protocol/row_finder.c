@@ -26,7 +26,10 @@ static void reserve(struct row_finder *finder, size_t count)
     if (count <= finder->capacity)
         return;
     finder->capacity = count > 2 * finder->capacity ? count : 2 * finder->capacity;
+    bool joined = finder->added == finder->joined;
     finder->joined = xrealloc(finder->joined, finder->capacity * sizeof *finder->joined);
+    if (joined)
+        finder->added = finder->joined;
     finder->places = xrealloc(finder->places, finder->capacity * sizeof *finder->places);
     finder->ids = xrealloc(finder->ids, (finder->capacity + LISTED) * sizeof *finder->ids);
 }

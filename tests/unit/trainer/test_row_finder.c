@@ -74,6 +74,25 @@ static void finds_the_rows_of_large_tables(void **state)
     row_finder_free(&finder);
 }
 
+/* The third lookup needs more room than the first two. */
+static void joins_the_ids_of_several_lookups(void **state)
+{
+    (void)state;
+    static int64_t ids[MANY];
+    struct row_finder finder = { 0 };
+
+    for (int i = 0; i < MANY; i++)
+        ids[i] = i;
+    row_finder_begin(&finder, MANY);
+    assert_int_equal(row_finder_add(&finder, ids, 2).code, STATUS_OK);
+    assert_int_equal(row_finder_add(&finder, ids + 2, 2).code, STATUS_OK);
+    assert_int_equal(row_finder_add(&finder, ids + 4, MANY - 4).code, STATUS_OK);
+    row_finder_finish(&finder);
+    assert_int_equal(finder.rows.count, MANY);
+    assert_memory_equal(finder.rows.ids, ids, sizeof ids);
+    row_finder_free(&finder);
+}
+
 static void names_an_id_that_is_out_of_range(void **state)
 {
     (void)state;
@@ -145,6 +164,7 @@ int main(void)
         cmocka_unit_test(finds_no_rows_before_it_has_room),
         cmocka_unit_test(finds_the_rows_of_large_tables),
         cmocka_unit_test(finds_the_keys_of_hash_tables),
+        cmocka_unit_test(joins_the_ids_of_several_lookups),
         cmocka_unit_test(names_an_id_that_is_out_of_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
