@@ -40,6 +40,7 @@ struct request {
     /* Kept for the next request, and paid for even while there is none: */
     char *data; /* the body */
     size_t capacity;
+    char short_target[128]; /* most fit, and need no allocation of their own */
 };
 
 #define REST_CONNECTION_MEMORY ((size_t)16 * 1024) /* libmicrohttpd clears it for each request */

@@ -93,6 +93,21 @@ static void free_inputs(struct request *request)
         arena_trim(served_of(request)->arena);
 }
 
+static void keep_target(struct request *request, const char *target)
+{
+    size_t size = strlen(target) + 1;
+    if (size > sizeof request->short_target)
+        request->target = xstrdup(target);
+    else
+        request->target = memcpy(request->short_target, target, size);
+}
+
+static void free_target(struct request *request)
+{
+    if (request->target != request->short_target)
+        free(request->target);
+}
+
 /* Its answer is sent, or nobody waits for it. */
 static void give_request(struct request *request)
 {
@@ -105,7 +120,7 @@ static void give_request(struct request *request)
     if (list_holds(&served_of(request)->link))
         served_request_end(served_of(request),
                            status_error(STATUS_CANCELLED, "the client has left"));
-    free(request->target);
+    free_target(request);
     free_inputs(request);
     status_ignore(served_request_settle_reply(served_of(request), false));
     request_pool_give(served_of(request));
@@ -506,7 +521,7 @@ void *rest_on_request_line(void *context, const char *url, struct MHD_Connection
     if (connection->request != NULL)
         rest_request_leave(connection->request);
     struct request *request = take_request(context);
-    request->target = xstrdup(url);
+    keep_target(request, url);
     request->connection = connection;
     connection->request = request;
     rest_connection_begin_reading(connection);
