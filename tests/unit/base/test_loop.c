@@ -197,6 +197,7 @@ static void a_library_waits_for_the_loop_too(void **state)
     loop_set_wait(loop, NULL, NULL);
     assert_int_equal(loop_turn(loop, 0).code, STATUS_OK);
     assert_int_equal(library.waits, waits);
+    loop_unwatch(loop, watch);
     close(library.epoll);
     close(ends[0]);
     close(ends[1]);
@@ -214,6 +215,7 @@ static void a_busy_library_does_not_starve_the_loop(void **state)
         assert_int_equal(loop_turn(loop, 0).code, STATUS_OK);
     assert_string_equal(trace, "b");
     assert_true(library.waits > 1);
+    loop_unwatch(loop, watch);
     close(library.epoll);
     close(ends[0]);
     close(ends[1]);
