@@ -9,6 +9,7 @@
 #include "graph/function.h"
 #include "runtime/resources.h"
 #include "savedmodel/meta_proto.h"
+#include "savedmodel/output_shapes_wire.h"
 #include "savedmodel/restore.h"
 #include "savedmodel/restore_graph.h"
 #include "savedmodel/shared_plans.h"
@@ -73,6 +74,8 @@ static struct status read_meta(struct savedmodel *model)
         return status;
     }
     model->format = kind->format;
+    if (kind->format == FORMAT_SAVED_MODEL && !kind->is_text)
+        hide_output_shapes(&file);
     status = meta_read((struct bytes){ file.data, file.size }, kind, model->directory, tags,
                        tags_count, model->arena, &model->meta);
     buffer_finish(&file);
