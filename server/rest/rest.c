@@ -74,6 +74,10 @@ static bool wait_in_daemon(void *context, int timeout_ms)
     return run_daemon(context, timeout_ms);
 }
 
+/* libmicrohttpd takes 128 events at a time. If it gets as many, it waits again before it handles
+ * them. With fewer connections and the loop's descriptor, there are never as many. */
+#define LED_CONNECTIONS_MAX 126
+
 /* libmicrohttpd 0.9.75 passes over an event without a pointer; of other versions this is not known.
  * The TLS bridge's sockets are the loop's own. */
 static bool may_lead(const struct rest *rest)
@@ -106,6 +110,7 @@ static struct status follow(struct rest *rest)
 
 void rest_lead(struct rest *rest, bool leads)
 {
+    leads = leads && rest->connections <= LED_CONNECTIONS_MAX;
     if (leads == rest->leads || !rest->may_lead || (leads && rest->connections == 0))
         return;
     rest->leads = leads;

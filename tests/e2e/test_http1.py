@@ -1,12 +1,14 @@
 """HTTP/1 at its edges, on real sockets: what could hide one request in another is refused, what is merely unusual is answered, and
 clients that leave or stand still are forgotten."""
+import contextlib
 import json
 import os
+import signal
 import socket
 import time
 
 from digits import ASK, DigitsServer, row
-from harness import DEADLINE_S, SANITIZED, main
+from harness import DEADLINE_S, SANITIZED, Server, main
 
 POST = b"POST " + ASK.encode() + b" HTTP/1.1\r\n"
 
@@ -130,6 +132,27 @@ class Http1(DigitsServer):
                 s.sendall(half)
                 s.shutdown(socket.SHUT_WR)
                 self.assertEqual(s.recv(65536), b"")
+
+    def test_as_many_requests_at_once_as_libmicrohttpd_takes_events(self):
+        """It takes 128 events at a time, and after as many it waits for more before it handles them: nothing wakes the second loop."""
+        ask = b"GET /v1/models/default HTTP/1.1\r\nHost: x\r\n\r\n"
+        with Server(self.base, "--rest_api_num_threads=2") as server, contextlib.ExitStack() as stack:
+
+            def hear(connection):
+                self.assertTrue(connection.recv(65536).startswith(b"HTTP/1.1 200 "))
+
+            connections = []
+            for _ in range(256):  # the loops take them in turn
+                connections.append(stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=DEADLINE_S)))
+                connections[-1].sendall(ask)
+                hear(connections[-1])
+            os.kill(server.pid, signal.SIGSTOP)
+            os.waitid(os.P_PID, server.pid, os.WSTOPPED | os.WNOWAIT)
+            for connection in connections:
+                connection.sendall(ask)
+            os.kill(server.pid, signal.SIGCONT)
+            for connection in connections:
+                hear(connection)
 
     def test_a_chunk_extension_without_end_ends_its_connection(self):
         """It fills the buffer; what is in the socket behind it is not read. Gone clients and such as wait, alike."""
