@@ -734,6 +734,19 @@ def interleaves_of_old(cycle, block):
             "newer": listed(raw_dataset(tf.raw_ops.LegacyParallelInterleaveDatasetV2, [], L, deterministic="true", **shared))}
 
 
+@case((2, 9), (1, 1), cycle=(L, []), block=(L, []))
+def interleaves_after_errors(cycle, block):
+    """An element of the input that fails while the older parallel ops fill their places takes no other along."""
+    @tf.function(input_signature=[tf.TensorSpec([], L)])
+    def numbers(v):
+        return Data.range(v % 4).map(lambda w: v * 10 + w)._variant_tensor
+
+    data = Data.from_tensor_slices(tf.constant([1, 0, 2], L)).map(lambda v: 6 // v)._variant_tensor
+    shared = dict(input_dataset=data, other_arguments=[], cycle_length=cycle, block_length=block, buffer_output_elements=2, prefetch_input_elements=0, f=numbers.get_concrete_function())
+    return {"old": listed(raw_dataset(tf.raw_ops.ParallelInterleaveDataset, [], L, sloppy=False, **shared).ignore_errors()),
+            "newer": listed(raw_dataset(tf.raw_ops.LegacyParallelInterleaveDatasetV2, [], L, deterministic="true", **shared).ignore_errors())}
+
+
 @case(([[0, 1], [0, 2], [2, 0]], [1, 2, 3], [4, 3]), ([[3, 0]], [1], [4, 3]), (np.zeros((0, 2)), [], [2, 3]), (np.zeros((0, 2)), [], [0, 3]), ([[1, 0], [0, 0]], [1, 2], [4, 3]), ([[5, 0]], [1], [4, 3]), ([[-1, 0]], [1], [4, 3]),
       ([[0, 0]], [1, 2], [4, 3]), ([[0, 0]], [1], [4]), ([0], [1], [4]), ([[0]], [[1]], [4]), ([[2], [3]], [1, 2], [5]), i=(L, None), v=(F, None), s=(L, None))
 def slices_of_sparse(i, v, s):

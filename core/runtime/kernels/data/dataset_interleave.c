@@ -139,8 +139,8 @@ static struct status open_here(struct kernel_context *k, struct iterator *iterat
 static struct status fill_places(struct kernel_context *k, struct iterator *iterator)
 {
     struct interleave *state = iterator->state;
-    for (state->at = 0; state->at < state->cycle && !state->input_ended; state->at++)
-        TRY(open_here(k, iterator));
+    for (; state->at < state->cycle && !state->input_ended; state->at++)
+        TRY(open_here(k, iterator)); /* after an error, the next call goes on in this place */
     state->at = 0;
     state->is_filled = true;
     return status_ok();
@@ -155,8 +155,10 @@ static struct status interleave_buffered_next(struct kernel_context *k, struct i
     int64_t block = dataset_number(iterator->dataset, cycle_at(iterator->dataset) + 1);
     if (!state->is_filled)
         TRY(fill_places(k, iterator));
-    while (state->open_count > 0) {
+    while (!state->input_ended || state->open_count > 0) {
         struct iterator **open = &state->open[state->at];
+        if (*open == NULL) /* no dataset is left, or the one that was next gave an error */
+            TRY(open_here(k, iterator));
         if (*open == NULL) {
             state->at = (state->at + 1) % state->cycle;
             continue;
