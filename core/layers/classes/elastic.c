@@ -18,6 +18,7 @@ static const struct layer_arg random_elastic_transform_args[] = {
 
 #define SIGMA_SHARE 0.05 /* of the shorter side, at a scale of 1: the noise and its smoothing */
 #define ALPHA_SHARE 0.1  /* of the longer side: the distance */
+#define SCALE_MIN   1e-6 /* one draw in 2^23 is 0, which would divide 0 by 0 */
 
 static struct endpoint binary(struct builder *b, const char *op, struct endpoint x,
                               struct endpoint y)
@@ -226,6 +227,7 @@ static struct endpoint random_elastic_transform_build(struct layer_context *cont
                                    augment_seed(context, layer));
     scale = build_by_number(b, "Mul", scale, scales[1] - scales[0]);
     scale = build_by_number(b, "AddV2", scale, scales[0]);
+    scale = build_by_number(b, "Maximum", scale, SCALE_MIN);
     struct endpoint distance = draw_distance(context, layer, x, scale, scales[1]);
     struct endpoint moved = move_pixels(context, layer, x, distance);
     return augment_clip(b, build_select(b, NULL, moves, moved, x), values);
