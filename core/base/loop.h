@@ -87,7 +87,7 @@ void loop_set_spin(struct loop *loop, int64_t spin_ns);
  * any case. */
 void loop_expect(struct loop *loop);
 
-/* The time at which this round's work began. */
+/* The time of this round: it is read at the first call after the loop has waited. */
 int64_t loop_now_ns(struct loop *loop);
 
 /*
