@@ -97,26 +97,37 @@ static struct status interleave_open(struct kernel_context *k, struct iterator *
     return status_ok();
 }
 
+/* Takes an element of the dataset in the current place, which is closed at its end. */
+static struct status take_here(struct kernel_context *k, struct iterator *iterator,
+                               struct tensor *element, bool *end)
+{
+    struct interleave *state = iterator->state;
+    struct iterator **open = &state->open[state->at];
+    TRY(iterator_next(k, *open, element, end));
+    if (!*end) {
+        if (++state->given == dataset_number(iterator->dataset, cycle_at(iterator->dataset) + 1))
+            turn(state);
+        return status_ok();
+    }
+    iterator_destroy(*open);
+    *open = NULL;
+    state->open_count--;
+    return status_ok();
+}
+
 static struct status interleave_next(struct kernel_context *k, struct iterator *iterator,
                                      struct tensor *element, bool *end)
 {
     struct interleave *state = iterator->state;
-    int64_t block = dataset_number(iterator->dataset, cycle_at(iterator->dataset) + 1);
     while (!state->input_ended || state->open_count > 0) {
         struct iterator **open = &state->open[state->at];
         if (*open == NULL) {
             TRY(interleave_open(k, iterator));
             continue;
         }
-        TRY(iterator_next(k, *open, element, end));
-        if (!*end) {
-            if (++state->given == block)
-                turn(state);
+        TRY(take_here(k, iterator, element, end));
+        if (!*end)
             return status_ok();
-        }
-        iterator_destroy(*open);
-        *open = NULL;
-        state->open_count--;
         turn(state);
     }
     *end = true;
@@ -152,7 +163,6 @@ static struct status interleave_buffered_next(struct kernel_context *k, struct i
                                               struct tensor *element, bool *end)
 {
     struct interleave *state = iterator->state;
-    int64_t block = dataset_number(iterator->dataset, cycle_at(iterator->dataset) + 1);
     if (!state->is_filled)
         TRY(fill_places(k, iterator));
     while (!state->input_ended || state->open_count > 0) {
@@ -163,15 +173,9 @@ static struct status interleave_buffered_next(struct kernel_context *k, struct i
             state->at = (state->at + 1) % state->cycle;
             continue;
         }
-        TRY(iterator_next(k, *open, element, end));
-        if (!*end) {
-            if (++state->given == block)
-                turn(state);
+        TRY(take_here(k, iterator, element, end));
+        if (!*end)
             return status_ok();
-        }
-        iterator_destroy(*open);
-        *open = NULL;
-        state->open_count--;
         TRY(open_here(k, iterator));
         if (*open != NULL)
             turn(state);
