@@ -83,6 +83,18 @@ bool augment_changes(struct layer_context *context, const struct layer *layer, s
     return augment_has_pixels(context, layer, x) && context->mode == LAYERS_TRAIN;
 }
 
+#define SIDE_MAX (1 << 20)
+
+bool augment_sides_fit(struct layer_context *context, const struct layer *layer, struct endpoint x)
+{
+    const int64_t *dims = endpoint_shape(x)->dims;
+
+    if (dims[1] <= SIDE_MAX && dims[2] <= SIDE_MAX)
+        return true;
+    layer_refuse(context, layer, "images of more than %d pixels a side", SIDE_MAX);
+    return false;
+}
+
 /* ---- numbers for each image ---- */
 
 struct endpoint augment_seed(struct layer_context *context, const struct layer *layer)
@@ -105,7 +117,31 @@ struct endpoint augment_draw(struct layer_context *context, const struct layer *
                            range[0]);
 }
 
-/* The same as [batch, 1], for a matrix of each image. */
+struct endpoint augment_draw_span(struct layer_context *context, const struct layer *layer,
+                                  struct endpoint x, int dim, struct endpoint share)
+{
+    static const double unit[] = { 0, 1 };
+    struct builder *b = &context->builder;
+    int64_t size = endpoint_shape(x)->dims[dim];
+    struct shape along = shape_of(1, 1, 1, 1);
+    float *places = ARENA_ARRAY(context->arena, float, size);
+
+    for (int64_t i = 0; i < size; i++)
+        places[i] = (float)i;
+    along.dims[dim] = size;
+    const struct tensor tensor = tensor_borrow(DT_FLOAT, &along, places);
+    struct endpoint place = build_const(b, NULL, &tensor);
+    struct endpoint length = build_by_number(b, "Mul", share, (double)size);
+    struct endpoint room =
+        build_binary(b, "Sub", NULL, build_const_float(b, NULL, (float)size), length);
+    struct endpoint begin =
+        build_binary(b, "Mul", NULL, augment_draw(context, layer, x, unit), room);
+    struct endpoint end = build_binary(b, "AddV2", NULL, begin, length);
+    return build_binary(b, "LogicalAnd", NULL, build_binary(b, "GreaterEqual", NULL, place, begin),
+                        build_binary(b, "Less", NULL, place, end));
+}
+
+/* augment_draw as [batch, 1], for a matrix of each image. */
 static struct endpoint draw_column(struct layer_context *context, const struct layer *layer,
                                    struct endpoint x, const double range[2])
 {

@@ -20,12 +20,19 @@ bool augment_has_pixels(struct layer_context *context, const struct layer *layer
                         struct endpoint x);
 /* The same. False: it failed, or images are passed on, as those of an evaluation and a request. */
 bool augment_changes(struct layer_context *context, const struct layer *layer, struct endpoint x);
+/* For layers whose graph holds a number for each place along a side. False: it failed. */
+bool augment_sides_fit(struct layer_context *context, const struct layer *layer, struct endpoint x);
 
 /* The seed of what a layer draws next, from its argument "seed". */
 struct endpoint augment_seed(struct layer_context *context, const struct layer *layer);
 /* A number for each image, uniform in the range: [batch, 1, 1, 1]. */
 struct endpoint augment_draw(struct layer_context *context, const struct layer *layer,
                              struct endpoint x, const double range[2]);
+
+/* bool: a random span of the places along dimension `dim`, 1 or 2, of each image, as long as this
+ * share of them: [batch, size, 1, 1], or [batch, 1, size, 1]. */
+struct endpoint augment_draw_span(struct layer_context *context, const struct layer *layer,
+                                  struct endpoint x, int dim, struct endpoint share);
 
 struct endpoint augment_clip(struct builder *b, struct endpoint x, const double range[2]);
 /* Reduces each row of [n, m] by the op, to [n, 1]. */

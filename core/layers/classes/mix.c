@@ -91,38 +91,14 @@ static const struct layer_arg cut_mix_args[] = {
     DATA_FORMAT,
 };
 
-/* bool: the pixels of a side of the rectangle that is cut, for each image. `dim`: 1 for rows, 2 for
- * columns. */
-static struct endpoint draw_side(struct layer_context *context, const struct layer *layer,
-                                 struct endpoint x, int dim, struct endpoint ratio)
-{
-    static const double unit[] = { 0, 1 };
-    struct builder *b = &context->builder;
-    int64_t size = endpoint_shape(x)->dims[dim];
-    const struct shape along = dim == 1 ? shape_of(1, size, 1, 1) : shape_of(1, 1, size, 1);
-    float *places = ARENA_ARRAY(context->arena, float, size);
-
-    for (int64_t i = 0; i < size; i++)
-        places[i] = (float)i;
-    const struct tensor at = tensor_borrow(DT_FLOAT, &along, places);
-    struct endpoint place = build_const(b, NULL, &at);
-    struct endpoint length = build_by_number(b, "Mul", ratio, (double)size);
-    struct endpoint room =
-        build_binary(b, "Sub", NULL, build_const_float(b, NULL, (float)size), length);
-    struct endpoint begin =
-        build_binary(b, "Mul", NULL, augment_draw(context, layer, x, unit), room);
-    struct endpoint end = build_binary(b, "AddV2", NULL, begin, length);
-    return build_binary(b, "LogicalAnd", NULL, build_binary(b, "GreaterEqual", NULL, place, begin),
-                        build_binary(b, "Less", NULL, place, end));
-}
-
 static struct endpoint cut_mix_build(struct layer_context *context, const struct layer *layer,
                                      struct endpoint x)
 {
     struct builder *b = &context->builder;
     double factor[2];
 
-    if (!augment_range(context, layer, "factor", 0, factor) || !augment_changes(context, layer, x))
+    if (!augment_range(context, layer, "factor", 0, factor) ||
+        !augment_changes(context, layer, x) || !augment_sides_fit(context, layer, x))
         return x;
     struct endpoint alpha = draw_uniform(context, layer, build_const_ints(b, NULL, 0, NULL));
     alpha = build_by_number(b, "Mul", alpha, factor[1] - factor[0]);
@@ -130,9 +106,9 @@ static struct endpoint cut_mix_build(struct layer_context *context, const struct
     struct endpoint share = draw_beta(context, layer, x, alpha);
     struct endpoint ratio = build_unary(
         b, "Sqrt", NULL, build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1), share));
-    struct endpoint columns = draw_side(context, layer, x, 2, ratio);
-    struct endpoint cut =
-        build_binary(b, "LogicalAnd", NULL, columns, draw_side(context, layer, x, 1, ratio));
+    struct endpoint columns = augment_draw_span(context, layer, x, 2, ratio);
+    struct endpoint cut = build_binary(b, "LogicalAnd", NULL, columns,
+                                       augment_draw_span(context, layer, x, 1, ratio));
     return build_select(b, NULL, cut, draw_partners(context, layer, x), x);
 }
 LAYER_CLASS(cut_mix, "CutMix", cut_mix_args, cut_mix_build);

@@ -155,8 +155,6 @@ LAYER_CLASS(random_gaussian_blur, "RandomGaussianBlur", random_gaussian_blur_arg
 
 /* ---- RandomErasing ---- */
 
-#define SIDE_MAX (1 << 20) /* the graph holds a number for each place along a side */
-
 static const struct layer_arg random_erasing_args[] = {
     { "factor", ARG_VALUE, "1" }, /* the probability */
     { "scale", ARG_VALUE, "[0.02, 0.33]" },
@@ -166,30 +164,14 @@ static const struct layer_arg random_erasing_args[] = {
     DATA_FORMAT,
 };
 
-/* Which pixels along a direction of `size` pixels are erased: bool [batch, size, 1, 1], or [batch,
- * 1, size, 1]. */
+/* The pixels along a direction that are erased, as augment_draw_span gives them. */
 static struct endpoint draw_span(struct layer_context *context, const struct layer *layer,
                                  struct endpoint x, int direction, const double scale[2])
 {
-    struct builder *b = &context->builder;
-    int64_t size = endpoint_shape(x)->dims[direction];
-    struct shape shape = shape_of(1, 1, 1, 1);
-    float *places = ARENA_ARRAY(context->arena, float, size);
+    struct endpoint share =
+        build_unary(&context->builder, "Sqrt", NULL, augment_draw(context, layer, x, scale));
 
-    for (int64_t i = 0; i < size; i++)
-        places[i] = (float)i;
-    shape.dims[direction] = size;
-    const struct tensor tensor = tensor_borrow(DT_FLOAT, &shape, places);
-    struct endpoint place = build_const(b, NULL, &tensor);
-    struct endpoint length = build_unary(b, "Sqrt", NULL, augment_draw(context, layer, x, scale));
-    length = build_by_number(b, "Mul", length, (double)size);
-    struct endpoint room =
-        build_binary(b, "Sub", NULL, build_const_float(b, NULL, (float)size), length);
-    struct endpoint begin =
-        build_binary(b, "Mul", NULL, augment_draw(context, layer, x, unit), room);
-    struct endpoint end = build_binary(b, "AddV2", NULL, begin, length);
-    return build_binary(b, "LogicalAnd", NULL, build_binary(b, "GreaterEqual", NULL, place, begin),
-                        build_binary(b, "Less", NULL, place, end));
+    return augment_draw_span(context, layer, x, direction, share);
 }
 
 /* What stands in place of the erased pixels: the argument, or noise. */
@@ -234,16 +216,11 @@ static struct endpoint random_erasing_build(struct layer_context *context,
         !augment_range(context, layer, "scale", 0, scale) ||
         !augment_range(context, layer, "value_range", -INFINITY, values))
         return x;
-    if (context->mode == LAYERS_TRAIN && endpoint_shape(x)->rank == 4 &&
-        (endpoint_shape(x)->dims[1] > SIDE_MAX || endpoint_shape(x)->dims[2] > SIDE_MAX)) {
-        layer_refuse(context, layer, "images of more than %d pixels a side", SIDE_MAX);
-        return x;
-    }
     if (scale[0] < 0 || scale[1] > 1) {
         layer_fail(context, layer, "argument 'scale': expected shares of an image, 0 to 1");
         return x;
     }
-    if (!augment_changes(context, layer, x))
+    if (!augment_changes(context, layer, x) || !augment_sides_fit(context, layer, x))
         return x;
     struct endpoint erased =
         build_binary(b, "LogicalAnd", NULL, draw_span(context, layer, x, 2, scale),

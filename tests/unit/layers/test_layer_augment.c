@@ -233,12 +233,37 @@ static void refuses_wrong_arguments(void **state)
     }
 }
 
+/* Their graphs hold a number for each place along a side. */
+static void refuses_sides_too_long_for_the_graph(void **state)
+{
+    (void)state;
+    static const char *const classes[] = { "CutMix", "RandomElasticTransform", "RandomErasing" };
+    const struct layers_options options = { .mode = LAYERS_TRAIN };
+
+    for (size_t i = 0; i < 2 * COUNT(classes); i++) {
+        struct arena *arena = arena_create(0);
+        struct layers_model *model;
+        struct layers_graph built;
+        const char *layer = arena_printf(arena, "{\"class_name\": \"%s\", \"config\": %s}",
+                                         classes[i / 2], "{\"factor\": 0.5}");
+        int height = i % 2 == 0 ? INT32_MAX : 1, width = i % 2 == 0 ? 1 : INT32_MAX;
+
+        must(layers_parse(bytes_of(arena_printf(arena, MODEL, height, width, 1, layer)), arena,
+                          &model));
+        struct status status = layers_build(model, &options, arena, &built);
+        assert_int_equal(status.code, STATUS_UNIMPLEMENTED);
+        assert_non_null(strstr(status.message, "images of more than 1048576 pixels a side"));
+        arena_destroy(arena);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
         cmocka_unit_test(erases_a_part),
         cmocka_unit_test(crops_somewhere),
         cmocka_unit_test(refuses_wrong_arguments),
+        cmocka_unit_test(refuses_sides_too_long_for_the_graph),
         cmocka_unit_test(draws_for_each_image),
         cmocka_unit_test(moves_pixels_by_smoothed_noise),
     };
