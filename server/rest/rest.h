@@ -31,7 +31,8 @@ bool rest_answer(struct rest *rest);
 
 /* Whether the loop waits in libmicrohttpd's epoll, which then holds the loop's, instead of the
  * other way round: a request costs one epoll_wait less, and other protocols cost one more. Call it
- * at the end of each round; true begins with the first connection. */
+ * at the end of each round; true begins with the first connection, and counts for nothing while
+ * there are too many for libmicrohttpd to wait safely. */
 void rest_lead(struct rest *rest, bool leads);
 
 /* From now on each answer closes its connection. `drained` is called once, when no request is left.
