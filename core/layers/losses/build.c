@@ -107,9 +107,10 @@ static struct endpoint join_masks(struct builder *b, struct endpoint mask, struc
  * computed in float, and of such an output, which is behind a softmax, from the probabilities. */
 static struct endpoint as_float(struct builder *b, struct endpoint x)
 {
-    bool is_float = !status_is_ok(b->status) || endpoint_dtype(x) == DT_FLOAT;
+    bool is_other = status_is_ok(b->status) && endpoint_dtype(x) != DT_FLOAT &&
+                    dtype_is_floating(endpoint_dtype(x));
 
-    return is_float ? x : build_cast(b, NULL, x, DT_FLOAT);
+    return is_other ? build_cast(b, NULL, x, DT_FLOAT) : x;
 }
 
 /* Sets what the loss and the metrics of an output compare, and enters the scope of its loss. */

@@ -28,7 +28,8 @@ for layer in (L.Attention, L.AdditiveAttention):
 show(x, L.GroupQueryAttention(2, 2, 1, dropout=0.5, seed=1)(x, x))
 for cell in (L.SimpleRNNCell(2, dropout=0.5, seed=1), L.LSTMCell(2, dropout=0.5, seed=1), L.GRUCell(2, dropout=0.5, seed=1)):
     show(x, L.RNN(cell, return_state=True)(x)[1])
-for layer in (L.Equalization(), L.RandomCrop(2, 3, seed=1), L.ContrastLimitedAdaptiveHistogramEqualization(tile_grid_size=(2, 2)), L.RandAugment(seed=1), L.AugMix(seed=1)):
+for layer in (L.Equalization(), L.RandomCrop(2, 3, seed=1), L.ContrastLimitedAdaptiveHistogramEqualization(tile_grid_size=(2, 2)), L.RandAugment(seed=1), L.AugMix(seed=1),
+              L.MixUp(seed=1), L.CutMix(seed=1), L.MaxNumBoundingBoxes(2), L.RandomElasticTransform(fill_mode="constant", seed=1)):
     print("json", keras.Sequential([keras.Input((4, 4, 3)), layer, L.Rescaling(1.0)]).to_json())
 for layer, shape in ((L.ConvLSTM1D, (2, 4, 1)), (L.ConvLSTM3D, (2, 3, 3, 3, 1))):
     images = keras.Input(shape)

@@ -254,6 +254,8 @@ static const char *const idle_by_design[] = {
     "key_shape",
     "value_shape",
     "ActivityRegularization.activity_regularizer", /* repeats l1 and l2 */
+    "MaxNumBoundingBoxes.max_number",              /* in a model there are images and no boxes */
+    "MaxNumBoundingBoxes.fill_value",
     /* These are read before they could be changed here, and every model has them: test_lists.c */
     "InputLayer.sparse",
     "InputLayer.ragged",
