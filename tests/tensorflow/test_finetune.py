@@ -230,6 +230,13 @@ class Finetune(TestCase):
         done = run("pstrain", "--from_savedmodel=" + self.path("types_start"), "--train_files=" + self.path("rows.npz"), "--noexport", "--batch_size=8")
         self.assertEqual(done.returncode, 1)
         self.assertIn("256 is no integer of type uint8, as the model takes", done.stderr)
+        given["uint8"][5, 1] = 255
+        for dtype in ("float16", "bfloat16"):
+            with self.subTest(dtype):
+                np.savez(self.path("rows.npz"), label=labels, **{**given, dtype: np.where(np.arange(64)[:, None] == 9, np.nan, given[dtype])})
+                done = run("pstrain", "--from_savedmodel=" + self.path("types_start"), "--train_files=" + self.path("rows.npz"), "--noexport", "--batch_size=8")
+                self.assertEqual(done.returncode, 1)
+                self.assertRegex(done.stderr, "rows.npz.*column '%s'" % dtype)
 
     def test_models_of_mixed_precision(self):
         """Variables are floats; the layers compute in 16 bits, and the last one may give as many. The results differ by roundings."""

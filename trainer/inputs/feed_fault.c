@@ -19,6 +19,10 @@ static double value_at(const struct tensor *values, int64_t at)
         return (double)tensor_floats(values)[at];
     case DT_DOUBLE:
         return ((const double *)values->data)[at];
+    case DT_HALF:
+        return (double)half_to_float(((const uint16_t *)values->data)[at]);
+    case DT_BFLOAT16:
+        return (double)bfloat16_to_float(((const uint16_t *)values->data)[at]);
     default:
         return 0;
     }
