@@ -42,7 +42,7 @@ static struct endpoint reduce_losses(struct loss_context *c, enum layers_reducti
 
     if (reduction == LAYERS_MEAN)
         return loss_reduce(b, "Mean", "reduced", losses);
-    if (of_rows && status_is_ok(b->status) && has_steps(c->loss, losses))
+    if (of_rows && has_steps(c->loss, losses))
         return build_binary(b, "Mul", "reduced", loss_reduce(b, "Mean", NULL, losses),
                             count_rows(b, losses));
     struct endpoint sum = loss_reduce(c->builder, "Sum", "reduced", losses);
@@ -171,6 +171,8 @@ static struct endpoint build_target(struct layer_context *context, const struct 
     struct endpoint losses = build_weights(context, build_losses(context, &c, head));
     losses = build_loss_mask(context, join_masks(b, head->mask, c.counted), losses,
                              loss->class->extent == LOSS_OF_OUTPUT, mean);
+    if (!status_is_ok(b->status)) /* then the losses have no shape */
+        return losses;
     bool of_rows = context->mode == LAYERS_EVAL && model->targets[output].reduction == LAYERS_MEAN;
     struct endpoint reduced = reduce_losses(&c, reduction, of_rows, losses);
     if (model->targets[output].weight != 1)
