@@ -11,6 +11,7 @@ void row_finder_begin(struct row_finder *finder, int64_t rows_count)
     finder->rows_count = rows_count;
     finder->rows = (struct row_ids){ 0 };
     finder->count = 0;
+    finder->only = NULL;
 }
 
 #define ANY_KEY (-1)
@@ -26,10 +27,7 @@ static void reserve(struct row_finder *finder, size_t count)
     if (count <= finder->capacity)
         return;
     finder->capacity = count > 2 * finder->capacity ? count : 2 * finder->capacity;
-    bool joined = finder->added == finder->joined;
     finder->joined = xrealloc(finder->joined, finder->capacity * sizeof *finder->joined);
-    if (joined)
-        finder->added = finder->joined;
     finder->places = xrealloc(finder->places, finder->capacity * sizeof *finder->places);
     finder->ids = xrealloc(finder->ids, (finder->capacity + LISTED) * sizeof *finder->ids);
 }
@@ -56,10 +54,16 @@ static struct status refuse_id(const struct row_finder *finder, const int64_t *i
 
 static void join(struct row_finder *finder, const int64_t *ids, size_t count)
 {
-    if (finder->added != finder->joined)
-        memcpy(finder->joined, finder->added, finder->count * sizeof *ids);
+    if (finder->only != NULL)
+        memcpy(finder->joined, finder->only, finder->count * sizeof *ids);
     memcpy(finder->joined + finder->count, ids, count * sizeof *ids);
-    finder->added = finder->joined;
+    finder->only = NULL;
+}
+
+/* The ids in the order in which they were added. */
+static const int64_t *added_ids(const struct row_finder *finder)
+{
+    return finder->only != NULL ? finder->only : finder->joined;
 }
 
 struct status row_finder_add(struct row_finder *finder, const int64_t *ids, size_t count)
@@ -68,7 +72,7 @@ struct status row_finder_add(struct row_finder *finder, const int64_t *ids, size
     if (finder->rows_count != ANY_KEY && !are_rows(ids, count, (uint64_t)finder->rows_count))
         return refuse_id(finder, ids);
     if (finder->count == 0)
-        finder->added = ids;
+        finder->only = ids;
     else if (count > 0)
         join(finder, ids, count);
     finder->count += count;
@@ -132,12 +136,14 @@ CLONES static void rank_ids(const int64_t *ids, size_t count, const uint64_t *ma
 
 static size_t find_by_marks(struct row_finder *finder)
 {
+    const int64_t *ids = added_ids(finder);
+
     reserve_words(finder);
     for (size_t i = 0; i < finder->count; i++)
-        finder->marks[finder->added[i] / WORD_BITS] |= (uint64_t)1 << finder->added[i] % WORD_BITS;
+        finder->marks[ids[i] / WORD_BITS] |= (uint64_t)1 << ids[i] % WORD_BITS;
     size_t words = words_of(finder);
     size_t rows = list_marked(finder->marks, words, finder->ranks, finder->ids);
-    rank_ids(finder->added, finder->count, finder->marks, finder->ranks, finder->places);
+    rank_ids(ids, finder->count, finder->marks, finder->ranks, finder->places);
     if (words > 0)
         memset(finder->marks, 0, words * sizeof *finder->marks);
     return rows;
@@ -151,6 +157,7 @@ static size_t find_by_marks(struct row_finder *finder)
 /* Lists the ids with their places; returns the bits in which they differ. */
 static uint64_t list_entries(struct row_finder *finder)
 {
+    const int64_t *ids = added_ids(finder);
     uint64_t differing = 0;
 
     if (finder->count > finder->entries_capacity) {
@@ -159,8 +166,8 @@ static uint64_t list_entries(struct row_finder *finder)
         finder->spare = xrealloc(finder->spare, finder->capacity * sizeof *finder->spare);
     }
     for (size_t i = 0; i < finder->count; i++) {
-        finder->entries[i] = (struct row_entry){ (uint64_t)finder->added[i] ^ SIGN_BIT, i };
-        differing |= (uint64_t)(finder->added[i] ^ finder->added[0]);
+        finder->entries[i] = (struct row_entry){ (uint64_t)ids[i] ^ SIGN_BIT, i };
+        differing |= (uint64_t)(ids[i] ^ ids[0]);
     }
     return differing;
 }

@@ -28,9 +28,9 @@ struct row_finder {
     struct row_ids rows;
     int64_t *places; /* [count]: of each id that was added, its row's place in `rows` */
     size_t count;
-    size_t capacity;      /* of the arrays of ids */
-    const int64_t *added; /* the ids in the order in which they were added */
-    int64_t *joined;      /* those of several lookups */
+    size_t capacity;     /* of the arrays of ids */
+    const int64_t *only; /* the ids that were added, while they are of one lookup; NULL: `joined` */
+    int64_t *joined;     /* those of several lookups, in the order in which they were added */
     int64_t *ids;
     struct row_entry *entries, *spare; /* for sorting; NULL until needed */
     size_t entries_capacity;
