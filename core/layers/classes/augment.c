@@ -117,6 +117,17 @@ struct endpoint augment_draw(struct layer_context *context, const struct layer *
                            range[0]);
 }
 
+struct endpoint augment_places(struct layer_context *context, struct shape shape, int64_t first)
+{
+    int64_t count = shape_size(&shape);
+    float *places = ARENA_ARRAY(context->arena, float, count);
+
+    for (int64_t i = 0; i < count; i++)
+        places[i] = (float)(first + i);
+    const struct tensor tensor = tensor_borrow(DT_FLOAT, &shape, places);
+    return build_const(&context->builder, NULL, &tensor);
+}
+
 struct endpoint augment_draw_span(struct layer_context *context, const struct layer *layer,
                                   struct endpoint x, int dim, struct endpoint share)
 {
@@ -124,13 +135,9 @@ struct endpoint augment_draw_span(struct layer_context *context, const struct la
     struct builder *b = &context->builder;
     int64_t size = endpoint_shape(x)->dims[dim];
     struct shape along = shape_of(1, 1, 1, 1);
-    float *places = ARENA_ARRAY(context->arena, float, size);
 
-    for (int64_t i = 0; i < size; i++)
-        places[i] = (float)i;
     along.dims[dim] = size;
-    const struct tensor tensor = tensor_borrow(DT_FLOAT, &along, places);
-    struct endpoint place = build_const(b, NULL, &tensor);
+    struct endpoint place = augment_places(context, along, 0);
     struct endpoint length = build_by_number(b, "Mul", share, (double)size);
     struct endpoint room =
         build_binary(b, "Sub", NULL, build_const_float(b, NULL, (float)size), length);

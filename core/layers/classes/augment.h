@@ -29,6 +29,9 @@ struct endpoint augment_seed(struct layer_context *context, const struct layer *
 struct endpoint augment_draw(struct layer_context *context, const struct layer *layer,
                              struct endpoint x, const double range[2]);
 
+/* The floats first, first + 1, …, of a shape of one dimension, or with sides of 1 beside it. */
+struct endpoint augment_places(struct layer_context *context, struct shape shape, int64_t first);
+
 /* bool: a random span of the places along dimension `dim`, 1 or 2, of each image, as long as this
  * share of them: [batch, size, 1, 1], or [batch, 1, size, 1]. */
 struct endpoint augment_draw_span(struct layer_context *context, const struct layer *layer,

@@ -26,24 +26,13 @@ static struct endpoint binary(struct builder *b, const char *op, struct endpoint
     return build_binary(b, op, NULL, x, y);
 }
 
-static struct endpoint constant(struct layer_context *context, struct shape shape, int64_t first)
-{
-    int64_t count = shape_size(&shape);
-    float *places = ARENA_ARRAY(context->arena, float, count);
-
-    for (int64_t i = 0; i < count; i++)
-        places[i] = (float)(first + i);
-    const struct tensor tensor = tensor_borrow(DT_FLOAT, &shape, places);
-    return build_const(&context->builder, NULL, &tensor);
-}
-
 /* ---- the noise ---- */
 
 /* A bell of this sigma, cut off at three times its whole part, in a window of `radius`: [size]. */
 static struct endpoint bell(struct layer_context *context, int64_t radius, struct endpoint sigma)
 {
     struct builder *b = &context->builder;
-    struct endpoint places = constant(context, shape_of(2 * radius + 1), -radius);
+    struct endpoint places = augment_places(context, shape_of(2 * radius + 1), -radius);
     struct endpoint limit = build_by_number(b, "Mul", build_unary(b, "Floor", NULL, sigma), 3);
     struct endpoint inside = binary(b, "LessEqual", build_unary(b, "Abs", NULL, places), limit);
     struct endpoint x = build_unary(b, "Square", NULL, binary(b, "RealDiv", places, sigma));
@@ -188,8 +177,8 @@ static struct endpoint move_pixels(struct layer_context *context, const struct l
 {
     struct builder *b = &context->builder;
     int64_t height = endpoint_shape(x)->dims[1], width = endpoint_shape(x)->dims[2];
-    struct endpoint down = constant(context, shape_of(1, height, 1, 1), 0),
-                    right = constant(context, shape_of(1, 1, width, 1), 0), sum = { 0 };
+    struct endpoint down = augment_places(context, shape_of(1, height, 1, 1), 0),
+                    right = augment_places(context, shape_of(1, 1, width, 1), 0), sum = { 0 };
     struct neighbour rows[2], columns[2];
 
     find_neighbours(context, layer, binary(b, "AddV2", down, distance), height, rows);
