@@ -47,10 +47,6 @@ bool fuse_flatten(struct fuse *fuse, struct node *node)
                                 .element_kind = ATTR_INT,
                                 .count = pack->inputs_count - 1,
                                 .elements = dims } };
-    node->attrs = attrs;
-    node->attrs_count = node->attrs_capacity = 2;
-    node->inputs_count = 1;
-    node->op_name = "_ReshapeRows";
-    node->op = op_find(node->op_name);
+    fuse_rewrite(node, "_ReshapeRows", node->inputs, 1, attrs, 2);
     return true;
 }
