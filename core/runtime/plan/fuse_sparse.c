@@ -4,8 +4,8 @@
  *     SparseTensorDenseMatMul(Pack(rows, columns), …)   ->  _SparseListsMatMul(rows, columns, …)
  *     RaggedTensorToSparse(splits, values)[:, 0]        ->  _RaggedRows(splits, values)
  *
- * The layers of a sparse input are built so (core/layers/lists.h). The pairs take 16 bytes an entry
- * and were written and read several times in each step.
+ * The layers of a sparse input are built so (core/layers/lists.h). Pairs take 16 bytes an entry,
+ * which each step would write and read several times.
  */
 #include "runtime/plan/fuse.h"
 
