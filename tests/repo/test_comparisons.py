@@ -106,9 +106,8 @@ class Comparisons(unittest.TestCase):
         self.assert_all([plain(name) for name in rows], named | {plain("factorized_top_k")}, 25)
 
     def test_optimizers(self):
-        table = text("trainer/optimizers/optimizer.c")
-        table = re.search(r"^static const struct optimizer optimizers\[\] = \{$.*?^\};", table, re.M | re.S).group()
-        rows = {name[len("lazy_"):] if name.startswith("lazy_") else name for name in re.findall(r"^    \{ \"(\w+)\"", table, re.M)}
+        names = rows_of("trainer/optimizers/table.c", r"^    \{ \.name = \"(\w+)\"")
+        rows = {name[len("lazy_"):] if name.startswith("lazy_") else name for name in names}
         self.assertIn("#define GOLDEN_STEPS %d" % STEPS, text("tests/unit/trainer/optimizer_golden.h"))
         compared = set()
         for path in ("tests/unit/trainer/optimizer_golden.h", "tests/unit/trainer/optimizer_keras_golden.h"):

@@ -1,4 +1,4 @@
-/* Built with -ffp-contract=off, as optimizer.c is. */
+/* Built with -ffp-contract=off, as formulas.c is. */
 #include "trainer/optimizers/adafactor.h"
 
 #include <math.h>

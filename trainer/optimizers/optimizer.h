@@ -1,8 +1,8 @@
 /*
- * optimizer: updates a variable by a gradient. Each optimizer is one row of a table, with its
- * settings, its slots and a plain loop over a run of elements, so that any part of a variable can
- * be updated by itself. Values that change once per update, such as Adam's powers of β, are
- * scalars: `apply` only reads them, and `advance` changes them after all runs of the update.
+ * optimizer: updates a variable by a gradient. Each optimizer is one row of a table (table.c), with
+ * its settings, its slots and a plain loop over a run of elements (formulas.c), so that any part of
+ * a variable can be updated by itself. Values that change once per update, such as Adam's powers of
+ * β, are scalars: `apply` only reads them, and `advance` changes them after all runs of the update.
  *
  * Semantics are those of TensorFlow's TF1 classes (its training_ops.cc). In formulas, w is the
  * variable, g the gradient, η the learning rate. Settings have Keras' names; with the values of
@@ -19,6 +19,9 @@
 #define OPTIMIZER_SLOTS_MAX    4
 #define OPTIMIZER_SCALARS_MAX  3
 #define JOB_SCALARS_MAX        (OPTIMIZERS_MAX * OPTIMIZER_SCALARS_MAX)
+
+/* `initial_setting` of a slot or scalar that begins with 0. */
+#define OPTIMIZER_STARTS_AT_0 (-1)
 
 struct optimizer_setting {
     const char *name;
@@ -46,7 +49,7 @@ struct optimizer_norms {
 struct optimizer_slot {
     const char *name;    /* "momentum" */
     const char *suffix;  /* behind the variable's name in a checkpoint: "Adam_1" */
-    int initial_setting; /* the setting that it starts at; -1: 0 */
+    int initial_setting; /* index of the setting that it starts at, or OPTIMIZER_STARTS_AT_0 */
     /* The suffix if the optimizer's last setting is on, for which TensorFlow makes other slots;
      * NULL: the same suffix. A slot without a suffix is in no checkpoint. */
     const char *suffix_then;
@@ -80,9 +83,7 @@ struct optimizer {
      * elements. `apply` then takes the new values in place of a gradient, one piece after the
      * other. All pieces must be on one ps. NULL: `apply` alone. */
     void (*whole)(const struct optimizer_step *step, const struct shape *shape);
-    /* Also keeps the moving average of the variable, as its last slot: see optimizer_with_average.
-     * */
-    bool averages;
+    bool averages; /* also keeps the moving average of the variable: average.h */
     /* The rate and the settings of the table are Keras' defaults: it is no optimizer of TensorFlow,
      * and optimizer_keras_defaults says nothing of it. */
     bool has_keras_defaults;
@@ -90,25 +91,6 @@ struct optimizer {
 
 /* Not in the table: a moving average, w = μ w + (1 - μ) g. Settings: μ, 1 - μ. It has no slots. */
 extern const struct optimizer optimizer_average;
-
-/* The same optimizer with Keras' use_ema: with two more settings, "ema_momentum" and
- * "ema_overwrite_frequency", and one more slot, the average. Its name is "adam+ema". */
-const struct optimizer *optimizer_with_average(const struct optimizer *optimizer);
-
-/* The part of a variable that is its average; 0: the optimizer keeps none, its value stands for it.
- * */
-static inline int optimizer_average_part(const struct optimizer *optimizer)
-{
-    return optimizer->averages ? optimizer->slots_count : 0;
-}
-
-/* With Keras' use_ema, after an update of all elements of a variable or of a part: moves the
- * average towards step->out, the new values, and copies it over them where it is due. */
-void optimizer_keep_average(const struct optimizer *optimizer, const struct optimizer_step *step);
-
-/* Does the update that begins with these scalars copy the average over the values? */
-bool optimizer_average_is_due(const struct optimizer *optimizer, const float *settings,
-                              const float *scalars);
 
 /* Changes the scalars at the end of an update. */
 void optimizer_advance(const struct optimizer *optimizer, const float *settings, float *scalars);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "trainer/optimizers/average.h"
 #include "trainer/options/learning_rate.h"
 #include "trainer/options/internal.h"
 

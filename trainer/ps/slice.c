@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/memory.h"
 #include "tensor/spectral.h"
+#include "trainer/optimizers/average.h"
 
 static void *allocate(size_t size_bytes)
 {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "trainer/optimizers/average.h"
 #include "trainer/ps/slice.h"
 
 static const char *row_at(const struct slice *slice, const void *values, uint32_t row)

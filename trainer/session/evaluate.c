@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "trainer/checkpoint/checkpoint_keys.h"
+#include "trainer/optimizers/average.h"
 #include "trainer/session/session.h"
 
 #define STATE_FILE "early_stopping.json"

@@ -2,6 +2,7 @@
 #include "exporter/export.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/options/finetune.h"
+#include "trainer/optimizers/average.h"
 #include "trainer/session/session.h"
 
 #define SNAPSHOT_TIMEOUT_MS 30000

@@ -22,7 +22,7 @@ SOURCES = {
     "activations": (["core/layers/activation.c"], {"threshold"}),
     "losses": (["core/layers/losses/formulas.c"], set()),
     "metrics": (["core/layers/metrics/*.c", "core/layers/losses/loss.c", "core/layers/losses/formulas.c"], {"Accuracy"}),
-    "optimizers": (["trainer/optimizers/optimizer.c"], {"LossScaleOptimizer", "MultiOptimizer"}),
+    "optimizers": (["trainer/optimizers/table.c"], {"LossScaleOptimizer", "MultiOptimizer"}),
     "initializers": (["core/layers/initializer_read.c", "core/layers/initializer.c"], set()),
     "constraints": (["core/layers/constraint_read.c"], set()),
     "regularizers": (["core/layers/regularizer.c"], set()),

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "trainer/optimizers/optimizer.h"
+#include "trainer/optimizers/average.h"
 #include "optimizer_golden.h"
 #include "optimizer_keras_golden.h"
 #include "support/test_group.h"

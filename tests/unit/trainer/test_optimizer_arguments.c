@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "support/argument_changes.h"
+#include "trainer/optimizers/average.h"
 #include "trainer/options/options.h"
 #include "trainer/options/other_optimizers.h"
 

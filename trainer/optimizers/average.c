@@ -1,0 +1,92 @@
+/* Built with -ffp-contract=off, as formulas.c is. */
+#include "trainer/optimizers/average.h"
+
+#include <assert.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clones.h"
+#include "trainer/optimizers/table.h"
+
+static struct optimizer averaging[OPTIMIZER_ROWS_COUNT];
+static char averaging_names[OPTIMIZER_ROWS_COUNT][40];
+
+/* The additions come last, so that the optimizer finds its own where they were. */
+static void make_averaging(void)
+{
+    for (size_t i = 0; i < OPTIMIZER_ROWS_COUNT; i++) {
+        struct optimizer *made = &averaging[i];
+        *made = optimizer_rows[i];
+        snprintf(averaging_names[i], sizeof averaging_names[i], "%s" AVERAGE_SUFFIX, made->name);
+        made->name = averaging_names[i];
+        made->averages = true;
+        made->settings[made->settings_count++] = (struct optimizer_setting){ "ema_momentum", .99f };
+        made->settings[made->settings_count++] =
+            (struct optimizer_setting){ "ema_overwrite_frequency", 0 };
+        made->slots[made->slots_count++] =
+            (struct optimizer_slot){ "average", "ExponentialMovingAverage", OPTIMIZER_STARTS_AT_0,
+                                     NULL };
+        made->scalars[made->scalars_count++] =
+            (struct optimizer_scalar){ "ema_updates", OPTIMIZER_STARTS_AT_0 };
+        assert(made->settings_count <= OPTIMIZER_SETTINGS_MAX &&
+               made->slots_count <= OPTIMIZER_SLOTS_MAX &&
+               made->scalars_count <= OPTIMIZER_SCALARS_MAX);
+    }
+}
+
+const struct optimizer *optimizer_with_average(const struct optimizer *optimizer)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    if (optimizer->averages)
+        return optimizer;
+    pthread_once(&once, make_averaging);
+    return &averaging[optimizer - optimizer_rows];
+}
+
+CLONES static void move_average(float momentum, const float *restrict w, float *restrict average,
+                                size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        average[i] = momentum * average[i] + (1 - momentum) * w[i];
+}
+
+/* The scalar counts the updates before this one; with a frequency f, below 2f, so that it stays
+ * exact. */
+bool optimizer_average_is_due(const struct optimizer *optimizer, const float *settings,
+                              const float *scalars)
+{
+    if (!optimizer->averages)
+        return false;
+    float updates = scalars[optimizer->scalars_count - 1];
+    float frequency = settings[optimizer->settings_count - 1];
+
+    return frequency > 0 && fmodf(updates + 1, frequency) == 0;
+}
+
+void optimizer_keep_average(const struct optimizer *optimizer, const struct optimizer_step *step)
+{
+    if (!optimizer->averages)
+        return;
+    const float *more = step->settings + optimizer->settings_count - AVERAGE_SETTINGS;
+    float updates = step->scalars[optimizer->scalars_count - 1];
+    float *average = step->slots[optimizer->slots_count - 1];
+
+    move_average(updates > 0 ? more[0] : 0, step->out, average, step->count);
+    if (optimizer_average_is_due(optimizer, step->settings, step->scalars))
+        memcpy(step->out, average, step->count * sizeof *average);
+}
+
+void optimizer_advance_average(const struct optimizer *optimizer, const float *settings,
+                               float *scalars)
+{
+    if (!optimizer->averages)
+        return;
+    float frequency = settings[optimizer->settings_count - 1];
+    float *updates = &scalars[optimizer->scalars_count - 1];
+    *updates += 1;
+    if (*updates >= (frequency > 0 ? 2 * frequency : 2))
+        *updates -= frequency > 0 ? frequency : 1;
+}

@@ -1,0 +1,36 @@
+/*
+ * average: Keras' use_ema for any optimizer. Beside its own slots, the optimizer keeps a moving
+ * average of each variable as its last slot, which evaluation and export use in place of the value.
+ */
+#ifndef TRAINER_OPTIMIZERS_AVERAGE_H
+#define TRAINER_OPTIMIZERS_AVERAGE_H
+
+#include "trainer/optimizers/optimizer.h"
+
+#define AVERAGE_SUFFIX   "+ema" /* of the optimizer's name */
+#define AVERAGE_SETTINGS 2      /* the last ones: momentum, overwrite frequency */
+
+/* The same optimizer with Keras' use_ema: with two more settings, "ema_momentum" and
+ * "ema_overwrite_frequency", and one more slot, the average. Its name is "adam+ema". */
+const struct optimizer *optimizer_with_average(const struct optimizer *optimizer);
+
+/* The part of a variable that is its average; 0: the optimizer keeps none, its value stands for it.
+ * */
+static inline int optimizer_average_part(const struct optimizer *optimizer)
+{
+    return optimizer->averages ? optimizer->slots_count : 0;
+}
+
+/* With Keras' use_ema, after an update of all elements of a variable or of a part: moves the
+ * average towards step->out, the new values, and copies it over them where it is due. */
+void optimizer_keep_average(const struct optimizer *optimizer, const struct optimizer_step *step);
+
+/* Does the update that begins with these scalars copy the average over the values? */
+bool optimizer_average_is_due(const struct optimizer *optimizer, const float *settings,
+                              const float *scalars);
+
+/* Counts the update, in the last scalar. */
+void optimizer_advance_average(const struct optimizer *optimizer, const float *settings,
+                               float *scalars);
+
+#endif
