@@ -156,8 +156,8 @@ static void apply_runs(const struct slice *slice, const struct optimizer *optimi
     }
 }
 
-#define GATHER_FLOATS 1024
-#define GATHER_ROW    8 /* floats: longer rows are updated where they are */
+#define GATHER_FLOATS 128 /* their lines are still in the nearest cache when they are put back */
+#define GATHER_ROW    8   /* floats: longer rows are updated where they are */
 
 /* The values and slots of a slice, and copies of some rows of them. */
 struct gathered_parts {
