@@ -75,6 +75,22 @@ size_t columns_bytes(const struct columns *columns)
     return bytes;
 }
 
+#define LINE_BYTES         64
+#define PREFETCH_BYTES_MAX 512 /* of a column: the processor finds the rest itself */
+
+void columns_prefetch(const struct columns *columns, size_t row)
+{
+    for (int i = 0; i < columns->count; i++) {
+        const struct column *column = &columns->list[i];
+        size_t size = value_bytes(column), begin = column_begin(column, row) * size;
+        size_t bytes = column->ends[row] * size - begin;
+        const char *at = (const char *)column->values + begin;
+        bytes = bytes < PREFETCH_BYTES_MAX ? bytes : PREFETCH_BYTES_MAX;
+        for (size_t b = 0; b < bytes + LINE_BYTES - 1; b += LINE_BYTES)
+            __builtin_prefetch(at + b);
+    }
+}
+
 struct column *columns_find(const struct columns *columns, struct bytes name)
 {
     for (int i = 0; i < columns->count; i++)

@@ -63,6 +63,10 @@ static inline size_t column_begin(const struct column *column, size_t row)
     return row == 0 ? 0 : column->ends[row - 1];
 }
 
+/* Asks for the memory of a row's values, for a caller that takes rows in a random order and has
+ * others to take meanwhile. */
+void columns_prefetch(const struct columns *columns, size_t row);
+
 /* Value `index` of a COLUMN_BYTES. */
 static inline struct bytes column_text(const struct column *column, size_t index)
 {

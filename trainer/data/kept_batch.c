@@ -72,8 +72,8 @@ static void keep_texts(struct buffer *out, const struct bytes *texts, size_t cou
         buffer_append(out, texts[i].data, texts[i].size);
 }
 
-void kept_batch_append(struct kept_batch *batch, const struct row_layout *layout,
-                       const struct columns *columns, const uint32_t *rows, size_t count)
+static void append_rows(struct kept_batch *batch, const struct row_layout *layout,
+                        const struct columns *columns, const uint32_t *rows, size_t count)
 {
     for (int t = 0; t < layout->count; t++) {
         bool is_text = layout->tensors[t].column.spec.dtype == DT_STRING;
@@ -93,6 +93,21 @@ void kept_batch_append(struct kept_batch *batch, const struct row_layout *layout
                        count * (size_t)layout->tensors[t].width);
     }
     batch->rows += (int64_t)count;
+}
+
+#define ROWS_AT_ONCE 8
+
+/* Shuffled rows lie anywhere in a block that the near caches do not hold. Those that come next are
+ * asked for while some are copied. */
+void kept_batch_append(struct kept_batch *batch, const struct row_layout *layout,
+                       const struct columns *columns, const uint32_t *rows, size_t count)
+{
+    for (size_t i = 0, some; i < count; i += some) {
+        some = count - i < ROWS_AT_ONCE ? count - i : ROWS_AT_ONCE;
+        for (size_t next = i + some; next < count && next < i + some + ROWS_AT_ONCE; next++)
+            columns_prefetch(columns, rows[next]);
+        append_rows(batch, layout, columns, rows + i, some);
+    }
 }
 
 static void place_texts(struct kept_batch *batch, const struct row_layout *layout)
