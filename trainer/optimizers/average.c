@@ -22,6 +22,7 @@ static void make_averaging(void)
         snprintf(averaging_names[i], sizeof averaging_names[i], "%s" AVERAGE_SUFFIX, made->name);
         made->name = averaging_names[i];
         made->averages = true;
+        made->rests = false; /* the average moves */
         made->settings[made->settings_count++] = (struct optimizer_setting){ "ema_momentum", .99f };
         made->settings[made->settings_count++] =
             (struct optimizer_setting){ "ema_overwrite_frequency", 0 };

@@ -60,31 +60,6 @@ const struct optimizer_setting optimizer_keras_defaults[] = {
     { NULL, 0 },
 };
 
-float optimizer_keras_rate(const struct optimizer *optimizer)
-{
-    if (optimizer->has_keras_defaults)
-        return optimizer->rate;
-    bool plain = strcmp(optimizer->name, "sgd") == 0 || strcmp(optimizer->name, "momentum") == 0;
-
-    return plain ? .01f : .001f;
-}
-
-bool optimizer_keras_moves_all_rows(const struct optimizer *optimizer)
-{
-    static const char *const still[] = { "sgd", "sgd" AVERAGE_SUFFIX, "adagrad",
-                                         "adagrad" AVERAGE_SUFFIX };
-
-    for (size_t i = 0; i < COUNT(still); i++)
-        if (strcmp(optimizer->name, still[i]) == 0)
-            return false;
-    return true;
-}
-
-bool optimizer_rests(const struct optimizer *optimizer)
-{
-    return strcmp(optimizer->name, "ftrl") == 0;
-}
-
 static char names[256];
 
 static void join_names(void)

@@ -62,10 +62,15 @@ struct optimizer_scalar {
 
 struct optimizer {
     const char *name;
-    float rate; /* the default; 0: must be given */
+    float rate;       /* the default */
+    float keras_rate; /* the default of Keras' class */
     /* A gradient of some rows changes only these rows and their slots, as in TensorFlow. If not, it
      * changes all rows: those without a gradient as if theirs were 0. */
     bool row_local;
+    bool keras_row_local; /* so does Keras' class of this name; its SGD only without a momentum */
+    /* Computes a row from its slots alone: without a gradient, a row that began as 0 stays as it
+     * is, as long as the learning rate does and no setting pulls at it. */
+    bool rests;
     int settings_count;
     struct optimizer_setting settings[OPTIMIZER_SETTINGS_MAX];
     int slots_count;
@@ -84,8 +89,8 @@ struct optimizer {
      * other. All pieces must be on one ps. NULL: `apply` alone. */
     void (*whole)(const struct optimizer_step *step, const struct shape *shape);
     bool averages; /* also keeps the moving average of the variable: average.h */
-    /* The rate and the settings of the table are Keras' defaults: it is no optimizer of TensorFlow,
-     * and optimizer_keras_defaults says nothing of it. */
+    /* The settings of the table are Keras' defaults: it is no optimizer of TensorFlow, and
+     * optimizer_keras_defaults says nothing of it. */
     bool has_keras_defaults;
 };
 
@@ -118,15 +123,6 @@ const char *optimizer_names(void); /* "adadelta adagrad …": as choices of a fl
 /* Keras' defaults of the settings for which TensorFlow's TF1 classes have other defaults, such as
  * "epsilon" 1e-7. An optimizer need not have all of them. Ends with a name of NULL. */
 extern const struct optimizer_setting optimizer_keras_defaults[];
-/* Keras' default of the learning rate. */
-float optimizer_keras_rate(const struct optimizer *optimizer);
-
-/* Does Keras' class of this name change rows of a table that have no gradient? (Its SGD without a
- * momentum and its Adagrad do not.) */
-bool optimizer_keras_moves_all_rows(const struct optimizer *optimizer);
-/* Does it compute a row from its slots alone? A row that began as 0 then stays as it is without
- * a gradient, as long as the learning rate does and no setting pulls at it. */
-bool optimizer_rests(const struct optimizer *optimizer);
 
 /* Index of a setting; -1: it has none of that name. */
 int optimizer_setting_index(const struct optimizer *optimizer, const char *name);

@@ -278,9 +278,9 @@ static struct status describe_other(const struct layers_training *training,
                             "a learning rate schedule of an optimizer for some variables");
     *out = (struct client_optimizer){ .settings = settings };
     TRY(take_settings(training, optimizer, settings, &out->settings_count));
-    out->all_rows = optimizer_keras_moves_all_rows(optimizer) && !flags->lazy_rows;
-    out->learning_rate = training->learning_rate > 0 ? (float)training->learning_rate
-                                                     : optimizer_keras_rate(optimizer);
+    out->all_rows = !optimizer->keras_row_local && !flags->lazy_rows;
+    out->learning_rate =
+        training->learning_rate > 0 ? (float)training->learning_rate : optimizer->keras_rate;
     TRY(choose_lazy(flags, &optimizer));
     out->name = optimizer->name;
     return status_ok();
@@ -328,7 +328,7 @@ struct status options_choose_optimizer(struct arena *arena, struct options *out)
         .flag = out->flags.learning_rate,
         .flag_schedule = out->flags.learning_rate_schedule,
         .described = same ? training : NULL,
-        .otherwise = same ? optimizer_keras_rate(optimizer) : optimizer->rate,
+        .otherwise = same ? optimizer->keras_rate : optimizer->rate,
     };
     TRY(learning_rate_choose(&sources, arena, &out->job.learning_rate, &out->job.schedule));
     TRY(choose_clip(&out->flags, same ? training : NULL, &out->clip));
@@ -338,7 +338,7 @@ struct status options_choose_optimizer(struct arena *arena, struct options *out)
     if (same)
         TRY(status_in(describe_others(training, arena, out), "MultiOptimizer"));
     out->job.optimizer = optimizer->name;
-    out->job.all_rows = same && optimizer_keras_moves_all_rows(optimizer) && !out->flags.lazy_rows;
+    out->job.all_rows = same && !optimizer->keras_row_local && !out->flags.lazy_rows;
     if (same && out->job.schedule.kind != NULL &&
         optimizer_setting_index(optimizer, "rate_in_momentum") >= 0)
         set_setting(out, "rate_in_momentum", 1); /* as Keras' SGD */

@@ -169,7 +169,7 @@ static bool has_setting(const struct client_job *job, const char *name)
 static void spare_resting_rows(struct session *session)
 {
     struct client_job *job = &session->options.job;
-    bool rests = optimizer_rests(optimizer_find(job->optimizer)) && job->schedule.kind == NULL &&
+    bool rests = optimizer_find(job->optimizer)->rests && job->schedule.kind == NULL &&
                  *session->options.flags.init_from == '\0' &&
                  !has_setting(job, "l2_shrinkage_regularization_strength");
 
