@@ -162,12 +162,12 @@ static void set_default(const struct flag *flag)
     status_ignore(set_value(&unchecked, initial_text(flag))); /* the table's own text parses */
 }
 
-bool flag_is(const struct flag *flag, const char *text)
+bool flag_is_default(const struct flag *flag)
 {
     struct flag unchecked = without_limits(flag);
     union flag_value value;
 
-    status_ignore(parse_value(&unchecked, text, &value)); /* the program's own text parses */
+    status_ignore(parse_value(&unchecked, initial_text(flag), &value)); /* the table's own */
     switch (flag->type) {
     case FLAG_BOOL:
         return *(bool *)flag->target == value.boolean;
@@ -183,11 +183,6 @@ bool flag_is(const struct flag *flag, const char *text)
         break;
     }
     return ((struct flag_texts *)flag->target)->count == 0;
-}
-
-bool flag_is_default(const struct flag *flag)
-{
-    return flag_is(flag, initial_text(flag));
 }
 
 static const struct flag *find(const struct flag_set *set, const char *name, size_t size)

@@ -65,8 +65,6 @@ struct flag_set {
  */
 struct status flags_parse(const struct flag_set *set, int argc, char **argv, int *positional_count);
 
-/* Does the flag have the value that `text` denotes? For FLAG_TEXTS: was it never given? */
-bool flag_is(const struct flag *flag, const char *text);
 /* Does the flag have its default value, whether or not it was given? */
 bool flag_is_default(const struct flag *flag);
 

@@ -400,23 +400,15 @@ void call_group_finish(struct call_group *calls)
     pthread_mutex_destroy(&calls->lock);
 }
 
-struct status channel_call_again(struct channel *channel, const char *path, struct message *request,
-                                 int64_t deadline_ns, struct call_retry retry,
-                                 struct message *reply)
+struct status channel_call(struct channel *channel, const char *path, struct message *request,
+                           int64_t deadline_ns, struct message *reply)
 {
     struct call_group calls;
 
     call_group_init(&calls, channel_clock(channel), 1);
-    calls.retry = retry;
     call_group_add(&calls, channel, path, request, deadline_ns);
     struct status status = call_group_wait(&calls);
     *reply = message_move(&calls.replies[0]);
     call_group_finish(&calls);
     return status;
-}
-
-struct status channel_call(struct channel *channel, const char *path, struct message *request,
-                           int64_t deadline_ns, struct message *reply)
-{
-    return channel_call_again(channel, path, request, deadline_ns, (struct call_retry){ 0 }, reply);
 }

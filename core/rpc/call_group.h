@@ -71,9 +71,6 @@ void call_group_cancel(struct call_group *calls);
 void call_group_finish(struct call_group *calls); /* after call_group_wait */
 
 /* Waits for one call. *reply belongs to the caller. */
-struct status channel_call_again(struct channel *channel, const char *path, struct message *request,
-                                 int64_t deadline_ns, struct call_retry retry,
-                                 struct message *reply);
 struct status channel_call(struct channel *channel, const char *path, struct message *request,
                            int64_t deadline_ns, struct message *reply);
 

@@ -47,7 +47,8 @@ void http2_enter(struct http2 *http2, enum http2_state state)
 /* taken from the budget at a time, so that a call touches no shared counter */
 #define STEP_BYTES       ((size_t)64 << 10)
 
-bool http2_hold(struct http2 *http2, size_t bytes)
+/* Counts memory other than messages that the peer makes us use. False: the budget has no more. */
+static bool hold(struct http2 *http2, size_t bytes)
 {
     struct budget *budget = http2->options.limits->budget;
 
@@ -77,7 +78,7 @@ static void let_go(struct http2 *http2, size_t bytes)
 
 bool http2_hold_for(struct http2_stream *stream, size_t bytes)
 {
-    if (!http2_hold(stream->http2, bytes))
+    if (!hold(stream->http2, bytes))
         return false;
     stream->held += bytes;
     return true;
@@ -329,7 +330,7 @@ struct status http2_create(const struct http2_options *options, struct transport
     http2->buffers = message_buffers_create(options->mailbox, on_eased, http2);
     if (options->limits->budget != NULL)
         message_buffers_charge(http2->buffers, options->limits->budget);
-    if (!http2_hold(http2, CONNECTION_BYTES)) {
+    if (!hold(http2, CONNECTION_BYTES)) {
         status = status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for another connection");
         goto fail;
     }
@@ -391,7 +392,7 @@ struct http2_stream *http2_opened(struct http2 *http2, int32_t id)
     const struct http2_side *side = http2->options.side;
     struct http2_stream *stream;
 
-    if (side->opened == NULL || !http2_hold(http2, STREAM_BYTES))
+    if (side->opened == NULL || !hold(http2, STREAM_BYTES))
         return NULL;
     stream = side->opened(http2);
     stream->held = STREAM_BYTES;

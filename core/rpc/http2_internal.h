@@ -78,8 +78,6 @@ void http2_defer(struct http2 *http2);
 void http2_drop_stream(struct http2_stream *stream, uint32_t error);
 /* NULL: its side does not know it */
 struct http2_stream *http2_find(struct http2 *http2, int32_t id);
-/* Counts memory other than messages that the peer makes us use. False: the budget has no more. */
-bool http2_hold(struct http2 *http2, size_t bytes);
 struct http2_stream *http2_opened(struct http2 *http2, int32_t id);
 void http2_add_stream(struct http2 *http2, struct http2_stream *stream);
 

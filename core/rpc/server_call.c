@@ -102,7 +102,8 @@ void server_call_release(struct server_call *call)
     keep(call);
 }
 
-void server_call_leave(struct server_call *call)
+/* Tells the method that the client has left. */
+static void tell_left(struct server_call *call)
 {
     assert(!server_call_is_open(call));
     if (server_call_is_over(call))
@@ -125,7 +126,7 @@ static void on_deadline(void *context)
 
     call->references++; /* its stream may close within this call */
     server_call_end(call, status_error(STATUS_DEADLINE_EXCEEDED, "deadline exceeded"), NULL);
-    server_call_leave(call);
+    tell_left(call);
     server_call_release(call);
 }
 
@@ -358,7 +359,8 @@ static void hand_over(struct server_call *call, struct message *message)
     call->receive(call->receive_context, &call->call, message);
 }
 
-void server_call_deliver(struct server_call *call)
+/* Passes waiting messages on while there is room. */
+static void deliver_waiting(struct server_call *call)
 {
     call->references++;
     while (call->waiting != NULL && call->stream.http2 != NULL && has_room(call)) {
@@ -404,7 +406,7 @@ static void failed(struct http2_stream *stream, struct status status)
     call->references++;
     if (server_call_is_open(call))
         server_call_end(call, status, NULL);
-    server_call_leave(call);
+    tell_left(call);
     server_call_release(call);
 }
 
@@ -422,7 +424,7 @@ static void on_message(struct http2_stream *stream, struct message *message)
     case CALL_REPLYING:
         status = queue_message(call, message);
         if (status_is_ok(status)) {
-            server_call_deliver(call);
+            deliver_waiting(call);
             return;
         }
         stream->wants = HTTP2_WANTS_NOTHING;
@@ -461,7 +463,7 @@ static void ended(struct http2_stream *stream)
         break;
     case CALL_RUNNING:
     case CALL_REPLYING:
-        server_call_deliver(call);
+        deliver_waiting(call);
         break;
     default: /* already answered */
         break;
@@ -477,7 +479,7 @@ static void closed(struct http2_stream *stream, uint32_t error)
     if (server_call_is_open(call))
         server_call_detach(call);
     stream->http2 = NULL;
-    server_call_leave(call);
+    tell_left(call);
     call->connection = NULL;
     server_call_release(call);
 }
@@ -488,7 +490,7 @@ static void sent(struct http2_stream *stream)
 
     server_call_sent(call);
     if (call->waiting != NULL && stream->http2 != NULL)
-        server_call_deliver(call);
+        deliver_waiting(call);
 }
 
 static void lost(struct http2 *http2, struct status why)

@@ -148,9 +148,6 @@ static inline void server_call_enter(struct server_call *call, enum server_call_
 /* Nothing more is sent: the call was answered, or its stream is gone. */
 void server_call_detach(struct server_call *call);
 void server_call_release(struct server_call *call);
-void server_call_leave(struct server_call *call); /* tells the method that the client has left */
-/* passes waiting messages on while there is room */
-void server_call_deliver(struct server_call *call);
 
 /* server_reply.c */
 extern const struct call_type server_call_type;

@@ -232,8 +232,10 @@ static void put_answer(const struct reflection *reflection, uint32_t asked, stru
     }
 }
 
-struct status reflection_answer(const struct reflection *reflection, struct bytes request,
-                                struct buffer *out)
+/* Writes the ServerReflectionResponse to a ServerReflectionRequest. INTERNAL: the request is
+ * damaged. */
+static struct status answer_request(const struct reflection *reflection, struct bytes request,
+                                    struct buffer *out)
 {
     struct wire wire = wire_of(request);
     struct wire_field field;
@@ -277,7 +279,7 @@ static struct status make_answer(const struct reflection *reflection, struct byt
         return status_error(STATUS_RESOURCE_EXHAUSTED,
                             "Received message larger than max (%zu vs. %d)", question.size,
                             QUESTION_BYTES_MAX);
-    TRY(reflection_answer(reflection, question, &answer->text));
+    TRY(answer_request(reflection, question, &answer->text));
     return reply_settle(answer->server, &answer->text, &answer->paid, true);
 }
 

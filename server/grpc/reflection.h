@@ -20,9 +20,4 @@ struct reflection *reflection_create(struct server_context *server);
 void reflection_add(struct reflection *reflection, const struct service *service);
 void reflection_destroy(struct reflection *reflection); /* accepts NULL */
 
-/* Writes the ServerReflectionResponse to a ServerReflectionRequest. INTERNAL: the request is
- * damaged. */
-struct status reflection_answer(const struct reflection *reflection, struct bytes request,
-                                struct buffer *out);
-
 #endif

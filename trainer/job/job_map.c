@@ -9,7 +9,8 @@
 
 static const char *const names[JOB_KINDS] = { "ps", "worker", "chief", "evaluator" };
 
-const char *job_kind_name(const struct job_map *map, enum job_kind kind)
+/* "ps", "master" */
+static const char *kind_name(const struct job_map *map, enum job_kind kind)
 {
     return kind == JOB_CHIEF && map->master ? "master" : names[kind];
 }
@@ -18,8 +19,8 @@ const char *job_task_name(const struct job_map *map, enum job_kind kind, uint32_
                           struct arena *arena)
 {
     if (kind == JOB_CHIEF || (kind == JOB_EVALUATOR && map->lists[kind].count <= 1))
-        return job_kind_name(map, kind);
-    return arena_printf(arena, "%s %u", job_kind_name(map, kind), index);
+        return kind_name(map, kind);
+    return arena_printf(arena, "%s %u", kind_name(map, kind), index);
 }
 
 struct status job_kind_parse(const char *name, struct job_map *map, enum job_kind *out)
@@ -148,11 +149,11 @@ static struct status check_list(const struct job_map *map, enum job_kind kind)
     const struct job_list *list = &map->lists[kind];
 
     for (int i = 0; i < list->count; i++) {
-        TRY(status_in(job_check_address(list->tasks[i].address), "%s %u", job_kind_name(map, kind),
+        TRY(status_in(job_check_address(list->tasks[i].address), "%s %u", kind_name(map, kind),
                       list->tasks[i].index));
         if (i > 0 && list->tasks[i].index == list->tasks[i - 1].index)
             return status_error(STATUS_INVALID_ARGUMENT, "%s %u is listed twice",
-                                job_kind_name(map, kind), list->tasks[i].index);
+                                kind_name(map, kind), list->tasks[i].index);
     }
     return status_ok();
 }
@@ -198,7 +199,7 @@ static struct status check_addresses(const struct job_map *map, struct arena *ar
 
 static struct status check_self(const struct job_map *map)
 {
-    const char *job = job_kind_name(map, map->kind);
+    const char *job = kind_name(map, map->kind);
     int count = map->lists[map->kind].count;
 
     if (map->kind == JOB_EVALUATOR && (map->index > 0 || count > 1))
@@ -232,7 +233,7 @@ struct status job_map_check(struct job_map *map, bool need_self, struct arena *a
     TRY(check_addresses(map, arena));
     if (map->lists[JOB_CHIEF].count > 1)
         return status_error(STATUS_INVALID_ARGUMENT, "%d %s tasks: a job has one",
-                            map->lists[JOB_CHIEF].count, job_kind_name(map, JOB_CHIEF));
+                            map->lists[JOB_CHIEF].count, kind_name(map, JOB_CHIEF));
     if (ps->count == 0)
         return status_error(STATUS_INVALID_ARGUMENT, "the cluster has no ps tasks");
     bool only_self = map->sparse && map->has_self && map->kind == JOB_PS;
@@ -302,7 +303,7 @@ static struct status read_flags(const struct job_flags *flags, bool need_self, s
     if (out->has_self && flags->task_index < 0 && job_has_many(out->kind))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "--task_index is missing: which %s is this task?",
-                            job_kind_name(out, out->kind));
+                            kind_name(out, out->kind));
     out->index = flags->task_index < 0 ? 0 : (uint32_t)flags->task_index;
     if (out->lists[JOB_PS].count == 0)
         return status_error(STATUS_INVALID_ARGUMENT, "--ps_hosts is missing");

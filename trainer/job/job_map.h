@@ -80,7 +80,6 @@ uint32_t job_map_rank(const struct job_map *map); /* of this worker or chief */
 /* The number of tasks that train; 0 in a sparse map, which does not tell. */
 uint32_t job_map_trainers(const struct job_map *map);
 
-const char *job_kind_name(const struct job_map *map, enum job_kind kind); /* "ps", "master" */
 /* The name of a task in texts: "worker 3", "chief". */
 const char *job_task_name(const struct job_map *map, enum job_kind kind, uint32_t index,
                           struct arena *arena);

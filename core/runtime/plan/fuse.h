@@ -54,8 +54,7 @@ static inline bool is_float(const struct node *node)
     return node->outputs_count > 0 && node->outputs[0].dtype == DT_FLOAT;
 }
 
-/* Does the earlier node have so many uses, and no control edge that keeps it where it is? */
-bool has_uses(const struct fuse *fuse, struct endpoint endpoint, int count);
+/* Does the earlier node have one use, and no control edge that keeps it where it is? */
 bool has_one_user(const struct fuse *fuse, struct endpoint endpoint);
 /* The base that the node's op is, plain or fused; NULL: none. */
 const struct base *base_of(const struct node *node);

@@ -8,7 +8,7 @@ static const struct base bases[] = {
     { "Conv2DBackpropInput", "_FusedConv2DBackpropInput", 3, 4 },
 };
 
-bool has_uses(const struct fuse *fuse, struct endpoint endpoint, int count)
+static bool has_uses(const struct fuse *fuse, struct endpoint endpoint, int count)
 {
     const struct node *node = endpoint.node;
     return endpoint.index == 0 && fuse->uses[node->id][0] == count && !fuse->waited[node->id] &&

@@ -125,11 +125,6 @@ static const struct einsum_rows rows[DTYPE_COUNT] = {
     [DT_INT64] = ROWS(i64), [DT_COMPLEX64] = ROWS(c64), [DT_COMPLEX128] = ROWS(c128),
 };
 
-bool einsum_has_type(enum dtype dtype)
-{
-    return rows[dtype].sum != NULL;
-}
-
 /* Takes the innermost loop off the nest: one step if there is none. */
 static struct innermost take_innermost(struct nest *nest)
 {

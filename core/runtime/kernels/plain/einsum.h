@@ -35,6 +35,5 @@ struct nest_walk nest_at(const struct nest *nest, int64_t steps);
  */
 void einsum_plain(enum dtype dtype, const struct nest *kept, const struct nest *summed,
                   const void *a, const void *b, void *out);
-bool einsum_has_type(enum dtype dtype);
 
 #endif
