@@ -62,9 +62,11 @@ struct rest_connection {
 struct rest {
     struct server_context *server;
     struct MHD_Daemon *daemon;
-    int epoll;                /* libmicrohttpd's own */
-    bool may_lead, leads;     /* the loop waits in libmicrohttpd */
-    struct loop_watch *watch; /* NULL: it leads */
+    int epoll; /* libmicrohttpd's own */
+    /* It leads, or the loop has a watch of its epoll. If the system refused both, it has neither
+     * for some milliseconds: see rest_lead. */
+    bool may_lead, leads;
+    struct loop_watch *watch;
     struct loop_timer timer;
     struct list_link *reading, *left; /* of struct rest_connection */
     struct loop_timer stall_timer;

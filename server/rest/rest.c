@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #define READS_MAX        16                         /* in one round of the loop */
 #define DRAIN_LINGER_NS  (300 * (int64_t)NS_PER_MS) /* for the next request of an idle client */
 #define DRAIN_READING_NS (2 * NS_PER_S) /* for requests that arrive slowly while draining */
+#define FOLLOW_AGAIN_NS  (10 * (int64_t)NS_PER_MS) /* after the system refused to watch */
 
 /* Checks that the budget has room for another connection. The connection is charged later, when
  * libmicrohttpd reports it. */
@@ -91,14 +93,22 @@ static bool begin_to_lead(struct rest *rest)
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
     loop_unwatch(loop, rest->watch); /* first: neither may be in the other while it is added */
     rest->watch = NULL;
-    if (epoll_ctl(rest->epoll, EPOLL_CTL_ADD, loop_descriptor(loop), &event) != 0)
-        return false;
-    loop_set_wait(loop, wait_in_daemon, rest);
-    return true;
+    rest->leads = epoll_ctl(rest->epoll, EPOLL_CTL_ADD, loop_descriptor(loop), &event) == 0;
+    if (rest->leads) {
+        loop_set_wait(loop, wait_in_daemon, rest);
+        return true;
+    }
+    log_warning("http: each request costs one system call more: cannot wait in libmicrohttpd: %s",
+                strerror(errno));
+    rest->may_lead = false;
+    return false;
 }
 
 static void stop_leading(struct rest *rest)
 {
+    if (!rest->leads)
+        return;
+    rest->leads = false;
     loop_set_wait(rest->server->loop, NULL, NULL);
     epoll_ctl(rest->epoll, EPOLL_CTL_DEL, loop_descriptor(rest->server->loop), NULL);
 }
@@ -110,21 +120,19 @@ static struct status follow(struct rest *rest)
 
 void rest_lead(struct rest *rest, bool leads)
 {
-    leads = leads && rest->connections <= LED_CONNECTIONS_MAX;
-    if (leads == rest->leads || !rest->may_lead || (leads && rest->connections == 0))
+    leads = leads && rest->may_lead && rest->connections <= LED_CONNECTIONS_MAX &&
+            (rest->leads || rest->connections > 0);
+    if (leads ? rest->leads : rest->watch != NULL)
         return;
-    rest->leads = leads;
     if (leads && begin_to_lead(rest))
         return;
-    if (!leads)
-        stop_leading(rest);
+    stop_leading(rest);
     struct status status = follow(rest);
-    if (status_is_ok(status)) {
-        rest->leads = false;
+    if (status_is_ok(status))
         return;
-    }
     log_error("http: %s", status.message);
-    rest->leads = begin_to_lead(rest);
+    loop_set_timer(rest->server->loop, &rest->timer,
+                   loop_now_ns(rest->server->loop) + FOLLOW_AGAIN_NS);
 }
 
 int rest_connections(const struct rest *rest)
@@ -291,8 +299,7 @@ void rest_destroy(struct rest *rest)
 {
     if (rest == NULL)
         return;
-    if (rest->leads)
-        stop_leading(rest);
+    stop_leading(rest);
     loop_unwatch(rest->server->loop, rest->watch);
     loop_clear_timer(rest->server->loop, &rest->timer);
     loop_clear_timer(rest->server->loop, &rest->drain_timer);
