@@ -1,5 +1,3 @@
-#ifdef SLIPWAY_ONEDNN
-
 #include "runtime/kernels/nn/conv2d_filter.h"
 
 #include <stdlib.h>
@@ -209,7 +207,3 @@ void packed_filters_destroy(struct packed_filter *list)
         free(packed);
     }
 }
-
-#else
-typedef int no_empty_file;
-#endif

@@ -1,6 +1,6 @@
 /*
- * conv2d_filter: filters in oneDNN's layouts. Internal to conv2d_onednn.c, and only compiled with
- * oneDNN.
+ * conv2d_filter: filters in oneDNN's layouts. Internal to conv2d_onednn.c and its parts, and only
+ * compiled with oneDNN.
  */
 #ifndef KERNELS_CONV2D_FILTER_H
 #define KERNELS_CONV2D_FILTER_H

@@ -1,57 +1,20 @@
 #include "runtime/kernels/nn/conv2d_onednn.h"
 
-#include <stdlib.h>
-
-#ifdef SLIPWAY_ONEDNN
-
 #include <dnnl.h>
-#include <math.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/float_flags.h"
-#include "base/memory.h"
 #include "base/parallel.h"
-#include "runtime/kernels/nn/conv2d_cut.h"
-#include "runtime/kernels/nn/conv2d_filter.h"
+#include "runtime/kernels/nn/conv2d_primitive.h"
 
-/* Bindings that are kept for a primitive: pieces of one image may run it at the same time. */
-#define SPARES 8
-
-/* Memory handles and scratch space of one execution. */
 struct binding {
     dnnl_memory_t in, out, scratch;
 };
-
-struct primitive {
-    struct conv2d_onednn_size size;
-    int64_t first, filters; /* channels of the result, as in struct conv2d_piece */
-    dnnl_primitive_t conv;  /* NULL: oneDNN refused this size */
-    dnnl_memory_desc_t in, out, scratch;
-    const struct packed_filter *filter;
-    struct filter_part *part; /* of the filter and of the bias; NULL: all channels */
-    _Atomic bool compared;    /* of a block of a product: its bits with those of another height */
-    _Atomic(struct binding *) spares[SPARES]; /* of earlier executions, reused by the next */
-};
-
-struct conv2d_onednn {
-    struct conv2d_onednn_spec spec;
-    dnnl_engine_t engine;
-    dnnl_primitive_attr_t attr;
-    dnnl_memory_t bias;
-    pthread_mutex_t comparing; /* held while heights of a product are compared */
-    pthread_mutex_t lock;      /* guards writes to the fields below; `count` is published last */
-    struct packed_filter *packed;
-    const struct packed_filter *blocks; /* whose blocks of channels are given to pieces */
-    _Atomic int64_t block;              /* its channels; 0: not known yet; NO_BLOCKS */
-    struct primitive *primitives[CONV2D_ONEDNN_SIZES];
-    _Atomic int count;
-    _Atomic bool uneven; /* pieces of different sizes may give different bits */
-};
-#define NO_BLOCKS (-1)
 
 /* One engine for the process, because primitives and streams must share an engine, and one
  * stream per thread, destroyed with the thread. */
@@ -72,11 +35,8 @@ static void make_engine(void)
         cpu = NULL;
 }
 
-/*
- * The calling thread's stream: creating one costs an allocation. Called before anything is
- * compiled, because a primitive remembers the number of threads it was made for.
- */
-static dnnl_stream_t thread_stream(dnnl_engine_t engine)
+/* Kept, because creating a stream costs an allocation. */
+dnnl_stream_t conv2d_thread_stream(dnnl_engine_t engine)
 {
     dnnl_stream_t stream = pthread_getspecific(stream_key);
     if (stream != NULL)
@@ -202,7 +162,7 @@ void conv2d_onednn_destroy(void *opaque)
         if (conv->primitives[i]->conv != NULL)
             dnnl_primitive_destroy(conv->primitives[i]->conv);
         filter_part_destroy(conv->primitives[i]->part);
-        for (int j = 0; j < SPARES; j++)
+        for (int j = 0; j < CONV2D_SPARES; j++)
             binding_destroy(atomic_load(&conv->primitives[i]->spares[j]));
         free(conv->primitives[i]);
     }
@@ -220,7 +180,7 @@ void conv2d_onednn_destroy(void *opaque)
 
 /* Describes the primitive of a piece; sets its `in` and `out`. */
 static bool make_desc(struct conv2d_onednn *conv, const struct conv2d_piece *piece,
-                      struct primitive *primitive, dnnl_primitive_desc_t *out)
+                      struct conv2d_primitive *primitive, dnnl_primitive_desc_t *out)
 {
     const struct conv2d_onednn_size *size = &piece->size;
     struct conv2d_onednn_spec part = conv->spec;
@@ -270,13 +230,13 @@ static bool is_even(const_dnnl_primitive_desc_t desc)
 static const struct packed_filter *pack(struct conv2d_onednn *conv, struct filter_source *source,
                                         const dnnl_memory_desc_t *layout)
 {
-    dnnl_stream_t stream = thread_stream(conv->engine);
+    dnnl_stream_t stream = conv2d_thread_stream(conv->engine);
     if (stream == NULL)
         return NULL;
     return filter_pack(&conv->spec, conv->engine, stream, layout, source, &conv->packed);
 }
 
-static bool is_whole(const struct conv2d_onednn *conv, const struct conv2d_piece *piece)
+bool conv2d_is_whole(const struct conv2d_onednn *conv, const struct conv2d_piece *piece)
 {
     return piece->first == 0 && piece->filters == conv->spec.filters;
 }
@@ -284,9 +244,9 @@ static bool is_whole(const struct conv2d_onednn *conv, const struct conv2d_piece
 /* The filter of a piece, in the layout that its primitive wants. Called with the lock held. */
 static bool find_filter(struct conv2d_onednn *conv, const struct conv2d_piece *piece,
                         const float *filter, const dnnl_memory_desc_t *layout,
-                        struct primitive *primitive)
+                        struct conv2d_primitive *primitive)
 {
-    if (is_whole(conv, piece)) {
+    if (conv2d_is_whole(conv, piece)) {
         struct filter_source source = { .values = filter };
         primitive->filter = pack(conv, &source, layout);
         return primitive->filter != NULL;
@@ -298,11 +258,11 @@ static bool find_filter(struct conv2d_onednn *conv, const struct conv2d_piece *p
 }
 
 /* Remembers a size that oneDNN refuses as well, with `conv` NULL. Called with the lock held. */
-static struct primitive *make_primitive(struct conv2d_onednn *conv,
-                                        const struct conv2d_piece *piece, const float *filter)
+static struct conv2d_primitive *
+make_primitive(struct conv2d_onednn *conv, const struct conv2d_piece *piece, const float *filter)
 {
     dnnl_primitive_desc_t desc = NULL;
-    struct primitive *primitive = zalloc(sizeof *primitive);
+    struct conv2d_primitive *primitive = zalloc(sizeof *primitive);
     primitive->size = piece->size;
     primitive->first = piece->first;
     primitive->filters = piece->filters;
@@ -319,11 +279,12 @@ static struct primitive *make_primitive(struct conv2d_onednn *conv,
     return primitive;
 }
 
-static struct primitive *find(struct conv2d_onednn *conv, const struct conv2d_piece *piece)
+struct conv2d_primitive *conv2d_primitive_find(struct conv2d_onednn *conv,
+                                               const struct conv2d_piece *piece)
 {
     int count = atomic_load_explicit(&conv->count, memory_order_acquire);
     for (int i = 0; i < count; i++) {
-        struct primitive *primitive = conv->primitives[i];
+        struct conv2d_primitive *primitive = conv->primitives[i];
         if (primitive->first == piece->first && primitive->filters == piece->filters &&
             memcmp(&primitive->size, &piece->size, sizeof piece->size) == 0)
             return primitive;
@@ -331,14 +292,15 @@ static struct primitive *find(struct conv2d_onednn *conv, const struct conv2d_pi
     return NULL;
 }
 
-static struct primitive *find_or_make(struct conv2d_onednn *conv, const struct conv2d_piece *piece,
-                                      const float *filter)
+struct conv2d_primitive *conv2d_primitive_make(struct conv2d_onednn *conv,
+                                               const struct conv2d_piece *piece,
+                                               const float *filter)
 {
-    struct primitive *primitive = find(conv, piece);
+    struct conv2d_primitive *primitive = conv2d_primitive_find(conv, piece);
     if (primitive != NULL)
         return primitive;
     pthread_mutex_lock(&conv->lock);
-    primitive = find(conv, piece);
+    primitive = conv2d_primitive_find(conv, piece);
     int count = atomic_load_explicit(&conv->count, memory_order_relaxed);
     if (primitive == NULL && count < CONV2D_ONEDNN_SIZES) {
         primitive = make_primitive(conv, piece, filter);
@@ -355,7 +317,7 @@ static struct primitive *find_or_make(struct conv2d_onednn *conv, const struct c
 static bool find_layout(struct conv2d_onednn *conv, const struct conv2d_piece *piece,
                         dnnl_memory_desc_t *out)
 {
-    struct primitive described;
+    struct conv2d_primitive described;
     dnnl_primitive_desc_t desc = NULL;
     if (!make_desc(conv, piece, &described, &desc))
         return false;
@@ -387,8 +349,8 @@ static bool share_blocks(struct conv2d_onednn *conv, const struct conv2d_onednn_
 }
 
 /* The channels of a block of the filter that is packed for the whole image. Its blocks are parts of
- * it, so that pieces of channels take no memory for filters. NO_BLOCKS: it has none. */
-static int64_t find_block(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
+ * it, so that pieces of channels take no memory for filters. CONV2D_NO_BLOCKS: it has none. */
+int64_t conv2d_find_block(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
                           struct filter_source *source)
 {
     const struct conv2d_piece whole = { .size = *size, .filters = conv->spec.filters };
@@ -399,7 +361,7 @@ static int64_t find_block(struct conv2d_onednn *conv, const struct conv2d_onednn
     pthread_mutex_lock(&conv->lock);
     block = atomic_load_explicit(&conv->block, memory_order_relaxed);
     if (block == 0) {
-        block = NO_BLOCKS;
+        block = CONV2D_NO_BLOCKS;
         if (find_layout(conv, &whole, &layout) && filter_block(&layout) > 0 &&
             share_blocks(conv, size, &layout))
             conv->blocks = pack(conv, source, &layout);
@@ -412,12 +374,12 @@ static int64_t find_block(struct conv2d_onednn *conv, const struct conv2d_onednn
 }
 
 /* Cuts the channels into pieces for the threads. 0: they are not to be cut. */
-static int cut_channels(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
-                        struct filter_source *source, struct conv2d_piece *out)
+int conv2d_cut_blocks(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
+                      struct filter_source *source, struct conv2d_piece *out)
 {
     if (parallel_width() < 2 || !conv2d_favours_channels(&conv->spec, size))
         return 0;
-    int64_t block = find_block(conv, size, source);
+    int64_t block = conv2d_find_block(conv, size, source);
     return block > 0 ? conv2d_cut_channels(&conv->spec, size, block, limited_width(), out) : 0;
 }
 
@@ -441,9 +403,9 @@ bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_s
 {
     struct conv2d_piece pieces[CONV2D_PIECES_MAX];
     struct filter_source source = { filter, filter, filter_bytes };
-    if (thread_stream(conv->engine) == NULL)
+    if (conv2d_thread_stream(conv->engine) == NULL)
         return false;
-    bool packed = cut_channels(conv, size, &source, pieces) > 0;
+    bool packed = conv2d_cut_blocks(conv, size, &source, pieces) > 0;
     if (!packed) {
         int count = conv2d_cut(&conv->spec, size, parallel_width(), pieces);
         pthread_mutex_lock(&conv->lock);
@@ -456,7 +418,7 @@ bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_s
 
 bool conv2d_onednn_unpack(struct conv2d_onednn *conv, float *filter)
 {
-    dnnl_stream_t stream = thread_stream(conv->engine);
+    dnnl_stream_t stream = conv2d_thread_stream(conv->engine);
     pthread_mutex_lock(&conv->lock); /* the list of packed filters may grow */
     bool done = stream != NULL && conv->packed != NULL &&
                 filter_unpack(&conv->spec, conv->engine, stream, conv->packed, filter);
@@ -466,7 +428,8 @@ bool conv2d_onednn_unpack(struct conv2d_onednn *conv, float *filter)
 
 /* ---- running ---- */
 
-static struct binding *binding_create(struct conv2d_onednn *conv, struct primitive *primitive)
+static struct binding *binding_create(struct conv2d_onednn *conv,
+                                      struct conv2d_primitive *primitive)
 {
     struct binding *binding = zalloc(sizeof *binding);
     if (dnnl_memory_create(&binding->in, &primitive->in, conv->engine, NULL) != dnnl_success ||
@@ -479,9 +442,9 @@ static struct binding *binding_create(struct conv2d_onednn *conv, struct primiti
     return binding;
 }
 
-static struct binding *binding_take(struct conv2d_onednn *conv, struct primitive *primitive)
+static struct binding *binding_take(struct conv2d_onednn *conv, struct conv2d_primitive *primitive)
 {
-    for (int i = 0; i < SPARES; i++) {
+    for (int i = 0; i < CONV2D_SPARES; i++) {
         struct binding *binding = atomic_exchange(&primitive->spares[i], NULL);
         if (binding != NULL)
             return binding;
@@ -489,9 +452,9 @@ static struct binding *binding_take(struct conv2d_onednn *conv, struct primitive
     return binding_create(conv, primitive);
 }
 
-static void binding_keep(struct primitive *primitive, struct binding *binding)
+static void binding_keep(struct conv2d_primitive *primitive, struct binding *binding)
 {
-    for (int i = 0; i < SPARES; i++) {
+    for (int i = 0; i < CONV2D_SPARES; i++) {
         struct binding *none = NULL;
         if (atomic_compare_exchange_strong(&primitive->spares[i], &none, binding))
             return;
@@ -500,8 +463,9 @@ static void binding_keep(struct primitive *primitive, struct binding *binding)
 }
 
 /* Copies a piece of channels to its place. */
-static void place_channels(const struct conv2d_onednn *conv, const struct primitive *primitive,
-                           const float *result, float *out)
+static void place_channels(const struct conv2d_onednn *conv,
+                           const struct conv2d_primitive *primitive, const float *result,
+                           float *out)
 {
     int64_t filters = conv->spec.filters, count = filters - primitive->first;
     int64_t pixels = primitive->size.out_height * primitive->size.out_width;
@@ -517,10 +481,10 @@ static void place_channels(const struct conv2d_onednn *conv, const struct primit
  * the result is discarded. Reading the flag costs nothing; a second pass for the activation would
  * read and write the whole image again.
  */
-static bool run_primitive(struct conv2d_onednn *conv, struct primitive *primitive, const float *in,
-                          float *out)
+bool conv2d_primitive_run(struct conv2d_onednn *conv, struct conv2d_primitive *primitive,
+                          const float *in, float *out)
 {
-    dnnl_stream_t stream = thread_stream(conv->engine);
+    dnnl_stream_t stream = conv2d_thread_stream(conv->engine);
     const struct filter_part *part = primitive->part;
     float *result = part != NULL ? thread_result() : out;
     struct binding *binding =
@@ -544,461 +508,3 @@ static bool run_primitive(struct conv2d_onednn *conv, struct primitive *primitiv
         place_channels(conv, primitive, result, out);
     return done && !(conv->spec.activation != CONV_LINEAR && float_flags_invalid());
 }
-
-/* The memory for comparing the bits of two ways to compute the same, at most. */
-#define COMPARE_FLOATS ((int64_t)8 << 20)
-
-/* Draws numbers between -bound and bound. */
-static void fill_drawn(float *values, int64_t count, uint32_t seed, float bound)
-{
-    uint32_t state = seed;
-    for (int64_t i = 0; i < count; i++) {
-        state = state * 1664525 + 1013904223;
-        values[i] = ((float)(state >> 8) / (1 << 23) - 1) * bound;
-    }
-}
-
-struct pieces {
-    struct conv2d_onednn *conv;
-    struct conv2d_piece list[CONV2D_PIECES_MAX];
-    struct primitive *primitives[CONV2D_PIECES_MAX];
-    int count;
-    const float *filter, *in;
-    float *out;
-    _Atomic bool failed;
-};
-
-static void run_pieces(void *context, int64_t first, int64_t end)
-{
-    struct pieces *pieces = context;
-    for (int64_t i = first; i < end; i++) {
-        const struct conv2d_piece *piece = &pieces->list[i];
-        if (!run_primitive(pieces->conv, pieces->primitives[i], pieces->in + piece->in,
-                           pieces->out + piece->out))
-            atomic_store(&pieces->failed, true);
-    }
-}
-
-/* Finds the primitives of the pieces. False: oneDNN refused one. */
-static bool find_pieces(struct pieces *pieces)
-{
-    for (int i = 0; i < pieces->count; i++) {
-        pieces->primitives[i] = find_or_make(pieces->conv, &pieces->list[i], pieces->filter);
-        if (pieces->primitives[i] == NULL || pieces->primitives[i]->conv == NULL)
-            return false;
-    }
-    return true;
-}
-
-/* The same for pieces that are compiled already. */
-static bool has_pieces(struct pieces *pieces)
-{
-    for (int i = 0; i < pieces->count; i++) {
-        pieces->primitives[i] = find(pieces->conv, &pieces->list[i]);
-        if (pieces->primitives[i] == NULL || pieces->primitives[i]->conv == NULL)
-            return false;
-    }
-    return true;
-}
-
-static int64_t image_floats(const struct conv2d_onednn_size *size, int64_t channels)
-{
-    return size->batch * size->height * size->width * channels;
-}
-
-static int64_t result_floats(const struct conv2d_onednn_size *size, int64_t filters)
-{
-    return size->batch * size->out_height * size->out_width * filters;
-}
-
-/* Do both ways to cut give the same bits? Drawn numbers show it. */
-static bool pieces_agree(const struct pieces *a, const struct pieces *b,
-                         const struct conv2d_onednn_size *size)
-{
-    struct pieces first = { .conv = a->conv, .count = a->count };
-    struct pieces second = { .conv = b->conv, .count = b->count };
-    memcpy(first.list, a->list, sizeof first.list);
-    memcpy(first.primitives, a->primitives, sizeof first.primitives);
-    memcpy(second.list, b->list, sizeof second.list);
-    memcpy(second.primitives, b->primitives, sizeof second.primitives);
-    int64_t image = image_floats(size, a->conv->spec.channels);
-    int64_t result = result_floats(size, a->conv->spec.filters);
-    size_t bytes = (size_t)(image + 2 * result) * sizeof(float);
-    float *in = memory_map(bytes);
-    if (in == NULL)
-        return false;
-    fill_drawn(in, image, 1, 1);
-    first.in = second.in = in;
-    first.out = in + image;
-    second.out = first.out + result;
-    run_pieces(&first, 0, first.count);
-    run_pieces(&second, 0, second.count);
-    bool agree = !atomic_load(&first.failed) && !atomic_load(&second.failed) &&
-                 memcmp(first.out, second.out, (size_t)result * sizeof *in) == 0;
-    memory_unmap(in, bytes);
-    return agree;
-}
-
-/* Compares the pieces with the usual ones, for a drawn filter: zeros would agree in any order of
- * addition, and one NaN would disagree. The sums of its products are about 1, where no activation
- * is flat. Both are compiled for this comparison alone: the usual pieces may want the filter in
- * another layout, which would stay in memory. */
-static bool agree_with_usual(const struct pieces *few, const struct conv2d_onednn_size *size)
-{
-    struct conv2d_onednn_spec spec = few->conv->spec;
-    int64_t products = spec.height * spec.width * (spec.channels / spec.groups);
-    size_t bytes = (size_t)(products * spec.filters) * sizeof(float);
-    float *filter = memory_map(bytes);
-    if (filter == NULL)
-        return false;
-    fill_drawn(filter, products * spec.filters, 2, 2 / sqrtf((float)products));
-    spec.bias = spec.bias != NULL ? filter : NULL;
-    struct conv2d_onednn *conv = conv2d_onednn_create(&spec);
-    struct pieces usual = { .conv = conv, .filter = filter };
-    struct pieces other = { .conv = conv, .filter = filter, .count = few->count };
-    usual.count = conv2d_cut(&spec, size, CONV2D_PIECES_MAX, usual.list);
-    memcpy(other.list, few->list, sizeof other.list);
-    struct filter_source source = { .values = filter };
-    if (conv != NULL && !is_whole(conv, &few->list[0]))
-        find_block(conv, size, &source);
-    bool agree = conv != NULL && find_pieces(&usual) && find_pieces(&other) &&
-                 !atomic_load(&conv->uneven) && pieces_agree(&usual, &other, size);
-    conv2d_onednn_destroy(conv);
-    memory_unmap(filter, bytes);
-    return agree;
-}
-
-/*
- * Whether the image of a size, cut into `count` pieces, has the bits of the usual pieces. That
- * follows from the code that oneDNN compiles, and not from the weights, so one answer serves all
- * convolutions of these sizes in the process: InceptionResNetV2 has 244 of some 60 kinds.
- */
-struct agreement_key {
-    int64_t filter[5]; /* height, width, channels, filters, groups */
-    int64_t strides[2], dilations[2];
-    int64_t activation, has_bias;
-    struct conv2d_onednn_size size;
-    int64_t count, part; /* of the pieces; the channels of the first one */
-};
-
-struct agreement {
-    struct agreement_key key;
-    bool agree;
-    struct agreement *next;
-};
-
-/* More are not kept, because a client may send images of any size: what is not known by then is
- * left to the usual pieces. */
-#define AGREEMENTS_MAX 4096
-
-/* Each run of a convolution asks, so the answers are in lists by the hash of their key. */
-static _Atomic(struct agreement *) agreements[1024];
-static _Atomic int agreements_count;
-
-static struct agreement_key key_of(const struct pieces *pieces,
-                                   const struct conv2d_onednn_size *size)
-{
-    const struct conv2d_onednn_spec *spec = &pieces->conv->spec;
-    return (struct agreement_key){
-        .filter = { spec->height, spec->width, spec->channels, spec->filters, spec->groups },
-        .strides = { spec->strides[0], spec->strides[1] },
-        .dilations = { spec->dilations[0], spec->dilations[1] },
-        .activation = spec->activation,
-        .has_bias = spec->bias != NULL,
-        .size = *size,
-        .count = pieces->count,
-        .part = pieces->list[0].filters,
-    };
-}
-
-/* All fields of a key are int64_t: there is no padding between them. */
-static _Atomic(struct agreement *) *agreements_like(const struct agreement_key *key)
-{
-    int64_t fields[sizeof *key / sizeof(int64_t)];
-    uint64_t hash = 0;
-    memcpy(fields, key, sizeof fields);
-    for (size_t i = 0; i < COUNT(fields); i++)
-        hash = (hash ^ (uint64_t)fields[i]) * UINT64_C(0x9e3779b97f4a7c15);
-    return &agreements[(hash >> 32) % COUNT(agreements)];
-}
-
-static const struct agreement *find_agreement(const struct agreement_key *key)
-{
-    const struct agreement *at = atomic_load(agreements_like(key));
-    while (at != NULL && memcmp(&at->key, key, sizeof *key) != 0)
-        at = at->next;
-    return at;
-}
-
-/* Finds the answer, and keeps it. Two threads that do so at the same time both keep it. False: the
- * pieces do not agree, or there are too many answers to look for one more. */
-static bool make_agreement(const struct agreement_key *key, const struct pieces *few)
-{
-    if (atomic_fetch_add(&agreements_count, 1) >= AGREEMENTS_MAX) {
-        atomic_fetch_sub(&agreements_count, 1);
-        return false;
-    }
-    _Atomic(struct agreement *) *list = agreements_like(key);
-    struct agreement *made = zalloc(sizeof *made);
-    made->key = *key;
-    made->agree = agree_with_usual(few, &key->size);
-    made->next = atomic_load(list);
-    while (!atomic_compare_exchange_weak(list, &made->next, made))
-        continue;
-    return made->agree;
-}
-
-/* Whether these pieces can be used in place of the usual ones. Images of varying sizes need
- * compiled sizes for each; half of these are left to the usual pieces. */
-static bool can_replace_usual(struct pieces *few, const struct conv2d_onednn_size *size)
-{
-    struct conv2d_onednn *conv = few->conv;
-    if (!has_pieces(few) &&
-        (atomic_load(&conv->count) >= CONV2D_ONEDNN_SIZES / 2 || !find_pieces(few)))
-        return false;
-    if (atomic_load(&conv->uneven)) /* perhaps only just found */
-        return false;
-    const struct agreement_key key = key_of(few, size);
-    const struct agreement *known = find_agreement(&key);
-    return known != NULL ? known->agree : make_agreement(&key, few);
-}
-
-/*
- * As many pieces as threads are faster than more, each of which reads the whole filter: ResNet-50
- * takes 9 % less in one thread. They are used if they give the same bits as the usual pieces, whose
- * number does not depend on the threads. A batch is cut between images, and gains nothing.
- */
-static bool find_few(struct pieces *few, const struct conv2d_onednn_size *size, int usual_count)
-{
-    struct conv2d_onednn *conv = few->conv;
-    if (size->batch > 1 || usual_count < 2 || atomic_load(&conv->uneven) ||
-        image_floats(size, conv->spec.channels) + 2 * result_floats(size, conv->spec.filters) >
-            COMPARE_FLOATS)
-        return false;
-    struct filter_source source = { .values = few->filter };
-    few->count = cut_channels(conv, size, &source, few->list);
-    if (few->count > 0 && can_replace_usual(few, size))
-        return true;
-    few->count = conv2d_cut(&conv->spec, size, parallel_width(), few->list);
-    return parallel_width() < usual_count && can_replace_usual(few, size);
-}
-
-static bool run_all(struct pieces *pieces)
-{
-    parallel_for_parts(pieces->count, pieces->count, run_pieces, pieces);
-    return !atomic_load(&pieces->failed);
-}
-
-bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
-                       const float *filter, const float *in, float *out)
-{
-    struct pieces many = { .conv = conv, .filter = filter, .in = in, .out = out };
-    struct pieces few = { .conv = conv, .filter = filter, .in = in, .out = out };
-    if (thread_stream(conv->engine) == NULL)
-        return false;
-    many.count = conv2d_cut(&conv->spec, size, CONV2D_PIECES_MAX, many.list);
-    if (find_few(&few, size, many.count)) {
-        /* Channels that do not exist have weights of zero, which times infinity are NaN. Only that
-         * may make a piece of channels fail where pieces of rows do not. */
-        if (run_all(&few) || is_whole(conv, &few.list[0]))
-            return !atomic_load(&few.failed);
-    }
-    return find_pieces(&many) && run_all(&many);
-}
-
-/* ---- products ---- */
-
-/* Rows are computed in blocks of these heights. Each block reads all weights, so few high blocks
- * are faster than many low ones: [49,3072] by [3072,768] takes 4.5 ms in blocks of 8 rows, and
- * 1.6 ms in one of 49. Images of 7x7, 14x14, … pixels and powers of two have their own height. */
-static const int heights[] = { 512, 448, 392, 384, 320, 256, 224, 196, 192, 160, 128, 112,
-                               98,  96,  80,  64,  56,  49,  48,  40,  32,  28,  24,  20,
-                               16,  14,  12,  10,  8,   7,   6,   5,   4,   3,   2,   1 };
-
-#define HEIGHTS          ((int)COUNT(heights))
-#define REFERENCE_HEIGHT 8  /* gives the bits that all heights must give */
-#define CUT_HEIGHT       8  /* of blocks for many threads, at least */
-#define BLOCKS_MIN       4  /* of a product that is worth several threads, if heights differ */
-#define MULTIPLICATIONS  32 /* per nanosecond of one thread, about */
-
-struct row_blocks {
-    struct conv2d_onednn *conv;
-    int64_t counts[HEIGHTS];
-    struct primitive *primitives[HEIGHTS];
-    const float *in;
-    float *out;
-    _Atomic bool failed;
-};
-
-static struct primitive *block_primitive(struct conv2d_onednn *conv, int height)
-{
-    struct conv2d_piece piece = {
-        .size = { .batch = 1, .height = height, .width = 1, .out_height = height, .out_width = 1 },
-        .filters = conv->spec.filters,
-    };
-    struct primitive *primitive = find_or_make(conv, &piece, conv->spec.filter);
-    return primitive != NULL && primitive->conv != NULL ? primitive : NULL;
-}
-
-/* Runs the primitive over `rows` rows. The last block overlaps the one before it if its height does
- * not divide the rows. */
-static bool run_blocks(struct conv2d_onednn *conv, struct primitive *primitive, int64_t rows,
-                       const float *in, float *out)
-{
-    int64_t height = primitive->size.height;
-    for (int64_t row = 0; row < rows; row += height) {
-        int64_t first = row + height <= rows ? row : rows - height;
-        if (!run_primitive(conv, primitive, in + first * conv->spec.channels,
-                           out + first * conv->spec.filters))
-            return false;
-    }
-    return true;
-}
-
-/* Do both primitives give the same bits for each row? They do if both add up the channels in the
- * same order; drawn numbers show it. */
-static bool heights_agree(struct conv2d_onednn *conv, struct primitive *primitive,
-                          struct primitive *reference)
-{
-    int64_t height = primitive->size.height, rows = height;
-    if (rows < reference->size.height)
-        rows = reference->size.height;
-    int64_t channels = conv->spec.channels, filters = conv->spec.filters;
-    float *in = malloc((size_t)(rows * (channels + 2 * filters)) * sizeof *in);
-    if (in == NULL)
-        return false;
-    float *out = in + rows * channels, *wanted = out + rows * filters;
-    fill_drawn(in, rows * channels, 1, 1);
-    bool agree = run_blocks(conv, primitive, rows, in, out) &&
-                 run_blocks(conv, reference, rows, in, wanted) &&
-                 memcmp(out, wanted, (size_t)(rows * filters) * sizeof *out) == 0;
-    free(in);
-    return agree;
-}
-
-static bool has_room(const struct conv2d_onednn_spec *spec, int height)
-{
-    int64_t rows = height > REFERENCE_HEIGHT ? height : REFERENCE_HEIGHT;
-    return rows <= COMPARE_FLOATS / (spec->channels + 2 * spec->filters);
-}
-
-/* Compares a new height with the reference, once. Once one differs, where rows are cut must follow
- * from the sizes alone (conv->uneven). A thread that finds the comparison under way waits for it:
- * until then it cannot know which heights it may use. */
-static void compare_height(struct conv2d_onednn *conv, struct primitive *primitive)
-{
-    if (atomic_load_explicit(&primitive->compared, memory_order_acquire))
-        return;
-    pthread_mutex_lock(&conv->comparing);
-    if (!atomic_load_explicit(&primitive->compared, memory_order_relaxed)) {
-        struct primitive *reference = block_primitive(conv, REFERENCE_HEIGHT);
-        if (reference == NULL || !heights_agree(conv, primitive, reference))
-            atomic_store(&conv->uneven, true);
-        atomic_store_explicit(&primitive->compared, true, memory_order_release);
-    }
-    pthread_mutex_unlock(&conv->comparing);
-}
-
-/* Counts the blocks of each height up to `highest`, and finds their primitives. 0: oneDNN refused
- * one. */
-static int64_t divide_rows(struct row_blocks *blocks, int64_t rows, int64_t highest)
-{
-    int64_t left = rows, total = 0;
-    for (int i = 0; i < HEIGHTS; i++) {
-        blocks->counts[i] = 0;
-        if (left < heights[i] || heights[i] > highest)
-            continue;
-        blocks->counts[i] = left / heights[i];
-        left %= heights[i];
-        total += blocks->counts[i];
-        blocks->primitives[i] = block_primitive(blocks->conv, heights[i]);
-        if (blocks->primitives[i] == NULL)
-            return 0;
-        compare_height(blocks->conv, blocks->primitives[i]);
-    }
-    return total;
-}
-
-/* The highest block. Its height may depend on the number of threads while all heights give the same
- * bits. */
-static int64_t highest_block(const struct conv2d_onednn *conv, int64_t rows, double cost_ns)
-{
-    int64_t highest = heights[0];
-    while (highest > REFERENCE_HEIGHT && !has_room(&conv->spec, (int)highest))
-        highest /= 2;
-    int64_t parts = atomic_load(&conv->uneven) ? BLOCKS_MIN : parallel_width();
-    if (parts < 2 || parallel_parts(2, cost_ns) < 2)
-        return highest;
-    int64_t each = (rows + parts - 1) / parts;
-    each = each > CUT_HEIGHT ? each : CUT_HEIGHT;
-    return each < highest ? each : highest;
-}
-
-static void multiply_blocks(void *context, int64_t first, int64_t end)
-{
-    struct row_blocks *blocks = context;
-    const struct conv2d_onednn_spec *spec = &blocks->conv->spec;
-    int64_t block = 0, row = 0;
-    for (int i = 0; i < HEIGHTS; i++)
-        for (int64_t j = 0; j < blocks->counts[i]; j++, block++, row += heights[i])
-            if (block >= first && block < end &&
-                !run_primitive(blocks->conv, blocks->primitives[i],
-                               blocks->in + row * spec->channels,
-                               blocks->out + row * spec->filters))
-                atomic_store(&blocks->failed, true);
-}
-
-bool conv2d_onednn_multiply(struct conv2d_onednn *conv, int64_t rows, const float *in, float *out)
-{
-    struct row_blocks blocks = { .conv = conv, .in = in, .out = out };
-    double cost_ns =
-        (double)rows * (double)conv->spec.channels * (double)conv->spec.filters / MULTIPLICATIONS;
-    if (thread_stream(conv->engine) == NULL || !has_room(&conv->spec, REFERENCE_HEIGHT))
-        return false;
-    int64_t count = divide_rows(&blocks, rows, highest_block(conv, rows, cost_ns));
-    if (atomic_load(&conv->uneven)) /* perhaps only just found */
-        count = divide_rows(&blocks, rows, highest_block(conv, rows, cost_ns));
-    parallel_for(count, cost_ns, multiply_blocks, &blocks);
-    return count > 0 && !atomic_load(&blocks.failed);
-}
-
-#else
-
-bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
-                        float *filter, size_t filter_bytes, bool *in_place)
-{
-    (void)conv, (void)size, (void)filter, (void)filter_bytes, (void)in_place;
-    return false;
-}
-
-bool conv2d_onednn_unpack(struct conv2d_onednn *conv, float *filter)
-{
-    (void)conv, (void)filter;
-    return false;
-}
-
-struct conv2d_onednn *conv2d_onednn_create(const struct conv2d_onednn_spec *spec)
-{
-    (void)spec;
-    return NULL;
-}
-
-void conv2d_onednn_destroy(void *conv)
-{
-    (void)conv;
-}
-
-bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
-                       const float *filter, const float *in, float *out)
-{
-    (void)conv, (void)size, (void)filter, (void)in, (void)out;
-    return false;
-}
-
-bool conv2d_onednn_multiply(struct conv2d_onednn *conv, int64_t rows, const float *in, float *out)
-{
-    (void)conv, (void)rows, (void)in, (void)out;
-    return false;
-}
-
-#endif
