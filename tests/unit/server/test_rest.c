@@ -89,6 +89,7 @@ static int stop(void **state)
     (void)state;
     inference_pool_stop(pool);
     inference_destroy(server.inference);
+    server.inference = NULL; /* connections that close look for it */
     rest_destroy(rest);
     inference_pool_destroy(pool);
     manager_stop(server.manager);
