@@ -25,16 +25,14 @@
 #include "runtime/kernels/libraries.h"
 #include "server/example_line.h"
 #include "server/options.h"
-#include "server/config/platform_config.h"
 #include "server/serving_loops.h"
-#include "server/config/session_config.h"
+#include "server/settings.h"
 #include "server/inference/request_log.h"
 #include "server/security.h"
 #include "server/server_metrics.h"
 #include "server/grpc/warmup.h"
 #include "server/models/model_limits.h"
 #include "server/inference/request_metrics.h"
-#include "server/metrics/monitoring_config.h"
 
 #define EXIT_USAGE 2
 #define EXIT_MODEL 255
@@ -45,8 +43,7 @@
 
 struct server {
     struct server_options options;
-    struct batching batching; /* if --enable_batching */
-    struct session_config session;
+    struct settings settings;
     struct budget budget;
     struct inference_pool *pool;
     struct manager *manager;
@@ -55,7 +52,6 @@ struct server {
     struct security security;
     struct request_log request_log;
     struct listener *listener;
-    const char *monitoring_path; /* NULL: TensorFlow Serving's metrics are not served */
     struct server_metrics metrics;
     struct request_observer request_metrics;
     struct warmup warmup;
@@ -338,7 +334,7 @@ static struct status create_pool(struct server *server)
     struct inference_options inference = {
         .batch_ready = server->options.batch_ready,
         .target_p99_ns = server->options.target_p99_ms * NS_PER_MS,
-        .batch_threads = server->options.enable_batching ? server->batching.threads : 0,
+        .batch_threads = server->options.enable_batching ? server->settings.batching.threads : 0,
         .threads = server->options.rest_api_num_threads,
         .run_memory_limit_bytes = (size_t)server->budget.limit_bytes,
     };
@@ -378,7 +374,7 @@ static struct status create_loops(struct server *server)
     fill_context(&serving.context, options);
     serving.context.auth = server->security.auth;
     serving.context.rest_tls = security_rest(&server->security);
-    serving.context.monitoring_path = server->monitoring_path;
+    serving.context.monitoring_path = server->settings.monitoring_path;
     create_request_log(server, &serving.context);
     request_metrics_init(&server->request_metrics);
     request_observe(&serving.context, &server->request_metrics); /* before any version warms up */
@@ -421,7 +417,7 @@ static struct status start_manager(struct server *server)
         .log_context = &server->request_log,
         .budget = &server->budget,
         .limits = server->limits,
-        .batching = options->enable_batching ? &server->batching : NULL,
+        .batching = options->enable_batching ? &server->settings.batching : NULL,
         .batching_per_version = options->enable_per_model_batching_parameters,
         .warm_up = options->enable_model_warmup ? warmup_run : NULL,
         .warm_up_context = &server->warmup,
@@ -532,105 +528,6 @@ static int serve(struct server *server)
     return server->exit_code;
 }
 
-/* TensorFlow Serving fails in the same way, with the same text and exit status. */
-static struct status check_start(const struct server_options *options)
-{
-    bool one_model = options->model_config_file[0] == '\0';
-    if (one_model && options->model_base_path[0] == '\0')
-        return status_error(STATUS_INVALID_ARGUMENT, "Both server_options.model_base_path "
-                                                     "and server_options.model_config_file are "
-                                                     "empty!");
-    if (one_model && options->model_name[0] == '\0')
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "--model_name is empty: no request could name the model");
-    if (options->port == 0 && options->rest_api_port == 0 && options->grpc_socket_path[0] == '\0')
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "--port=0, --rest_api_port=0 and no --grpc_socket_path: no client "
-                            "could connect");
-    if (options->tensorflow_intra_op_parallelism > 0 &&
-        options->tensorflow_inter_op_parallelism > 0 && options->tensorflow_session_parallelism > 0)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "Either configure server_options.tensorflow_session_parallelism or "
-                            "(server_options.tensorflow_intra_op_parallelism, "
-                            "server_options.tensorflow_inter_op_parallelism) separately. You "
-                            "cannot configure all.");
-    return one_model ? status_in(file_check_local(options->model_base_path), "--model_base_path")
-                     : status_ok();
-}
-
-static struct status read_monitoring(struct server *server)
-{
-    const char *file = server->options.monitoring_config_file;
-    return file[0] == '\0' ? status_ok()
-                           : monitoring_config_load(file, server->arena, &server->monitoring_path);
-}
-
-/* The fields of the file replace the flags. */
-static struct status read_platform(struct server *server)
-{
-    struct server_options *options = &server->options;
-    struct platform_config config;
-    TRY(platform_config_load(options->platform_config_file, server->arena, &config));
-    options_log_replaced();
-    options->enable_batching = config.enable_batching;
-    options->enable_per_model_batching_parameters = config.enable_per_model_batching_parameters;
-    options->saved_model_tags = config.saved_model_tags;
-    options->enable_model_warmup = config.enable_model_warmup;
-    options->num_request_iterations_for_warmup = config.num_request_iterations_for_warmup;
-    options->tensorflow_intra_op_parallelism = 0;
-    options->tensorflow_inter_op_parallelism = 0;
-    options->tensorflow_session_parallelism = 0;
-    server->batching = config.batching;
-    server->session = config.session;
-    return status_ok();
-}
-
-static struct status read_batching(struct server *server)
-{
-    const struct server_options *options = &server->options;
-    const char *file = options->batching_parameters_file;
-    server->batching = batching_default();
-    if (!options->enable_batching && file[0] != '\0')
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "server_options.batching_parameters_file is set without setting "
-                            "server_options.enable_batching to true.");
-    if (!options->enable_batching && options->enable_per_model_batching_parameters)
-        log_warning("--enable_per_model_batching_parameters has no effect without "
-                    "--enable_batching");
-    return file[0] != '\0' ? batching_read(file, server->arena, &server->batching) : status_ok();
-}
-
-static struct status read_session(struct server *server)
-{
-    const char *file = server->options.tensorflow_session_config_file;
-    return file[0] != '\0' ? session_config_load(file, &server->session) : status_ok();
-}
-
-/* How models are loaded and run: flags, or a file in their place. */
-static struct status read_models_settings(struct server *server)
-{
-    if (server->options.platform_config_file[0] != '\0')
-        return read_platform(server);
-    TRY(read_session(server));
-    return read_batching(server);
-}
-
-/* Versions without a batching_params.pbtxt of their own still have it. */
-static void check_target(const struct server_options *options)
-{
-    bool all_wait = options->enable_batching && !options->enable_per_model_batching_parameters;
-    if (options->target_p99_ms > 0 && (all_wait || !options->batch_ready))
-        log_warning("--target_p99_ms has no effect with %s",
-                    all_wait ? "--enable_batching" : "--batch_ready=false");
-}
-
-/* Flags count before the file of --tensorflow_session_config_file. */
-static int width_of(const struct server *server)
-{
-    int width = options_width(&server->options);
-    return width > 0 ? width : server->session.intra_op_threads;
-}
-
 /* If the address space is limited, uses one malloc arena: glibc would reserve 64 MiB for each
  * thread. */
 static void spare_address_space(void)
@@ -662,18 +559,13 @@ int main(int argc, char **argv)
     if (log_level_parse(server.options.log_level, &level))
         log_set_level(level);
     server.arena = arena_create(0);
-    status = check_start(&server.options);
-    if (status_is_ok(status))
-        status = read_models_settings(&server);
-    if (status_is_ok(status))
-        status = read_monitoring(&server);
+    status = settings_read(&server.options, server.arena, &server.settings);
     if (!status_is_ok(status)) {
         print_start_failure(status);
         arena_destroy(server.arena);
         return EXIT_MODEL;
     }
     options_log_foreign();
-    check_target(&server.options);
-    parallel_set_width(width_of(&server));
+    parallel_set_width(settings_width(&server.options, &server.settings));
     return serve(&server);
 }

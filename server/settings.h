@@ -1,0 +1,33 @@
+/*
+ * settings: what the flags and the files that they name say together. They are read before the
+ * server starts anything.
+ */
+#ifndef SERVER_SETTINGS_H
+#define SERVER_SETTINGS_H
+
+#include "base/arena.h"
+#include "server/config/session_config.h"
+#include "server/models/batching.h"
+#include "server/options.h"
+
+struct settings {
+    struct batching batching; /* if --enable_batching */
+    struct session_config session;
+    const char *monitoring_path; /* NULL: TensorFlow Serving's metrics are not served */
+};
+
+/**
+ * Checks flags against each other, and reads the files. The fields of --platform_config_file
+ * replace flags in `options`. Logs warnings of flags that have no effect.
+ *
+ * Owner   texts live in `arena`
+ * Errors  INVALID_ARGUMENT flags that exclude each other, a file with wrong fields, in TensorFlow
+ *         Serving's words where it has some; NOT_FOUND and others: a file that cannot be read
+ */
+struct status settings_read(struct server_options *options, struct arena *arena,
+                            struct settings *out);
+
+/* The cores that runs may use; 0: all. Flags count before --tensorflow_session_config_file. */
+int settings_width(const struct server_options *options, const struct settings *settings);
+
+#endif
