@@ -46,6 +46,18 @@ static const struct flag_set flags = {
 
 #define INPUT_BYTES_MAX ((size_t)4 << 30)
 
+static struct status unknown_input(const struct signature *signature, const char *name)
+{
+    struct buffer names = { 0 };
+    for (int i = 0; i < signature->inputs_count; i++)
+        buffer_printf(&names, "%s%s", i > 0 ? ", " : "", signature->inputs[i].key);
+    struct status status = status_error(
+        STATUS_INVALID_ARGUMENT, "--input: signature '%s' has no input '%s'; there are: %s",
+        signature->name, name, names.data != NULL ? names.data : "none");
+    buffer_finish(&names);
+    return status;
+}
+
 static struct status read_input(const struct signature *signature, const char *text,
                                 struct arena *arena, struct tensor *feeds)
 {
@@ -53,8 +65,7 @@ static struct status read_input(const struct signature *signature, const char *t
     TRY(input_flag_parse(text, arena, &input));
     int at = signature_input(signature, bytes_of(input.name));
     if (at < 0)
-        return status_error(STATUS_INVALID_ARGUMENT, "--input: signature '%s' has no input '%s'",
-                            signature->name, input.name);
+        return unknown_input(signature, input.name);
     tensor_release(&feeds[at]);
     return input_flag_read(&input, signature->inputs[at].dtype, INPUT_BYTES_MAX, arena, &feeds[at]);
 }
@@ -73,6 +84,21 @@ static struct status read_inputs(const struct signature *signature, struct arena
                 shape_text(&signature->inputs[i].shape), signature->name, signature->inputs[i].key);
     }
     return status_ok();
+}
+
+/* Adds to a failure the input that may have caused it. A graph may take other shapes than its
+ * signature says, so only a failure is a reason to compare them. */
+static struct status with_misfit(struct status status, const struct signature *signature,
+                                 const struct tensor *feeds)
+{
+    for (int i = 0; i < signature->inputs_count && !status_is_ok(status); i++) {
+        const struct signature_tensor *input = &signature->inputs[i];
+        if (!shape_compatible(&feeds[i].shape, &input->shape))
+            return status_error(status.code, "%s (input '%s' has shape %s; the signature says %s)",
+                                status.message, input->key, shape_text(&feeds[i].shape),
+                                shape_text(&input->shape));
+    }
+    return status;
 }
 
 static void print_outputs(const struct signature *signature, const struct tensor *fetches)
@@ -192,7 +218,7 @@ static struct status run_signature(struct savedmodel *model, const struct signat
 
     TRY_OR(done, command_line_fault(read_inputs(signature, arena, feeds)));
     TRY_OR(done, savedmodel_plan_only(model, signature, &plan));
-    TRY_OR(done, plan_run(plan, run, feeds, fetches));
+    TRY_OR(done, with_misfit(plan_run(plan, run, feeds, fetches), signature, feeds));
     print_outputs(signature, fetches);
     if (options.outdir[0] != '\0')
         status = save_outputs(signature, fetches, arena);

@@ -70,7 +70,7 @@ static struct status check_evaluation(void)
 
     for (size_t i = 0; i < COUNT(others) && !options.evaluate; i++)
         if (!flag_is_default(flags_find(&flags, others[i])))
-            return status_error(STATUS_INVALID_ARGUMENT, "predict: --%s without --evaluate",
+            return status_error(STATUS_INVALID_ARGUMENT, "predict: --%s needs --evaluate",
                                 others[i]);
     return status_ok();
 }

@@ -338,7 +338,7 @@ class Refused(Cluster):
                 (["--ps_hosts=127.0.0.1:1,", "--worker_hosts=127.0.0.1:3", "--job_name=ps", "--task_index=0"],
                  "--ps_hosts, task 1: an address is empty"),
                 (hosts + ["--job_name=evaluator", "--task_index=1"], "evaluator 1: a job has one"),
-                (["--job_name=ps"], "--job_name without --ps_hosts"),
+                (["--job_name=ps"], "--job_name needs --ps_hosts"),
                 (["doctor"], "no cluster is given"),
                 (["doctor", *hosts, "x"], "'x' is not a flag")):
             with self.subTest(flags=flags):

@@ -42,7 +42,7 @@ class ClusterToken(TestCase):
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn("must hold one line of at least 16 characters", done.stderr)
         done = run(program("pstrain"), "--noexport", self.token("token", SECRET))
-        self.assertIn("--cluster_token_file without --ps_hosts", done.stderr)
+        self.assertIn("--cluster_token_file needs --ps_hosts", done.stderr)
 
 
 if __name__ == "__main__":

@@ -89,8 +89,8 @@ class EarlyStopping(TestCase):
 
     def test_refuses_what_has_no_effect(self):
         for flags, words in (
-            (["--restore_best_weights"], "--restore_best_weights without --checkpoint_dir"),
-            (["--early_stopping_min_delta=1"], "--early_stopping_min_delta without --early_stopping_patience"),
+            (["--restore_best_weights"], "--restore_best_weights needs --checkpoint_dir"),
+            (["--early_stopping_min_delta=1"], "--early_stopping_min_delta needs --early_stopping_patience"),
             (["--early_stopping_patience=1", "--early_stopping_task=evaluator"], "a job in one process has none"),
             (["--evaluate_steps=1", "--monitor=val_auc"], "--monitor=val_auc: an evaluation of the model has loss"),
         ):

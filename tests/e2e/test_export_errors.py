@@ -32,9 +32,9 @@ class ExportErrors(TestCase):
         for flag, word in (("--batch_size=0", "batch_size"), ("--batch_size=many", "many"), ("--learning_rate=fast", "fast"),
                            ("--optimizer=magic", "magic"), ("--workers=0", "workers"), ("--model=no_such_model", "no_such_model"),
                            ("--training_iteration=-5", "training_iteration"),
-                           ("--save_checkpoint_steps=5", "--save_checkpoint_steps without --checkpoint_dir"),
-                           ("--max_to_keep=3", "--max_to_keep without --checkpoint_dir"),
-                           ("--tls_cert=a --tls_key=a --tls_ca=a", "--tls_cert without --ps_hosts"), ("--model_version=0.5", "0.5")):
+                           ("--save_checkpoint_steps=5", "--save_checkpoint_steps needs --checkpoint_dir"),
+                           ("--max_to_keep=3", "--max_to_keep needs --checkpoint_dir"),
+                           ("--tls_cert=a --tls_key=a --tls_ca=a", "--tls_cert needs --ps_hosts"), ("--model_version=0.5", "0.5")):
             with self.subTest(flag):
                 self.assert_refused(self.pstrain("--export_dir=%s" % self.path("m", "1"), *flag.split()), word)
                 self.assertFalse(os.path.exists(self.path("m", "1")))

@@ -299,7 +299,7 @@ class Finetune(TestCase):
         self.assertIn("there is no '%s': the model has no variables" % self.path("bare", "variables", "variables.index"), done.stderr)
         done = run("pstrain", "--freeze=x")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("--freeze without --from_savedmodel", done.stderr)
+        self.assertIn("--freeze needs --from_savedmodel", done.stderr)
 
     def test_an_id_that_is_no_integer(self):
         rows = self.path("rows.csv")

@@ -107,9 +107,9 @@ class Metrics(TestCase):
                             ("--metrics_file=" + self.path("no", "m"), "--metrics_file: open"),
                             ("--log_dir=" + self.data + "/train-images-idx3-ubyte/d", "--log_dir: "),
                             ("--log_dir=gs://bucket/logs", "--log_dir: "),
-                            ("--histogram_steps=5", "--histogram_steps without --log_dir"),
-                            ("--train_metrics", "--train_metrics without --log_dir and --metrics_file"),
-                            ("--save_summary_steps=5", "--save_summary_steps without --log_dir and --metrics_file")):
+                            ("--histogram_steps=5", "--histogram_steps needs --log_dir"),
+                            ("--train_metrics", "--train_metrics needs --log_dir or --metrics_file"),
+                            ("--save_summary_steps=5", "--save_summary_steps needs --log_dir or --metrics_file")):
             with self.subTest(flag):
                 done = run("pstrain", "--train_dir=" + self.data, "--noexport", flag)
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)

@@ -107,6 +107,14 @@ class Path(TestCase):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertIn("scores", ran.stdout)
 
+    def test_savedmodel_run_says_what_a_signature_takes(self):
+        self.train(1)
+        for given, text in (("z=[1.0]", "signature 'predict_images' has no input 'z'; there are: images"),
+                            ("images=[1.0, 2.0]", "(input 'images' has shape [2]; the signature says [?,784])")):
+            ran = run("savedmodel", "run", os.path.join(self.base, "1"), "--signature=predict_images", "--input", given)
+            self.assertNotEqual(ran.returncode, 0)
+            self.assertIn(text, ran.stderr)
+
     def test_savedmodel_run_writes_numpy_files(self):
         self.train(1)
         command = ["savedmodel", "run", os.path.join(self.base, "1"), "--signature", "predict_images",

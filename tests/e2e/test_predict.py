@@ -122,7 +122,7 @@ class Predict(TestCase):
         self.assertAlmostEqual(weighted["loss"], (errors[0] + 3 * errors[1]) / 3, 4)
         with open(self.path("out"), encoding="utf-8") as rows:
             self.assertEqual([json.loads(line) for line in rows], [{"y": [y]} for y in ys])
-        for wrong, text in ((("--evaluate",), "--evaluate needs --loss"), (("--metrics=mae",), "--metrics without --evaluate"),
+        for wrong, text in ((("--evaluate",), "--evaluate needs --loss"), (("--metrics=mae",), "--metrics needs --evaluate"),
                             (("--evaluate", "--loss=none"), "pstrain: --loss: 'none' is not a loss; known: "),
                             (("--evaluate", "--loss=mse", "--label_column=z"), "no column 'z'")):
             with self.subTest(wrong):

@@ -326,7 +326,7 @@ class TrainFiles(FilesTestCase):
                               (["--train_files=" + path, "--data_format=xml"], "--data_format=xml is none of npz, image, tfrecord"),
                               (["--train_files=" + path, "--schema=" + schema], "unknown key 'vocabulary'"),
                               (["--train_files=" + path, "--train_dir=x"], "--train_files and --train_dir"),
-                              (["--max_bad_records=1"], "--max_bad_records without --train_files"),
+                              (["--max_bad_records=1"], "--max_bad_records needs --train_files"),
                               (["--train_files=" + large, "--label_column=y"], "column 'x' holds text ('1e400' is out of the range of a float)"),
                               (["--train_files=" + hexadecimal, "--label_column=y"], "column 'x' holds text ('0x10' is hexadecimal"),
                               (["--train_files=" + empty, "--label_column=y"], "--train_files: '%s': no rows" % empty),

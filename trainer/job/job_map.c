@@ -341,7 +341,7 @@ struct status job_map_read(const struct job_flags *flags, const struct job_varia
         return read_flags(flags, need_self, arena, out);
     }
     if (*flags->job_name != '\0' || flags->task_index >= 0)
-        return status_error(STATUS_INVALID_ARGUMENT, "--%s without --ps_hosts",
+        return status_error(STATUS_INVALID_ARGUMENT, "--%s needs --ps_hosts",
                             *flags->job_name != '\0' ? "job_name" : "task_index");
     if (tf_config != NULL)
         TRY(status_in(job_map_parse(tf_config, need_self, arena, out), "TF_CONFIG"));

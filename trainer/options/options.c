@@ -46,9 +46,8 @@ static struct status refuse_without(const char *needed, const char *const *names
 {
     const char *given = first_given(names, count);
 
-    return given == NULL
-               ? status_ok()
-               : status_error(STATUS_INVALID_ARGUMENT, "--%s without --%s", given, needed);
+    return given == NULL ? status_ok()
+                         : status_error(STATUS_INVALID_ARGUMENT, "--%s needs --%s", given, needed);
 }
 
 /* Refuses flags that have no effect without --from_savedmodel, or with it. */
@@ -193,7 +192,7 @@ static struct status check_waiting(const struct options *options)
     const struct client_job *job = &options->job;
 
     if (job->backup_workers > 0 && !job->sync)
-        return status_error(STATUS_INVALID_ARGUMENT, "--backup_workers without --sync");
+        return status_error(STATUS_INVALID_ARGUMENT, "--backup_workers needs --sync");
     if (job->backup_workers >= job->workers && job->backup_workers > 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "--backup_workers=%u: the job has %u workers, and at least one must be "
@@ -269,12 +268,12 @@ static struct status check_files(const struct flag_values *flags)
 static struct status check_summaries(const struct flag_values *flags)
 {
     if (flags->histogram_steps > 0 && *flags->log_dir == '\0')
-        return status_error(STATUS_INVALID_ARGUMENT, "--histogram_steps without --log_dir");
+        return status_error(STATUS_INVALID_ARGUMENT, "--histogram_steps needs --log_dir");
     if (*flags->metrics_file != '\0' || *flags->log_dir != '\0' ||
         flag_is_default(flags_find(&train_flags, "save_summary_steps")))
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT,
-                        "--save_summary_steps without --log_dir and --metrics_file");
+                        "--save_summary_steps needs --log_dir or --metrics_file");
 }
 
 /* Refuses URLs such as gs://…, which would become local directories with a colon in their names. */
@@ -362,9 +361,9 @@ static struct status read_map(bool need_self, struct arena *arena, struct option
     TRY(check_tls(&out->flags));
     TRY(read_token(out->flags.cluster_token_file, arena, &out->token));
     if (out->token != NULL && job_map_is_local(&out->map))
-        return status_error(STATUS_INVALID_ARGUMENT, "--cluster_token_file without --ps_hosts");
+        return status_error(STATUS_INVALID_ARGUMENT, "--cluster_token_file needs --ps_hosts");
     if (*out->flags.tls_cert != '\0' && job_map_is_local(&out->map))
-        return status_error(STATUS_INVALID_ARGUMENT, "--tls_cert without --ps_hosts");
+        return status_error(STATUS_INVALID_ARGUMENT, "--tls_cert needs --ps_hosts");
     return check_kind(out);
 }
 

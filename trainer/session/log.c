@@ -48,7 +48,7 @@ struct status session_open_metrics(struct session *session)
     if (chief && options->flags.train_metrics && *metrics.file == '\0' &&
         *metrics.directory == '\0')
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "--train_metrics without --log_dir and --metrics_file");
+                            "--train_metrics needs --log_dir or --metrics_file");
     TRY(metrics_log_open(&metrics, &session->metrics));
     if (chief && *options->flags.log_dir != '\0')
         log_graph(session);
