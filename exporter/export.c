@@ -40,7 +40,7 @@ char *export_version_path(const char *base, int64_t version, enum savedmodel_for
 
 struct status export_check_target(const char *directory)
 {
-    return savedmodel_check_target(directory);
+    return status_in(savedmodel_check_target(directory), "export to '%s'", directory);
 }
 
 static struct status export_recipe(const struct export_request *request,

@@ -107,7 +107,7 @@ static void a_directory_with_files_is_refused(void **state)
     assert_int_equal(mkdir(in("1"), 0777), 0);
     assert_ok(export_check_target(in("1")));
     assert_ok(file_write(in("1/notes"), bytes_of("mine")));
-    assert_failure(export_check_target(in("1")), STATUS_ALREADY_EXISTS, in("1"));
+    assert_failure(export_check_target(in("1")), STATUS_ALREADY_EXISTS, "export to '");
     assert_failure(export_softmax(request, false), STATUS_ALREADY_EXISTS, "export to '");
     assert_int_equal(count_entries(directory), 1);
     assert_int_equal(count_entries(in("1")), 1);
