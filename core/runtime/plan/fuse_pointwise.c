@@ -102,15 +102,17 @@ static int find_operands(const struct tree *tree, struct endpoint *operands)
     return count;
 }
 
-/* The attributes ops and sources: for each member its op, and for each of its operands the number
- * of the input or, from N on, of the member that makes it; -1: it has no second one. */
-static void describe(struct fuse *fuse, struct node *node, const struct tree *tree,
-                     const struct endpoint *operands, int count)
+#define ATTRS_COUNT 4
+
+/* Of them, ops and sources tell for each member its op, and for each of its operands the number of
+ * the input or, from N on, of the member that makes it; -1: it has no second one. */
+static struct attr *make_attrs(struct fuse *fuse, const struct tree *tree,
+                               const struct endpoint *operands, int count)
 {
     struct arena *arena = fuse->maker->arena;
     struct attr_value *ops = ARENA_ARRAY(arena, struct attr_value, tree->count);
     struct attr_value *sources = ARENA_ARRAY(arena, struct attr_value, 2 * tree->count);
-    struct attr *attrs = ARENA_ARRAY(arena, struct attr, 4);
+    struct attr *attrs = ARENA_ARRAY(arena, struct attr, ATTRS_COUNT);
     for (int i = 0; i < tree->count; i++) {
         const struct node *member = tree->members[i];
         ops[i] = (struct attr_value){ .kind = ATTR_STRING, .s = bytes_of(member->op_name) };
@@ -138,8 +140,7 @@ static void describe(struct fuse *fuse, struct node *node, const struct tree *tr
                                 .element_kind = ATTR_INT,
                                 .count = 2 * tree->count,
                                 .elements = sources } };
-    node->attrs = attrs;
-    node->attrs_count = node->attrs_capacity = 4;
+    return attrs;
 }
 
 /* The root becomes the fused node; the other members lose their last user. */
@@ -154,13 +155,10 @@ static void fuse_tree(struct fuse *fuse, struct node *root, bool *taken)
         return;
     for (int i = 0; i < tree.count; i++)
         taken[tree.members[i]->id] = true;
-    describe(fuse, root, &tree, operands, count);
+    struct attr *attrs = make_attrs(fuse, &tree, operands, count);
     struct endpoint *inputs = ARENA_ARRAY(fuse->maker->arena, struct endpoint, count);
     memcpy(inputs, operands, sizeof *inputs * (size_t)count);
-    root->inputs = inputs;
-    root->inputs_count = root->inputs_capacity = count;
-    root->op_name = "_FusedPointwise";
-    root->op = op_find(root->op_name);
+    fuse_rewrite(root, "_FusedPointwise", inputs, count, attrs, ATTRS_COUNT);
 }
 
 void fuse_pointwise(struct fuse *fuse)

@@ -112,17 +112,18 @@ struct endpoint fuse_constant(struct fuse *fuse, const char *name, struct tensor
     return endpoint;
 }
 
-static void set_attrs(struct fuse *fuse, struct node *node, const struct product *product)
+/* Those of the product, and of what it has taken in. */
+static struct attr *make_attrs(struct fuse *fuse, const struct product *product, int *count)
 {
     struct arena *arena = fuse->maker->arena;
     const struct node *from = product->node;
     struct attr *attrs = ARENA_ARRAY(arena, struct attr, from->attrs_count + 3);
-    int count = 0;
+    *count = 0;
     for (int i = 0; i < from->attrs_count; i++) {
         const char *name = from->attrs[i].name;
         if (strcmp(name, "num_args") != 0 && strcmp(name, "fused_ops") != 0 &&
             strcmp(name, "leakyrelu_alpha") != 0)
-            attrs[count++] = from->attrs[i];
+            attrs[(*count)++] = from->attrs[i];
     }
     struct attr_value *names = ARENA_ARRAY(arena, struct attr_value, 2);
     int fused = 0;
@@ -132,18 +133,17 @@ static void set_attrs(struct fuse *fuse, struct node *node, const struct product
         names[fused++] =
             (struct attr_value){ .kind = ATTR_STRING, .s = bytes_of(product->activation) };
     if (fused > 0) {
-        attrs[count++] =
+        attrs[(*count)++] =
             (struct attr){ "num_args",
                            { .kind = ATTR_INT, .i = product->bias.node != NULL ? 1 : 0 } };
-        attrs[count++] = (struct attr){
+        attrs[(*count)++] = (struct attr){
             "fused_ops",
             { .kind = ATTR_LIST, .element_kind = ATTR_STRING, .count = fused, .elements = names }
         };
-        attrs[count++] =
+        attrs[(*count)++] =
             (struct attr){ "leakyrelu_alpha", { .kind = ATTR_FLOAT, .f = product->alpha } };
     }
-    node->attrs = attrs;
-    node->attrs_count = node->attrs_capacity = count;
+    return attrs;
 }
 
 static void become_product(struct fuse *fuse, struct node *node, const struct product *product)
@@ -152,17 +152,13 @@ static void become_product(struct fuse *fuse, struct node *node, const struct pr
     bool plain = product->bias.node == NULL && product->activation == NULL;
     struct endpoint *inputs =
         ARENA_ARRAY(fuse->maker->arena, struct endpoint, base->inputs_count + 1);
-    int count = 0;
+    int count = 0, attrs_count;
     for (int i = 0; i < base->inputs_count; i++)
         inputs[count++] = i == 1 ? product->weights : product->node->inputs[i];
     if (product->bias.node != NULL)
         inputs[count++] = product->bias;
-
-    set_attrs(fuse, node, product);
-    node->op_name = plain ? base->op : base->fused;
-    node->op = op_find(node->op_name);
-    node->inputs = inputs;
-    node->inputs_count = node->inputs_capacity = count;
+    struct attr *attrs = make_attrs(fuse, product, &attrs_count);
+    fuse_rewrite(node, plain ? base->op : base->fused, inputs, count, attrs, attrs_count);
     node->outputs_count = 1;
 }
 
@@ -174,12 +170,7 @@ static void become_reshape(struct fuse *fuse, struct node *node, const struct pr
     struct endpoint *inputs = ARENA_ARRAY(fuse->maker->arena, struct endpoint, 2);
     inputs[0] = (struct endpoint){ inner, 0 };
     inputs[1] = inner->inputs[1];
-    node->op_name = inner->op_name;
-    node->op = inner->op;
-    node->attrs = inner->attrs;
-    node->attrs_count = node->attrs_capacity = inner->attrs_count;
-    node->inputs = inputs;
-    node->inputs_count = node->inputs_capacity = 2;
+    fuse_rewrite(node, inner->op_name, inputs, 2, inner->attrs, inner->attrs_count);
     node->outputs_count = 1;
     become_product(fuse, inner, product);
     inner->outputs[0] = product->node->outputs[0];

@@ -44,13 +44,15 @@ static struct attr list_attr(struct arena *arena, const char *name, enum attr_ki
                             .elements = *elements } };
 }
 
-static void set_attrs(const struct loop_match *loop, const struct recurrence_match *found,
-                      const enum recurrence_role *roles, const struct loop_limits *limits,
-                      int carried)
+#define ATTRS_COUNT 9
+
+static struct attr *make_attrs(const struct loop_match *loop, const struct recurrence_match *found,
+                               const enum recurrence_role *roles, const struct loop_limits *limits,
+                               int carried)
 {
-    struct node *node = loop->node;
+    const struct node *node = loop->node;
     struct arena *arena = loop->fuse->maker->arena;
-    struct attr *attrs = ARENA_ARRAY(arena, struct attr, 9);
+    struct attr *attrs = ARENA_ARRAY(arena, struct attr, ATTRS_COUNT);
     struct attr_value *role, *limited, *given, *made;
     attrs[0] = (struct attr){ "cell", { .kind = ATTR_STRING, .s = bytes_of(found->cell) } };
     attrs[1] = (struct attr){ "at", { .kind = ATTR_INT, .i = found->at } };
@@ -70,8 +72,7 @@ static void set_attrs(const struct loop_match *loop, const struct recurrence_mat
         if (roles[i] != RECURRENCE_NONE)
             given[at++] = made[i];
     }
-    node->attrs = attrs;
-    node->attrs_count = node->attrs_capacity = 9;
+    return attrs;
 }
 
 bool become_recurrence(const struct loop_match *loop, const struct recurrence_match *found,
@@ -97,11 +98,8 @@ bool become_recurrence(const struct loop_match *loop, const struct recurrence_ma
     for (int i = 0; i < node->inputs_count; i++)
         if (roles[i] != RECURRENCE_NONE)
             inputs[count++] = node->inputs[i];
-    set_attrs(loop, found, roles, limits, count - first);
-    node->op_name = "_Recurrence";
-    node->op = op_find(node->op_name);
-    node->inputs = inputs;
-    node->inputs_count = node->inputs_capacity = count;
+    struct attr *attrs = make_attrs(loop, found, roles, limits, count - first);
+    fuse_rewrite(node, "_Recurrence", inputs, count, attrs, ATTRS_COUNT);
     loop->fuse->region->branches[node->id] = NULL;
     return true;
 }
