@@ -117,15 +117,29 @@ struct endpoint augment_draw(struct layer_context *context, const struct layer *
                            range[0]);
 }
 
-struct endpoint augment_places(struct layer_context *context, struct shape shape, int64_t first)
+struct endpoint augment_places(struct layer_context *context, struct shape shape, double first)
 {
     int64_t count = shape_size(&shape);
     float *places = ARENA_ARRAY(context->arena, float, count);
 
     for (int64_t i = 0; i < count; i++)
-        places[i] = (float)(first + i);
+        places[i] = (float)(first + (double)i);
     const struct tensor tensor = tensor_borrow(DT_FLOAT, &shape, places);
     return build_const(&context->builder, NULL, &tensor);
+}
+
+struct endpoint augment_bell(struct layer_context *context, struct endpoint places,
+                             struct endpoint sigma, struct endpoint inside)
+{
+    struct builder *b = &context->builder;
+    struct endpoint x =
+        build_unary(b, "Square", NULL, build_binary(b, "RealDiv", NULL, places, sigma));
+    struct endpoint y = build_unary(b, "Exp", NULL, build_by_number(b, "Mul", x, -0.5));
+
+    if (inside.node != NULL)
+        y = build_binary(b, "Mul", NULL, y, build_cast(b, NULL, inside, DT_FLOAT));
+    return build_binary(b, "RealDiv", NULL, y,
+                        build_binary(b, "Sum", NULL, y, build_const_int(b, NULL, 0)));
 }
 
 struct endpoint augment_draw_span(struct layer_context *context, const struct layer *layer,

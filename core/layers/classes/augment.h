@@ -30,7 +30,12 @@ struct endpoint augment_draw(struct layer_context *context, const struct layer *
                              struct endpoint x, const double range[2]);
 
 /* The floats first, first + 1, …, of a shape of one dimension, or with sides of 1 beside it. */
-struct endpoint augment_places(struct layer_context *context, struct shape shape, int64_t first);
+struct endpoint augment_places(struct layer_context *context, struct shape shape, double first);
+
+/* Weights that add up to 1, exp(-place² / 2σ²) at these places: [size]. inside: which of them count;
+ * its node is NULL if all do. */
+struct endpoint augment_bell(struct layer_context *context, struct endpoint places,
+                             struct endpoint sigma, struct endpoint inside);
 
 /* bool: a random span of the places along dimension `dim`, 1 or 2, of each image, as long as this
  * share of them: [batch, size, 1, 1], or [batch, 1, size, 1]. */

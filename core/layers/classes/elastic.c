@@ -29,17 +29,15 @@ static struct endpoint binary(struct builder *b, const char *op, struct endpoint
 /* ---- the noise ---- */
 
 /* A bell of this sigma, cut off at three times its whole part, in a window of `radius`: [size]. */
-static struct endpoint bell(struct layer_context *context, int64_t radius, struct endpoint sigma)
+static struct endpoint cut_bell(struct layer_context *context, int64_t radius,
+                                struct endpoint sigma)
 {
     struct builder *b = &context->builder;
-    struct endpoint places = augment_places(context, shape_of(2 * radius + 1), -radius);
+    struct endpoint places = augment_places(context, shape_of(2 * radius + 1), (double)-radius);
     struct endpoint limit = build_by_number(b, "Mul", build_unary(b, "Floor", NULL, sigma), 3);
     struct endpoint inside = binary(b, "LessEqual", build_unary(b, "Abs", NULL, places), limit);
-    struct endpoint x = build_unary(b, "Square", NULL, binary(b, "RealDiv", places, sigma));
-    struct endpoint y = build_unary(b, "Exp", NULL, build_by_number(b, "Mul", x, -0.5));
 
-    y = binary(b, "Mul", y, build_cast(b, NULL, inside, DT_FLOAT));
-    return binary(b, "RealDiv", y, binary(b, "Sum", y, build_const_int(b, NULL, 0)));
+    return augment_bell(context, places, sigma, inside);
 }
 
 /* Smooths [batch, height, width, 1] along one side. */
@@ -77,7 +75,7 @@ static struct endpoint draw_distance(struct layer_context *context, const struct
 
     noise = binary(b, "Mul", noise, sigma);
     if (radius > 0) {
-        struct endpoint window = bell(context, radius, sigma);
+        struct endpoint window = cut_bell(context, radius, sigma);
         noise = smooth(b, smooth(b, noise, window, true), window, false);
     }
     return binary(b, "Mul", noise, alpha);

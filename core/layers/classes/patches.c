@@ -93,21 +93,13 @@ static struct endpoint draw_one(struct layer_context *context, const struct laye
                            range[0]);
 }
 
-/* exp(-(i - middle)² / 2σ²), scaled to a sum of 1: [size]. */
-static struct endpoint bell(struct layer_context *context, int64_t size, struct endpoint sigma)
+/* A bell around the middle: [size]. */
+static struct endpoint middle_bell(struct layer_context *context, int64_t size,
+                                   struct endpoint sigma)
 {
-    struct builder *b = &context->builder;
-    const struct shape shape = shape_of(size);
-    float *places = ARENA_ARRAY(context->arena, float, size);
+    struct endpoint places = augment_places(context, shape_of(size), (double)(1 - size) / 2);
 
-    for (int64_t i = 0; i < size; i++)
-        places[i] = (float)i - (float)(size - 1) / 2;
-    const struct tensor tensor = tensor_borrow(DT_FLOAT, &shape, places);
-    struct endpoint x = build_binary(b, "RealDiv", NULL, build_const(b, NULL, &tensor), sigma);
-    x = build_unary(b, "Exp", NULL,
-                    build_by_number(b, "Mul", build_unary(b, "Square", NULL, x), -0.5));
-    struct endpoint sum = build_binary(b, "Sum", NULL, x, build_const_int(b, NULL, 0));
-    return build_binary(b, "RealDiv", NULL, x, sum);
+    return augment_bell(context, places, sigma, (struct endpoint){ 0 });
 }
 
 /* [size, size]. Keras also takes other sizes than squares, but then mixes up their rows. */
@@ -117,10 +109,10 @@ static struct endpoint bell_of_two(struct layer_context *context, const struct l
     struct builder *b = &context->builder;
     struct endpoint across = build_by_number(b, "AddV2", draw_one(context, layer, sigma), 1e-6);
     struct endpoint down = build_by_number(b, "AddV2", draw_one(context, layer, sigma), 1e-6);
-    struct endpoint column =
-        build_binary(b, "ExpandDims", NULL, bell(context, size, down), build_const_int(b, NULL, 1));
+    struct endpoint column = build_binary(b, "ExpandDims", NULL, middle_bell(context, size, down),
+                                          build_const_int(b, NULL, 1));
 
-    return build_binary(b, "Mul", NULL, column, bell(context, size, across));
+    return build_binary(b, "Mul", NULL, column, middle_bell(context, size, across));
 }
 
 #define BLUR_MAX 1000 /* pixels; a larger window is a mistake */
