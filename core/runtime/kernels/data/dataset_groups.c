@@ -5,11 +5,12 @@
  */
 #include <string.h>
 
+#include "base/lower_bound.h"
 #include "runtime/kernels/data/dataset.h"
 #include "runtime/kernels/kernel_tools.h"
 
 struct dataset_group {
-    int64_t key;
+    int64_t key;          /* first */
     int64_t size;         /* of its windows; 0: not known yet */
     struct tensors parts; /* the elements that wait, one after the other; or the state */
 };
@@ -66,22 +67,15 @@ static struct status reserve_group(struct kernel_context *k, struct dataset_grou
 static struct status find_group(struct kernel_context *k, struct dataset_groups *groups,
                                 int64_t key, struct dataset_group **out)
 {
-    int64_t low = 0, high = groups->count;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (groups->at[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == groups->count || groups->at[low].key != key) {
+    int64_t place = lower_bound(groups->at, sizeof *groups->at, groups->count, key);
+    if (place == groups->count || groups->at[place].key != key) {
         TRY(reserve_group(k, groups));
-        memmove(groups->at + low + 1, groups->at + low,
-                (size_t)(groups->count - low) * sizeof *groups->at);
-        groups->at[low] = (struct dataset_group){ .key = key };
+        memmove(groups->at + place + 1, groups->at + place,
+                (size_t)(groups->count - place) * sizeof *groups->at);
+        groups->at[place] = (struct dataset_group){ .key = key };
         groups->count++;
     }
-    *out = &groups->at[low];
+    *out = &groups->at[place];
     return status_ok();
 }
 

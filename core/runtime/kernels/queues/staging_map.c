@@ -5,9 +5,10 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/lower_bound.h"
 
 struct staged_row {
-    int64_t key;
+    int64_t key;           /* first */
     struct queue_row *row; /* DT_INVALID: a tensor that is not there */
 };
 
@@ -33,15 +34,7 @@ struct staging_map {
 /* The place of a key, or where it would be. */
 static int64_t place_of(const struct staged_rows *rows, int64_t key)
 {
-    int64_t low = 0, high = rows->count;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (rows->at[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return lower_bound(rows->at, sizeof *rows->at, rows->count, key);
 }
 
 static bool is_at(const struct staged_rows *rows, int64_t place, int64_t key)
