@@ -7,6 +7,14 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file formats are read in place");
 
+int bytes_find(struct bytes bytes, const char *const *texts, size_t texts_count)
+{
+    for (size_t i = 0; i < texts_count; i++)
+        if (bytes_equal(bytes, bytes_of(texts[i])))
+            return (int)i;
+    return -1;
+}
+
 int bytes_compare(struct bytes a, struct bytes b)
 {
     size_t common = a.size < b.size ? a.size : b.size;

@@ -33,6 +33,10 @@ static inline bool bytes_equal(struct bytes a, struct bytes b)
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
+/* Where the bytes stand in an array of texts; -1: nowhere. */
+#define BYTES_FIND(bytes, texts) bytes_find(bytes, texts, COUNT(texts))
+int bytes_find(struct bytes bytes, const char *const *texts, size_t texts_count);
+
 /* Compares as unsigned bytes; a prefix comes first. This is the order of keys in tables. */
 int bytes_compare(struct bytes a, struct bytes b);
 

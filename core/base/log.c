@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
+
 static enum log_level level_min = LOG_INFO;
 
 static char speaker[48];
@@ -24,13 +26,10 @@ void log_set_name(const char *name)
 
 bool log_level_parse(const char *name, enum log_level *out)
 {
-    for (size_t i = 0; i < COUNT(names); i++) {
-        if (strcmp(names[i], name) == 0) {
-            *out = (enum log_level)i;
-            return true;
-        }
-    }
-    return false;
+    int found = BYTES_FIND(bytes_of(name), names);
+    if (found >= 0)
+        *out = (enum log_level)found;
+    return found >= 0;
 }
 
 static int print_head(enum log_level level, char *out, size_t size)

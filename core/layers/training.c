@@ -331,10 +331,8 @@ static struct status take_reduction(const char *word, struct layers_target *targ
                                     struct layers_training *out)
 {
     static const char *const means[] = { "sum_over_batch_size", "mean", "auto" };
-    bool sum = strcmp(word, "sum") == 0, mean = false;
+    bool sum = strcmp(word, "sum") == 0, mean = BYTES_FIND(bytes_of(word), means) >= 0;
 
-    for (size_t i = 0; i < COUNT(means); i++)
-        mean = mean || strcmp(word, means[i]) == 0;
     if (!sum && !mean)
         return status_error(STATUS_UNIMPLEMENTED,
                             "loss: 'reduction' is '%.100s'; known: sum_over_batch_size, mean, sum",

@@ -21,13 +21,10 @@ const char *savedmodel_format_name(enum savedmodel_format format)
 
 bool savedmodel_format_find(const char *name, enum savedmodel_format *out)
 {
-    for (size_t i = 0; i < COUNT(names); i++) {
-        if (strcmp(names[i], name) == 0) {
-            *out = (enum savedmodel_format)i;
-            return true;
-        }
-    }
-    return false;
+    int found = BYTES_FIND(bytes_of(name), names);
+    if (found >= 0)
+        *out = (enum savedmodel_format)found;
+    return found >= 0;
 }
 
 const char *savedmodel_format_file(enum savedmodel_format format)

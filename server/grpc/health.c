@@ -34,10 +34,7 @@ static bool is_ours(struct bytes name)
     static const char *const names[] = { "", "ModelService", "PredictionService",
                                          "tensorflow.serving.ModelService",
                                          "tensorflow.serving.PredictionService" };
-    for (size_t i = 0; i < COUNT(names); i++)
-        if (bytes_equal(name, bytes_of(names[i])))
-            return true;
-    return false;
+    return BYTES_FIND(name, names) >= 0;
 }
 
 static bool is_going_down(const struct health *health)

@@ -121,9 +121,8 @@ static struct status check_collector(const Tensorflow__Serving__LogCollectorConf
         return status_error(STATUS_INVALID_ARGUMENT,
                             "log_collector_config: filename_prefix has more than %d bytes",
                             PREFIX_BYTES_MAX);
-    for (size_t i = 0; i < COUNT(types); i++)
-        if (strcmp(collector->type, types[i]) == 0)
-            return status_ok();
+    if (BYTES_FIND(bytes_of(collector->type), types) >= 0)
+        return status_ok();
     return status_error(STATUS_UNIMPLEMENTED,
                         "log_collector_config: type '%s' is not supported; file is",
                         collector->type);

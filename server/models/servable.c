@@ -249,9 +249,8 @@ struct status callable_check_predict(const struct callable *callable)
 {
     static const char *const methods[] = { SIGNATURE_PREDICT, SIGNATURE_CLASSIFY,
                                            SIGNATURE_REGRESS };
-    for (size_t i = 0; i < COUNT(methods); i++)
-        if (strcmp(callable->signature->method, methods[i]) == 0)
-            return status_ok();
+    if (BYTES_FIND(bytes_of(callable->signature->method), methods) >= 0)
+        return status_ok();
     return status_error(STATUS_INTERNAL,
                         "Expected prediction signature method_name to be one of {%s, %s, %s}. Was: "
                         "%s",

@@ -28,10 +28,8 @@ static const char *find_file(int argc, char **argv)
 static struct status check_key(const struct flag_set *set, const char *key)
 {
     static const char *const excluded[] = { "hyperparameters", "help", "version" };
-    bool fits = flags_find(set, key) != NULL;
+    bool fits = flags_find(set, key) != NULL && BYTES_FIND(bytes_of(key), excluded) < 0;
 
-    for (size_t i = 0; i < COUNT(excluded); i++)
-        fits &= strcmp(key, excluded[i]) != 0;
     return fits
                ? status_ok()
                : status_error(STATUS_INVALID_ARGUMENT,

@@ -22,10 +22,7 @@ static bool is_off(const struct layers_setting *setting)
 {
     static const char *const off[] = { "amsgrad", "momentum", "nesterov", "weight_decay" };
 
-    for (size_t i = 0; i < COUNT(off) && setting->value == 0; i++)
-        if (strcmp(setting->name, off[i]) == 0)
-            return true;
-    return false;
+    return setting->value == 0 && BYTES_FIND(bytes_of(setting->name), off) >= 0;
 }
 
 /* Overrides an earlier value. */
@@ -104,10 +101,7 @@ static bool is_common(const char *name)
                                           "initial_scale",
                                           "dynamic_growth_steps" };
 
-    for (size_t i = 0; i < COUNT(common); i++)
-        if (strcmp(name, common[i]) == 0)
-            return true;
-    return false;
+    return BYTES_FIND(bytes_of(name), common) >= 0;
 }
 
 /* The flag's value if it is given, or else the description's if its optimizer counts, or else the
@@ -251,11 +245,10 @@ static struct status check_alone(const struct layers_training *training)
                                           "clipvalue", "global_clipnorm" };
 
     for (int i = 0; i < training->settings_count; i++)
-        for (size_t k = 0; k < COUNT(of_all); k++)
-            if (strcmp(training->settings[i].name, of_all[k]) == 0 &&
-                training->settings[i].value != 0)
-                return status_error(STATUS_UNIMPLEMENTED, "'%s' of an optimizer for some variables",
-                                    of_all[k]);
+        if (training->settings[i].value != 0 &&
+            BYTES_FIND(bytes_of(training->settings[i].name), of_all) >= 0)
+            return status_error(STATUS_UNIMPLEMENTED, "'%s' of an optimizer for some variables",
+                                training->settings[i].name);
     return status_ok();
 }
 

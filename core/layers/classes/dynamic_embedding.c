@@ -79,9 +79,11 @@ static const char *read_combiner(struct layer_context *context, const struct lay
 
     if (given->is_null)
         return NULL;
-    for (size_t i = 0; i < COUNT(known) && given->value->kind == JSON_VALUE_TEXT; i++)
-        if (strcmp(given->value->text, known[i]) == 0)
-            return known[i];
+    int found = given->value->kind == JSON_VALUE_TEXT
+                    ? BYTES_FIND(bytes_of(given->value->text), known)
+                    : -1;
+    if (found >= 0)
+        return known[found];
     layer_fail(context, layer, "argument 'combiner' is %s, expected null, mean, sum or sqrtn",
                json_value_show(given->value, context->arena));
     return NULL;

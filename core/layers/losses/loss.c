@@ -189,10 +189,7 @@ static bool is_linear(struct endpoint output)
 {
     static const char *const ops[] = { "BiasAdd", "MatMul", "BatchMatMulV2", "Conv2D", "AddV2" };
 
-    for (size_t i = 0; output.node != NULL && i < COUNT(ops); i++)
-        if (strcmp(output.node->op_name, ops[i]) == 0)
-            return true;
-    return false;
+    return output.node != NULL && BYTES_FIND(bytes_of(output.node->op_name), ops) >= 0;
 }
 
 static struct status check_rank(const struct loss_class *class, const struct shape *output)

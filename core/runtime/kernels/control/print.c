@@ -118,9 +118,8 @@ static struct status print_v2_prepare(struct prepare_context *p)
     TRY(node_attr_string(node, "output_stream", &stream));
     if (bytes_equal(stream, bytes_of("stdout")))
         state->to = stdout;
-    for (size_t i = 0; i < COUNT(errors); i++)
-        if (bytes_equal(stream, bytes_of(errors[i])))
-            state->to = stderr;
+    if (BYTES_FIND(stream, errors) >= 0)
+        state->to = stderr;
     if (state->to != NULL)
         return status_ok();
     if (stream.size >= 7 && memcmp(stream.data, "file://", 7) == 0)

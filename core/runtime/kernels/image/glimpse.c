@@ -35,13 +35,10 @@ static struct status glimpse_prepare(struct prepare_context *p)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "The uniform_noise and noise could not be specified at the same time");
     state->noise = uniform ? NOISE_UNIFORM : NOISE_GAUSSIAN;
-    for (size_t i = 0; i < COUNT(names); i++) {
-        if (bytes_equal(noise, bytes_of(names[i]))) {
-            state->noise = (enum noise)i;
-            return status_ok();
-        }
-    }
-    if (noise.size > 0)
+    int found = BYTES_FIND(noise, names);
+    if (found >= 0)
+        state->noise = (enum noise)found;
+    else if (noise.size > 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "The noise could only be uniform, gaussian, or zero, got%.*s",
                             (int)noise.size, noise.data);

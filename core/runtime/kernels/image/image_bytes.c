@@ -32,10 +32,7 @@ static enum decode_op decode_op_of(const char *op)
     static const char *const names[] = { "DecodeJpeg", "DecodeAndCropJpeg", "DecodePng",
                                          "DecodeGif",  "DecodeBmp",         "DecodeWebP",
                                          "DecodeImage" };
-    int i = 0;
-    while (strcmp(names[i], op) != 0)
-        i++;
-    return (enum decode_op)i;
+    return (enum decode_op)BYTES_FIND(bytes_of(op), names); /* only rows of these ops get here */
 }
 
 /* `acceptable_fraction` has no effect, as in TensorFlow: a file either fails or is filled up. */

@@ -37,9 +37,9 @@ static struct status quantized_prepare(struct prepare_context *p)
     }
     if (node_attr(node, "dtype") != NULL)
         TRY(node_attr_type(node, "dtype", &out));
-    for (size_t i = 0; i < COUNT(modes); i++)
-        if (bytes_equal(mode, bytes_of(modes[i])))
-            state->mode = (enum quantize_mode)i;
+    int found = BYTES_FIND(mode, modes);
+    if (found >= 0)
+        state->mode = (enum quantize_mode)found;
     if (out != DT_FLOAT && state->mode != MIN_COMBINED)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "When output type is bfloat16, Mode string must be 'MIN_COMBINED', is "

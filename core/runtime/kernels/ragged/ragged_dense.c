@@ -32,10 +32,8 @@ static struct status prepare(struct prepare_context *p)
                             types->count, SHAPE_RANK_MAX);
     for (; state->count < types->count; state->count++) {
         struct bytes type = types->elements[state->count].s;
-        int kind = 0;
-        while (kind < (int)COUNT(names) && !bytes_equal(type, bytes_of(names[kind])))
-            kind++;
-        if (kind == (int)COUNT(names))
+        int kind = BYTES_FIND(type, names);
+        if (kind < 0)
             return status_error(STATUS_INVALID_ARGUMENT, "Unsupported row partition type: '%.*s'",
                                 (int)(type.size < 100 ? type.size : 100), type.data);
         state->kinds[state->count] = (enum partition_kind)kind;
