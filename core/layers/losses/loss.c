@@ -192,29 +192,43 @@ static bool is_linear(struct endpoint output)
     return output.node != NULL && BYTES_FIND(bytes_of(output.node->op_name), ops) >= 0;
 }
 
-static struct status check_rank(const struct loss_class *class, const struct shape *output)
+/* *wanted: the dimensions that the loss takes beside the batch. */
+static bool shape_suits(const struct loss_class *class, const struct shape *output,
+                        const char **wanted)
 {
-    bool lists = class->labels == LAYERS_LISTS, groups = class->labels == LAYERS_GROUPS;
-    bool classifies = class->kind == LAYERS_CLASSIFIER;
-    const char *rest = lists        ? "steps, classes"
-                       : groups     ? "numbers"
-                       : classifies ? "…, classes"
-                                    : "…";
+    int rank = output->rank;
 
-    if (lists        ? output->rank == 3 && output->dims[2] > 1
-        : groups     ? output->rank == 2
-        : classifies ? output->rank >= 2 && output->dims[output->rank - 1] > 0
-                     : output->rank >= 2)
-        return status_ok();
-    return status_error(STATUS_INVALID_ARGUMENT, "%s needs an output [batch, %s]; it has shape %s",
-                        class->name, rest, shape_text(output));
+    if (class->labels == LAYERS_LISTS) {
+        *wanted = "steps, classes";
+        return rank == 3 && output->dims[2] > 1;
+    }
+    if (class->labels == LAYERS_GROUPS) {
+        *wanted = "numbers";
+        return rank == 2;
+    }
+    if (class->kind == LAYERS_CLASSIFIER) {
+        *wanted = "…, classes";
+        return rank >= 2 && output->dims[rank - 1] > 0;
+    }
+    *wanted = "…";
+    return rank >= 2;
+}
+
+static struct status check_shape(const struct loss_class *class, const struct shape *output)
+{
+    const char *wanted;
+
+    return shape_suits(class, output, &wanted)
+               ? status_ok()
+               : status_error(STATUS_INVALID_ARGUMENT,
+                              "%s needs an output [batch, %s]; it has shape %s", class->name,
+                              wanted, shape_text(output));
 }
 
 struct status loss_check(const struct layers_model *model, int output,
                          const struct layers_head *heads)
 {
     const struct loss *loss = model->targets[output].loss;
-    const struct shape *shape = endpoint_shape(heads[output].output);
     bool classifies = loss->class->kind == LAYERS_CLASSIFIER;
 
     if (loss->class->labels == LAYERS_NO_LABELS)
@@ -224,5 +238,5 @@ struct status loss_check(const struct layers_model *model, int output,
         return status_error(STATUS_INVALID_ARGUMENT,
                             "%scross-entropy needs an output that ends in %s, or from_logits",
                             classifies ? "" : "binary ", classifies ? "softmax" : "sigmoid");
-    return check_rank(loss->class, shape);
+    return check_shape(loss->class, endpoint_shape(heads[output].output));
 }
