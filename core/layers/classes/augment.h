@@ -32,8 +32,8 @@ struct endpoint augment_draw(struct layer_context *context, const struct layer *
 /* The floats first, first + 1, …, of a shape of one dimension, or with sides of 1 beside it. */
 struct endpoint augment_places(struct layer_context *context, struct shape shape, double first);
 
-/* Weights that add up to 1, exp(-place² / 2σ²) at these places: [size]. inside: which of them count;
- * its node is NULL if all do. */
+/* Weights exp(-place² / 2σ²) at these places, scaled to a sum of 1: [size]. inside: the places that
+ * count; its node is NULL if all do. */
 struct endpoint augment_bell(struct layer_context *context, struct endpoint places,
                              struct endpoint sigma, struct endpoint inside);
 
