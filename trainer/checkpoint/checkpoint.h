@@ -16,31 +16,7 @@
 #define TRAINER_CHECKPOINT_CHECKPOINT_H
 
 #include "storage/bundle.h"
-#include "trainer/client/client.h"
-
-struct layout_optimizer {
-    const struct optimizer *optimizer;
-    float settings[OPTIMIZER_SETTINGS_MAX];
-};
-
-struct checkpoint_layout {
-    const struct placement *placement; /* names, dtypes and shapes; the pieces do not matter */
-    struct layout_optimizer optimizers[OPTIMIZERS_MAX]; /* the first one is the job's */
-    const int *optimizer_of;                /* [variables_count]; NULL: all have the first one */
-    uint64_t rows_per_turn;                 /* 0: the job has no position in its rows */
-    uint64_t rows_per_unit, units_per_step; /* of a synchronous job, whose turns have one row */
-    struct loss_scale loss_scale;           /* that a job begins with; 0: it has none */
-};
-
-/* The optimizer of a variable. */
-const struct layout_optimizer *checkpoint_layout_of(const struct checkpoint_layout *layout,
-                                                    int variable);
-
-/* Takes the optimizer's initial settings, overridden by the job's. INVALID_ARGUMENT: no such
- * optimizer or setting. */
-struct status checkpoint_layout_init(struct checkpoint_layout *layout,
-                                     const struct placement *placement,
-                                     const struct client_job *job);
+#include "trainer/checkpoint/checkpoint_layout.h"
 
 /* Writes the bundle `prefix` chunk by chunk. The snapshot must have slots. */
 struct status checkpoint_write(const struct checkpoint_layout *layout,
