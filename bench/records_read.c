@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "trainer/data/record_reader.h"
+#include "trainer/records/record_reader.h"
 
 #define BLOCK_ROWS 10000 /* --shuffle_buffer's default */
 

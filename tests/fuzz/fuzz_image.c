@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "trainer/data/image.h"
+#include "trainer/records/image.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "trainer/data/schema.h"
+#include "trainer/records/schema.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #define TESTS_RECORDS_H
 
 #include "support/memory_file.h"
-#include "trainer/data/record_reader.h"
+#include "trainer/records/record_reader.h"
 
 /* Reads all records. Returns a number that depends on all values, and on which records are bad. */
 static inline uint64_t read_records(const char *path, const char *format, size_t window_bytes,

@@ -21,7 +21,7 @@ KERNELS = BASE | {"image", "tensor", "graph", "storage", "runtime", "runtime/ker
 KERNELS_ROOM = KERNELS | {"runtime/kernels"}
 PROTOCOL = TENSOR | {"rpc", "trainer/optimizers", "trainer/protocol"}
 JOB = PROTOCOL | {"trainer/ps", "trainer/client", "trainer/checkpoint", "trainer/job"}
-TRAINER = SAVEDMODEL | LAYERS | JOB | {"exporter", "trainer/data", "trainer/flags", "trainer/inputs", "trainer/model", "trainer/options"}
+TRAINER = SAVEDMODEL | LAYERS | JOB | {"exporter", "trainer/records", "trainer/data", "trainer/flags", "trainer/inputs", "trainer/model", "trainer/options"}
 
 BELOW = {
     "base": set(),
@@ -67,11 +67,12 @@ BELOW = {
     "trainer/client": PROTOCOL | {"savedmodel"},
     "trainer/checkpoint": PROTOCOL | {"storage", "trainer/client"},
     "trainer/job": JOB - {"trainer/job"},
-    "trainer/data": TENSOR | {"image", "storage"},
+    "trainer/records": TENSOR | {"image", "storage"},
+    "trainer/data": TENSOR | {"trainer/records"},
     "trainer/adapt": RUNTIME | {"layers", "trainer/data"},
     "trainer/launch": TENSOR | {"trainer/job"},
     "trainer/flags": JOB | {"savedmodel"},
-    "trainer/inputs": GRAPH | {"runtime", "trainer/protocol", "trainer/data", "trainer/flags"},
+    "trainer/inputs": GRAPH | {"runtime", "trainer/protocol", "trainer/records", "trainer/data", "trainer/flags"},
     "trainer/model": SAVEDMODEL | JOB | {"trainer/data", "trainer/inputs"},
     "trainer/options": TRAINER - {"trainer/options"},
     "trainer/predict": TRAINER,

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "trainer/data/file_split.h"
-#include "trainer/data/record_marks.h"
+#include "trainer/records/record_marks.h"
 
 struct file_split {
     struct data_split split; /* first */

@@ -25,7 +25,7 @@
 #define TRAINER_DATA_ROW_LAYOUT_H
 
 #include "trainer/data/batch_source.h"
-#include "trainer/data/schema.h"
+#include "trainer/records/schema.h"
 
 /* One tensor that is wanted. */
 struct row_request {

@@ -2,9 +2,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "trainer/data/example_records.h"
-#include "trainer/data/image_records.h"
 #include "trainer/inputs/file_data_internal.h"
+#include "trainer/records/example_records.h"
+#include "trainer/records/image_records.h"
 
 static int count_feeds(const struct file_data_request *request, enum feed_role role)
 {

@@ -6,9 +6,9 @@
 #ifndef TRAINER_INPUTS_FILE_DATA_INTERNAL_H
 #define TRAINER_INPUTS_FILE_DATA_INTERNAL_H
 
-#include "trainer/data/record_reader.h"
 #include "trainer/data/row_layout.h"
 #include "trainer/inputs/file_data.h"
+#include "trainer/records/record_reader.h"
 
 struct text_list {
     const char **texts;

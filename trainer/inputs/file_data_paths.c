@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "base/file.h"
-#include "trainer/data/image_records.h"
-#include "trainer/data/text_lines.h"
 #include "trainer/inputs/file_data_internal.h"
+#include "trainer/records/image_records.h"
+#include "trainer/records/text_lines.h"
 
 struct text_list file_data_split_commas(const char *text, struct arena *arena)
 {

@@ -2,10 +2,10 @@
 #include <stdio.h>
 
 #include "base/file.h"
-#include "trainer/data/example_records.h"
-#include "trainer/data/image.h"
-#include "trainer/data/image_records.h"
 #include "trainer/inputs/file_data_internal.h"
+#include "trainer/records/example_records.h"
+#include "trainer/records/image.h"
+#include "trainer/records/image_records.h"
 
 #define SCHEMA_BYTES_MAX ((size_t)16 << 20)
 

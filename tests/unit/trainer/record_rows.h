@@ -11,7 +11,7 @@
 #include <inttypes.h>
 
 #include "support/memory_file.h"
-#include "trainer/data/record_reader.h"
+#include "trainer/records/record_reader.h"
 
 /* "1,2.5" of a row's values; texts in quotes. */
 static inline void show_values(const struct column *column, size_t row, struct buffer *out)

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "trainer/data/columns.h"
+#include "trainer/records/columns.h"
 
 static const struct column_spec specs[] = { { "x", COLUMN_FLOAT },
                                             { "n", COLUMN_INT64 },

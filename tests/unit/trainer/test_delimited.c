@@ -1,7 +1,7 @@
 #include "record_rows.h"
 
-#include "trainer/data/delimited.h"
-#include "trainer/data/text_input.h"
+#include "trainer/records/delimited.h"
+#include "trainer/records/text_input.h"
 #include "support/test_group.h"
 
 #define X                 \

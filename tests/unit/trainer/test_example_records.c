@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "storage/tfrecord.h"
 #include "support/directory.h"
-#include "trainer/data/example_records.h"
+#include "trainer/records/example_records.h"
 #include "support/test_group.h"
 
 #define CORPUS "tests/fuzz/corpus/example_records/"

@@ -5,8 +5,8 @@
 
 #include "base/file.h"
 #include "support/directory.h"
-#include "trainer/data/image.h"
-#include "trainer/data/image_records.h"
+#include "trainer/records/image.h"
+#include "trainer/records/image_records.h"
 
 #define GOLDEN "tests/golden/images/"
 

@@ -1,7 +1,7 @@
 #include "record_rows.h"
 
 #include "base/arena.h"
-#include "trainer/data/npz.h"
+#include "trainer/records/npz.h"
 #include "support/test_group.h"
 
 #define CORPUS "tests/fuzz/corpus/npz/"

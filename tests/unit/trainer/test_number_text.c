@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "trainer/data/number_text.h"
+#include "trainer/records/number_text.h"
 
 static void floats_have_the_values_of_strtod(void **state)
 {

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "support/memory_file.h"
-#include "trainer/data/schema.h"
+#include "trainer/records/schema.h"
 #include "support/test_group.h"
 
 #define COLUMNS(text) "{\"columns\": [" text "]}"

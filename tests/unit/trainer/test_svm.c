@@ -1,7 +1,7 @@
 #include "record_rows.h"
 
 #include "base/random.h"
-#include "trainer/data/svm.h"
+#include "trainer/records/svm.h"
 #include "support/test_group.h"
 
 #define L                     \

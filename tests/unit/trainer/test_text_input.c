@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "support/memory_file.h"
-#include "trainer/data/text_input.h"
+#include "trainer/records/text_input.h"
 
 static void the_window_moves_over_the_whole_file(void **state)
 {

@@ -1,7 +1,7 @@
 #include "record_rows.h"
 
 #include "base/arena.h"
-#include "trainer/data/text_lines.h"
+#include "trainer/records/text_lines.h"
 #include "support/test_group.h"
 
 #define T                    \

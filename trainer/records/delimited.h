@@ -14,10 +14,10 @@
  * a CR within an unquoted field, text behind a closing quote, or no closing quote. The reader goes
  * on behind the record or, without a closing quote, on the next line.
  */
-#ifndef TRAINER_DATA_DELIMITED_H
-#define TRAINER_DATA_DELIMITED_H
+#ifndef TRAINER_RECORDS_DELIMITED_H
+#define TRAINER_RECORDS_DELIMITED_H
 
-#include "trainer/data/record_reader.h"
+#include "trainer/records/record_reader.h"
 
 extern const struct record_format csv_format, tsv_format, criteo_format;
 

@@ -9,10 +9,10 @@
  * kind than its column. Damage to a record's size, to the compression, or a cut in the middle of a
  * record ends the file with an error.
  */
-#ifndef TRAINER_DATA_EXAMPLE_RECORDS_H
-#define TRAINER_DATA_EXAMPLE_RECORDS_H
+#ifndef TRAINER_RECORDS_EXAMPLE_RECORDS_H
+#define TRAINER_RECORDS_EXAMPLE_RECORDS_H
 
-#include "trainer/data/record_reader.h"
+#include "trainer/records/record_reader.h"
 
 extern const struct record_format tfrecord_format;
 

@@ -1,4 +1,4 @@
-#include "trainer/data/columns.h"
+#include "trainer/records/columns.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "trainer/data/number_text.h"
-#include "trainer/data/schema.h"
+#include "trainer/records/number_text.h"
+#include "trainer/records/schema.h"
 
 #define GUESSED_ROWS 1000
 #define PAIR_NAME    "features" /* of the sparse column */

@@ -15,8 +15,8 @@
  * Measured on 39 pairs a line, half of the values "1" and half of two or six places: a file is read
  * in 0.6 of the time.
  */
-#ifndef TRAINER_DATA_SVM_PAIRS_H
-#define TRAINER_DATA_SVM_PAIRS_H
+#ifndef TRAINER_RECORDS_SVM_PAIRS_H
+#define TRAINER_RECORDS_SVM_PAIRS_H
 
 #include <stddef.h>
 #include <stdint.h>

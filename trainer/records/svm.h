@@ -11,10 +11,10 @@
  * A label may be any number. Lines may end in spaces or CR LF; empty lines and comments are
  * skipped. A bad record has a pair that is cut short, a number that is none, or a negative index.
  */
-#ifndef TRAINER_DATA_SVM_H
-#define TRAINER_DATA_SVM_H
+#ifndef TRAINER_RECORDS_SVM_H
+#define TRAINER_RECORDS_SVM_H
 
-#include "trainer/data/record_reader.h"
+#include "trainer/records/record_reader.h"
 
 extern const struct record_format libsvm_format, libffm_format;
 

@@ -1,4 +1,4 @@
-#include "trainer/data/svm_pairs.h"
+#include "trainer/records/svm_pairs.h"
 
 #include <stdbool.h>
 

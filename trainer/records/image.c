@@ -1,4 +1,4 @@
-#include "trainer/data/image.h"
+#include "trainer/records/image.h"
 
 #include <inttypes.h>
 #include <math.h>

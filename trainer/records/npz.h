@@ -9,10 +9,10 @@
  * Files are read row by row, so they may be larger than memory. There are no bad records: damage
  * ends the file.
  */
-#ifndef TRAINER_DATA_NPZ_H
-#define TRAINER_DATA_NPZ_H
+#ifndef TRAINER_RECORDS_NPZ_H
+#define TRAINER_RECORDS_NPZ_H
 
-#include "trainer/data/record_reader.h"
+#include "trainer/records/record_reader.h"
 
 extern const struct record_format npz_format;
 

@@ -1,4 +1,4 @@
-#include "trainer/data/text_input.h"
+#include "trainer/records/text_input.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "trainer/data/example_records.h"
+#include "trainer/records/example_records.h"
 
 #include <stdlib.h>
 

@@ -9,11 +9,11 @@
  *
  * The file is read in pieces, so it may be larger than memory.
  */
-#ifndef TRAINER_DATA_RECORD_READER_H
-#define TRAINER_DATA_RECORD_READER_H
+#ifndef TRAINER_RECORDS_RECORD_READER_H
+#define TRAINER_RECORDS_RECORD_READER_H
 
 #include "tensor/shape.h"
-#include "trainer/data/columns.h"
+#include "trainer/records/columns.h"
 
 struct arena;
 

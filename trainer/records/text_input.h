@@ -13,8 +13,8 @@
  * Files are read and not mapped, because a mapped file that another process truncates would end
  * this one with SIGBUS. A buffer of 256 KiB stays in the L2 cache.
  */
-#ifndef TRAINER_DATA_TEXT_INPUT_H
-#define TRAINER_DATA_TEXT_INPUT_H
+#ifndef TRAINER_RECORDS_TEXT_INPUT_H
+#define TRAINER_RECORDS_TEXT_INPUT_H
 
 #include "base/file.h"
 

@@ -19,10 +19,10 @@
  *
  * A person writes a schema, or the first rows of a file give a guess.
  */
-#ifndef TRAINER_DATA_SCHEMA_H
-#define TRAINER_DATA_SCHEMA_H
+#ifndef TRAINER_RECORDS_SCHEMA_H
+#define TRAINER_RECORDS_SCHEMA_H
 
-#include "trainer/data/record_reader.h"
+#include "trainer/records/record_reader.h"
 
 enum schema_kind { SCHEMA_DENSE, SCHEMA_SPARSE, SCHEMA_RAGGED };
 

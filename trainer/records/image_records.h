@@ -6,10 +6,10 @@
  *
  * as keras.utils.image_dataset_from_directory gives them.
  */
-#ifndef TRAINER_DATA_IMAGE_RECORDS_H
-#define TRAINER_DATA_IMAGE_RECORDS_H
+#ifndef TRAINER_RECORDS_IMAGE_RECORDS_H
+#define TRAINER_RECORDS_IMAGE_RECORDS_H
 
-#include "trainer/data/folder_label.h"
+#include "trainer/records/folder_label.h"
 
 extern const struct record_format image_format;
 

@@ -1,4 +1,4 @@
-#include "trainer/data/svm.h"
+#include "trainer/records/svm.h"
 
 #include <stdlib.h>
 
@@ -7,9 +7,9 @@
 #include "base/container.h"
 #include "base/digits.h"
 #include "base/json_number.h"
-#include "trainer/data/number_text.h"
-#include "trainer/data/svm_pairs.h"
-#include "trainer/data/text_input.h"
+#include "trainer/records/number_text.h"
+#include "trainer/records/svm_pairs.h"
+#include "trainer/records/text_input.h"
 
 _Static_assert(TEXT_PADDING > SVM_PAIRS_PADDING && TEXT_PADDING > JSON_PADDING,
                "what stands behind a window covers all that is read behind a line");

@@ -1,4 +1,4 @@
-#include "trainer/data/record_marks.h"
+#include "trainer/records/record_marks.h"
 
 #include <stdlib.h>
 

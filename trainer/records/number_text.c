@@ -1,4 +1,4 @@
-#include "trainer/data/number_text.h"
+#include "trainer/records/number_text.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "trainer/data/npz.h"
+#include "trainer/records/npz.h"
 
 #include <stdlib.h>
 

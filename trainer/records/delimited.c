@@ -1,4 +1,4 @@
-#include "trainer/data/delimited.h"
+#include "trainer/records/delimited.h"
 
 #include <stdlib.h>
 
@@ -6,8 +6,8 @@
 #include "base/characters.h"
 #include "base/container.h"
 #include "base/json_number.h"
-#include "trainer/data/number_text.h"
-#include "trainer/data/text_input.h"
+#include "trainer/records/number_text.h"
+#include "trainer/records/text_input.h"
 
 #define HEADER_FIELDS_MAX 100000
 #define NO_COLUMN         (-1)

@@ -1,4 +1,4 @@
-#include "trainer/data/image_records.h"
+#include "trainer/records/image_records.h"
 
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 #include "base/container.h"
 #include "base/file.h"
 #include "image/image.h"
-#include "trainer/data/image.h"
+#include "trainer/records/image.h"
 
 #define FILE_BYTES_MAX ((size_t)64 << 20)
 

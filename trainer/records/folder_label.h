@@ -2,10 +2,10 @@
  * folder_label: files whose class is the name of the folder that holds them, as
  * keras.utils.image_dataset_from_directory and text_dataset_from_directory have it.
  */
-#ifndef TRAINER_DATA_FOLDER_LABEL_H
-#define TRAINER_DATA_FOLDER_LABEL_H
+#ifndef TRAINER_RECORDS_FOLDER_LABEL_H
+#define TRAINER_RECORDS_FOLDER_LABEL_H
 
-#include "trainer/data/schema.h"
+#include "trainer/records/schema.h"
 
 #define FOLDER_LABEL "label" /* the column of the classes */
 

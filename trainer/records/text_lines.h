@@ -6,10 +6,10 @@
  *
  * The lines are those that tf.data.TextLineDataset gives.
  */
-#ifndef TRAINER_DATA_TEXT_LINES_H
-#define TRAINER_DATA_TEXT_LINES_H
+#ifndef TRAINER_RECORDS_TEXT_LINES_H
+#define TRAINER_RECORDS_TEXT_LINES_H
 
-#include "trainer/data/folder_label.h"
+#include "trainer/records/folder_label.h"
 
 extern const struct record_format text_format;
 

@@ -1,4 +1,4 @@
-#include "trainer/data/folder_label.h"
+#include "trainer/records/folder_label.h"
 
 #include <stdlib.h>
 

@@ -10,10 +10,10 @@
  *
  * Threads find marks at once; nothing may be noted meanwhile.
  */
-#ifndef TRAINER_DATA_RECORD_MARKS_H
-#define TRAINER_DATA_RECORD_MARKS_H
+#ifndef TRAINER_RECORDS_RECORD_MARKS_H
+#define TRAINER_RECORDS_RECORD_MARKS_H
 
-#include "trainer/data/record_reader.h"
+#include "trainer/records/record_reader.h"
 
 /* Zero-initialise it. Memory: 24 bytes for 1024 records. */
 struct record_marks {

@@ -3,12 +3,12 @@
 
 #include "base/file.h"
 #include "storage/gzip_file.h"
-#include "trainer/data/delimited.h"
-#include "trainer/data/example_records.h"
-#include "trainer/data/image_records.h"
-#include "trainer/data/npz.h"
-#include "trainer/data/svm.h"
-#include "trainer/data/text_lines.h"
+#include "trainer/records/delimited.h"
+#include "trainer/records/example_records.h"
+#include "trainer/records/image_records.h"
+#include "trainer/records/npz.h"
+#include "trainer/records/svm.h"
+#include "trainer/records/text_lines.h"
 
 /* The first that recognises a file has it: the stricter ones come first. */
 static const struct record_format *const formats[] = {

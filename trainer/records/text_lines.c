@@ -1,10 +1,10 @@
-#include "trainer/data/text_lines.h"
+#include "trainer/records/text_lines.h"
 
 #include <stdlib.h>
 
 #include "base/container.h"
-#include "trainer/data/folder_label.h"
-#include "trainer/data/text_input.h"
+#include "trainer/records/folder_label.h"
+#include "trainer/records/text_input.h"
 
 enum line_field { LINE_TEXT, LINE_LABEL, LINE_FIELDS };
 

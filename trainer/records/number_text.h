@@ -3,8 +3,8 @@
  * nan, -inf, spaces around. The fast path is base/json_number.h; everything else is compared with
  * the whole text here.
  */
-#ifndef TRAINER_DATA_NUMBER_TEXT_H
-#define TRAINER_DATA_NUMBER_TEXT_H
+#ifndef TRAINER_RECORDS_NUMBER_TEXT_H
+#define TRAINER_RECORDS_NUMBER_TEXT_H
 
 #include "base/bytes.h"
 

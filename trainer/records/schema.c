@@ -1,4 +1,4 @@
-#include "trainer/data/schema.h"
+#include "trainer/records/schema.h"
 
 #include <fnmatch.h>
 #include <math.h>

@@ -13,8 +13,8 @@
  * Memory  4 bytes a float, 8 an integer or a text, and 8 a row in each column
  * Threads not safe
  */
-#ifndef TRAINER_DATA_COLUMNS_H
-#define TRAINER_DATA_COLUMNS_H
+#ifndef TRAINER_RECORDS_COLUMNS_H
+#define TRAINER_RECORDS_COLUMNS_H
 
 #include "base/bytes.h"
 

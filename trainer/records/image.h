@@ -2,8 +2,8 @@
  * image: decodes JPEG and PNG files (image/image.h) into memory of a limited size, and resizes
  * images. The pixels have 8 bits a channel.
  */
-#ifndef TRAINER_DATA_IMAGE_H
-#define TRAINER_DATA_IMAGE_H
+#ifndef TRAINER_RECORDS_IMAGE_H
+#define TRAINER_RECORDS_IMAGE_H
 
 #include <stdbool.h>
 
