@@ -1,19 +1,12 @@
 #include "trainer/records/svm_pairs.h"
 
-#include <stdbool.h>
+#include <string.h>
 
 #include "base/clones.h"
-#include "base/digits.h"
 #include "base/tens.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
-#endif
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-#define HAS_COMPRESSION 1 /* the compiler makes functions for processors that have it */
-#else
-#define HAS_COMPRESSION 0
 #endif
 
 #define BLOCK_BYTES 64
@@ -42,47 +35,10 @@ static inline uint64_t separators_in(const char *at)
     return bits;
 }
 
-#if HAS_COMPRESSION
-#define COMPRESSED  32 /* offsets that are listed without asking whether there are so many */
-#define COMPRESSING __attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt")))
-
-COMPRESSING static inline __m512i offsets_at(__m256i in_block, size_t block)
-{
-    return _mm512_add_epi16(_mm512_cvtepu8_epi16(in_block), _mm512_set1_epi16((short)block));
-}
-
-/* As list_each_separator, but one instruction lists the offsets of the bits of a block: 79
- * separators in a line of 444 bytes take 22 ns instead of 98. */
-COMPRESSING static size_t compress_separators(const char *at, size_t size, uint16_t *out)
-{
-    char numbers[BLOCK_BYTES];
-    size_t count = 0;
-
-    for (int i = 0; i < BLOCK_BYTES; i++)
-        numbers[i] = (char)i;
-    const __m512i above = _mm512_set1_epi8('#' + 1), colon = _mm512_set1_epi8(':');
-    const __m512i all = _mm512_loadu_si512(numbers);
-    for (size_t block = 0; block < size; block += BLOCK_BYTES) {
-        __m512i bytes = _mm512_loadu_si512(at + block);
-        uint64_t bits = _mm512_cmplt_epi8_mask(bytes, above) | _mm512_cmpeq_epi8_mask(bytes, colon);
-        if (size - block < BLOCK_BYTES)
-            bits &= ((uint64_t)1 << (size - block)) - 1;
-        __m512i listed = _mm512_maskz_compress_epi8(bits, all);
-        _mm512_storeu_si512(out + count, offsets_at(_mm512_castsi512_si256(listed), block));
-        size_t found = (size_t)__builtin_popcountll(bits);
-        if (found > COMPRESSED)
-            _mm512_storeu_si512(out + count + COMPRESSED,
-                                offsets_at(_mm512_extracti64x4_epi64(listed, 1), block));
-        count += found;
-    }
-    return count;
-}
-#endif
-
 /* Lists the offsets of the separators in a part of the line; returns their number. `out` has room
  * for BLOCK_BYTES more. Few blocks have more than twice GROUP, so the processor guesses well how
  * often the inner loop runs. */
-CLONES static size_t list_each_separator(const char *at, size_t size, uint16_t *out)
+CLONES static size_t list_separators(const char *at, size_t size, uint16_t *out)
 {
     size_t count = 0;
 
@@ -100,15 +56,6 @@ CLONES static size_t list_each_separator(const char *at, size_t size, uint16_t *
         count += found;
     }
     return count;
-}
-
-static size_t list_separators(const char *at, size_t size, uint16_t *out)
-{
-#if HAS_COMPRESSION
-    if (__builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bw"))
-        return compress_separators(at, size, out);
-#endif
-    return list_each_separator(at, size, out);
 }
 
 /* ---- The texts of numbers. ---- */
@@ -302,8 +249,8 @@ static const char *read_part(const char *at, size_t size, int64_t *indices, floa
     return n > 0 ? at + separators[2 * n - 1] + 1 : at;
 }
 
-const char *svm_pairs_read(const char *at, const char *end, size_t part_bytes, int64_t *indices,
-                           float *values, size_t *count)
+const char *svm_pairs_read_any(const char *at, const char *end, size_t part_bytes, int64_t *indices,
+                               float *values, size_t *count)
 {
     *count = 0;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -319,4 +266,23 @@ const char *svm_pairs_read(const char *at, const char *end, size_t part_bytes, i
     (void)part_bytes, (void)indices, (void)values;
 #endif
     return at < end ? at : end;
+}
+
+bool svm_pairs_has_avx2(void)
+{
+#if SVM_PAIRS_AVX2
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi");
+#else
+    return false;
+#endif
+}
+
+const char *svm_pairs_read(const char *at, const char *end, size_t part_bytes, int64_t *indices,
+                           float *values, size_t *count)
+{
+#if SVM_PAIRS_AVX2
+    if (svm_pairs_has_avx2())
+        return svm_pairs_read_avx2(at, end, indices, values, count);
+#endif
+    return svm_pairs_read_any(at, end, part_bytes, indices, values, count);
 }

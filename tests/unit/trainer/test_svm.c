@@ -2,6 +2,7 @@
 
 #include "base/random.h"
 #include "trainer/records/svm.h"
+#include "trainer/records/svm_pairs.h"
 #include "support/test_group.h"
 
 #define L                     \
@@ -231,11 +232,63 @@ static void reads_usual_pairs_as_any_others(void **state)
     buffer_finish(&ffm);
 }
 
+struct pairs {
+    int64_t indices[2000];
+    float values[2000];
+    size_t count;
+};
+
+/* Reads the pairs from *at in both ways. A pair that one of the two leaves to the code for any form
+ * may be usual for the other. Returns how many pairs were compared; *at: where one ended. */
+static size_t compare_ways(const char **at, const char *end)
+{
+    static struct pairs got, wanted;
+    const char *stop =
+        svm_pairs_read_any(*at, end, SVM_PART_FIRST, wanted.indices, wanted.values, &wanted.count);
+
+#if SVM_PAIRS_AVX2
+    const char *other = svm_pairs_read_avx2(*at, end, got.indices, got.values, &got.count);
+    stop = other < stop ? other : stop;
+#endif
+    size_t both = got.count < wanted.count ? got.count : wanted.count;
+    assert_memory_equal(got.indices, wanted.indices, both * sizeof *got.indices);
+    assert_memory_equal(got.values, wanted.values, both * sizeof *got.values);
+    *at = stop;
+    return both;
+}
+
+static void reads_pairs_with_avx2_as_without(void **state)
+{
+    struct random random;
+    size_t compared = 0;
+
+    (void)state;
+    if (!svm_pairs_has_avx2())
+        skip();
+    random_init(&random, 2, 1);
+    for (int line = 0; line < LINES; line++) {
+        struct buffer svm = { 0 }, ffm = { 0 };
+        make_line(&random, &svm, &ffm);
+        buffer_reserve(&svm, SVM_PAIRS_PADDING);
+        memset(svm.data + svm.size, '0', SVM_PAIRS_PADDING);
+        const char *end = svm.data + svm.size - 1;
+        for (const char *at = svm.data + 2; at < end; at++) { /* behind an unusual pair */
+            compared += compare_ways(&at, end);
+            while (at < end && *at != ' ')
+                at++;
+        }
+        buffer_finish(&svm);
+        buffer_finish(&ffm);
+    }
+    assert_true(compared > 10 * (size_t)LINES);
+}
+
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
         cmocka_unit_test(reads_libffm),
         cmocka_unit_test(reads_usual_pairs_as_any_others),
+        cmocka_unit_test(reads_pairs_with_avx2_as_without),
     };
     struct test_group group = { 0 };
 
