@@ -22,7 +22,7 @@ static inline struct bytes bytes_of(const char *text)
     return (struct bytes){ text, strlen(text) };
 }
 
-/* At most so many bytes from the start. */
+/* The first `max` bytes, or all if there are fewer. */
 static inline struct bytes bytes_first(struct bytes bytes, size_t max)
 {
     return (struct bytes){ bytes.data, bytes.size < max ? bytes.size : max };

@@ -43,7 +43,7 @@ int parallel_threads(void); /* that were started: at most width - 1 */
 /* Computes the items [first, end). It flushes denormals if the caller of parallel_for does. */
 typedef void parallel_body(void *context, int64_t first, int64_t end);
 
-/* The number of parts of a loop that costs so much in one thread: 1 below 50 us, then a power of
+/* The number of parts of a loop that takes cost_ns in one thread: 1 below 50 us, then a power of
  * two, so that parts of at least 25 us are left and no more than PARALLEL_PARTS_MAX. */
 int parallel_parts(int64_t items, double cost_ns);
 

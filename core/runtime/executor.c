@@ -239,7 +239,7 @@ static inline void release_slots(struct kernel_context *context, const struct st
     }
 }
 
-/* The deadline is checked at least every so many steps: a step that is not marked as costly may
+/* The deadline is checked at least once in this many steps: a step that is not marked as costly may
  * still take long on a large tensor. */
 #define CHECK_STEPS 16
 

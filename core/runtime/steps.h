@@ -99,7 +99,7 @@ struct plan {
     int feeds_count;
     int steps_count, blocks_count;
     bool rows_independent, batch_pays, has_loop;
-    int64_t chunk_rows;    /* a longer batch runs in chunks of at most so many rows; 0: never */
+    int64_t chunk_rows;    /* the most rows of a run: longer batches run in chunks; 0: no limit */
     struct tensor **owned; /* constants to release with the plan */
     int owned_count, owned_capacity;
     struct plan_cleanup *cleanups;

@@ -5,7 +5,7 @@
 #include "graph/same.h"
 #include "savedmodel/restore_graph.h"
 
-/* A request is compared with so many before it. Signatures are sorted by name, so `serve` and
+/* A request is compared with the last four before it. Signatures are sorted by name, so `serve` and
  * `serving_default` are neighbours; a limit, because a file may hold thousands. */
 #define COMPARED_MAX 4
 

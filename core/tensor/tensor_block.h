@@ -16,7 +16,7 @@
 /* Below this, a block is not worth its pages. */
 #define TENSOR_BLOCK_BYTES_MIN ((size_t)4 << 20)
 
-/* NULL: the system does not give so much. Owner: the caller, tensor_block_release, which it calls
+/* NULL: the system has not enough memory. Owner: the caller, tensor_block_release, which it calls
  * when it has made the tensors. */
 struct tensor_block *tensor_block_create(size_t size_bytes);
 void tensor_block_release(struct tensor_block *block); /* accepts NULL */

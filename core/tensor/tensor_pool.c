@@ -22,7 +22,7 @@
 #define CLASS_COUNT 178 /* up to 2^48 bytes, and LENT_CLASSES more */
 #define STEP_LOG2   6
 
-/* If a tensor has at least so many bytes and its class has no free buffer, the pool lends a larger
+/* If a tensor has this many bytes or more and its class has no free buffer, the pool lends a larger
  * one, of up to eight times the size. The layers of an image model have many sizes: without
  * lending, the first run of InceptionResNetV2 allocates 33 MB, although it holds less than 10 MB at
  * once. Lending twice the size adds 5 MB to its peak that eight times the size does not. */

@@ -36,8 +36,8 @@ void log_writer_destroy(struct log_writer *writer);
 /* The number of the log with this prefix, which several models may share; never 0. Each call wants
  * a log_writer_close. RESOURCE_EXHAUSTED: over 1024 logs are open. Threads: safe. */
 struct status log_writer_open(struct log_writer *writer, const char *prefix, uint64_t *out);
-/* As log_writer_open, for a prefix that was opened before. 0: it was not, or so many others were
- * opened after it was closed that it has lost its place. Threads: safe. */
+/* As log_writer_open, for a prefix that was opened before. 0: it was not, or it was closed
+ * and has lost its place to others that were opened later. Threads: safe. */
 uint64_t log_writer_find(struct log_writer *writer, const char *prefix);
 /* The caller writes no more; what waits is written. Threads: safe. */
 void log_writer_close(struct log_writer *writer, uint64_t id);

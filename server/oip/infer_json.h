@@ -7,7 +7,7 @@
  *       "outputs": [{"name": "y", "parameters": {"binary_data": true}}] }
  *
  * `data` is flat, or nested as `shape` says. Instead of it an input may have the parameter
- * `binary_data_size`: so many bytes of what follows the object are its elements (raw.h). Members
+ * `binary_data_size`: the number of bytes behind the object that are its elements (raw.h). Members
  * may have any order; members and parameters that are not named in infer_json.c are skipped.
  */
 #ifndef SERVER_OIP_INFER_JSON_H

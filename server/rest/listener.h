@@ -14,7 +14,7 @@
 
 struct listener;
 
-#define LISTENER_SILENT_PART 8 /* of the descriptors: one in so many */
+#define LISTENER_SILENT_PART 8 /* silent connections take at most 1/8 of the descriptors */
 
 enum listener_protocol { LISTENER_HTTP1, LISTENER_HTTP2, LISTENER_TLS };
 

@@ -42,7 +42,7 @@ static const char *shards_name(const struct checkpoint_layout *layout, int varia
     return arena_printf(arena, "%s/shards", variable_at(layout, variable)->name);
 }
 
-/* The shape of a part with so many keys. */
+/* The shape of a part with `count` keys. */
 static struct shape shape_of_part(const struct placed_variable *variable, int part, int64_t count)
 {
     struct shape shape = { .rank = 1 };

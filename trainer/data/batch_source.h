@@ -113,7 +113,7 @@ struct data_split {
     void (*locate)(const struct data_split *split, int column, struct bytes row,
                    struct buffer *out);
 
-    int64_t share_rows; /* a reader that takes so many in order wastes little; 0: any number */
+    int64_t share_rows; /* a reader wastes little if it takes this many in order; 0: any number */
 };
 
 /* Names that columns have by convention, as those of a graph's feeds. */

@@ -16,7 +16,7 @@ struct file_split {
     struct data_column *columns;
     _Atomic int64_t bad;     /* records */
     _Atomic uint64_t passed; /* bit w % 64: reader w has read all of its files once */
-    /* [paths_count]: the bad records among the first so many of a file are counted */
+    /* [paths_count]: at the start of each file, the records whose bad ones are counted */
     _Atomic uint64_t *records_seen;
     struct record_marks *marks; /* [paths_count]: noted when the rows are counted */
 };

@@ -1,7 +1,7 @@
 /*
  * unit_source: the batches that one of the workers of a synchronous job takes, which are units of
  * several readers: unit u is the next batch of reader u mod `readers`, and reader r has the rows
- * that worker r of so many has.
+ * that worker r of `readers` has.
  *
  *     TRY(unit_source(split, &order, batch_rows, &source));
  *     unit_source_go_to(source, 3, 0, unit)      then each `next` is W units further

@@ -130,7 +130,7 @@ static const struct flag rows[] = {
     { "ema_momentum", FLAG_DOUBLE, &values.ema_momentum, "0.99",
       .help = "how much of the average stays at each step", .min = 0, .max = 1 },
     { "ema_overwrite_frequency", FLAG_INT64, &values.ema_overwrite_frequency, "0",
-      .help = "replace the variables by their averages at each multiple of so many steps; 0: never",
+      .help = "replace the variables by their averages every this many steps; 0: never",
       .min = 0, .max = 8e6 },
     { "gradient_accumulation_steps", FLAG_INT64, &values.gradient_accumulation_steps, "0",
       .help = "batches whose mean gradient makes a step; 0: as the model says, or else 1", .min = 0,
@@ -280,7 +280,7 @@ static const struct flag rows[] = {
     { "evaluate_steps", FLAG_INT64, &values.evaluate_steps, "0",
       .group = "evaluation while training",
       .help = "the chief evaluates the validation rows, or else the test rows, at each multiple of "
-              "so many steps; 0: after each epoch if a flag below needs it, or else never",
+              "this many steps; 0: after each epoch if a flag below needs it, or else never",
       STEPS },
     { "monitor", FLAG_TEXT, &values.monitor, "val_loss",
       .help = "what decides which evaluation is the best: loss or the name of a metric; `val_` may "
@@ -290,7 +290,7 @@ static const struct flag rows[] = {
               "is meant",
       .choices = "auto min max" },
     { "early_stopping_patience", FLAG_INT64, &values.early_stopping_patience, "-1",
-      .help = "end the training after so many evaluations without improvement, as Keras' "
+      .help = "end the training after this many evaluations without improvement, as Keras' "
               "EarlyStopping; -1: never",
       .min = -1, .max = 1e9 },
     { "early_stopping_min_delta", FLAG_DOUBLE, &values.early_stopping_min_delta, "0",

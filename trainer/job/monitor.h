@@ -1,5 +1,5 @@
 /*
- * monitor: the chief's evaluations while it trains. At each multiple of so many steps, it evaluates
+ * monitor: the chief's evaluations while it trains. After every `steps` steps, it evaluates
  * the values, keeps them as a checkpoint if they are the best so far, and ends the training of all
  * tasks if the evaluation says that it is enough. The caller decides what is best and enough.
  *

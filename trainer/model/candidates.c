@@ -16,7 +16,7 @@ static size_t bytes_of_texts(const struct tensor *ids)
     return bytes;
 }
 
-/* Memory for so many more bytes. A buffer that grows may become twice as large as what it holds. */
+/* Takes memory for more of each. A buffer that grows may become twice as large as what it holds. */
 static struct status reserve(struct candidates *c, size_t vectors, size_t ids, size_t texts)
 {
     struct buffer *buffers[] = { &c->vectors, &c->ids, &c->texts };

@@ -16,7 +16,7 @@ struct evaluation_sums {
 void evaluation_sums_begin(struct evaluation_sums *sums, const struct training_graph *graph);
 void evaluation_sums_finish(struct evaluation_sums *sums, const struct training_graph *graph);
 
-/* fetches: the loss and the metrics of a batch of so many rows. Releases them. */
+/* fetches: the loss and the metrics of a batch of `rows` rows. Releases them. */
 void evaluation_sums_add(struct evaluation_sums *sums, const struct training_graph *graph,
                          int64_t rows, struct tensor *fetches);
 

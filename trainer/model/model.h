@@ -47,9 +47,9 @@ void model_fill_rows(const struct model *model, uint64_t seed, int variable, int
 /**
  * Makes a worker's source of gradients, of batches that it takes from the split in this order. With
  * `sync`, each step takes a batch from every worker; otherwise the workers share the steps. The
- * rows of up to `batches` of them are asked for before they are used; the source holds so many.
- * giver: gives out turns of so many batches, whoever the worker is; NULL: the worker takes its own
- * part of the rows, as the order says.
+ * rows of up to `batches` of them are asked for before they are used; the source holds that many.
+ * giver: gives out turns of `batches` batches to any worker; NULL: the worker takes its own part
+ * of the rows, as the order says.
  *
  * Owner   *out: its destroy
  * Errors  as feeder_check and data_split.open

@@ -182,7 +182,7 @@ static struct status open_shared(const struct model_source *source, const struct
     return status_ok();
 }
 
-/* The worker's unit after so many of its batches since `place`. */
+/* The worker's unit after `batches` of its batches since `place`. */
 static struct status go_to_unit(struct model_source *source, const struct row_place *place,
                                 uint64_t batches)
 {

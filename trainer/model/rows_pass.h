@@ -14,7 +14,7 @@ struct rows_pass {
     const struct tensor *candidates; /* as struct feeder has them */
     struct evaluation_values *values;
     const _Atomic bool *stop;
-    /* Takes over what the plan fetched for a batch of so many rows. */
+    /* Takes over what the plan fetched for a batch of `rows` rows. */
     struct status (*take)(void *context, int64_t rows, struct tensor *fetches);
     void *context;
 };

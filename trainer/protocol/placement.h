@@ -25,9 +25,9 @@ struct placed_variable {
     bool averaged;
     double momentum;
     struct constraint constraint; /* one that joins rows is kept in one piece */
-    /* Above 0: an update first divides the values as spectral_divide, with so many iterations. The
-     * vector is the next variable, which is averaged. It lies on the same ps, and neither is cut.
-     */
+    /* Above 0: an update first divides the values as spectral_divide, with this many iterations.
+     * The vector is the next variable, which is averaged. It lies on the same ps, and neither is
+     * cut. */
     uint32_t power_iterations;
     /* Pulled and pushed by rows of the first dimension, not as a whole. It has a dimension, is of
      * DT_FLOAT, and a row has from 4 bytes to PLACEMENT_PIECE_MAX. */

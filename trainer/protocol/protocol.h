@@ -139,7 +139,7 @@ struct take_reply {
     struct turn_range share;
 };
 
-/* A push has at most so many totals: those of 40 AUCs. */
+/* The most totals that a push may have: those of 40 AUCs. */
 #define TOTALS_MAX 16384
 
 struct totals_request {
@@ -241,7 +241,7 @@ struct created_piece {
     bool averaged;
     double momentum; /* averaged */
     struct constraint constraint;
-    /* Above 0: an update first divides it as spectral_divide, with so many iterations. The next
+    /* Above 0: an update first divides it as spectral_divide, with this many iterations. The next
      * piece is the vector. */
     uint32_t power_iterations;
     /* if it is constrained or divided, or its optimizer takes whole variables */

@@ -15,7 +15,7 @@ void row_finder_begin(struct row_finder *finder, int64_t rows_count)
 }
 
 #define ANY_KEY (-1)
-#define LISTED  4 /* rows of a word that are listed without asking whether it has so many */
+#define LISTED  4 /* rows of a word that are listed without asking whether it has them */
 
 void row_finder_begin_keys(struct row_finder *finder)
 {

@@ -449,7 +449,7 @@ struct loss_scale scale_state(const struct ps *ps, bool before);
 struct status scale_check_push(const struct ps *ps, const struct push_request *request);
 void scale_take(struct ps *ps, struct push *batch); /* it is being applied: sets batch->skips */
 void scale_count(struct ps *ps, const struct push *batch); /* it was applied */
-/* How many of so many steps were not skipped: the iterations of Keras' optimizers. */
+/* How many of the first `step` steps were not skipped: the iterations of Keras' optimizers. */
 uint64_t scale_updates(const struct ps *ps, uint64_t step);
 
 /* The chunks of one push, in the order of their pieces (apply.c). */

@@ -39,7 +39,7 @@ static void release_references(void *owner)
     free(references);
 }
 
-/* For as many slices, and rows of so many bytes. */
+/* For slices_count slices, and rows of rows_bytes in all. */
 static struct status make_references(const struct ps *ps, size_t slices_count, size_t rows_bytes,
                                      struct value_references **out)
 {

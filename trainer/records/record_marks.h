@@ -1,7 +1,7 @@
 /*
  * record_marks: places in a file to which its reader can go without the bytes between.
  *
- * Whoever passes all records of a file anyway, to count them, notes every so many of them. Others
+ * Whoever passes all records of a file anyway, to count them, notes one in every few. Others
  * then go to the last one that is not behind the record that they want:
  *
  *     mark = record_marks_find(&marks, record + 9000);

@@ -49,7 +49,7 @@ struct status metrics_log_open(const struct metrics_log_options *options, struct
  * whether a multiple of every_steps, or the last step, has been reached. */
 bool metrics_log_step(struct metrics_log *log, uint64_t step, double loss, double learning_rate);
 
-/* The loss and the metrics of so many training rows, which are those since the line before. */
+/* The loss and the metrics of `rows` training rows, those since the line before. */
 void metrics_log_train(struct metrics_log *log, uint64_t step, int64_t rows,
                        const struct event_scalar *values, int values_count);
 

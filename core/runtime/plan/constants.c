@@ -73,7 +73,7 @@ static bool is_used_by_others(const struct plan_maker *maker, const struct const
     return false;
 }
 
-/* Once so many bytes are dropped, the gaps that they leave on the heap go back to the system.
+/* Once this many bytes are dropped, the gaps that they leave on the heap go back to the system.
  * Otherwise the weights would be in memory almost twice while they are packed. */
 #define GIVE_BACK_BYTES ((size_t)16 << 20)
 

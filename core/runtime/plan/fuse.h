@@ -61,7 +61,7 @@ const struct base *base_of(const struct node *node);
 /* Finds a product that can take in the node behind it: one without an activation. A Reshape may lie
  * between them, as in Keras' Dense on more than two dimensions. */
 bool find_product(const struct fuse *fuse, struct endpoint endpoint, struct product *out);
-/* The same for a product that the nodes of a pattern use so often. */
+/* The same for a product that the nodes of a pattern use `uses` times. */
 bool find_product_used(const struct fuse *fuse, struct endpoint endpoint, int uses,
                        struct product *out);
 /* The number of channels of its result; 0 if the weights are not constant. */

@@ -130,7 +130,7 @@ static bool find_gates(const struct loop_match *loop, const struct endpoint *gat
 
 /* ---- cells ---- */
 
-/* Are the recurrent weights those of a cell with so many gates? */
+/* Are the recurrent weights those of a cell with this number of gates? */
 static bool is_of_gates(const struct addends *sum, int gates)
 {
     int64_t columns;

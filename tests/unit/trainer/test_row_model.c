@@ -102,7 +102,9 @@ static struct status rows_open(const struct data_split *split, const struct batc
     return status_ok();
 }
 
-static const struct data_split data = { columns, 2, ROWS, rows_open, NULL, 0 };
+static const struct data_split data = {
+    .columns = columns, .columns_count = 2, .rows = ROWS, .open = rows_open
+};
 static const struct batch_order order = { .repeat = true, .seed = 1, .workers = 1 };
 
 static int draw(void **state)
