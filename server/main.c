@@ -25,6 +25,7 @@
 #include "runtime/kernels/libraries.h"
 #include "server/example_line.h"
 #include "server/options.h"
+#include "server/service_manager.h"
 #include "server/serving_loops.h"
 #include "server/settings.h"
 #include "server/inference/request_log.h"
@@ -146,6 +147,16 @@ static void begin_grace(struct server *server)
     on_models_changed(server);
 }
 
+/* The service manager must not kill the process before the deadlines that its flags set. */
+static void tell_stopping(const struct server_options *options)
+{
+    int64_t seconds =
+        (int64_t)options->shutdown_grace_seconds + options->drain_timeout_seconds + FINISH_SECONDS;
+    service_manager_tell("STOPPING=1\nEXTEND_TIMEOUT_USEC=%lld000000\n"
+                         "STATUS=Finishing requests in flight",
+                         (long long)seconds);
+}
+
 /* The first signal lets requests in flight finish; the second one does not wait for them. */
 static void on_signal(void *context, uint32_t events)
 {
@@ -155,6 +166,8 @@ static void on_signal(void *context, uint32_t events)
     if (read(signal_fd, &count, sizeof count) != sizeof count)
         return;
     bool second = server->ending || count > 1;
+    if (!server->ending)
+        tell_stopping(&server->options);
     server->ending = true;
     atomic_store(&going_down, true);
     if (second) {
@@ -248,6 +261,8 @@ static struct status open_ports(struct server *server)
     TRY(open_grpc(server));
     if (port != 0)
         say_ready(server);
+    service_manager_tell("READY=1\nSTATUS=Serving: REST on port %d, gRPC on port %d", port,
+                         options->port);
     return status_ok();
 }
 
@@ -286,6 +301,8 @@ static void sweep(void *context)
 {
     struct server *server = context;
     budget_sweep(&server->budget);
+    if (service_manager_watches())
+        service_manager_tell("WATCHDOG=1");
     struct loop *loop = main_loop(server);
     loop_set_timer(loop, &server->sweep, loop_now_ns(loop) + SWEEP_NS);
 }
@@ -449,6 +466,7 @@ static bool start_models(struct server *server)
         log_warning(
             "--file_system_poll_wait_seconds=%d: no base path is read, and no version loaded",
             server->options.file_system_poll_wait_seconds);
+    service_manager_tell("STATUS=Waiting for a version that serves");
     struct status status = start_manager(server);
     if (status_is_ok(status))
         return true;

@@ -1,4 +1,5 @@
 """After cmake --install to another place, the programs work there without the tree that they were built in."""
+import glob
 import os
 import subprocess
 
@@ -29,6 +30,27 @@ class Installed(TestCase):
                        "--export_dir=" + export, "--work_dir=" + self.path("work"), cwd="/")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(run(os.path.join(prefix, "bin", "savedmodel"), "show", export, cwd="/").returncode, 0)
+
+    def test_a_debian_package_has_the_programs_and_the_service(self):
+        build = os.environ.get("SLIPWAY_BUILD")
+        if not build:
+            self.skipTest("SLIPWAY_BUILD names no build directory (CTest sets it)")
+        done = subprocess.run(["cpack", "-G", "DEB", "--config", os.path.join(build, "CPackConfig.cmake"), "-B", self.path("package")],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        package, = glob.glob(self.path("package", "*.deb"))
+        depends = subprocess.run(["dpkg-deb", "--field", package, "Depends"], capture_output=True, text=True, check=True).stdout
+        for library in ("libc6", "libmicrohttpd12", "libnghttp2-14", "libopenblas0"):
+            self.assertIn(library, depends)
+        subprocess.run(["dpkg-deb", "--extract", package, self.path("root")], check=True)
+        self.assertEqual(sorted(os.listdir(self.path("root", "usr", "bin"))), ["modelclient", "modelserver", "pstrain", "savedmodel"])
+        # The service's words for the program's flags are ones that the program knows.
+        with open(self.path("root", "usr", "lib", "systemd", "system", "modelserver.service"), encoding="utf-8") as f:
+            unit = dict(line.rstrip("\n").split("=", 1) for line in f if "=" in line and not line.startswith("#"))
+        self.assertEqual(unit["ExecStart"], "modelserver $MODELSERVER_FLAGS")
+        flags = unit["Environment"].strip('"').removeprefix("MODELSERVER_FLAGS=").split()
+        done = run(self.path("root", "usr", "bin", "modelserver"), *flags, "--help", cwd="/")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
 if __name__ == "__main__":
