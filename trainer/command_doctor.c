@@ -10,7 +10,7 @@ static const char usage[] =
 
 static struct status examine(struct session *session, int argc, char **argv)
 {
-    TRY(hyperparameters_insert(&train_flags, 0, &argc, &argv, session->arena,
+    TRY(hyperparameters_insert(&train_flags, &argc, &argv, session->arena,
                                &session->hyperparameters));
     TRY(options_read_doctor(argc, argv, session->arena, &session->options));
     if (session->options.flags.help) {

@@ -115,8 +115,8 @@ int train_main(int argc, char **argv)
 {
     struct session session = { .arena = arena_create(0), .stop_signal = &stop_signal };
     int code = EXIT_SUCCESS;
-    struct status status = hyperparameters_insert(&train_flags, 0, &argc, &argv, session.arena,
-                                                  &session.hyperparameters);
+    struct status status =
+        hyperparameters_insert(&train_flags, &argc, &argv, session.arena, &session.hyperparameters);
 
     if (status_is_ok(status))
         status = options_read(argc, argv, &pstrain_commands, session.arena, &session.options);

@@ -81,25 +81,24 @@ static struct status take_values(const struct flag_set *set, const struct json_v
     return status_ok();
 }
 
-static struct status insert(const struct flag_set *set, struct bytes text, int skip, int *argc,
-                            char ***argv, struct arena *arena, const char **shown)
+static struct status insert(const struct flag_set *set, struct bytes text, int *argc, char ***argv,
+                            struct arena *arena, const char **shown)
 {
     const struct json_value *json;
 
     TRY(json_value_read_strict(text, arena, &json));
     int count = json_value_count(json);
     char **out = ARENA_ARRAY(arena, char *, *argc + count + 1);
-    for (int i = 0; i <= skip; i++)
-        out[i] = (*argv)[i];
-    TRY(take_values(set, json, arena, out + skip + 1, shown));
-    for (int i = skip + 1; i < *argc; i++)
+    out[0] = (*argv)[0];
+    TRY(take_values(set, json, arena, out + 1, shown));
+    for (int i = 1; i < *argc; i++)
         out[count + i] = (*argv)[i];
     *argv = out;
     *argc += count;
     return status_ok();
 }
 
-struct status hyperparameters_insert(const struct flag_set *set, int skip, int *argc, char ***argv,
+struct status hyperparameters_insert(const struct flag_set *set, int *argc, char ***argv,
                                      struct arena *arena, const char **shown)
 {
     const char *path = find_file(*argc, *argv);
@@ -110,8 +109,7 @@ struct status hyperparameters_insert(const struct flag_set *set, int skip, int *
         return status_ok();
     struct status status = file_read(path, FILE_BYTES_MAX, &file);
     if (status_is_ok(status))
-        status =
-            insert(set, (struct bytes){ file.data, file.size }, skip, argc, argv, arena, shown);
+        status = insert(set, (struct bytes){ file.data, file.size }, argc, argv, arena, shown);
     buffer_finish(&file);
     return status_in(status, FLAG "=%s", path);
 }

@@ -11,9 +11,8 @@ static const char *get(const struct job_variables *variables, const char *name)
     return name != NULL ? variables->get(variables->context, name) : NULL;
 }
 
-/* A number from 0 to `max`; -1 if the variable is not set. */
-static struct status get_number(const struct job_variables *variables, const char *name, int max,
-                                int *out)
+/* A rank or a number of tasks; -1 if the variable is not set. */
+static struct status get_number(const struct job_variables *variables, const char *name, int *out)
 {
     const char *text = get(variables, name);
     char *end;
@@ -23,9 +22,9 @@ static struct status get_number(const struct job_variables *variables, const cha
         return status_ok();
     errno = 0;
     long value = *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : -1;
-    if (value < 0 || errno != 0 || *end != '\0' || value > max)
+    if (value < 0 || errno != 0 || *end != '\0' || value > JOB_TASKS_MAX)
         return status_error(STATUS_INVALID_ARGUMENT, "%s is '%.40s', not a number from 0 to %d",
-                            name, text, max);
+                            name, text, JOB_TASKS_MAX);
     *out = (int)value;
     return status_ok();
 }
@@ -120,13 +119,13 @@ static struct status read_slurm(const struct job_variables *variables, struct ar
         get(variables, "SLURM_STEP_NODELIST") != NULL || get(variables, "SLURM_STEP_ID") != NULL;
     int rank, count, local;
 
-    TRY(get_number(variables, "SLURM_PROCID", JOB_TASKS_MAX, &rank));
+    TRY(get_number(variables, "SLURM_PROCID", &rank));
     if (rank < 0 || !step)
         return status_ok();
-    TRY(get_number(variables, "SLURM_STEP_NUM_TASKS", JOB_TASKS_MAX, &count));
+    TRY(get_number(variables, "SLURM_STEP_NUM_TASKS", &count));
     if (count < 0)
-        TRY(get_number(variables, "SLURM_NTASKS", JOB_TASKS_MAX, &count));
-    TRY(get_number(variables, "SLURM_LOCALID", JOB_TASKS_MAX, &local));
+        TRY(get_number(variables, "SLURM_NTASKS", &count));
+    TRY(get_number(variables, "SLURM_LOCALID", &local));
     if (count < 2)
         return status_ok();
     if (rank >= count)
@@ -178,8 +177,8 @@ static struct status place_ranks(const struct mpi *mpi, const struct job_variabl
 {
     int local, local_count;
 
-    TRY(get_number(variables, mpi->local_rank, JOB_TASKS_MAX, &local));
-    TRY(get_number(variables, mpi->local_size, JOB_TASKS_MAX, &local_count));
+    TRY(get_number(variables, mpi->local_rank, &local));
+    TRY(get_number(variables, mpi->local_size, &local_count));
     if (*hosts == '\0' && local_count == ranks->count)
         hosts = "localhost";
     if (*hosts == '\0')
@@ -205,8 +204,8 @@ static struct status find_mpi(const struct job_variables *variables, struct aren
 {
     for (size_t i = 0; i < COUNT(mpis); i++) {
         int rank, count;
-        TRY(get_number(variables, mpis[i].rank, JOB_TASKS_MAX, &rank));
-        TRY(get_number(variables, mpis[i].size, JOB_TASKS_MAX, &count));
+        TRY(get_number(variables, mpis[i].rank, &rank));
+        TRY(get_number(variables, mpis[i].size, &count));
         if (rank < 0 || count < 2)
             continue;
         if (rank >= count)

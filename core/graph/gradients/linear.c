@@ -181,11 +181,11 @@ struct status gradient_matrix_triangular_solve(struct gradient_context *c)
 
 /* ---- factors ---- */
 
-/* x · inverse(triangle)^H, for a triangle that is lower or upper */
+/* x · inverse(triangle)^H, for an upper triangle */
 static struct endpoint solve_right(struct gradient_context *c, struct endpoint x,
-                                   struct endpoint triangle, bool lower, int rank)
+                                   struct endpoint triangle, int rank)
 {
-    return adjoint(c, triangular(c, triangle, adjoint(c, x, rank), lower, false), rank);
+    return adjoint(c, triangular(c, triangle, adjoint(c, x, rank), false, false), rank);
 }
 
 /* L^-H Φ(L^H dL) L^-1, made symmetric; Φ is half_lower. */
@@ -223,7 +223,7 @@ static struct endpoint qr_correction(struct gradient_context *c, const struct qr
     struct endpoint diagonal = band(c, m, 0, 0);
     struct endpoint part = build(c->builder, "Real", NULL, 1, &diagonal, real);
     struct endpoint imaginary = binary(c, "Sub", diagonal, as_type(c, part, dtype));
-    return solve_right(c, product(c, f->q, false, imaginary, true), f->r, false, f->rank);
+    return solve_right(c, product(c, f->q, false, imaginary, true), f->r, f->rank);
 }
 
 /* Of a matrix with at least as many rows as columns. */
@@ -233,10 +233,10 @@ static struct endpoint of_deep(struct gradient_context *c, const struct qr_grad 
     struct endpoint rdr = product(c, f->r, false, f->dr, true);
     struct endpoint lower = band(
         c, binary(c, "AddV2", less_adjoint(c, qdq, f->rank), less_adjoint(c, rdr, f->rank)), -1, 0);
-    struct endpoint inner = binary(c, "AddV2", f->dr, solve_right(c, lower, f->r, false, f->rank));
+    struct endpoint inner = binary(c, "AddV2", f->dr, solve_right(c, lower, f->r, f->rank));
     struct endpoint rest = binary(c, "Sub", f->dq, product(c, f->q, false, qdq, false));
     struct endpoint sum = binary(c, "AddV2", product(c, f->q, false, inner, false),
-                                 solve_right(c, rest, f->r, false, f->rank));
+                                 solve_right(c, rest, f->r, f->rank));
     if (dtype_is_complex(endpoint_dtype(f->q)))
         sum = binary(c, "AddV2", sum, qr_correction(c, f, qdq, rdr));
     return sum;

@@ -59,7 +59,7 @@ static struct status read_line(const char *json, const char *line, struct arena 
                        : strncmp(word, "--hyperparameters=", 18) == 0
                            ? arena_printf(arena, "--hyperparameters=%s", path)
                            : word;
-    TRY(hyperparameters_insert(&flags, 0, &argc, &argv, arena, shown));
+    TRY(hyperparameters_insert(&flags, &argc, &argv, arena, shown));
     return flags_parse(&flags, argc, argv, positional);
 }
 
@@ -126,7 +126,7 @@ static void a_file_that_is_not_there_is_named(void **state)
     int argc = 2;
     (void)state;
 
-    struct status status = hyperparameters_insert(&flags, 0, &argc, &argv, arena, &shown);
+    struct status status = hyperparameters_insert(&flags, &argc, &argv, arena, &shown);
     assert_int_equal(status.code, STATUS_NOT_FOUND);
     assert_non_null(strstr(status.message, "/none/such.json"));
     arena_destroy(arena);
