@@ -311,7 +311,7 @@ struct status options_choose_optimizer(struct arena *arena, struct options *out)
     const struct optimizer *optimizer = optimizer_find(name);
     bool same = described != NULL && optimizer == optimizer_find(described);
 
-    if (optimizer == NULL)
+    if (optimizer == NULL || optimizer->averages) /* that is said by use_ema */
         return status_error(STATUS_INVALID_ARGUMENT, "--optimizer=%s is none of: %s", name,
                             optimizer_names());
     if (same)

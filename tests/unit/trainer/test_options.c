@@ -53,6 +53,7 @@ static const struct refusal {
     { "--batch_size=0", "--batch_size=0" },
     { "--learning_rate=-1", "--learning_rate=-1" },
     { "--optimizer=magic", "magic" },
+    { "--optimizer=adam+ema", "--optimizer=adam+ema is none of: " },
     { "--clipnorm=-1", "--clipnorm=-1" },
     { "--clipnorm=1 --clipvalue=2",
       "clipnorm: only one of clipvalue, clipnorm and global_clipnorm can be given" },
