@@ -3,88 +3,10 @@
 #include "base/log.h"
 #include "runtime/resources.h"
 #include "trainer/adapt/adapt.h"
-#include "trainer/data/class_weights.h"
-#include "trainer/data/memory_data.h"
 #include "trainer/model/evaluation_sums.h"
-#include "trainer/inputs/feeder.h"
 #include "trainer/options/finetune.h"
-#include "trainer/inputs/file_data.h"
-#include "trainer/options/other_optimizers.h"
-#include "trainer/session/session.h"
 #include "trainer/protocol/protocol.h"
-
-/* Bad records are reported by several threads. */
-static void warn_of_data(void *context, const char *text)
-{
-    (void)context;
-    log_warning("%s", text);
-}
-
-/* Only the training rows get weights, as in Keras' fit. */
-static struct status weigh_classes(struct session *session)
-{
-    const char *text = session->options.flags.class_weight;
-    struct class_weights *weights = ARENA_NEW(session->arena, struct class_weights);
-
-    if (*text == '\0')
-        return status_ok();
-    TRY(class_weights_read(text, session->arena, weights));
-    return class_weights_apply(weights, session->data->train, session->arena,
-                               &session->data->train);
-}
-
-static struct status load_candidates(struct session *session)
-{
-    struct flag_values *flags = ARENA_NEW(session->arena, struct flag_values);
-    const struct training_graph *graph = &session->graph;
-    const struct file_data_request files = { .flags = flags,
-                                             .files_flag = "candidate_files",
-                                             .needs_rows = true,
-                                             .feeds = graph->feeds,
-                                             .feeds_count = graph->feeds_count,
-                                             .pass = &graph->ranking,
-                                             .warn = warn_of_data };
-    bool given = *session->options.flags.candidate_files != '\0';
-
-    if (given && graph->ranking.graph == NULL)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "--candidate_files: no metric of the model ranks the candidates; "
-                            "FactorizedTopK does, of an output with a Retrieval loss");
-    if (!given && graph->ranking.graph != NULL)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "--candidate_files is missing: the metric '%s' ranks among all "
-                            "candidates",
-                            graph->ranking_metric);
-    if (!given)
-        return status_ok();
-    *flags = session->options.flags;
-    flags->train_files = flags->candidate_files;
-    flags->validation_files = flags->test_files = "";
-    return file_data_open(&files, session->arena, &session->candidates);
-}
-
-static struct status load_data(struct session *session)
-{
-    const struct options *options = &session->options;
-    const struct file_data_request files = { .flags = &options->flags,
-                                             .files_flag = "train_files",
-                                             .count_rows = options_are_epochs(options),
-                                             .needs_rows = true,
-                                             .needs_labels = true,
-                                             .feeds = session->graph.feeds,
-                                             .feeds_count = session->graph.feeds_count,
-                                             .warn = warn_of_data };
-    bool regression = options->model->targets[0].kind == LAYERS_REGRESSION;
-
-    if (*options->flags.train_files != '\0')
-        TRY(file_data_open(&files, session->arena, &session->data));
-    else if (*options->flags.train_dir != '\0')
-        TRY(status_in(data_read_images(options->flags.train_dir, &session->data), "--train_dir"));
-    else
-        session->data =
-            regression ? data_draw_linear((uint64_t)options->flags.seed) : data_draw_digits();
-    return status_in(weigh_classes(session), "--class_weight");
-}
+#include "trainer/session/prepare.h"
 
 static struct status make_graph(struct session *session)
 {
@@ -119,89 +41,6 @@ static struct status make_model(struct session *session)
     return status_in(status, "--from_savedmodel");
 }
 
-/* What Keras' Muon does not train itself. */
-static struct status complete_muon(struct session *session)
-{
-    const struct model *model = session->model;
-    struct muon_variable *variables =
-        ARENA_ARRAY(session->arena, struct muon_variable, model->variables_count);
-
-    for (int v = 0; v < model->variables_count; v++)
-        variables[v] =
-            (struct muon_variable){ model->variables[v].name, model->variables[v].shape.rank == 2 };
-    return other_optimizers_beside_muon(variables, model->variables_count, session->arena,
-                                        &session->options.job);
-}
-
-static struct status choose_other_optimizers(struct session *session)
-{
-    const struct model *model = session->model;
-    struct client_job *job = &session->options.job;
-    const char **names = ARENA_ARRAY(session->arena, const char *, model->variables_count);
-
-    const struct layers_other_optimizer *described = session->options.described_others;
-
-    if (*session->options.flags.optimizer_for == '\0' && described == NULL)
-        return status_ok();
-    if (optimizer_find(job->optimizer)->averages)
-        return status_error(STATUS_UNIMPLEMENTED, "%s with --use_ema",
-                            described != NULL ? "MultiOptimizer" : "--optimizer_for");
-    for (int v = 0; v < model->variables_count; v++)
-        names[v] = model->variables[v].name;
-    if (described != NULL)
-        return status_in(other_optimizers_match(described, session->options.model->name, names,
-                                                model->variables_count, session->arena, job),
-                         "MultiOptimizer");
-    return status_in(other_optimizers_read(session->options.flags.optimizer_for, names,
-                                           model->variables_count, session->arena, job),
-                     "--optimizer_for");
-}
-
-static bool has_setting(const struct client_job *job, const char *name)
-{
-    for (int i = 0; i < job->settings_count; i++)
-        if (strcmp(job->settings[i].name, name) == 0)
-            return job->settings[i].value != 0;
-    return false;
-}
-
-/* Rows that would stay as they are need not be updated, however large the table is. */
-static void spare_resting_rows(struct session *session)
-{
-    struct client_job *job = &session->options.job;
-    bool rests = optimizer_find(job->optimizer)->rests && job->schedule.kind == NULL &&
-                 *session->options.flags.init_from == '\0' &&
-                 !has_setting(job, "l2_shrinkage_regularization_strength");
-
-    for (int v = 0; v < session->graph.variables_count; v++)
-        rests &= client_job_number(job, v) > 0 || session->graph.variables[v].starts_at_zero ||
-                 !training_variable_is_sparse(&session->graph.variables[v]);
-    job->all_rows &= !rests;
-}
-
-/* Checked again by each ps; here, before there is any. */
-static struct status check_tables(const struct session *session)
-{
-    const struct client_job *job = &session->options.job;
-
-    for (int v = 0; v < session->model->variables_count; v++) {
-        const struct placed_variable *variable = &session->model->variables[v];
-        int number = client_job_number(job, v);
-        const struct client_optimizer own = client_job_optimizer(job, number);
-        const struct optimizer *optimizer = optimizer_find(own.name);
-        if (!variable->by_keys)
-            continue;
-        TRY(status_in(row_keys_can_train(&variable->keys, placement_row_bytes(variable), optimizer),
-                      "variable '%s'", variable->name));
-        if (own.all_rows)
-            return status_error(STATUS_UNIMPLEMENTED,
-                                "variable '%s': Keras' '%s' changes every row with each update, "
-                                "and a hash table has no end of rows: take --lazy_rows",
-                                variable->name, optimizer->name);
-    }
-    return status_ok();
-}
-
 /* The first graph tells which data the model takes; the states may change its shapes. */
 static struct status adapt(struct session *session)
 {
@@ -211,34 +50,6 @@ static struct status adapt(struct session *session)
     training_graph_finish(&session->graph);
     session->graph = (struct training_graph){ 0 };
     return make_graph(session);
-}
-
-/* Do the data fit the model? */
-static struct status check_data(const struct session *session)
-{
-    const struct options *options = &session->options;
-    const struct data *data = session->data;
-    const struct training_graph *graph = &session->graph;
-
-    TRY(feeder_check(graph, &graph->step, data->train));
-    if (session->candidates != NULL)
-        TRY(status_in(feeder_check(graph, &graph->ranking, session->candidates->train),
-                      "--candidate_files"));
-    if (data->validation != NULL)
-        TRY(feeder_check(graph, &graph->evaluation, data->validation));
-    if (data->test != NULL)
-        TRY(feeder_check(graph, &graph->evaluation, data->test));
-    if (data->test != NULL)
-        return status_ok();
-    if (options->map.kind != JOB_EVALUATOR || session_is_local(session))
-        return status_ok();
-    if (*options->flags.train_files != '\0')
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "--test_files is missing, and an evaluator needs it");
-    return status_error(STATUS_NOT_FOUND,
-                        "--train_dir: '%s' has no t10k-images-idx3-ubyte and "
-                        "t10k-labels-idx1-ubyte, and an evaluator needs them",
-                        options->flags.train_dir);
 }
 
 static enum placement_strategy placement_strategy(const struct options *options)
@@ -251,47 +62,6 @@ static enum placement_strategy placement_strategy(const struct options *options)
     if (!whole)
         return options->placement;
     return in_turn ? PLACE_WHOLE_IN_TURN : PLACE_WHOLE_BY_BYTES;
-}
-
-/* The pieces of a variable whose rows are cut do not tell a ps where the rows end. */
-static struct status check_whole_variables(const struct session *session)
-{
-    const struct client_job *job = &session->options.job;
-
-    for (int v = 0; v < session->model->variables_count; v++) {
-        const struct placed_variable *variable = &session->model->variables[v];
-        const char *name = client_job_optimizer(job, client_job_number(job, v)).name;
-        if (variable->trainable && !variable->by_keys && optimizer_find(name)->whole != NULL &&
-            placement_row_bytes(variable) > PLACEMENT_PIECE_MAX)
-            return status_error(STATUS_UNIMPLEMENTED,
-                                "variable '%s': the optimizer '%s' does not take rows of more than "
-                                "%zu bytes",
-                                variable->name, name, (size_t)PLACEMENT_PIECE_MAX);
-    }
-    return status_ok();
-}
-
-/* Of a variable that SpectralNormalization divides before each update. */
-static struct status check_divided_variables(const struct session *session)
-{
-    const struct client_job *job = &session->options.job;
-
-    for (int v = 0; v < session->model->variables_count; v++) {
-        const struct placed_variable *variable = &session->model->variables[v];
-        const char *name = client_job_optimizer(job, client_job_number(job, v)).name;
-        if (variable->power_iterations == 0)
-            continue;
-        if (optimizer_joins_pieces(optimizer_find(name)))
-            return status_error(STATUS_UNIMPLEMENTED,
-                                "variable '%s': SpectralNormalization with the optimizer '%s'",
-                                variable->name, name);
-        if (session->options.accumulation > 1)
-            return status_error(STATUS_UNIMPLEMENTED,
-                                "variable '%s': SpectralNormalization with "
-                                "gradient_accumulation_steps, in which each batch would divide it",
-                                variable->name);
-    }
-    return status_ok();
 }
 
 static void place(struct session *session)
@@ -364,102 +134,6 @@ static struct status open_init(struct session *session)
     return init_from_open(&options, &session->placement, &session->init);
 }
 
-/* Do all columns of that name take the same values? A dense column may feed a ragged input too. */
-static bool is_same_everywhere(const struct layers_columns *columns, int count,
-                               const struct tensor_spec *spec)
-{
-    for (int i = 0; i < count; i++)
-        for (int k = 0; k < columns[i].count; k++) {
-            const struct tensor_spec *other = &columns[i].list[k].spec;
-            if (strcmp(other->name, spec->name) == 0 &&
-                (other->layout != spec->layout || other->dtype != spec->dtype))
-                return false;
-        }
-    return true;
-}
-
-/* The columns of the inputs, if the schema says more of one than how it is normalised, and all
- * inputs are made of columns that a request can carry; NULL: it carries the inputs. */
-static const struct layers_columns *raw_columns(const struct session *session)
-{
-    const struct data_split *rows = session->data->train;
-    int count = session->options.model->inputs_count;
-    struct layers_columns *columns = ARENA_ARRAY(session->arena, struct layers_columns, count);
-    bool prepared = false;
-
-    for (int i = 0; i < count; i++) {
-        int c = data_split_column(rows, session->graph.feeds[i].spec.name);
-        if (c < 0 || rows->columns[c].raw == NULL)
-            return NULL;
-        columns[i] = (struct layers_columns){ rows->columns[c].raw, rows->columns[c].raw_count };
-        for (int k = 0; k < columns[i].count; k++) {
-            const struct raw_column *column = &columns[i].list[k];
-            prepared |= column->log || column->default_text.data != NULL ||
-                        column->classes != NULL || raw_column_categories(column) > 0;
-            if (!is_same_everywhere(columns, i, &column->spec))
-                return NULL;
-        }
-    }
-    return prepared ? columns : NULL;
-}
-
-static const struct layers_scale *scales_of(const struct session *session)
-{
-    const struct data_split *rows = session->data->train;
-    int count = session->options.model->inputs_count;
-    struct layers_scale *scales = ARENA_ARRAY(session->arena, struct layers_scale, count);
-
-    for (int i = 0; i < count; i++) {
-        int c = data_split_column(rows, session->graph.feeds[i].spec.name);
-        if (c >= 0)
-            scales[i] = (struct layers_scale){ rows->columns[c].mean, rows->columns[c].stddev };
-    }
-    return scales;
-}
-
-/* Of the only output. */
-static int64_t classes_count(const struct layers_model *model)
-{
-    const struct shape *shape = &model->outputs[0].shape;
-
-    return model->targets[0].kind == LAYERS_BINARY ? 2 : shape->dims[shape->rank - 1];
-}
-
-/* The names of the classes, if the only output's labels are a column that lists all of them. */
-static void name_classes(const struct session *session, struct layers_serving_options *out)
-{
-    const struct layers_model *model = session->options.model;
-    const struct data_split *rows = session->data->train;
-
-    if (model->outputs_count > 1)
-        return;
-    for (int f = 0; f < session->graph.feeds_count; f++) {
-        int c = data_split_column(rows, session->graph.feeds[f].spec.name);
-        if (session->graph.feeds[f].role != FEED_LABEL || c < 0 ||
-            rows->columns[c].raw_count != 1 ||
-            rows->columns[c].raw->classes_count != classes_count(model))
-            continue;
-        out->classes = rows->columns[c].raw->classes;
-        out->classes_count = rows->columns[c].raw->classes_count;
-    }
-}
-
-/* The export takes raw values, which it prepares as the schema says, and gives the classes'
- * names. */
-static struct status choose_serving(struct session *session)
-{
-    struct layers_serving_options *serving =
-        ARENA_NEW(session->arena, struct layers_serving_options);
-
-    serving->columns = raw_columns(session);
-    serving->scales = serving->columns == NULL ? scales_of(session) : NULL;
-    name_classes(session, serving);
-    session->serving = serving;
-    session->graph.recipe = layers_export_recipe(session->options.model, serving, session->arena);
-    return status_in(layers_check_requests(session->options.model, serving, session->arena),
-                     "the export");
-}
-
 #define SHARE_ROWS 4096 /* takes many steps, so that a task seldom asks ps 0 for rows */
 
 /* How the rows of an asynchronous job are given out. Those of a synchronous one follow from its
@@ -519,22 +193,15 @@ struct status session_prepare(struct session *session)
         return status_ok();
     TRY(open_checkpoints(session));
     TRY(make_graph(session));
-    TRY(load_data(session));
-    TRY(load_candidates(session));
-    TRY(check_data(session));
+    TRY(session_load_data(session));
     TRY(adapt(session));
-    TRY(choose_serving(session));
+    TRY(session_choose_serving(session));
     TRY(make_model(session));
-    TRY(choose_other_optimizers(session));
-    TRY(complete_muon(session));
-    spare_resting_rows(session);
-    TRY(check_tables(session));
+    TRY(session_choose_optimizers(session));
     TRY(options_steps(options, session->data->train->rows, taken_rows(session),
                       &options->job.stop_step));
     choose_shares(session);
     TRY(choose_totals(session));
-    TRY(check_whole_variables(session));
-    TRY(check_divided_variables(session));
     place(session);
     TRY(session_prepare_evaluation(session));
     TRY(open_init(session));

@@ -1,0 +1,96 @@
+/* Chooses what the export takes and gives. */
+#include "trainer/session/prepare.h"
+
+/* Do all columns of that name take the same values? A dense column may feed a ragged input too. */
+static bool is_same_everywhere(const struct layers_columns *columns, int count,
+                               const struct tensor_spec *spec)
+{
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < columns[i].count; k++) {
+            const struct tensor_spec *other = &columns[i].list[k].spec;
+            if (strcmp(other->name, spec->name) == 0 &&
+                (other->layout != spec->layout || other->dtype != spec->dtype))
+                return false;
+        }
+    return true;
+}
+
+/* The columns of the inputs, if the schema says more of one than how it is normalised, and all
+ * inputs are made of columns that a request can carry; NULL: it carries the inputs. */
+static const struct layers_columns *raw_columns(const struct session *session)
+{
+    const struct data_split *rows = session->data->train;
+    int count = session->options.model->inputs_count;
+    struct layers_columns *columns = ARENA_ARRAY(session->arena, struct layers_columns, count);
+    bool prepared = false;
+
+    for (int i = 0; i < count; i++) {
+        int c = data_split_column(rows, session->graph.feeds[i].spec.name);
+        if (c < 0 || rows->columns[c].raw == NULL)
+            return NULL;
+        columns[i] = (struct layers_columns){ rows->columns[c].raw, rows->columns[c].raw_count };
+        for (int k = 0; k < columns[i].count; k++) {
+            const struct raw_column *column = &columns[i].list[k];
+            prepared |= column->log || column->default_text.data != NULL ||
+                        column->classes != NULL || raw_column_categories(column) > 0;
+            if (!is_same_everywhere(columns, i, &column->spec))
+                return NULL;
+        }
+    }
+    return prepared ? columns : NULL;
+}
+
+static const struct layers_scale *scales_of(const struct session *session)
+{
+    const struct data_split *rows = session->data->train;
+    int count = session->options.model->inputs_count;
+    struct layers_scale *scales = ARENA_ARRAY(session->arena, struct layers_scale, count);
+
+    for (int i = 0; i < count; i++) {
+        int c = data_split_column(rows, session->graph.feeds[i].spec.name);
+        if (c >= 0)
+            scales[i] = (struct layers_scale){ rows->columns[c].mean, rows->columns[c].stddev };
+    }
+    return scales;
+}
+
+/* Of the only output. */
+static int64_t classes_count(const struct layers_model *model)
+{
+    const struct shape *shape = &model->outputs[0].shape;
+
+    return model->targets[0].kind == LAYERS_BINARY ? 2 : shape->dims[shape->rank - 1];
+}
+
+/* The names of the classes, if the only output's labels are a column that lists all of them. */
+static void name_classes(const struct session *session, struct layers_serving_options *out)
+{
+    const struct layers_model *model = session->options.model;
+    const struct data_split *rows = session->data->train;
+
+    if (model->outputs_count > 1)
+        return;
+    for (int f = 0; f < session->graph.feeds_count; f++) {
+        int c = data_split_column(rows, session->graph.feeds[f].spec.name);
+        if (session->graph.feeds[f].role != FEED_LABEL || c < 0 ||
+            rows->columns[c].raw_count != 1 ||
+            rows->columns[c].raw->classes_count != classes_count(model))
+            continue;
+        out->classes = rows->columns[c].raw->classes;
+        out->classes_count = rows->columns[c].raw->classes_count;
+    }
+}
+
+struct status session_choose_serving(struct session *session)
+{
+    struct layers_serving_options *serving =
+        ARENA_NEW(session->arena, struct layers_serving_options);
+
+    serving->columns = raw_columns(session);
+    serving->scales = serving->columns == NULL ? scales_of(session) : NULL;
+    name_classes(session, serving);
+    session->serving = serving;
+    session->graph.recipe = layers_export_recipe(session->options.model, serving, session->arena);
+    return status_in(layers_check_requests(session->options.model, serving, session->arena),
+                     "the export");
+}
