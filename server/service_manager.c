@@ -16,15 +16,15 @@
 
 #define STATE_BYTES 512 /* of the lines of one message */
 
-struct socket_address {
+struct manager_address {
     struct sockaddr_un address;
     socklen_t size;
 };
 
-static struct status find_address(const char *name, struct socket_address *out)
+static struct status find_address(const char *name, struct manager_address *out)
 {
     size_t size = strlen(name);
-    *out = (struct socket_address){ .address.sun_family = AF_UNIX };
+    *out = (struct manager_address){ .address.sun_family = AF_UNIX };
     if ((name[0] != '/' && name[0] != '@') || size >= sizeof out->address.sun_path)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "not a path from / of at most %zu bytes, nor @ and a name",
@@ -40,7 +40,7 @@ static struct status send_state(const char *name, const char *state, size_t size
 {
     const struct timeval second = { .tv_sec = 1 };
     struct status status = status_ok();
-    struct socket_address to;
+    struct manager_address to;
     TRY(find_address(name, &to));
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
