@@ -46,7 +46,7 @@ def opening(text, at):
 
 class Code:
     def __init__(self, sources):
-        self.functions, self.outside = [], {}
+        self.functions, self.outside, self.declared_anywhere = [], {}, {}
         for path, source in sources.items():
             source = COMMENT_OR_STRING.sub(lambda m: '""' if m[0][0] == '"' else " ", source)
             self.functions += [Function(path, m) for m in FUNCTION.finditer(source)]
@@ -58,22 +58,24 @@ class Code:
 
     def find_live(self):
         """The functions that a main, a table or a macro leads to."""
-        todo = {"main"}.union(*(NAME.findall(text) for text in self.outside.values())) & set(self.by_name)
+        todo = {"main"}.union(*(NAME.findall(text) for text in self.outside.values())) & self.by_name.keys()
         seen = set()
         while todo:
             name = todo.pop()
             seen.add(name)
             for function in self.by_name[name]:
-                todo |= (function.names & set(self.by_name)) - seen
+                todo |= (function.names & self.by_name.keys()) - seen
         return [f for f in self.functions if f.name in seen]
 
     def types_of(self, name, function):
         """The structs that `name` may be, or point to; empty: unknown."""
-        declared = r"struct (\w+)\b\s*(?:const)?\s*\**\s*(?:\w+,\s*\**)*" + name + r"\b"
+        declared = re.compile(r"struct (\w+)\b\s*(?:const)?\s*\**\s*(?:\w+,\s*\**)*" + name + r"\b")
         for text in (function.whole, self.outside[function.path]):
-            if found := set(re.findall(declared, text)):
+            if found := set(declared.findall(text)):
                 return found
-        return {t for text in self.outside.values() for t in re.findall(declared, text)}
+        if name not in self.declared_anywhere:
+            self.declared_anywhere[name] = {t for text in self.outside.values() for t in declared.findall(text)}
+        return self.declared_anywhere[name]
 
     def field_has_effect(self, field, types=frozenset(), path=None, seen=None):
         """Is a field of this name read, in structs of these types (empty: any), in this file (None: anywhere)?"""
