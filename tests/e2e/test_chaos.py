@@ -16,7 +16,7 @@ from harness import DEADLINE_S, SANITIZED, TestCase, main, train
 from table_model import write_table_model
 
 FIRST, COUNT = ([int(n) for n in os.environ.get("SLIPWAY_CHAOS", "").split(":")] + [1])[:2] if "SLIPWAY_CHAOS" in os.environ else (1, 2 if SANITIZED else 12)
-STEPS = 1000 if SANITIZED else 5000
+STEPS = 1000 if SANITIZED else 3000
 FLAGS = ["--optimizer=momentum", "--batch_size=4", "--sync", "--seed=5", "--stop_at_step=%d" % STEPS]
 EVERY = STEPS // 20  # steps between two checkpoints
 PS, WORKERS = 2, 2

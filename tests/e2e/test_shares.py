@@ -10,7 +10,7 @@ from cluster import Job
 from harness import DEADLINE_S, SANITIZED, TestCase, main, run
 
 ROWS, BATCH = 20000, 2
-EPOCHS = 2 if SANITIZED else 6
+EPOCHS = 2 if SANITIZED else 3
 STEPS = EPOCHS * ROWS // BATCH
 
 

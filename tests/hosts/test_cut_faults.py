@@ -13,7 +13,7 @@ FASTER = 4 if SANITIZED == "thread" else 1  # than under ThreadSanitizer is a st
 
 
 class Faults(TestCase):
-    def begin(self, hosts, *flags, ps=1, steps=200000):
+    def begin(self, hosts, *flags, ps=1, steps=60000):
         """ps tasks on the first hosts, the chief and one worker on the two after them."""
         job = Job(ps=hosts[:ps], worker=hosts[ps:ps + 2], flags=[*LINEAR, "--training_iteration=%d" % (steps // FASTER), *flags])
         job.start_together(*CHIEF)
@@ -36,7 +36,7 @@ class Faults(TestCase):
 class Workers(Faults):
     def test_a_killed_worker_costs_its_speed_only(self):
         with Hosts(3) as (a, b, c):
-            job = self.begin((a, b, c), "--finish_timeout=8", steps=60000)
+            job = self.begin((a, b, c), "--finish_timeout=8", steps=30000)
             job.task("worker", 1).kill()
             job.end(0, without=[("worker", 1)])
             self.assertIn(EXPORTED, b.files())
@@ -52,7 +52,7 @@ class Workers(Faults):
 
     def test_a_worker_that_is_cut_off_costs_its_speed_only(self):
         with Hosts(3) as (a, b, c):
-            job = self.begin((a, b, c), "--finish_timeout=2", "--recovery_timeout=4", steps=100000)
+            job = self.begin((a, b, c), "--finish_timeout=2", "--recovery_timeout=4", steps=40000)
             c.drop(a)
             job.end(0, without=[("worker", 1)])
             self.assertIn(EXPORTED, b.files())
@@ -64,7 +64,7 @@ class Workers(Faults):
 class Cuts(Faults):
     def check_heals(self, break_it, heal_it, seconds):
         with Hosts(3) as (a, b, c):
-            job = self.begin((a, b, c), "--sync", steps=20000)
+            job = self.begin((a, b, c), "--sync", steps=10000)
             break_it(a, b, c)
             cut = job.task("worker", 0).wait_for("waiting for ps 0")
             time.sleep(seconds)
@@ -86,7 +86,7 @@ class Cuts(Faults):
 class Ps(Faults):
     def test_a_killed_ps_comes_back_empty_and_all_go_back_to_the_last_checkpoint(self):
         with Hosts(4) as hosts:
-            job = self.begin(hosts, ps=2, steps=200000)
+            job = self.begin(hosts, ps=2)
             chief = hosts[2]
             self.wait_for_checkpoint(chief, 2)
             job.task("ps", 1).kill()
@@ -113,7 +113,7 @@ class Ps(Faults):
 class Chief(Faults):
     def test_a_killed_chief_goes_on_from_its_own_disk(self):
         with Hosts(3) as (a, b, c):
-            job = self.begin((a, b, c), steps=200000)
+            job = self.begin((a, b, c))
             self.wait_for_checkpoint(b, 2)
             job.task("worker", 0).kill()
             time.sleep(1)
