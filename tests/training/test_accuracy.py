@@ -3,7 +3,7 @@ import re
 
 from harness import TestCase, main, shared, train
 
-# Long enough for two epochs of the convnet on a busy machine.
+# Long enough for an epoch of the convnet on a busy machine.
 TIMEOUT_S = 3000
 
 
@@ -27,13 +27,13 @@ class Accuracy(TestCase):
         self.assertGreaterEqual(self.accuracy("--train_dir=" + shared("data", "mnist"), "--model=mlp"), 0.975)
 
     def test_convnet_on_mnist(self):
-        self.assertGreaterEqual(self.accuracy("--train_dir=" + shared("data", "mnist"), "--model=convnet", "--epochs=2"), 0.985)
+        self.assertGreaterEqual(self.accuracy("--train_dir=" + shared("data", "mnist"), "--model=convnet", "--epochs=1"), 0.978)
 
     def test_softmax_finds_the_drawn_digits_hard(self):
         self.assertAlmostEqual(self.accuracy(), 0.9, delta=0.05)
 
     def test_convnet_masters_the_drawn_digits(self):
-        self.assertGreater(self.accuracy("--model=convnet", "--epochs=1"), 0.98)
+        self.assertGreater(self.accuracy("--model=convnet", "--training_iteration=300"), 0.98)
 
     def test_sparse_logistic_on_a9a(self):
         """The published linear models reach 84.9 %."""
