@@ -2,26 +2,6 @@
 
 #include <string.h>
 
-static struct status choose(const struct client_optimizer *from, struct layout_optimizer *out)
-{
-    const struct optimizer *optimizer = optimizer_find(from->name);
-
-    if (optimizer == NULL)
-        return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' is none of: %s", from->name,
-                            optimizer_names());
-    out->optimizer = optimizer;
-    for (int i = 0; i < optimizer->settings_count; i++)
-        out->settings[i] = optimizer->settings[i].initial;
-    for (int i = 0; i < from->settings_count; i++) {
-        int index = optimizer_setting_index(optimizer, from->settings[i].name);
-        if (index < 0)
-            return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has no setting '%s'",
-                                optimizer->name, from->settings[i].name);
-        out->settings[index] = from->settings[i].value;
-    }
-    return status_ok();
-}
-
 struct status checkpoint_layout_init(struct checkpoint_layout *layout,
                                      const struct placement *placement,
                                      const struct client_job *job)
@@ -38,8 +18,9 @@ struct status checkpoint_layout_init(struct checkpoint_layout *layout,
         return status_error(STATUS_INVALID_ARGUMENT, "%d other optimizers, and at most %d",
                             job->others_count, OPTIMIZERS_MAX - 1);
     for (int i = 0; i <= job->others_count; i++) {
-        const struct client_optimizer optimizer = client_job_optimizer(job, i);
-        TRY(choose(&optimizer, &layout->optimizers[i]));
+        const struct optimizer_choice choice = client_job_optimizer(job, i);
+        struct layout_optimizer *out = &layout->optimizers[i];
+        TRY(optimizer_choose(&choice, out->settings, &out->optimizer));
     }
     return status_ok();
 }

@@ -158,26 +158,11 @@ struct status client_join(struct ps_client *client, bool wait_until_created, int
  * step. */
 struct status client_check(struct ps_client *client);
 
-struct client_setting {
-    const char *name;
-    float value;
-};
-
-/* An optimizer of some variables: one of those that optimizer_can_be_another. */
-struct client_optimizer {
-    const char *name;
-    float learning_rate; /* constant */
-    const struct client_setting *settings;
-    int settings_count;
-    float rate_ratio; /* above 0: it has the job's rate times this, in place of its own */
-    bool all_rows;    /* a gradient of some rows changes the others as well, as if theirs were 0 */
-};
-
 struct client_job {
     const char *optimizer;
     float learning_rate;      /* the initial one, if there is a schedule */
     struct schedule schedule; /* of the learning rate */
-    const struct client_setting *settings;
+    const struct setting_value *settings;
     int settings_count;
     uint32_t workers;
     uint32_t backup_workers; /* whose pushes a synchronous step does not need */
@@ -200,13 +185,14 @@ struct client_job {
     size_t position_count;
     uint32_t totals_count; /* of the metrics over all workers, see totals.h; 0: there are none */
     struct loss_scale loss_scale; /* at global_step */
-    const struct client_optimizer *others;
+    /* [others_count], of some variables: each one that optimizer_can_be_another */
+    const struct optimizer_choice *others;
     int others_count;
     const int *optimizer_of; /* [variables_count]: 0, or 1 + the index in `others`; NULL: all 0 */
 };
 
 /* The optimizer of a variable by its number in `optimizer_of`: its name, settings and rate. */
-struct client_optimizer client_job_optimizer(const struct client_job *job, int number);
+struct optimizer_choice client_job_optimizer(const struct client_job *job, int number);
 static inline int client_job_number(const struct client_job *job, int variable)
 {
     return job->optimizer_of != NULL ? job->optimizer_of[variable] : 0;

@@ -63,25 +63,15 @@ static void list_pieces(const struct ps_client *client, int ps, const struct cli
     }
 }
 
-struct client_optimizer client_job_optimizer(const struct client_job *job, int number)
+struct optimizer_choice client_job_optimizer(const struct client_job *job, int number)
 {
     if (number > 0)
         return job->others[number - 1];
-    return (struct client_optimizer){ .name = job->optimizer,
+    return (struct optimizer_choice){ .name = job->optimizer,
                                       .learning_rate = job->learning_rate,
                                       .settings = job->settings,
                                       .settings_count = job->settings_count,
                                       .all_rows = job->all_rows };
-}
-
-static const struct created_setting *describe_settings(const struct client_setting *from, int count,
-                                                       struct arena *arena)
-{
-    struct created_setting *settings = ARENA_ARRAY(arena, struct created_setting, count);
-
-    for (int i = 0; i < count; i++)
-        settings[i] = (struct created_setting){ from[i].name, from[i].value };
-    return settings;
 }
 
 /* Of all optimizers of the job. */
@@ -96,29 +86,7 @@ static size_t count_scalars(const struct client_job *job)
     return count;
 }
 
-static void describe_others(const struct client_job *job, struct create_request *header,
-                            struct arena *arena)
-{
-    struct created_optimizer *others =
-        ARENA_ARRAY(arena, struct created_optimizer, job->others_count);
-
-    for (int i = 0; i < job->others_count; i++) {
-        const struct client_optimizer *from = &job->others[i];
-        others[i] = (struct created_optimizer){
-            .name = from->name,
-            .learning_rate = from->learning_rate,
-            .settings = describe_settings(from->settings, from->settings_count, arena),
-            .settings_count = (size_t)from->settings_count,
-            .rate_ratio = from->rate_ratio,
-            .all_rows = from->all_rows,
-        };
-    }
-    header->others = others;
-    header->others_count = (size_t)job->others_count;
-}
-
-static void describe_job(const struct client_job *job, struct create_request *header,
-                         struct arena *arena)
+static void describe_job(const struct client_job *job, struct create_request *header)
 {
     header->optimizer = job->optimizer;
     header->learning_rate = job->learning_rate;
@@ -133,10 +101,11 @@ static void describe_job(const struct client_job *job, struct create_request *he
     header->all_rows = job->all_rows;
     header->global_step = job->global_step;
     header->stop_step = job->stop_step;
-    header->settings = describe_settings(job->settings, job->settings_count, arena);
+    header->settings = job->settings;
     header->settings_count = (size_t)job->settings_count;
     header->loss_scale = job->loss_scale;
-    describe_others(job, header, arena);
+    header->others = job->others;
+    header->others_count = (size_t)job->others_count;
     if (job->scalars != NULL) {
         header->scalars = job->scalars;
         header->scalars_count = count_scalars(job);
@@ -168,7 +137,7 @@ static struct status create(struct ps_client *client, const struct client_job *j
         header.identity = &identity;
         header.generation = generation;
         header.keep_before = may_tear(client, job);
-        describe_job(job, &header, arena);
+        describe_job(job, &header);
         list_pieces(client, ps, job, &header, arena);
         if (ps == 0)
             describe_rows(job, &header);
@@ -384,7 +353,7 @@ static struct status fill_all(struct ps_client *client, const struct client_job 
             TRY_OR(done, fill_keys(client, generation, v, state));
             continue;
         }
-        const struct client_optimizer optimizer =
+        const struct optimizer_choice optimizer =
             client_job_optimizer(job, client_job_number(job, v));
         int parts =
             1 +

@@ -88,6 +88,28 @@ int optimizer_setting_index(const struct optimizer *optimizer, const char *name)
     return -1;
 }
 
+struct status optimizer_choose(const struct optimizer_choice *choice, float *settings,
+                               const struct optimizer **out)
+{
+    const struct optimizer *optimizer = optimizer_find(choice->name);
+
+    if (optimizer == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' is none of: %s", choice->name,
+                            optimizer_names());
+    for (int i = 0; i < optimizer->settings_count; i++)
+        settings[i] = optimizer->settings[i].initial;
+    for (int i = 0; i < choice->settings_count; i++) {
+        const struct setting_value *given = &choice->settings[i];
+        int index = optimizer_setting_index(optimizer, given->name);
+        if (index < 0)
+            return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has no setting '%s'",
+                                optimizer->name, given->name);
+        settings[index] = given->value;
+    }
+    *out = optimizer;
+    return status_ok();
+}
+
 const char *optimizer_slot_suffix(const struct optimizer *optimizer, const float *settings,
                                   int slot)
 {

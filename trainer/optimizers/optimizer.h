@@ -28,6 +28,21 @@ struct optimizer_setting {
     float initial;
 };
 
+struct setting_value {
+    const char *name;
+    float value;
+};
+
+/* An optimizer of a job: the one of all variables, or of some. */
+struct optimizer_choice {
+    const char *name;
+    float learning_rate; /* constant, or the first one of a schedule */
+    float rate_ratio;    /* above 0: it has the job's rate times this, in place of its own */
+    const struct setting_value *settings; /* [settings_count] */
+    int settings_count;
+    bool all_rows; /* a gradient of some rows changes the others as well, as if theirs were 0 */
+};
+
 /* One update of `count` elements. `out` may be `w`; slots are changed in place. */
 struct optimizer_step {
     float rate;
@@ -123,6 +138,15 @@ const char *optimizer_names(void); /* "adadelta adagrad …": as choices of a fl
 /* Keras' defaults of the settings for which TensorFlow's TF1 classes have other defaults, such as
  * "epsilon" 1e-7. An optimizer need not have all of them. Ends with a name of NULL. */
 extern const struct optimizer_setting optimizer_keras_defaults[];
+
+/**
+ * Finds an optimizer of a job, and its settings: those of the row, replaced by those of the job.
+ *
+ * Shapes  settings [out->settings_count]
+ * Errors  INVALID_ARGUMENT there is no such optimizer, or it has no such setting
+ */
+struct status optimizer_choose(const struct optimizer_choice *choice, float *settings,
+                               const struct optimizer **out);
 
 /* Index of a setting; -1: it has none of that name. */
 int optimizer_setting_index(const struct optimizer *optimizer, const char *name);

@@ -26,13 +26,13 @@ static bool is_off(const struct layers_setting *setting)
 }
 
 /* Overrides an earlier value. */
-static void put_setting(struct client_setting *settings, int *count, const char *name, double value)
+static void put_setting(struct setting_value *settings, int *count, const char *name, double value)
 {
     int i = 0;
 
     while (i < *count && strcmp(settings[i].name, name) != 0)
         i++;
-    settings[i] = (struct client_setting){ name, (float)value };
+    settings[i] = (struct setting_value){ name, (float)value };
     *count += i == *count;
 }
 
@@ -203,7 +203,7 @@ static struct status choose_average(const struct layers_training *described,
 /* The settings of a described optimizer: [OPTIMIZER_SETTINGS_MAX]. */
 static struct status take_settings(const struct layers_training *training,
                                    const struct optimizer *optimizer,
-                                   struct client_setting *settings, int *count)
+                                   struct setting_value *settings, int *count)
 {
     for (const struct optimizer_setting *row = optimizer_keras_defaults; row->name != NULL; row++)
         if (!optimizer->has_keras_defaults && optimizer_setting_index(optimizer, row->name) >= 0)
@@ -254,12 +254,12 @@ static struct status check_alone(const struct layers_training *training)
 
 static struct status describe_other(const struct layers_training *training,
                                     const struct flag_values *flags, struct arena *arena,
-                                    struct client_optimizer *out)
+                                    struct optimizer_choice *out)
 {
     const char *name = optimizer_of_keras(training);
     const struct optimizer *optimizer = optimizer_find(name);
-    struct client_setting *settings =
-        ARENA_ARRAY(arena, struct client_setting, OPTIMIZER_SETTINGS_MAX);
+    struct setting_value *settings =
+        ARENA_ARRAY(arena, struct setting_value, OPTIMIZER_SETTINGS_MAX);
 
     if (optimizer == NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' is none of: %s", name,
@@ -269,7 +269,7 @@ static struct status describe_other(const struct layers_training *training,
     if (training->schedule.name != NULL)
         return status_error(STATUS_UNIMPLEMENTED,
                             "a learning rate schedule of an optimizer for some variables");
-    *out = (struct client_optimizer){ .settings = settings };
+    *out = (struct optimizer_choice){ .settings = settings };
     TRY(take_settings(training, optimizer, settings, &out->settings_count));
     out->all_rows = !optimizer->keras_row_local && !flags->lazy_rows;
     out->learning_rate =
@@ -283,8 +283,8 @@ static struct status describe_other(const struct layers_training *training,
 static struct status describe_others(const struct layers_training *training, struct arena *arena,
                                      struct options *out)
 {
-    struct client_optimizer *others =
-        ARENA_ARRAY(arena, struct client_optimizer, OPTIMIZERS_MAX - 1);
+    struct optimizer_choice *others =
+        ARENA_ARRAY(arena, struct optimizer_choice, OPTIMIZERS_MAX - 1);
 
     if (training->others_count == 0 || *out->flags.optimizer_for != '\0')
         return status_ok();

@@ -39,7 +39,7 @@ struct options {
     float loss_scale;      /* 1 if job.loss_scale has one */
     bool keeps_best, chief_stops, evaluator_stops;
     struct client_job job; /* except stop_step, which depends on the number of rows */
-    struct client_setting settings[OPTIMIZER_SETTINGS_MAX];
+    struct setting_value settings[OPTIMIZER_SETTINGS_MAX];
     /* The patterns of job.others, if these are the description's; NULL: they are not. */
     const struct layers_other_optimizer *described_others;
     const char *token; /* of --cluster_token_file; NULL: none */

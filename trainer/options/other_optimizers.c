@@ -48,9 +48,9 @@ static struct status refuse(const char *at)
 struct rule_reader {
     const char *at;
     struct arena *arena;
-    struct client_optimizer *out;
+    struct optimizer_choice *out;
     bool has_rate;
-    struct client_setting settings[OPTIMIZER_SETTINGS_MAX];
+    struct setting_value settings[OPTIMIZER_SETTINGS_MAX];
 };
 
 static struct status given_twice(const char *name)
@@ -72,7 +72,7 @@ static struct status set_rate(struct rule_reader *reading, float value)
 static struct status set(struct rule_reader *reading, const struct optimizer *optimizer,
                          const char *name, float value)
 {
-    struct client_optimizer *out = reading->out;
+    struct optimizer_choice *out = reading->out;
 
     if (strcmp(name, "learning_rate") == 0)
         return set_rate(reading, value);
@@ -82,7 +82,7 @@ static struct status set(struct rule_reader *reading, const struct optimizer *op
     for (int i = 0; i < out->settings_count; i++)
         if (strcmp(reading->settings[i].name, name) == 0)
             return given_twice(name);
-    reading->settings[out->settings_count++] = (struct client_setting){ name, value };
+    reading->settings[out->settings_count++] = (struct setting_value){ name, value };
     return status_ok();
 }
 
@@ -123,7 +123,7 @@ static struct status read_optimizer(struct rule_reader *reading)
                             optimizer_names());
     TRY(optimizer_can_be_another(optimizer));
     *reading->out =
-        (struct client_optimizer){ .name = optimizer->name, .learning_rate = optimizer->rate };
+        (struct optimizer_choice){ .name = optimizer->name, .learning_rate = optimizer->rate };
     reading->has_rate = false;
     TRY(read_settings(reading, optimizer));
     reading->out->settings =
@@ -161,8 +161,8 @@ static struct status match(const char *pattern, const char *const *names, int co
 struct status other_optimizers_read(const char *text, const char *const *names, int count,
                                     struct arena *arena, struct client_job *job)
 {
-    struct client_optimizer *others =
-        ARENA_ARRAY(arena, struct client_optimizer, OPTIMIZERS_MAX - 1);
+    struct optimizer_choice *others =
+        ARENA_ARRAY(arena, struct optimizer_choice, OPTIMIZERS_MAX - 1);
     int *optimizer_of = ARENA_ARRAY(arena, int, count), number = 0;
     struct rule_reader reading = { .at = text, .arena = arena };
 
@@ -319,17 +319,17 @@ static bool is_for_adamw(const struct muon_variable *variable, bool without_embe
 }
 
 /* Keras multiplies by adam_lr_ratio the rate of the update, and not that of the decay. */
-static struct client_optimizer adamw_of(const struct client_job *job, struct arena *arena)
+static struct optimizer_choice adamw_of(const struct client_job *job, struct arena *arena)
 {
     float ratio = job_setting(job, "adam_lr_ratio");
-    const struct client_setting settings[] = {
+    const struct setting_value settings[] = {
         { "beta_1", job_setting(job, "adam_beta_1") },
         { "beta_2", job_setting(job, "adam_beta_2") },
         { "epsilon", job_setting(job, "epsilon") },
         { "weight_decay", job_setting(job, "adam_weight_decay") / ratio },
     };
 
-    return (struct client_optimizer){ .name = "adamw",
+    return (struct optimizer_choice){ .name = "adamw",
                                       .learning_rate = job->learning_rate * ratio,
                                       .rate_ratio = ratio,
                                       .settings =
@@ -341,7 +341,7 @@ struct status other_optimizers_beside_muon(const struct muon_variable *variables
                                            struct arena *arena, struct client_job *job)
 {
     int *optimizer_of = ARENA_ARRAY(arena, int, count), number = job->others_count + 1;
-    struct client_optimizer *others = ARENA_ARRAY(arena, struct client_optimizer, number);
+    struct optimizer_choice *others = ARENA_ARRAY(arena, struct optimizer_choice, number);
     bool needed = false;
 
     if (optimizer_find(job->optimizer)->whole != muon_update)

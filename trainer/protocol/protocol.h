@@ -250,30 +250,15 @@ struct created_piece {
     uint32_t optimizer;              /* 0: the job's; otherwise other_optimizers[optimizer - 1] */
 };
 
-struct created_setting {
-    const char *name;
-    float value;
-};
-
-/* An optimizer of some variables. */
-struct created_optimizer {
-    const char *name;
-    float learning_rate; /* constant */
-    float rate_ratio;    /* above 0: it has the job's rate times this, in place of its own */
-    const struct created_setting *settings; /* [settings_count] */
-    size_t settings_count;
-    bool all_rows; /* as that of the request, which is for the job's own */
-};
-
 struct create_request {
     const struct identity *identity;
     uint64_t generation, global_step, stop_step;
     const char *optimizer;
     float learning_rate;
-    const struct created_setting *settings; /* [settings_count] */
-    const struct created_piece *pieces;     /* [pieces_count] */
-    const float *scalars;                   /* [scalars_count] */
-    const struct created_optimizer *others; /* [others_count] */
+    const struct setting_value *settings;  /* [settings_count] */
+    const struct created_piece *pieces;    /* [pieces_count] */
+    const float *scalars;                  /* [scalars_count] */
+    const struct optimizer_choice *others; /* [others_count] */
     size_t settings_count, pieces_count, scalars_count, others_count;
     const char *schedule;          /* of the learning rate; "": it is constant */
     const double *schedule_values; /* [schedule_values_count] */

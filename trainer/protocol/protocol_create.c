@@ -126,7 +126,7 @@ static struct created_keys keys_from_proto(const PROTO(Keys) * keys)
 
 /* The result lives in the arena. */
 static PROTO(Setting) *
-    *pack_settings(const struct created_setting *settings, size_t count, struct arena *arena)
+    *pack_settings(const struct setting_value *settings, size_t count, struct arena *arena)
 {
     PROTO(Setting) * *out;
 
@@ -145,14 +145,14 @@ static void pack_others(const struct create_request *request, PROTO(CreateReques
     REPEATED(arena, OtherOptimizer, SLIPWAY__TRAINING__OTHER_OPTIMIZER__INIT, request->others_count,
              &header->other_optimizers);
     for (size_t i = 0; i < request->others_count; i++) {
-        const struct created_optimizer *from = &request->others[i];
+        const struct optimizer_choice *from = &request->others[i];
         header->other_optimizers[i]->name = TEXT(from->name);
         header->other_optimizers[i]->learning_rate = from->learning_rate;
         header->other_optimizers[i]->rate_ratio = from->rate_ratio;
         header->other_optimizers[i]->all_rows = from->all_rows;
-        header->other_optimizers[i]->n_settings = from->settings_count;
+        header->other_optimizers[i]->n_settings = (size_t)from->settings_count;
         header->other_optimizers[i]->settings =
-            pack_settings(from->settings, from->settings_count, arena);
+            pack_settings(from->settings, (size_t)from->settings_count, arena);
     }
 }
 
@@ -234,34 +234,34 @@ static struct status unpack_piece(const PROTO(Piece) * from, struct created_piec
 }
 
 static struct status unpack_settings(PROTO(Setting) *const *from, size_t count, struct arena *arena,
-                                     const struct created_setting **out)
+                                     const struct setting_value **out)
 {
-    struct created_setting *settings;
+    struct setting_value *settings;
     void *memory;
 
     TRY(arena_reserve(arena, count * sizeof *settings, &memory));
     settings = memory;
     for (size_t i = 0; i < count; i++)
-        settings[i] = (struct created_setting){ from[i]->name, from[i]->value };
+        settings[i] = (struct setting_value){ from[i]->name, from[i]->value };
     *out = settings;
     return status_ok();
 }
 
 static struct status unpack_others(const PROTO(CreateRequest) * header, struct arena *arena,
-                                   const struct created_optimizer **out)
+                                   const struct optimizer_choice **out)
 {
-    struct created_optimizer *others;
+    struct optimizer_choice *others;
     void *memory;
 
     TRY(arena_reserve(arena, header->n_other_optimizers * sizeof *others, &memory));
     others = memory;
     for (size_t i = 0; i < header->n_other_optimizers; i++) {
         const PROTO(OtherOptimizer) *from = header->other_optimizers[i];
-        others[i] = (struct created_optimizer){ .name = from->name,
-                                                .learning_rate = from->learning_rate,
-                                                .rate_ratio = from->rate_ratio,
-                                                .all_rows = from->all_rows,
-                                                .settings_count = from->n_settings };
+        others[i] = (struct optimizer_choice){ .name = from->name,
+                                               .learning_rate = from->learning_rate,
+                                               .rate_ratio = from->rate_ratio,
+                                               .all_rows = from->all_rows,
+                                               .settings_count = (int)from->n_settings };
         TRY(unpack_settings(from->settings, from->n_settings, arena, &others[i].settings));
     }
     *out = others;
@@ -275,9 +275,9 @@ struct status unpack_create_request(const struct message *message, struct arena 
     void *memory;
 
     TRY(PROTOCOL_UNPACK(message, create_request, arena, &header));
-    const struct created_setting *settings;
+    const struct setting_value *settings;
     TRY(unpack_settings(header->settings, header->n_settings, arena, &settings));
-    const struct created_optimizer *others;
+    const struct optimizer_choice *others;
     TRY(unpack_others(header, arena, &others));
     TRY(arena_reserve(arena, header->n_pieces * sizeof *out->pieces, &memory));
     struct created_piece *pieces = memory;

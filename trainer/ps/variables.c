@@ -166,23 +166,9 @@ static struct status check_pieces(const struct ps *ps, const struct create_reque
     return ps->variables->slices != NULL ? check_same(ps, request) : status_ok();
 }
 
-static struct status choose_rule(const struct created_optimizer *from, struct training_rule *out)
+static struct status choose_rule(const struct optimizer_choice *from, struct training_rule *out)
 {
-    const struct optimizer *optimizer = optimizer_find(from->name);
-
-    if (optimizer == NULL)
-        return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' is none of: %s", from->name,
-                            optimizer_names());
-    for (int i = 0; i < optimizer->settings_count; i++)
-        out->settings[i] = optimizer->settings[i].initial;
-    for (size_t i = 0; i < from->settings_count; i++) {
-        int index = optimizer_setting_index(optimizer, from->settings[i].name);
-        if (index < 0)
-            return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has no setting '%s'",
-                                optimizer->name, from->settings[i].name);
-        out->settings[index] = from->settings[i].value;
-    }
-    out->optimizer = optimizer;
+    TRY(optimizer_choose(from, out->settings, &out->optimizer));
     out->rate = from->learning_rate;
     out->ratio = from->rate_ratio;
     out->all_rows = from->all_rows;
@@ -218,11 +204,11 @@ int training_first_scalar(const struct training *training, int rule)
 
 static struct status choose_optimizers(const struct create_request *request, struct training *out)
 {
-    const struct created_optimizer job = { .name = request->optimizer,
-                                           .learning_rate = request->learning_rate,
-                                           .settings = request->settings,
-                                           .settings_count = request->settings_count,
-                                           .all_rows = request->all_rows };
+    const struct optimizer_choice job = { .name = request->optimizer,
+                                          .learning_rate = request->learning_rate,
+                                          .settings = request->settings,
+                                          .settings_count = (int)request->settings_count,
+                                          .all_rows = request->all_rows };
 
     TRY(choose_rule(&job, &out->rules[0]));
     TRY(choose_others(request, out));

@@ -219,7 +219,7 @@ static void announce_rows(struct session *session)
     for (int v = 0; v < session->model->variables_count; v++) {
         const struct placed_variable *variable = &session->model->variables[v];
         int number = client_job_number(job, v);
-        const struct client_optimizer own = client_job_optimizer(job, number);
+        const struct optimizer_choice own = client_job_optimizer(job, number);
         bool moves_all = own.all_rows || !optimizer_find(own.name)->row_local;
         if (moves_all && variable->by_rows && variable->trainable) {
             report_line(&session->report,

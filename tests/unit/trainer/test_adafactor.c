@@ -20,7 +20,7 @@ static const int counts[VARIABLES] = { 21, 5, 12 };
 static const struct adafactor_case {
     const char *label;
     float rate;
-    struct client_setting settings[4];
+    struct setting_value settings[4];
     int settings_count;
 } cases[] = {
     { "Keras' settings", .001f, { { NULL, 0 } }, 0 },

@@ -16,7 +16,7 @@
 #define COUNT_W (ROWS * COLS)
 #define UPDATES 4
 
-static const struct client_setting settings[] = { { "weight_decay", .1f } };
+static const struct setting_value settings[] = { { "weight_decay", .1f } };
 
 /* Starts a cluster whose variable "w" is cut into seven pieces, and "b" into one. */
 static void start(struct small_cluster *cluster, int ps_count, bool by_rows)

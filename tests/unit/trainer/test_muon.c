@@ -25,7 +25,7 @@ static const struct muon_variable_case {
 static const struct muon_case {
     const char *label;
     float rate;
-    struct client_setting settings[14];
+    struct setting_value settings[14];
     int settings_count;
     int adamw_count;   /* of the variables */
     const char *decay; /* of the rate; NULL: none */
@@ -202,9 +202,9 @@ static void orthogonalizes_a_matrix_of_odd_sides(void **state)
 static void refuses_settings_without_meaning(void **state)
 {
     (void)state;
-    static const struct client_setting bad[] = { { "ns_steps", 101 },
-                                                 { "ns_steps", -1 },
-                                                 { "adam_lr_ratio", 0 } };
+    static const struct setting_value bad[] = { { "ns_steps", 101 },
+                                                { "ns_steps", -1 },
+                                                { "adam_lr_ratio", 0 } };
     const struct muon_variable variable = { "b", false };
     struct arena *arena = arena_create(0);
 

@@ -33,7 +33,7 @@ struct variable {
     float slots[OPTIMIZER_SLOTS_MAX][COUNTED], w[COUNTED];
 };
 
-static void variable_init(struct variable *variable, const struct client_optimizer *from)
+static void variable_init(struct variable *variable, const struct optimizer_choice *from)
 {
     const struct optimizer *optimizer = optimizer_find(from->name);
 
@@ -85,7 +85,7 @@ static void update(struct variable *variable, float rate, int t)
 }
 
 /* The values after each update, and the slots: an average is one of them. */
-static uint64_t hash_updates(uint64_t hash, const struct client_optimizer *optimizer)
+static uint64_t hash_updates(uint64_t hash, const struct optimizer_choice *optimizer)
 {
     struct variable variable;
 
@@ -111,7 +111,7 @@ static uint64_t hash_job(const struct options *options)
     uint64_t hash = mix(0, numbers, sizeof numbers);
 
     for (int i = 0; i <= options->job.others_count; i++) {
-        const struct client_optimizer optimizer = client_job_optimizer(&options->job, i);
+        const struct optimizer_choice optimizer = client_job_optimizer(&options->job, i);
         hash = hash_updates(hash, &optimizer);
     }
     for (int v = 0; v < (int)COUNT(variables); v++) {

@@ -70,7 +70,7 @@ static const struct variable_gradient *gradients(const float *values)
     return made;
 }
 
-static const struct client_setting momentum[] = { { "momentum", .5f } };
+static const struct setting_value momentum[] = { { "momentum", .5f } };
 
 static struct client_job make_job(bool sync)
 {
