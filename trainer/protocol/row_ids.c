@@ -5,6 +5,10 @@
 
 #include "base/clones.h"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 /* Without a branch for each row, so that the compiler can compare several at once. */
 CLONES static bool ascends(const int64_t *ids, size_t count)
 {
@@ -198,6 +202,32 @@ void row_ids_next(struct row_ids_reader *reader)
     read_from(reader, reader->row + 1);
 }
 
+/* Writes the numbers of a group, each of which takes a byte, as distances; returns how far the
+ * number behind the group is from the first. The bytes are summed as vectors: one by one, each
+ * number would wait for the one before. */
+static inline uint64_t take_group(const unsigned char *at, uint32_t distance, uint32_t *out)
+{
+#if defined(__SSE2__)
+    const __m128i zero = _mm_setzero_si128(), ones = _mm_set1_epi16(1);
+    __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)at);
+    __m128i sums = _mm_add_epi16(_mm_unpacklo_epi8(bytes, zero), ones);
+    sums = _mm_add_epi16(sums, _mm_slli_si128(sums, 2));
+    sums = _mm_add_epi16(sums, _mm_slli_si128(sums, 4));
+    sums = _mm_add_epi16(sums, _mm_slli_si128(sums, 8));
+    __m128i before = _mm_slli_si128(sums, 2), from = _mm_set1_epi32((int)distance);
+    _mm_storeu_si128((__m128i *)(void *)out, _mm_add_epi32(from, _mm_unpacklo_epi16(before, zero)));
+    _mm_storeu_si128((__m128i *)(void *)(out + 4),
+                     _mm_add_epi32(from, _mm_unpackhi_epi16(before, zero)));
+    return (uint64_t)_mm_extract_epi16(sums, GROUP - 1);
+#else
+    uint32_t passed = 0;
+
+    for (int i = 0; i < GROUP; passed += at[i++] + 1u)
+        out[i] = distance + passed;
+    return passed;
+#endif
+}
+
 #define LONGER         0x8080808080808080u
 #define SHORT_DISTANCE (1u << 14)
 
@@ -217,8 +247,7 @@ static size_t take_short(struct row_ids_reader *reader, uint64_t first, uint64_t
             break;
         memcpy(&more, at, sizeof more);
         if ((more & LONGER) == 0 && max - taken >= GROUP && end - row > GROUP * 128) {
-            for (int i = 0; i < GROUP; i++, row += at[i - 1] + 1u)
-                out[taken + (size_t)i] = (uint32_t)(row - first);
+            row += take_group(at, (uint32_t)(row - first), out + taken);
             taken += GROUP;
             at += GROUP;
             continue;
