@@ -8,25 +8,39 @@ static inline bool is_inside(const struct sparse_matrix *a, int64_t row, int64_t
     return (uint64_t)row < (uint64_t)a->rows && (uint64_t)column < (uint64_t)a->columns;
 }
 
-/* A width of 1, as of a linear model, needs no inner loop. Nor does it add in memory while the next
- * value belongs to the same row: each sum would wait for the store of the one before. */
-#define SPARSE_SUMS(name, type)                                                          \
-    static int64_t sparse_sums_##name(const struct sparse_matrix *a, const type *values, \
-                                      const type *b, type *out)                          \
-    {                                                                                    \
-        const int64_t *row_of = a->row_of, *column_of = a->column_of;                    \
-        int64_t step = a->step, i = 0;                                                   \
-        while (i < a->count) {                                                           \
-            int64_t row = *row_of;                                                       \
-            if (!is_inside(a, row, *column_of))                                          \
-                return i;                                                                \
-            type sum = out[row];                                                         \
-            for (; i < a->count && *row_of == row && is_inside(a, row, *column_of);      \
-                 i++, row_of += step, column_of += step)                                 \
-                sum += values[i] * b[*column_of];                                        \
-            out[row] = sum;                                                              \
-        }                                                                                \
-        return SPARSE_PRODUCT_OK;                                                        \
+/* A width of 1, as of a linear model, needs no inner loop. Its sums do not add in memory while the
+ * next value belongs to the same row: each would wait for the store of the one before. Its
+ * transposed product is a loop of its own as well, without a choice between rows and columns for
+ * each entry. */
+#define SPARSE_SUMS(name, type)                                                            \
+    static int64_t sparse_sums_##name(const struct sparse_matrix *a, const type *values,   \
+                                      const type *b, type *out)                            \
+    {                                                                                      \
+        const int64_t *row_of = a->row_of, *column_of = a->column_of;                      \
+        int64_t step = a->step, i = 0;                                                     \
+        while (i < a->count) {                                                             \
+            int64_t row = *row_of;                                                         \
+            if (!is_inside(a, row, *column_of))                                            \
+                return i;                                                                  \
+            type sum = out[row];                                                           \
+            for (; i < a->count && *row_of == row && is_inside(a, row, *column_of);        \
+                 i++, row_of += step, column_of += step)                                   \
+                sum += values[i] * b[*column_of];                                          \
+            out[row] = sum;                                                                \
+        }                                                                                  \
+        return SPARSE_PRODUCT_OK;                                                          \
+    }                                                                                      \
+    static int64_t sparse_shares_##name(const struct sparse_matrix *a, const type *values, \
+                                        const type *b, type *out)                          \
+    {                                                                                      \
+        const int64_t *row_of = a->row_of, *column_of = a->column_of;                      \
+        int64_t step = a->step;                                                            \
+        for (int64_t i = 0; i < a->count; i++, row_of += step, column_of += step) {        \
+            if (!is_inside(a, *row_of, *column_of))                                        \
+                return i;                                                                  \
+            out[*column_of] += values[i] * b[*row_of];                                     \
+        }                                                                                  \
+        return SPARSE_PRODUCT_OK;                                                          \
     }
 
 #define SPARSE_PRODUCT(name, type)                                                            \
@@ -37,18 +51,16 @@ static inline bool is_inside(const struct sparse_matrix *a, int64_t row, int64_t
         const type *values = values_, *b = b_;                                                \
         type *out = out_;                                                                     \
         const int64_t *row_of = a->row_of, *column_of = a->column_of;                         \
-        if (width == 1 && !transposed)                                                        \
-            return sparse_sums_##name(a, values, b, out);                                     \
+        if (width == 1)                                                                       \
+            return transposed ? sparse_shares_##name(a, values, b, out)                       \
+                              : sparse_sums_##name(a, values, b, out);                        \
         for (int64_t i = 0; i < a->count; i++, row_of += a->step, column_of += a->step) {     \
             if (!is_inside(a, *row_of, *column_of))                                           \
                 return i;                                                                     \
             const type *from = b + (transposed ? *row_of : *column_of) * width;               \
             type *sum = out + (transposed ? *column_of : *row_of) * width;                    \
-            if (width == 1)                                                                   \
-                *sum += values[i] * *from;                                                    \
-            else                                                                              \
-                for (int64_t k = 0; k < width; k++)                                           \
-                    sum[k] += values[i] * from[k];                                            \
+            for (int64_t k = 0; k < width; k++)                                               \
+                sum[k] += values[i] * from[k];                                                \
         }                                                                                     \
         return SPARSE_PRODUCT_OK;                                                             \
     }
