@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/memory.h"
+#include "runtime/kernels/nn/conv2d_filter_copy.h"
 
 /* The caller's filter: HWIO, or HWGIO seen as [g, o, i, h, w]. oneDNN orders dimensions by
  * meaning; the strides describe memory. */
@@ -62,7 +63,8 @@ static bool pack_values(const struct conv2d_onednn_spec *spec, dnnl_engine_t eng
                         const struct packed_filter *known, const struct packed_filter *packed)
 {
     if (source->values != NULL)
-        return pack_plain(spec, engine, stream, source->values, packed);
+        return filter_copy(source->values, &packed->layout, packed->values) ||
+               pack_plain(spec, engine, stream, source->values, packed);
     return known != NULL &&
            reorder(engine, stream, &known->layout, known->memory, &packed->layout, packed->memory);
 }
