@@ -1,5 +1,6 @@
 /* Scales and shifts per channel behind a product of constant weights become part of its weights and
  * bias. */
+#include "base/clones.h"
 #include "runtime/plan/fuse.h"
 
 /* Does the constant broadcast to the product's result with one number per channel? */
@@ -86,7 +87,8 @@ static inline bool row_is_finite(const float *values, int64_t count, const float
     return !infinite;
 }
 
-static bool stay_finite(const float *values, const float *scale, const struct weights_view *view)
+CLONES static bool stay_finite(const float *values, const float *scale,
+                               const struct weights_view *view)
 {
     bool finite = true;
     if (view->inner == 1) {
@@ -100,7 +102,7 @@ static bool stay_finite(const float *values, const float *scale, const struct we
     return finite;
 }
 
-static void scale_values(float *values, const float *scale, const struct weights_view *view)
+CLONES static void scale_values(float *values, const float *scale, const struct weights_view *view)
 {
     if (view->inner == 1) {
         for (int64_t o = 0; o < view->outer; o++, values += view->channels)
