@@ -48,11 +48,21 @@ static bool is_cut(const void *context, struct endpoint input)
 
 /* ---- nodes of the result ---- */
 
+/* Not arena_printf, which would take a fifth of the time of flattening a large network. */
+static const char *join(struct arena *arena, const char *prefix, const char *name)
+{
+    size_t prefix_size = strlen(prefix), name_size = strlen(name);
+    char *full = arena_alloc(arena, prefix_size + name_size + 1);
+    memcpy(full, prefix, prefix_size);
+    memcpy(full + prefix_size, name, name_size);
+    return full;
+}
+
 struct status frame_add_node(struct frame *frame, const char *op_name, const char *name,
                              struct node **out)
 {
     struct graph *graph = frame->flatten->out;
-    const char *full = arena_printf(graph->arena, "%s%s", frame->prefix, name);
+    const char *full = join(graph->arena, frame->prefix, name);
 
     for (unsigned i = 1; graph_find(graph, full) != NULL; i++) /* "a" + "b/c" may be "a/b" + "c" */
         full = arena_printf(graph->arena, "%s%s_%u", frame->prefix, name, i);
