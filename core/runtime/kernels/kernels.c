@@ -134,6 +134,7 @@
     X(nn, quantize)                 \
     X(nn, quantized)                \
     X(nn, quantized_channels)       \
+    X(nn, quantized_fused)          \
     X(nn, quantized_norm)           \
     X(nn, quantized_pool)           \
     X(nn, quantized_product)        \

@@ -13,7 +13,7 @@ import re
 import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # the plain kernels: oneDNN's differ in corner cases, and crash in some
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # the plain kernels: oneDNN's differ in corner cases, and crash in some
 import numpy as np
 import tensorflow as tf
 from tensorflow.compiler.tf2xla.ops import gen_xla_ops
@@ -134,7 +134,7 @@ class Rows:
     def __init__(self, name):
         self.name, self.lines = name, []
 
-    def add(self, op, inputs, tolerance=None, text=True, skip=(), each=None, by_xla=False, producer=None, **attrs):
+    def add(self, op, inputs, tolerance=None, text=True, skip=(), each=None, by_xla=False, producer=None, run=None, **attrs):
         definition = op_def_registry.get(op)
         kinds = {attr.name: attr.type for attr in definition.attr}
         inputs = [[tf.convert_to_tensor(v) for v in value] if isinstance(value, list)
@@ -153,6 +153,8 @@ class Rows:
             function = HIDDEN_OPS.get(op) or getattr(tf.raw_ops, op)
             if by_xla:
                 function = compiled(function)
+            if run is not None:
+                function = run(function)
             result = function(**arguments) if producer is None else in_old_graph(op, inputs, attrs, producer)
             flat = [] if result is None else tf.nest.flatten(result)
             outputs = " ; ".join("-" if i in skip else tensor_text(v, each is not None) for i, v in enumerate(flat))

@@ -204,7 +204,7 @@ static struct status conv_compute(struct kernel_context *k)
 static const struct kernel rows[] = {
     { "QuantizedMatMul", DTYPES(DT_QUINT8), "T1", .prepare = matmul_prepare,
       .compute = matmul_compute, .costly = true },
-    { "QuantizedConv2D", DTYPES(DT_QUINT8), "Tinput", .prepare = conv_prepare,
+    { "QuantizedConv2D", DTYPES(DT_QUINT8), "Tfilter", .prepare = conv_prepare,
       .compute = conv_compute, .costly = true },
 };
 const struct kernel_table kernels_quantized_product = { rows, COUNT(rows) };

@@ -58,22 +58,23 @@ struct status window_attrs_fed(const struct tensor *list, const char *what,
     return take_spatial(values, count, what, attrs, true, out);
 }
 
-static struct status read_explicit(const struct node *node, struct window_attrs *attrs)
+static struct status read_explicit(const struct node *node, const char *name,
+                                   struct window_attrs *attrs)
 {
     int64_t list[8];
     int count, at = first_spatial(attrs);
-    TRY(node_attr_ints(node, "explicit_paddings", 8, list, &count));
+    attrs->padding = PADDING_EXPLICIT;
+    TRY(node_attr_ints(node, name, 8, list, &count));
     if (count != 8)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "explicit_paddings attribute must contain 8 values, but got: %d",
-                            count);
+                            "%s attribute must contain 8 values, but got: %d", name, count);
     for (int i = ROWS; i <= COLUMNS; i++, at++) {
         attrs->before[i] = list[2 * at];
         attrs->after[i] = list[2 * at + 1];
         if (attrs->before[i] < 0 || attrs->after[i] < 0 || attrs->before[i] > INT32_MAX ||
             attrs->after[i] > INT32_MAX)
-            return status_error(STATUS_INVALID_ARGUMENT,
-                                "All elements of explicit_paddings must be nonnegative");
+            return status_error(STATUS_INVALID_ARGUMENT, "All elements of %s must be nonnegative",
+                                name);
     }
     return status_ok();
 }
@@ -81,14 +82,17 @@ static struct status read_explicit(const struct node *node, struct window_attrs 
 static struct status read_padding(const struct node *node, struct window_attrs *attrs)
 {
     struct bytes padding;
+    /* oneDNN's ops have a list beside `padding`, which it replaces unless it is empty */
+    const struct attr_value *list = node_attr(node, "padding_list");
+    if (list != NULL && list->count > 0)
+        return read_explicit(node, "padding_list", attrs);
     TRY(node_attr_string(node, "padding", &padding));
     if (bytes_equal(padding, bytes_of("SAME")))
         attrs->padding = PADDING_SAME;
     else if (bytes_equal(padding, bytes_of("VALID")))
         attrs->padding = PADDING_VALID;
     else if (bytes_equal(padding, bytes_of("EXPLICIT")) && attrs->rank == 4) {
-        attrs->padding = PADDING_EXPLICIT;
-        TRY(read_explicit(node, attrs));
+        TRY(read_explicit(node, "explicit_paddings", attrs));
     } else {
         return status_error(STATUS_INVALID_ARGUMENT, "node '%s' (%s): padding '%.*s'", node->name,
                             node->op_name, (int)padding.size, padding.data);
