@@ -23,17 +23,22 @@ const char *attr_kind_name(enum attr_kind kind)
     return names[kind];
 }
 
-/* In any order: the attributes are a map. */
-static bool function_name_equal(const struct function_name *a, const struct function_name *b)
+bool attrs_equal(const struct attr *a, int a_count, const struct attr *b, int b_count)
 {
-    if (strcmp(a->name, b->name) != 0 || a->attrs_count != b->attrs_count)
+    if (a_count != b_count)
         return false;
-    for (int i = 0; i < a->attrs_count; i++) {
-        const struct attr_value *other = attrs_find(b->attrs, b->attrs_count, a->attrs[i].name);
-        if (other == NULL || !attr_value_equal(&a->attrs[i].value, other))
+    for (int i = 0; a != b && i < a_count; i++) {
+        const struct attr_value *other = attrs_find(b, b_count, a[i].name);
+        if (other == NULL || !attr_value_equal(&a[i].value, other))
             return false;
     }
     return true;
+}
+
+static bool function_name_equal(const struct function_name *a, const struct function_name *b)
+{
+    return strcmp(a->name, b->name) == 0 &&
+           attrs_equal(a->attrs, a->attrs_count, b->attrs, b->attrs_count);
 }
 
 static bool list_equal(const struct attr_value *a, const struct attr_value *b)

@@ -54,6 +54,9 @@ struct attr {
     struct attr_value value;
 };
 
+/* Have they the same attributes, in any order? */
+bool attrs_equal(const struct attr *a, int a_count, const struct attr *b, int b_count);
+
 /* The attribute of that name, or NULL. */
 const struct attr_value *attrs_find(const struct attr *attrs, int count, const char *name);
 bool attr_value_equal(const struct attr_value *a, const struct attr_value *b);

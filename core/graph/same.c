@@ -21,20 +21,6 @@ static bool same_nodes(struct node *const *a, struct node *const *b, int count)
     return true;
 }
 
-static bool same_attrs(const struct node *a, const struct node *b)
-{
-    if (a->attrs_count != b->attrs_count)
-        return false;
-    if (a->attrs == b->attrs)
-        return true;
-    for (int i = 0; i < a->attrs_count; i++) {
-        const struct attr_value *other = attrs_find(b->attrs, b->attrs_count, a->attrs[i].name);
-        if (other == NULL || !attr_value_equal(&a->attrs[i].value, other))
-            return false;
-    }
-    return true;
-}
-
 /* A variable or table without a shared name goes by the name of its node. */
 static bool name_matters(const struct node *node)
 {
@@ -48,7 +34,8 @@ static bool same_node(const struct node *a, const struct node *b)
            a->inputs_count == b->inputs_count && a->controls_count == b->controls_count &&
            (!name_matters(a) || strcmp(a->name, b->name) == 0) &&
            same_endpoints(a->inputs, b->inputs, a->inputs_count) &&
-           same_nodes(a->controls, b->controls, a->controls_count) && same_attrs(a, b);
+           same_nodes(a->controls, b->controls, a->controls_count) &&
+           attrs_equal(a->attrs, a->attrs_count, b->attrs, b->attrs_count);
 }
 
 bool graph_is_same(const struct flatten_result *a, const struct flatten_request *a_request,
