@@ -7,6 +7,9 @@
 
 #include "clients/client_type.h"
 
+/* A ModelSpec's version or label, if the target has one. */
+void grpc_put_version(const struct client_target *target, struct buffer *out);
+
 /* Requests; those that load.h sends as well are in client_type.h. */
 void grpc_put_metadata(const struct client_target *target, struct client_request *out);
 void grpc_put_status(const struct client_target *target, struct client_request *out);

@@ -14,6 +14,17 @@ enum { SPEC_NAME = 1, SPEC_VERSION = 2, SPEC_SIGNATURE = 3, SPEC_LABEL = 4, INT6
 enum { ENTRY_KEY = 1, ENTRY_VALUE = 2 };
 enum { INPUT_LIST = 1, INPUT_LIST_WITH_CONTEXT = 2, LIST_EXAMPLES = 1, LIST_CONTEXT = 2 };
 
+void grpc_put_version(const struct client_target *target, struct buffer *out)
+{
+    if (target->version >= 0) {
+        size_t version = wire_open(out, SPEC_VERSION);
+        wire_put_varint(out, INT64_VALUE, (uint64_t)target->version);
+        wire_close(out, version);
+    } else if (target->label != NULL) {
+        wire_put_bytes(out, SPEC_LABEL, bytes_of(target->label));
+    }
+}
+
 /* Starts a request: each begins with its model_spec. */
 static struct buffer *begin(const char *path, const struct client_target *target,
                             struct client_request *request)
@@ -22,13 +33,7 @@ static struct buffer *begin(const char *path, const struct client_target *target
     buffer_append(&request->path, path, strlen(path) + 1);
     size_t spec = wire_open(out, REQUEST_SPEC);
     wire_put_bytes(out, SPEC_NAME, bytes_of(target->model));
-    if (target->version >= 0) {
-        size_t version = wire_open(out, SPEC_VERSION);
-        wire_put_varint(out, INT64_VALUE, (uint64_t)target->version);
-        wire_close(out, version);
-    } else if (target->label != NULL) {
-        wire_put_bytes(out, SPEC_LABEL, bytes_of(target->label));
-    }
+    grpc_put_version(target, out);
     if (target->signature != NULL)
         wire_put_bytes(out, SPEC_SIGNATURE, bytes_of(target->signature));
     wire_close(out, spec);

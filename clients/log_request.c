@@ -1,11 +1,12 @@
 #include "clients/log_request.h"
 
+#include "clients/grpc_messages.h"
 #include "proto/wire.h"
 
 /* model_spec has one number in PredictRequest, ClassificationRequest, RegressionRequest and
  * InferenceTask; MultiInferenceRequest has a list of tasks. */
 enum { MESSAGE_SPEC = 1, MULTI_TASK = 1 };
-enum { SPEC_NAME = 1, SPEC_VERSION = 2, SPEC_LABEL = 4, INT64_VALUE = 1 };
+enum { SPEC_NAME = 1, SPEC_VERSION = 2, SPEC_LABEL = 4 };
 
 const char *log_request_path(enum prediction_kind kind)
 {
@@ -43,13 +44,7 @@ static void put_spec(struct bytes spec, const struct client_target *target, stru
     }
     if (target->model != NULL)
         wire_put_bytes(out, SPEC_NAME, bytes_of(target->model));
-    if (target->version >= 0) {
-        size_t version = wire_open(out, SPEC_VERSION);
-        wire_put_varint(out, INT64_VALUE, (uint64_t)target->version);
-        wire_close(out, version);
-    } else if (target->label != NULL) {
-        wire_put_bytes(out, SPEC_LABEL, bytes_of(target->label));
-    }
+    grpc_put_version(target, out);
     wire_close(out, opened);
 }
 
