@@ -93,12 +93,25 @@ struct status event_file_add_start(struct event_file *file, double wall_time_s, 
     return add(file, &event);
 }
 
+static struct status add_summary(struct event_file *file, double wall_time_s, uint64_t step,
+                                 Tensorflow__Summary__Value **values, int count)
+{
+    Tensorflow__Summary summary = TENSORFLOW__SUMMARY__INIT;
+    Tensorflow__Event event = TENSORFLOW__EVENT__INIT;
+
+    summary.n_value = (size_t)count;
+    summary.value = values;
+    event.wall_time = wall_time_s;
+    event.step = (int64_t)step;
+    event.what_case = TENSORFLOW__EVENT__WHAT_SUMMARY;
+    event.summary = &summary;
+    return add(file, &event);
+}
+
 struct status event_file_add_scalars(struct event_file *file, double wall_time_s, uint64_t step,
                                      const struct event_scalar *scalars, int count)
 {
     Tensorflow__Summary__Value values[EVENT_SCALARS_MAX], *pointers[EVENT_SCALARS_MAX];
-    Tensorflow__Summary summary = TENSORFLOW__SUMMARY__INIT;
-    Tensorflow__Event event = TENSORFLOW__EVENT__INIT;
 
     assert(count <= EVENT_SCALARS_MAX);
     for (int i = 0; i < count; i++) {
@@ -108,13 +121,7 @@ struct status event_file_add_scalars(struct event_file *file, double wall_time_s
         values[i].simple_value = (float)scalars[i].value;
         pointers[i] = &values[i];
     }
-    summary.n_value = (size_t)count;
-    summary.value = pointers;
-    event.wall_time = wall_time_s;
-    event.step = (int64_t)step;
-    event.what_case = TENSORFLOW__EVENT__WHAT_SUMMARY;
-    event.summary = &summary;
-    return add(file, &event);
+    return add_summary(file, wall_time_s, step, pointers, count);
 }
 
 /* A run of empty buckets becomes one bucket. Returns how many there are. */
@@ -132,26 +139,11 @@ static size_t join_buckets(const struct histogram *histogram, double *limits, do
     return count;
 }
 
-static struct status add_value(struct event_file *file, double wall_time_s, uint64_t step,
-                               Tensorflow__Summary__Value *value)
-{
-    Tensorflow__Summary summary = TENSORFLOW__SUMMARY__INIT;
-    Tensorflow__Event event = TENSORFLOW__EVENT__INIT;
-
-    summary.n_value = 1;
-    summary.value = &value;
-    event.wall_time = wall_time_s;
-    event.step = (int64_t)step;
-    event.what_case = TENSORFLOW__EVENT__WHAT_SUMMARY;
-    event.summary = &summary;
-    return add(file, &event);
-}
-
 struct status event_file_add_histogram(struct event_file *file, double wall_time_s, uint64_t step,
                                        const char *tag, const struct histogram *histogram)
 {
     Tensorflow__HistogramProto buckets = TENSORFLOW__HISTOGRAM_PROTO__INIT;
-    Tensorflow__Summary__Value value = TENSORFLOW__SUMMARY__VALUE__INIT;
+    Tensorflow__Summary__Value value = TENSORFLOW__SUMMARY__VALUE__INIT, *values = &value;
     double limits[HISTOGRAM_BUCKETS], counts[HISTOGRAM_BUCKETS];
 
     buckets.min = histogram->min;
@@ -165,7 +157,7 @@ struct status event_file_add_histogram(struct event_file *file, double wall_time
     value.tag = (char *)tag;
     value.value_case = TENSORFLOW__SUMMARY__VALUE__VALUE_HISTO;
     value.histo = &buckets;
-    return add_value(file, wall_time_s, step, &value);
+    return add_summary(file, wall_time_s, step, &values, 1);
 }
 
 struct status event_file_add_graph(struct event_file *file, double wall_time_s, struct bytes graph)
