@@ -45,35 +45,39 @@ struct Tensorflow__TensorShapeProto *shape_to_proto(const struct shape *shape, s
     return proto;
 }
 
-/* Strings in tensor_content: the lengths as varints, then all characters. */
-static struct status strings_from_content(const struct Tensorflow__TensorProto *proto,
-                                          struct arena *arena, struct tensor *out)
+struct status tensor_strings_from_content(struct bytes content, struct tensor *tensor)
 {
-    const char *at = (const char *)proto->tensor_content.data;
-    const char *end = at + proto->tensor_content.len;
-    struct bytes *strings = tensor_strings_mut(out);
+    const char *at = content.data, *end = at + content.size;
+    struct bytes *strings = tensor->data;
     uint64_t total = 0;
-    for (int64_t i = 0; i < out->size; i++) {
+    for (int64_t i = 0; i < tensor->size; i++) {
         uint64_t size;
         if (!varint_get(&at, end, &size) || size > (uint64_t)(end - at) ||
             (total += size) > (uint64_t)(end - at))
             return status_error(STATUS_INVALID_ARGUMENT,
-                                "tensor_content is too short for %" PRId64 " strings", out->size);
+                                "tensor_content is too short for %" PRId64 " strings",
+                                tensor->size);
         strings[i].size = (size_t)size;
     }
     if (total != (uint64_t)(end - at))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "tensor_content has %zu bytes of characters, its strings %" PRIu64,
                             (size_t)(end - at), total);
-    void *characters;
-    TRY(arena_reserve(arena, (size_t)total + 1, &characters));
-    memcpy(characters, at, (size_t)total);
-    char *next = characters;
-    for (int64_t i = 0; i < out->size; i++) {
-        strings[i].data = next;
-        next += strings[i].size;
+    for (int64_t i = 0; i < tensor->size; i++) {
+        strings[i].data = at;
+        at += strings[i].size;
     }
     return status_ok();
+}
+
+static struct status strings_from_content(const struct Tensorflow__TensorProto *proto,
+                                          struct arena *arena, struct tensor *out)
+{
+    size_t size = proto->tensor_content.len;
+    void *content;
+    TRY(arena_reserve(arena, size + 1, &content));
+    memcpy(content, proto->tensor_content.data, size);
+    return tensor_strings_from_content((struct bytes){ content, size }, out);
 }
 
 static struct status numbers_from_content(const struct Tensorflow__TensorProto *proto,

@@ -167,32 +167,11 @@ static struct status new_elements(const struct tensor_wire *wire, struct arena *
     return status_ok();
 }
 
-/* Strings in tensor_content: the lengths as varints, then all characters. */
 static struct status read_string_content(const struct tensor_wire *wire, struct arena *arena,
                                          struct tensor *out)
 {
-    const char *at = wire->content.data, *end = at + wire->content.size;
     TRY(new_elements(wire, arena, out));
-    struct bytes *strings = out->data;
-    uint64_t total = 0;
-    for (int64_t i = 0; i < out->size; i++) {
-        uint64_t size;
-        if (!varint_get(&at, end, &size) || size > (uint64_t)(end - at) ||
-            (total += size) > (uint64_t)(end - at))
-            return status_error(STATUS_INVALID_ARGUMENT,
-                                "tensor_content is too short for %lld strings",
-                                (long long)out->size);
-        strings[i].size = (size_t)size;
-    }
-    if (total != (uint64_t)(end - at))
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "tensor_content has %zu bytes of characters, its strings %llu",
-                            (size_t)(end - at), (unsigned long long)total);
-    for (int64_t i = 0; i < out->size; i++) {
-        strings[i].data = at;
-        at += strings[i].size;
-    }
-    return status_ok();
+    return tensor_strings_from_content(wire->content, out);
 }
 
 static void store(char *data, size_t index, size_t size, uint64_t value, bool is_bool)
