@@ -75,7 +75,7 @@ class Evaluator(TestCase):
         self.assertIn("accuracy %s\n" % found[0][1], re.search(r"^%sTest: .*\n" % head("worker 0"), job.log("worker 0"), re.M).group(0))
 
     def test_it_may_come_late_and_die(self):
-        job = self.job(flags=LINEAR + ["--sync"])
+        job = self.job(flags=LINEAR + ["--sync", "--training_iteration=10000"])
         job.start_all(self.export)
         job.tasks["worker 1"].wait_for("trains from step")
         for _ in range(3):
@@ -93,7 +93,7 @@ class Evaluator(TestCase):
         self.assertNotIn("Training goes on", job.logs())
 
     def test_it_may_hang(self):
-        job = self.job()
+        job = self.job(flags=LINEAR + ["--training_iteration=15000"])
         evaluator = job.start("evaluator", 0, *OFTEN, "--recovery_timeout=2")
         job.start_together("--export_dir=" + self.export)
         evaluator.wait_for("Test at step ")
