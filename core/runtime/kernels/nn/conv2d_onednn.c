@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/float_flags.h"
 #include "base/parallel.h"
+#include "runtime/kernels/nn/conv2d_layouts.h"
 #include "runtime/kernels/nn/conv2d_primitive.h"
 
 struct binding {
@@ -313,20 +314,33 @@ struct conv2d_primitive *conv2d_primitive_make(struct conv2d_onednn *conv,
 
 /* ---- giving up the caller's filter ---- */
 
+static void ask_for_layout(struct conv2d_onednn *conv, const struct conv2d_piece *piece,
+                           struct conv2d_layout *out)
+{
+    struct conv2d_primitive described;
+    dnnl_primitive_desc_t desc = NULL;
+    *out = (struct conv2d_layout){ .is_made = make_desc(conv, piece, &described, &desc) };
+    if (!out->is_made)
+        return;
+    out->filter = *dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0);
+    out->is_fast = is_fast(desc);
+    out->is_even = is_even(desc);
+    dnnl_primitive_desc_destroy(desc);
+}
+
 /* The layout that a piece wants its filter in. False: oneDNN does not compute the piece. */
 static bool find_layout(struct conv2d_onednn *conv, const struct conv2d_piece *piece,
                         dnnl_memory_desc_t *out)
 {
-    struct conv2d_primitive described;
-    dnnl_primitive_desc_t desc = NULL;
-    if (!make_desc(conv, piece, &described, &desc))
-        return false;
-    if (!is_even(desc))
+    struct conv2d_layout layout;
+    if (!conv2d_layout_find(&conv->spec, piece, &layout)) {
+        ask_for_layout(conv, piece, &layout);
+        conv2d_layout_keep(&conv->spec, piece, &layout);
+    }
+    if (layout.is_made && !layout.is_even)
         atomic_store(&conv->uneven, true);
-    bool fast = is_fast(desc);
-    *out = *dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0);
-    dnnl_primitive_desc_destroy(desc);
-    return fast;
+    *out = layout.filter;
+    return layout.is_made && layout.is_fast;
 }
 
 static int limited_width(void)
