@@ -297,8 +297,8 @@ static struct status report_end(const struct predictor *predictor)
     if (predictor->scorer != NULL)
         print_score(predictor);
 
-    fprintf(stderr, "pstrain: %lld rows by signature '%s'", (long long)predictor->rows,
-            predictor->signature->name);
+    fprintf(stderr, "pstrain: %lld %s by signature '%s'", (long long)predictor->rows,
+            predictor->rows == 1 ? "row" : "rows", predictor->signature->name);
     if (bad > 0)
         fprintf(stderr, "; %lld bad record%s passed%s", (long long)bad, bad == 1 ? "" : "s",
                 predictor->id ? "" : " (--id_column tells which rows the lines are of)");
