@@ -92,7 +92,7 @@ BELOW = {
 }
 EDGES = {
     "cblas.h": ["core/runtime/kernels/libraries.c", "core/runtime/kernels/plain/linear.c", "core/runtime/kernels/plain/matmul_blas.c"],
-    "dnnl.h": ["core/runtime/kernels/nn/conv2d_filter.h", "core/runtime/kernels/nn/conv2d_onednn.c", "core/runtime/kernels/libraries.c",
+    "dnnl.h": ["core/runtime/kernels/nn/conv2d_filter.h", "core/runtime/kernels/nn/conv2d_filter_copy.h", "core/runtime/kernels/nn/conv2d_onednn.c", "core/runtime/kernels/libraries.c",
                "core/runtime/kernels/plain/matmul_onednn.c"],
     "gnutls/*": ["core/rpc/tls*"],
     "jansson.h": ["core/base/json_value.c"],

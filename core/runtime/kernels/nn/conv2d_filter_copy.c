@@ -14,7 +14,7 @@
 #include "base/clones.h"
 
 /* Sizes and distances, in floats. */
-struct blocks {
+struct filter_blocks {
     int64_t groups, filters, depth, height, width; /* filters: of a group */
     int64_t lanes;                                 /* channels of a block */
     int64_t depth_block;
@@ -23,7 +23,7 @@ struct blocks {
 };
 
 /* The dimensions of the layout are [groups,] filters, depth, height, width. */
-static bool read_layout(const dnnl_memory_desc_t *layout, struct blocks *out)
+static bool read_layout(const dnnl_memory_desc_t *layout, struct filter_blocks *out)
 {
     const dnnl_blocking_desc_t *blocking = &layout->format_desc.blocking;
     int first = layout->ndims - 4, last = blocking->inner_nblks - 1;
@@ -32,18 +32,18 @@ static bool read_layout(const dnnl_memory_desc_t *layout, struct blocks *out)
         blocking->inner_idxs[last] != first || (last == 1 && blocking->inner_idxs[0] != first + 1))
         return false;
     const dnnl_dim_t *dims = layout->dims + first, *strides = blocking->strides + first;
-    *out = (struct blocks){ .groups = first == 1 ? layout->dims[0] : 1,
-                            .filters = dims[0],
-                            .depth = dims[1],
-                            .height = dims[2],
-                            .width = dims[3],
-                            .lanes = blocking->inner_blks[last],
-                            .depth_block = last == 1 ? blocking->inner_blks[0] : 1,
-                            .group = first == 1 ? blocking->strides[0] : 0,
-                            .block = strides[0],
-                            .deep = strides[1],
-                            .row = strides[2],
-                            .column = strides[3] };
+    *out = (struct filter_blocks){ .groups = first == 1 ? layout->dims[0] : 1,
+                                   .filters = dims[0],
+                                   .depth = dims[1],
+                                   .height = dims[2],
+                                   .width = dims[3],
+                                   .lanes = blocking->inner_blks[last],
+                                   .depth_block = last == 1 ? blocking->inner_blks[0] : 1,
+                                   .group = first == 1 ? blocking->strides[0] : 0,
+                                   .block = strides[0],
+                                   .deep = strides[1],
+                                   .row = strides[2],
+                                   .column = strides[3] };
     for (int i = 0; i < layout->ndims; i++)
         out->is_padded = out->is_padded || layout->padded_dims[i] != layout->dims[i];
     return out->lanes == 8 || out->lanes == 16;
@@ -77,7 +77,7 @@ static inline void copy_blocks(const struct tile *tile, int64_t blocks, int64_t 
         }
 }
 
-CLONES static void copy_tile(const struct tile *tile, const struct blocks *shape)
+CLONES static void copy_tile(const struct tile *tile, const struct filter_blocks *shape)
 {
     int64_t blocks = shape->filters / shape->lanes, rest = shape->filters % shape->lanes;
     if (shape->lanes == 8) /* a constant, so that a block is one or two moves */
@@ -90,7 +90,7 @@ CLONES static void copy_tile(const struct tile *tile, const struct blocks *shape
 }
 
 /* Copies the rows of one place of the filter, whose first channels are at `from` and `to`. */
-static void copy_place(const struct blocks *shape, const float *from, float *to)
+static void copy_place(const struct filter_blocks *shape, const float *from, float *to)
 {
     int64_t each = shape->groups * shape->filters;
     for (int64_t first = 0; first < shape->depth; first += TILE) {
@@ -107,7 +107,7 @@ static void copy_place(const struct blocks *shape, const float *from, float *to)
 
 bool filter_copy(const float *filter, const dnnl_memory_desc_t *layout, float *out)
 {
-    struct blocks shape;
+    struct filter_blocks shape;
     if (!read_layout(layout, &shape))
         return false;
     if (shape.is_padded)

@@ -18,7 +18,7 @@ _Static_assert(sizeof(struct conv2d_onednn_spec) == 9 * sizeof(int64_t) + 2 * si
                                                         sizeof(float),
                "no gaps");
 
-struct answer {
+struct layout_answer {
     struct key key;
     struct conv2d_layout layout;
 };
@@ -27,7 +27,7 @@ struct answer {
 #define ANSWERS 256
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct answer *answers[ANSWERS]; /* by hash; kept for the life of the process */
+static struct layout_answer *answers[ANSWERS]; /* by hash; kept for the life of the process */
 
 static struct key key_of(const struct conv2d_onednn_spec *spec, const struct conv2d_piece *piece)
 {
@@ -38,7 +38,7 @@ static struct key key_of(const struct conv2d_onednn_spec *spec, const struct con
     return key;
 }
 
-static struct answer **place_of(const struct key *key)
+static struct layout_answer **place_of(const struct key *key)
 {
     return &answers[bytes_hash((struct bytes){ (const char *)key, sizeof *key }) % ANSWERS];
 }
@@ -47,7 +47,7 @@ bool conv2d_layout_find(const struct conv2d_onednn_spec *spec, const struct conv
                         struct conv2d_layout *out)
 {
     const struct key key = key_of(spec, piece);
-    struct answer **place = place_of(&key);
+    struct layout_answer **place = place_of(&key);
     pthread_mutex_lock(&lock);
     bool is_kept = *place != NULL && memcmp(&(*place)->key, &key, sizeof key) == 0;
     if (is_kept)
@@ -60,10 +60,10 @@ void conv2d_layout_keep(const struct conv2d_onednn_spec *spec, const struct conv
                         const struct conv2d_layout *layout)
 {
     const struct key key = key_of(spec, piece);
-    struct answer **place = place_of(&key);
+    struct layout_answer **place = place_of(&key);
     pthread_mutex_lock(&lock);
     if (*place == NULL)
         *place = zalloc(sizeof **place);
-    **place = (struct answer){ key, *layout };
+    **place = (struct layout_answer){ key, *layout };
     pthread_mutex_unlock(&lock);
 }

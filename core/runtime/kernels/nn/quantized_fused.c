@@ -203,7 +203,7 @@ static struct status make_tail(struct kernel_context *k, int64_t m, float *float
 
 /* ---- products, then their tail ---- */
 
-struct run {
+struct fused_run {
     const struct kernel_context *k;
     struct byte_operand operands[2];
     struct conv_size size; /* of a convolution; else groups is 0 */
@@ -215,7 +215,7 @@ struct run {
 
 static void run_rows(void *context, int64_t first, int64_t end)
 {
-    const struct run *run = context;
+    const struct fused_run *run = context;
     for (int64_t row = first; row < end && status_is_ok(kernel_check(run->k)); row++) {
         int32_t *sums = run->sums + row * run->m;
         if (run->size.groups > 0)
@@ -228,7 +228,7 @@ static void run_rows(void *context, int64_t first, int64_t end)
 }
 
 static struct status fill_output(struct kernel_context *k, const struct shape *shape, double cost,
-                                 struct run *run)
+                                 struct fused_run *run)
 {
     struct tensor *out, sums = { 0 };
     TRY(kernel_output(k, 0, shape, &out));
@@ -251,7 +251,7 @@ static struct status fill_output(struct kernel_context *k, const struct shape *s
 }
 
 static struct status compute(struct kernel_context *k, const struct shape *shape, double cost,
-                             struct run *run)
+                             struct fused_run *run)
 {
     struct tensor floats = { 0 };
     struct shape two = shape_of(2, run->m);
@@ -356,7 +356,7 @@ static struct status conv_compute(struct kernel_context *k)
 {
     const struct fused_state *state = kernel_state(k);
     const struct tensor *x = kernel_input(k, 0), *filter = kernel_input(k, 1);
-    struct run run = { 0 };
+    struct fused_run run = { 0 };
     TRY(conv_size_of(&state->window, &x->shape, &filter->shape, state->depthwise, &run.size));
     struct shape shape = conv_out_shape(&state->window, &run.size);
     TRY(shape_check(shape.rank, shape.dims, &shape));
@@ -377,7 +377,7 @@ static struct status matmul_compute(struct kernel_context *k)
         return kernel_error(k, STATUS_INVALID_ARGUMENT,
                             "Matrix size-incompatible: In[0]: %s, In[1]: %s", shape_text(&a->shape),
                             shape_text(&b->shape));
-    struct run run = { .m = b->shape.dims[1], .depth = b->shape.dims[0] };
+    struct fused_run run = { .m = b->shape.dims[1], .depth = b->shape.dims[0] };
     struct shape shape = shape_of(a->shape.dims[0], run.m);
     TRY(shape_check(2, shape.dims, &shape));
     return compute(k, &shape, (double)a->size * (double)run.m, &run);
