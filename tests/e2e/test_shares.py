@@ -9,7 +9,7 @@ import time
 from cluster import Job
 from harness import DEADLINE_S, SANITIZED, TestCase, main, run
 
-ROWS, BATCH = 20000, 2
+ROWS, BATCH = 10000 if SANITIZED else 20000, 2
 EPOCHS = 2 if SANITIZED else 3
 STEPS = EPOCHS * ROWS // BATCH
 

@@ -3,8 +3,10 @@ import json
 import os
 
 from digits import write_digits
-from harness import TestCase, main, train
+from harness import SANITIZED, TestCase, main, train
 from table_model import write_table_model
+
+STEPS = 5 if SANITIZED else 25  # other sums differ from the first step on
 
 
 class Sync(TestCase):
@@ -23,7 +25,7 @@ class Sync(TestCase):
 
     def variables(self, label, *flags):
         directory = self.path(label, "1")
-        train(directory, "--train_dir=%s" % self.data, "--work_dir=%s" % self.path("work"), "--training_iteration=25", *flags)
+        train(directory, "--train_dir=%s" % self.data, "--work_dir=%s" % self.path("work"), "--training_iteration=%d" % STEPS, *flags)
         with open(os.path.join(directory, "variables", "variables.data-00000-of-00001"), "rb") as f:
             return f.read()
 
