@@ -67,7 +67,7 @@ class Twenty(TestCase):
     def test_a_worker_restarted_after_its_peers_finished_is_told(self):
         with Hosts(3) as hosts:
             a, b, c = hosts
-            job = Job(ps=[a], worker=[b, c, c], flags=[*LINEAR, "--training_iteration=200000", "--finish_timeout=3"])
+            job = Job(ps=[a], worker=[b, c, c], flags=[*LINEAR, "--training_iteration=50000", "--finish_timeout=3"])
             job.start_all(EXPORT, tf_config=True)
             victim = job.task("worker", 2).wait_for("trains from step")
             victim.kill()
