@@ -395,6 +395,29 @@ static void an_unknown_op_in_a_body_is_named(void **state)
     }
 }
 
+static void an_unknown_op_before_a_body_is_named(void **state)
+{
+    (void)state;
+    add_branches();
+    struct endpoint c = build_placeholder(&b, "c", DT_FLOAT, shape_scalar());
+    struct endpoint strange = build_unary(&b, "Neg", "s", c);
+    strange.node->op_name = "Strange";
+    strange.node->op = NULL;
+    enum dtype types[] = { DT_FLOAT };
+    struct endpoint y = build(&b, "If", "branch", 2, (struct endpoint[]){ c, strange },
+                              (struct attr[]){ attr_types(&b, "Tout", 1, types),
+                                               attr_func("then_branch", "hand_on"),
+                                               attr_func("else_branch", "negate"), ATTR_END });
+    assert_ok(builder_status(&b));
+    strange.node->outputs[0].dtype = DT_INVALID;
+    struct flatten_request request = {
+        .feeds = &c, .feeds_count = 1, .fetches = &y, .fetches_count = 1
+    };
+    struct plan *plan;
+    assert_fails(plan_create(graph, &request, resources, NULL, NULL, &plan), STATUS_UNIMPLEMENTED,
+                 "op 'Strange' of node 's' is not implemented");
+}
+
 static void a_function_that_calls_itself_is_refused(void **state)
 {
     (void)state;
@@ -466,6 +489,7 @@ int main(void)
         TEST_WITH_FUNCTIONS(constants_reach_into_loops),
         TEST_WITH_FUNCTIONS(a_body_of_other_types_is_refused),
         TEST_WITH_FUNCTIONS(an_unknown_op_in_a_body_is_named),
+        TEST_WITH_FUNCTIONS(an_unknown_op_before_a_body_is_named),
         TEST_WITH_FUNCTIONS(a_function_that_calls_itself_is_refused),
     };
     return cmocka_run_group_tests_name("regions", tests, NULL, NULL);
