@@ -65,7 +65,7 @@ static struct status table_compute(struct kernel_context *k)
     struct hash_table *table;
     struct run_dataset *dataset;
     struct iterator *iterator;
-    TRY(kernel_hash_table(k, &table));
+    TRY(kernel_hash_table(k, 0, &table));
     TRY(dataset_of(k, kernel_input(k, 1), &dataset));
     if (dataset->count != PAIR)
         return kernel_error(k, STATUS_INVALID_ARGUMENT,

@@ -64,8 +64,8 @@ struct status hash_table_export(struct hash_table *table, struct arena *arena, s
 
 /* ---- for kernels: hash_table_ops.c ---- */
 
-/* The table whose handle is input 0. */
-struct status kernel_hash_table(struct kernel_context *k, struct hash_table **out);
+/* The table whose handle is input `index`. */
+struct status kernel_hash_table(struct kernel_context *k, int index, struct hash_table **out);
 /* hash_table_add, with the checks of types and of memory. Both are vectors. */
 struct status kernel_hash_table_fill(struct kernel_context *k, struct hash_table *table,
                                      const struct tensor *keys, const struct tensor *values);

@@ -7,14 +7,15 @@
 #include "runtime/kernels/state/hash_table_file.h"
 #include "runtime/resources.h"
 
-struct status kernel_hash_table(struct kernel_context *k, struct hash_table **out)
+struct status kernel_hash_table(struct kernel_context *k, int index, struct hash_table **out)
 {
-    const struct tensor *handle = kernel_input(k, 0);
+    const struct tensor *handle = kernel_input(k, index);
     struct object *object = NULL;
     if (handle->dtype == DT_RESOURCE && handle->size == 1)
         object = ((struct object *const *)handle->data)[0];
     if (object == NULL || object->type != &hash_table_type)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT, "input 0 is not the handle of a table");
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "input %d is not the handle of a table",
+                            index);
     *out = (struct hash_table *)object;
     return status_ok();
 }
@@ -100,7 +101,7 @@ static struct status initialize_compute(struct kernel_context *k)
 {
     struct hash_table *table = NULL;
     const struct tensor *keys = kernel_input(k, 1), *values = kernel_input(k, 2);
-    TRY(kernel_hash_table(k, &table));
+    TRY(kernel_hash_table(k, 0, &table));
     if (keys->shape.rank != 1)
         return status_error(STATUS_INVALID_ARGUMENT, "Keys must be a vector, but received shape %s",
                             shape_text(&keys->shape));
@@ -115,7 +116,7 @@ static struct status initialize_compute(struct kernel_context *k)
 static struct status import_compute(struct kernel_context *k)
 {
     struct hash_table *table = NULL;
-    TRY(kernel_hash_table(k, &table));
+    TRY(kernel_hash_table(k, 0, &table));
     TRY(check_pairs(k, table));
     return keep_pairs(k, table, kernel_input(k, 1), kernel_input(k, 2),
                       hash_table_is_mutable(table) ? hash_table_replace : hash_table_add);
@@ -124,7 +125,7 @@ static struct status import_compute(struct kernel_context *k)
 static struct status insert_compute(struct kernel_context *k)
 {
     struct hash_table *table = NULL;
-    TRY(kernel_hash_table(k, &table));
+    TRY(kernel_hash_table(k, 0, &table));
     TRY(check_pairs(k, table));
     if (!hash_table_is_mutable(table))
         return status_error(STATUS_UNIMPLEMENTED,
@@ -135,7 +136,7 @@ static struct status insert_compute(struct kernel_context *k)
 static struct status remove_compute(struct kernel_context *k)
 {
     struct hash_table *table = NULL;
-    TRY(kernel_hash_table(k, &table));
+    TRY(kernel_hash_table(k, 0, &table));
     if (!hash_table_is_mutable(table))
         return status_error(STATUS_UNIMPLEMENTED,
                             "Remove not supported by InitializableLookupTable implementations");
@@ -167,7 +168,7 @@ static struct status file_compute(struct kernel_context *k)
     const struct hash_table_file *file = kernel_state(k);
     const struct tensor *name = kernel_input(k, 1);
     struct hash_table *table = NULL;
-    TRY(kernel_hash_table(k, &table));
+    TRY(kernel_hash_table(k, 0, &table));
     if (name->size != 1 || name->dtype != DT_STRING)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "filename should be a single string, but got %s",
@@ -192,7 +193,7 @@ static struct status find_compute(struct kernel_context *k)
     const struct tensor *keys = kernel_input(k, 1), *defaults = kernel_input(k, 2);
     struct hash_table *table = NULL;
     struct tensor *out;
-    TRY(kernel_hash_table(k, &table));
+    TRY(kernel_hash_table(k, 0, &table));
     TRY(check_types(table, keys->dtype, defaults->dtype));
     const struct shape *one = &hash_table_kind(table)->value_shape;
     struct shape shape;
@@ -212,7 +213,7 @@ static struct status size_compute(struct kernel_context *k)
     struct shape scalar = shape_scalar();
     struct hash_table *table = NULL;
     struct tensor *out;
-    TRY(kernel_hash_table(k, &table));
+    TRY(kernel_hash_table(k, 0, &table));
     TRY(kernel_output(k, 0, &scalar, &out));
     tensor_int64s_mut(out)[0] = hash_table_size(table);
     return status_ok();
@@ -237,7 +238,7 @@ static struct status export_compute(struct kernel_context *k)
     struct hash_table *table = NULL;
     struct tensor *keys, *values;
     int64_t count;
-    TRY(kernel_hash_table(k, &table));
+    TRY(kernel_hash_table(k, 0, &table));
     const struct hash_table_kind *kind = hash_table_kind(table);
     int64_t room = hash_table_size(table); /* of both: other runs may change it meanwhile */
     TRY(output_rows(k, 0, room, &kind->key_shape, &keys));
