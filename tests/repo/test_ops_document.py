@@ -21,11 +21,11 @@ class OpsDocument(unittest.TestCase):
             with open(os.path.join(SOURCE, *path), encoding="utf-8") as f:
                 return f.read()
 
-        tensorflow = re.findall(r"^SERVING_OP\((\w+)\)", read("tests", "golden", "ops", "serving_ops.def"), re.M)
+        tensorflow = re.findall(r"^SERVING_OP\(([\w>]+)\)", read("tests", "golden", "ops", "serving_ops.def"), re.M)
         document, separator, missing = read("docs", "ops.md").partition("## What TensorFlow has and Slipway does not: ")
         self.assertTrue(separator)
-        supported = set(re.findall(r"^\| (\w+) \|", document, re.M))
-        groups = re.findall(r"^\* .+: (\w+(?:, \w+)*)$", missing, re.M)  # a reason, and the ops that it explains
+        supported = set(re.findall(r"^\| ([\w>]+) \|", document, re.M))
+        groups = re.findall(r"^\* .+: ([\w>]+(?:, [\w>]+)*)$", missing, re.M)  # a reason, and the ops that it explains
         named = sorted(name for group in groups for name in group.split(", "))
         self.assertEqual(tensorflow, sorted(set(tensorflow)), "serving_ops.def is sorted and names each op once")
         self.assertEqual(named, [name for name in tensorflow if name not in supported])

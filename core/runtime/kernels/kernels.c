@@ -207,15 +207,19 @@
     X(text, base64)                 \
     X(text, edit_distance)          \
     X(text, fingerprint_rows)       \
+    X(text, normalize)              \
     X(text, reduce_join)            \
     X(text, regex)                  \
+    X(text, regex_split)            \
     X(text, string_format)          \
     X(text, string_hash)            \
     X(text, string_split)           \
     X(text, strings)                \
     X(text, substr)                 \
     X(text, unicode)                \
-    X(text, unicode_script)
+    X(text, unicode_script)         \
+    X(text, white_space)            \
+    X(text, word_pieces)
 
 #define DECLARE(room, name) extern const struct kernel_table kernels_##name;
 KERNEL_TABLES(DECLARE)

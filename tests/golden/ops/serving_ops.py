@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Writes serving_ops.def: the ops with a CPU kernel in TensorFlow's pip package that a graph for inference may contain, sorted.
+"""Writes serving_ops.def: the ops with a CPU kernel in the pip packages of TensorFlow and TensorFlow Text that a graph for inference may contain, sorted.
 
     python tests/golden/ops/serving_ops.py > tests/golden/ops/serving_ops.def
 
-Made with TensorFlow 2.21. docs/ops.md lists those that ops.def lacks. LEFT_OUT says which ops are not counted, and why.
+Made with TensorFlow and TensorFlow Text 2.21. docs/ops.md lists those that ops.def lacks. LEFT_OUT says which ops are not counted, and why.
 """
 import os
 import re
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 from tensorflow.core.framework import kernel_def_pb2, op_def_pb2  # noqa: E402
+import tensorflow_text  # noqa: E402, F401
 from tensorflow.python.client import pywrap_tf_session  # noqa: E402
 
 LEFT_OUT = {

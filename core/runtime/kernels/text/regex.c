@@ -1,7 +1,7 @@
 /* regex: ops that replace what a regular expression matches, or ask whether it matches. */
 #include "base/utf8.h"
 #include "runtime/kernel.h"
-#include "runtime/kernels/plain/regex.h"
+#include "runtime/kernels/text/regex_pattern.h"
 #include "runtime/kernels/text/text_block.h"
 
 struct regex_state {
@@ -9,25 +9,6 @@ struct regex_state {
     struct bytes rewrite;
     bool global;
 };
-
-/* RE2 limits the compiled program, but it parses a pattern of any length first: 256 KiB of "\\pL"
- * took 2.7 GiB and 37 s, outside of the run's limits. 16 KiB take at most about 220 MiB and 1 s. */
-#define PATTERN_SIZE_MAX ((size_t)16 << 10)
-
-static struct status compile(struct bytes pattern, struct regex **out)
-{
-    char error[200];
-
-    if (pattern.size > PATTERN_SIZE_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "Invalid pattern: it has %zu bytes, at most %zu are allowed",
-                            pattern.size, PATTERN_SIZE_MAX);
-    *out = regex_create(pattern.data, pattern.size, error, sizeof error);
-    if (*out != NULL)
-        return status_ok();
-    return status_error(STATUS_INVALID_ARGUMENT, "Invalid pattern: %.*s, error: %s",
-                        (int)(pattern.size < 1000 ? pattern.size : 1000), pattern.data, error);
-}
 
 static void destroy_state(void *state)
 {
@@ -40,7 +21,7 @@ static struct status static_match_prepare(struct prepare_context *p)
     struct bytes pattern;
 
     TRY(node_attr_string(prepare_node(p), "pattern", &pattern));
-    return compile(pattern, &state->regex);
+    return regex_compile(pattern, &state->regex);
 }
 
 static struct status replace_prepare(struct prepare_context *p)
@@ -58,29 +39,7 @@ static struct status static_replace_prepare(struct prepare_context *p)
     TRY(node_attr_bool(prepare_node(p), "replace_global", &state->global));
     TRY(node_attr_string(prepare_node(p), "rewrite", &state->rewrite));
     TRY(node_attr_string(prepare_node(p), "pattern", &pattern));
-    return compile(pattern, &state->regex);
-}
-
-/* Bytes that are searched between two looks at the deadline. */
-#define SEARCH_SIZE ((size_t)1 << 20)
-
-/* Counts `size` bytes that the next search may read. */
-static struct status check_search(const struct kernel_context *k, size_t size, size_t *searched)
-{
-    *searched += size;
-    if (*searched < SEARCH_SIZE)
-        return status_ok();
-    *searched = 0;
-    return kernel_check(k);
-}
-
-/* Whether `result` is a match. Errors: RESOURCE_EXHAUSTED */
-static struct status found(enum regex_result result, bool *out)
-{
-    *out = result == REGEX_MATCH;
-    return result != REGEX_NO_MEMORY
-               ? status_ok()
-               : status_error(STATUS_RESOURCE_EXHAUSTED, "no memory to search a text by a pattern");
+    return regex_compile(pattern, &state->regex);
 }
 
 /* ---- Replacing. ---- */
@@ -166,8 +125,8 @@ static struct status replace(struct replacing *r, struct bytes text, struct byte
     if (count > 1 + regex_groups(r->regex) || (wrong && !r->global)) /* RE2 replaces nothing */
         return status_ok();
     while (at <= text.size && (r->global || !matched)) {
-        TRY(check_search(r->k, text.size - at, &r->searched));
-        TRY(found(regex_find(r->regex, text.data, text.size, at, spans, count), &matches));
+        TRY(regex_count(r->k, text.size - at, &r->searched));
+        TRY(regex_matched(regex_find(r->regex, text.data, text.size, at, spans, count), &matches));
         if (!matches)
             break;
         if (spans[0].begin > at)
@@ -232,7 +191,7 @@ static struct status replace_compute(struct kernel_context *k)
 
     TRY(check_scalar(k, 1, "Pattern"));
     TRY(check_scalar(k, 2, "Rewrite"));
-    TRY(compile(tensor_strings(kernel_input(k, 1))[0], &regex));
+    TRY(regex_compile(tensor_strings(kernel_input(k, 1))[0], &regex));
     struct status status =
         replace_all(k, regex, tensor_strings(kernel_input(k, 2))[0], state->global);
     regex_destroy(regex);
@@ -250,8 +209,8 @@ static struct status match_all(struct kernel_context *k, const struct regex *reg
     TRY(kernel_output(k, 0, &x->shape, &out));
     for (int64_t i = 0; i < x->size; i++) {
         struct bytes text = tensor_strings(x)[i];
-        TRY(check_search(k, text.size, &searched));
-        TRY(found(regex_match_all(regex, text.data, text.size), &tensor_bools_mut(out)[i]));
+        TRY(regex_count(k, text.size, &searched));
+        TRY(regex_matched(regex_match_all(regex, text.data, text.size), &tensor_bools_mut(out)[i]));
     }
     return status_ok();
 }
@@ -268,7 +227,7 @@ static struct status match_compute(struct kernel_context *k)
     struct regex *regex;
 
     TRY(check_scalar(k, 1, "Pattern"));
-    TRY(compile(tensor_strings(kernel_input(k, 1))[0], &regex));
+    TRY(regex_compile(tensor_strings(kernel_input(k, 1))[0], &regex));
     struct status status = match_all(k, regex);
     regex_destroy(regex);
     return status;

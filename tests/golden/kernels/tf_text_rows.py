@@ -1,0 +1,67 @@
+"""Rows of the ops of TensorFlow Text 2.21, which come with the package tensorflow_text."""
+import glob
+import os
+
+import rows as rows_of
+from rows import Rows
+
+import tensorflow as tf
+
+TEXTS = [b"hello there", b"", b" a  b ", b"x\0y z\xffq", b"\xe2\x82 \xe2", "Gr\u00f6\u00dfe  \u6771\u4eac\u3000\U0001f600".encode()]
+# Letters that fold or compose in each way: marks out of order, Hangul, ligatures, invisible ones, small capitals, and what has no lower case.
+LETTERS = ["Gr\u00f6\u00dfe", "\u00ad\u2126\ufb01\u0345", "\u1e9e\u0130\u0131I", "e\u0323\u0301 e\u0301\u0323", "\u1112\u1161\u11ab\ud55c", "\ufdfa", "\u2460\uff21\uff76\uff9e",
+           "\u03a3\u03c2\u1fb3\u1d2c", "\u0958\u0f77\u2adc", "a\u034f\u0301", "\u200d\U000e0041x\ufe0f", "\U0001d400\U0001d7ff", "\u0390\u1f52", "\u09c7\u09be", "\u304b\u3099", "a\0B"]
+INVALID = [b"\xff\x80\x80a\xc3", b"\xed\xa0\x80A", b"\xe2\x82", b"e\xff\xcc\x81", b"e\xcc\x81\xcc", b"\xf4\x90\x80\x80\xc3\x84"]
+
+
+def load():
+    """Makes the ops of TensorFlow Text's libraries known to Rows."""
+    import tensorflow_text  # the other families do without it
+    functions = {}
+    for path in glob.glob(os.path.join(os.path.dirname(tensorflow_text.__file__), "**", "*.so"), recursive=True):
+        try:
+            library = tf.load_op_library(path)
+        except (tf.errors.NotFoundError, AttributeError):  # one without ops
+            continue
+        for name in dir(library):
+            if not name.startswith("_") and callable(getattr(library, name)):
+                functions[name.replace("_", "")] = getattr(library, name)
+    for op in ["CaseFoldUTF8", "NormalizeUTF8", "RegexSplitWithOffsets", "TFText>WhitespaceTokenizeWithOffsetsV2", "TFText>ByteSplitWithOffsets"]:
+        rows_of.HIDDEN_OPS[op] = functions[op.lower().replace(">", "")]
+    return tensorflow_text.WhitespaceTokenizer()._config
+
+
+def texts(*values):
+    return tf.constant(values, tf.string)
+
+
+def long_text(letters, size):
+    """Longer than the parts that are normalized at a time (core/runtime/kernels/plain/text_normal.h)."""
+    return (letters * (size // len(letters))).encode()
+
+
+def tokens():
+    """Texts that are normalized and divided."""
+    spaces = load()
+    rows = Rows("tokens")
+    words = [w.encode() for w in LETTERS]
+    many = [long_text("e\u0323\u0301\u4e00\u304b\u3099", 1200), long_text("\u0e33\u0301\u1e9e\ufdfa", 400), long_text("\u0301", 1100), long_text("Abc ", 1200)]
+    for op, attrs in [("CaseFoldUTF8", {})] + [("NormalizeUTF8", {"normalization_form": form}) for form in ["NFC", "NFD", "NFKC", "NFKD", "nfKc"]]:
+        for value in [texts(*words), texts(*INVALID), texts(*many), texts(), tf.constant(b"A\xcc\x8a"), tf.constant([[b"A"], [b"\xc3\x84"]])]:
+            rows.add(op, [value], **attrs)
+    for form in ["x", "", "NFCC"]:
+        rows.add("NormalizeUTF8", [texts(b"a")], normalization_form=form)
+    divided = texts(*TEXTS)
+    for pattern in [rb"(\s)", rb"(\s+)", rb"\s", rb"e(l+)", rb"(l)(l)", rb"(^.)", rb"(\p{L})", rb"( |\x{3000})", rb"(", b""]:
+        for kept in [b"", rb"(\s)", rb"l+", rb"("]:
+            rows.add("RegexSplitWithOffsets", [divided, tf.constant(pattern), tf.constant(kept)])
+    for value in [texts(), tf.constant(b"a b"), tf.constant([[b"a b"], [b"c"]])]:
+        rows.add("RegexSplitWithOffsets", [value, tf.constant(rb"(\s)"), tf.constant(b"")])
+    for value in [divided, texts("a\u00a0b\u3000c\u2028".encode(), "\u200b\u2003 x\u0085".encode()), texts(), texts(*INVALID)]:
+        for config in [spaces, tf.constant(b""), tf.constant(b"\xff"), tf.constant(bytes(12) + b"\x02")]:
+            rows.add("TFText>WhitespaceTokenizeWithOffsetsV2", [value, config])
+        rows.add("TFText>ByteSplitWithOffsets", [value])
+    rows.write()
+
+
+FAMILIES = [tokens]
