@@ -80,6 +80,9 @@ def convolutions(rows, name, depthwise, has_bias, results, signed):
                             rows.add(name, values, run=in_graph, out_type=out, **STEPS)
                         except ValueError:  # TensorFlow's shape function wants one range for all channels
                             assert len(np.shape(ends[0]))
+            # of no images, oneDNN makes as many channels as they have
+            values = [image(dtype, 0, 5, 4, 4), filters[0] if depthwise else weights(3, 3, 4, 4)] + [bias(tf.float32, 4)] * has_bias + [*scalars(-0.3, 1.7), *scalars(-0.5, 0.9), *asked]
+            rows.add(name, values, run=in_graph, out_type=out, **STEPS)
             for attrs in [{"strides": [1, 2, 2, 1], "padding": "VALID"}, {**STEPS, "dilations": [1, 2, 2, 1]}, {**STEPS, "padding_list": [0, 0, 1, 2, 0, 1, 0, 0]}]:
                 count = 4 if depthwise else 5
                 if "padding_list" in attrs and name in ("QuantizedConv2D", "QuantizedConv2DPerChannel", "QuantizedDepthwiseConv2D", "QuantizedDepthwiseConv2DWithBias"):
@@ -94,7 +97,7 @@ def products(rows):
         asked = scalars(-1, 4) if out != tf.qint32 else []
         for mode, ends in [("SCALED", scalars(0, 2)), ("SCALED", scalars(-1, 2)), ("MIN_FIRST", scalars(0, 3)), ("MIN_FIRST", scalars(-0.5, 2))]:
             for kind in [tf.float32] if name == "AndRelu" else [tf.float32, tf.qint32]:
-                for rows_count, depth, count in [(3, 16, 5), (1, 3, 1)]:
+                for rows_count, depth, count in [(3, 16, 5), (1, 3, 1), (0, 3, 2)]:
                     values = [image(tf.quint8, rows_count, depth), weights(depth, count), bias(kind, count), *ends, *scalars(-0.7, 0.9), *asked]
                     rows.add("QuantizedMatMulWithBias" + name, values, run=in_graph, Toutput=out, input_quant_mode=mode)
 
