@@ -211,6 +211,7 @@
     X(text, reduce_join)            \
     X(text, regex)                  \
     X(text, regex_split)            \
+    X(text, round_robin)            \
     X(text, string_format)          \
     X(text, string_hash)            \
     X(text, string_split)           \

@@ -26,7 +26,8 @@ def load():
         for name in dir(library):
             if not name.startswith("_") and callable(getattr(library, name)):
                 functions[name.replace("_", "")] = getattr(library, name)
-    for op in ["CaseFoldUTF8", "NormalizeUTF8", "RegexSplitWithOffsets", "TFText>WhitespaceTokenizeWithOffsetsV2", "TFText>ByteSplitWithOffsets"]:
+    for op in ["CaseFoldUTF8", "NormalizeUTF8", "RegexSplitWithOffsets", "TFText>WhitespaceTokenizeWithOffsetsV2", "TFText>ByteSplitWithOffsets",
+               "TFText>RoundRobinTrim", "TFText>RoundRobinGenerateMasks"]:
         rows_of.HIDDEN_OPS[op] = functions[op.lower().replace(">", "")]
     return tensorflow_text.WhitespaceTokenizer()._config
 
@@ -61,7 +62,24 @@ def tokens():
         for config in [spaces, tf.constant(b""), tf.constant(b"\xff"), tf.constant(bytes(12) + b"\x02")]:
             rows.add("TFText>WhitespaceTokenizeWithOffsetsV2", [value, config])
         rows.add("TFText>ByteSplitWithOffsets", [value])
+    trims(rows)
     rows.write()
+
+
+def trims(rows):
+    """Segments that share a number of tokens."""
+    pairs = [[1, 2, 3, 4, 5], [10, 11, 12]], [[0, 2, 5], [0, 3, 3]]
+    three = [[1, 2, 3, 4, 5, 6], [7], [8, 9, 10, 11], [12, 13, 14]], [[0, 4, 4, 6], [0, 1, 1, 1], [0, 4, 4, 4], [0, 0, 3, 3]]
+    for op in ["TFText>RoundRobinTrim", "TFText>RoundRobinGenerateMasks"]:
+        for most in [-1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 100]:
+            for values, splits in [pairs, three]:
+                rows.add(op, [tf.constant(most), [tf.constant(v) for v in values], [tf.constant(s, tf.int64) for s in splits]])
+        for dtype in [tf.int64, tf.float32, tf.uint8, tf.string]:
+            values = [tf.constant([[b"%d" % v] for v in part])[:, 0] if dtype == tf.string else tf.constant(part, dtype) for part in pairs[0]]
+            rows.add(op, [tf.constant(3), values, [tf.constant(s, tf.int32) for s in pairs[1]]])
+        rows.add(op, [tf.constant([3]), [tf.constant([1, 2, 3, 4])], [tf.constant([0, 4], tf.int64)]])
+        rows.add(op, [tf.constant(3), [tf.zeros([0])] * 2, [tf.constant([0], tf.int64)] * 2])
+        rows.add(op, [tf.constant(3), [tf.zeros([0])] * 2, [tf.constant([0, 0], tf.int64)] * 2])
 
 
 FAMILIES = [tokens]
