@@ -205,6 +205,7 @@
     X(state, variable_life)         \
     X(state, variable_scatter)      \
     X(text, base64)                 \
+    X(text, character_tokens)       \
     X(text, edit_distance)          \
     X(text, fingerprint_rows)       \
     X(text, normalize)              \

@@ -27,7 +27,7 @@ def load():
             if not name.startswith("_") and callable(getattr(library, name)):
                 functions[name.replace("_", "")] = getattr(library, name)
     for op in ["CaseFoldUTF8", "NormalizeUTF8", "RegexSplitWithOffsets", "TFText>WhitespaceTokenizeWithOffsetsV2", "TFText>ByteSplitWithOffsets",
-               "TFText>RoundRobinTrim", "TFText>RoundRobinGenerateMasks"]:
+               "TFText>RoundRobinTrim", "TFText>RoundRobinGenerateMasks", "UnicodeScriptTokenizeWithOffsets", "WhitespaceTokenizeWithOffsets"]:
         rows_of.HIDDEN_OPS[op] = functions[op.lower().replace(">", "")]
     return tensorflow_text.WhitespaceTokenizer()._config
 
@@ -63,7 +63,27 @@ def tokens():
             rows.add("TFText>WhitespaceTokenizeWithOffsetsV2", [value, config])
         rows.add("TFText>ByteSplitWithOffsets", [value])
     trims(rows)
+    characters(rows)
     rows.write()
+
+
+def characters(rows):
+    """Texts as the numbers of their characters."""
+    lines = ["hello \u6771\u4eactower! 12", "", " ", "x  y", "\u041f\u0440\u0438\u0432\u0435\u0442 \u043c\u0438\u0440, abc-def",
+             "\u304b\u306a\u30ab\u30ca\u6f22\u5b57 \u30fc\u3005", "a\u0300 \u0300a\u0378\U0001f600\ufe0f", "a\u00a0b\u3000\u2028\u200b\u180e\u0085c"]
+    texts_of = [lines, [], [""], ["", "a", ""]]
+    for dtype in [tf.int32, tf.int64]:
+        for values in texts_of:
+            decoded = tf.strings.unicode_decode(tf.constant(values, tf.string), "UTF-8")
+            inputs = [decoded.values, tf.cast(decoded.row_splits, dtype)]
+            for keep in [False, True]:
+                rows.add("UnicodeScriptTokenizeWithOffsets", inputs, keep_whitespace=keep)
+            if decoded.values.shape[0] > 0:  # otherwise, TensorFlow Text crashes
+                rows.add("WhitespaceTokenizeWithOffsets", inputs)
+    for wrong in [[97, -1, 32, 98], [97, 0x110000, 0xd800, 0xd801, 98], [-1, -2, 0x7fffffff]]:
+        inputs = [tf.constant(wrong), tf.constant([0, len(wrong)], tf.int64)]
+        rows.add("UnicodeScriptTokenizeWithOffsets", inputs)
+        rows.add("WhitespaceTokenizeWithOffsets", inputs)
 
 
 def trims(rows):
