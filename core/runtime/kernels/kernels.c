@@ -208,6 +208,7 @@
     X(text, character_tokens)       \
     X(text, edit_distance)          \
     X(text, fingerprint_rows)       \
+    X(text, ngrams_join)            \
     X(text, normalize)              \
     X(text, reduce_join)            \
     X(text, regex)                  \

@@ -27,7 +27,8 @@ def load():
             if not name.startswith("_") and callable(getattr(library, name)):
                 functions[name.replace("_", "")] = getattr(library, name)
     for op in ["CaseFoldUTF8", "NormalizeUTF8", "RegexSplitWithOffsets", "TFText>WhitespaceTokenizeWithOffsetsV2", "TFText>ByteSplitWithOffsets",
-               "TFText>RoundRobinTrim", "TFText>RoundRobinGenerateMasks", "UnicodeScriptTokenizeWithOffsets", "WhitespaceTokenizeWithOffsets"]:
+               "TFText>RoundRobinTrim", "TFText>RoundRobinGenerateMasks", "UnicodeScriptTokenizeWithOffsets", "WhitespaceTokenizeWithOffsets",
+               "TFText>NgramsStringJoin"]:
         rows_of.HIDDEN_OPS[op] = functions[op.lower().replace(">", "")]
     return tensorflow_text.WhitespaceTokenizer()._config
 
@@ -64,7 +65,21 @@ def tokens():
         rows.add("TFText>ByteSplitWithOffsets", [value])
     trims(rows)
     characters(rows)
+    ngrams(rows)
     rows.write()
+
+
+def ngrams(rows):
+    """Neighbours that are joined."""
+    words = tf.constant([b"a", b"bb", b"", b"d", b"e\0f", b"g"])
+    for width in [1, 2, 3, 9]:
+        for separator in ["", " ", "--"]:
+            attrs = dict(width=width, axis=-1, string_separator=separator)
+            for values in [words, tf.reshape(words, [2, 3]), tf.reshape(words, [2, 3, 1]), tf.reshape(words, [1, 2, 3]), tf.zeros([0, 3], tf.string)]:
+                rows.add("TFText>NgramsStringJoin", [values, []], RAGGED_RANK=0, **attrs)
+            for splits in [[[0, 2, 6]], [[0, 0, 6, 6]], [[0, 1, 2], [0, 2, 6]]]:
+                rows.add("TFText>NgramsStringJoin", [words, [tf.constant(s, tf.int64) for s in splits]], **attrs)
+    rows.add("TFText>NgramsStringJoin", [tf.zeros([0], tf.string), [tf.constant([0], tf.int64)]], width=2, axis=-1, string_separator=" ")
 
 
 def characters(rows):
