@@ -14,7 +14,7 @@ struct ngrams_join {
 };
 
 /* Where results are written. */
-struct joining {
+struct ngram_joining {
     struct kernel_context *k;
     const struct ngrams_join *state;
     struct text_block block;
@@ -42,7 +42,8 @@ static int64_t groups_of(const struct ngrams_join *state, int64_t length)
     return length < state->width ? 0 : length - state->width + 1;
 }
 
-static struct status join_group(struct joining *j, const struct bytes *words, struct bytes *out)
+static struct status join_group(struct ngram_joining *j, const struct bytes *words,
+                                struct bytes *out)
 {
     for (int64_t i = 0; i < j->state->width; i++) {
         if (++j->words % WORDS_PER_CHECK == 0)
@@ -55,7 +56,7 @@ static struct status join_group(struct joining *j, const struct bytes *words, st
     return status_ok();
 }
 
-static struct status join_row(struct joining *j, const struct bytes *words, int64_t length,
+static struct status join_row(struct ngram_joining *j, const struct bytes *words, int64_t length,
                               struct bytes *out)
 {
     for (int64_t i = 0; i < groups_of(j->state, length); i++)
@@ -63,7 +64,7 @@ static struct status join_row(struct joining *j, const struct bytes *words, int6
     return status_ok();
 }
 
-static struct status join_dense(struct joining *j)
+static struct status join_dense(struct ngram_joining *j)
 {
     const struct tensor *x = kernel_input(j->k, 0);
     struct shape shape = x->shape;
@@ -81,7 +82,7 @@ static struct status join_dense(struct joining *j)
 }
 
 /* The outer splits stay as they are: they count rows. */
-static struct status join_rows(struct joining *j)
+static struct status join_rows(struct ngram_joining *j)
 {
     int inner = kernel_inputs_count(j->k) - 1;
     const struct tensor *x = kernel_input(j->k, 0), *splits = kernel_input(j->k, inner);
@@ -111,7 +112,9 @@ static struct status join_rows(struct joining *j)
 
 static struct status join_compute(struct kernel_context *k)
 {
-    struct joining j = { .k = k, .state = kernel_state(k), .block = { .arena = kernel_arena(k) } };
+    struct ngram_joining j = { .k = k,
+                               .state = kernel_state(k),
+                               .block = { .arena = kernel_arena(k) } };
     return kernel_inputs_count(k) == 1 ? join_dense(&j) : join_rows(&j);
 }
 
