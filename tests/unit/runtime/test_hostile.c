@@ -669,6 +669,21 @@ static void one_long_record_looks_at_the_deadline(void **state)
     assert_true(count_looks(x, &feed, y) > 10);
 }
 
+/* Each byte is a part of its own. The parts are measured and then normalized: both take one look
+ * for 1024 of them, and neither reads the whole text again for each part. */
+static void parts_of_one_byte_look_at_the_deadline(void **state)
+{
+    (void)state;
+    const int size = 256 << 10;
+    struct endpoint x = texts();
+    const struct bytes wrong = bytes_of(repeated("\xff", size));
+    const struct shape shape = shape_of(1);
+    struct tensor feed = tensor_borrow(DT_STRING, &shape, &wrong);
+    struct endpoint y = build(&b, "NormalizeUTF8", NULL, 1, &x,
+                              (struct attr[]){ attr_text("normalization_form", "NFC"), ATTR_END });
+    assert_true(count_looks(x, &feed, y) >= 2 * size / 1024);
+}
+
 static void a_wide_row_of_windows_looks_at_the_deadline(void **state)
 {
     (void)state;
@@ -761,6 +776,7 @@ int main(void)
         TEST(a_system_of_many_bands_looks_at_the_deadline),
         TEST(a_negative_depth_radius_is_refused),
         TEST(one_long_record_looks_at_the_deadline),
+        TEST(parts_of_one_byte_look_at_the_deadline),
         TEST(a_wide_row_of_windows_looks_at_the_deadline),
         TEST(one_long_sequence_looks_at_the_deadline),
         TEST(the_run_is_charged_for_parsed_json),

@@ -55,18 +55,25 @@ static struct status append_parts(struct kernel_context *k, struct bytes text, e
     return status_ok();
 }
 
-static size_t largest_part(const struct tensor *x, enum text_form form)
+/* Of the texts that are not normal. */
+static struct status find_largest_part(struct kernel_context *k, enum text_form form, size_t *out)
 {
-    size_t largest = 0;
+    const struct tensor *x = kernel_input(k, 0);
+    int parts = 0;
+    *out = 0;
     for (int64_t i = 0; i < x->size; i++) {
         struct bytes text = tensor_strings(x)[i];
-        for (size_t at = 0; at < text.size && !text_is_normal(text.data, text.size, form);) {
+        if (text_is_normal(text.data, text.size, form))
+            continue;
+        for (size_t at = 0; at < text.size;) {
             size_t size = text_normal_part(text.data + at, text.size - at);
-            largest = size > largest ? size : largest;
+            *out = size > *out ? size : *out;
             at += size;
+            if (++parts % PARTS_PER_CHECK == 0)
+                TRY(kernel_check(k));
         }
     }
-    return largest;
+    return status_ok();
 }
 
 static struct status normalize_all(struct kernel_context *k, char *room, struct tensor *out)
@@ -90,8 +97,10 @@ static struct status normalize_compute(struct kernel_context *k)
 {
     const struct normalizer *state = kernel_state(k);
     const struct tensor *x = kernel_input(k, 0);
-    struct shape shape = shape_of((int64_t)(TEXT_NORMAL_GROWTH * largest_part(x, state->form)));
     struct tensor *out, room;
+    size_t largest;
+    TRY(find_largest_part(k, state->form, &largest));
+    struct shape shape = shape_of((int64_t)(TEXT_NORMAL_GROWTH * largest));
     TRY(kernel_output(k, 0, &x->shape, &out));
     TRY(kernel_scratch(k, DT_UINT8, &shape, &room));
     struct status status = normalize_all(k, room.data, out);
