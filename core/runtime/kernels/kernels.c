@@ -214,6 +214,7 @@
     X(text, regex)                  \
     X(text, regex_split)            \
     X(text, round_robin)            \
+    X(text, sentencepiece)          \
     X(text, string_format)          \
     X(text, string_hash)            \
     X(text, string_split)           \

@@ -5,6 +5,7 @@
 
 Made with TensorFlow and TensorFlow Text 2.21. ../answered_graphs.py says how a graph holds the answers.
 """
+import collections
 import itertools
 import pathlib
 import random
@@ -13,7 +14,11 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from answered_graphs import tf, v1, write  # noqa: E402
+from sentencepiece_models import BPE, MODELS, UNIGRAM  # noqa: E402
+from tensorflow_text.python.ops import sentencepiece_tokenizer  # noqa: E402
 from tensorflow_text.python.ops import wordpiece_tokenizer as ops  # noqa: E402
+
+sentencepiece = sentencepiece_tokenizer.gen_sentencepiece_tokenizer
 
 PIECES = ["un", "##aff", "##able", "a", "b", "##b", "[UNK]", "##[UNK]", "\u00fc", "##\u00fc", "ab", "abc", "##bc", "\u6771", "##\u4eac", "####", "x\0", "##\0y"]
 WORDS = ["unaffable", "", "ab", "xyz", "axb", "unx", "a\u00fcb", "\u00e9", "a\u20acb", "abcbc", "\u6771\u4eac\u6771", "a##b", "x\0\0y", "a" * 120]
@@ -65,6 +70,44 @@ def word_pieces_of_few_bytes():
     for most in [0, 2, 5]:
         outputs.update({"%s_%d" % (name, most): value for name, value in wordpiece(words, max_bytes_per_word=most, suffix_indicator="").items()})
     return outputs, runs_of(words)
+
+
+def pieces(name):
+    """All ops on one model. Each setting has a model of its own: TensorFlow Text keeps the settings of the op that ran last with the model."""
+    texts, ids = v1.placeholder(tf.string, [None], name="texts"), v1.placeholder(tf.int32, [None], name="ids")
+    alpha = 1.0 if MODELS[name].method == BPE else 200.0  # no merge at all; the best way
+    made = collections.defaultdict(list)
+    for number, settings in enumerate([(False, False, False), (True, True, False), (False, True, True)]):
+        nbest = -1 if number == 2 and MODELS[name].method in (UNIGRAM, BPE) else number // 2
+        handle = sentencepiece.sentencepiece_op(model=MODELS[name].data, shared_name=str(number))
+        found = sentencepiece.sentencepiece_tokenize_with_offsets_op(handle, texts, nbest, alpha, *settings)
+        named = sentencepiece.sentencepiece_tokenize_op(handle, texts, nbest, alpha, *settings, out_type=tf.string, Tsplits=tf.int32)
+        for key, value in found._asdict().items():
+            made[key].append(value)
+        made["names"].append(named.output_values)
+        made["joined"].append(sentencepiece.sentencepiece_detokenize_op(handle, found.output_values, found.output_splits, *settings))
+        made["joined_names"].append(sentencepiece.sentencepiece_detokenize_op(handle, named.output_values, named.output_splits, *settings))
+    outputs = {key: tf.concat(values, 0) for key, values in made.items()}
+    for key in ["output_splits", "output_offset_starts", "output_offset_limits"]:
+        outputs[key] = tf.cast(outputs[key], tf.int32)
+    outputs["drawn"] = sentencepiece.sentencepiece_detokenize_op(handle, ids, [0, 0, tf.size(ids) // 2, tf.size(ids)], *settings)
+    outputs["strings"] = sentencepiece.sentencepiece_id_to_string_op(handle, ids)
+    outputs["numbers"] = sentencepiece.sentencepiece_string_to_id_op(handle, tf.concat([texts, outputs["strings"]], 0))
+    outputs["size"] = sentencepiece.sentencepiece_vocab_size_op(handle)
+    return outputs, piece_runs(texts, ids)
+
+
+def piece_runs(texts, ids):
+    generator = random.Random(2)
+    letters = ["a", "b", "c", "f", "fi", "\ufb01", "\uff21", "\uff21\uff22", "e\u0301", "\u2460", "\u200b", "\t", " ", "  ", "\u3000", "\u2581", "\u6771", "\u4eac", "<sep>", "<s>", "</s>", "<s", "<0x41>", "\U0001f600", "\0"]
+    drawn = ["".join(generator.choice(letters) for _ in range(generator.randrange(16))).encode() for _ in range(30)]
+    some = ["", " ", "   ", "ab", " ab  abc ", "abcabc", "\u2581a", "a\u2581", "\u3000a\u3000", "<unk>", "abc" * 30, "\u200b", "\u200b \u200b"]
+    numbers = [generator.randrange(21) for _ in range(60)]
+    return [{texts: [t.encode() for t in some], ids: range(20)}, {texts: INVALID + [b" \xff", b"\xe2\x96a", b"\xc3\xa9\xa9"], ids: numbers}, {texts: [], ids: []}, {texts: drawn, ids: numbers[::-1]}]
+
+
+for each in MODELS:
+    CASES["pieces_" + each] = lambda name=each: pieces(name)
 
 
 if __name__ == "__main__":

@@ -192,6 +192,7 @@ static bool is_tested_elsewhere(const char *op)
         "MapClear",
         "CSRSparseMatrix",
         "SparseMatrix",
+        "Sentencepiece",
         "Wordpiece",
     };
     for (size_t i = 0; i < COUNT(parts); i++)

@@ -1,0 +1,355 @@
+/*
+ * sentencepiece: TensorFlow Text's ops on a SentencePiece model, which is the attribute of the op
+ * that makes its handle. A model lives as long as the servable.
+ */
+#include "runtime/kernels/state/variable.h"
+#include "runtime/kernels/text/sentencepiece_text.h"
+#include "runtime/kernels/text/token_list.h"
+
+/* ---- the handle ---- */
+
+static struct status make(void *argument, struct object **out)
+{
+    const struct bytes *bytes = argument;
+    if (bytes->size == 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "Model argument must be specified.");
+    return sentencepiece_model_read(*bytes, out);
+}
+
+/* A model without a shared name belongs to its node. */
+static struct status handle_prepare(struct prepare_context *p)
+{
+    const struct node *node = prepare_node(p);
+    struct object **model = prepare_state(p, sizeof(struct object *), NULL);
+    struct bytes name = resource_name_attr(node, "shared_name");
+    struct bytes bytes;
+    if (name.size == 0)
+        name = bytes_of(arena_printf(prepare_arena(p), "%s", node->name));
+    TRY(node_attr_string(node, "model", &bytes));
+    TRY(resources_find_or_create(prepare_resources(p), &sentencepiece_type,
+                                 resource_name_attr(node, "container"), name, make, &bytes, model));
+    object_release(*model); /* `resources` keeps it, and outlives the plan */
+    return status_ok();
+}
+
+static struct status handle_compute(struct kernel_context *k)
+{
+    struct object *const *model = kernel_state(k);
+    struct shape scalar = shape_scalar();
+    struct tensor *out;
+    TRY(kernel_output_typed(k, 0, DT_RESOURCE, &scalar, &out));
+    tensor_resources_mut(out)[0] = object_acquire(*model);
+    return status_ok();
+}
+
+static struct status model_of(struct kernel_context *k, const struct sentencepiece_model **out)
+{
+    const struct tensor *handle = kernel_input(k, 0);
+    struct object *object = NULL;
+    if (handle->dtype == DT_RESOURCE && handle->size == 1)
+        object = ((struct object *const *)handle->data)[0];
+    if (object == NULL || object->type != &sentencepiece_type)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "input 0 is not the handle of a sentencepiece model");
+    *out = (const struct sentencepiece_model *)object;
+    return status_ok();
+}
+
+/* ---- add_bos, add_eos, reverse ---- */
+
+struct extras {
+    bool bos, eos, reverse;
+};
+
+static struct status check_named(const struct sentencepiece_model *model, int32_t id,
+                                 struct bytes text)
+{
+    return id != model->unknown ? status_ok()
+                                : status_error(STATUS_INTERNAL, "id for `%.*s` is not defined.",
+                                               (int)text.size, text.data);
+}
+
+/* From inputs `first` and on. */
+static struct status read_extras(struct kernel_context *k, const struct sentencepiece_model *model,
+                                 int first, struct extras *out)
+{
+    static const char *const names[] = { "add_bos", "add_eos", "reverse" };
+    bool *values[] = { &out->bos, &out->eos, &out->reverse };
+    for (int i = 0; i < 3; i++) {
+        const struct tensor *value;
+        TRY(kernel_scalar(k, first + i, names[i], &value));
+        *values[i] = tensor_bools(value)[0];
+    }
+    if (out->bos)
+        TRY(check_named(model, model->bos, model->bos_text));
+    return out->eos ? check_named(model, model->eos, model->eos_text) : status_ok();
+}
+
+static void reverse(struct piece_token *tokens, int64_t count)
+{
+    for (int64_t i = 0, j = count - 1; i < j; i++, j--) {
+        struct piece_token token = tokens[i];
+        tokens[i] = tokens[j];
+        tokens[j] = token;
+    }
+}
+
+/* ---- texts to tokens ---- */
+
+struct tokenizing {
+    struct piece_work work;
+    struct extras extras;
+    const struct tensor *nbest, *alpha; /* one for all texts, or one for each */
+    struct piece_sampling sampling;
+};
+
+static struct status add_named(struct piece_work *work, int32_t id, struct bytes text)
+{
+    TRY(piece_room(work, &work->tokens, 1, sizeof(struct piece_token)));
+    ((struct piece_token *)work->tokens.memory.data)[work->tokens.count++] =
+        (struct piece_token){ .text = text, .id = id };
+    return status_ok();
+}
+
+/* nbest_size 0 and 1: the best way; less: any way, at random. */
+static struct status choose_sampling(struct tokenizing *t, int64_t i, struct piece_sampling **out)
+{
+    int32_t nbest = tensor_int32s(t->nbest)[t->nbest->shape.rank == 1 ? i : 0];
+    *out = nbest == 0 || nbest == 1 ? NULL : &t->sampling;
+    t->sampling.alpha = tensor_floats(t->alpha)[t->alpha->shape.rank == 1 ? i : 0];
+    if (nbest > 512)
+        return status_error(STATUS_INTERNAL, "nbest_size must be nbest_size <= 512");
+    if (nbest > 1 && t->work.model->method == DIVIDE_UNIGRAM)
+        return kernel_error(t->work.k, STATUS_UNIMPLEMENTED,
+                            "nbest_size is %d: sampling from the best divisions", nbest);
+    return status_ok();
+}
+
+static struct status tokenize(struct tokenizing *t, int64_t i)
+{
+    struct piece_work *work = &t->work;
+    const struct sentencepiece_model *model = work->model;
+    struct piece_sampling *sampling;
+    int64_t first = work->tokens.count;
+    TRY(choose_sampling(t, i, &sampling));
+    if (t->extras.bos)
+        TRY(add_named(work, model->bos, model->bos_text));
+    TRY(sentencepiece_encode(work, tensor_strings(kernel_input(work->k, 1))[i], sampling));
+    if (t->extras.eos)
+        TRY(add_named(work, model->eos, model->eos_text));
+    if (t->extras.reverse)
+        reverse((struct piece_token *)work->tokens.memory.data + first, work->tokens.count - first);
+    return status_ok();
+}
+
+static struct status tokenize_all(struct tokenizing *t)
+{
+    struct kernel_context *k = t->work.k;
+    const struct tensor *texts = kernel_input(k, 1);
+    struct shape shape = shape_of(texts->size + 1);
+    struct tensor *splits;
+    TRY(kernel_output(k, 1, &shape, &splits));
+    put_index(splits, 0, 0);
+    for (int64_t i = 0; i < texts->size; i++) {
+        TRY(tokenize(t, i));
+        if (splits->dtype == DT_INT32 && t->work.tokens.count > INT32_MAX)
+            return kernel_error(k, STATUS_RESOURCE_EXHAUSTED, "too many tokens for Tsplits int32");
+        put_index(splits, i + 1, t->work.tokens.count);
+    }
+    return status_ok();
+}
+
+static struct status give_tokens(struct kernel_context *k, const struct piece_array *array)
+{
+    const struct piece_token *tokens = array->memory.data;
+    struct shape shape = shape_of(array->count);
+    struct tensor *values, *begins = NULL, *ends = NULL;
+    TRY(kernel_output(k, 0, &shape, &values));
+    if (kernel_outputs_count(k) > 2) {
+        TRY(kernel_output(k, 2, &shape, &begins));
+        TRY(kernel_output(k, 3, &shape, &ends));
+    }
+    for (int64_t i = 0; i < array->count; i++) {
+        if (values->dtype == DT_STRING)
+            tensor_strings_mut(values)[i] = tokens[i].text;
+        else
+            tensor_int32s_mut(values)[i] = tokens[i].id;
+        if (begins != NULL) {
+            put_index(begins, i, tokens[i].begin);
+            put_index(ends, i, tokens[i].end);
+        }
+    }
+    return status_ok();
+}
+
+static struct status check_per_text(const struct kernel_context *k, int index, const char *name)
+{
+    const struct tensor *x = kernel_input(k, index);
+    int64_t texts = kernel_input(k, 1)->size;
+    if (x->shape.rank == 0 || (x->shape.rank == 1 && x->size >= texts))
+        return status_ok();
+    return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                        "%s must be a scalar, or a vector with an element for each of %lld texts; "
+                        "got shape %s",
+                        name, (long long)texts, shape_text(&x->shape));
+}
+
+static struct status tokenize_prepare(struct prepare_context *p)
+{
+    bool nbest;
+    TRY(node_attr_bool(prepare_node(p), "return_nbest", &nbest));
+    return nbest ? status_error(STATUS_UNIMPLEMENTED, "node '%s' (%s): return_nbest",
+                                prepare_node(p)->name, prepare_node(p)->op_name)
+                 : status_ok();
+}
+
+static struct status tokenize_compute(struct kernel_context *k)
+{
+    struct tokenizing t = { .work = { .k = k }, .sampling = { .state = kernel_random_seed(k) } };
+    t.nbest = kernel_input(k, 2);
+    t.alpha = kernel_input(k, 3);
+    TRY(model_of(k, &t.work.model));
+    TRY(check_per_text(k, 2, "nbest_size"));
+    TRY(check_per_text(k, 3, "alpha"));
+    TRY(read_extras(k, t.work.model, 4, &t.extras));
+    struct status status = tokenize_all(&t);
+    if (status_is_ok(status))
+        status = give_tokens(k, &t.work.tokens);
+    piece_work_finish(&t.work);
+    return status;
+}
+
+/* ---- tokens to texts ---- */
+
+static int64_t split_at(const struct tensor *splits, int64_t i)
+{
+    return splits->dtype == DT_INT64 ? tensor_int64s(splits)[i] : tensor_int32s(splits)[i];
+}
+
+static struct status check_splits(const struct tensor *splits, const struct tensor *values)
+{
+    if (splits->size == 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "input_splits is empty");
+    for (int64_t i = 0; i < splits->size; i++) {
+        int64_t at = split_at(splits, i), before = i > 0 ? split_at(splits, i - 1) : 0;
+        if (at < before)
+            return status_error(STATUS_OUT_OF_RANGE, "Invalid splits; %lld", (long long)i);
+        if (at > values->size)
+            return status_error(STATUS_OUT_OF_RANGE,
+                                "Splits and values do not match; split %lldbut values size is %lld",
+                                (long long)at, (long long)values->size);
+    }
+    return status_ok();
+}
+
+static struct status read_token(const struct sentencepiece_model *model,
+                                const struct tensor *values, int64_t i, struct piece_token *out)
+{
+    if (values->dtype == DT_STRING) {
+        out->text = tensor_strings(values)[i];
+        out->id = piece_id(model, out->text);
+        return status_ok();
+    }
+    out->id = tensor_int32s(values)[i];
+    if (out->id < 0 || out->id >= model->pieces_count)
+        return status_error(STATUS_OUT_OF_RANGE, "Invalid id: %d", out->id);
+    out->text = model->pieces[out->id].text;
+    out->id = piece_id(model, out->text); /* another piece may have the same text */
+    return status_ok();
+}
+
+/* bos and eos are control symbols, which have no text. */
+static struct status detokenize(struct piece_work *work, const struct extras *extras, int64_t begin,
+                                int64_t end, struct bytes *out)
+{
+    work->tokens.count = 0;
+    TRY(piece_room(work, &work->tokens, (size_t)(end - begin), sizeof(struct piece_token)));
+    struct piece_token *tokens = work->tokens.memory.data;
+    for (int64_t i = begin; i < end; i++)
+        TRY(read_token(work->model, kernel_input(work->k, 1), i, &tokens[i - begin]));
+    if (extras->reverse)
+        reverse(tokens, end - begin);
+    return sentencepiece_decode(work, tokens, end - begin, out);
+}
+
+static struct status detokenize_all(struct piece_work *work, const struct extras *extras)
+{
+    const struct tensor *splits = kernel_input(work->k, 2);
+    struct shape shape = shape_of(splits->size - 1);
+    struct tensor *out;
+    TRY(kernel_output(work->k, 0, &shape, &out));
+    for (int64_t i = 0; i + 1 < splits->size; i++) {
+        TRY(detokenize(work, extras, split_at(splits, i), split_at(splits, i + 1),
+                       &tensor_strings_mut(out)[i]));
+        if (i % 1024 == 1023)
+            TRY(kernel_check(work->k));
+    }
+    return status_ok();
+}
+
+static struct status detokenize_compute(struct kernel_context *k)
+{
+    struct piece_work work = { .k = k };
+    struct extras extras;
+    TRY(model_of(k, &work.model));
+    TRY(read_extras(k, work.model, 3, &extras));
+    TRY(check_splits(kernel_input(k, 2), kernel_input(k, 1)));
+    struct status status = detokenize_all(&work, &extras);
+    piece_work_finish(&work);
+    return status;
+}
+
+/* ---- the vocabulary ---- */
+
+static struct status id_to_string_compute(struct kernel_context *k)
+{
+    const struct sentencepiece_model *model;
+    const struct tensor *ids = kernel_input(k, 1);
+    struct tensor *out;
+    TRY(model_of(k, &model));
+    TRY(kernel_output(k, 0, &ids->shape, &out));
+    for (int64_t i = 0; i < ids->size; i++) {
+        int32_t id = tensor_int32s(ids)[i];
+        if (id < 0 || id >= model->pieces_count)
+            return kernel_error(k, STATUS_OUT_OF_RANGE, "Invalid id: %d", id);
+        tensor_strings_mut(out)[i] = model->pieces[id].text;
+    }
+    return status_ok();
+}
+
+static struct status string_to_id_compute(struct kernel_context *k)
+{
+    const struct sentencepiece_model *model;
+    const struct tensor *texts = kernel_input(k, 1);
+    struct tensor *out;
+    TRY(model_of(k, &model));
+    TRY(kernel_output(k, 0, &texts->shape, &out));
+    for (int64_t i = 0; i < texts->size; i++)
+        tensor_int32s_mut(out)[i] = piece_id(model, tensor_strings(texts)[i]);
+    return status_ok();
+}
+
+static struct status vocab_size_compute(struct kernel_context *k)
+{
+    const struct sentencepiece_model *model;
+    struct shape scalar = shape_scalar();
+    struct tensor *out;
+    TRY(model_of(k, &model));
+    TRY(kernel_output(k, 0, &scalar, &out));
+    tensor_int32s_mut(out)[0] = model->pieces_count;
+    return status_ok();
+}
+
+static const struct kernel rows[] = {
+    { "SentencepieceOp", DTYPES_ALL, .prepare = handle_prepare, .compute = handle_compute,
+      .once = true },
+    { "SentencepieceTokenizeOp", DTYPES_ALL, .prepare = tokenize_prepare,
+      .compute = tokenize_compute },
+    { "SentencepieceTokenizeWithOffsetsOp", DTYPES_ALL, .prepare = tokenize_prepare,
+      .compute = tokenize_compute },
+    { "SentencepieceDetokenizeOp", DTYPES_ALL, .compute = detokenize_compute },
+    { "SentencepieceIdToStringOp", DTYPES_ALL, .compute = id_to_string_compute },
+    { "SentencepieceStringToIdOp", DTYPES_ALL, .compute = string_to_id_compute },
+    { "SentencepieceVocabSizeOp", DTYPES_ALL, .compute = vocab_size_compute },
+};
+const struct kernel_table kernels_sentencepiece = { rows, COUNT(rows) };

@@ -1,0 +1,75 @@
+/*
+ * sentencepiece_text: normalizes texts as a SentencePiece model wants, divides them into its
+ * pieces, and joins pieces again. The memory is the run's, and is used again for the next text.
+ *
+ *     struct piece_work work = { .k = k, .model = model };
+ *     TRY(sentencepiece_encode(&work, text, NULL));   appends to work.tokens
+ *     piece_work_finish(&work);
+ */
+#ifndef KERNELS_TEXT_SENTENCEPIECE_TEXT_H
+#define KERNELS_TEXT_SENTENCEPIECE_TEXT_H
+
+#include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/text/sentencepiece_model.h"
+#include "runtime/kernels/text/text_block.h"
+
+/* An array that grows in scratch memory. */
+struct piece_array {
+    struct tensor memory;
+    int64_t count, capacity;
+};
+
+struct piece_token {
+    struct bytes text; /* of the model or of the run's arena */
+    int32_t id;
+    int64_t begin, end; /* of its place in the text, in bytes */
+};
+
+/* Zero-initialise it, but for the first two. */
+struct piece_work {
+    struct kernel_context *k;
+    const struct sentencepiece_model *model;
+    struct piece_array tokens;  /* of struct piece_token: the result */
+    struct piece_array normal;  /* of char: the normalized text */
+    struct piece_array origins; /* of uint32_t: where each of its bytes, and its end, come from */
+    struct piece_array found;   /* of struct piece_part: what it was divided into */
+    struct piece_array a, b, c; /* of the method that divides */
+    struct text_block block;
+};
+
+struct piece_part {
+    uint32_t begin, size; /* in the normalized text */
+    int32_t id;
+};
+
+/* How to choose among the ways to divide a text. */
+struct piece_sampling {
+    float alpha;
+    uint64_t state; /* of the random numbers */
+};
+
+/* Room for `more` elements of `size` bytes behind the last. */
+struct status piece_room(struct piece_work *work, struct piece_array *array, size_t more,
+                         size_t size);
+/* From 0 to less than 1. */
+double piece_random(struct piece_sampling *sampling);
+/* The bytes of a character, as its first byte tells, but not more than the text has. */
+size_t piece_character_size(const char *text, size_t size);
+
+/* Writes work->normal and work->origins. */
+struct status sentencepiece_normalize(struct piece_work *work, const struct piece_rules *rules,
+                                      struct bytes text);
+
+/* Writes work->found. With `sampling`, at random. Each is for one method of dividing. */
+struct status divide_unigram(struct piece_work *work, struct piece_sampling *sampling);
+struct status divide_bpe(struct piece_work *work, struct piece_sampling *sampling);
+
+/* sampling: NULL for the best way. */
+struct status sentencepiece_encode(struct piece_work *work, struct bytes text,
+                                   struct piece_sampling *sampling);
+/* The text of tokens, of which each has `id` and `text`. */
+struct status sentencepiece_decode(struct piece_work *work, const struct piece_token *tokens,
+                                   int64_t count, struct bytes *out);
+void piece_work_finish(struct piece_work *work);
+
+#endif

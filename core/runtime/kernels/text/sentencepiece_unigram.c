@@ -1,0 +1,183 @@
+/*
+ * sentencepiece_unigram: divides a text into the pieces whose scores have the largest sum, or, to
+ * sample, into pieces at random, with probabilities that follow from the scores.
+ */
+#include <math.h>
+
+#include "runtime/kernels/text/sentencepiece_text.h"
+
+#define UNKNOWN_PENALTY 10.0f
+
+/* The best way to divide the text up to here. */
+struct best_way {
+    float score;
+    int32_t begin; /* of the last piece; -1: no piece ends here yet */
+    int32_t id;
+};
+
+/* A piece of the text; those that end at one place are a list. */
+struct way_edge {
+    double weight; /* the logarithm of its probability, with all that comes before */
+    int64_t next;  /* -1: the last */
+    int32_t begin, id;
+};
+
+/* What to do with a piece that text[begin .. begin + size) is. */
+typedef struct status take_piece(struct piece_work *work, void *argument, int64_t begin,
+                                 int64_t size, int32_t id);
+
+/* Calls `take` for all pieces that begin here, and for the unknown one if no piece is exactly a
+ * character. */
+static struct status pieces_at(struct piece_work *work, int64_t begin, int64_t character,
+                               take_piece *take, void *argument)
+{
+    const struct sentencepiece_model *model = work->model;
+    const char *text = work->normal.memory.data;
+    bool has_character = false;
+    uint32_t node = 0;
+    for (int64_t end = begin; end < work->normal.count;) {
+        node = piece_child(model, node, text[end++]);
+        if (node == 0)
+            break;
+        int32_t id = model->nodes[node].id;
+        if (id < 0 || model->pieces[id].kind == PIECE_UNUSED)
+            continue;
+        TRY(take(work, argument, begin, end - begin, id));
+        has_character |= end - begin == character;
+    }
+    return has_character ? status_ok() : take(work, argument, begin, character, model->unknown);
+}
+
+static struct status all_pieces(struct piece_work *work, take_piece *take, void *argument)
+{
+    const char *text = work->normal.memory.data;
+    for (int64_t at = 0, turn = 1; at < work->normal.count; turn++) {
+        int64_t size = (int64_t)piece_character_size(text + at, (size_t)(work->normal.count - at));
+        TRY(pieces_at(work, at, size, take, argument));
+        at += size;
+        if (turn % 16384 == 0)
+            TRY(kernel_check(work->k));
+    }
+    return status_ok();
+}
+
+/* A user-defined piece scores better than all ways to divide it. Sums are of double where
+ * SentencePiece's are, as another rounding gives another division. */
+static double score_of(const struct sentencepiece_model *model, int32_t id, int64_t size)
+{
+    if (id == model->unknown)
+        return model->score_min - UNKNOWN_PENALTY;
+    if (model->pieces[id].kind == PIECE_USER_DEFINED)
+        return (double)((float)size * model->score_max) - 0.1;
+    return model->pieces[id].score;
+}
+
+static struct status take_best(struct piece_work *work, void *argument, int64_t begin, int64_t size,
+                               int32_t id)
+{
+    struct best_way *best = argument, *to = &best[begin + size];
+    double score = score_of(work->model, id, size) + (double)best[begin].score;
+    if (work->model->pieces[id].kind != PIECE_USER_DEFINED)
+        score = (double)(float)score;
+    if (to->begin < 0 || score > (double)to->score)
+        *to = (struct best_way){ (float)score, (int32_t)begin, id };
+    return status_ok();
+}
+
+static struct status add_part(struct piece_work *work, int64_t begin, int64_t end, int32_t id)
+{
+    TRY(piece_room(work, &work->found, 1, sizeof(struct piece_part)));
+    ((struct piece_part *)work->found.memory.data)[work->found.count++] =
+        (struct piece_part){ (uint32_t)begin, (uint32_t)(end - begin), id };
+    return status_ok();
+}
+
+static void turn_around(struct piece_array *found)
+{
+    struct piece_part *parts = found->memory.data;
+    for (int64_t i = 0, j = found->count - 1; i < j; i++, j--) {
+        struct piece_part part = parts[i];
+        parts[i] = parts[j];
+        parts[j] = part;
+    }
+}
+
+static struct status divide_best(struct piece_work *work)
+{
+    work->a.count = 0;
+    TRY(piece_room(work, &work->a, (size_t)work->normal.count + 1, sizeof(struct best_way)));
+    struct best_way *best = work->a.memory.data;
+    for (int64_t i = 0; i <= work->normal.count; i++)
+        best[i] = (struct best_way){ 0, -1, -1 };
+    TRY(all_pieces(work, take_best, best));
+    for (int64_t end = work->normal.count; end > 0; end = best[end].begin)
+        TRY(add_part(work, best[end].begin, end, best[end].id));
+    return status_ok();
+}
+
+/* ---- at random ---- */
+
+/* What ends at a place. */
+struct way_end {
+    double weight; /* the logarithm of the sum of the weights of its edges */
+    int64_t first; /* edge; -1: none */
+};
+
+static double log_sum(double a, double b)
+{
+    double most = a > b ? a : b, least = a > b ? b : a;
+    return most + log1p(exp(least - most));
+}
+
+static struct status take_edge(struct piece_work *work, void *argument, int64_t begin, int64_t size,
+                               int32_t id)
+{
+    const struct piece_sampling *sampling = argument;
+    struct way_end *endings = work->a.memory.data, *to = &endings[begin + size];
+    double weight =
+        endings[begin].weight + (double)sampling->alpha * score_of(work->model, id, size);
+    TRY(piece_room(work, &work->b, 1, sizeof(struct way_edge)));
+    ((struct way_edge *)work->b.memory.data)[work->b.count] =
+        (struct way_edge){ weight, to->first, (int32_t)begin, id };
+    to->weight = to->first < 0 ? weight : log_sum(to->weight, weight);
+    to->first = work->b.count++;
+    return status_ok();
+}
+
+/* One of the edges of an ending. */
+static const struct way_edge *choose(const struct piece_work *work, const struct way_end *ending,
+                                     struct piece_sampling *sampling)
+{
+    const struct way_edge *edges = work->b.memory.data, *edge = &edges[ending->first];
+    double rest = piece_random(sampling);
+    while (edge->next >= 0) {
+        rest -= exp(edge->weight - ending->weight);
+        if (rest < 0)
+            break;
+        edge = &edges[edge->next];
+    }
+    return edge;
+}
+
+static struct status divide_at_random(struct piece_work *work, struct piece_sampling *sampling)
+{
+    work->a.count = work->b.count = 0;
+    TRY(piece_room(work, &work->a, (size_t)work->normal.count + 1, sizeof(struct way_end)));
+    struct way_end *endings = work->a.memory.data;
+    for (int64_t i = 0; i <= work->normal.count; i++)
+        endings[i] = (struct way_end){ 0, -1 };
+    TRY(all_pieces(work, take_edge, sampling));
+    for (int64_t end = work->normal.count; end > 0;) {
+        const struct way_edge *edge = choose(work, &endings[end], sampling);
+        TRY(add_part(work, edge->begin, end, edge->id));
+        end = edge->begin;
+    }
+    return status_ok();
+}
+
+struct status divide_unigram(struct piece_work *work, struct piece_sampling *sampling)
+{
+    TRY(sampling == NULL ? divide_best(work) : divide_at_random(work, sampling));
+    turn_around(&work->found);
+    return status_ok();
+}
