@@ -505,6 +505,36 @@ static void texts_of_an_anonymous_table_live_as_long_as_a_run(void **state)
     plan_destroy(plan);
 }
 
+static struct status count_look(const void *context)
+{
+    ++*(int *)(uintptr_t)context;
+    return status_ok();
+}
+
+/* Each of its beginnings is looked up. */
+static void a_long_word_looks_at_the_deadline(void **state)
+{
+    (void)state;
+    enum { SIZE = 4096 };
+    char word[SIZE + 1];
+    memset(word, 'x', SIZE);
+    word[SIZE] = '\0';
+    struct endpoint handle = table("HashTableV2", "t");
+    assert_ok(
+        run_node(fill("InitializeTableV2", handle, texts(2, ab), numbers(2, (int64_t[]){ 1, 2 }))));
+    struct endpoint inputs[] = { texts(1, (const char *[]){ word }), handle };
+    struct node *pieces = build_node(
+        &b, "WordpieceTokenizeWithOffsets", "pieces", 2, inputs, 0, NULL,
+        (struct attr[]){ attr_text("suffix_indicator", "##"), attr_int("max_bytes_per_word", SIZE),
+                         attr_bool("use_unknown_token", true), attr_text("unknown_token", "[UNK]"),
+                         ATTR_END });
+    int looks = 0;
+    run_set_check(run, count_look, &looks);
+    assert_ok(run_node(pieces));
+    run_set_check(run, NULL, NULL);
+    assert_true(looks >= SIZE - 1024);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -515,6 +545,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(refuses_a_default_of_another_shape, setup, teardown),
         cmocka_unit_test_setup_teardown(a_table_grows_within_the_memory_of_the_run, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_long_word_looks_at_the_deadline, setup, teardown),
         cmocka_unit_test_setup_teardown(overwrites_in_a_mutable_table, setup, teardown),
         cmocka_unit_test_setup_teardown(reads_words_and_line_numbers_of_a_file, setup, teardown),
         cmocka_unit_test_setup_teardown(reads_numbers_with_white_space_around_them, setup,

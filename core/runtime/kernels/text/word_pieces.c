@@ -82,6 +82,10 @@ static struct bytes piece_from(const struct dividing *d, int64_t begin, int64_t 
     return (struct bytes){ d->candidate, before + text.size };
 }
 
+/* A search for a piece looks at the deadline before each candidate of more bytes. Of shorter ones,
+ * it reads less than a megabyte. */
+#define CANDIDATE_BYTES 1024
+
 /* The longest piece from character `first` on that the vocabulary has; its end is character *end.
  * *end == first: there is none. Shorter candidates begin like the longest one. */
 static struct status find_longest(const struct dividing *d, int64_t first, int64_t begin,
@@ -94,6 +98,8 @@ static struct status find_longest(const struct dividing *d, int64_t first, int64
         *end = first + state->characters_max;
     *piece = piece_from(d, begin, d->ends[*end - 1]);
     for (;;) {
+        if (piece->size > CANDIDATE_BYTES)
+            TRY(kernel_check(d->list->k));
         TRY(is_known(d, *piece, &known));
         if (known || --*end == first)
             return status_ok();
