@@ -106,7 +106,7 @@ EDGES = {
     "snappy-c.h": ["core/storage/block.c", "core/storage/table.c"],
     "sys/epoll.h": ["core/base/loop.[ch]"],
     "unicase.h": ["core/runtime/kernels/plain/text_case.c", "core/runtime/kernels/plain/text_normal.c"],
-    "unictype.h": ["core/runtime/kernels/plain/text_normal.c"],
+    "unictype.h": ["core/runtime/kernels/plain/text_class.c", "core/runtime/kernels/plain/text_normal.c"],
     "uninorm.h": ["core/runtime/kernels/plain/text_normal.c"],
     "webp/*": ["core/image/webp.c"],
     # inflate.c expands a stream into memory; gzip_file.c, tfrecord.c and zip.c pull files of any size in steps; tfrecord.c also writes.

@@ -207,6 +207,8 @@
     X(text, base64)                 \
     X(text, character_tokens)       \
     X(text, edit_distance)          \
+    X(text, fast_normalize)         \
+    X(text, fast_word_pieces)       \
     X(text, fingerprint_rows)       \
     X(text, ngrams_join)            \
     X(text, normalize)              \

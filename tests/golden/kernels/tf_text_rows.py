@@ -1,6 +1,8 @@
 """Rows of the ops of TensorFlow Text 2.21, which come with the package tensorflow_text."""
 import glob
 import os
+import random
+import struct
 
 import rows as rows_of
 from rows import Rows
@@ -28,7 +30,7 @@ def load():
                 functions[name.replace("_", "")] = getattr(library, name)
     for op in ["CaseFoldUTF8", "NormalizeUTF8", "RegexSplitWithOffsets", "TFText>WhitespaceTokenizeWithOffsetsV2", "TFText>ByteSplitWithOffsets",
                "TFText>RoundRobinTrim", "TFText>RoundRobinGenerateMasks", "UnicodeScriptTokenizeWithOffsets", "WhitespaceTokenizeWithOffsets",
-               "TFText>NgramsStringJoin"]:
+               "TFText>NgramsStringJoin", "FastWordpieceTokenizeWithOffsets", "TFText>FastWordpieceDetokenize", "FastBertNormalize"]:
         rows_of.HIDDEN_OPS[op] = functions[op.lower().replace(">", "")]
     return tensorflow_text.WhitespaceTokenizer()._config
 
@@ -117,4 +119,100 @@ def trims(rows):
         rows.add(op, [tf.constant(3), [tf.zeros([0])] * 2, [tf.constant([0, 0], tf.int64)] * 2])
 
 
-FAMILIES = [tokens]
+# Pieces that lead into each other, words of one and of several pieces, punctuation with and without a piece, Chinese, and pieces longer than a word may be.
+PIECES = ["[UNK]", "a", "ab", "abcd", "##b", "##bc", "##cd", "##z", "##efz", "abcdefg", "un", "##aff", "##able", "##a", "c", "##c", "!", "-", "##-", "\u6771", "\u4eac", "##\u4eac",
+          "Gr\u00f6", "##\u00dfe", "\u00f6", "##\U0001f600", "\u3002", "longlonglong", "##longlong"]
+SENTENCES = ["abcdz", "abcdefz abcdefg", "unaffable", "una-ff!able", "x", "ab x ab", "\u6771\u4eac\u3002ab", "ab\u6771\u4eac", "Gr\u00f6\u00dfe!", "##", "##b", "##abc", "# #", "#", "a##b", "", " ",
+             "  a  ", "\u3000a\u2003ab\u00a0", "a\u0085b", "!!", "!a!", "a?b", "a\u2030b", "\u1b4ea", "\U0001e5ffab", "longlonglonglonglong", "longlonglong", "longlonglonglong a", "[UNK]", "[a]",
+             "abcdefghi\u6771", "ab\U0001f600", "\U0001f600", "aa\u2044a", "a\u00d7a"]
+BYTES = [b"ab\0ab", b"\0", b"ab\xffab", b"\xff\xfe", b"\xe2\x82 ab", b"ab\xe2\x82", b"\xed\xa0\x80ab", b"\xf0\x9f\x98a", b"!\xff!", b"\xe6\x9d\xb1\xe4\xba"]
+# A model may end words at 0 bytes, and leave the indicator empty, make it a piece, or spell it with letters.
+MODELS = [(PIECES, 100, "##"), (PIECES, 12, "##"), (PIECES + ["##", "#", "###"], 100, "##"), (PIECES + ["#", "###", "##[UNK]"], 100, "##"), (PIECES, 100, ""), (PIECES + ["xyx", "xya", "xyab"], 100, "xy"),
+          (PIECES, 0, "##"), (PIECES + ["<s>", "</w>a"], 100, "</w>")]
+
+
+def drawn(letters, count, longest, seed):
+    draw = random.Random(seed)
+    return ["".join(draw.choice(letters) for _ in range(draw.randrange(longest))).encode() for _ in range(count)]
+
+
+def without_unused(model):
+    """A model for texts has pieces of all punctuation in its pool, 330 KB, of which few are used: those that a node of the trie refers to stay."""
+    def u32(at):
+        return struct.unpack_from("<I", model, at)[0]
+    model = bytearray(model)
+    table = u32(0)
+    fields = table - struct.unpack_from("<i", model, table)[0]
+    place = [table + struct.unpack_from("<H", model, fields + 4 + 2 * i)[0] for i in range(3)]
+    trie, failures, pool = [at + u32(at) for at in place]
+    used = {}
+    kept = []
+    for node in range(u32(failures)):
+        at = failures + 4 + 8 * node + 4
+        lies = u32(at)
+        if lies == 0xFFFFFFFF:
+            continue
+        if lies not in used:
+            used[lies] = len(kept) << 8 | lies & 255
+            kept += [u32(pool + 4 + 4 * (lies // 256 + i)) for i in range(lies % 256 + 1)]
+        struct.pack_into("<I", model, at, used[lies])
+    begin, end = pool + 4 + 4 * len(kept), pool + 4 + 4 * u32(pool)
+    end -= (end - begin) % 8  # what follows stays aligned
+    assert begin <= end <= min(trie, failures)
+    struct.pack_into("<I", model, pool, len(kept))
+    struct.pack_into("<%dI" % len(kept), model, pool + 4, *kept)
+    for at in place[:2]:
+        struct.pack_into("<I", model, at, u32(at) - (end - begin))
+    return bytes(model[:begin] + model[end:])
+
+
+def pieces():
+    """Texts and words that are divided by a model, and joined."""
+    load()
+    from tensorflow_text.core.pybinds import pywrap_fast_wordpiece_tokenizer_model_builder as builder
+    rows = Rows("pieces")
+    letters = "abcdefgzun!-# ? \u6771\u4eac\u00f6\u00df\u3000"
+    for words_alone in [True, False]:
+        for i, (vocabulary, longest, indicator) in enumerate(MODELS):
+            model = builder.build_fast_wordpiece_model(vocabulary, longest, indicator, "[UNK]", words_alone, True)
+            model = model if words_alone else without_unused(model)
+            inputs = [s.encode() for s in SENTENCES] + BYTES + drawn(letters, 100, 20, i) + drawn("abcdefz ", 100, 12, i)
+            if longest < 4:  # TensorFlow Text does not return where a punctuation is longer
+                inputs = [s for s in inputs if words_alone or s.isalpha()]
+            model = tf.constant(list(model), tf.uint8)
+            rows.add("FastWordpieceTokenizeWithOffsets", [texts(*inputs), model])
+            if words_alone:
+                rows.add("FastWordpieceTokenizeWithOffsets", [texts(), model])
+                joined(rows, model, len(vocabulary), i)
+    model = tf.constant(list(builder.build_fast_wordpiece_model(["[UNK]", "a"], 100, "##", "[UNK]", True, False)), tf.uint8)
+    rows.add("FastWordpieceTokenizeWithOffsets", [texts(b"a", b"aa"), model])
+    for splits in [[0, 2], [0]]:
+        rows.add("TFText>FastWordpieceDetokenize", [tf.constant([1, 0][:splits[-1]], tf.int32), tf.constant(splits, tf.int64), model], text=False)
+    rows.write()
+
+
+def joined(rows, model, count, seed):
+    draw = random.Random(seed)
+    numbers = [draw.randrange(count) for _ in range(300)]
+    splits = sorted([0, 300, 300] + [draw.randrange(301) for _ in range(60)])
+    rows.add("TFText>FastWordpieceDetokenize", [tf.constant(numbers, tf.int32), tf.constant(splits, tf.int64), model])
+    rows.add("TFText>FastWordpieceDetokenize", [tf.zeros([0], tf.int32), tf.constant([0], tf.int64), model])
+
+
+def plain_texts():
+    """Characters that a model replaces."""
+    load()
+    from tensorflow_text.core.pybinds import pywrap_fast_bert_normalizer_model_builder as builder
+    rows = Rows("plain_texts")
+    inputs = [w.encode() for w in LETTERS] + INVALID + TEXTS + [b"\0", b"A\0B", b"a\x01B\x7f", b"\t\r\nA", "\u00bc\u0085\u00ad\u200bx".encode(), b"plain"]
+    drawn_inputs = drawn("aB\0 \x01\u00c9\u0301\u1e9e\ud55c\u00bc\u6771\ufdfa", 150, 12, 1)
+    controls = tf.constant(list(builder.build_fast_bert_normalizer_model(False)), tf.uint8)
+    accents = tf.constant(list(builder.build_fast_bert_normalizer_model(True)), tf.uint8)
+    rows.add("FastBertNormalize", [texts(*inputs, *drawn_inputs), accents], get_offsets=True)
+    for get_offsets in [False, True]:
+        for value in [texts(*inputs, *drawn_inputs), texts(), texts(b""), texts(b"plain")]:
+            rows.add("FastBertNormalize", [value, controls], get_offsets=get_offsets)
+    rows.write()
+
+
+FAMILIES = [tokens, pieces, plain_texts]

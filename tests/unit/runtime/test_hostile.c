@@ -92,6 +92,49 @@ static void splits_beyond_the_values_are_refused(void **state)
         strstr(status.message, "have 2305843009213693952 values, but there are only 1"));
 }
 
+/* ---- models of tokenizers ---- */
+
+/* A FlatBuffer: the places of its table's fields, the table with U+0000's value, and the pool "ab",
+ * of which the value takes `size` bytes from `begin` on. */
+#define REPLACED_BY(begin, size) (0x40000000 | (begin) << 6 | (size))
+#define MODEL(value)                                                 \
+    {                                                                \
+        16, 12 | 12 << 16, 0, 4 | 8 << 16, 12, (value), 4, 2, 0x6261 \
+    }
+#define MODEL_BYTES 34
+
+static struct status normalize_zero(const uint32_t *model, int64_t size)
+{
+    const struct bytes zero = { "", 1 };
+    const struct shape one = shape_of(1), bytes = shape_of(size);
+    void *copy = malloc((size_t)size + (size == 0)); /* a sanitizer sees what lies behind it */
+    memcpy(copy, model, (size_t)size);
+    struct tensor feeds[] = { tensor_borrow(DT_STRING, &one, &zero),
+                              tensor_borrow(DT_UINT8, &bytes, copy) };
+    struct endpoint x[] = { texts(), build_placeholder(&b, "model", DT_UINT8, shape_of(-1)) };
+    struct endpoint y = build(&b, "FastBertNormalize", NULL, 2, x, (struct attr[]){ ATTR_END });
+    struct plan *plan = plan_of(2, x, 1, &y, NULL);
+    struct tensor out;
+    struct status status = plan_run(plan, run, feeds, &out);
+    if (status_is_ok(status)) {
+        assert_true(bytes_equal(tensor_strings(&out)[0], bytes_of("ab")));
+        tensor_release(&out);
+    }
+    plan_destroy(plan);
+    free(copy);
+    return status;
+}
+
+static void a_damaged_model_of_a_normalizer_is_refused(void **state)
+{
+    (void)state;
+    const uint32_t whole[] = MODEL(REPLACED_BY(0, 2)), outside[] = MODEL(REPLACED_BY(1, 2));
+    assert_ok(normalize_zero(whole, MODEL_BYTES));
+    assert_int_equal(normalize_zero(outside, MODEL_BYTES).code, STATUS_DATA_LOSS);
+    for (int64_t size = 0; size < MODEL_BYTES; size++)
+        assert_int_equal(normalize_zero(whole, size).code, STATUS_DATA_LOSS);
+}
+
 /* ---- n-grams ---- */
 
 static struct endpoint ngrams(struct endpoint x, int count, const int64_t *widths)
@@ -769,6 +812,7 @@ int main(void)
         TEST(the_lowest_maxsplit_is_no_limit),
         TEST(an_empty_part_at_the_end_is_written_nowhere),
         TEST(quadratic_searches_end_at_the_deadline),
+        TEST(a_damaged_model_of_a_normalizer_is_refused),
         TEST(a_long_pattern_is_refused),
         TEST(a_long_update_that_ends_at_the_deadline_changes_nothing),
         TEST(the_two_types_of_a_pool_gradient_must_be_float),

@@ -2,7 +2,7 @@
 
 #define TOKENS_PER_CHECK 65536 /* of the deadline */
 
-struct status token_list_add(struct token_list *list, struct bytes text, int64_t begin, int64_t end)
+struct status token_list_add_numbered(struct token_list *list, struct text_token token)
 {
     if (list->count == list->capacity) {
         int64_t capacity = 2 * list->capacity + 64;
@@ -10,8 +10,13 @@ struct status token_list_add(struct token_list *list, struct bytes text, int64_t
         list->at = list->memory.data;
         list->capacity = capacity;
     }
-    list->at[list->count++] = (struct text_token){ text, begin, end };
+    list->at[list->count++] = token;
     return list->count % TOKENS_PER_CHECK == 0 ? kernel_check(list->k) : status_ok();
+}
+
+struct status token_list_add(struct token_list *list, struct bytes text, int64_t begin, int64_t end)
+{
+    return token_list_add_numbered(list, (struct text_token){ text, begin, end, 0 });
 }
 
 void put_index(struct tensor *out, int64_t i, int64_t value)
