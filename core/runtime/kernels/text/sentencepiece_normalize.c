@@ -1,53 +1,23 @@
 /* sentencepiece_normalize: the rules of a model that replace prefixes of a text, and its spaces. */
 #include "base/utf8.h"
+#include "runtime/kernels/text/double_array.h"
 #include "runtime/kernels/text/sentencepiece_text.h"
 
 static const char escaped_space[] = "\xe2\x96\x81"; /* U+2581 */
 
 #define TEXT_SIZE_MAX ((int64_t)INT32_MAX)
 
-/*
- * The trie is a double array: words of 4 bytes,
- *
- *     bit 31     0: a node; 1: a value, of 31 bits
- *     bits 10-30 offset to its children, times 256 if bit 9 is set
- *     bit 8      has a value, which is the first of its children
- *     bits 0-7   the byte that leads to it
- *
- * A child of node i is at i ^ offset ^ byte. The file is a stranger's: each place is checked.
- */
-static bool read_word(struct bytes trie, uint32_t at, uint32_t *out)
-{
-    if (at >= trie.size / sizeof *out)
-        return false;
-    memcpy(out, trie.data + at * sizeof *out, sizeof *out);
-    return true;
-}
-
-static uint32_t children_of(uint32_t word)
-{
-    return word >> 10 << ((word & 1u << 9) >> 6);
-}
-
 /* The longest prefix that has a rule; its size, or 0. *value is where the replacement is. */
 static size_t find_rule(struct bytes trie, struct bytes text, uint32_t *value)
 {
-    uint32_t word, at = 0;
+    const struct flat_vector units = { trie.data, trie.size / sizeof(uint32_t) };
+    uint32_t node = 0;
     size_t found = 0;
-    if (!read_word(trie, 0, &word))
-        return 0;
-    at ^= children_of(word);
     for (size_t i = 0; i < text.size; i++) {
-        uint8_t byte = (uint8_t)text.data[i];
-        at ^= byte;
-        if (!read_word(trie, at, &word) || (word & (1u << 31 | 0xff)) != byte)
+        if (!double_array_walk(&units, &node, text.data + i, 1))
             break;
-        at ^= children_of(word);
-        bool has_value = (word & 1u << 8) != 0;
-        if (has_value && read_word(trie, at, &word)) {
-            *value = word & ~(1u << 31);
+        if (double_array_value(&units, node, value))
             found = i + 1;
-        }
     }
     return found;
 }
