@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/bytes.h"
+
 #define AVX2 __attribute__((target("avx2,bmi")))
 
 #define DIGITS_MAX 8
@@ -46,14 +48,6 @@ static const double divisors[2][DIGITS_MAX + 1] = {
     { -1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7, -1e8 },
 };
 
-static inline uint64_t load_text(const void *at)
-{
-    uint64_t eight;
-
-    memcpy(&eight, at, sizeof eight);
-    return eight;
-}
-
 static inline bool begins_with_0_point(const char *at)
 {
     uint16_t two;
@@ -64,7 +58,7 @@ static inline bool begins_with_0_point(const char *at)
 
 AVX2 static inline __m128i two_of(const void *low, const void *high)
 {
-    return _mm_set_epi64x((long long)load_text(high), (long long)load_text(low));
+    return _mm_set_epi64x((long long)get_u64le(high), (long long)get_u64le(low));
 }
 
 /* Two numbers of eight digits, in pairs, in fours, then all. The first comes in the low 32 bits,
