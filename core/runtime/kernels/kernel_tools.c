@@ -152,6 +152,15 @@ struct status node_attr_ints(const struct node *node, const char *name, int max,
     return status_ok();
 }
 
+struct status kernel_vector(const struct kernel_context *k, int index, const char *name)
+{
+    const struct shape *shape = &kernel_input(k, index)->shape;
+    return shape->rank == 1
+               ? status_ok()
+               : status_error(STATUS_INVALID_ARGUMENT, "%s must be a vector, but received shape %s",
+                              name, shape_text(shape));
+}
+
 struct status kernel_scalar(struct kernel_context *k, int index, const char *name,
                             const struct tensor **out)
 {

@@ -32,6 +32,9 @@ struct status kernel_axis(struct kernel_context *k, int index, int rank, int *ou
 struct status kernel_scalar(struct kernel_context *k, int index, const char *name,
                             const struct tensor **out);
 
+/* An input that must be a vector; `name` is for the error. */
+struct status kernel_vector(const struct kernel_context *k, int index, const char *name);
+
 /* Gives a scratch tensor, or one that is empty yet, room for `capacity` elements of `size` bytes.
  * The first `count` move to the new memory. */
 struct status kernel_scratch_grow(struct kernel_context *k, struct tensor *memory, int64_t count,

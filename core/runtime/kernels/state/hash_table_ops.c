@@ -102,9 +102,7 @@ static struct status initialize_compute(struct kernel_context *k)
     struct hash_table *table = NULL;
     const struct tensor *keys = kernel_input(k, 1), *values = kernel_input(k, 2);
     TRY(kernel_hash_table(k, 0, &table));
-    if (keys->shape.rank != 1)
-        return status_error(STATUS_INVALID_ARGUMENT, "Keys must be a vector, but received shape %s",
-                            shape_text(&keys->shape));
+    TRY(kernel_vector(k, 1, "Keys"));
     if (!shape_equal(&keys->shape, &values->shape))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Keys and values must have the same size %lld vs %lld",

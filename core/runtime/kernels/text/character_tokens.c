@@ -5,6 +5,7 @@
  */
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/scripts.h"
+#include "runtime/kernels/plain/text_class.h"
 #include "runtime/kernels/ragged/ragged_splits.h"
 #include "runtime/kernels/text/token_list.h"
 
@@ -26,27 +27,20 @@ static struct status space_prepare(struct prepare_context *p)
     return status_ok();
 }
 
-/* Unicode's property White_Space. */
-static bool is_space(int32_t c)
-{
-    return (c >= 0x9 && c <= 0xd) || c == 0x20 || c == 0x85 || c == 0xa0 || c == 0x1680 ||
-           (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f ||
-           c == 0x205f || c == 0x3000;
-}
-
 /* Characters that follow each other and are alike are of one token. White space that is left out
  * ends a token of UnicodeScriptTokenizeWithOffsets only by its script, which is that of most signs:
  * "! 1" gives one token, "!1", as in TensorFlow Text. */
 static bool are_alike(const struct character_tokens *state, int32_t a, int32_t b)
 {
     if (!state->by_script)
-        return is_space(a) == is_space(b);
-    return script_of(a) == script_of(b) && (!state->keep_space || is_space(a) == is_space(b));
+        return text_is_space(a) == text_is_space(b);
+    return script_of(a) == script_of(b) &&
+           (!state->keep_space || text_is_space(a) == text_is_space(b));
 }
 
 static bool is_kept(const struct character_tokens *state, int32_t c)
 {
-    return state->keep_space || !is_space(c);
+    return state->keep_space || !text_is_space(c);
 }
 
 /* Adds the token of characters that are alike, without white space at its ends. */
@@ -95,13 +89,13 @@ static int64_t walk(const struct token_list *list, const struct tensor *outer, s
 {
     const struct tensor *x = kernel_input(list->k, 0), *splits = kernel_input(list->k, 1);
     int64_t size = 0;
-    put_index(inner, 0, 0);
+    tensor_set_index(inner, 0, 0);
     for (int64_t row = 0; row + 1 < outer->size; row++) {
         const int32_t *from = tensor_int32s(x) + tensor_index(splits, row);
         for (int64_t i = tensor_index(outer, row); i < tensor_index(outer, row + 1); i++) {
             size += copy_kept(kernel_state(list->k), from, &list->at[i],
                               values != NULL ? values + size : NULL);
-            put_index(inner, i + 1, size);
+            tensor_set_index(inner, i + 1, size);
         }
     }
     return size;
@@ -125,8 +119,8 @@ static struct status put_places(const struct token_list *list)
     TRY(kernel_output(list->k, 2, &shape, &begins));
     TRY(kernel_output(list->k, 3, &shape, &ends));
     for (int64_t i = 0; i < list->count; i++) {
-        put_index(begins, i, list->at[i].begin);
-        put_index(ends, i, list->at[i].end);
+        tensor_set_index(begins, i, list->at[i].begin);
+        tensor_set_index(ends, i, list->at[i].end);
     }
     return status_ok();
 }
@@ -136,17 +130,14 @@ static struct status divide_all(struct token_list *list)
     struct kernel_context *k = list->k;
     const struct tensor *x = kernel_input(k, 0), *splits = kernel_input(k, 1);
     struct tensor *outer;
-    if (x->shape.rank != 1)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "input_values must be a vector, but received shape %s",
-                            shape_text(&x->shape));
+    TRY(kernel_vector(k, 0, "input_values"));
     TRY(ragged_splits_check(splits, x->size));
     TRY(kernel_output(k, 4, &splits->shape, &outer));
-    put_index(outer, 0, 0);
+    tensor_set_index(outer, 0, 0);
     for (int64_t row = 0; row + 1 < splits->size; row++) {
         int64_t begin = tensor_index(splits, row);
         TRY(divide_row(list, tensor_int32s(x) + begin, tensor_index(splits, row + 1) - begin));
-        put_index(outer, row + 1, list->count);
+        tensor_set_index(outer, row + 1, list->count);
     }
     TRY(copy_tokens(list, outer));
     return put_places(list);

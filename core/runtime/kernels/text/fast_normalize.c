@@ -129,11 +129,7 @@ static struct status normalize_all(struct normalizing *n)
 static struct status normalize_compute(struct kernel_context *k)
 {
     struct normalizing n = { .k = k, .block = { .arena = kernel_arena(k) } };
-    const struct shape *shape = &kernel_input(k, 0)->shape;
-    if (shape->rank != 1)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "input_values must be a vector, but received shape %s",
-                            shape_text(shape));
+    TRY(kernel_vector(k, 0, "input_values"));
     TRY(node_attr_bool(kernel_node(k), "get_offsets", &n.with_offsets));
     struct status status = normalize_all(&n);
     tensor_release(&n.memory);

@@ -207,14 +207,6 @@ static struct status divide_text(struct word_walk *w)
     return status_ok();
 }
 
-static struct status check_vector(const struct tensor *x, const char *name)
-{
-    return x->shape.rank == 1
-               ? status_ok()
-               : status_error(STATUS_INVALID_ARGUMENT, "%s must be a vector, but received shape %s",
-                              name, shape_text(&x->shape));
-}
-
 static struct status output_numbers(const struct token_list *list, int output)
 {
     struct shape shape = shape_of(list->count);
@@ -230,7 +222,7 @@ static struct status divide_all(struct word_walk *w)
     const struct tensor *x = kernel_input(w->list.k, 0);
     struct shape shape = shape_of(x->size + 1);
     struct tensor *splits;
-    TRY(check_vector(x, "input_values"));
+    TRY(kernel_vector(w->list.k, 0, "input_values"));
     TRY(word_piece_model_read(kernel_input(w->list.k, 1), &w->model));
     TRY(kernel_output(w->list.k, 2, &shape, &splits));
     tensor_int64s_mut(splits)[0] = 0;
@@ -275,7 +267,7 @@ static struct status join_compute(struct kernel_context *k)
     struct text_block block = { .arena = kernel_arena(k) };
     struct word_piece_model model;
     struct tensor *out;
-    TRY(check_vector(numbers, "input_values"));
+    TRY(kernel_vector(k, 0, "input_values"));
     TRY(ragged_splits_check(splits, numbers->size));
     TRY(word_piece_model_read(kernel_input(k, 2), &model));
     struct shape shape = shape_of(splits->size - 1);

@@ -13,7 +13,7 @@ static struct status check_place(struct bytes bytes, size_t at, size_t size)
 static struct status read_u32(struct bytes bytes, size_t at, uint32_t *value)
 {
     TRY(check_place(bytes, at, sizeof *value));
-    memcpy(value, bytes.data + at, sizeof *value);
+    *value = get_u32le(bytes.data + at);
     return status_ok();
 }
 

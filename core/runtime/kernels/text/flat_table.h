@@ -37,9 +37,7 @@ struct status flat_vector_text(const struct flat_table *table, const struct flat
 /* Element i of a vector of 32 bits; i must be within it. */
 static inline uint32_t flat_u32(const struct flat_vector *vector, size_t i)
 {
-    uint32_t value;
-    memcpy(&value, vector->data + i * sizeof value, sizeof value);
-    return value;
+    return get_u32le(vector->data + i * sizeof(uint32_t));
 }
 
 #endif

@@ -88,10 +88,7 @@ static struct status join_rows(struct ngram_joining *j)
     int inner = kernel_inputs_count(j->k) - 1;
     const struct tensor *x = kernel_input(j->k, 0), *splits = kernel_input(j->k, inner);
     struct tensor *out, *out_splits;
-    if (x->shape.rank != 1)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "input_values must be a vector, but received shape %s",
-                            shape_text(&x->shape));
+    TRY(kernel_vector(j->k, 0, "input_values"));
     TRY(ragged_splits_check(splits, x->size));
     for (int i = 1; i < inner; i++)
         TRY(kernel_output_copy(j->k, i, i, &out_splits));

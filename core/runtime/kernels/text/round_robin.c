@@ -98,10 +98,10 @@ static struct status trim_segment(const struct segments *s, int segment)
     struct tensor *out, *out_splits;
     int64_t count = 0;
     TRY(kernel_output(s->k, s->count + segment, &splits->shape, &out_splits));
-    put_index(out_splits, 0, 0);
+    tensor_set_index(out_splits, 0, 0);
     for (int64_t row = 0; row < s->rows; row++) {
         count += kept_of(s, segment, row);
-        put_index(out_splits, row + 1, count);
+        tensor_set_index(out_splits, row + 1, count);
     }
     struct shape shape = shape_of(count);
     TRY(kernel_output(s->k, segment, &shape, &out));

@@ -149,12 +149,12 @@ static struct status tokenize_all(struct tokenizing *t)
     struct shape shape = shape_of(texts->size + 1);
     struct tensor *splits;
     TRY(kernel_output(k, 1, &shape, &splits));
-    put_index(splits, 0, 0);
+    tensor_set_index(splits, 0, 0);
     for (int64_t i = 0; i < texts->size; i++) {
         TRY(tokenize(t, i));
         if (splits->dtype == DT_INT32 && t->work.tokens.count > INT32_MAX)
             return kernel_error(k, STATUS_RESOURCE_EXHAUSTED, "too many tokens for Tsplits int32");
-        put_index(splits, i + 1, t->work.tokens.count);
+        tensor_set_index(splits, i + 1, t->work.tokens.count);
     }
     return status_ok();
 }
@@ -175,8 +175,8 @@ static struct status give_tokens(struct kernel_context *k, const struct piece_ar
         else
             tensor_int32s_mut(values)[i] = tokens[i].id;
         if (begins != NULL) {
-            put_index(begins, i, tokens[i].begin);
-            put_index(ends, i, tokens[i].end);
+            tensor_set_index(begins, i, tokens[i].begin);
+            tensor_set_index(ends, i, tokens[i].end);
         }
     }
     return status_ok();

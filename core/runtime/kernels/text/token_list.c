@@ -19,14 +19,6 @@ struct status token_list_add(struct token_list *list, struct bytes text, int64_t
     return token_list_add_numbered(list, (struct text_token){ text, begin, end, 0 });
 }
 
-void put_index(struct tensor *out, int64_t i, int64_t value)
-{
-    if (out->dtype == DT_INT64)
-        tensor_int64s_mut(out)[i] = value;
-    else
-        tensor_int32s_mut(out)[i] = (int32_t)value;
-}
-
 struct status token_list_output(const struct token_list *list, int texts, int begins, int ends)
 {
     struct shape shape = shape_of(list->count);
@@ -40,8 +32,8 @@ struct status token_list_output(const struct token_list *list, int texts, int be
             ((uint8_t *)text->data)[i] = (uint8_t)token->text.data[0];
         else
             tensor_strings_mut(text)[i] = token->text;
-        put_index(begin, i, token->begin);
-        put_index(end, i, token->end);
+        tensor_set_index(begin, i, token->begin);
+        tensor_set_index(end, i, token->end);
     }
     return status_ok();
 }

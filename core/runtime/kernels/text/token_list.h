@@ -35,7 +35,4 @@ struct status token_list_add_numbered(struct token_list *list, struct text_token
 struct status token_list_output(const struct token_list *list, int texts, int begins, int ends);
 void token_list_finish(struct token_list *list);
 
-/* Element i of a tensor of int32 or int64. */
-void put_index(struct tensor *out, int64_t i, int64_t value);
-
 #endif

@@ -90,14 +90,6 @@ static struct status next_character(const struct unicode *state, struct bytes te
     return status_ok();
 }
 
-static void put_split(struct tensor *splits, int64_t i, int64_t value)
-{
-    if (splits->dtype == DT_INT64)
-        tensor_int64s_mut(splits)[i] = value;
-    else
-        tensor_int32s_mut(splits)[i] = (int32_t)value;
-}
-
 static struct status count_characters(const struct unicode *state, const struct tensor *x,
                                       struct tensor *splits, int64_t *count)
 {
@@ -105,12 +97,12 @@ static struct status count_characters(const struct unicode *state, const struct 
     bool kept;
 
     *count = 0;
-    put_split(splits, 0, 0);
+    tensor_set_index(splits, 0, 0);
     for (int64_t i = 0; i < x->size; i++) {
         struct bytes text = tensor_strings(x)[i];
         for (size_t at = 0; at < text.size; *count += kept)
             TRY(next_character(state, text, &at, &character, &kept));
-        put_split(splits, i + 1, *count);
+        tensor_set_index(splits, i + 1, *count);
     }
     if (splits->dtype == DT_INT64 || *count <= INT32_MAX)
         return status_ok();

@@ -5,15 +5,6 @@
 #include "base/utf8.h"
 #include "runtime/kernels/text/token_list.h"
 
-static struct status check_vector(const struct kernel_context *k)
-{
-    const struct shape *shape = &kernel_input(k, 0)->shape;
-    return shape->rank == 1 ? status_ok()
-                            : status_error(STATUS_INVALID_ARGUMENT,
-                                           "input_values must be a vector, but received shape %s",
-                                           shape_text(shape));
-}
-
 /* Bit c of the configuration tells whether character c is white space; what is behind its end is
  * not. */
 static bool is_space(struct bytes bits, int32_t character)
@@ -61,7 +52,7 @@ static struct status divide_all(struct token_list *list, struct bytes config,
     const struct tensor *x = kernel_input(list->k, 0);
     struct shape shape = shape_of(x->size + 1);
     struct tensor *splits;
-    TRY(check_vector(list->k));
+    TRY(kernel_vector(list->k, 0, "input_values"));
     TRY(kernel_output(list->k, 1, &shape, &splits));
     tensor_int64s_mut(splits)[0] = 0;
     for (int64_t i = 0; i < x->size; i++) {
