@@ -712,8 +712,8 @@ static void one_long_record_looks_at_the_deadline(void **state)
     assert_true(count_looks(x, &feed, y) > 10);
 }
 
-/* Each byte is a part of its own. The parts are measured and then normalized: both take one look
- * for 1024 of them, and neither reads the whole text again for each part. */
+/* Each byte is a part of its own. The run looks once for 512 of them, and does not read the whole
+ * text again for each part. */
 static void parts_of_one_byte_look_at_the_deadline(void **state)
 {
     (void)state;

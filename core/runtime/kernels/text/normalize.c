@@ -3,7 +3,7 @@
 #include "runtime/kernels/plain/text_normal.h"
 #include "runtime/kernels/text/text_block.h"
 
-#define PARTS_PER_CHECK 1024 /* of the deadline */
+#define PARTS_PER_CHECK 512 /* of the deadline */
 
 struct normalizer {
     enum text_form form;
@@ -36,60 +36,41 @@ static struct status normalize_prepare(struct prepare_context *p)
     return status_ok();
 }
 
-/* Appends a text in its form, part by part: `room` has room for the result of the largest. */
-static struct status append_parts(struct kernel_context *k, struct bytes text, enum text_form form,
-                                  char *room, struct text_block *block)
+/* Where results are written. */
+struct normalizing_texts {
+    struct kernel_context *k;
+    enum text_form form;
+    struct text_block block;
+    struct tensor room; /* for the result of a part */
+    int parts;          /* that were written */
+};
+
+static struct status append_part(struct normalizing_texts *n, struct bytes part)
 {
-    int parts = 0;
+    int64_t room = (int64_t)(TEXT_NORMAL_GROWTH * part.size);
+    if (room > n->room.size)
+        TRY(kernel_scratch_grow(n->k, &n->room, 0, room, 1));
+    size_t length = text_normalize(part.data, part.size, n->form, n->room.data);
+    if (length == TEXT_NORMAL_FAILED)
+        return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory to normalize a text of %zu bytes",
+                            part.size);
+    return text_block_add(&n->block, n->room.data, length);
+}
+
+static struct status normalize_text(struct normalizing_texts *n, struct bytes text,
+                                    struct bytes *out)
+{
+    *out = text;
+    if (text_is_normal(text.data, text.size, n->form))
+        return status_ok();
     for (size_t at = 0; at < text.size;) {
         size_t size = text_normal_part(text.data + at, text.size - at);
-        size_t length = text_normalize(text.data + at, size, form, room);
-        if (length == TEXT_NORMAL_FAILED)
-            return status_error(STATUS_RESOURCE_EXHAUSTED,
-                                "no memory to normalize a text of %zu bytes", size);
-        TRY(text_block_add(block, room, length));
+        TRY(append_part(n, (struct bytes){ text.data + at, size }));
         at += size;
-        if (++parts % PARTS_PER_CHECK == 0)
-            TRY(kernel_check(k));
+        if (++n->parts % PARTS_PER_CHECK == 0)
+            TRY(kernel_check(n->k));
     }
-    return status_ok();
-}
-
-/* Of the texts that are not normal. */
-static struct status find_largest_part(struct kernel_context *k, enum text_form form, size_t *out)
-{
-    const struct tensor *x = kernel_input(k, 0);
-    int parts = 0;
-    *out = 0;
-    for (int64_t i = 0; i < x->size; i++) {
-        struct bytes text = tensor_strings(x)[i];
-        if (text_is_normal(text.data, text.size, form))
-            continue;
-        for (size_t at = 0; at < text.size;) {
-            size_t size = text_normal_part(text.data + at, text.size - at);
-            *out = size > *out ? size : *out;
-            at += size;
-            if (++parts % PARTS_PER_CHECK == 0)
-                TRY(kernel_check(k));
-        }
-    }
-    return status_ok();
-}
-
-static struct status normalize_all(struct kernel_context *k, char *room, struct tensor *out)
-{
-    const struct normalizer *state = kernel_state(k);
-    const struct tensor *x = kernel_input(k, 0);
-    struct text_block block = { .arena = kernel_arena(k) };
-    for (int64_t i = 0; i < x->size; i++) {
-        struct bytes text = tensor_strings(x)[i];
-        if (text_is_normal(text.data, text.size, state->form)) {
-            tensor_strings_mut(out)[i] = text;
-            continue;
-        }
-        TRY(append_parts(k, text, state->form, room, &block));
-        tensor_strings_mut(out)[i] = text_block_end(&block);
-    }
+    *out = text_block_end(&n->block);
     return status_ok();
 }
 
@@ -97,14 +78,15 @@ static struct status normalize_compute(struct kernel_context *k)
 {
     const struct normalizer *state = kernel_state(k);
     const struct tensor *x = kernel_input(k, 0);
-    struct tensor *out, room;
-    size_t largest;
-    TRY(find_largest_part(k, state->form, &largest));
-    struct shape shape = shape_of((int64_t)(TEXT_NORMAL_GROWTH * largest));
+    struct normalizing_texts n = { .k = k,
+                                   .form = state->form,
+                                   .block = { .arena = kernel_arena(k) } };
+    struct status status = status_ok();
+    struct tensor *out;
     TRY(kernel_output(k, 0, &x->shape, &out));
-    TRY(kernel_scratch(k, DT_UINT8, &shape, &room));
-    struct status status = normalize_all(k, room.data, out);
-    tensor_release(&room);
+    for (int64_t i = 0; i < x->size && status_is_ok(status); i++)
+        status = normalize_text(&n, tensor_strings(x)[i], &tensor_strings_mut(out)[i]);
+    tensor_release(&n.room);
     return status;
 }
 
