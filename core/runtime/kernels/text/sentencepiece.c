@@ -205,7 +205,8 @@ static struct status tokenize_prepare(struct prepare_context *p)
 
 static struct status tokenize_compute(struct kernel_context *k)
 {
-    struct tokenizing t = { .work = { .k = k }, .sampling = { .state = kernel_random_seed(k) } };
+    struct tokenizing t = { .work = { .k = k } };
+    random_init(&t.sampling.random, kernel_random_seed(k), 0);
     t.nbest = kernel_input(k, 2);
     t.alpha = kernel_input(k, 3);
     TRY(model_of(k, &t.work.model));

@@ -107,7 +107,7 @@ static struct status consider(struct merging *m, int32_t left, int32_t right)
 static bool skips(struct piece_sampling *sampling)
 {
     return sampling != NULL && sampling->alpha > 0 &&
-           (sampling->alpha >= 1 || piece_random(sampling) < (double)sampling->alpha);
+           (sampling->alpha >= 1 || random_double(&sampling->random) < (double)sampling->alpha);
 }
 
 static struct status merge(struct merging *m)

@@ -3,8 +3,6 @@
 #include "runtime/kernels/text/double_array.h"
 #include "runtime/kernels/text/sentencepiece_text.h"
 
-static const char escaped_space[] = "\xe2\x96\x81"; /* U+2581 */
-
 #define TEXT_SIZE_MAX ((int64_t)INT32_MAX)
 
 /* The longest prefix that has a rule; its size, or 0. *value is where the replacement is. */
@@ -66,7 +64,7 @@ static struct status add(struct piece_work *work, const char *data, size_t size,
 
 static struct bytes space_of(const struct piece_rules *rules)
 {
-    return bytes_of(rules->escape_whitespaces ? escaped_space : " ");
+    return bytes_of(rules->escape_whitespaces ? PIECE_SPACE : " ");
 }
 
 static struct status add_space(struct piece_work *work, const struct piece_rules *rules,

@@ -1,7 +1,7 @@
 #include "runtime/kernels/text/sentencepiece_text.h"
 #include "base/utf8.h"
 
-static const char space[] = "\xe2\x96\x81"; /* U+2581 */
+static const char space[] = PIECE_SPACE;
 
 struct status piece_room(struct piece_work *work, struct piece_array *array, size_t more,
                          size_t size)
@@ -13,14 +13,6 @@ struct status piece_room(struct piece_work *work, struct piece_array *array, siz
     TRY(kernel_scratch_grow(work->k, &array->memory, array->count, capacity, size));
     array->capacity = capacity;
     return status_ok();
-}
-
-double piece_random(struct piece_sampling *sampling)
-{
-    uint64_t x = sampling->state += 0x9E3779B97F4A7C15u; /* splitmix64 */
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
-    x = (x ^ x >> 27) * 0x94D049BB133111EBu;
-    return (double)((x ^ x >> 31) >> 11) * 0x1p-53;
 }
 
 size_t piece_character_size(const char *text, size_t size)

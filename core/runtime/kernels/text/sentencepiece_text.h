@@ -9,6 +9,7 @@
 #ifndef KERNELS_TEXT_SENTENCEPIECE_TEXT_H
 #define KERNELS_TEXT_SENTENCEPIECE_TEXT_H
 
+#include "base/random.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/text/sentencepiece_model.h"
 #include "runtime/kernels/text/text_block.h"
@@ -37,6 +38,8 @@ struct piece_work {
     struct text_block block;
 };
 
+#define PIECE_SPACE "\xe2\x96\x81" /* U+2581, which stands for a space in pieces */
+
 struct piece_part {
     uint32_t begin, size; /* in the normalized text */
     int32_t id;
@@ -45,14 +48,12 @@ struct piece_part {
 /* How to choose among the ways to divide a text. */
 struct piece_sampling {
     float alpha;
-    uint64_t state; /* of the random numbers */
+    struct random random;
 };
 
 /* Room for `more` elements of `size` bytes behind the last. */
 struct status piece_room(struct piece_work *work, struct piece_array *array, size_t more,
                          size_t size);
-/* From 0 to less than 1. */
-double piece_random(struct piece_sampling *sampling);
 /* The bytes of a character, as its first byte tells, but not more than the text has. */
 size_t piece_character_size(const char *text, size_t size);
 

@@ -149,7 +149,7 @@ static const struct way_edge *choose(const struct piece_work *work, const struct
                                      struct piece_sampling *sampling)
 {
     const struct way_edge *edges = work->b.memory.data, *edge = &edges[ending->first];
-    double rest = piece_random(sampling);
+    double rest = random_double(&sampling->random);
     while (edge->next >= 0) {
         rest -= exp(edge->weight - ending->weight);
         if (rest < 0)
