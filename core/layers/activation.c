@@ -153,9 +153,9 @@ static struct endpoint glu(struct layer_context *context, struct endpoint x)
                         build_unary(b, "Sigmoid", NULL, (struct endpoint){ halves.node, 1 }));
 }
 
-/* For each element of x [..., n], how often it counts in the sum of the cumulative sums of the
- * largest elements, as long as these are above their mean less 1 / their number: 0 if it is not one
- * of them. *count: how many there are. Neither has a gradient. */
+/* For each element of x [..., n]: how often it occurs in the sum of the cumulative sums of the
+ * largest elements, as long as these exceed their mean less 1 / their number; 0 if it is not
+ * among them. *count: how many there are. Neither has a gradient. */
 static struct endpoint sparsemax_weights(struct builder *b, struct endpoint x,
                                          struct endpoint *count)
 {
@@ -177,7 +177,7 @@ static struct endpoint sparsemax_weights(struct builder *b, struct endpoint x,
     among = build_cast(b, NULL, among, DT_FLOAT);
     const struct endpoint summed[] = { among, last };
     *count = build(b, "Sum", NULL, 2, summed, kept);
-    /* Back from the sorted places: the order of the places is the inverse of their permutation. */
+    /* Undo the sort: the inverse permutation. */
     struct endpoint inverse =
         build_binary(b, "TopKV2", NULL, build_unary(b, "Neg", NULL, places), size);
     const struct endpoint moved[] = { build(b, "Cumsum", NULL, 2, summed, reverse),
@@ -186,9 +186,9 @@ static struct endpoint sparsemax_weights(struct builder *b, struct endpoint x,
     return build_unary(b, "StopGradient", NULL, build(b, "GatherV2", NULL, 3, moved, rows));
 }
 
-/* x less a threshold, or 0. The threshold of the paper is (the sum of the k largest elements - 1) /
- * k. Keras takes the sum of their cumulative sums instead, so that the outputs do not add up to 1;
- * a model of Keras must give Keras' numbers. */
+/* max(0, x - threshold). The paper's threshold is (the sum of the k largest elements - 1) / k.
+ * Keras uses the sum of their cumulative sums instead, so its outputs do not add up to 1. We
+ * must return the same numbers as Keras. */
 static struct endpoint sparsemax(struct layer_context *context, struct endpoint x)
 {
     struct builder *b = &context->builder;

@@ -24,7 +24,7 @@ struct layer_context layer_context_init(const struct layers_model *model, enum l
     };
 }
 
-/* A row must have a size that fits into an int32, for kernels count in it. */
+/* The size of a row must fit into an int32, in which kernels count. */
 static void check_size(struct layer_context *context, const struct layer *layer, struct endpoint y)
 {
     if (!status_is_ok(context->builder.status))
@@ -38,7 +38,7 @@ static void check_size(struct layer_context *context, const struct layer *layer,
                    shape_text(shape));
 }
 
-/* The argument "activity_regularizer", which many layers have. */
+/* Adds the penalty of "activity_regularizer", an argument of many layers. */
 static void penalise_output(struct layer_context *context, const struct layer *layer,
                             struct endpoint y)
 {
@@ -48,7 +48,7 @@ static void penalise_output(struct layer_context *context, const struct layer *l
             layer_penalise_activity(context, &layer->args[i].regularizer, y);
 }
 
-/* The output that a call takes; it must exist. */
+/* Returns the output that a call takes; it must exist. */
 static struct layer_value take_value(struct layer_context *context, const struct layer_call *call,
                                      const struct call_input *input, const struct layer_io *ios)
 {
@@ -61,7 +61,7 @@ static struct layer_value take_value(struct layer_context *context, const struct
     return ios[input->call].outputs[0];
 }
 
-/* Gives the inputs the types that the layer computes with. */
+/* Casts the inputs to the types that the layer computes with. */
 static void convert_inputs(struct layer_context *context, const struct layer *layer, int count,
                            struct endpoint *inputs)
 {
@@ -93,7 +93,7 @@ void layers_add_table(struct layer_context *context, struct node *fill)
 
     if (fill == NULL)
         return;
-    if ((count & (count - 1)) == 0) { /* a power of two: the memory doubles */
+    if ((count & (count - 1)) == 0) { /* a power of two: double the capacity */
         struct node **tables = ARENA_ARRAY(context->arena, struct node *, 2 * count + 1);
         if (count > 0)
             memcpy(tables, out->tables, (size_t)count * sizeof(struct node *));
@@ -112,7 +112,7 @@ struct node *layers_build_init(struct layer_context *context)
                       out->tables, NULL);
 }
 
-/* A layer that has one output and no arguments of its call but the inputs. */
+/* Builds a layer with one output and no call arguments except its inputs. */
 static void build_plain(struct layer_context *context, const struct layer *layer,
                         struct layer_io *io)
 {
@@ -135,7 +135,7 @@ static void build_plain(struct layer_context *context, const struct layer *layer
     io->outputs_count = 1;
 }
 
-/* Most layers take dense inputs only. */
+/* Refuses sparse and ragged inputs, which only few layers take. */
 static void refuse_lists(struct layer_context *context, const struct layer *layer,
                          const struct layer_io *io)
 {
@@ -232,7 +232,7 @@ void build_layers(struct layer_context *context, const struct layers_model *mode
         place_outputs(context, model, ios);
 }
 
-/* What the gradients are of. */
+/* The scaled loss, of which the gradients are taken. */
 static struct endpoint scale_loss(struct layer_context *context,
                                   const struct layers_options *options)
 {
@@ -249,7 +249,7 @@ static struct endpoint scale_loss(struct layer_context *context,
     return build_binary(b, "Mul", "scaled_loss", out->loss, factor);
 }
 
-/* The gradient of the loss for each trainable variable. */
+/* Adds the gradient of the loss for each trainable variable. */
 static void build_gradients(struct layer_context *context, const struct layers_options *options)
 {
     struct layers_graph *out = context->out;
@@ -297,7 +297,7 @@ static struct status check_trained(const struct layers_model *model)
                         model->name, model->outputs_count);
 }
 
-/* Takes the graph of a model that is not made of layers. */
+/* Builds the graph of a model that is not made of layers. */
 static void build_body(struct layer_context *context, const struct layers_model *model,
                        int64_t batch)
 {
@@ -342,7 +342,7 @@ struct status layers_build(const struct layers_model *model, const struct layers
     return status_ok();
 }
 
-/* Chooses the loss of an only output, if the description does not, and checks it. */
+/* Chooses the loss of a single output if the description does not, and checks it. */
 static struct status check_loss(struct layers_model *model, int output,
                                 const struct layers_head *heads, struct arena *arena)
 {
@@ -375,7 +375,7 @@ static int count_losses(const struct layers_model *model)
     return count;
 }
 
-/* With several losses, an evaluation reports each one. */
+/* With several losses, an evaluation reports each of them. */
 static void list_losses(const struct layers_model *model, struct arena *arena,
                         struct metric *metrics, int *count)
 {
@@ -398,8 +398,8 @@ static struct status check_metric(const struct layers_model *model, const struct
     return metric_check(metric, target->labels, &model->outputs[metric->output].shape);
 }
 
-/* Chooses the accuracy if the description of a classifier has no metrics, and checks them. Those of
- * several outputs are reported as Keras does: "<output>_<metric>". */
+/* Sets accuracy as the metric of a classifier whose description has none, and checks the
+ * metrics. With several outputs, they are named as in Keras: "<output>_<metric>". */
 static struct status check_metrics(struct layers_model *model, struct arena *arena)
 {
     const struct layers_target *only = &model->targets[0];
@@ -436,7 +436,7 @@ static struct status check_outputs(struct layers_model *model, const struct laye
     return check_metrics(model, arena);
 }
 
-/* A layer of the model or of a model inside it. */
+/* Finds a layer of the model or of a nested model. */
 static struct layer *find_layer(const struct layers_model *model, const char *name)
 {
     for (int i = 0; i < model->layers_count; i++) {

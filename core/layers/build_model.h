@@ -1,31 +1,32 @@
 /*
- * build_model: shared by the files that read a description and those that build graphs of it.
- * Internal to layers/.
+ * build_model: declarations shared by the files that read a description and the files that build
+ * graphs from it. Internal to layers/.
  */
 #ifndef LAYERS_BUILD_MODEL_H
 #define LAYERS_BUILD_MODEL_H
 
 #include "layers/layer.h"
 
-/* compile_config and training_config (training.c). */
+/* Reads compile_config and training_config (training.c). */
 struct status training_read(const struct json_value *root, struct arena *arena,
                             struct layers_model *out);
 
-/* Builds the model once as a check, and notes the shapes of its outputs and what follows
- * from its loss. `owner`: the model's arena. */
+/* Builds the model once to check it. Records the shapes of its outputs and everything that
+ * follows from its loss. `owner`: the model's arena. */
 struct status layers_check(struct layers_model *model, struct arena *owner);
 
-/* The most calls of layers, the most inputs of all of them together, and the most inputs or
- * outputs of a model. */
+/* Limits: the calls of layers, the inputs of all calls together, and the inputs or outputs of a
+ * model. */
 #define CALLS_MAX  4000
 #define INPUTS_MAX 10000
 #define PORTS_MAX  256
 
 /* Reads the layers of a Functional model into calls and ports (functional.c); `layers` are the
- * entries of model->layers. The shapes of the outputs stay open. */
+ * entries of model->layers. Leaves the shapes of the outputs unset. */
 struct status functional_read(const struct json_value *config, const struct json_value *layers,
                               struct arena *arena, struct layers_model *model);
-/* Sets the type, layout and shape of an input; `layer`: its InputLayer, NULL: there is none. */
+/* Sets the type, layout and shape of an input. `layer`: its InputLayer, or NULL if there is
+ * none. */
 struct status input_port_read(const struct layer *layer, const struct json_value *shape,
                               struct arena *arena, struct layers_port *out);
 /* The parts of sparse and ragged inputs must not have the names of other inputs. */
@@ -38,12 +39,13 @@ const char *entry_name(const struct json_value *entry);
 /* Adds placeholders for the inputs: "x", or their names if there are several. `batch` 0: any. */
 void build_inputs(struct layer_context *context, const struct layers_model *model, int64_t batch);
 
-/* Builds the calls in order, from out->inputs to the outputs of out->heads; errors stick in the
- * context's builder. */
+/* Builds the calls in order, from out->inputs to the outputs of out->heads; the first error
+ * stays in the context's builder. */
 void build_layers(struct layer_context *context, const struct layers_model *model);
 
-/* Building in parts, also of a model inside a model: `ios` [model->calls_count] has what each call
- * is given and gives. First place the inputs, then build the calls in order, then take outputs. */
+/* Builds in parts, also a model inside a model. `ios` [model->calls_count] holds the inputs and
+ * outputs of each call. First place the inputs, then build the calls in order, then take the
+ * outputs. */
 void place_input(struct layer_io *ios, const struct layers_port *port, struct layer_value value);
 void build_calls(struct layer_context *context, const struct layers_model *model,
                  struct layer_io *ios);
@@ -56,23 +58,24 @@ struct node *layers_build_init(struct layer_context *context);
 struct layer_context layer_context_init(const struct layers_model *model, enum layers_mode mode,
                                         struct arena *arena, struct layers_graph *out);
 
-/* The shape of the weights of examples: [-1], or [-1, steps…] if the model's only output has losses
- * of steps. A row may then have one weight, of shape [1, …], for all its steps (weights.c). */
+/* The shape of the weights of examples: [-1], or [-1, steps…] if the model's only output has
+ * losses of steps. In the second case a row may also have a single weight, of shape [1, …], for
+ * all its steps (weights.c). */
 struct shape weights_shape(const struct layers_model *model);
-/* Adds the placeholder of the weights, if the graph is weighted (weights.c). */
+/* Adds the placeholder of the weights if the graph is weighted (weights.c). */
 void place_weights(struct layer_context *context, const struct layers_model *model);
 
-/* The weights of a weighted graph, with as many dimensions as `losses`, so that they broadcast over
+/* The weights of a weighted graph, reshaped to the rank of `losses` so that they broadcast over
  * a row or over the outputs of a step (weights.c). */
 struct endpoint spread_weights(struct layer_context *context, const struct shape *losses);
 
-/* Multiplies losses [batch, …] by the examples' weights. Unless the graph is weighted, it returns
- * the losses (weights.c). */
+/* Multiplies losses [batch, …] by the examples' weights. Returns the losses unchanged unless the
+ * graph is weighted (weights.c). */
 struct endpoint build_weights(struct layer_context *context, struct endpoint losses);
 
-/* Multiplies losses by the mask of the output (a null node: none), so that their mean or sum is
- * that of the steps that count (weights.c). `by_output`: the losses have a last dimension that the
- * mask has not. `mean`: they are reduced to their mean. */
+/* Multiplies losses by the mask of the output (a null node: none), so that their mean or sum
+ * covers only the unmasked steps (weights.c). `by_output`: the losses have one more dimension
+ * than the mask. `mean`: they will be reduced to their mean. */
 struct endpoint build_loss_mask(struct layer_context *context, struct endpoint mask,
                                 struct endpoint losses, bool by_output, bool mean);
 

@@ -1,5 +1,5 @@
 /*
- * builtin: the descriptions of models/, compiled into the programs. builtin.cmake makes
+ * builtin: the descriptions of models/, compiled into the programs. builtin.cmake generates
  * builtin_models. Internal to layers/.
  */
 #ifndef LAYERS_BUILTIN_H
@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 
-/* By name; ended by a row of NULL. */
+/* Looked up by name; the last row is all NULL. */
 struct builtin_model {
     const char *name;
     struct bytes json;

@@ -1,4 +1,4 @@
-/* call: the arguments of a call of a layer, and masks. */
+/* call: the arguments of a layer's call, and masks. */
 #include "layers/layer.h"
 
 static bool is_argument(const struct call_input *input, const char *argument)

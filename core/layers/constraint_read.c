@@ -1,6 +1,6 @@
 #include "layers/layer.h"
 
-/* Keras' constraints. Each but NonNeg moves norms to a range. */
+/* Keras' constraints. All but NonNeg scale norms into a range. */
 static const struct constraint_row {
     const char *name, *alias;
     struct constraint value; /* the defaults */

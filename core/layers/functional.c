@@ -76,7 +76,7 @@ static void append_call(const struct connections *c, struct file_call *call,
     call->place = model->calls_count++;
 }
 
-/* Puts the calls after those whose values they take, otherwise in the order of the file. */
+/* Orders the calls topologically, keeping the file's order otherwise. */
 static struct status order_calls(struct connections *c, struct layers_model *model)
 {
     model->calls = ARENA_ARRAY(c->arena, struct layer_call, c->calls_count);
@@ -95,7 +95,7 @@ static struct status order_calls(struct connections *c, struct layers_model *mod
 
 /* ---- inputs and outputs ---- */
 
-/* A name that no port before it has: "dense", "dense_1", …, as Keras names outputs. */
+/* Makes a name that no earlier port has: "dense", "dense_1", …, as Keras names outputs. */
 static const char *port_name(const struct layers_port *ports, int count, const char *wanted,
                              struct arena *arena)
 {
@@ -137,7 +137,7 @@ static struct status read_port(const struct connections *c, const struct json_va
     return add_port(c, key != NULL ? key : history->members[0].text, &value, ports, count);
 }
 
-/* Keras' input_layers and output_layers: [name, 0, 0], a list or an object of such. */
+/* Reads Keras' input_layers or output_layers: [name, 0, 0], or a list or an object of these. */
 static struct status read_ports(const struct connections *c, const struct json_value *list,
                                 struct layers_port **ports, int *count)
 {
@@ -151,8 +151,8 @@ static struct status read_ports(const struct connections *c, const struct json_v
     return status_ok();
 }
 
-/* Without input_layers and output_layers, calls without inputs are the model's inputs, and those
- * whose values no other call takes are its outputs. */
+/* Without input_layers and output_layers, calls without inputs are the model's inputs, and calls
+ * whose outputs are unused are its outputs. */
 static struct status guess_ports(const struct connections *c, const struct layers_model *model,
                                  bool inputs, struct layers_port **ports, int *count)
 {
@@ -172,7 +172,7 @@ static struct status guess_ports(const struct connections *c, const struct layer
     return status_ok();
 }
 
-/* Every InputLayer is one of the inputs, and no other layer is. */
+/* Checks that exactly the InputLayers are inputs. */
 static struct status check_inputs(const struct connections *c, const struct layers_model *model)
 {
     bool *given = ARENA_ARRAY(c->arena, bool, model->calls_count);

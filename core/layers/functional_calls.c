@@ -1,7 +1,7 @@
 /*
- * functional_calls: reads the arguments of the calls of layers. A class that names the arguments of
- * its call (call_args) gets each by its name, in whatever way Keras was called:
- * attention(query, value) and attention(query=query, value=value) are the same.
+ * functional_calls: reads the arguments of layer calls. If a class names its call arguments
+ * (call_args), each is found by its name however Keras was called: attention(query, value) and
+ * attention(query=query, value=value) are the same.
  */
 #include "layers/functional.h"
 #include "layers/classes/classes.h"
@@ -12,8 +12,7 @@ bool is_history(const struct json_value *value)
            value->count <= 4 && value->members[0].kind == JSON_VALUE_TEXT;
 }
 
-/* An output that a layer of one output does not have. Other layers are checked when they are
- * built. */
+/* Does a layer with one output lack this output? Other layers are checked when they are built. */
 static bool lacks_output(const struct layer_class *class, const struct json_value *output)
 {
     int64_t end = class->call != NULL ? LAYER_OUTPUTS_MAX : 1;
@@ -21,8 +20,8 @@ static bool lacks_output(const struct layer_class *class, const struct json_valu
     return output->kind != JSON_VALUE_INT || output->integer < 0 || output->integer >= end;
 }
 
-/* The number that a layer's first call has in a history. Keras 2 counts the calls of a model inside
- * a model from 1: call 0 is the one that made it. */
+/* The number of a layer's first call in a history. Keras 2 counts the calls of a nested model
+ * from 1, because call 0 is the one that created it. */
 static int first_number(const struct connections *c, int layer)
 {
     const struct json_value *nodes = json_value_get(&c->entries->members[layer], "inbound_nodes");
@@ -81,8 +80,8 @@ static struct status add_input(struct connections *c, struct file_call *call, co
     return status_ok();
 }
 
-/* The tensor that a value stands for: {"config": {"keras_history": …}}, or a history; NULL:
- * none. */
+/* The tensor that a value refers to: {"config": {"keras_history": …}}, or a history; NULL: not a
+ * tensor. */
 static const struct json_value *tensor_of(const struct json_value *value)
 {
     const struct json_value *history =
@@ -117,7 +116,7 @@ static bool holds_tensor(const struct json_value *list)
     return false;
 }
 
-/* A tensor, a list of tensors, or a constant. */
+/* Reads an argument: a tensor, a list of tensors, or a constant. */
 static struct status read_argument(struct connections *c, struct file_call *call,
                                    const char *argument, const struct json_value *value)
 {
@@ -146,7 +145,7 @@ static struct status read_argument(struct connections *c, struct file_call *call
     return status_ok();
 }
 
-/* The name of an argument of the class's calls, as the class spells it; NULL: it has none. */
+/* The name of a call argument as the class spells it; NULL: no such argument. */
 static const char *argument_name(const struct layer_class *class, const char *name)
 {
     for (const char *const *known = class->call_args; known != NULL && *known != NULL; known++)
@@ -155,7 +154,7 @@ static const char *argument_name(const struct layer_class *class, const char *na
     return NULL;
 }
 
-/* null, or [null, null]: the masks of the inputs of a model inside a model that have none. */
+/* Is it null or [null, null], as for the masks of a nested model whose inputs have none? */
 static bool is_nothing(const struct json_value *value)
 {
     bool nothing =
@@ -166,8 +165,8 @@ static bool is_nothing(const struct json_value *value)
     return nothing;
 }
 
-/* Keras 3 ignores the argument 'training' of a call: fit, evaluate and predict replace it. In
- * Keras 2, whose nodes are lists, training=False turns dropout off for good. */
+/* Keras 3 ignores the call argument 'training', because fit, evaluate and predict override it.
+ * In Keras 2, whose nodes are lists, training=False turns dropout off for good. */
 static struct status read_keyword(struct connections *c, struct file_call *call, const char *key,
                                   const struct json_value *value)
 {
@@ -199,7 +198,7 @@ static struct status read_keywords(struct connections *c, struct file_call *call
     return status_ok();
 }
 
-/* Keras 3's positional arguments. */
+/* Reads Keras 3's positional arguments. */
 static struct status read_args(struct connections *c, struct file_call *call,
                                const struct json_value *args)
 {
@@ -216,7 +215,8 @@ static struct status read_args(struct connections *c, struct file_call *call,
     return status_ok();
 }
 
-/* Keras 2: a list of histories, the first argument, with the other arguments behind the first. */
+/* Reads Keras 2's list of histories: the first argument, with the other arguments as keywords of
+ * the first history. */
 static struct status read_histories(struct connections *c, struct file_call *call,
                                     const struct json_value *node)
 {
@@ -250,7 +250,7 @@ static struct status read_node(struct connections *c, struct file_call *call)
     return read_keywords(c, call, json_value_get(node, "kwargs"));
 }
 
-/* The number of tensors that are not arguments with a name. */
+/* The number of tensors that are not named arguments. */
 static int positional_count(const struct file_call *call)
 {
     int count = 0;

@@ -1,4 +1,4 @@
-/* Built with -ffp-contract=off, as base/random is: gives the same bits on every machine. */
+/* Built with -ffp-contract=off, as base/random is, to give the same bits on every machine. */
 #include "layers/initializer.h"
 
 #include <assert.h>
@@ -10,8 +10,8 @@
 
 #define PI 3.14159265358979323846
 
-/* The fan-in and fan-out of a kernel: channels times the receptive field, which comes first in
- * the shape. */
+/* The fan-in and fan-out of a kernel: its channels times the size of its receptive field, the
+ * leading dimensions. */
 static void fans(const struct shape *shape, double *in, double *out)
 {
     double field = 1;
@@ -40,8 +40,8 @@ static double fan_of(const struct initializer *scaling, const struct shape *shap
     return value < 1 ? 1 : value;
 }
 
-/* The distribution with the requested variance. A normal truncated at two deviations has .8796
- * of its deviation. */
+/* The distribution with the requested variance. Truncating a normal at two deviations leaves
+ * .8796 of its deviation. */
 static struct initializer scaled(const struct initializer *scaling, const struct shape *shape)
 {
     double variance = scaling->a / fan_of(scaling, shape);
@@ -81,8 +81,7 @@ static double dot(const double *a, const double *b, int64_t count)
     return sum;
 }
 
-/* Makes the vectors orthonormal one after the other: Gram-Schmidt, twice because of its
- * rounding. */
+/* Makes the vectors orthonormal by Gram-Schmidt, applied twice because of rounding. */
 static void orthonormalise(double *vectors /* [count, length] */, int64_t count, int64_t length,
                            struct random *random)
 {
@@ -100,15 +99,15 @@ static void orthonormalise(double *vectors /* [count, length] */, int64_t count,
                         v[k] -= along * u[k];
                 }
             norm = sqrt(dot(v, v, length));
-            /* linearly dependent on earlier ones: never seen, but then drawn again */
+            /* linearly dependent on earlier ones: never seen, but if so, redraw */
         } while (norm < 1e-6);
         for (int64_t k = 0; k < length; k++)
             v[k] /= norm;
     }
 }
 
-/* The kernel as a matrix [everything else, channels out], with orthonormal rows or columns,
- * whichever are fewer. */
+/* Fills the kernel as a matrix [all other dimensions, channels out] with orthonormal rows or
+ * columns, whichever are fewer. */
 static void fill_orthogonal(double gain, const struct shape *shape, struct random *random,
                             float *out)
 {
@@ -137,7 +136,7 @@ static void fill_identity(double gain, const struct shape *shape, float *out)
         out[i] = i / columns == i % columns ? (float)gain : 0;
 }
 
-/* Writes SciPy's window and returns Keras' divisor of the waves. */
+/* Writes SciPy's window and returns the divisor that Keras applies to the waves. */
 static double make_window(const struct waves *waves, int64_t length, double *out)
 {
     double a = waves->window == WINDOW_HANN ? 0.5 : 0.54, sum = 0, squares = 0;
@@ -220,7 +219,7 @@ void initializer_fill_rows(const struct initializer *initializer, const struct s
     assert(initializer_is_by_rows(initializer));
     for (int i = 1; i < shape->rank; i++)
         row_size *= shape->dims[i];
-    if (plain.kind == INITIALIZER_CONSTANT) { /* it would take 8 ns to begin a row's numbers */
+    if (plain.kind == INITIALIZER_CONSTANT) { /* seeding a row's random stream would take 8 ns */
         for (int64_t i = 0; i < rows_count * row_size; i++)
             out[i] = (float)plain.a;
         return;

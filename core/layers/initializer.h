@@ -1,6 +1,6 @@
 /*
- * initializer: the first value of a variable, by Keras' names. Values follow the documented
- * distribution but are not TensorFlow's; the same seed gives the same values on every machine.
+ * initializer: the initial value of a variable, by Keras' names. Values follow the documented
+ * distribution but differ from TensorFlow's; the same seed gives the same values on every machine.
  */
 #ifndef LAYERS_INITIALIZER_H
 #define LAYERS_INITIALIZER_H
@@ -16,8 +16,8 @@ enum initializer_kind {
     INITIALIZER_CONSTANT,         /* a */
     INITIALIZER_UNIFORM,          /* from a to b */
     INITIALIZER_NORMAL,           /* mean a, standard deviation b */
-    INITIALIZER_TRUNCATED_NORMAL, /* the same, redrawn beyond 2 b (which leaves a deviation of .88
-                                     b) */
+    INITIALIZER_TRUNCATED_NORMAL, /* the same, redrawn beyond 2 b (the resulting standard
+                                   * deviation is .88 b) */
     INITIALIZER_VARIANCE_SCALING, /* variance a / fan, of `distribution` */
     INITIALIZER_ORTHOGONAL,       /* gain a */
     INITIALIZER_IDENTITY,         /* gain a */
@@ -26,7 +26,7 @@ enum initializer_kind {
 
 enum initializer_fan { FAN_IN, FAN_OUT, FAN_AVG };
 
-/* A short-time Fourier transform, as the kernel of a convolution. */
+/* A short-time Fourier transform as the kernel of a convolution. */
 enum wave_side { SIDE_REAL, SIDE_IMAGINARY }; /* cosines; sines */
 enum wave_window { WINDOW_NONE, WINDOW_HANN, WINDOW_HAMMING };
 /* Divides by the window's L2 norm, or by its L1 norm. */
@@ -44,31 +44,30 @@ struct initializer {
     double a, b;
     enum initializer_fan fan;
     enum initializer_kind distribution; /* UNIFORM, NORMAL or TRUNCATED_NORMAL */
-    /* For VARIANCE_SCALING: the fans, if the layer says them; 0: they follow from the shape */
+    /* for VARIANCE_SCALING: the fans, if the layer gives them; 0: they follow from the shape */
     double fan_in, fan_out;
-    int64_t ones_begin, ones_end; /* elements that are 1 whatever the kind; 0, 0: none */
+    int64_t ones_begin, ones_end; /* these elements are 1 regardless of the kind; 0, 0: none */
     struct waves waves;
     bool has_seed; /* the description has a seed, which replaces the caller's */
     uint64_t seed;
 };
 
 /**
- * Fills `out` with the first value of a float32 variable. Give each variable a seed of its own.
+ * Fills `out` with the initial value of a float32 variable. Give each variable a seed of its own.
  *
- * Shapes  out [shape_size(shape)]; of rank 2 and more the last two dimensions are channels in and
+ * Shapes  out [shape_size(shape)]; from rank 2 on, the last two dimensions are channels in and
  * out
  */
 void initializer_fill(const struct initializer *initializer, const struct shape *shape,
                       uint64_t seed, float *out);
 
-/* Can a table's rows be filled without the others? */
+/* Can the rows of a table be initialized independently of each other? */
 bool initializer_is_by_rows(const struct initializer *initializer);
 bool initializer_is_zero(const struct initializer *initializer); /* all values are 0 */
 
 /**
- * The same for some rows of a table, `rows_count` from `first_row` on. Each row has random numbers
- * of its own, so that the values do not depend on how the rows are divided (they differ from those
- * of initializer_fill).
+ * Fills rows_count rows of a table, from first_row on. Each row has its own random stream, so the
+ * values do not depend on how the rows are sharded (they differ from those of initializer_fill).
  *
  * Shapes  out [rows_count, row…]; shape [rows, row…]
  */
@@ -76,10 +75,11 @@ void initializer_fill_rows(const struct initializer *initializer, const struct s
                            uint64_t seed, int64_t first_row, int64_t rows_count, float *out);
 
 /**
- * The initializer as the rule of a hash table with rows of `width` numbers. Row k of a table by
- * rows, of the same seed, has the same first values as the key k.
+ * Converts the initializer to the rule of a hash table with rows of `width` numbers. With the same
+ * seed, row k of a table by rows and the row of key k have the same initial values.
  *
- * Errors  UNIMPLEMENTED it depends on all rows or their number, and a hash table has no fixed one
+ * Errors  UNIMPLEMENTED the initializer depends on all rows or on their number, which a hash table
+ *         does not fix
  */
 struct status initializer_for_keys(const struct initializer *initializer, int64_t width,
                                    struct row_keys_spec *out);

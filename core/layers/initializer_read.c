@@ -10,7 +10,7 @@
         .distribution = INITIALIZER_##of                               \
     }
 
-/* Keras' initializers with their defaults; `a` and `b` are the arguments that set those numbers. */
+/* Keras' initializers with their defaults; `a` and `b` name the arguments of those numbers. */
 static const struct initializer_row {
     const char *name;
     struct initializer value;

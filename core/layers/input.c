@@ -1,5 +1,5 @@
-/* input: the inputs of a model, dense, sparse and ragged: what an InputLayer says of them, and
- * their placeholders in training. */
+/* input: the inputs of a model, dense, sparse and ragged: what an InputLayer declares, and the
+ * placeholders in training. */
 #include "layers/build_model.h"
 #include "layers/lists.h"
 
@@ -21,7 +21,7 @@ static struct status read_list(const struct json_value *value, struct arena *are
     return status_ok();
 }
 
-/* [null, 784]: the batch, then the known dimensions. */
+/* Reads [null, 784]: the batch, then the known dimensions. */
 static struct status read_shape(const struct json_value *value, struct arena *arena,
                                 struct shape *out)
 {
@@ -45,7 +45,7 @@ static struct status read_shape(const struct json_value *value, struct arena *ar
     return status_ok();
 }
 
-/* [null, null]: any number of values in each row. */
+/* Reads [null, null]: any number of values in each row. */
 static struct status read_ragged_shape(const struct json_value *value, struct arena *arena,
                                        struct shape *out)
 {
@@ -59,7 +59,7 @@ static struct status read_ragged_shape(const struct json_value *value, struct ar
     return status_ok();
 }
 
-/* An argument that may be null. */
+/* Reads a boolean argument that may be null. */
 static struct status read_flag(const struct layer *layer, const char *name, struct arena *arena,
                                bool *out)
 {
@@ -112,7 +112,7 @@ struct status input_port_read(const struct layer *layer, const struct json_value
     return check_port(out);
 }
 
-/* Is `name` the input's name with a suffix that a part of it has in a signature or an Example? */
+/* Is `name` the input's name plus a suffix that a part of it has in a signature or an Example? */
 static bool is_part_name(const struct layers_port *port, const char *name)
 {
     static const char *const suffixes[] = { "_1", "_2", "_ids", "_values" };

@@ -4,7 +4,7 @@
 
 #include "layers/classes/classes.h"
 
-/* docs/adding.md explains how to add one. */
+/* docs/adding.md explains how to add a class. */
 static const struct layer_class *const classes[] = {
     &layer_input,
     &layer_dense,
@@ -149,7 +149,7 @@ static const struct layer_class *const classes[] = {
     &layer_softmax,
 };
 
-/* Keras' operations. Some have the name of a layer that takes other arguments. */
+/* Keras' operations. Some share their name with a layer that has other arguments. */
 static const struct layer_class *const ops[] = {
     &layer_op_add,           &layer_op_subtract,     &layer_op_multiply,
     &layer_op_divide,        &layer_op_true_divide,  &layer_op_divide_no_nan,
@@ -301,7 +301,7 @@ static void add_penalty(struct layer_context *context, struct endpoint sum, doub
                            : build_binary(b, "AddV2", NULL, context->penalty, term);
 }
 
-/* 0 on the diagonal of a matrix of `size` rows, 1 elsewhere. */
+/* A matrix of `size` rows with 0 on the diagonal and 1 elsewhere. */
 static struct endpoint off_diagonal(struct builder *b, int64_t size)
 {
     const struct endpoint range[] = { build_const_int(b, NULL, 0),
@@ -314,7 +314,7 @@ static struct endpoint off_diagonal(struct builder *b, int64_t size)
     return build_cast(b, NULL, apart, DT_FLOAT);
 }
 
-/* The mean of |cos| of the angles between each two rows, or columns, of a matrix. */
+/* Adds the mean |cos| of the angles between the rows, or the columns, of a matrix. */
 static void penalise_angles(struct layer_context *context, const struct regularizer *regularizer,
                             struct endpoint w)
 {
@@ -347,7 +347,7 @@ static void penalise_angles(struct layer_context *context, const struct regulari
                     regularizer->orthogonal / ((double)size * (double)(size - 1)));
 }
 
-/* Adds λ1 Σ|w| + λ2 Σw² to the penalty; of an activation, the mean over its rows. */
+/* Adds λ1 Σ|w| + λ2 Σw² to the penalty; for an activation, the mean over its rows. */
 static void penalise(struct layer_context *context, const struct regularizer *regularizer,
                      struct endpoint w, bool activation)
 {

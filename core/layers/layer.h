@@ -28,7 +28,7 @@ enum arg_kind {
     ARG_SINGLE, /* [n] or n: the sides [1, 1, n] */
     ARG_NULL_OR_SINGLE,
     ARG_INTS,  /* a list of integers */
-    ARG_VALUE, /* read by the layer itself */
+    ARG_VALUE, /* parsed by the layer itself */
     ARG_NULL_OR_VALUE,
     ARG_ACTIVATION,
     ARG_INITIALIZER,
@@ -36,7 +36,7 @@ enum arg_kind {
     ARG_CONSTRAINT,  /* or null */
     ARG_LAYER,
     ARG_LAYERS, /* a list of layers */
-    ARG_NONE,   /* known, but only null or false is supported */
+    ARG_NONE,   /* a known key of which only null or false is supported */
 };
 
 #define REQUIRED NULL
@@ -48,8 +48,8 @@ struct layer_arg {
                              words, the default first: "valid same" */
 };
 
-/* Keras' forms: λ1 Σ|w| + λ2 Σw², and for a matrix the mean of |cos| of the angles between each two
- * rows, or columns, times `orthogonal`. */
+/* Keras' regularizers: λ1 Σ|w| + λ2 Σw², and for a matrix also `orthogonal` times the mean |cos|
+ * of the angles between its rows, or its columns. */
 struct regularizer {
     double l1, l2;
     double orthogonal;
@@ -67,13 +67,14 @@ struct constraint_choice {
 struct activation;
 
 struct arg_value {
-    bool is_null; /* also of an ARG_CHOICE, whose text is then the default */
+    bool is_null; /* also set for an ARG_CHOICE, whose text is then the default */
     union {
         int64_t integer;
         double number;
         bool boolean;
         const char *text;
-        int64_t sides[3]; /* of a volume; 1 along those that an image or a sequence lacks */
+        int64_t sides[3]; /* of a volume; 1 along the directions that an image or a sequence
+                           * lacks */
         struct {
             int64_t *values;
             int count;
@@ -91,18 +92,18 @@ struct arg_value {
     };
 };
 
-/* The arguments of a config, and other keys that it may hold, ended by NULL. */
+/* The arguments of a config, and the other keys that it may hold. Both lists end with NULL. */
 struct arg_list {
     const struct layer_arg *args;
     int count;
     const char *const *common;
 };
 
-/* Reads a config (NULL: empty) by its list; *out in the order of the list.
+/* Reads a config (NULL: empty). *out has the order of the list.
  * Errors  INVALID_ARGUMENT a key or a value; UNIMPLEMENTED an argument of ARG_NONE */
 struct status args_read(const struct arg_list *list, const struct json_value *config,
                         struct arena *arena, struct arg_value **out);
-/* The value of an argument; NULL: the list does not have it. */
+/* Finds the value of an argument; NULL: not in the list. */
 const struct arg_value *args_find(const struct arg_list *list, const struct arg_value *values,
                                   const char *name);
 
@@ -110,19 +111,20 @@ struct layer {
     const struct layer_class *class;
     const char *name;
     bool trainable;
-    /* float32; of an InputLayer also int32, int64 or string; of preprocessing also integers */
+    /* float32; for an InputLayer also int32, int64 or string; for preprocessing also integers */
     enum dtype dtype;
-    const struct layers_state *state; /* computed of the training data; NULL: not */
-    struct layers_model *model;       /* what it consists of, if it is a model; NULL: it is none */
+    const struct layers_state *state; /* adapted to the training data; NULL: not adapted */
+    struct layers_model *model;       /* the layers inside it, if it is a model; otherwise NULL */
     struct arg_value *args;           /* in the order of class->args */
 };
 
 #define NO_CALL -1
 
-/* A tensor that a call takes: an output of another call. */
+/* A tensor input of a call: an output of another call. */
 struct call_input {
     int call, output;     /* call NO_CALL: a null among the tensors of a list */
-    const char *argument; /* its name among the class's call_args; NULL: one of the inputs */
+    const char *argument; /* its name among the class's call_args; NULL: one of the positional
+                           * inputs */
 };
 
 /* An argument of a call that is not a tensor: use_causal_mask=True. Never null. */
@@ -136,20 +138,21 @@ struct call_constant {
 struct layer_call {
     const struct layer *layer; /* may be NULL if there are no inputs */
     struct call_input *inputs;
-    int inputs_count; /* 0: an input of the model */
+    int inputs_count; /* 0: this call is an input of the model */
     struct call_constant *constants;
     int constants_count;
 };
 
-/* An output of a call, and its mask, bool [batch, steps]: which steps count. A null node: all. */
+/* An output of a call and its mask, bool [batch, steps], which is false for padding. A null
+ * node: no padding. */
 struct layer_value {
     struct endpoint value, mask;
-    const struct layer_lists *lists; /* how the values are divided into rows; NULL: it is dense */
+    const struct layer_lists *lists; /* how the values divide into rows; NULL: dense */
 };
 
 #define LAYER_OUTPUTS_MAX 32
 
-/* What a call is given, and what it gives. */
+/* The inputs and outputs of a call. */
 struct layer_io {
     const struct layer_call *call;
     const struct layer_value *inputs; /* [call->inputs_count] */
@@ -157,34 +160,35 @@ struct layer_io {
     int outputs_count;
 };
 
-/* The state of building a model. */
 struct layer_context {
     struct builder builder;
     struct arena *arena;
     enum layers_mode mode;
     bool weighted; /* each example has a weight */
-    bool keras2;   /* use the formulas that Keras 3 has changed */
+    bool keras2;   /* use the formulas of Keras 2 where Keras 3 changed them */
     struct layers_graph *out;
-    struct endpoint penalty;           /* the sum of regularisers; a null node: none so far */
+    struct endpoint penalty;           /* the sum of the regularizers; a null node: none so far */
     int random_count;                  /* number of layers so far that draw random numbers */
-    struct sampled_output *sampled;    /* TRAIN: of each SampledSoftmax; NULL: there is none */
+    struct sampled_output *sampled;    /* TRAIN: one per SampledSoftmax; NULL: none */
     int variables_capacity;            /* of out->variables */
-    const struct layer_lists **lists;  /* [inputs_count]: of the model's inputs; NULL: dense */
-    struct spectral_wrapper *spectral; /* around the layer that is being built; NULL: none */
+    const struct layer_lists **lists;  /* [inputs_count]: row structure of the model's inputs;
+                                        * NULL: dense */
+    struct spectral_wrapper *spectral; /* the SpectralNormalization around the current layer;
+                                        * NULL: none */
 };
 
-/* A SpectralNormalization around the layer that is being built (classes/spectral.c). */
+/* A SpectralNormalization around the current layer (classes/spectral.c). */
 struct spectral_wrapper {
     const struct layer *layer, *inner;
     bool found; /* the inner layer has a kernel */
 };
 
-/* The types of the inputs that a layer is built with. */
+/* The dtypes that a layer accepts. */
 enum layer_inputs {
     LAYER_TAKES_FLOATS,   /* integers are cast; texts are refused */
     LAYER_TAKES_NUMBERS,  /* texts are refused */
-    LAYER_TAKES_ALIKE,    /* one type of all inputs; floats, if they differ */
-    LAYER_TAKES_ANYTHING, /* the layer itself checks them */
+    LAYER_TAKES_ALIKE,    /* all inputs get one type: float if they differ */
+    LAYER_TAKES_ANYTHING, /* the layer checks the types itself */
 };
 
 struct layer_class {
@@ -193,120 +197,120 @@ struct layer_class {
     int args_count;
     struct endpoint (*build)(struct layer_context *context, const struct layer *layer,
                              struct endpoint x); /* NULL: `merge` builds it */
-    /* Of a layer that takes a list of inputs; `count` is at least 1. */
+    /* For a layer with a list of inputs; `count` is at least 1. */
     struct endpoint (*merge)(struct layer_context *context, const struct layer *layer, int count,
                              const struct endpoint *inputs);
-    /* Of a layer that uses masks, has several outputs or has arguments of its call: sets
-     * io->outputs. `build` and `merge` are then NULL. */
+    /* For a layer that uses masks, has several outputs, or has call arguments: sets io->outputs.
+     * `build` and `merge` are then NULL. */
     void (*call)(struct layer_context *context, const struct layer *layer, struct layer_io *io);
-    /* The arguments of the call in Keras' order, ended by NULL; a NULL list: tensors or lists of
-     * them, which are the inputs. */
+    /* The call's arguments in Keras' order, ended by NULL. A NULL list: the call takes only
+     * tensors or lists of them, which are its inputs. */
     const char *const *call_args;
-    /* The same as `build` for a sparse or ragged input; NULL: it takes dense ones only, unless
-     * `call` takes lists. */
+    /* Like `build`, for a sparse or ragged input. NULL: the layer takes only dense inputs,
+     * unless takes_lists. */
     struct endpoint (*build_lists)(struct layer_context *context, const struct layer *layer,
                                    const struct layer_value *input);
     bool takes_lists; /* `call` takes sparse and ragged inputs */
-    bool hides_inner; /* in Keras 2, the names of its inner layer's variables are without it */
-    bool any_dtype;   /* "dtype" in its config is not the type that it computes in */
+    bool hides_inner; /* in Keras 2, the names of the inner layer's variables do not include this
+                       * layer's name */
+    bool any_dtype;   /* "dtype" in its config is not the type of its computation */
     enum layer_inputs inputs;
-    /* The mask of the output of `build` or `merge`; NULL: the layer drops masks. */
+    /* The mask of the output of `build` or `merge`. NULL: the output has no mask. */
     struct endpoint (*mask)(struct layer_context *context, const struct layer *layer,
                             const struct layer_io *io);
 };
 
-/* The class of Keras' module and name; NULL: there is none. The modules of operations are
+/* Finds a class by Keras' module and name; NULL: unknown. Operations are in the modules
  * keras.src.ops.numpy, keras.src.ops.nn and so on. */
 const struct layer_class *layer_class_find(const char *module, const char *name);
-/* The error for a name that it does not know: UNIMPLEMENTED a layer of Keras, INVALID_ARGUMENT any
- * other. */
+/* The error for an unknown class: UNIMPLEMENTED if Keras has it, INVALID_ARGUMENT otherwise. */
 struct status layer_class_unknown(const char *module, const char *name, struct arena *arena);
-/* All names that layer_class_find knows for this module. */
+/* All names that layer_class_find knows in this module. */
 const char *layer_class_names(const char *module, struct arena *arena);
 
-/* A layer's argument by name, which its class declares (asserted). */
+/* An argument of a layer by name. The class must declare it (asserted). */
 const struct arg_value *layer_arg(const struct layer *layer, const char *name);
 
-/* The first failure stays in the context, prefixed by the name of the layer. */
+/* Records a failure, prefixed by the layer's name. The first failure stays in the context. */
 void layer_fail(struct layer_context *context, const struct layer *layer, const char *format, ...)
     PRINTF_LIKE(3, 4);
-/* The same for what is not implemented, with the code UNIMPLEMENTED. */
+/* Like layer_fail, with the code UNIMPLEMENTED. */
 void layer_refuse(struct layer_context *context, const struct layer *layer, const char *format, ...)
     PRINTF_LIKE(3, 4);
-/* Checks that the product of sizes, each at least 1, fits into an int32, because kernels count the
- * elements of a row in it; `what` names them in the error. */
+/* Checks that the product of `sizes`, each at least 1, fits into an int32, the type in which
+ * kernels count the elements of a row. `what` names the sizes in the error. */
 bool layer_fits(struct layer_context *context, const struct layer *layer, const char *what,
                 int count, const int64_t *sizes);
-/* Checks the rank of a layer's input; false: it failed. */
+/* Checks the rank of a layer's input. Returns false on failure. */
 bool layer_wants_rank(struct layer_context *context, const struct layer *layer, struct endpoint x,
                       int rank);
 
 /* Checks that two inputs of the same rank broadcast: each pair of dimensions is equal, or one of
- * them is 1. False: it failed. */
+ * them is 1. Returns false on failure. */
 bool layer_inputs_fit(struct layer_context *context, const struct layer *layer, struct endpoint a,
                       struct endpoint b);
 
-/* A variable "<layer>/<name>" as the layer reads it; its initializer, regularizer and constraint
- * are the arguments "<name>_initializer", "<name>_regularizer" and "<name>_constraint". Every call of the layer gets the same
- * variable. */
+/* The value of the variable "<layer>/<name>". Its initializer, regularizer and constraint are
+ * the arguments "<name>_initializer", "<name>_regularizer" and "<name>_constraint". Every call
+ * of the layer shares the variable. */
 struct endpoint layer_variable(struct layer_context *context, const struct layer *layer,
                                const char *name, struct shape shape);
 
-/* The same, whose initializer, regularizer and constraint are the arguments "<prefix>_initializer"
- * and so on. */
+/* Like layer_variable, with the arguments "<prefix>_initializer" and so on. */
 struct endpoint layer_variable_of(struct layer_context *context, const struct layer *layer,
                                   const char *name, const char *prefix, struct shape shape);
 
-/* The same with an initializer and regularizer (NULL: none) that are no arguments. */
+/* Like layer_variable, with a given initializer and regularizer (NULL: none) instead of
+ * arguments. */
 struct endpoint layer_variable_with(struct layer_context *context, const struct layer *layer,
                                     const char *name, struct shape shape,
                                     const struct initializer *initializer,
                                     const struct regularizer *regularizer, bool trainable);
 
-/* Gives a variable, if it is trained, the constraint that is the argument "<prefix>_constraint". */
+/* Sets the constraint of a trained variable from the argument "<prefix>_constraint". */
 void layer_constrain(struct layer_context *context, const struct layer *layer,
                      struct endpoint variable, const char *prefix);
 
-/* A variable of a layer inside a SpectralNormalization: is it the one that is divided? */
+/* Is this variable of the inner layer the one that SpectralNormalization divides? */
 bool spectral_divides(const struct layer_context *context, const struct layer *layer,
                       const char *name);
-/* In TRAIN: what the layer computes with in place of the variable's value. Adds the vector of the
- * power iteration, the next variable. */
+/* TRAIN: builds the divided value that the layer uses instead of the variable. Adds the vector
+ * of the power iteration, which is the next variable. */
 struct endpoint spectral_build_divided(struct layer_context *context, struct endpoint value,
                                        bool trainable);
 
-/* In TRAIN: each step moves a variable that is not trainable towards `update`, by this momentum. */
+/* TRAIN: makes each step move a non-trainable variable towards `update`, by this momentum. */
 void layer_move_average(struct layer_context *context, struct endpoint variable,
                         struct endpoint update, double momentum);
 
-/* The values of a table, or those of its rows that are needed, and where each id's row is in them.
- */
+/* The values of a table, or only the rows that are needed, and the position of each id's row in
+ * them. */
 struct layer_table {
     struct endpoint values, places;
 };
 
-/* A variable "<layer>/<name>" of `shape`, of which `ids` (int64) name rows. Its initializer,
- * regularizer and constraint are arguments, as for layer_variable. Training and evaluation read
- * only these rows, unless the whole table is needed anyway: for the penalty of a regularizer, for a
- * constraint, or because the initializer makes all rows together. */
+/* A variable "<layer>/<name>" of `shape`, whose rows are looked up by `ids` (int64). Its
+ * initializer, regularizer and constraint are arguments, as for layer_variable. Training and
+ * evaluation read only the looked-up rows, except when the whole table is needed: for a
+ * regularizer's penalty, for a constraint, or if the initializer fills all rows together. */
 struct layer_table layer_table(struct layer_context *context, const struct layer *layer,
                                const char *name, struct shape shape, struct endpoint ids);
 
-/* The rows themselves: [ids…, row…]. */
+/* The looked-up rows: [ids…, row…]. */
 struct endpoint layer_rows(struct layer_context *context, const struct layer *layer,
                            const char *name, struct shape shape, struct endpoint ids);
 
-/* A hash table "<layer>/<name>" of rows of `width` numbers, in which `keys` (int64) name rows. Its
- * initializer is the argument "<name>_initializer"; `rules` has the other rules. Served, a key
- * without a row has the row 0, with the mean of the first values. */
+/* A hash table "<layer>/<name>" with rows of `width` numbers, looked up by `keys` (int64). Its
+ * initializer is the argument "<name>_initializer"; `rules` has the other rules. In serving, a
+ * key without a row gets row 0, which holds the mean of the initial distribution. */
 struct layer_table layer_key_table(struct layer_context *context, const struct layer *layer,
                                    const char *name, int64_t width,
                                    const struct row_keys_spec *rules, struct endpoint keys);
 
-/* The rows of a table at its places: [places…, row…]. */
+/* Gathers rows of a table: [places…, row…]. */
 struct endpoint layer_gather(struct layer_context *context, struct layer_table table);
 
-/* x as [rows, dims[0], …, dims[count - 1]]. */
+/* Reshapes x to [rows, dims[0], …, dims[count - 1]]. */
 struct endpoint build_reshape_rows(struct builder *b, struct endpoint x, int count,
                                    const int64_t *dims);
 
@@ -314,32 +318,32 @@ struct endpoint build_reshape_rows(struct builder *b, struct endpoint x, int cou
 struct endpoint build_dense_product(struct layer_context *context, struct endpoint x,
                                     struct endpoint kernel, int64_t units);
 
-/* The seed of one layer in one step, int64 [2], from the seed of the step, the number of the layer
- * and its own seed. */
+/* The seed of one layer in one step, int64 [2]: combines the step's seed, the layer's number and
+ * the layer's own seed. */
 struct endpoint layer_seed(struct layer_context *context, int64_t own);
 
 /* A dropout mask of the shape of `like`: 0, or 1 / (1 - rate). Only for training. */
 struct endpoint layer_draw_dropout(struct layer_context *context, double rate, int64_t seed,
                                    struct endpoint like);
 
-/* An axis of an input of this rank, counted from the front; 0, the batch: it failed. */
+/* An axis of an input of this rank, counted from the front; 0, the batch: failure. */
 int layer_axis(struct layer_context *context, const struct layer *layer, int64_t axis, int rank);
-/* The argument "axis", an integer or a list, as axes of x in rising order; returns their number, 0:
- * it failed. */
+/* The argument "axis", an integer or a list, as axes of x in rising order. Returns their number;
+ * 0: failure. */
 int layer_axes(struct layer_context *context, const struct layer *layer, struct endpoint x,
                int32_t axes[SHAPE_RANK_MAX]);
 
-/* The tensor of an argument of a call, with its mask; a null node: it is not given. */
+/* The tensor of a call argument, with its mask. A null node: not given. */
 struct layer_value io_tensor(const struct layer_io *io, const char *argument);
-/* The tensors of an argument that may be a list; returns their number, at most `max`. */
+/* The tensors of a call argument that may be a list. Returns their number, at most `max`. */
 int io_tensors(const struct layer_io *io, const char *argument, int max, struct layer_value *out);
-/* An argument that is true or false; false: it is not given. Fails if it is something else. */
+/* A boolean call argument; false if it is not given. Any other type is a failure. */
 bool io_flag(struct layer_context *context, const struct layer_io *io, const char *argument);
-/* The mask of the first input: the argument "mask", or else the one that came with the input. */
+/* The mask of the first input: the argument "mask" if given, otherwise the input's own mask. */
 struct endpoint io_mask(const struct layer_io *io);
 
-/* Rules for layer_class.mask: the first input's mask; of several inputs that all have a mask, the
- * steps that count in one of them. */
+/* Rules for layer_class.mask: the mask of the first input, or the OR of the masks if all inputs
+ * have one. */
 struct endpoint mask_passed_on(struct layer_context *context, const struct layer *layer,
                                const struct layer_io *io);
 struct endpoint mask_of_any(struct layer_context *context, const struct layer *layer,
@@ -349,27 +353,29 @@ struct endpoint mask_of_any(struct layer_context *context, const struct layer *l
 void layer_penalise_variable(struct layer_context *context, const struct regularizer *regularizer,
                              struct endpoint value);
 
-/* Adds λ1 Σ|x| + λ2 Σx² of a row, on average over the batch, to the penalty of the loss. */
+/* Adds λ1 Σ|x| + λ2 Σx² per row, averaged over the batch, to the penalty of the loss. */
 void layer_penalise_activity(struct layer_context *context, const struct regularizer *regularizer,
                              struct endpoint x);
 
 /* Reading the config of a layer (layer_args.c) and its parts. */
 struct status layer_read(const struct json_value *entry, struct arena *arena, struct layer *out);
-/* Names the layers inside another as Keras does: "outer/inner", or "outer"; what is inside a
- * frozen layer is frozen. */
+/* Names the layers inside another layer as Keras does: "outer/inner", or "outer". Layers inside
+ * a frozen layer are frozen. */
 struct status layer_name_inner(struct layer *layer, bool keras2, struct arena *arena);
-/* Layers and ports: letters, digits, '_', '.', '-', '/'. */
+/* Checks a name of a layer or port: letters, digits, '_', '.', '-', '/'. */
 struct status check_layer_name(const char *name);
 struct status initializer_read(const struct json_value *value, struct arena *arena,
                                struct initializer *out);
-/* Of Keras' initializer STFT: side, window, scaling or periodic. UNIMPLEMENTED: another window. */
+/* Reads Keras' initializer STFT: side, window, scaling or periodic. UNIMPLEMENTED: another
+ * window. */
 struct status waves_read(const char *key, const struct json_value *value, struct arena *arena,
                          struct waves *out);
 struct status regularizer_read(const struct json_value *value, struct arena *arena,
                                struct regularizer *out);
 struct status constraint_read(const struct json_value *value, struct arena *arena,
                               struct constraint_choice *out);
-/* The constraint of a variable of this rank. INVALID_ARGUMENT: it has no such axis. */
+/* Chooses the constraint of a variable of this rank. INVALID_ARGUMENT: the variable lacks that
+ * axis. */
 struct status constraint_choose(const struct constraint_choice *choice, int rank,
                                 struct constraint *out);
 struct status activation_read(const struct json_value *value, struct arena *arena,
@@ -377,10 +383,10 @@ struct status activation_read(const struct json_value *value, struct arena *aren
 struct endpoint activation_build(struct layer_context *context, const struct activation *activation,
                                  struct endpoint x);
 
-/* The class name and config of `"Zeros"`, `{"class_name": "Zeros", "config": {…}}`; NULL: neither.
- */
+/* The class name and config of `"Zeros"` or `{"class_name": "Zeros", "config": {…}}`; NULL:
+ * neither form. */
 const char *named_object(const struct json_value *value, const struct json_value **config);
-/* Are two names equal but for case and underscores ("glorot_uniform", "GlorotUniform")? */
+/* Are two names equal, ignoring case and underscores ("glorot_uniform", "GlorotUniform")? */
 bool same_name(const char *a, const char *b);
 
 #endif

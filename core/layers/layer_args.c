@@ -4,7 +4,7 @@
 
 #include "layers/classes/classes.h"
 
-/* The most layers that a list of an argument may hold. */
+/* Limit of the layers in one list argument. */
 #define INNER_LAYERS_MAX 64
 
 /* How many of the common keys an error lists. */
@@ -37,7 +37,8 @@ const char *named_object(const struct json_value *value, const struct json_value
     return name;
 }
 
-/* A list, plain or as Keras 2 prints tuples: {"class_name": "__tuple__", "items": […]}. */
+/* The items of a list, plain or as Keras 2 prints tuples: {"class_name": "__tuple__", "items":
+ * […]}. */
 static const struct json_value *list_of(const struct json_value *value)
 {
     const char *name = json_value_get_text(value, "class_name");
@@ -62,7 +63,7 @@ static bool positive(const struct json_value *value, int64_t *out)
     return *out >= 1 && *out <= ARG_INT_MAX;
 }
 
-/* `count` numbers in a list, or one for all of them: the last of the sides. */
+/* Reads `count` numbers of a list, or one number for all, into the last sides. */
 static struct status read_sides(const struct json_value *value, struct arena *arena, int count,
                                 int64_t sides[3])
 {
@@ -198,7 +199,7 @@ static struct status read_value(const struct layer_arg *arg, const struct json_v
                         json_value_show(value, arena));
 }
 
-/* Kinds for which null is a value; for any other, null stands for the default. */
+/* Is null a value of this kind? Otherwise null stands for the default. */
 static bool takes_null(enum arg_kind kind)
 {
     return kind == ARG_NULL_OR_INT || kind == ARG_NULL_OR_NUMBER || kind == ARG_NULL_OR_PAIR ||
@@ -248,7 +249,8 @@ static struct status unknown_argument(const struct arg_list *list, const char *k
     return status;
 }
 
-/* Allows an unknown argument that is null: a newer Keras has it and the model does not use it. */
+/* Checks the keys. An unknown argument that is null passes: a newer Keras has it, and the model
+ * does not use it. */
 static struct status check_keys(const struct arg_list *list, const struct json_value *config,
                                 struct arena *arena)
 {
@@ -294,7 +296,7 @@ static const struct {
     { "float32", DT_FLOAT }, { "int32", DT_INT32 }, { "int64", DT_INT64 }, { "string", DT_STRING }
 };
 
-/* "float32", or a policy object around it; of an InputLayer also other types. */
+/* Reads "float32", or a policy object around it; for an InputLayer also other types. */
 static struct status read_dtype(const struct json_value *dtype, struct arena *arena,
                                 struct layer *out)
 {
@@ -340,7 +342,7 @@ static struct status read_config(const struct json_value *config, struct arena *
     return args_read(&list, config, arena, &out->args);
 }
 
-/* Names become parts of node names and checkpoint keys: only TensorFlow's characters are
+/* Names become parts of node names and checkpoint keys, so only TensorFlow's characters are
  * allowed. */
 struct status check_layer_name(const char *name)
 {

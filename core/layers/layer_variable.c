@@ -2,7 +2,7 @@
 #include "layers/layer.h"
 #include "layers/classes/preprocessing.h"
 
-/* The variable of an earlier call of the layer; NULL: none. */
+/* Finds the variable of an earlier call of the layer; NULL: none. */
 static struct layers_variable *find_variable(const struct layers_graph *graph,
                                              const struct layer *layer, const char *name)
 {
@@ -12,13 +12,13 @@ static struct layers_variable *find_variable(const struct layers_graph *graph,
     return NULL;
 }
 
-/* What layers compute with. */
+/* The value that layers compute with. */
 static struct endpoint value_of(const struct layers_variable *variable)
 {
     return variable->divided.node != NULL ? variable->divided : variable->value;
 }
 
-/* The variable whose value a graph reads there; NULL: none. */
+/* Finds the variable that is read at this endpoint; NULL: none. */
 static struct layers_variable *variable_at(struct layers_graph *graph, struct endpoint value)
 {
     for (int i = 0; i < graph->variables_count; i++)
@@ -112,8 +112,8 @@ static struct layers_variable *add_variable(struct layer_context *context)
     return &out->variables[out->variables_count++];
 }
 
-/* The variable "<layer>/<name>" of an earlier call of the layer, or a new one without a value.
- * NULL: it failed. */
+/* Finds the variable "<layer>/<name>" of an earlier call of the layer, or adds one without a
+ * value. NULL: failure. */
 static struct layers_variable *declare(struct layer_context *context, const struct layer *layer,
                                        const char *name, enum dtype dtype,
                                        const struct shape *shape)
@@ -141,7 +141,7 @@ static struct layers_variable *declare(struct layer_context *context, const stru
     return variable;
 }
 
-/* The variable as a node of the graph, and its value. */
+/* Adds the variable's node to the graph, and returns its value. */
 static struct endpoint build_variable(struct layer_context *context, const struct layer *layer,
                                       const char *name, const struct layers_variable *variable)
 {
@@ -185,7 +185,7 @@ struct endpoint layer_variable_with(struct layer_context *context, const struct 
 
 /* ---- Tables that are read by rows. ---- */
 
-/* Adds a place of the list, which doubles at each power of two. */
+/* Appends to the list, whose capacity doubles at each power of two. */
 static struct row_lookup *add_lookup(struct layer_context *context)
 {
     struct layers_graph *out = context->out;
@@ -200,7 +200,7 @@ static struct row_lookup *add_lookup(struct layer_context *context)
     return &out->lookups[out->lookups_count++];
 }
 
-/* The rows that the trainer finds, by the places that it gives the ids. */
+/* Looks up rows through the trainer, which replaces ids by positions. */
 static struct layer_table look_up(struct layer_context *context, struct layers_variable *variable,
                                   const char *name, struct endpoint ids)
 {
@@ -261,7 +261,7 @@ struct endpoint layer_rows(struct layer_context *context, const struct layer *la
 
 /* ---- Hash tables. ---- */
 
-/* A variable of a served table, as long as the export makes it. */
+/* A variable of a served table, whose length is known at export. */
 static struct endpoint served_variable(struct layer_context *context, const struct layer *layer,
                                        const char *name, enum dtype dtype, struct shape shape)
 {
@@ -275,8 +275,8 @@ static struct endpoint served_variable(struct layer_context *context, const stru
     return variable->value;
 }
 
-/* From each key to its row, 1, 2, …; the row 0 is for all others. Every call of the layer has the
- * same one. */
+/* The table from keys to rows 1, 2, …; all other keys map to row 0. Every call of the layer
+ * shares it. */
 static struct endpoint places_table(struct layer_context *context, const struct layer *layer,
                                     const char *name, struct endpoint keys)
 {

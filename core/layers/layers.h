@@ -7,12 +7,13 @@
  *     struct layers_graph training;
  *     TRY(layers_build(model, &options, arena, &training));
  *
- * The text is what `to_json()` prints of a Sequential or Functional model of Keras 2 or 3. A
+ * The text is the output of `to_json()` for a Sequential or Functional model of Keras 2 or 3. A
  * Functional model may branch, use a layer several times, and have several inputs and outputs. A
- * layer may be a model. Variables have the same names, types and shapes in every mode ("dense/kernel"), each a
- * VarHandleOp and a ReadVariableOp. To a worker's plan the ReadVariableOp's output is a feed and
- * the gradient a fetch, so no variable is ever read there. (Of a variable by rows, such as the
- * table of an Embedding, the feed is a placeholder for the rows of a batch; training_graph.h.)
+ * layer may be a model. Variables have the same names, types and shapes in every mode
+ * ("dense/kernel"), each a VarHandleOp and a ReadVariableOp. A worker's plan feeds the
+ * ReadVariableOp's output and fetches the gradient, so it never reads a variable. (For a variable
+ * by rows, such as the table of an Embedding, the feed is a placeholder for the rows of a batch;
+ * see training_graph.h.)
  *
  *     feeds    inputs[i], heads[i].labels and column, random_seed and loss_scale (where there are),
  *              variables[i].value
@@ -30,8 +31,8 @@
 #include "tensor/constraint.h"
 
 enum layers_mode {
-    LAYERS_TRAIN, /* dropout drops; loss and gradients */
-    LAYERS_EVAL,  /* loss and the count of right answers */
+    LAYERS_TRAIN, /* with dropout; loss and gradients */
+    LAYERS_EVAL,  /* loss and number of correct answers */
     LAYERS_SERVE, /* the outputs alone */
 };
 
@@ -39,34 +40,35 @@ enum layers_mode {
 enum layers_reduction {
     LAYERS_MEAN, /* Keras' default */
     LAYERS_SUM,  /* the sum over the batch */
-    LAYERS_EACH, /* of several outputs: as each of them says (layers_target.reduction) */
+    LAYERS_EACH, /* with several outputs: each has its own (layers_target.reduction) */
 };
 
-/* What a loss compares the outputs with. */
+/* The kind of labels of a loss. */
 enum layers_labels {
-    LAYERS_CLASSES,   /* int32, the output's shape without its last dimension: class numbers */
-    LAYERS_GROUPS,    /* int32 [batch]: any number; examples with the same one belong together */
+    LAYERS_CLASSES,   /* class numbers: int32, the output's shape without its last dimension */
+    LAYERS_GROUPS,    /* group numbers, any int32, [batch]: examples with the same number belong
+                       * together */
     LAYERS_LISTS,     /* int32 [batch, longest]: class numbers from 1, then zeros */
     LAYERS_VALUES,    /* float, in the shape of the output */
-    LAYERS_NO_LABELS, /* none: it compares the rows of a batch with each other */
+    LAYERS_NO_LABELS, /* none: the loss compares the rows of a batch with each other */
 };
 
-/* What the outputs mean, which follows from the loss. */
+/* The meaning of the outputs, which follows from the loss. */
 enum layers_kind {
     LAYERS_REGRESSION, /* numbers */
     LAYERS_BINARY,     /* [batch, 1]: the probability (or logit) of class 1 */
     LAYERS_CLASSIFIER, /* [batch, classes]: a score for each class */
-    LAYERS_TAGGER,     /* [batch, steps…, classes]: the same for each step or pixel */
+    LAYERS_TAGGER, /* [batch, steps…, classes]: a score for each class at each step or pixel */
 };
 
-/* A number of the optimizer's config, by Keras' name: "momentum", "beta_1", "nesterov" (0 or 1), …
- */
+/* A numeric setting of the optimizer's config, by Keras' name: "momentum", "beta_1", "nesterov"
+ * (0 or 1), … */
 struct layers_setting {
     const char *name;
     double value;
 };
 
-/* A parameter of a learning rate schedule: a number or a list of them. A truth is 0 or 1. */
+/* A parameter of a learning rate schedule: a number or a list of numbers. A boolean is 0 or 1. */
 struct layers_parameter {
     const char *name;
     const double *numbers; /* [count] */
@@ -82,15 +84,15 @@ struct layers_schedule {
 
 struct layers_training;
 
-/* Of Keras' MultiOptimizer: another optimizer for the variables whose name the pattern fits, a
- * regular expression as of Python. */
+/* From Keras' MultiOptimizer: another optimizer for the variables whose name matches the
+ * pattern, a Python regular expression. */
 struct layers_other_optimizer {
     const char *pattern;
     const struct layers_training *training; /* its optimizer, settings, rate and schedule */
 };
 
 /* The description's settings for training (compile_config, and our own "training_config" beside
- * it). NULL and 0: not given. */
+ * it). NULL or 0: not given. */
 struct layers_training {
     const char *optimizer; /* Keras' class in lower case: "sgd", "adam", "adagrad", … */
     double learning_rate;
@@ -99,7 +101,7 @@ struct layers_training {
     int settings_count;
     const struct layers_other_optimizer *others; /* beside `optimizer` */
     int others_count;
-    bool has_reduction; /* of training_config, or of the losses */
+    bool has_reduction; /* from training_config or from the losses */
     enum layers_reduction reduction;
     int batch_size;
     int epochs;             /* training_config.epochs */
@@ -113,41 +115,41 @@ struct metric; /* layers/metrics/metric.h */
 
 /* An input or an output of a model. */
 struct layers_port {
-    const char *name; /* the layer's, or the key if the description names its ports by key */
-    enum dtype dtype; /* of an input: float, int32, int64 or string; of an output: not set */
-    /* Of an input: SPARSE as Input(sparse=True), RAGGED as Input(ragged=True). */
+    const char *name; /* the layer's name, or the key if the description names its ports by key */
+    enum dtype dtype; /* of an input: float, int32, int64 or string; of an output: unset */
+    /* of an input: SPARSE for Input(sparse=True), RAGGED for Input(ragged=True) */
     enum tensor_layout layout;
     struct shape shape;  /* [-1, 784] */
     bool is_example;     /* of an input: serialized tf.Examples, which the graph parses */
-    enum raw_values raw; /* of an input: what the graph does with it before the layers */
-    int call, output;    /* the call of a layer that gives the value, and its output */
+    enum raw_values raw; /* of an input: how the graph prepares it before the first layer */
+    int call, output;    /* the call that produces the value, and the output of that call */
 };
 
-/* What an output is trained for. */
+/* The training target of one output. */
 struct layers_target {
-    const struct loss *loss; /* NULL: of several outputs, this one is not trained */
+    const struct loss *loss; /* NULL: this one of several outputs is not trained */
     const char *loss_name;   /* Keras' function: "mean_squared_error" */
     enum layers_labels labels;
     enum layers_kind kind;
-    /* A column of the data that the loss takes, float [batch]; NULL: none */
+    /* a column of the data, float [batch], that the loss also reads; NULL: none */
     const char *column;
     enum layers_reduction reduction; /* MEAN or SUM */
-    double weight;                   /* of its loss in the sum of all */
+    double weight;                   /* of its loss in the sum of all losses */
 };
 
 struct layers_graph;
 
-/* What a model computes if it is not made of layers: a graph from elsewhere. Embed it first. */
+/* The graph of a model that is not made of layers. Embed this struct as the first member. */
 struct layers_body {
     const char *name;
-    const struct layers_port *inputs; /* [inputs_count], at least 1; `call` is not used */
+    const struct layers_port *inputs; /* [inputs_count], at least 1; `call` is unused */
     int inputs_count;
     const char *const *outputs; /* [outputs_count]: names, at least 1 */
     int outputs_count;
     bool has_flags; /* its settings are flags: errors name `--loss`, not `compile_config: loss` */
     /**
-     * Makes out->graph, out->variables, and the elements of out->inputs and out->heads in the order
-     * of the ports; of a head, it sets the output. `batch`: the rows; 0: any number.
+     * Sets out->graph, out->variables, and the elements of out->inputs and out->heads in the order
+     * of the ports; of a head, only the output. `batch`: the number of rows; 0: any.
      *
      * Owner  the graph lives in `arena`; the caller calls graph_finish, if out->graph is not NULL
      */
@@ -161,8 +163,9 @@ struct layers_model {
     struct layers_port *inputs, *outputs; /* names are unique in each list */
     int inputs_count, outputs_count;      /* at least 1 */
     struct layers_target *targets;        /* [outputs_count] */
-    /* Of the description, in the order of the outputs. A model with one output has the accuracy if
-     * there are none, unless it is a regression. With several losses, these come first. */
+    /* The metrics of the description, in the order of the outputs. A model with one output and
+     * no metrics reports the accuracy, unless it is a regression. With several losses, the
+     * losses come first. */
     const struct metric *metrics;
     int metrics_count;
     bool keras2;
@@ -170,14 +173,16 @@ struct layers_model {
     const struct layers_body *body; /* in place of layers; NULL: none */
     struct layer *layers;
     int layers_count;
-    struct layer_call *calls; /* each after the calls whose values it takes */
+    struct layer_call *calls; /* in topological order: each after the calls whose outputs it
+                               * takes */
     int calls_count;
-    int calls_total;     /* with those of the models that are layers */
+    int calls_total;     /* including the calls of nested models */
     struct arena *arena; /* that it lives in */
 };
 
-/* Reads a learning rate schedule as Keras prints it: {"class_name", "config"}. INVALID_ARGUMENT: it
- * is none, or a parameter is neither a number nor a list of numbers. Owner: as for layers_parse. */
+/* Reads a learning rate schedule as Keras prints it: {"class_name", "config"}. INVALID_ARGUMENT:
+ * not a schedule, or a parameter is neither a number nor a list of numbers. Owner: as for
+ * layers_parse. */
 struct status layers_read_schedule(const struct json_value *value, struct arena *arena,
                                    struct layers_schedule *out);
 
@@ -191,20 +196,21 @@ struct status layers_read_schedule(const struct json_value *value, struct arena 
 struct status layers_parse(struct bytes json, struct arena *arena, struct layers_model **out);
 
 /**
- * Makes a model of a body, to be trained as its compile_config says: what Keras'
- * get_compile_config() prints, or a part of it such as {"loss": "mse"}. The body outlives the model.
+ * Makes a model of a body. `compile_config` says how to train it: the output of Keras'
+ * get_compile_config(), or a part of it such as {"loss": "mse"}. The body outlives the model.
  *
  * Errors  as layers_parse and body->build
  */
 struct status layers_wrap(const struct layers_body *body, struct bytes compile_config,
                           struct arena *arena, struct layers_model **out);
 
-/* The built-in description of that name ("softmax", "mlp", "convnet", …); .data NULL:
- * none. layers_builtin_names: "convnet, linear, logistic, mlp, …". */
+/* The built-in description of that name ("softmax", "mlp", "convnet", …); .data is NULL if there
+ * is none. layers_builtin_names returns "convnet, linear, logistic, mlp, …". */
 struct bytes layers_builtin(const char *name);
 const char *layers_builtin_names(void);
 
-/* What a preprocessing layer computes of the training data before training: Keras' adapt(). */
+/* The statistics that a preprocessing layer computes from the training data before training:
+ * Keras' adapt(). */
 enum adapt_kind {
     ADAPT_MOMENTS,   /* Normalization: mean and variance */
     ADAPT_QUANTILES, /* Discretization: boundaries */
@@ -212,27 +218,27 @@ enum adapt_kind {
 };
 
 /* The state of a layer. tensors[0]: float mean [kept axes], float boundaries [bins - 1], or the
- * vocabulary, string or int64 [n], without special tokens. tensors[1], as large: the variances, or
- * the weights of inverse document frequency. DT_INVALID: there is none. */
+ * vocabulary, string or int64 [n], without special tokens. tensors[1], of the same size: the
+ * variances, or the inverse document frequencies. DT_INVALID: absent. */
 struct layers_state {
     struct tensor tensors[2];
 };
 
-/* A layer without a state, and the value in the graph of which it is computed. */
+/* A layer that needs a state, and the value in the graph from which to compute it. */
 struct layers_adapting {
     enum adapt_kind kind;
     const char *layer;
     struct endpoint values;
-    bool kept[SHAPE_RANK_MAX]; /* MOMENTS: the axes that have a mean each */
+    bool kept[SHAPE_RANK_MAX]; /* MOMENTS: the axes with a mean for each index */
     int64_t bins;              /* QUANTILES */
     double epsilon;            /* QUANTILES: of ranks */
     int64_t tokens_max;        /* TOKENS; 0: all */
     bool idf, is_text;
-    const struct json_value *mask, *oov; /* TOKENS: tokens that do not count; NULL: none */
+    const struct json_value *mask, *oov; /* TOKENS: tokens to leave out; NULL: none */
 };
 
-/* Gives a layer its state, which is borrowed; asserts that the layer exists. Call layers_recheck
- * when all have theirs. */
+/* Gives a layer its state, which is borrowed. The layer must exist (asserted). Call
+ * layers_recheck once all layers have theirs. */
 void layers_set_state(struct layers_model *model, const char *layer,
                       const struct layers_state *state);
 const struct layers_state *layers_get_state(const struct layers_model *model, const char *layer);
@@ -240,28 +246,29 @@ const struct layers_state *layers_get_state(const struct layers_model *model, co
 struct status layers_recheck(struct layers_model *model);
 
 struct layers_variable {
-    const char *name; /* "dense/kernel": VarHandleOp, shared_name, checkpoint key */
+    const char *name; /* "dense/kernel": the VarHandleOp, its shared_name, and the checkpoint key */
     enum dtype dtype;
     struct shape shape;
     bool trainable;
     struct initializer initializer;
-    struct constraint constraint; /* of its values after each update */
+    struct constraint constraint; /* applied to its values after each update */
     struct endpoint value;        /* ReadVariableOp's output: a feed in TRAIN and EVAL */
-    /* TRAIN and EVAL: only some rows are read. `value` is a placeholder for them, [-1, row…] */
+    /* TRAIN and EVAL: only some rows are read; `value` is a placeholder for them, [-1, row…] */
     bool by_rows;
-    /* TRAIN and EVAL: a hash table, [-1, row…], by these rules. It has no initializer. */
+    /* TRAIN and EVAL: a hash table with these rules, [-1, row…], without an initializer */
     bool by_keys;
     struct row_keys_spec keys;
     bool has_seed; /* keys.seed is set */
-    /* TRAIN: d loss / d value, in the shape of `value`; else a null node */
+    /* TRAIN: d loss / d value, in the shape of `value`; otherwise a null node */
     struct endpoint gradient;
-    /* TRAIN: of a moving average, the value that the step moves it towards, and the momentum; a
-     * null node: it is none */
+    /* TRAIN: for a moving average, the target that each step moves it towards, and the momentum;
+     * otherwise a null node */
     struct endpoint average;
     double momentum;
-    /* TRAIN: above 0, each step first divides it by its largest singular value, which so many steps
-     * of power iteration find from the variable behind it. `divided` is then what the layer
-     * computes with, and whose gradient is taken; otherwise a null node. */
+    /* TRAIN: if above 0, each step first divides the variable by its largest singular value,
+     * found with this many steps of power iteration from the vector in the next variable.
+     * `divided` is then the value that the layer uses and that has the gradient; otherwise a
+     * null node. */
     uint32_t power_iterations;
     struct endpoint divided;
     const struct layer *layer;
@@ -270,100 +277,103 @@ struct layers_variable {
 struct layers_options {
     enum layers_mode mode;
     enum layers_reduction reduction;
-    int64_t batch; /* rows of a step; 0: any number (a fixed number makes a cheaper graph) */
-    bool weighted; /* each example's losses have a weight, which is fed */
-    bool metrics;  /* TRAIN: with metrics, as EVAL has them */
-    /* The gradients are those of the loss times this factor, so that small ones do not underflow;
-     * 0: 1. */
+    int64_t batch; /* rows of a step; 0: any number (a fixed number gives a cheaper graph) */
+    bool weighted; /* each example's losses have a weight, which is a feed */
+    bool metrics;  /* TRAIN: also build the metrics of EVAL */
+    /* The gradients are those of the loss times this factor, which keeps small ones from
+     * underflowing; 0: 1. */
     float loss_scale;
     bool feeds_loss_scale; /* TRAIN: the factor is a feed, layers_graph.loss_scale */
 };
 
-/* What divides the values of a sparse or ragged input into rows: int64 [values], [rows + 1]. */
+/* The row structure of a sparse or ragged input: int64 [values], [rows + 1]. */
 struct input_lists {
     struct endpoint ids; /* SPARSE */
     struct endpoint row_splits;
-    /* In their place: a SparseTensor's indices [values, 2] and shape [2]. RAGGED: the values of a
-     * row are at its first places */
+    /* Instead of the above: a SparseTensor's indices [values, 2] and shape [2]. RAGGED: a row's
+     * values are in its first columns */
     struct endpoint indices, sparse_shape;
 };
 
 /* An output in a graph. */
 struct layers_head {
-    struct endpoint output; /* after the last activation */
-    struct endpoint mask;   /* bool [batch, steps]: the steps that count; a null node: all */
+    struct endpoint output;
+    struct endpoint mask;   /* bool [batch, steps]: false for padding; a null node: no padding */
     struct endpoint labels; /* see layers_target.labels; a null node: there are none */
     struct endpoint column; /* layers_target.column; a null node: none */
-    /* What the loss and the metrics compare: the output and the labels; without labels, scores of
-     * the batch's rows and int32 [batch], the place of the right one. Null nodes as `labels`. */
+    /* The two sides that the loss and the metrics compare: the output and the labels. Without
+     * labels: scores of the batch's rows, and int32 [batch], the column of the right one. Null
+     * nodes as for `labels`. */
     struct endpoint predictions, truths;
-    /* EVAL: int32 [batch], how many of all candidates come before the row's own
-     * (metrics/ranking.h); a null node: no metric asks */
+    /* EVAL: int32 [batch]: how many of all candidates rank before the row's own
+     * (metrics/ranking.h); a null node: no metric needs it */
     struct endpoint ranks;
 };
 
 struct layers_graph {
     struct graph *graph;
-    struct endpoint *inputs; /* [batch, …]; as many as the model has. SPARSE, RAGGED: the values */
+    struct endpoint *inputs;   /* [batch, …], one for each input of the model. SPARSE, RAGGED: the
+                              * values */
     struct input_lists *lists; /* TRAIN, EVAL: beside `inputs`; null nodes: dense */
     struct layers_head *heads; /* one for each output of the model */
     struct endpoint weights;   /* float [batch], of the examples; a null node unless weighted */
-    /* int64 [2]: what dropout draws from, another one each step (say seed and number of the
-     * batch); a null node where nothing is random */
+    /* int64 [2]: the seed of dropout, different for each step (such as a seed and the batch
+     * number); a null node if nothing is random */
     struct endpoint random_seed;
     struct endpoint loss_scale;        /* a float; a null node unless it is a feed */
-    struct endpoint loss;              /* scalar, regularisers included; a null node in SERVE */
+    struct endpoint loss;              /* scalar, including regularizers; a null node in SERVE */
     struct endpoint *metrics;          /* EVAL: the totals of each metric; otherwise NULL */
     struct layers_variable *variables; /* in order of the layers */
     int variables_count;
-    struct node **tables; /* nodes that fill the tables of vocabularies */
+    struct node **tables; /* nodes that fill the vocabulary tables */
     int tables_count;
-    struct node *init; /* TRAIN and EVAL: fills all tables; NULL: there are none */
-    /* Calls of layers that have no state yet. Their outputs mean nothing. */
+    struct node *init; /* TRAIN and EVAL: fills all tables; NULL: none */
+    /* Calls of layers that have no state yet. Their outputs are meaningless. */
     struct layers_adapting *adapting;
     int adapting_count;
     struct row_lookup *lookups; /* TRAIN and EVAL: where variables are read by rows */
     int lookups_count;
-    struct candidate_ends candidates; /* EVAL: null nodes: no metric ranks among all of them */
+    struct candidate_ends candidates; /* EVAL: null nodes if no metric ranks all candidates */
 };
 
 /**
  * Builds the graph of one mode. TRAIN holds the gradient of the loss for each variable that a path
  * leads to.
  *
- * Owner   out lives in `arena`; graph_finish(out->graph) when it is done with
+ * Owner   out lives in `arena`; call graph_finish(out->graph) at the end
  * Errors  INVALID_ARGUMENT a shape that does not fit; FAILED_PRECONDITION TRAIN or EVAL of a model
  *         with several outputs and no loss
  */
 struct status layers_build(const struct layers_model *model, const struct layers_options *options,
                            struct arena *arena, struct layers_graph *out);
 
-/* Requests carry raw values, which the graph normalises as the training data were: each value of a
- * row becomes (value - mean) / stddev, in doubles. */
+/* For requests that carry raw values: the graph normalises each as the training data were,
+ * (value - mean) / stddev, in doubles. */
 struct layers_scale {
-    const double *mean, *stddev; /* [values in a row]; NULL: the input is taken as it is */
+    const double *mean, *stddev; /* [values in a row]; NULL: the input is not scaled */
 };
 
-/* The raw columns that an input is made of, side by side. */
+/* The raw columns that make up an input, side by side. */
 struct layers_columns {
     const struct raw_column *list;
     int count;
 };
 
 struct layers_serving_options {
-    const struct bytes *classes;       /* the names that classify answers; NULL: "0", "1", … */
-    int classes_count;                 /* as many as the output has columns, or 2 for one of them */
+    const struct bytes *classes;       /* the class names that `classify` returns; NULL: "0",
+                                        * "1", … */
+    int classes_count;                 /* as many as the output has columns, or 2 for one column */
     const struct layers_scale *scales; /* [inputs_count]; NULL: for none */
-    /* [inputs_count], in place of scales: requests carry these columns by their names. NULL: they
-     * carry the inputs */
+    /* [inputs_count], instead of scales: requests carry these columns by name. NULL: they carry
+     * the inputs */
     const struct layers_columns *columns;
 };
 
 struct layers_serving {
     struct graph *graph;
-    struct signature *signatures; /* as savedmodel_write takes them */
+    struct signature *signatures; /* in the form that savedmodel_write takes */
     int signatures_count;
-    const char *init_op; /* node that fills the tables, or NULL */
+    const char *init_op; /* the node that fills the tables, or NULL */
     struct layers_variable *variables;
     int variables_count;
 };
@@ -397,41 +407,43 @@ struct status layers_build_serving(const struct layers_model *model,
                                    const struct layers_serving_options *options,
                                    struct arena *arena, struct layers_serving *out);
 
-/* Is the signature of a classifier that takes tensors "predict_images", with the input "images"?
- * Otherwise it is "predict", with the names of the inputs or columns. */
+/* Does the predict signature have the name "predict_images" and the single input "images", as
+ * for a classifier of tensors? Otherwise it is "predict", with the names of the inputs or
+ * columns. */
 bool layers_takes_only_input(const struct layers_model *model,
                              const struct layers_serving_options *options);
 
-/* What a request to predict carries: the model's inputs or, if the options name them, the columns,
+/* The inputs of a predict request: the model's inputs, or the columns if the options name them,
  * each once. Returns their number. */
 int layers_request_inputs(const struct layers_model *model,
                           const struct layers_serving_options *options, struct arena *arena,
                           const struct layers_port **out);
 
-/* Has each part of a request a name of its own? INVALID_ARGUMENT names two that have not. */
+/* Checks that the parts of a request have different names. INVALID_ARGUMENT names two that do
+ * not. */
 struct status layers_check_requests(const struct layers_model *model,
                                     const struct layers_serving_options *options,
                                     struct arena *arena);
 
-/* What an exported graph does with the input that this tensor, such as "x:0", is. */
+/* How an exported graph prepares the input that is this tensor, such as "x:0". */
 enum raw_values layers_input_raw(const struct graph *graph, const char *tensor);
 
 struct layers_training_options {
     enum layers_reduction reduction; /* of a step's loss */
     int64_t batch;                   /* rows of a step; 0: any number */
-    /* A step is also fed "sample_weight", float [batch]: each row's loss is multiplied by its
-     * weight before the reduction. The mean is still over the rows, as in Keras. */
+    /* A step is also fed "sample_weight", float [batch], by which each row's loss is multiplied
+     * before the reduction. The mean is still over the number of rows, as in Keras. */
     bool weighted;
-    bool evaluation_weighted; /* the same of an evaluation, with its weighted metrics */
-    float loss_scale;         /* of the gradients, as struct layers_options has it */
+    bool evaluation_weighted; /* the same for evaluation, with its weighted metrics */
+    float loss_scale;         /* of the gradients, see struct layers_options */
     bool feeds_loss_scale;    /* the same */
-    bool metrics;             /* a step has the metrics of its batch as well */
+    bool metrics;             /* a step also computes the metrics of its batch */
 };
 
 /**
- * Builds what a job trains: the graphs TRAIN and EVAL and the recipe of the export. The feeds are
- * "x", or several inputs by their names, "labels", or the names of several outputs that have a
- * loss, the columns that losses take, and "sample_weight". The model outlives it.
+ * Builds the graphs of a training job: TRAIN, EVAL and the recipe of the export. The feeds are "x",
+ * or the names of several inputs; "labels", or the names of several outputs that have a loss; the
+ * columns that losses read; and "sample_weight". The model outlives *out.
  *
  * Owner   out lives in `arena`; training_graph_finish
  * Errors  those of layers_build; INVALID_ARGUMENT two feeds of the same name
@@ -440,7 +452,7 @@ struct status layers_training_graph(const struct layers_model *model,
                                     const struct layers_training_options *options,
                                     struct arena *arena, struct training_graph *out);
 
-/* The recipe alone, in `arena`; options: NULL: the defaults. */
+/* Makes only the export recipe, in `arena`. options NULL: the defaults. */
 const struct export_recipe *layers_export_recipe(const struct layers_model *model,
                                                  const struct layers_serving_options *options,
                                                  struct arena *arena);

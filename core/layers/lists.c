@@ -2,7 +2,7 @@
 
 #include "layers/layers.h"
 
-/* x[i], x[:, i] for a matrix. */
+/* x[i], or x[:, i] for a matrix. */
 static struct endpoint element(struct builder *b, struct endpoint x, int rank, int32_t i)
 {
     const int32_t begin[] = { 0, i }, end[] = { 0, i + 1 }, step[] = { 1, 1 };

@@ -1,6 +1,6 @@
 /*
- * lists: sparse and ragged values in a graph. The value's endpoint has the values of all rows, [n];
- * beside it are the row of each value and the number of rows. Internal to layers/.
+ * lists: sparse and ragged values in a graph. The value's endpoint holds the values of all rows,
+ * [n]; the row of each value and the number of rows are kept beside it. Internal to layers/.
  *
  *     lists = lists_of_splits(b, TENSOR_RAGGED, …)          of what is fed in training
  *     lists = lists_of_pairs(b, pairs, shape, columns)       of a SparseTensor's parts
@@ -20,8 +20,8 @@ struct layer_lists {
     int64_t columns;       /* SPARSE: in a row */
 };
 
-/* Of values that row_splits divide into rows; `ids` is a null node unless they are sparse. `batch`:
- * the number of rows, 0: any. */
+/* Of values divided into rows by row_splits; `ids` is a null node unless they are sparse.
+ * `batch`: the number of rows, 0: any. */
 struct layer_lists lists_of_splits(struct builder *builder, struct endpoint values,
                                    struct endpoint ids, struct endpoint row_splits, int64_t batch,
                                    int64_t columns);
@@ -30,19 +30,19 @@ struct layer_lists lists_of_splits(struct builder *builder, struct endpoint valu
 struct layer_lists lists_of_pairs(struct builder *builder, struct endpoint pairs,
                                   struct endpoint shape, int64_t columns);
 
-/* Where the values of each row begin, and the number of all: int64 [rows + 1]. */
+/* The row splits, which end with the number of values: int64 [rows + 1]. */
 struct endpoint lists_splits(struct builder *builder, const struct layer_lists *lists);
 
-/* A SparseTensor's indices [n, 2]: the row of each value, and its place (int64 [n]) beside it. */
+/* A SparseTensor's indices [n, 2]: the row of each value, and its index in the row (int64 [n]). */
 struct endpoint lists_pairs(struct builder *builder, const struct layer_lists *lists,
                             struct endpoint places);
 
-/* Σ weights[i] · table[places[i]] of the values i of each row: [batch, width]. */
+/* Σ weights[i] · table[places[i]] over the values i of each row: [batch, width]. */
 struct endpoint lists_product(struct builder *builder, const struct layer_lists *lists,
                               struct endpoint places, struct endpoint weights,
                               struct endpoint table);
 
-/* The sum of a float for each value, [n], over each row: [batch, 1]. */
+/* The sum over each row of [n], a float per value: [batch, 1]. */
 struct endpoint lists_sum(struct builder *builder, const struct layer_lists *lists,
                           struct endpoint values);
 

@@ -22,7 +22,7 @@ const char *entry_name(const struct json_value *entry)
     return name != NULL ? name : json_value_get_text(json_value_get(entry, "config"), "name");
 }
 
-/* Keras' name for a layer without one: the class in snake case, numbered from the second on. */
+/* Keras' default name of a layer: the class in snake case, numbered from the second on. */
 static const char *default_name(const struct layer *layers, int index, struct arena *arena)
 {
     const char *class = layers[index].class->name;
@@ -51,8 +51,9 @@ static bool is_model_name(const char *class_name)
             strcmp(class_name, "Model") == 0);
 }
 
-/* Layers that call other layers one after the other. To Keras a Pipeline is no model, but inside
- * one it computes what a Sequential model does, and its variables have the same names. */
+/* Is it a class that calls its layers one after the other? Keras does not count a Pipeline as a
+ * model, but inside a model it computes what a Sequential model does, and its variables have the
+ * same names. */
 static bool is_chain_name(const char *class_name)
 {
     return strcmp(class_name, "Sequential") == 0 || strcmp(class_name, "Pipeline") == 0;
@@ -61,7 +62,7 @@ static bool is_chain_name(const char *class_name)
 static struct status read_structure(const struct json_value *root, int depth, struct arena *arena,
                                     struct layers_model *out);
 
-/* A model that is a layer of another one. */
+/* Reads a model that is a layer of another model. */
 static struct status read_inner(const struct json_value *entry, int depth, struct arena *arena,
                                 struct layer *out)
 {
@@ -125,7 +126,7 @@ static struct layers_port *only_port(struct arena *arena, const char *name, int 
     return port;
 }
 
-/* Each layer takes the value of the layer before it. The first call is the input. */
+/* Connects each layer to the one before it. The first call is the input. */
 static void connect_chain(struct arena *arena, struct layers_model *out)
 {
     int begin = out->layers[0].class == &layer_input ? 0 : 1; /* 1: there is no InputLayer */
@@ -156,11 +157,11 @@ static struct status read_sequence(const struct json_value *root, const struct j
     connect_chain(arena, out);
     bool has_input = out->layers[0].class == &layer_input;
     if (json_value_is_null(shape) && depth > 0 && !has_input)
-        return status_ok(); /* the value that it is called with has one */
+        return status_ok(); /* its input has one when it is called */
     return input_port_read(has_input ? &out->layers[0] : NULL, shape, arena, &out->inputs[0]);
 }
 
-/* How many calls of layers a model has, with those of the models inside it. */
+/* Counts a model's layer calls, including nested models. */
 static struct status count_calls(struct layers_model *model)
 {
     for (int i = 0; i < model->calls_count; i++) {
@@ -176,7 +177,7 @@ static struct status count_calls(struct layers_model *model)
     return status_ok();
 }
 
-/* Reads the layers and how they are connected. */
+/* Reads the layers and their connections. */
 static struct status read_structure(const struct json_value *root, int depth, struct arena *arena,
                                     struct layers_model *out)
 {

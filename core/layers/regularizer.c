@@ -1,6 +1,6 @@
 #include "layers/layer.h"
 
-/* Keras prints L1 {l1}, L2 {l2} and L1L2 {l1, l2}; the first two are L1L2 with a 0; and
+/* Keras prints L1 {l1}, L2 {l2}, L1L2 {l1, l2} (the first two are L1L2 with a 0) and
  * OrthogonalRegularizer {factor, mode}. */
 static const struct regularizer_row {
     const char *name;

@@ -1,4 +1,4 @@
-/* training: reads what a description says about training: compile_config as Keras prints it, and
+/* training: reads the training settings of a description: compile_config as Keras prints it, and
  * our own training_config. */
 #include <ctype.h>
 #include <math.h>
@@ -6,7 +6,7 @@
 #include "layers/build_model.h"
 #include "layers/metrics/metric.h"
 
-/* Settings of Keras' optimizers that have no effect if they are null, false, or this value. */
+/* Settings of Keras' optimizers that have no effect when they are null, false, or this value. */
 static const struct neutral {
     const char *name;
     double value;
@@ -16,7 +16,7 @@ static const struct neutral {
     { "decay", 0 },
 };
 
-/* Settings of every optimizer of Keras that need not be listed with these values. */
+/* Settings of every Keras optimizer that may be omitted when they have these values. */
 static const struct neutral defaults[] = { { "use_ema", 0 }, { "ema_momentum", 0.99 } };
 
 static bool truth_or_number(const struct json_value *value, double *out)
@@ -39,7 +39,7 @@ static bool is_default(const char *key, const struct json_value *value)
     return false;
 }
 
-/* True: the setting has no effect. */
+/* Does the setting have no effect? */
 static struct status is_neutral(const char *key, const struct json_value *value,
                                 struct arena *arena, bool *out)
 {
@@ -94,7 +94,7 @@ struct status layers_read_schedule(const struct json_value *value, struct arena 
     return status_ok();
 }
 
-/* What null means for settings of Muon whose default is something else. */
+/* The meaning of null for the settings of Muon whose default is something else. */
 static const struct neutral muon_nulls[] = { { "weight_decay", 0 },
                                              { "adam_weight_decay", 0 },
                                              { "rms_rate", -1 } };
@@ -107,7 +107,7 @@ static void read_null(const char *key, struct layers_training *out, struct layer
                 (struct layers_setting){ muon_nulls[i].name, muon_nulls[i].value };
 }
 
-/* An empty list of Muon's exclude_layers. */
+/* Is it an empty list, as Muon's exclude_layers may be? */
 static bool is_empty_list(const struct json_value *value)
 {
     return value->kind == JSON_VALUE_LIST && value->count == 0;
@@ -150,7 +150,7 @@ static struct status read_optimizer(const struct json_value *value, struct arena
 
 /* ---- Keras' MultiOptimizer ---- */
 
-/* An optimizer of the map, which Keras wants to be neither of these. */
+/* Reads an optimizer of the map. Keras forbids both of these classes there. */
 static struct status read_member(const struct json_value *value, struct arena *arena,
                                  struct layers_training *out)
 {
@@ -163,7 +163,7 @@ static struct status read_member(const struct json_value *value, struct arena *a
     return read_optimizer(value, arena, out);
 }
 
-/* The loss scale of an optimizer around others counts in place of theirs. */
+/* Applies the loss scale of the outer optimizer, which overrides those of the inner ones. */
 static void replace_scale(const struct json_value *value, struct arena *arena,
                           struct layers_training *out)
 {
@@ -239,7 +239,7 @@ static struct status read_multi_optimizer(const struct json_value *config, struc
 
 /* ---- Keras' LossScaleOptimizer ---- */
 
-/* What Keras still reads, of models that earlier versions wrote, if it has no effect. */
+/* Is it a key that earlier versions of Keras wrote, with a value that has no effect? */
 static bool is_unused(const char *key, const struct json_value *value)
 {
     double number;
@@ -268,7 +268,7 @@ static struct status read_loss_scale_setting(const char *key, const struct json_
     return status_ok();
 }
 
-/* The optimizer inside it, whose own loss scale does not count, with two more settings. */
+/* Reads the inner optimizer, whose own loss scale is ignored, and two more settings. */
 static struct status read_loss_scale_optimizer(const struct json_value *config, struct arena *arena,
                                                struct layers_training *out)
 {
@@ -326,7 +326,7 @@ static struct status read_optimizer(const struct json_value *value, struct arena
     return status_ok();
 }
 
-/* Takes the word of a loss's reduction. */
+/* Reads the reduction of a loss. */
 static struct status take_reduction(const char *word, struct layers_target *target,
                                     struct layers_training *out)
 {
@@ -372,7 +372,7 @@ static struct status read_weight(const struct json_value *value, struct arena *a
     return status_ok();
 }
 
-/* Reads what compile_config says of one output. */
+/* Reads one output's entry in compile_config. */
 typedef struct status read_setting_of(const struct json_value *value, struct arena *arena,
                                       int output, struct layers_model *out);
 
@@ -399,8 +399,8 @@ static struct status read_named(const struct json_value *object, struct arena *a
     return status_ok();
 }
 
-/* A list has an entry for each output, an object one by each name. Anything else is one setting for
- * all, as Keras takes a loss. */
+/* Calls `read` for each output: a list has an entry for each output, an object one for each
+ * name. Any other value applies to all outputs, as Keras does for a loss. */
 static struct status read_by_output(const struct json_value *value, struct arena *arena,
                                     read_setting_of *read, struct layers_model *out)
 {
@@ -419,7 +419,7 @@ static struct status read_by_output(const struct json_value *value, struct arena
     return status_ok();
 }
 
-/* Keras' name for a weighted metric: another one if there is one without weights of that name. */
+/* Keras' name of a weighted metric, which differs if an unweighted one has that name. */
 static const char *weighted_name(const struct layers_model *model, const struct metric *metric,
                                  struct arena *arena)
 {
@@ -432,7 +432,7 @@ static const char *weighted_name(const struct layers_model *model, const struct 
     return metric->name;
 }
 
-/* The metrics of an output; read_metrics has made room. */
+/* Adds the metrics of an output; read_metrics has allocated the space. */
 static struct status add_metrics(const struct json_value *value, struct arena *arena, int output,
                                  bool weighted, struct layers_model *out)
 {
@@ -461,7 +461,7 @@ static struct status read_weighted(const struct json_value *value, struct arena 
     return add_metrics(value, arena, output, true, out);
 }
 
-/* Of a model with one output, every metric in a list or an object is its own. */
+/* Reads the metrics. With a single output, every metric in a list or an object belongs to it. */
 static struct status read_metrics(const struct json_value *compiled, struct arena *arena,
                                   struct layers_model *out)
 {
@@ -480,7 +480,7 @@ static struct status read_metrics(const struct json_value *compiled, struct aren
     return status_ok();
 }
 
-/* What each output is trained for. */
+/* Reads the training target of each output. */
 static struct status read_targets(const struct json_value *compiled, struct arena *arena,
                                   struct layers_model *out)
 {
@@ -503,7 +503,7 @@ static struct status read_count(const struct json_value *value, struct arena *ar
     return status_ok();
 }
 
-/* Our own keys: {"batch_size", "epochs", "training_iteration", "reduction"}. */
+/* Reads our own keys: {"batch_size", "epochs", "training_iteration", "reduction"}. */
 static struct status read_own(const char *key, const struct json_value *value, struct arena *arena,
                               struct layers_training *out)
 {
@@ -527,8 +527,7 @@ static struct status read_own(const char *key, const struct json_value *value, s
     return status_ok();
 }
 
-/* The arguments of Keras' compile. Some of them change how Keras runs, and nothing that it
- * computes. */
+/* Checks the arguments of Keras' compile. Some change how Keras runs but not what it computes. */
 static struct status check_compiled(const struct json_value *compiled)
 {
     static const char *const known[] = { "optimizer",           "loss",
@@ -551,7 +550,7 @@ static struct status check_compiled(const struct json_value *compiled)
     return status_ok();
 }
 
-/* An error of --loss says so, not that it was put into a compile_config. */
+/* Makes an error in --loss name the flag instead of compile_config. */
 static struct status in_settings(const struct layers_model *model, struct status status)
 {
     if (status_is_ok(status) || model->body == NULL || !model->body->has_flags)

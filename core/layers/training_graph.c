@@ -36,7 +36,8 @@ static struct training_feed input_feed(const struct layers_port *port, const cha
     return feed;
 }
 
-/* The labels of an only output have a name of their own; those of several have the outputs'. */
+/* The labels of a single output are called "labels"; those of several outputs have the outputs'
+ * names. */
 static struct training_feed label_feed(const struct layers_model *model,
                                        const struct layers_graph *built, int output)
 {
@@ -51,7 +52,7 @@ static struct training_feed label_feed(const struct layers_model *model,
     return feed;
 }
 
-/* Inputs, labels and columns of the outputs that have a loss, weights. */
+/* The most feeds: inputs, labels and columns of the outputs that have a loss, weights. */
 static int feeds_max(const struct layers_model *model)
 {
     return model->inputs_count + 2 * model->outputs_count + 1;
@@ -194,7 +195,7 @@ static struct training_pass pass_of(const struct layers_model *model,
     return pass;
 }
 
-/* Nodes and all that they need. */
+/* A set of nodes closed under inputs. */
 struct needed_nodes {
     struct node **nodes;
     int count;
@@ -223,7 +224,7 @@ static bool feed_is_needed(const struct needed_nodes *needed, const struct feed_
            is_needed(needed, feed->sparse_shape);
 }
 
-/* Leaves out of the pass what its candidates do not need. The ids of a lookup are found before its
+/* Keeps only what the pass needs for its candidates. The ids of a lookup are found before its
  * rows, and the nodes behind these do not lead to them. */
 static struct status keep_needed(const struct candidate_ends *ends, int feeds_count,
                                  struct arena *arena, struct training_pass *pass)
@@ -253,7 +254,8 @@ static struct status keep_needed(const struct candidate_ends *ends, int feeds_co
     return status_ok();
 }
 
-/* What ranks among all candidates: feeds of the evaluation, and the pass that makes them. */
+/* Adds the ranking among all candidates: the feeds of the evaluation, and the pass that computes
+ * the candidates. */
 static struct status add_ranking(const struct layers_model *model,
                                  const struct layers_graph *evaluation, struct arena *arena,
                                  struct training_graph *out)
@@ -274,7 +276,7 @@ static struct status add_ranking(const struct layers_model *model,
     return keep_needed(ends, out->feeds_count, arena, &out->ranking);
 }
 
-/* Jobs may differ in the batch size and the reduction, but not in what is computed. */
+/* Hashes the computation. Jobs may differ in the batch size and the reduction. */
 static struct status take_hash(const struct layers_model *model, uint64_t *out)
 {
     struct layers_options options = { .mode = LAYERS_TRAIN, .reduction = LAYERS_MEAN };
@@ -297,7 +299,7 @@ struct layers_recipe {
     struct layers_serving_options options;
 };
 
-/* "mean squared error" of "mean_squared_error". */
+/* "mean squared error" for "mean_squared_error". */
 static const char *words(const char *name, struct arena *arena)
 {
     char *out = arena_strdup(arena, name);

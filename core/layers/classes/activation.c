@@ -74,7 +74,7 @@ static const struct layer_arg prelu_args[] = {
     { "shared_axes", ARG_VALUE, "null" },
 };
 
-/* The shape of alpha: a row's, with 1 for each shared axis; false: it failed. */
+/* The shape of alpha: a row's, with 1 for each shared axis. Returns false on failure. */
 static bool alpha_shape(struct layer_context *context, const struct layer *layer, struct endpoint x,
                         struct shape *out)
 {
@@ -170,7 +170,7 @@ static struct endpoint softmax_build(struct layer_context *context, const struct
     return build_unary(&context->builder, "Softmax", NULL, x);
 }
 
-/* Keras would add the mask to the input; it has one dimension too few for that. */
+/* The mask is added to the input in Keras, which fails because it lacks a dimension. */
 static struct endpoint softmax_mask(struct layer_context *context, const struct layer *layer,
                                     const struct layer_io *io)
 {

@@ -1,5 +1,5 @@
-/* adaptive: pooling to an output of a given size. Output i of n along a side of length l is
- * that of the window [floor(i l / n), ceil((i + 1) l / n)), so windows may overlap. */
+/* adaptive: pooling to an output of a given size. Output i of n along a side of length l is the
+ * reduction of the window [floor(i l / n), ceil((i + 1) l / n)), so windows may overlap. */
 #include "layers/classes/image.h"
 
 static const struct layer_arg adaptive3d_args[] = {
@@ -15,9 +15,9 @@ static const struct layer_arg adaptive1d_args[] = {
     DATA_FORMAT,
 };
 
-#define OUTPUTS_MAX 1024 /* along a side: each is three nodes of the graph */
+#define OUTPUTS_MAX 1024 /* along a side; each output is three nodes of the graph */
 
-/* One window along a dimension, reduced to length 1. */
+/* Reduces one window along a dimension, to length 1. */
 static struct endpoint reduce_window(struct builder *b, struct endpoint x, const char *op, int axis,
                                      int64_t begin, int64_t end)
 {
@@ -34,7 +34,8 @@ static struct endpoint reduce_window(struct builder *b, struct endpoint x, const
     return build(b, op, NULL, 2, reduced, kept);
 }
 
-/* Windows are products of windows along each dimension, so these can be reduced one by one. */
+/* A window is the product of its windows along each dimension, so these are reduced one after
+ * the other. */
 static struct endpoint reduce_along(struct layer_context *context, struct endpoint x,
                                     const char *op, int axis, int64_t outputs)
 {
@@ -75,7 +76,7 @@ static struct endpoint adaptive_pooling(struct layer_context *context, const str
     return x;
 }
 
-/* A class whose function is adaptive_pooling with these numbers. */
+/* A class whose function is adaptive_pooling with these parameters. */
 #define ADAPTIVE_CLASS(noun, name, list, directions, op)                                          \
     static struct endpoint noun##_build(struct layer_context *context, const struct layer *layer, \
                                         struct endpoint x)                                        \

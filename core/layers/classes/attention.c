@@ -11,7 +11,7 @@
 
 /* ---- masks of scores: which key counts for which query, bool [batch or 1, T or 1, S] ---- */
 
-/* Both; a null node counts everything. */
+/* Combines two masks; a null node masks nothing. */
 static struct endpoint mask_and(struct builder *b, struct endpoint x, struct endpoint y)
 {
     if (x.node == NULL || y.node == NULL)
@@ -19,7 +19,7 @@ static struct endpoint mask_and(struct builder *b, struct endpoint x, struct end
     return build_binary(b, "LogicalAnd", NULL, x, y);
 }
 
-/* A mask of steps with a dimension of 1 at `axis`. */
+/* A mask of steps with an extra dimension of 1 at `axis`. */
 static struct endpoint widen(struct builder *b, struct endpoint mask, int axis)
 {
     if (mask.node == NULL)
@@ -27,10 +27,10 @@ static struct endpoint widen(struct builder *b, struct endpoint mask, int axis)
     return build_binary(b, "ExpandDims", NULL, mask, build_const_int(b, NULL, axis));
 }
 
-/* The most elements of a mask that is a constant of the graph. */
+/* Limit of the elements of a mask that is a constant of the graph. */
 #define BAND_MAX (1 << 26)
 
-/* Constant [1, T, S]: key s counts for query t if s <= t (causal) and |t - s| < window (0: any). */
+/* Constant [1, T, S]: query t sees key s if s <= t (when causal) and |t - s| < window (0: any). */
 static struct endpoint band(struct layer_context *context, const struct layer *layer,
                             int64_t queries, int64_t keys, bool causal, int64_t window)
 {
@@ -147,7 +147,8 @@ static struct endpoint additive_scores(struct layer_context *context, const stru
     return sum_scores(&context->builder, query, key, (struct endpoint){ 0 }, scale);
 }
 
-/* The inputs query, value and key, and their masks: given, or those of the inputs. */
+/* Reads the inputs query, value and key, and their masks: the given ones, or those of the
+ * inputs. */
 static bool read_inputs(struct layer_context *context, const struct layer *layer,
                         const struct layer_io *io, struct layer_value inputs[3])
 {
@@ -255,7 +256,7 @@ static const struct layer_arg multi_head_args[] = {
     { "value_dim", ARG_NULL_OR_INT, "null" },
     { "output_shape", ARG_NULL_OR_VALUE, "null" },
     { "attention_axes", ARG_NULL_OR_VALUE, "null" },
-    /* of Keras 2, which also repeats the shapes that the layer was built with */
+    /* written by Keras 2, which also repeats the shapes that the layer was built with */
     { "softmax_robust_masking", ARG_NONE, "false" },
     { "query_shape", ARG_NULL_OR_VALUE, "null" },
     { "key_shape", ARG_NULL_OR_VALUE, "null" },
@@ -282,11 +283,11 @@ static const char *const heads_call_args[] = { "query",
 
 /* The sizes of one layer. */
 struct heads {
-    int64_t query, key_value; /* numbers of heads: query is a multiple of key_value */
+    int64_t query, key_value; /* numbers of heads; `query` is a multiple of `key_value` */
     int64_t key_size, value_size, output_size;
 };
 
-/* Number of an integer, or of a list of one; 0: it is neither. */
+/* An integer, or the only element of a list; 0: neither. */
 static int64_t single(const struct json_value *value)
 {
     if (value->kind == JSON_VALUE_LIST && value->count == 1)
@@ -379,7 +380,7 @@ static struct endpoint swap_heads(struct builder *b, struct endpoint x)
     return build_binary(b, "Transpose", NULL, x, build_const_ints(b, NULL, 4, order));
 }
 
-/* x [batch, steps, features] in heads: [batch, steps, heads, size]. */
+/* Projects x [batch, steps, features] to heads: [batch, steps, heads, size]. */
 static struct endpoint project(struct layer_context *context, const struct layer *layer,
                                const char *name, struct endpoint x, int64_t heads, int64_t size)
 {
@@ -394,7 +395,7 @@ static struct endpoint project(struct layer_context *context, const struct layer
     return build_reshape_rows(b, y, 3, (const int64_t[]){ steps, heads, size });
 }
 
-/* The output [batch, T, output_size] of x [batch, T, heads, value_size]. */
+/* Projects x [batch, T, heads, value_size] to the output [batch, T, output_size]. */
 static struct endpoint project_back(struct layer_context *context, const struct layer *layer,
                                     const struct heads *heads, struct endpoint x)
 {
@@ -424,7 +425,7 @@ static bool fits(struct layer_context *context, const struct layer *layer,
            layer_fits(context, layer, "value", 3, combined);
 }
 
-/* What a call takes; key is value if it is not given. */
+/* The inputs of a call; `key` is `value` unless it is given. */
 struct heads_inputs {
     struct endpoint query, value, key;
     struct endpoint mask; /* of the scores: bool [batch or 1, 1, T or 1, S]; a null node: none */
@@ -440,7 +441,7 @@ static struct endpoint given_or(const struct layer_io *io, const char *argument,
     return given.node != NULL ? given : otherwise;
 }
 
-/* [batch, T, S], or [T, S], or with heads in front: as scores have them. */
+/* The mask [batch, T, S], [T, S], or with heads in front, in the rank of the scores. */
 static struct endpoint attention_mask(struct layer_context *context, const struct layer *layer,
                                       const struct layer_io *io)
 {
@@ -460,8 +461,7 @@ static struct endpoint attention_mask(struct layer_context *context, const struc
     return mask;
 }
 
-/* Keras 3's MultiHeadAttention goes by the mask that came with the query, whatever query_mask
- * says. */
+/* Keras 3's MultiHeadAttention uses the query's own mask, regardless of query_mask. */
 static void read_masks(struct layer_context *context, const struct layer *layer,
                        const struct layer_io *io, struct heads_inputs *out)
 {
@@ -515,9 +515,9 @@ static bool read_heads_inputs(struct layer_context *context, const struct layer 
     return status_is_ok(context->builder.status);
 }
 
-/* softmax(query · keyᵀ / √size) in all heads, [batch, heads, T, S]. Heads of queries that share a
- * key are one matrix. A query for which no key counts has equal weights; with dropout or if the
- * scores are returned, weights of 0 (as in Keras). */
+/* softmax(query · keyᵀ / √size) in all heads, [batch, heads, T, S]. Query heads that share a key
+ * head are one matrix. A query without an unmasked key gets equal weights or, with dropout or if
+ * the scores are returned, weights of 0 (as in Keras). */
 static struct endpoint weigh(struct layer_context *context, const struct layer *layer,
                              const struct heads *heads, const struct heads_inputs *in,
                              struct endpoint query, struct endpoint key)

@@ -1,5 +1,5 @@
-/* augment: layers that change the images of each training batch at random, and pass those of
- * an evaluation and of a request on. The formulas are Keras'. */
+/* augment: layers that randomly change the images of each training batch, and pass the images of
+ * evaluations and requests unchanged. The formulas are Keras'. */
 #include <ctype.h>
 #include <math.h>
 
@@ -162,7 +162,7 @@ struct endpoint augment_draw_span(struct layer_context *context, const struct la
                         build_binary(b, "Less", NULL, place, end));
 }
 
-/* augment_draw as [batch, 1], for a matrix of each image. */
+/* augment_draw as [batch, 1], for a matrix per image. */
 static struct endpoint draw_column(struct layer_context *context, const struct layer *layer,
                                    struct endpoint x, const double range[2])
 {
@@ -175,7 +175,7 @@ static struct endpoint draw_column(struct layer_context *context, const struct l
 
 /* ---- moving pixels ---- */
 
-/* Where the pixel (x, y) of the output reads: (a0 x + a1 y + a2, b0 x + b1 y + b2), both divided by
+/* Output pixel (x, y) reads the input at (a0 x + a1 y + a2, b0 x + b1 y + b2), both divided by
  * c0 x + c1 y + 1. */
 struct image_map {
     struct endpoint a0, a1, a2, b0, b1, b2; /* [batch, 1] */
@@ -296,7 +296,7 @@ static const struct layer_arg random_rotation_args[] = {
     WHERE_IT_READS,
 };
 
-/* p - (x u + y v): the middle stays where it is. */
+/* p - (x u + y v): keeps the center fixed. */
 static struct endpoint around(struct builder *b, double p, double x, struct endpoint u, double y,
                               struct endpoint v)
 {
@@ -336,7 +336,7 @@ static const struct layer_arg random_shear_args[] = {
     WHERE_IT_READS,
 };
 
-/* Half of the images are sheared in the other direction. */
+/* Half of the images are sheared in the opposite direction. */
 static struct endpoint random_shear_build(struct layer_context *context, const struct layer *layer,
                                           struct endpoint x)
 {
@@ -370,7 +370,7 @@ static const struct layer_arg random_perspective_args[] = {
     DATA_FORMAT,
 };
 
-/* How far a corner is moved, as a factor of its place. */
+/* The factor by which a corner's position is stretched. */
 static struct endpoint draw_stretch(struct layer_context *context, const struct layer *layer,
                                     struct endpoint x, double scale)
 {
@@ -379,9 +379,9 @@ static struct endpoint draw_stretch(struct layer_context *context, const struct 
     return draw_column(context, layer, x, range);
 }
 
-/* The corner (0, 0) stays. With w and h the places of the last pixels, (w, 0) moves to
- * (w right, 0), (0, h) to (0, h down), and (w, h) to (w across, h along). Keras solves eight
- * equations, most of whose coefficients are 0. */
+/* The corner (0, 0) stays. With w and h the positions of the last pixels, (w, 0) moves to (w
+ * right, 0), (0, h) to (0, h down), and (w, h) to (w across, h along). Keras solves eight linear
+ * equations; most of their coefficients are 0. */
 static struct image_map perspective(struct layer_context *context, const struct layer *layer,
                                     struct endpoint x, double scale)
 {

@@ -1,22 +1,23 @@
-/* augment_policy: layers that apply some of the other layers that change images to each training
- * batch: RandAugment and AugMix. The formulas are Keras'. */
+/* augment_policy: RandAugment and AugMix, layers that apply some of the other augmentation
+ * layers to each training batch. The formulas are Keras'. */
 
 #include "base/random.h"
 #include "layers/classes/augment.h"
 
-#define COUNT_MAX 32 /* of operations in a row, and of chains */
+#define COUNT_MAX 32 /* limit of the operations in a row, and of the chains */
 
 #define POLICY_ARGS                                                                                \
     { "value_range", ARG_VALUE, "[0, 255]" }, { "interpolation", ARG_CHOICE, "bilinear nearest" }, \
         { "seed", ARG_NULL_OR_INT, "null" }, DATA_FORMAT
 
-/* The layers that are applied, and those of their arguments that follow from the policy's. */
+/* The layers that a policy applies, and those of their arguments that are derived from the
+ * policy's. */
 static const struct applied_layer {
     const char *class_name;
-    const char *factors[2]; /* the policy's "factor" as it is; NULL: none */
-    bool has_bits;          /* "factor" is the upper end in bits */
+    const char *factors[2]; /* arguments set to the policy's "factor"; NULL: none */
+    bool has_bits;          /* "factor" is converted to a range of bits */
     const char *also;       /* the other argument */
-    bool basic;             /* AugMix applies it without "all_ops" */
+    bool basic;             /* AugMix also applies it without "all_ops" */
 } operations[] = {
     { "RandomShear", { "x_factor", "y_factor" }, false, "interpolation", true },
     { "RandomTranslation", { "height_factor", "width_factor" }, false, "interpolation", true },
@@ -31,7 +32,7 @@ static const struct applied_layer {
     { "Equalization", { NULL, NULL }, false, "value_range", true },
 };
 
-/* The arguments that both layers have. */
+/* The arguments that RandAugment and AugMix share. */
 struct policy {
     double factor[2], values[2];
     const char *interpolation;
@@ -55,7 +56,7 @@ static bool read_policy(struct layer_context *context, const struct layer *layer
     return true;
 }
 
-/* An argument from 1 to COUNT_MAX. False: it failed. */
+/* Reads an argument from 1 to COUNT_MAX. Returns false on failure. */
 static bool read_count(struct layer_context *context, const struct layer *layer, const char *name,
                        int *out)
 {
@@ -68,7 +69,7 @@ static bool read_count(struct layer_context *context, const struct layer *layer,
     return count <= COUNT_MAX;
 }
 
-/* The description of an operation with the arguments of the policy. */
+/* Makes the JSON description of an operation with the policy's arguments. */
 static const char *describe(const struct applied_layer *operation, const struct policy *policy,
                             struct arena *arena)
 {
@@ -90,7 +91,7 @@ static const char *describe(const struct applied_layer *operation, const struct 
                         operation->class_name, text, operation->also, also);
 }
 
-/* What an operation makes of the images. Errors are prefixed by the policy's name. */
+/* Applies an operation to the images. Errors are prefixed by the policy's name. */
 static struct endpoint apply(struct layer_context *context, const struct layer *layer,
                              const struct applied_layer *operation, const struct policy *policy,
                              struct endpoint x)
@@ -127,7 +128,7 @@ static const struct layer_arg rand_augment_args[] = {
     POLICY_ARGS,
 };
 
-/* For each step, the numbers of the operations that follow each other: [count]. */
+/* Draws, for each step, the numbers of the operations to apply in a row: [count]. */
 static struct endpoint draw_operations(struct layer_context *context, const struct layer *layer,
                                        int32_t count)
 {
@@ -140,7 +141,7 @@ static struct endpoint draw_operations(struct layer_context *context, const stru
                        build_by_number(b, "Mul", unit, (double)COUNT(operations)));
 }
 
-/* What the operation of this number makes of the images. */
+/* Applies the operation of this number to the images. */
 static struct endpoint apply_number(struct layer_context *context, const struct layer *layer,
                                     const struct policy *policy, struct endpoint number,
                                     struct endpoint x)
@@ -168,7 +169,7 @@ static struct endpoint rand_augment_build(struct layer_context *context, const s
     struct endpoint numbers = draw_operations(context, layer, count);
     int drawn = context->random_count;
     for (int i = 0; i < count; i++) {
-        /* As in Keras, an operation that comes twice has the same numbers both times. */
+        /* As in Keras, an operation that occurs twice draws the same numbers both times. */
         context->random_count = drawn;
         x = apply_number(context, layer, &policy, element(&context->builder, numbers, i), x);
     }
@@ -195,8 +196,8 @@ static struct endpoint draw_gamma(struct layer_context *context, const struct la
     return build(b, "StatelessRandomGammaV2", NULL, 3, inputs, NULL);
 }
 
-/* Draws of a Dirichlet distribution, which add up to 1: [count]. Of two, the first is a draw of a
- * beta distribution. */
+/* Draws of a Dirichlet distribution, which add up to 1: [count]. With two, the first is a draw
+ * of a beta distribution. */
 static struct endpoint draw_shares(struct layer_context *context, const struct layer *layer,
                                    int32_t count, double alpha)
 {
@@ -207,7 +208,7 @@ static struct endpoint draw_shares(struct layer_context *context, const struct l
                         build_binary(b, "Sum", NULL, draws, build_const_int(b, NULL, 0)));
 }
 
-/* The next operation of a chain; NULL: none, as likely as each of them. */
+/* Chooses the next operation of a chain; NULL: none. All choices are equally likely. */
 static const struct applied_layer *choose_operation(struct random *random, bool all)
 {
     const struct applied_layer *choices[COUNT(operations) + 1];
@@ -220,8 +221,8 @@ static const struct applied_layer *choose_operation(struct random *random, bool 
     return choices[random_below(random, count)];
 }
 
-/* Keras draws the operations of the chains while it traces the training step, so that they are the
- * same in all steps. Here the layer's seed decides them. */
+/* Keras draws the operations of the chains while it traces the training step, so they are the
+ * same in all steps. Here they follow from the layer's seed. */
 static struct endpoint aug_mix_build(struct layer_context *context, const struct layer *layer,
                                      struct endpoint x)
 {

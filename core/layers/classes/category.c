@@ -1,4 +1,4 @@
-/* category: layers that encode categories, and what they share with other preprocessing. */
+/* category: layers that encode categories, and helpers that they share with other preprocessing. */
 #include "layers/classes/classes.h"
 #include "layers/classes/preprocessing.h"
 
@@ -54,7 +54,8 @@ struct endpoint hash_texts(struct layer_context *context, struct endpoint texts,
                  &texts, attrs);
 }
 
-/* Reads lists of lists into `out`, depth first; false: they are ragged, or hold no numbers. */
+/* Reads nested lists into `out`, depth first. Returns false if they are ragged or hold no
+ * numbers. */
 static bool read_numbers(const struct json_value *value, int depth, struct shape *shape,
                          struct buffer *out)
 {
@@ -102,7 +103,7 @@ bool layer_numbers(struct layer_context *context, const struct layer *layer, con
 
 /* ---- Encoding. ---- */
 
-/* x without a last dimension of 1. */
+/* Drops a last dimension of 1. */
 static struct endpoint drop_single(struct layer_context *context, struct endpoint x)
 {
     const struct shape *shape = endpoint_shape(x);
@@ -188,7 +189,7 @@ static const struct layer_arg hashing_args[] = {
     { "sparse", ARG_NONE, "false" },
 };
 
-/* Where x is the value that means "no value". */
+/* Where does x have the value that means "no value"? */
 static struct endpoint is_masked(struct layer_context *context, const struct layer *layer,
                                  struct endpoint x, const struct json_value *value)
 {
@@ -260,7 +261,7 @@ static const struct layer_arg hashed_crossing_args[] = {
 /* The key that tf.sparse.cross_hashed uses if none is given. */
 #define CROSS_KEY 0xDECAFCAFFE
 
-/* Columns [batch, 1], of texts or int64. */
+/* Checks the columns [batch, 1], texts or int64. */
 static bool crossing_columns(struct layer_context *context, const struct layer *layer, int count,
                              const struct endpoint *inputs, struct endpoint *columns)
 {
@@ -289,7 +290,7 @@ static bool crossing_columns(struct layer_context *context, const struct layer *
     return true;
 }
 
-/* Each row has one combination, so the values are the column. */
+/* Each row has one combination, so the values of the sparse result are the column. */
 static struct endpoint cross(struct layer_context *context, int count,
                              const struct endpoint *columns, int64_t bins, int rank)
 {

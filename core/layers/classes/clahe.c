@@ -1,5 +1,5 @@
-/* clahe: ContrastLimitedAdaptiveHistogramEqualization, which spreads the values of each channel of
- * each part of an image evenly, in training and in exports. The formulas are Keras'. */
+/* clahe: ContrastLimitedAdaptiveHistogramEqualization, which equalizes the histogram of each
+ * channel in each tile of an image, in training and in exports. The formulas are Keras'. */
 #include <math.h>
 
 #include "layers/classes/augment.h"
@@ -14,7 +14,7 @@ static const struct layer_arg clahe_args[] = {
     DATA_FORMAT,
 };
 
-/* The tiles of an image: grid[0] rows of grid[1] tiles. Mirrored pixels fill the last ones. */
+/* An image has grid[0] rows of grid[1] tiles. Mirrored pixels fill up the last ones. */
 struct tiling {
     int64_t image[2], grid[2], tile[2]; /* height and width */
     int64_t channels;
@@ -41,7 +41,7 @@ static bool read_tiling(struct layer_context *context, const struct layer *layer
         t->image[i] = shape->dims[1 + i];
         t->grid[i] = grid[i];
         t->tile[i] = (t->image[i] + grid[i] - 1) / grid[i];
-        /* A mirror has no more pixels than what it shows. */
+        /* Mirroring can at most double the image. */
         if (padded(t, i) > 2 * t->image[i]) {
             layer_fail(context, layer,
                        "argument 'tile_grid_size': %lld tiles need %lld pixels, and the input's "
@@ -57,7 +57,7 @@ static bool read_tiling(struct layer_context *context, const struct layer *layer
            layer_fits(context, layer, "the tiles", 3, pixels);
 }
 
-/* [batch, height, width, channels] with mirrored pixels below and on the right. */
+/* Pads with mirrored pixels at the bottom and right: [batch, height, width, channels]. */
 static struct endpoint fill_tiles(struct builder *b, struct endpoint x, const struct tiling *t)
 {
     const int32_t after[2] = { (int32_t)(padded(t, 0) - t->image[0]),
@@ -73,7 +73,7 @@ static struct endpoint fill_tiles(struct builder *b, struct endpoint x, const st
                  (const struct attr[]){ attr_text("mode", "SYMMETRIC"), ATTR_END });
 }
 
-/* The level, 0 to 255, of each value: int32. */
+/* The gray level, 0 to 255, of each value: int32. */
 static struct endpoint levels_of(struct builder *b, struct endpoint x)
 {
     const struct endpoint inputs[] = { build_cast(b, NULL, x, DT_INT32),
@@ -83,8 +83,8 @@ static struct endpoint levels_of(struct builder *b, struct endpoint x)
     return build(b, "ClipByValue", NULL, 3, inputs, NULL);
 }
 
-/* How many pixels of each tile and channel have each level:
- * float [batch · grid rows · grid columns · channels, LEVELS]. */
+/* The histogram of each tile and channel: float [batch · grid rows · grid columns · channels,
+ * LEVELS]. */
 static struct endpoint count_levels(struct builder *b, struct endpoint levels,
                                     const struct tiling *t)
 {
@@ -103,7 +103,7 @@ static struct endpoint count_levels(struct builder *b, struct endpoint levels,
     return build(b, "DenseBincount", NULL, 3, inputs, NULL);
 }
 
-/* Cuts each count at `limit` pixels, and spreads what is cut off over all levels. */
+/* Clips each count at `limit` pixels, and spreads the excess evenly over all levels. */
 static struct endpoint limit_counts(struct builder *b, struct endpoint counts, double limit)
 {
     const double range[] = { 0, limit };
@@ -113,7 +113,8 @@ static struct endpoint limit_counts(struct builder *b, struct endpoint counts, d
     return build_binary(b, "AddV2", NULL, kept, build_by_number(b, "RealDiv", excess, LEVELS));
 }
 
-/* What each level becomes: the share of the pixels up to it, as 0 to 255. */
+/* The lookup table of each tile: a level maps to the share of pixels up to it, scaled to 0 …
+ * 255. */
 static struct endpoint spread_levels(struct builder *b, struct endpoint counts,
                                      const struct tiling *t)
 {
@@ -131,8 +132,8 @@ static struct endpoint spread_levels(struct builder *b, struct endpoint counts,
         b, build_binary(b, "RealDiv", NULL, above, build_select(b, NULL, none, ones, all)), bytes);
 }
 
-/* Repeats the tiles at the edges beyond them, so that each pixel has four tiles around it:
- * [batch, (grid rows + 2) · (grid columns + 2) · channels · LEVELS]. */
+/* Repeats the tiles at the edges, so that every pixel has four tiles around it: [batch, (grid
+ * rows + 2) · (grid columns + 2) · channels · LEVELS]. */
 static struct endpoint repeat_edges(struct builder *b, struct endpoint table,
                                     const struct tiling *t)
 {
@@ -148,8 +149,8 @@ static struct endpoint repeat_edges(struct builder *b, struct endpoint table,
     return build_reshape_rows(b, build(b, "MirrorPad", NULL, 2, inputs, attrs), 1, rows);
 }
 
-/* Where the pixels of a row or column lie between the middles of the tiles: the tile before each,
- * counted with the repeated one, and the weight of the tile behind it. */
+/* Finds the position of the pixels of a row or column between tile centers: the tile before
+ * each, counting the repeated one, and the weight of the tile behind it. */
 static void place_pixels(int64_t pixels, int64_t tile, int32_t *before, float *weight)
 {
     for (int64_t i = 0; i < pixels; i++) {
@@ -168,7 +169,7 @@ static struct endpoint const_along(struct builder *b, int side, int64_t count, c
     return build_const(b, NULL, &value);
 }
 
-/* a + the weight's share of the way to b, as Keras rounds it. */
+/* Interpolates from a to b by the weight, with Keras' rounding. */
 static struct endpoint between(struct builder *b, struct endpoint from, struct endpoint to,
                                struct endpoint weight)
 {
@@ -178,8 +179,8 @@ static struct endpoint between(struct builder *b, struct endpoint from, struct e
                         build_binary(b, "Mul", NULL, to, weight));
 }
 
-/* What the tables of the tiles `down` below and `right` beside the first of its four make of each
- * pixel: [batch, height, width, channels]. */
+/* Applies the tables of one of the four tiles around each pixel, `down` below and `right` beside
+ * the first one: [batch, height, width, channels]. */
 static struct endpoint look_up(struct builder *b, struct arena *arena, struct endpoint table,
                                struct endpoint levels, const struct tiling *t,
                                int32_t *const before[2], int down, int right)
@@ -205,8 +206,7 @@ static struct endpoint look_up(struct builder *b, struct arena *arena, struct en
     return build_reshape_rows(b, build(b, "GatherV2", NULL, 3, inputs, attrs), 3, images);
 }
 
-/* Each pixel becomes what the four tiles around it make of its level, weighted by how near they
- * are. */
+/* Interpolates each pixel between the results of the four tiles around it. */
 static struct endpoint blend_tiles(struct layer_context *context, struct endpoint table,
                                    struct endpoint levels, const struct tiling *t)
 {

@@ -1,13 +1,12 @@
 /*
- * classes: every class of layer, by the file that defines it; layer.c has the table. Internal
- * to layers/.
+ * classes: every class of layer, grouped by its file. The table is in layer.c. Internal to layers/.
  */
 #ifndef LAYERS_CLASSES_CLASSES_H
 #define LAYERS_CLASSES_CLASSES_H
 
 #include "layers/layer.h"
 
-/* The row of a class: with one input, and with a list of inputs. */
+/* Define the row of a class with one input, and of a class with a list of inputs. */
 #define LAYER_CLASS(noun, class_name, class_args, function) \
     const struct layer_class layer_##noun = {               \
         .name = class_name,                                 \
@@ -15,7 +14,7 @@
         .args_count = (int)COUNT(class_args),               \
         .build = function,                                  \
     }
-/* The same, which passes the mask of its input on. */
+/* Like LAYER_CLASS, for a layer that passes its input's mask on. */
 #define MASKED_LAYER_CLASS(noun, class_name, class_args, function) \
     const struct layer_class layer_##noun = {                      \
         .name = class_name,                                        \
@@ -24,7 +23,7 @@
         .build = function,                                         \
         .mask = mask_passed_on,                                    \
     }
-/* The same of a layer that only moves elements, of any type. */
+/* Like MASKED_LAYER_CLASS, for a layer that only moves elements, of any type. */
 #define ALIKE_LAYER_CLASS(noun, class_name, class_args, function) \
     const struct layer_class layer_##noun = {                     \
         .name = class_name,                                       \
@@ -153,8 +152,8 @@ extern const struct layer_class layer_normalization, layer_discretization;
 extern const struct layer_class layer_mel_spectrogram, layer_stft_spectrogram;
 /* wrap.c */
 extern const struct layer_class layer_time_distributed;
-/* Can a layer that calls another one once call this one? Not one with a penalty of its output,
- * which Keras 3 would ignore. */
+/* Can this layer be inside a layer that calls it once? Not if its output has a penalty, which
+ * Keras 3 would ignore. */
 bool layer_can_be_inside(struct layer_context *context, const struct layer *inner);
 /* spectral.c */
 extern const struct layer_class layer_spectral_normalization;
@@ -165,8 +164,8 @@ extern const struct layer_class layer_add, layer_subtract, layer_multiply, layer
 extern const struct layer_class layer_activation, layer_relu, layer_leaky_relu, layer_prelu,
     layer_elu, layer_thresholded_relu, layer_softmax;
 
-/* x in length 1 along the axes; UnitNormalization, and Dot if it normalises. `epsilon`: of vectors
- * shorter than this, Keras 3 multiplies by 1 / epsilon. */
+/* Scales x to unit length along the axes: UnitNormalization, and Dot if it normalises.
+ * `epsilon`: Keras 3 multiplies shorter vectors by 1 / epsilon. */
 struct endpoint build_unit_vectors(struct layer_context *context, struct endpoint x, int count,
                                    const int32_t *axes, float epsilon);
 

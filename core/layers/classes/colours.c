@@ -1,5 +1,5 @@
-/* colours: layers that change the colours of the images of each training batch at random, and
- * AutoContrast, which always does. The formulas are Keras'. */
+/* colours: layers that randomly change the colours of the images of each training batch, and
+ * AutoContrast, which is not random. The formulas are Keras'. */
 #include <math.h>
 
 #include "layers/classes/augment.h"
@@ -33,7 +33,7 @@ static struct endpoint minus_from(struct builder *b, double value, struct endpoi
     return subtract(b, build_const_float(b, NULL, (float)value), x);
 }
 
-/* A layer's numbers, and whether it changes the images. */
+/* The arguments of a layer that changes colours, and whether it does. */
 struct colour_change {
     double factor[2], values[2];
 };
@@ -98,7 +98,7 @@ static struct endpoint over_pixels(struct builder *b, const char *op, struct end
     return build(b, op, NULL, 2, inputs, kept);
 }
 
-/* Moves each channel away from its mean, or towards it. */
+/* Scales the distance of each channel from its mean. */
 static struct endpoint change_contrast(struct layer_context *context, const struct layer *layer,
                                        struct endpoint x, const struct colour_change *colours)
 {
@@ -127,7 +127,7 @@ static const struct layer_arg auto_contrast_args[] = {
     DATA_FORMAT,
 };
 
-/* Stretches each channel to the whole range, unless all its pixels are equal. */
+/* Stretches each channel to the full range, unless all its pixels are equal. */
 static struct endpoint auto_contrast_build(struct layer_context *context, const struct layer *layer,
                                            struct endpoint x)
 {
@@ -158,7 +158,7 @@ static struct endpoint channel(struct builder *b, struct endpoint x, int32_t ind
     return build_slice(b, NULL, x, 4, begin, size);
 }
 
-/* The same image with another channel `index`. */
+/* Replaces channel `index` of an image. */
 static struct endpoint replace_channel(struct builder *b, struct endpoint x, int index,
                                        struct endpoint by)
 {
@@ -179,7 +179,7 @@ static struct endpoint draw_sign(struct layer_context *context, const struct lay
     return build_by_number(b, "Mul", build_unary(b, "Sign", NULL, side), -1);
 }
 
-/* Turns the colours by up to half a circle, which is 1 of a hue. */
+/* Rotates the hue by up to half a turn. */
 static struct endpoint change_hue(struct layer_context *context, const struct layer *layer,
                                   struct endpoint x, const struct colour_change *colours)
 {
@@ -289,7 +289,7 @@ static const struct layer_arg random_grayscale_args[] = {
     DATA_FORMAT,
 };
 
-/* The brightness that an eye sees: [batch, height, width, 1]. */
+/* The luminance: [batch, height, width, 1]. */
 static struct endpoint grey_of(struct builder *b, struct endpoint x)
 {
     static const double weights[] = { 0.2989, 0.587, 0.114 };
@@ -300,7 +300,7 @@ static struct endpoint grey_of(struct builder *b, struct endpoint x)
     return sum;
 }
 
-/* True for images that are changed with this probability: [batch, 1, 1, 1]. */
+/* bool [batch, 1, 1, 1]: true for an image with this probability. */
 static struct endpoint draw_chance(struct layer_context *context, const struct layer *layer,
                                    struct endpoint x, double probability)
 {
@@ -324,7 +324,7 @@ static struct endpoint random_grayscale_build(struct layer_context *context,
 }
 LAYER_CLASS(random_grayscale, "RandomGrayscale", random_grayscale_args, random_grayscale_build);
 
-/* Moves colours towards grey. */
+/* Blends colours with grey. */
 static struct endpoint random_color_degeneration_build(struct layer_context *context,
                                                        const struct layer *layer, struct endpoint x)
 {
@@ -364,8 +364,8 @@ static struct endpoint random_invert_build(struct layer_context *context, const 
 }
 LAYER_CLASS(random_invert, "RandomInvert", random_invert_args, random_invert_build);
 
-/* Keeps so many of the 8 bits of a value: 1 … 8, the upper end of the range only if it is the only
- * one. */
+/* Keeps a random number of the 8 bits of a value: 1 … 8. The upper end of the range is drawn
+ * only if it is the only number. */
 static struct endpoint random_posterization_build(struct layer_context *context,
                                                   const struct layer *layer, struct endpoint x)
 {
@@ -399,8 +399,8 @@ static const struct layer_arg solarization_args[] = {
     DATA_FORMAT,
 };
 
-/* Adds to the values, and inverts those above a threshold. As in Keras, only the upper ends of both
- * ranges are shares of 255. */
+/* Adds to the values, and inverts those above a threshold. As in Keras, only the upper ends of
+ * both ranges are fractions of 255. */
 static struct endpoint solarization_build(struct layer_context *context, const struct layer *layer,
                                           struct endpoint x)
 {

@@ -21,7 +21,7 @@
         "activity_regularizer", ARG_REGULARIZER, "null"                               \
     }
 
-/* The input, of a sequence as an image; a null node: it failed. */
+/* The input, as an image if it is a sequence. A null node: failure. */
 static struct endpoint image_of(struct layer_context *context, const struct layer *layer,
                                 struct endpoint x, int directions)
 {
@@ -37,7 +37,7 @@ static int64_t channels_of(struct endpoint x)
     return shape->dims[shape->rank - 1];
 }
 
-/* A variable [kernel size, ins, outs], of a sequence as the kernel of an image. */
+/* A variable [kernel size, ins, outs], as the kernel of an image if x is a sequence. */
 static struct endpoint kernel_of(struct layer_context *context, const struct layer *layer,
                                  const char *name, const char *prefix, int directions,
                                  const int64_t size[3], int64_t ins, int64_t outs)
@@ -54,7 +54,7 @@ static struct endpoint kernel_of(struct layer_context *context, const struct lay
     return build_binary(b, "ExpandDims", NULL, kernel, build_const_int(b, NULL, 0));
 }
 
-/* A convolution by the layer's padding; `dilation` may be NULL. */
+/* A convolution with the layer's padding; `dilation` may be NULL. */
 static struct endpoint convolution(struct layer_context *context, const struct layer *layer,
                                    const char *op, int directions, const int64_t *strides,
                                    const int64_t *dilation, int count,
@@ -71,7 +71,7 @@ static struct endpoint convolution(struct layer_context *context, const struct l
     return build(b, op, NULL, count, inputs, attrs);
 }
 
-/* Adds the bias, returns to a sequence, and applies the activation. */
+/* Adds the bias, turns an image back into a sequence, and applies the activation. */
 static struct endpoint finish(struct layer_context *context, const struct layer *layer,
                               struct endpoint y, int directions)
 {
@@ -113,7 +113,7 @@ static const struct layer_arg conv1d_args[] = {
     BIAS_AND_ACTIVATION,
 };
 
-/* Zeros before the first step, so that no output depends on a later step. */
+/* Pads with zeros before the first step, so that no output depends on a later step. */
 static struct endpoint pad_causally(struct layer_context *context, const struct layer *layer,
                                     struct endpoint x)
 {
@@ -130,7 +130,7 @@ static struct endpoint pad_causally(struct layer_context *context, const struct 
     return pad_zeros(&context->builder, x, 3, (const int32_t[]){ 0, 0, (int32_t)reach, 0, 0, 0 });
 }
 
-/* Do channels and filters divide into the layer's groups? */
+/* Are channels and filters divisible by the layer's groups? */
 static bool groups_fit(struct layer_context *context, const struct layer *layer, int64_t channels)
 {
     int64_t groups = layer_arg(layer, "groups")->integer;
@@ -144,7 +144,7 @@ static bool groups_fit(struct layer_context *context, const struct layer *layer,
     return status_is_ok(context->builder.status);
 }
 
-/* One part of a tensor that is cut along its last axis. */
+/* One of the equal parts of a tensor that is split along its last axis. */
 static struct endpoint part_of(struct builder *b, struct endpoint x, int64_t index, int64_t size)
 {
     int rank = endpoint_shape(x)->rank;
@@ -159,7 +159,8 @@ static struct endpoint part_of(struct builder *b, struct endpoint x, int64_t ind
 
 #define GROUPS_MAX 1024
 
-/* TensorFlow's Conv3D knows no groups on CPUs: a convolution for each, side by side. */
+/* TensorFlow's Conv3D has no groups on CPUs: builds a convolution for each group, and joins the
+ * outputs. */
 static struct endpoint convolve_groups(struct layer_context *context, const struct layer *layer,
                                        struct endpoint x, struct endpoint kernel)
 {
@@ -245,7 +246,7 @@ static const struct layer_arg separable2d_args[] = {
     OF_KERNEL("depthwise"),
     OF_KERNEL("pointwise"),
     BIAS_AND_ACTIVATION,
-    { "kernel_initializer", ARG_VALUE, "null" }, /* printed by Keras 2, and not used */
+    { "kernel_initializer", ARG_VALUE, "null" }, /* written by Keras 2, and not used */
 };
 static const struct layer_arg separable1d_args[] = {
     { "filters", ARG_INT, REQUIRED },
@@ -255,11 +256,11 @@ static const struct layer_arg separable1d_args[] = {
     OF_KERNEL("depthwise"),
     OF_KERNEL("pointwise"),
     BIAS_AND_ACTIVATION,
-    { "kernel_initializer", ARG_VALUE, "null" }, /* printed by Keras 2, and not used */
+    { "kernel_initializer", ARG_VALUE, "null" }, /* written by Keras 2, and not used */
 };
 
-/* Each channel by itself. DepthwiseConv2dNative takes one stride for both directions, and on CPUs
- * no dilation: with others, it is a convolution with as many groups as channels. */
+/* Convolves each channel by itself. DepthwiseConv2dNative supports only equal strides and, on
+ * CPUs, no dilation; otherwise this is a convolution with as many groups as channels. */
 static struct endpoint apply_depthwise(struct layer_context *context, const struct layer *layer,
                                        struct endpoint x, struct endpoint kernel, bool sequence)
 {
@@ -282,7 +283,7 @@ static struct endpoint apply_depthwise(struct layer_context *context, const stru
                        (const struct endpoint[]){ x, kernel });
 }
 
-/* Keras 2 prints groups of layers that have none. */
+/* Keras 2 writes `groups` for layers that have none. */
 static void refuse_groups(struct layer_context *context, const struct layer *layer)
 {
     if (layer_arg(layer, "groups")->integer != 1)
@@ -308,7 +309,7 @@ static struct endpoint convolve_channels(struct layer_context *context, const st
 static struct endpoint depthwise(struct layer_context *context, const struct layer *layer,
                                  struct endpoint x, int directions)
 {
-    /* Keras 3 has shortened the name of the variable. */
+    /* Keras 3 shortened the name of the variable. */
     const char *name = context->keras2 ? "depthwise_kernel" : "kernel";
     struct endpoint y = convolve_channels(context, layer, x, directions, name);
 
@@ -378,7 +379,7 @@ static const struct layer_arg transposed1d_args[] = {
     { "output_padding", ARG_VALUE, "null" }, OF_KERNEL("kernel"), BIAS_AND_ACTIVATION,
 };
 
-/* The given size is null, n, or a list of one number for each direction; -1: null. */
+/* Reads the argument output_padding: null, n, or a list with one number per direction; -1: null. */
 static bool output_padding(const struct layer *layer, int directions, int64_t out[3])
 {
     const struct json_value *value = layer_arg(layer, "output_padding")->value;
@@ -399,7 +400,8 @@ static bool output_padding(const struct layer *layer, int directions, int64_t ou
     return true;
 }
 
-/* The size of the image whose convolution has size `in`; 0: none. */
+/* The output size of a transposed convolution: the size of the image whose convolution has size
+ * `in`; 0: none. */
 static int64_t transposed_size(const struct layer *layer, int64_t in, int direction,
                                int64_t padding)
 {
@@ -433,7 +435,7 @@ static struct endpoint batch_of(struct builder *b, struct endpoint x)
                  (const struct attr[]){ attr_int("shrink_axis_mask", 1), ATTR_END });
 }
 
-/* Dimensions as a tensor; the first, the batch, may be known only when it runs. */
+/* Dimensions as a tensor; the first, the batch, may be unknown until the graph runs. */
 static struct endpoint sizes_tensor(struct builder *b, struct endpoint x, int rank,
                                     const int32_t *dims)
 {
@@ -471,7 +473,7 @@ static struct endpoint convolve_transposed(struct layer_context *context, const 
         inputs);
     if (!status_is_ok(b->status) || dims[0] >= 0)
         return y;
-    /* The sizes are no constant, so nothing infers the shape. */
+    /* The sizes are not constant, so shape inference needs the Reshape. */
     return build_binary(b, "Reshape", NULL, y, build_const_ints(b, NULL, shape.rank, dims));
 }
 

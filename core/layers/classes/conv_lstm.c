@@ -1,10 +1,10 @@
 /*
- * conv_lstm: ConvLSTM1D, ConvLSTM2D, ConvLSTM3D: an LSTM over the steps of a film, whose
- * products with matrices are convolutions. Source: keras/src/layers/rnn/conv_lstm.py.
+ * conv_lstm: ConvLSTM1D, ConvLSTM2D, ConvLSTM3D: an LSTM over a sequence of images, with
+ * convolutions in place of its matrix products. Source: keras/src/layers/rnn/conv_lstm.py.
  *
- * As for other recurrent layers, the input is convolved for all steps at once. The recurrence knows
- * only rows of numbers: a state, [height, width, filters], is one row, and a step gives it its
- * shape back.
+ * As for other recurrent layers, the input is convolved for all steps at once. The recurrence
+ * carries rows of numbers: a state, [height, width, filters], is flattened to a row, and each step
+ * restores its shape.
  */
 #include "layers/classes/image.h"
 #include "layers/classes/recurrent.h"
@@ -41,8 +41,8 @@ static const struct layer_arg conv_lstm3d_args[] = { CONV_LSTM_ARGS(ARG_TRIPLE) 
 static const char *const call_args[] = { "sequences", "initial_state", "mask", NULL };
 
 #define GATES     4
-#define CELL      "conv_lstm_cell/" /* in front of the variables' names */
-#define STEPS_MAX 10000             /* that are nodes of their own */
+#define CELL      "conv_lstm_cell/" /* prefix of the variables' names */
+#define STEPS_MAX 10000             /* limit of the steps that are unrolled */
 #define NO_STRIDES    \
     (const int64_t[]) \
     {                 \
@@ -60,7 +60,7 @@ static bool flag(const struct layer *layer, const char *name)
     return layer_arg(layer, name)->boolean;
 }
 
-/* The gates' parts along the last axis. */
+/* Splits the gates along the last axis. */
 static void split(struct layer_context *context, struct endpoint x, struct endpoint parts[GATES])
 {
     struct builder *b = &context->builder;
@@ -104,7 +104,7 @@ static struct endpoint convolve(struct layer_context *context, int directions, s
 
 /* ---- a step ---- */
 
-/* The state's part of the gates. Dropout has a mask for each gate. */
+/* The recurrent part of the gates. With dropout, each gate has its own mask. */
 static struct endpoint convolve_state(struct layer_context *context, const struct cell *cell,
                                       const struct endpoint *constants, struct endpoint h)
 {
@@ -151,7 +151,7 @@ static const struct cell_class cell_conv_lstm = { "conv_lstm_cell", GATES, 2, co
 
 /* ---- what is the same in every step ---- */
 
-/* [kernel size, ins, 4 filters], of a sequence as the kernel of an image. */
+/* The kernel [kernel size, ins, 4 filters], as the kernel of an image if x is a sequence. */
 static struct endpoint kernel_variable(struct layer_context *context, const struct layer *layer,
                                        const char *name, const char *prefix, int directions,
                                        int64_t ins)
@@ -169,7 +169,7 @@ static struct endpoint kernel_variable(struct layer_context *context, const stru
                : build_binary(b, "ExpandDims", NULL, kernel, build_const_int(b, NULL, 0));
 }
 
-/* Keras' unit_forget_bias: the forget gate begins with 1. */
+/* Keras' unit_forget_bias: the forget gate starts at 1. */
 static struct endpoint bias_variable(struct layer_context *context, const struct layer *layer)
 {
     int64_t filters = layer_arg(layer, "filters")->integer;
@@ -202,7 +202,7 @@ static struct endpoint draw_mask(struct layer_context *context, const struct lay
     return layer_draw_dropout(context, rate, seed->is_null ? 0 : seed->integer, like);
 }
 
-/* The images of all steps, [batch · steps, …], with the channels of all gates. */
+/* Convolves the images of all steps, [batch · steps, …], to the channels of all gates. */
 static struct endpoint convolve_images(struct layer_context *context, const struct layer *layer,
                                        int directions, struct endpoint images,
                                        struct endpoint kernel)
@@ -211,7 +211,7 @@ static struct endpoint convolve_images(struct layer_context *context, const stru
                     layer_arg(layer, "strides")->sides, layer_arg(layer, "dilation_rate")->sides);
 }
 
-/* The images [batch, steps, …] under a mask for each row, the same in all steps. */
+/* Multiplies the images [batch, steps, …] by a dropout mask per row, the same in all steps. */
 static struct endpoint drop_input(struct layer_context *context, const struct layer *layer,
                                   double rate, struct endpoint x)
 {
@@ -229,8 +229,7 @@ static struct endpoint drop_input(struct layer_context *context, const struct la
                : x;
 }
 
-/* The sides and channels of an image of x, [batch, steps, …], a sequence as an image of height 1.
- */
+/* The sides and channels of an image of x, [batch, steps, …]; height 1 for a sequence. */
 static struct shape image_shape(struct endpoint x)
 {
     const struct shape *shape = endpoint_shape(x);
@@ -242,7 +241,7 @@ static struct shape image_shape(struct endpoint x)
     return image;
 }
 
-/* The input's part of all steps: [batch · steps, …, 4 filters]. */
+/* The input's part of the gates in all steps: [batch · steps, …, 4 filters]. */
 static struct endpoint project(struct layer_context *context, const struct layer *layer,
                                int directions, struct endpoint x, struct endpoint kernel)
 {
@@ -262,8 +261,8 @@ static struct endpoint project(struct layer_context *context, const struct layer
     return status_is_ok(context->builder.status) ? join(context, parts) : x;
 }
 
-/* The recurrent kernel, or with dropout a kernel and a mask for each gate. `projection` is [steps,
- * batch, 4 units]. */
+/* Creates the constants of a step: the recurrent kernel or, with dropout, a kernel and a mask
+ * for each gate. `projection` is [steps, batch, 4 units]. */
 static void make_constants(struct layer_context *context, struct cell *cell, struct endpoint kernel,
                            struct endpoint projection)
 {
@@ -302,7 +301,7 @@ static struct endpoint reverse(struct layer_context *context, struct endpoint x)
     return binary(context, "ReverseV2", x, build_const_ints(&context->builder, NULL, 1, &axis));
 }
 
-/* Checks that each dimension but the batch is known, and that there are steps. */
+/* Checks that all dimensions except the batch are known, and that there are steps. */
 static bool check_input(struct layer_context *context, const struct layer *layer, struct endpoint x,
                         int directions)
 {
@@ -323,8 +322,8 @@ static bool check_input(struct layer_context *context, const struct layer *layer
     return true;
 }
 
-/* Makes the variables, and the projection [steps, batch, 4 units] of the input. False: it failed.
- */
+/* Creates the variables, and the projection [steps, batch, 4 units] of the input. Returns false
+ * on failure. */
 static bool begin_cell(struct layer_context *context, const struct layer *layer, int directions,
                        struct endpoint x, struct cell *cell, struct endpoint *projection)
 {
@@ -359,12 +358,12 @@ static bool begin_cell(struct layer_context *context, const struct layer *layer,
     return status_is_ok(b->status);
 }
 
-/* Rows of the recurrence in the shape of images. */
+/* Reshapes rows of the recurrence to images. */
 static struct endpoint images_of(struct layer_context *context, const struct cell *cell,
                                  int directions, int64_t steps, struct endpoint rows)
 {
     int64_t dims[SHAPE_RANK_MAX];
-    int count = 0, first = directions == 1 ? 1 : 0; /* the height of a sequence is not there */
+    int count = 0, first = directions == 1 ? 1 : 0; /* a sequence has no height dimension */
 
     if (steps > 0)
         dims[count++] = steps;

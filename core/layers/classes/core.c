@@ -1,8 +1,7 @@
 /* core: layers that are not specific to images. */
 #include "layers/classes/classes.h"
 
-/* ---- InputLayer: its shape is read by parse.c, its placeholder stands before the first layer ----
- */
+/* ---- InputLayer: parse.c reads its shape; its placeholder precedes the first layer ---- */
 
 static const struct layer_arg input_args[] = {
     { "sparse", ARG_VALUE, "null" }, /* input.c reads these two */
@@ -55,7 +54,7 @@ struct endpoint build_dense_product(struct layer_context *context, struct endpoi
     return build_binary(b, "Reshape", NULL, y, build_const_ints(b, NULL, shape.rank, back));
 }
 
-/* The product with the bias, and through the activation. */
+/* Adds the bias and applies the activation. */
 static struct endpoint dense_output(struct layer_context *context, const struct layer *layer,
                                     struct endpoint y)
 {
@@ -85,7 +84,7 @@ static struct endpoint dense_build(struct layer_context *context, const struct l
     return dense_output(context, layer, build_dense_product(context, x, kernel, units));
 }
 
-/* Only the kernel's rows of the ids that a batch has are read and updated. */
+/* Reads and updates only the kernel's rows for the ids in a batch. */
 static struct endpoint dense_build_lists(struct layer_context *context, const struct layer *layer,
                                          const struct layer_value *input)
 {
@@ -124,7 +123,7 @@ struct endpoint build_reshape_rows(struct builder *b, struct endpoint x, int cou
     return build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, count + 1, to));
 }
 
-/* The number of elements of a row; 0: it failed. */
+/* The number of elements of a row; 0: failure. */
 static int64_t row_size(struct layer_context *context, const struct layer *layer, struct endpoint x)
 {
     const struct shape *shape = endpoint_shape(x);
@@ -192,7 +191,7 @@ ALIKE_LAYER_CLASS(reshape, "Reshape", reshape_args, reshape_build);
 /* ---- Permute, RepeatVector ---- */
 
 static const struct layer_arg permute_args[] = {
-    { "dims", ARG_INTS, REQUIRED }, /* dimension 1 is the first one behind the batch */
+    { "dims", ARG_INTS, REQUIRED }, /* dimension 1 is the first one after the batch */
 };
 
 static struct endpoint permute_build(struct layer_context *context, const struct layer *layer,

@@ -1,4 +1,4 @@
-/* dynamic_embedding: DynamicEmbedding, the rows of a hash table that ids of any value name.
+/* dynamic_embedding: DynamicEmbedding, a hash table whose rows are looked up by arbitrary ids.
  * Keras has no such layer; TensorFlow Recommenders Addons calls it dynamic_embedding. */
 #include <inttypes.h>
 
@@ -20,7 +20,7 @@ static const struct layer_arg dynamic_args[] = {
     { "bytes_max", ARG_NULL_OR_INT, "null" },
 };
 
-/* An argument that limits something if it is given; 0: it is null. */
+/* Reads an optional limit; 0: null. */
 static uint64_t limit_of(struct layer_context *context, const struct layer *layer, const char *name)
 {
     const struct arg_value *value = layer_arg(layer, name);
@@ -52,8 +52,8 @@ static struct row_keys_spec read_rules(struct layer_context *context, const stru
                                    .bytes_max = limit_of(context, layer, "bytes_max") };
 }
 
-/* Texts become keys by all but one bit of their FarmHash, as TensorFlow can compute it: of a
- * million texts, two have the same key with a chance of 1 in 18 million. */
+/* Turns texts into keys: all but one bit of their FarmHash, as TensorFlow can compute it. Among
+ * a million texts, the chance that two share a key is 1 in 18 million. */
 static struct endpoint keys_of(struct layer_context *context, struct endpoint ids)
 {
     if (!status_is_ok(context->builder.status))
@@ -71,7 +71,7 @@ static struct layer_table find_rows(struct layer_context *context, const struct 
                            &rules, keys_of(context, ids));
 }
 
-/* NULL: none, or it failed. */
+/* Returns NULL for no combiner, and on failure. */
 static const char *read_combiner(struct layer_context *context, const struct layer *layer)
 {
     static const char *const known[] = { "mean", "sum", "sqrtn" };

@@ -1,8 +1,8 @@
 /*
- * einsum: EinsumDense, a product of the input and a kernel by an equation:
+ * einsum: EinsumDense, the product of the input and a kernel by an equation:
  *
- *     abc,cde->abde    a is the batch; c is summed; d and e are new, of sizes in output_shape
- *     ...x,xy->...y    any number of axes in front, or at the end
+ *     abc,cde->abde    a is the batch; c is summed; d and e are new, with sizes from output_shape
+ *     ...x,xy->...y    any number of leading axes; dots may also be at the end
  */
 #include <ctype.h>
 
@@ -25,10 +25,10 @@ static const struct layer_arg einsum_args[] = {
     { "quantization_config", ARG_NONE, "null" },
 };
 
-/* An equation with the dimensions of its tensors. */
+/* An equation with the shapes of its tensors. */
 struct einsum_shapes {
     struct einsum_equation equation;
-    int dots; /* how many axes the dots stand for */
+    int dots; /* the number of axes that the dots stand for */
     struct shape in, kernel, out;
 };
 
@@ -39,13 +39,13 @@ static int find_label(const struct einsum_labels *labels, char label)
     return found != NULL ? (int)(found - labels->at) : -1;
 }
 
-/* The axis of the label at this place. */
+/* The axis of the label at this position. */
 static int axis_at(const struct einsum_labels *labels, int dots, int place)
 {
     return labels->ellipsis >= 0 && place >= labels->ellipsis ? place + dots : place;
 }
 
-/* The dimension of a label; -1: the tensor has it not, or it is the batch. */
+/* The dimension of a label; -1: not in this tensor, or the batch. */
 static int64_t dim_of(const struct einsum_labels *labels, int dots, const struct shape *shape,
                       char label)
 {
@@ -62,7 +62,7 @@ static bool are_letters(const struct einsum_labels *labels)
     return true;
 }
 
-/* Keras knows dots in front or at the end, of the input and of the output. */
+/* Are the dots in front or at the end, in both input and output, as Keras requires? */
 static bool has_good_dots(const struct einsum_labels *in, const struct einsum_labels *out)
 {
     if (in->ellipsis < 0)
@@ -71,7 +71,7 @@ static bool has_good_dots(const struct einsum_labels *in, const struct einsum_la
            (in->ellipsis == in->count && out->ellipsis == out->count);
 }
 
-/* The first axis of input and output is the batch. */
+/* Is the batch the first axis of input and output? */
 static bool has_batch(const struct einsum_shapes *einsum)
 {
     const struct einsum_labels *in = &einsum->equation.inputs[0], *out = &einsum->equation.output;
@@ -104,7 +104,7 @@ static bool read_equation(const char *text, const struct shape *in, struct einsu
            has_good_dots(&labels[0], &equation->output) && has_batch(out);
 }
 
-/* A size of output_shape; null: that of the input. -1: it does not fit. */
+/* Reads a size of output_shape; null: that of the input. -1: it does not fit. */
 static int64_t read_size(const struct json_value *size, int64_t in)
 {
     if (json_value_is_null(size))
@@ -114,7 +114,7 @@ static int64_t read_size(const struct json_value *size, int64_t in)
     return fits ? size->integer : -1;
 }
 
-/* The sizes of the output's letters but the batch, which are those of the argument. */
+/* Reads the sizes of the output's labels except the batch from output_shape. */
 static bool read_sizes(const struct layer *layer, struct einsum_shapes *einsum)
 {
     const struct json_value *value = layer_arg(layer, "output_shape")->value;
@@ -137,7 +137,7 @@ static bool read_sizes(const struct layer *layer, struct einsum_shapes *einsum)
     return true;
 }
 
-/* A letter of the kernel has the size that it has in the input or in the output. */
+/* Sets the kernel's shape: each label has the size that it has in the input or in the output. */
 static bool read_kernel(struct einsum_shapes *einsum)
 {
     const struct einsum_equation *equation = &einsum->equation;
@@ -175,8 +175,9 @@ static struct endpoint kernel_variable(struct layer_context *context, const stru
     return kernel;
 }
 
-/* The bias has the axes of the output from the first of bias_axes on; the others are 1. With
- * dots at the end, Keras 3.15 does not add it along the axes that it names. */
+/* Adds the bias, which has the output's size along the axes from the first of bias_axes on, and
+ * 1 along the others. With dots at the end, Keras 3.15 adds it along other axes than those that
+ * bias_axes names. */
 static struct endpoint add_bias(struct layer_context *context, const struct layer *layer,
                                 const struct einsum_shapes *einsum, const char *axes,
                                 struct endpoint y)

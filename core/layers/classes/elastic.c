@@ -1,5 +1,5 @@
-/* elastic: RandomElasticTransform, which moves the pixels of each image of a training batch by
- * smoothed noise. Source: RandomElasticTransform, elastic_transform and map_coordinates in
+/* elastic: RandomElasticTransform, which displaces the pixels of each image of a training batch
+ * by smoothed noise. Source: RandomElasticTransform, elastic_transform and map_coordinates in
  * keras/src. */
 #include <math.h>
 
@@ -7,7 +7,7 @@
 
 static const struct layer_arg random_elastic_transform_args[] = {
     { "factor", ARG_VALUE, "1.0" }, /* the share of the images */
-    { "scale", ARG_VALUE, "1.0" },  /* how far pixels are moved */
+    { "scale", ARG_VALUE, "1.0" },  /* strength of the displacement */
     { "interpolation", ARG_CHOICE, "bilinear nearest" },
     { "fill_mode", ARG_CHOICE, "reflect constant wrap nearest" },
     { "fill_value", ARG_NUMBER, "0" },
@@ -16,9 +16,9 @@ static const struct layer_arg random_elastic_transform_args[] = {
     DATA_FORMAT,
 };
 
-#define SIGMA_SHARE 0.05 /* of the shorter side, at a scale of 1: the noise and its smoothing */
-#define ALPHA_SHARE 0.1  /* of the longer side: the distance */
-#define SCALE_MIN   1e-6 /* one draw in 2^23 is 0, which would divide 0 by 0 */
+#define SIGMA_SHARE 0.05 /* of the shorter side, at scale 1: standard deviation of the smoothing */
+#define ALPHA_SHARE 0.1  /* of the longer side, at scale 1: the displacement */
+#define SCALE_MIN   1e-6 /* one draw in 2^23 is 0, which would lead to 0 / 0 */
 
 static struct endpoint binary(struct builder *b, const char *op, struct endpoint x,
                               struct endpoint y)
@@ -28,7 +28,8 @@ static struct endpoint binary(struct builder *b, const char *op, struct endpoint
 
 /* ---- the noise ---- */
 
-/* A bell of this sigma, cut off at three times its whole part, in a window of `radius`: [size]. */
+/* A Gaussian of this sigma, cut off at three times floor(sigma), in a window of `radius`:
+ * [size]. */
 static struct endpoint cut_bell(struct layer_context *context, int64_t radius,
                                 struct endpoint sigma)
 {
@@ -55,8 +56,8 @@ static struct endpoint smooth(struct builder *b, struct endpoint x, struct endpo
     return build(b, "Conv2D", NULL, 2, inputs, attrs);
 }
 
-/* How far each pixel is moved, to the right and down alike: [batch, height, width, 1]. `most`: the
- * largest scale. */
+/* Draws the displacement of each pixel, used both to the right and down: [batch, height, width,
+ * 1]. `most`: the largest scale. */
 static struct endpoint draw_distance(struct layer_context *context, const struct layer *layer,
                                      struct endpoint x, struct endpoint scale, double most)
 {
@@ -83,13 +84,13 @@ static struct endpoint draw_distance(struct layer_context *context, const struct
 
 /* ---- reading at other places ---- */
 
-/* A pixel's number along a side, int32, and how much it counts. */
+/* A neighbouring pixel: its int32 index along a side, and its weight. */
 struct neighbour {
     struct endpoint index, weight;
-    struct endpoint inside; /* bool; a null node: all are */
+    struct endpoint inside; /* bool; a null node: all are inside */
 };
 
-/* Brings numbers beyond the side, of `size` pixels, back onto it. */
+/* Maps indices outside of the side, which has `size` pixels, back into it. */
 static void fill(struct layer_context *context, const char *mode, int64_t size,
                  struct neighbour *out)
 {
@@ -117,7 +118,7 @@ static void fill(struct layer_context *context, const char *mode, int64_t size,
     out->index = build(b, "ClipByValue", NULL, 3, clipped, NULL);
 }
 
-/* The neighbours of places along a side; returns their number. */
+/* Finds the neighbours of positions along a side; returns their number. */
 static int find_neighbours(struct layer_context *context, const struct layer *layer,
                            struct endpoint places, int64_t size, struct neighbour out[2])
 {
@@ -138,7 +139,7 @@ static int find_neighbours(struct layer_context *context, const struct layer *la
     return count;
 }
 
-/* The number of each pixel's image: int32 [batch, height, width, 1]. */
+/* The index of each pixel's image: int32 [batch, height, width, 1]. */
 static struct endpoint image_numbers(struct builder *b, struct endpoint pixels)
 {
     static const int32_t first[] = { 0 }, one[] = { 1 }, dims[] = { -1, 1, 1, 1 };
@@ -153,7 +154,7 @@ static struct endpoint image_numbers(struct builder *b, struct endpoint pixels)
     return binary(b, "AddV2", numbers, build_unary(b, "ZerosLike", NULL, pixels));
 }
 
-/* The pixels at these numbers, times their weights. */
+/* Reads the pixels at these indices, multiplied by their weights. */
 static struct endpoint read_pixels(struct layer_context *context, const struct layer *layer,
                                    struct endpoint x, const struct neighbour *row,
                                    const struct neighbour *column)
@@ -190,7 +191,7 @@ static struct endpoint move_pixels(struct layer_context *context, const struct l
     return sum;
 }
 
-/* Keras moves each image to the right and down by the same noise. */
+/* Keras displaces by the same noise in both directions. */
 static struct endpoint random_elastic_transform_build(struct layer_context *context,
                                                       const struct layer *layer, struct endpoint x)
 {

@@ -1,9 +1,9 @@
-/* embedding: Embedding, the rows of a table that ids name, and ReversibleEmbedding. Source:
+/* embedding: Embedding, a table lookup by ids, and ReversibleEmbedding. Source:
  * keras/src/layers/core/embedding.py, reversible_embedding.py */
 #include "layers/classes/embedding.h"
 #include "layers/classes/classes.h"
 
-/* `input_length`, of Keras 2, repeats the input's shape; `sparse` is for TPUs. */
+/* `input_length`, from Keras 2, repeats the input's shape; `sparse` is for TPUs. */
 #define EMBEDDING_ARGS                                                                           \
     { "input_dim", ARG_INT, REQUIRED }, { "output_dim", ARG_INT, REQUIRED },                     \
         { "embeddings_initializer", ARG_INITIALIZER, "\"RandomUniform\"" },                      \
@@ -19,7 +19,7 @@
 
 static const struct layer_arg embedding_args[] = { EMBEDDING_ARGS };
 
-/* Ids of other types are cut to whole numbers. In Keras 3, an id below 0 counts from the end. */
+/* Truncates ids of other types to integers. In Keras 3, a negative id counts from the end. */
 static struct endpoint whole_ids(struct layer_context *context, struct endpoint x, int64_t rows)
 {
     struct builder *b = &context->builder;
@@ -81,7 +81,7 @@ static const struct layer_arg reversible_args[] = {
 
 static const char *const reversible_call_args[] = { "inputs", "reverse", NULL };
 
-/* The scores of vectors x, limited to ±logit_soft_cap. `kernel` is [width, rows]. */
+/* The scores of vectors x, soft-capped at ±logit_soft_cap. `kernel` is [width, rows]. */
 static struct endpoint scores(struct layer_context *context, const struct layer *layer,
                               struct endpoint x, struct endpoint kernel, int64_t rows)
 {
@@ -96,7 +96,7 @@ static struct endpoint scores(struct layer_context *context, const struct layer 
     return build_binary(b, "Mul", NULL, y, limit);
 }
 
-/* A step needs the whole table: for the scores of all ids. */
+/* Each step reads the whole table, because the scores are over all ids. */
 static void reversible_call(struct layer_context *context, const struct layer *layer,
                             struct layer_io *io)
 {

@@ -1,5 +1,5 @@
-/* embedding_bag: EmbeddingBag, the rows of a table that a row's ids name, combined. Keras has
- * no such layer; this one computes what tf.nn.embedding_lookup_sparse does. */
+/* embedding_bag: EmbeddingBag, which combines the rows of a table that are looked up by a row's
+ * ids. Keras has no such layer; this one computes tf.nn.embedding_lookup_sparse. */
 #include "layers/classes/embedding.h"
 #include "layers/classes/classes.h"
 
@@ -15,7 +15,7 @@ static const struct layer_arg bag_args[] = {
 
 const char *const bag_call_args[] = { "inputs", "weights", NULL };
 
-/* What a row's sum is divided by: Σw, √Σw². */
+/* The divisor of a row's sum: Σw or √Σw². */
 static struct endpoint divisor(struct layer_context *context, const struct layer_lists *lists,
                                struct endpoint weights, bool is_mean)
 {

@@ -1,5 +1,5 @@
-/* equalization: Equalization, which spreads the values of each channel of a training batch
- * evenly. Source: keras/src/layers/preprocessing/image_preprocessing/equalization.py. */
+/* equalization: Equalization, which equalizes the histogram of each channel of the images in a
+ * training batch. Source: keras/src/layers/preprocessing/image_preprocessing/equalization.py. */
 #include <math.h>
 
 #include "layers/classes/augment.h"
@@ -13,7 +13,7 @@ static const struct layer_arg equalization_args[] = {
     DATA_FORMAT,
 };
 
-/* Numbers from 0 to bins - 1, without their fractions. */
+/* Truncates numbers to integers from 0 to bins - 1. */
 static struct endpoint bin_of(struct builder *b, struct endpoint x, int32_t bins)
 {
     const struct endpoint inputs[] = { build_cast(b, NULL, x, DT_INT32),
@@ -23,7 +23,7 @@ static struct endpoint bin_of(struct builder *b, struct endpoint x, int32_t bins
     return build(b, "ClipByValue", NULL, 3, inputs, NULL);
 }
 
-/* How many values are in each bin: double [channels, bins]. */
+/* The number of values in each bin: double [channels, bins]. */
 static struct endpoint histogram(struct builder *b, struct endpoint x, int32_t bins)
 {
     const struct shape none = shape_of(0);
@@ -36,8 +36,8 @@ static struct endpoint histogram(struct builder *b, struct endpoint x, int32_t b
     return build(b, "DenseBincount", NULL, 3, inputs, NULL);
 }
 
-/* The new value of each bin: the share of the values up to it, without those of the first bin that
- * has any, as 0 to 255. */
+/* The new value of each bin: the cumulative share of the values up to it, not counting the first
+ * non-empty bin, scaled to 0 … 255. */
 static struct endpoint shares(struct builder *b, struct endpoint counts)
 {
     const struct endpoint summed[] = { counts, build_const_int(b, NULL, 1) };
@@ -59,7 +59,7 @@ static struct endpoint shares(struct builder *b, struct endpoint counts)
     return build(b, "ClipByValue", NULL, 3, limits, NULL);
 }
 
-/* x: [channels, values], from 0 to 255. A channel with one value for all pixels stays. */
+/* Equalizes x [channels, values], from 0 to 255. A channel of one constant value is unchanged. */
 static struct endpoint equalize(struct builder *b, struct endpoint x, int32_t bins)
 {
     struct endpoint counts = histogram(b, x, bins);
@@ -76,7 +76,7 @@ static struct endpoint equalize(struct builder *b, struct endpoint x, int32_t bi
     return build_select(b, NULL, several, build(b, "GatherV2", NULL, 3, inputs, attrs), x);
 }
 
-/* x · scale + offset, which moves one range to the other. */
+/* x · scale + offset, which maps one range to the other. */
 static struct endpoint rescale(struct builder *b, struct endpoint x, const double from[2],
                                const double to[2])
 {

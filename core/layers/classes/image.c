@@ -143,7 +143,7 @@ EXPRESSION_CLASS(global_max_pooling1d, "GlobalMaxPooling1D", global_args,
 EXPRESSION_CLASS(global_average_pooling2d, "GlobalAveragePooling2D", global_args,
                  global_pooling(context, layer, x, 4, "Mean"));
 
-/* The mean of the steps that count. */
+/* The mean over the unmasked steps. */
 static void global_average_pooling1d_call(struct layer_context *context, const struct layer *layer,
                                           struct layer_io *io)
 {
@@ -234,7 +234,7 @@ static bool margins_of_sides(const struct json_value *value, int directions, int
     return true;
 }
 
-/* Reads an argument into [rank][before, after]; false: it failed. */
+/* Reads an argument into [rank][before, after]. Returns false on failure. */
 static bool read_margins(struct layer_context *context, const struct layer *layer, const char *name,
                          int rank, int32_t out[5 * 2])
 {
@@ -311,8 +311,8 @@ static const struct layer_arg up_sampling1d_args[] = {
     { "size", ARG_SINGLE, "2" },
 };
 
-/* Repeats each place along dimension i: [.., dim, inner] is seen as [-1, dim, 1, inner] and tiled,
- * which has a gradient. */
+/* Repeats each element along dimension i: [.., dim, inner] is reshaped to [-1, dim, 1, inner]
+ * and tiled, which has a gradient. */
 static struct endpoint repeat_along(struct builder *b, struct endpoint x, int i, int64_t times)
 {
     struct shape shape = *endpoint_shape(x);

@@ -1,7 +1,6 @@
 /*
- * image: what layers of volumes, images and sequences share: they differ in the number of
- * directions, 3, 2 or 1. A sequence [batch, steps, channels] is an image [batch, 1, steps,
- * channels]. Internal to layers/.
+ * image: helpers of the layers of volumes, images and sequences, which have 3, 2 or 1 directions. A
+ * sequence [batch, steps, channels] is an image [batch, 1, steps, channels]. Internal to layers/.
  */
 #ifndef LAYERS_CLASSES_IMAGE_H
 #define LAYERS_CLASSES_IMAGE_H
@@ -17,12 +16,12 @@
         "padding", ARG_CHOICE, "valid same" \
     }
 
-/* TensorFlow's word for the argument "padding"; "causal" is padded before. */
+/* TensorFlow's word for the argument "padding"; "causal" padding is added beforehand. */
 const char *padding_of(const struct layer *layer);
-/* A window over the sides of a volume or an image, in the form of TensorFlow's attributes. */
+/* An attribute for a window over the sides of a volume or an image, in TensorFlow's form. */
 struct attr attr_window(struct builder *b, const char *name, int directions,
                         const int64_t sides[3]);
-/* False: the window is larger than the image or volume, or another failure. */
+/* Does the window fit? False: it is larger than the image or volume, or another failure. */
 bool leaves_something(struct layer_context *context, const struct layer *layer, struct endpoint y);
 
 /* Zeros before and after each of `rank` dimensions. */

@@ -1,4 +1,4 @@
-/* interaction: layers of keras_rs, Keras' package for recommenders, that cross features. */
+/* interaction: feature-crossing layers of keras_rs, Keras' package for recommenders. */
 #include "layers/classes/classes.h"
 #include "layers/classes/preprocessing.h"
 
@@ -17,7 +17,7 @@ static const struct layer_arg feature_cross_args[] = {
     { "bias_constraint", ARG_CONSTRAINT, "null" },
 };
 
-/* f(W x + b), W in one piece or as a product of two matrices of rank projection_dim. */
+/* f(W x + b), with W as one matrix or as a product of two of rank projection_dim. */
 static struct endpoint cross_product(struct layer_context *context, const struct layer *layer,
                                      struct endpoint x)
 {
@@ -41,7 +41,7 @@ static struct endpoint cross_product(struct layer_context *context, const struct
     return activation_build(context, layer_arg(layer, "pre_activation")->activation, y);
 }
 
-/* x0 (f(W x + b) + diag_scale x) + x; without x, it is x0. */
+/* x0 (f(W x + b) + diag_scale x) + x; x defaults to x0. */
 static void feature_cross_call(struct layer_context *context, const struct layer *layer,
                                struct layer_io *io)
 {
@@ -94,7 +94,7 @@ static const struct layer_arg dot_interaction_args[] = {
     { "skip_gather", ARG_BOOL, "false" },
 };
 
-/* The products x[i, k] of [batch, count * count] with k < i, or k <= i, side by side. */
+/* The products x[i, k] of [batch, count * count] with k < i, or k <= i, as a row. */
 static struct endpoint lower_part(struct builder *b, struct endpoint x, int count, bool diagonal)
 {
     struct endpoint rows[FEATURES_MAX + 1];
@@ -116,7 +116,7 @@ static struct endpoint lower_part(struct builder *b, struct endpoint x, int coun
     return build(b, "ConcatV2", NULL, rows_count + 1, rows, NULL);
 }
 
-/* The same products in their places, with zeros in the others. */
+/* The same products at their original positions, zeros elsewhere. */
 static struct endpoint lower_mask(struct layer_context *context, struct endpoint x, int count,
                                   bool diagonal)
 {

@@ -10,7 +10,7 @@
 
 #define MODES "int one_hot multi_hot count tf_idf binary tf-idf"
 
-/* In the order of integer_lookup_args where both have an argument. */
+/* Shared arguments come first in integer_lookup_args, in the same order. */
 #define LOOKUP_ARGS                                                                              \
     { "max_tokens", ARG_NULL_OR_INT, "null" }, { "num_oov_indices", ARG_NULL_OR_INT, "1" },      \
         { "mask_token", ARG_VALUE, "null" }, { "vocabulary", ARG_VALUE, "null" },                \
@@ -35,7 +35,7 @@ static const struct layer_arg integer_lookup_args[] = {
     { "vocabulary_dtype", ARG_CHOICE, "int64" },
 };
 
-/* The largest vocabulary, as constants in a graph that must stay below 2 GB. */
+/* Limit of a vocabulary's bytes: its constants are in a graph that must stay below 2 GB. */
 #define VOCABULARY_BYTES_MAX ((size_t)1 << 30)
 
 /* What the arguments say. */
@@ -52,7 +52,7 @@ struct lookup {
     bool is_adapted;                /* or will be */
     /* string or int64 [n], without the special tokens; no data until adapted */
     struct tensor tokens;
-    int64_t special; /* tokens that stood in front of them: 0 or token_start */
+    int64_t special; /* tokens that precede them: 0 or token_start */
 };
 
 /* ---- The arguments. ---- */
@@ -299,7 +299,7 @@ static struct endpoint token_const(struct layer_context *context, const struct l
     return build_const(&context->builder, NULL, &tensor);
 }
 
-/* Every call of the layer uses the same table. */
+/* Every call of the layer shares the table. */
 static struct endpoint build_table(struct layer_context *context, const struct lookup *lookup)
 {
     struct builder *b = &context->builder;
@@ -338,7 +338,7 @@ static struct endpoint find(struct layer_context *context, struct endpoint table
 
 /* ---- Keys without an index. ---- */
 
-/* The index of each key by its hash, or by its remainder. */
+/* The index of each unknown key, by its hash or its remainder. */
 static struct endpoint oov_indices(struct layer_context *context, const struct lookup *lookup,
                                    struct endpoint keys)
 {
@@ -362,7 +362,7 @@ static struct endpoint oov_indices(struct layer_context *context, const struct l
                         build_const_int64(&context->builder, NULL, lookup->oov_start));
 }
 
-/* Fails when the graph runs with a key that is not in the vocabulary. */
+/* Makes the graph fail when a key is not in the vocabulary. */
 static struct endpoint assert_known(struct layer_context *context, struct endpoint keys,
                                     struct endpoint ids)
 {
@@ -415,8 +415,8 @@ static struct endpoint ids_of(struct layer_context *context, const struct lookup
 
 /* ---- TF-IDF. ---- */
 
-/* The weight of each index: those of the special tokens are the mean of the others, unless they
- * are given. */
+/* The weight of each index. Special tokens have the mean of the others, unless they have weights
+ * of their own. */
 static bool idf_tensor(struct layer_context *context, const struct lookup *lookup, int64_t depth,
                        struct tensor *out)
 {

@@ -7,7 +7,7 @@ static const struct layer_arg masking_args[] = {
     { "mask_value", ARG_NUMBER, "0.0" },
 };
 
-/* A step counts if one of its features is not mask_value; the other steps become 0. */
+/* Masks the steps whose features all equal mask_value, and sets them to 0. */
 static void masking_call(struct layer_context *context, const struct layer *layer,
                          struct layer_io *io)
 {

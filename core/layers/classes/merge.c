@@ -1,9 +1,10 @@
-/* merge: layers that make one value of several. */
+/* merge: layers that combine several inputs into one output. */
 #include "layers/classes/classes.h"
 
 /* ---- element by element ---- */
 
-/* All of the same rank: dimensions of 1 behind the batch, as Keras adds them. NULL: it failed. */
+/* Gives all inputs the same rank, with dimensions of 1 after the batch, as Keras does. Returns
+ * NULL on failure. */
 static struct endpoint *same_rank(struct layer_context *context, const struct layer *layer,
                                   int count, const struct endpoint *inputs)
 {
@@ -129,7 +130,7 @@ static const struct layer_arg concatenate_args[] = {
     { "axis", ARG_NULL_OR_INT, "-1" },
 };
 
-/* Do the shapes differ in no other dimension than the batch and `axis`? */
+/* Are the shapes equal except for the batch and `axis`? */
 static bool same_but(const struct shape *a, const struct shape *b, int axis)
 {
     if (a->rank != b->rank)
@@ -176,8 +177,8 @@ static struct endpoint every_step(struct builder *b, struct endpoint x)
     return build_binary(b, "All", NULL, ones, build_const_ints(b, NULL, 1, &last));
 }
 
-/* Along the steps, masks are joined as well. Along the features, a step counts if it counts in any
- * input; an input without a mask makes every step count. */
+/* Along the steps, masks are concatenated too. Along the features, a step is unmasked if it is
+ * so in any input; inputs without a mask are unmasked everywhere. */
 static struct endpoint concatenate_mask(struct layer_context *context, const struct layer *layer,
                                         const struct layer_io *io)
 {
@@ -238,7 +239,7 @@ static bool dot_axes(struct layer_context *context, const struct layer *layer,
     return true;
 }
 
-/* [batch, rest, axis]: the axis comes last, the dimensions between become one. */
+/* Reshapes to [batch, rest, axis]: moves the axis last and flattens the dimensions in between. */
 static struct endpoint as_matrices(struct builder *b, struct endpoint x, int axis)
 {
     const struct shape shape = *endpoint_shape(x);
@@ -276,7 +277,7 @@ static struct endpoint dot_shape(struct builder *b, const struct endpoint *input
     return build_const_ints(b, NULL, rank, dims);
 }
 
-/* Sums the products along an axis of each input, separately for each row of the batch. */
+/* The dot product along an axis of each input, for each row of the batch. */
 static struct endpoint dot_build(struct layer_context *context, const struct layer *layer,
                                  int count, const struct endpoint *inputs)
 {

@@ -1,8 +1,8 @@
-/* mix: layers that mix each image of a training batch with another one of it. In a model, Keras
- * gives them the images alone, so that the labels stay those of the images that were there. */
+/* mix: layers that mix each image of a training batch with another image of the batch. Inside a
+ * model, Keras passes only the images, so the labels stay those of the original images. */
 #include "layers/classes/augment.h"
 
-/* The rows of the batch, as a vector of one number. */
+/* The number of rows of the batch, as a vector of length 1. */
 static struct endpoint rows_of(struct builder *b, struct endpoint x)
 {
     static const int32_t first[] = { 0 }, one[] = { 1 };
@@ -17,7 +17,7 @@ static struct endpoint draw_uniform(struct layer_context *context, const struct 
                         augment_seed(context, layer));
 }
 
-/* Each image's partner: the images in a random order. */
+/* Draws a partner for each image: a random permutation of the batch. */
 static struct endpoint draw_partners(struct layer_context *context, const struct layer *layer,
                                      struct endpoint x)
 {
@@ -40,7 +40,7 @@ static struct endpoint draw_gamma(struct layer_context *context, const struct la
     return build(&context->builder, "StatelessRandomGammaV2", NULL, 3, inputs, NULL);
 }
 
-/* A draw of the beta distribution of alpha and alpha for each image: [batch, 1, 1, 1]. */
+/* Draws a number of the beta distribution (alpha, alpha) for each image: [batch, 1, 1, 1]. */
 static struct endpoint draw_beta(struct layer_context *context, const struct layer *layer,
                                  struct endpoint x, struct endpoint alpha)
 {
@@ -115,7 +115,7 @@ LAYER_CLASS(cut_mix, "CutMix", cut_mix_args, cut_mix_build);
 
 /* ---- MaxNumBoundingBoxes ---- */
 
-/* Both are of boxes, which a model's images do not have. */
+/* Both arguments are about bounding boxes, which the images of a model do not have. */
 static const struct layer_arg max_num_bounding_boxes_args[] = {
     { "max_number", ARG_INT, REQUIRED },
     { "fill_value", ARG_NUMBER, "-1" },

@@ -1,16 +1,16 @@
-/* model: a model inside a model. */
+/* model: a nested model as a layer. */
 #include "layers/build_model.h"
 #include "layers/classes/classes.h"
 #include "layers/classes/preprocessing.h"
 
-/* Gives an input the type of its InputLayer, and checks its shape. False: it failed. */
+/* Casts an input to the type of its InputLayer, and checks its shape. Returns false on failure. */
 static bool fit_port(struct layer_context *context, const struct layer *layer,
                      const struct layers_port *port, struct layer_value *input)
 {
     const struct shape *shape = endpoint_shape(input->value);
     bool text = port->dtype == DT_STRING || endpoint_dtype(input->value) == DT_STRING;
     enum tensor_layout layout = input->lists != NULL ? input->lists->layout : TENSOR_DENSE;
-    /* A Sequential model need not say the shape of its input. */
+    /* A Sequential model may omit the shape of its input. */
     bool fits = layout == port->layout && (port->shape.rank == 0 || layout != TENSOR_DENSE ||
                                            shape->rank == port->shape.rank);
 

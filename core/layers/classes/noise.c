@@ -1,4 +1,4 @@
-/* noise: layers that draw random numbers in training, and pass x on otherwise. */
+/* noise: layers that draw random numbers in training, and otherwise pass x on. */
 #include <math.h>
 
 #include "layers/classes/classes.h"
@@ -17,7 +17,7 @@ struct endpoint layer_seed(struct layer_context *context, int64_t own)
         out->random_seed = build_placeholder(b, "random_seed", DT_INT64, pair);
         b->scope = scope;
     }
-    /* Large odd factors keep the seeds of layers and steps apart. */
+    /* Large odd factors keep the seeds of different layers and steps apart. */
     const int64_t factors[] = { 0x9e3779b97f4a7c15, 0x9e3779b97f4a7c15 };
     struct tensor spread = tensor_borrow(DT_INT64, &pair, factors);
     struct endpoint seed =
@@ -38,7 +38,7 @@ static struct endpoint shape_of_noise(struct builder *b, struct endpoint x)
     return build_const_ints(b, NULL, shape->rank, dims);
 }
 
-/* Numbers for a tensor of this shape, by an op StatelessRandom… */
+/* Random numbers for a tensor of this shape, by one of the ops StatelessRandom…. */
 static struct endpoint draw(struct layer_context *context, const struct layer *layer,
                             const char *op, struct endpoint shape)
 {
@@ -48,7 +48,8 @@ static struct endpoint draw(struct layer_context *context, const struct layer *l
                         layer_seed(context, seed->is_null ? 0 : seed->integer));
 }
 
-/* Checks 0 <= argument < end (or <= if `closed`). False: it failed, or there is nothing to do. */
+/* Checks 0 <= argument < end (or <= if `closed`). Returns false on failure, and if the layer
+ * does nothing. */
 static bool is_noisy(struct layer_context *context, const struct layer *layer, const char *name,
                      bool closed)
 {
@@ -94,7 +95,7 @@ static const struct layer_arg dropout_args[] = {
     { "noise_shape", ARG_NONE, "null" },
 };
 
-/* Scales up the elements that it keeps: serving needs no dropout. */
+/* Scales up the kept elements, so that serving needs no change. */
 static struct endpoint drop(struct layer_context *context, const struct layer *layer,
                             struct endpoint x, struct endpoint shape)
 {
@@ -126,7 +127,7 @@ static const struct layer_arg spatial_dropout2d_args[] = {
     { "data_format", ARG_CHOICE, "channels_last" },
 };
 
-/* Drops whole channels: one number for all steps or pixels of a channel. */
+/* Drops whole channels: all steps or pixels of a channel share one number. */
 static struct endpoint drop_channels(struct layer_context *context, const struct layer *layer,
                                      struct endpoint x, int rank)
 {
@@ -136,7 +137,7 @@ static struct endpoint drop_channels(struct layer_context *context, const struct
     if (!layer_wants_rank(context, layer, x, rank) || !is_noisy(context, layer, "rate", false))
         return x;
     size[rank - 1] = -1;
-    /* One step of the input has the shape of the mask. */
+    /* The mask has the shape of one step of the input. */
     struct endpoint step = build_slice(b, NULL, x, rank, begin, size);
     if (!status_is_ok(b->status))
         return x;
@@ -192,7 +193,7 @@ static const struct layer_arg gaussian_dropout_args[] = {
     { "seed", ARG_NULL_OR_INT, "null" },
 };
 
-/* Multiplies by numbers around 1 whose variance is rate / (1 - rate), that of dropout. */
+/* Multiplies by numbers around 1 with variance rate / (1 - rate), that of dropout. */
 static struct endpoint gaussian_dropout_build(struct layer_context *context,
                                               const struct layer *layer, struct endpoint x)
 {
@@ -209,7 +210,7 @@ static struct endpoint gaussian_dropout_build(struct layer_context *context,
 MASKED_LAYER_CLASS(gaussian_dropout, "GaussianDropout", gaussian_dropout_args,
                    gaussian_dropout_build);
 
-/* Dropped elements become selu's limit -1.7581; then mean and variance are restored. */
+/* Sets dropped elements to selu's limit -1.7581, then restores mean and variance. */
 static struct endpoint alpha_dropout_build(struct layer_context *context, const struct layer *layer,
                                            struct endpoint x)
 {
@@ -237,7 +238,7 @@ static const struct layer_arg random_flip_args[] = {
     { "data_format", ARG_CHOICE, "channels_last" },
 };
 
-/* [batch, 1, 1, 1]: which images are flipped, half of them. */
+/* Draws which half of the images are flipped: [batch, 1, 1, 1]. */
 static struct endpoint draw_flips(struct layer_context *context, const struct layer *layer,
                                   struct endpoint x)
 {
@@ -252,7 +253,7 @@ static struct endpoint draw_flips(struct layer_context *context, const struct la
     return build_by_number(b, "LessEqual", draws, 0.5);
 }
 
-/* As Keras: an image that is flipped is flipped along all axes of the mode. */
+/* As in Keras, a flipped image is flipped along all axes of the mode. */
 static struct endpoint random_flip_build(struct layer_context *context, const struct layer *layer,
                                          struct endpoint x)
 {

@@ -1,4 +1,4 @@
-/* norm: layers that normalise each row by itself. */
+/* norm: layers that normalise their input. */
 #include "layers/classes/classes.h"
 
 static struct endpoint reduce_kept(struct builder *b, const char *op, struct endpoint x, int count,
@@ -48,7 +48,7 @@ static const struct layer_arg layer_norm_args[] = {
     { "rms_scaling", ARG_NONE, "null" },
 };
 
-/* The shape of a variable with a value for each place along the axes. */
+/* The shape of a variable with a value per index along the axes. */
 static struct shape shape_along(const struct shape *shape, int count, const int32_t *axes)
 {
     struct shape own = { .rank = count };
@@ -65,7 +65,7 @@ static struct endpoint spread_along(struct builder *b, struct endpoint value,
     int32_t dims[SHAPE_RANK_MAX];
 
     if (axes[0] == shape->rank - count)
-        return value; /* they are the last axes: broadcasting does it */
+        return value; /* they are the last axes, along which broadcasting suffices */
     for (int i = 0; i < shape->rank; i++)
         dims[i] = 1;
     for (int i = 0; i < count; i++)
@@ -129,7 +129,7 @@ static struct endpoint of_groups(struct layer_context *context, const struct lay
                         build_const_ints(b, NULL, rank + 1, dims));
 }
 
-/* The number of groups; 0: it failed. */
+/* The number of groups; 0: failure. */
 static int64_t groups_of(struct layer_context *context, const struct layer *layer, int64_t channels)
 {
     const struct arg_value *wanted = layer_arg(layer, "groups");
@@ -261,12 +261,12 @@ static const struct layer_arg batch_norm_args[] = {
     { "renorm_momentum", ARG_VALUE, "null" }, /* of renorm only */
 };
 
-/* What normalises the input. */
+/* The mean and variance that normalise the input. */
 struct moments {
-    struct endpoint mean, variance; /* in the input's rank, with places along the axis only */
+    struct endpoint mean, variance; /* in the input's rank, with size 1 except along the axis */
 };
 
-/* A variable that no gradient changes. */
+/* A non-trainable variable. */
 static struct endpoint statistic(struct layer_context *context, const struct layer *layer,
                                  const char *name, const struct shape *shape, int axis)
 {
@@ -276,7 +276,7 @@ static struct endpoint statistic(struct layer_context *context, const struct lay
                                &layer_arg(layer, initializer)->initializer, NULL, false);
 }
 
-/* The mean and variance over the batch, to which the moving averages move. */
+/* The mean and variance over the batch, towards which the moving averages move. */
 static struct moments batch_moments(struct layer_context *context, struct endpoint x, int axis)
 {
     struct builder *b = &context->builder;
@@ -292,8 +292,8 @@ static struct moments batch_moments(struct layer_context *context, struct endpoi
     return out;
 }
 
-/* The variance of n values times n / (n - 1). Keras 2 takes a fused op for images, which moves the
- * average towards the unbiased variance. */
+/* The variance of n values times n / (n - 1). For images, Keras 2 uses a fused op that moves the
+ * average towards this unbiased variance. */
 static struct endpoint unbiased(struct layer_context *context, struct endpoint x,
                                 struct endpoint variance, int64_t channels)
 {
@@ -308,7 +308,7 @@ static struct endpoint unbiased(struct layer_context *context, struct endpoint x
     return build_binary(b, "Mul", NULL, variance, build_binary(b, "RealDiv", NULL, n, less));
 }
 
-/* A moment as its variable has it: [channels]. */
+/* A moment in the shape of its variable: [channels]. */
 static struct endpoint flat_moment(struct builder *b, struct endpoint moment)
 {
     const int32_t all = -1;
@@ -316,8 +316,8 @@ static struct endpoint flat_moment(struct builder *b, struct endpoint moment)
     return build_binary(b, "Reshape", NULL, moment, build_const_ints(b, NULL, 1, &all));
 }
 
-/* The moments that the mode takes: in training, those of the batch, and of a frozen layer or
- * otherwise the moving averages. */
+/* The moments of this mode: those of the batch in training, and the moving averages otherwise or
+ * if the layer is frozen. */
 static struct moments choose_moments(struct layer_context *context, const struct layer *layer,
                                      struct endpoint x, int axis)
 {
@@ -339,7 +339,7 @@ static struct moments choose_moments(struct layer_context *context, const struct
     return moments;
 }
 
-/* One axis; -1: it failed. */
+/* Reads a single axis; -1: failure. */
 static int batch_norm_axis(struct layer_context *context, const struct layer *layer,
                            struct endpoint x)
 {

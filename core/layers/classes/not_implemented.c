@@ -1,7 +1,7 @@
-/* not_implemented: Keras' layers that a description may have and pstrain does not read. */
+/* not_implemented: layers of Keras that pstrain does not support. */
 #include "layers/layer.h"
 
-/* Layers of Keras that are not implemented, and why. */
+/* Unsupported layers, and the reason for each. */
 static const struct {
     const char *name, *reason;
 } refused[] = {

@@ -13,10 +13,10 @@ static const struct layer_arg normalization_args[] = {
     { "invert", ARG_BOOL, "false" },
 };
 
-/* Keras' epsilon(): the least standard deviation. */
+/* Keras' epsilon(): the smallest standard deviation. */
 #define STDDEV_MIN 1e-7f
 
-/* The argument "axis", null or an empty list: none. Marks the axes that have a mean each. */
+/* Reads the argument "axis"; null or an empty list: none. Marks the axes with a mean per index. */
 static bool kept_axes(struct layer_context *context, const struct layer *layer, struct endpoint x,
                       bool kept[SHAPE_RANK_MAX])
 {
@@ -42,7 +42,7 @@ static struct shape spread_shape(const struct shape *x, const bool *kept)
     return shape;
 }
 
-/* The dimensions of `given` belong to the last kept axes. */
+/* Aligns the dimensions of `given` with the last kept axes. */
 static bool align(const struct shape *given, const bool *kept, const struct shape *spread,
                   struct shape *out)
 {
@@ -57,7 +57,7 @@ static bool align(const struct shape *given, const bool *kept, const struct shap
     return left == 0;
 }
 
-/* "mean" or "variance", of the arguments or of the state, in a shape that spreads over x. */
+/* Reads "mean" or "variance" from the arguments or the state, in a shape that broadcasts over x. */
 static bool read_moment(struct layer_context *context, const struct layer *layer, int index,
                         const bool *kept, const struct shape *spread, struct tensor *out)
 {
@@ -141,7 +141,7 @@ static const struct layer_arg discretization_args[] = {
     { "sparse", ARG_NONE, "false" },
 };
 
-/* Whole numbers, until the boundaries are known. */
+/* Integers, until the boundaries are known. */
 static struct tensor placeholder_boundaries(struct layer_context *context, int64_t bins)
 {
     const struct shape shape = shape_of(bins - 1);

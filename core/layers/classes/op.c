@@ -1,4 +1,4 @@
-/* op: what all of Keras' operations share, above all the operands of one. */
+/* op: helpers of Keras' operations, above all for their operands. */
 #include "layers/classes/op.h"
 
 #include <math.h>
@@ -55,10 +55,10 @@ struct operand {
     bool is_real;          /* makes integers floats */
 };
 
-/* The largest integer up to which floats have all of them. */
+/* Floats represent all integers up to this one exactly. */
 #define FLOAT_INTEGER_MAX 16777216.0f
 
-/* Numbers that may become integers: is each of them exact? */
+/* Is each number an exact integer of the type, if it is to become one? */
 static bool are_exact(const struct tensor *numbers)
 {
     for (int64_t i = 0; i < numbers->size; i++)
@@ -113,7 +113,7 @@ static bool find_operand(struct layer_context *context, const struct layer *laye
     return layer_wants_rank(context, layer, out->tensor, endpoint_shape(out->tensor)->rank);
 }
 
-/* How far a dtype is on the way from bool to float. */
+/* The position of a dtype in the promotion order from bool to float. */
 static int rank_of_dtype(enum dtype dtype)
 {
     static const enum dtype order[] = { DT_BOOL, DT_INT32, DT_INT64, DT_FLOAT };
@@ -154,7 +154,7 @@ static struct endpoint constant(struct layer_context *context, const struct laye
     return cast_to(context, build_const(b, NULL, &operand->numbers), dtype);
 }
 
-/* Are all tensors of one rank, and have numbers no dimension in the place of the batch? */
+/* Do all tensors have one rank, and do constants have no dimension at the batch's position? */
 static bool fit_together(struct layer_context *context, const struct layer *layer, int count,
                          const struct operand *operands)
 {

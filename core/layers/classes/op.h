@@ -1,8 +1,8 @@
 /*
- * op: what the files op*.c share. Keras 3 prints an operation on tensors (keras.ops,
- * x + y, x[:, 0]) as a layer of a Functional model, whose module is keras.src.ops.something. Their
- * inputs and outputs need not be floats, and some arguments of their calls are numbers. Dimension 0
- * stays the batch. Internal to layers/.
+ * op: helpers of the files op*.c. Keras 3 prints an operation on tensors (keras.ops, x + y, x[:,
+ * 0]) as a layer of a Functional model, whose module is keras.src.ops.something. Inputs and outputs
+ * need not be floats, and some call arguments are numbers. Dimension 0 stays the batch. Internal to
+ * layers/.
  */
 #ifndef LAYERS_CLASSES_OP_H
 #define LAYERS_CLASSES_OP_H
@@ -10,8 +10,7 @@
 #include "layers/classes/classes.h"
 #include "layers/classes/preprocessing.h"
 
-/* The rows of operations: of one without arguments, and with them. `inputs` is call_args of
- * layer.h. */
+/* Define the row of an operation, without and with arguments. `inputs` is call_args of layer.h. */
 #define OP_CLASS(noun, class_name, inputs, function) \
     const struct layer_class layer_op_##noun = {     \
         .name = class_name,                          \
@@ -29,24 +28,24 @@
         .any_dtype = true,                                            \
     }
 
-/* The arguments of the calls of most operations: "x"; "x1" and "x2"; a list "xs". */
+/* The call arguments of most operations: "x"; "x1" and "x2"; a list "xs". */
 extern const char *const op_x[], *const op_x1_x2[], *const op_xs[];
 
 /* Sets the only output. */
 void op_give(struct layer_io *io, struct endpoint value);
-/* A number of the dtype of `like`. */
+/* A scalar of the dtype of `like`. */
 struct endpoint op_number_like(struct layer_context *context, struct endpoint like, double value);
-/* A reduction over these axes. */
+/* Adds a reduction over these axes. */
 struct endpoint op_over_axes(struct builder *b, const char *op, struct endpoint x, int count,
                              const int32_t *axes, bool keep);
-/* The input as floats. False: it is text, and the layer failed. */
+/* The input as floats. Returns false on failure, such as for text. */
 bool op_floats(struct layer_context *context, const struct layer *layer, struct endpoint *x);
 
-/* The constant of an argument of a call, which is no tensor; NULL: there is none. */
+/* The constant of a call argument that is not a tensor; NULL: none. */
 const struct json_value *op_constant(const struct layer_io *io, const char *argument);
 
-/* The operands of these arguments of a call, tensors of one rank or numbers, in the type that
- * Keras gives the result. At least one is a tensor. False: it failed. */
+/* The operands of these call arguments, tensors of one rank or numbers, in Keras' result type.
+ * At least one is a tensor. Returns false on failure. */
 bool op_operands(struct layer_context *context, const struct layer *layer,
                  const struct layer_io *io, int count, const char *const *arguments,
                  struct endpoint *out);

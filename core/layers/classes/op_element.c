@@ -4,7 +4,7 @@
 /* ---- of two operands ---- */
 
 enum operand_kind {
-    OPERANDS_NUMBERS, /* in the type that Keras promotes both to */
+    OPERANDS_NUMBERS, /* in the type to which Keras promotes both */
     OPERANDS_FLOATS,
     OPERANDS_TRUTHS,
 };
@@ -161,7 +161,7 @@ static const struct layer_arg cast_args[] = {
     { "dtype", ARG_VALUE, REQUIRED },
 };
 
-/* In the type of the argument "dtype", a name; null: as it is. */
+/* Casts to the type that the argument "dtype" names; null: no cast. */
 static struct endpoint in_dtype(struct layer_context *context, const struct layer *layer,
                                 struct endpoint x)
 {
@@ -242,7 +242,7 @@ static void activate(struct layer_context *context, const struct layer *layer, s
         layer_fail(context, layer, "%s", status.message);
 }
 
-/* By Keras' name of the activation. */
+/* An operation that is an activation, by Keras' name. */
 #define ACTIVATION(noun, name)                                                        \
     static void noun##_call(struct layer_context *context, const struct layer *layer, \
                             struct layer_io *io)                                      \
@@ -298,7 +298,7 @@ static const struct layer_arg gelu_args[] = {
     { "approximate", ARG_BOOL, "true" },
 };
 
-/* The same as a layer whose arguments have the same names. */
+/* Builds the operation as the layer whose arguments have the same names. */
 static void build_as(struct layer_context *context, const struct layer *layer, struct layer_io *io,
                      const struct layer_class *class)
 {

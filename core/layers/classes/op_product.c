@@ -1,7 +1,7 @@
 /* op_product: products of matrices. */
 #include "layers/classes/op.h"
 
-/* The matrix of an argument that is numbers; false: it is none. */
+/* The matrix of a constant argument. Returns false if it is not a matrix. */
 static bool const_matrix(struct layer_context *context, const struct layer_io *io,
                          const char *argument, struct tensor *out)
 {
@@ -12,7 +12,7 @@ static bool const_matrix(struct layer_context *context, const struct layer_io *i
            out->shape.rank == 2;
 }
 
-/* x · matrix along the last axis of x, all other dimensions as rows. */
+/* x · matrix along the last axis of x; all other dimensions are rows. */
 static void by_matrix(struct layer_context *context, const struct layer *layer, struct layer_io *io,
                       struct endpoint x, const struct tensor *matrix)
 {
@@ -34,7 +34,7 @@ static void by_matrix(struct layer_context *context, const struct layer *layer, 
     op_give(io, build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, rank, back)));
 }
 
-/* A product for each row of the batch, or one with a matrix of numbers. */
+/* A product per row of the batch, or one product with a constant matrix. */
 static void matmul_call(struct layer_context *context, const struct layer *layer,
                         struct layer_io *io)
 {

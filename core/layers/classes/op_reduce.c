@@ -7,7 +7,7 @@ static const struct layer_arg reduce_args[] = {
     { "ord", ARG_NONE, "null" },
 };
 
-/* x and the axes that an operation reduces, and whether they stay as dimensions of 1. */
+/* x, the axes that an operation reduces, and whether they stay as dimensions of 1. */
 struct axis_reduction {
     struct endpoint x;
     int32_t axes[SHAPE_RANK_MAX];
@@ -51,7 +51,7 @@ static void reduce_to(struct layer_context *context, const struct layer *layer, 
     op_give(io, reduce(context, op, &r, r.x, r.keep));
 }
 
-/* dtype: what the input is cast to; DT_INVALID: it is not. */
+/* dtype: the input is cast to it; DT_INVALID: no cast. */
 #define REDUCE(noun, op, dtype)                                                       \
     static void noun##_call(struct layer_context *context, const struct layer *layer, \
                             struct layer_io *io)                                      \
@@ -67,7 +67,7 @@ REDUCE(prod, "Prod", DT_INVALID);
 REDUCE(any, "Any", DT_BOOL);
 REDUCE(all, "All", DT_BOOL);
 
-/* log Σ e^x, with the largest x taken out. */
+/* log Σ e^x, computed after subtracting the largest x. */
 static void logsumexp_call(struct layer_context *context, const struct layer *layer,
                            struct layer_io *io)
 {

@@ -12,7 +12,8 @@ static const struct layer_arg reshape_args[] = {
     { "newshape", ARG_INTS, REQUIRED },
 };
 
-/* The batch stays: newshape[0] is -1, or the other dimensions have the size of a row. */
+/* The batch dimension stays: newshape[0] is -1, or the other dimensions multiply to the size of
+ * a row. */
 static void reshape_call(struct layer_context *context, const struct layer *layer,
                          struct layer_io *io)
 {
@@ -92,7 +93,7 @@ static void transpose_call(struct layer_context *context, const struct layer *la
 }
 OP_ARGS_CLASS(transpose, "Transpose", transpose_args, op_x, transpose_call);
 
-/* Two axes, arguments of these names; false: it failed. */
+/* Reads two axes from these arguments. Returns false on failure. */
 static bool two_axes(struct layer_context *context, const struct layer *layer,
                      const struct layer_io *io, const char *first, const char *second, int out[2])
 {
@@ -156,7 +157,7 @@ static const struct layer_arg axis_args[] = {
     { "axis", ARG_NULL_OR_INT, "null" },
 };
 
-/* Adds a dimension of 1, not in front of the batch. */
+/* Adds a dimension of 1, never before the batch. */
 static void expand_dims_call(struct layer_context *context, const struct layer *layer,
                              struct layer_io *io)
 {
@@ -207,7 +208,7 @@ static struct endpoint *input_values(struct layer_context *context, const struct
     return values;
 }
 
-/* As a layer, of values of one type. */
+/* Like the layer, for values of one type. */
 static void concatenate_call(struct layer_context *context, const struct layer *layer,
                              struct layer_io *io)
 {
@@ -301,7 +302,7 @@ static const struct layer_arg split_args[] = {
     { "axis", ARG_NULL_OR_INT, "0" },
 };
 
-/* The sizes of the parts along an axis of this size; returns their number, 0: they do not fit. */
+/* The sizes of the parts along an axis of this size. Returns their number; 0: they do not fit. */
 static int part_sizes(const struct json_value *parts, int64_t size,
                       int32_t sizes[LAYER_OUTPUTS_MAX])
 {
@@ -359,7 +360,7 @@ OP_ARGS_CLASS(split, "Split", split_args, op_x, split_call);
 
 /* ---- x[…] ---- */
 
-/* A StridedSlice, an entry for each dimension, and the places of new dimensions of 1. */
+/* A StridedSlice with an entry for each dimension, and the positions of new dimensions of 1. */
 struct item {
     int32_t begin[SHAPE_RANK_MAX], end[SHAPE_RANK_MAX], step[SHAPE_RANK_MAX];
     int begin_mask, end_mask, shrink_mask;
@@ -376,7 +377,7 @@ static bool is_marker(const struct json_value *key, const char *name)
     return class_name != NULL && strcmp(class_name, name) == 0;
 }
 
-/* A part of a slice: null, or an integer. */
+/* Reads a part of a slice: null or an integer. */
 static bool slice_part(const struct json_value *slice, const char *name, bool *given, int32_t *out)
 {
     const struct json_value *value = json_value_get(json_value_get(slice, "config"), name);
@@ -431,7 +432,7 @@ static bool add_index(struct item *item, int64_t index, int64_t dim)
     return true;
 }
 
-/* Adds an entry of the key; `left`: the dimensions that later entries take. */
+/* Adds an entry of the key; `left`: the dimensions that later entries cover. */
 static bool add_key(struct item *item, const struct json_value *key, const struct shape *shape,
                     int left)
 {
@@ -471,7 +472,7 @@ static bool read_item(const struct json_value *key, const struct shape *shape, s
     }
     while (item->rank < shape->rank && item->out_rank < SHAPE_RANK_MAX)
         add_whole(item);
-    /* The batch is whole: the first entry is ":" or "...". */
+    /* Is the whole batch taken: is the first entry ":" or "..."? */
     return item->rank == shape->rank && (item->begin_mask & item->end_mask & 1) != 0 &&
            item->step[0] == 1;
 }

@@ -1,5 +1,5 @@
-/* patches: layers that change neighbouring pixels of the images of each training batch
- * together, at random. The formulas are Keras'. */
+/* patches: layers that randomly change regions of the images of each training batch. The
+ * formulas are Keras'. */
 #include <math.h>
 
 #include "layers/classes/augment.h"
@@ -11,7 +11,7 @@ static const double unit[] = { 0, 1 };
         "value_range", ARG_VALUE, "[0, 255]" \
     }
 
-/* Filters each channel by [height, width, channels, 1]. */
+/* Filters each channel with a kernel [height, width, channels, 1]. */
 static struct endpoint filter_channels(struct builder *b, struct endpoint x, struct endpoint filter)
 {
     static const int64_t ones[] = { 1, 1, 1, 1 };
@@ -22,7 +22,7 @@ static struct endpoint filter_channels(struct builder *b, struct endpoint x, str
     return build(b, "DepthwiseConv2dNative", NULL, 2, inputs, attrs);
 }
 
-/* The same [height, width] for each channel of x. */
+/* Repeats the kernel [height, width] for each channel of x. */
 static struct endpoint for_each_channel(struct builder *b, struct endpoint filter,
                                         struct endpoint x)
 {
@@ -44,7 +44,7 @@ static const struct layer_arg random_sharpness_args[] = {
     DATA_FORMAT,
 };
 
-/* Moves an image towards a smoothed one, or away from it. */
+/* Moves an image towards a smoothed copy, or away from it. */
 static struct endpoint random_sharpness_build(struct layer_context *context,
                                               const struct layer *layer, struct endpoint x)
 {
@@ -80,7 +80,7 @@ static const struct layer_arg random_gaussian_blur_args[] = {
     DATA_FORMAT,
 };
 
-/* A number for all images of the batch, uniform in the range. */
+/* Draws one number for all images of the batch, uniform in the range. */
 static struct endpoint draw_one(struct layer_context *context, const struct layer *layer,
                                 const double range[2])
 {
@@ -93,7 +93,7 @@ static struct endpoint draw_one(struct layer_context *context, const struct laye
                            range[0]);
 }
 
-/* A bell around the middle: [size]. */
+/* A Gaussian centred in a window: [size]. */
 static struct endpoint middle_bell(struct layer_context *context, int64_t size,
                                    struct endpoint sigma)
 {
@@ -102,7 +102,7 @@ static struct endpoint middle_bell(struct layer_context *context, int64_t size,
     return augment_bell(context, places, sigma, (struct endpoint){ 0 });
 }
 
-/* [size, size]. Keras also takes other sizes than squares, but then mixes up their rows. */
+/* The kernel [size, size]. Keras also accepts non-square sizes, but then mixes up their rows. */
 static struct endpoint bell_of_two(struct layer_context *context, const struct layer *layer,
                                    int64_t size, const double sigma[2])
 {
@@ -156,7 +156,7 @@ static const struct layer_arg random_erasing_args[] = {
     DATA_FORMAT,
 };
 
-/* The pixels along a direction that are erased, as augment_draw_span gives them. */
+/* Draws the erased span along a direction, see augment_draw_span. */
 static struct endpoint draw_span(struct layer_context *context, const struct layer *layer,
                                  struct endpoint x, int direction, const double scale[2])
 {
@@ -166,7 +166,7 @@ static struct endpoint draw_span(struct layer_context *context, const struct lay
     return augment_draw_span(context, layer, x, direction, share);
 }
 
-/* What stands in place of the erased pixels: the argument, or noise. */
+/* The values that replace erased pixels: the argument, or noise. */
 static struct endpoint filling(struct layer_context *context, const struct layer *layer,
                                struct endpoint x, const double values[2])
 {

@@ -1,9 +1,9 @@
 /*
  * preprocessing: helpers of the layers that turn raw values (texts, integers, numbers of any scale)
- * into what other layers compute with. Internal to layers/.
+ * into inputs of other layers. Internal to layers/.
  *
- * Some of these layers have a state: boundaries, a vocabulary. It is among the layer's arguments or
- * is computed of the training data (Keras' adapt()). Until then the graph has a placeholder state,
+ * Some of these layers have a state: boundaries, a vocabulary. It is given as an argument or
+ * computed from the training data (Keras' adapt()). Until then the graph has a placeholder state,
  * so that shapes can be checked.
  */
 #ifndef LAYERS_CLASSES_PREPROCESSING_H
@@ -11,35 +11,38 @@
 
 #include "layers/layer.h"
 
-/* x in another dtype; the same endpoint if it has that one. */
+/* Casts x to another dtype; returns x itself if it has that dtype. */
 struct endpoint cast_to(struct layer_context *context, struct endpoint x, enum dtype dtype);
 
-/* Tells that `layer` computes its state of `x`, if it has none yet. */
+/* Records that `layer` computes its state from `x`, unless it has one. */
 void layer_adapts(struct layer_context *context, const struct layer *layer,
                   const struct layers_adapting *how, struct endpoint x);
 
-/* Adds a node that fills a table to those of the init op. */
+/* Adds a node that fills a table to the init op. */
 void layers_add_table(struct layer_context *context, struct node *fill);
 
-/* A layer's salt: null, one integer, or a list of two. False: null. */
+/* Reads a layer's salt: null, one integer, or a list of two. Returns false for null. */
 bool layer_salt(struct layer_context *context, const struct layer *layer, int64_t key[2]);
-/* The buckets [0, buckets) of texts, by SipHash if `key` is given, otherwise by FarmHash. */
+/* Hashes texts into the buckets [0, buckets), with SipHash if `key` is given, otherwise with
+ * FarmHash. */
 struct endpoint hash_texts(struct layer_context *context, struct endpoint texts, int64_t buckets,
                            const int64_t *key);
 
-/* The categories `ids`, an integer each, as Keras encodes them: `mode` "int" (unchanged), "one_hot",
- * "multi_hot" or "count", with `depth` categories, as floats. Another id counts as nothing. */
+/* Encodes the integer categories `ids` as Keras does: `mode` "int" (unchanged), "one_hot",
+ * "multi_hot" or "count", with `depth` categories, as floats. Ids outside of [0, depth) are
+ * ignored. */
 struct endpoint encode_categories(struct layer_context *context, const struct layer *layer,
                                   struct endpoint ids, const char *mode, int64_t depth);
 
-/* StringLookup, which TextVectorization ends in. `layer` has the arguments of a StringLookup. */
+/* StringLookup, which is also the last part of TextVectorization. `layer` has the arguments of a
+ * StringLookup. */
 struct endpoint string_lookup_build(struct layer_context *context, const struct layer *layer,
                                     struct endpoint x);
 
-/* Numbers in lists of lists as a float tensor; a number alone is a scalar. False: it is something
- * else, or the lists are ragged. */
+/* Reads nested lists of numbers as a float tensor; a single number is a scalar. Returns false
+ * for anything else, and for ragged lists. */
 bool numbers_read(const struct json_value *value, struct arena *arena, struct tensor *out);
-/* The same of an argument. False: it failed. */
+/* Reads an argument with numbers_read. Returns false on failure. */
 bool layer_numbers(struct layer_context *context, const struct layer *layer, const char *name,
                    struct tensor *out);
 

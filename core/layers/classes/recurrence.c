@@ -1,14 +1,14 @@
 /*
- * recurrence: a cell over the steps of a sequence, as nodes for each step or as a While loop.
+ * recurrence: runs a cell over the steps of a sequence, either unrolled or as a While loop.
  * Source: keras/src/backend/tensorflow/rnn.py.
  */
 #include "graph/while_loop.h"
 #include "layers/classes/recurrent.h"
 
-/* What one step takes and gives beside the states. */
+/* The input and output of one step, without the states. */
 struct recurrent_step {
     struct endpoint x, mask; /* [batch, gates · units], [batch, 1] */
-    struct endpoint output;  /* of the step before, and then of this step */
+    struct endpoint output;  /* before the step, of the previous one; afterwards, of this one */
 };
 
 static struct endpoint choose(struct layer_context *context, struct endpoint mask,
@@ -17,7 +17,7 @@ static struct endpoint choose(struct layer_context *context, struct endpoint mas
     return mask.node == NULL ? yes : build_select(&context->builder, NULL, mask, yes, no);
 }
 
-/* A step that does not count keeps the states, and the output of the step before or 0. */
+/* A masked step keeps the states, and the output of the previous step or 0. */
 static void build_step(struct layer_context *context, const struct recurrence *r,
                        const struct endpoint *constants, struct recurrent_step *step,
                        struct endpoint *states)
@@ -90,7 +90,7 @@ static void unroll(struct layer_context *context, struct recurrence *r, struct e
 
 /* ---- a loop ---- */
 
-/* The places of the carried values. */
+/* The indices of the loop-carried values. */
 enum { CARRIED_X, CARRIED_MASK, CARRIED_OUTPUT, CARRIED_LIST, CARRIED_STATES };
 #define CARRIED_MAX (CARRIED_STATES + CELL_STATES_MAX + CELL_CONSTANTS_MAX)
 
@@ -137,8 +137,8 @@ static struct endpoint stack(struct builder *b, const struct recurrence *r, stru
                                         attr_int("num_elements", shape->dims[0]), ATTR_END });
 }
 
-/* The body of the loop: from its carried values to those of the next iteration. A value that no
- * step needs (the mask, the list of outputs) is a constant 0. */
+/* Builds the body of the loop, from the carried values to those of the next iteration. A carried
+ * value that no step needs (the mask, the list of outputs) is a constant 0. */
 static void build_body(const struct layer_context *context, struct recurrence *r,
                        struct while_loop *loop, struct endpoint *results)
 {

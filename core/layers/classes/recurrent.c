@@ -5,7 +5,7 @@
 #include "layers/classes/classes.h"
 #include "layers/classes/recurrent.h"
 
-/* The arguments that every recurrent layer has. `implementation`, of Keras 2, chooses between ways
+/* The arguments of every recurrent layer. `implementation`, from Keras 2, chooses between ways
  * to compute the same. */
 #define RECURRENT_ARGS                                                                      \
     { "return_sequences", ARG_BOOL, "false" }, { "return_state", ARG_BOOL, "false" },       \
@@ -72,7 +72,7 @@ CELL_LAYER(lstm_cell, "LSTMCell", lstm_cell_args);
 CELL_LAYER(gru_cell, "GRUCell", gru_cell_args);
 CELL_LAYER(stacked_rnn_cells, "StackedRNNCells", stacked_args);
 
-/* More than any model has; each gives up to two outputs of the layer. */
+/* More than any model has; each cell adds up to two outputs to the layer. */
 #define CELLS_MAX ((LAYER_OUTPUTS_MAX - 1) / CELL_STATES_MAX)
 
 /* The cells of a recurrent layer, in order. */
@@ -117,7 +117,7 @@ static void add_inner_cell(struct layer_context *context, const struct layer *in
         add_cell(cells, class, inner, "");
 }
 
-/* The cells that the argument "cell" of an RNN holds. */
+/* Finds the cells in the argument "cell" of an RNN. */
 static void inner_cells(struct layer_context *context, const struct layer *layer,
                         struct cells *cells)
 {
@@ -134,7 +134,7 @@ static void inner_cells(struct layer_context *context, const struct layer *layer
         layer_fail(context, inner, "it has no cells");
 }
 
-/* The cells of a layer; none: it failed, or is no recurrent layer. */
+/* Finds the cells of a layer; none on failure, or if it is not a recurrent layer. */
 static void find_cells(struct layer_context *context, const struct layer *layer,
                        struct cells *cells)
 {
@@ -151,7 +151,7 @@ static void find_cells(struct layer_context *context, const struct layer *layer,
 
 /* ---- a recurrent layer ---- */
 
-/* What a recurrent layer is called with. */
+/* The arguments of a recurrent layer's call. */
 struct sequence {
     struct endpoint x;    /* [batch, steps, features] */
     struct endpoint mask; /* bool [batch, steps]; a null node: none */
@@ -204,7 +204,7 @@ static bool check_sequence(struct layer_context *context, const struct layer *la
     return cells->count > 0;
 }
 
-/* The most steps that are nodes of their own. */
+/* Limit of the steps that are unrolled. */
 #define UNROLLED_MAX 10000
 
 static bool check_size(struct layer_context *context, const struct layer *layer,
@@ -221,8 +221,8 @@ static bool check_size(struct layer_context *context, const struct layer *layer,
     return layer_fits(context, layer, "the gates of all steps", (int)COUNT(sizes), sizes);
 }
 
-/* Runs the cells one after the other over the whole sequence: a cell's output in a step that does
- * not count is never used by the next. */
+/* Runs the cells one after the other over the whole sequence. This is correct with masks,
+ * because the next cell never uses the output of a masked step. */
 static void run_cells(struct layer_context *context, const struct layer *layer, struct cells *cells,
                       const struct sequence *sequence, struct layer_io *io)
 {
@@ -274,8 +274,8 @@ static void run_layer(struct layer_context *context, const struct layer *layer,
         run_cells(context, layer, cells, sequence, io);
 }
 
-/* In Keras 2, the initial states come behind the input in one list. In Keras 3, a call with initial
- * states uses no mask but one that it is given, and still passes on that of its input. */
+/* In Keras 2, the initial states follow the input in one list. In Keras 3, a call with initial
+ * states ignores the input's mask unless it gets one as an argument, but still passes it on. */
 static void read_sequence(const struct layer_context *context, const struct layer_io *io,
                           struct sequence *out)
 {
@@ -317,10 +317,10 @@ RECURRENT_LAYER(rnn, "RNN", rnn_args);
 static const struct layer_arg bidirectional_args[] = {
     { "layer", ARG_LAYER, REQUIRED },
     { "backward_layer", ARG_LAYER, REQUIRED },
-    { "merge_mode", ARG_NULL_OR_VALUE, "\"concat\"" }, /* null: the outputs stay apart */
+    { "merge_mode", ARG_NULL_OR_VALUE, "\"concat\"" }, /* null: the outputs stay separate */
 };
 
-/* The merged output; both are in the order of the input's steps. */
+/* Merges the outputs; both are in the order of the input's steps. */
 static struct endpoint merge(struct layer_context *context, const struct layer *layer,
                              struct endpoint forward, struct endpoint backward)
 {
@@ -342,7 +342,7 @@ static struct endpoint merge(struct layer_context *context, const struct layer *
                           : build_binary(b, "Mul", NULL, sum, build_const_float(b, NULL, 0.5f));
 }
 
-/* Do both layers run, in opposite directions, and return the same? */
+/* Do both layers run, in opposite directions, and return the same kind of output? */
 static bool fit(struct layer_context *context, const struct layer *layer)
 {
     const struct layer *inner[] = { layer_arg(layer, "layer")->layer,
@@ -374,7 +374,7 @@ static void run_inner(struct layer_context *context, const struct layer *inner,
     b->scope = scope;
 }
 
-/* Half of the initial states for each direction. */
+/* Takes one direction's half of the initial states. */
 static void take_states(const struct sequence *whole, int half, struct sequence *out)
 {
     *out = *whole;

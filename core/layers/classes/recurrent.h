@@ -2,8 +2,9 @@
  * recurrent: recurrent cells, and the recurrence of a cell over the steps of a sequence. Internal
  * to layers/. classes/recurrent.c has the layers, recurrent_cells.c the cells.
  *
- * What a cell does with the input alone is done for all steps before the recurrence, as one matrix
- * product. A step then takes its row of that projection and the states.
+ * A cell's product with the input does not depend on the states, so it is computed for all steps
+ * before the recurrence, as one matrix product (the projection). A step takes its rows of the
+ * projection and the states.
  */
 #ifndef LAYERS_CLASSES_RECURRENT_H
 #define LAYERS_CLASSES_RECURRENT_H
@@ -17,10 +18,10 @@
 struct cell;
 
 struct cell_class {
-    const char *name; /* in front of the names of variables that a layer makes for its cell */
+    const char *name; /* prefix of the variables of the cell that a layer makes for itself */
     int gates, states;
-    /* One step: x [batch, gates · units] of the projection; the constants stand for cell->constants
-     * in the graph of the step. states[0] is the output. */
+    /* One step: x [batch, gates · units] of the projection; `constants` are cell->constants in
+     * the graph of the step. states[0] is the output. */
     void (*step)(struct layer_context *context, const struct cell *cell,
                  const struct endpoint *constants, struct endpoint x, const struct endpoint *states,
                  struct endpoint *next);
@@ -28,28 +29,28 @@ struct cell_class {
 
 extern const struct cell_class cell_simple, cell_lstm, cell_gru;
 
-/* A cell with what its steps need. */
+/* A cell and the inputs of its steps. */
 struct cell {
     const struct cell_class *class;
-    const struct layer *layer; /* has the arguments and the variables */
-    const char *prefix;        /* in front of the names of the variables: "lstm_cell/", or "" */
+    const struct layer *layer; /* the layer with the arguments and the variables */
+    const char *prefix;        /* prefix of the variables' names: "lstm_cell/", or "" */
     int64_t units;
     struct shape image; /* of a ConvLSTM: a state is [sides…, filters], `units` numbers */
     bool use_bias, reset_after;
     const struct activation *activation,
-        *recurrent_activation; /* the second: NULL for cell_simple */
-    /* The same in every step: the recurrent kernel in `parts` pieces of gates, their dropout masks
-     * if `dropped`, and the recurrent bias of a GRU with reset_after. */
+        *recurrent_activation; /* the second one is NULL for cell_simple */
+    /* The same in every step: the recurrent kernel in `parts` pieces of gates, the dropout masks
+     * of the gates if `dropped`, and the recurrent bias of a GRU with reset_after. */
     struct endpoint constants[CELL_CONSTANTS_MAX];
     int constants_count, parts;
     bool dropped;
 };
 
-/* Reads the arguments of a cell, of `layer`. */
+/* Initializes a cell from the arguments of `layer`. */
 void cell_init(const struct cell_class *class, const struct layer *layer, const char *prefix,
                struct cell *out);
-/* The projection of x [steps, batch, features]: [steps, batch, gates · units]. Makes the cell's
- * variables and constants. */
+/* The projection of x [steps, batch, features]: [steps, batch, gates · units]. Creates the
+ * cell's variables and constants. */
 struct endpoint cell_project(struct layer_context *context, struct cell *cell, struct endpoint x);
 
 struct recurrence {

@@ -7,7 +7,7 @@ static struct endpoint binary(struct layer_context *context, const char *op, str
     return build_binary(&context->builder, op, NULL, x, y);
 }
 
-/* `count` equal parts along an axis. */
+/* Splits into `count` equal parts along an axis. */
 static void split(struct layer_context *context, struct endpoint x, int axis, int count,
                   struct endpoint *parts)
 {
@@ -45,7 +45,7 @@ static struct endpoint columns(struct layer_context *context, struct endpoint x,
 
 /* ---- steps ---- */
 
-/* The piece `part` of the product of h and the recurrent kernel. */
+/* Part `part` of the product of h and the recurrent kernel. */
 static struct endpoint recurrent_part(struct layer_context *context, const struct cell *cell,
                                       const struct endpoint *constants, struct endpoint h, int part)
 {
@@ -94,7 +94,7 @@ static void lstm_step(struct layer_context *context, const struct cell *cell,
 }
 const struct cell_class cell_lstm = { "lstm_cell", 4, 2, lstm_step };
 
-/* The candidate's part of the product, to which the reset gate applies after or before it. */
+/* The candidate's recurrent part, with the reset gate applied before or after the product. */
 static struct endpoint gru_candidate(struct layer_context *context, const struct cell *cell,
                                      const struct endpoint *constants, struct endpoint h,
                                      struct endpoint reset, struct endpoint product)
@@ -106,7 +106,7 @@ static struct endpoint gru_candidate(struct layer_context *context, const struct
                           cell->parts - 1);
 }
 
-/* The recurrent product of the gates update and reset; with reset_after, also of the candidate. */
+/* The recurrent product of the update and reset gates; with reset_after, also of the candidate. */
 static struct endpoint gru_product(struct layer_context *context, const struct cell *cell,
                                    const struct endpoint *constants, struct endpoint h)
 {
@@ -172,7 +172,7 @@ static struct endpoint variable(struct layer_context *context, const struct cell
     return layer_variable_of(context, cell->layer, full, arguments, shape);
 }
 
-/* Keras' unit_forget_bias: the forget gate begins with 1. */
+/* Keras' unit_forget_bias: the forget gate starts at 1. */
 static struct endpoint bias_variable(struct layer_context *context, const struct cell *cell)
 {
     int64_t columns = cell->class->gates * cell->units;
@@ -200,7 +200,7 @@ static double rate_of(struct layer_context *context, const struct cell *cell, co
     return context->mode == LAYERS_TRAIN ? rate : 0;
 }
 
-/* Masks of the shape of `like`, the same in every step. */
+/* Draws masks of the shape of `like`, the same in every step. */
 static void draw_masks(struct layer_context *context, const struct cell *cell, double rate,
                        struct endpoint like, int count, struct endpoint *out)
 {
@@ -222,8 +222,9 @@ static struct endpoint first_step(struct layer_context *context, struct endpoint
                  (const struct attr[]){ attr_ints(b, "squeeze_dims", 1, &axis), ATTR_END });
 }
 
-/* The recurrent kernel in pieces: one for all gates, or one for each gate if each has its own
- * dropout mask. With the reset gate before the product, a GRU's candidate needs its own. */
+/* Creates the constants of a step: the recurrent kernel in one piece for all gates, or in one
+ * piece per gate if each has its own dropout mask. If a GRU applies the reset gate before the
+ * product, its candidate needs a piece of its own. */
 static void make_constants(struct layer_context *context, struct cell *cell,
                            struct endpoint projection, struct endpoint bias)
 {
@@ -254,7 +255,7 @@ static void make_constants(struct layer_context *context, struct cell *cell,
         cell->constants[cell->constants_count++] = bias;
 }
 
-/* A row of a GRU's bias [2, columns]: that of the input, or the recurrent one. */
+/* A row of a GRU's bias [2, columns]: the input's or the recurrent one. */
 static struct endpoint bias_row(struct layer_context *context, struct endpoint bias, int row,
                                 int64_t columns)
 {
@@ -264,7 +265,7 @@ static struct endpoint bias_row(struct layer_context *context, struct endpoint b
                         build_const_ints(b, NULL, 1, flat));
 }
 
-/* x · kernel over all steps at once. */
+/* x · kernel for all steps in one product. */
 static struct endpoint product(struct layer_context *context, struct endpoint x,
                                struct endpoint kernel)
 {
@@ -275,8 +276,8 @@ static struct endpoint product(struct layer_context *context, struct endpoint x,
                   build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, 2, rows)), kernel);
 }
 
-/* The projection as a matrix [steps · batch, gates · units]. If each gate has its own recurrent
- * mask, Keras also draws a mask of the input for each. */
+/* Projects the input to a matrix [steps · batch, gates · units]. If each gate has its own
+ * recurrent mask, Keras also draws an input mask for each. */
 static struct endpoint project_input(struct layer_context *context, const struct cell *cell,
                                      struct endpoint x, struct endpoint kernel)
 {

@@ -1,7 +1,7 @@
-/* resize: Resizing, CenterCrop and RandomCrop, which give images one size. */
+/* resize: Resizing, CenterCrop and RandomCrop, which bring images to one size. */
 #include "layers/classes/augment.h"
 
-/* The height and the width of an image, and those that are wanted. */
+/* The current and the wanted height and width of an image. */
 struct image_size {
     int64_t height, width;
 };
@@ -30,13 +30,13 @@ static struct image_size size_of(struct endpoint x)
     return (struct image_size){ shape->dims[1], shape->dims[2] };
 }
 
-/* a · b / c as Keras computes it, in floats. */
+/* a · b / c in floats, with Keras' rounding. */
 static int64_t in_proportion(int64_t a, int64_t b, int64_t c)
 {
     return (int64_t)((float)(a * b) / (float)c);
 }
 
-/* The `size` pixels in the middle. */
+/* Crops the `size` pixels in the middle. */
 static struct endpoint crop(struct builder *b, struct endpoint x, struct image_size size)
 {
     struct image_size all = size_of(x);
@@ -48,7 +48,7 @@ static struct endpoint crop(struct builder *b, struct endpoint x, struct image_s
                : build_slice(b, NULL, x, 4, begin, sizes);
 }
 
-/* The largest part in the middle that has the proportions of `wanted`. */
+/* Crops the largest centred part that has the aspect ratio of `wanted`. */
 static struct endpoint crop_to_ratio(struct builder *b, struct endpoint x, struct image_size wanted)
 {
     struct image_size all = size_of(x),
@@ -60,7 +60,7 @@ static struct endpoint crop_to_ratio(struct builder *b, struct endpoint x, struc
     return crop(b, x, size);
 }
 
-/* Adds as much on either side, so that the image has the proportions of `wanted`. */
+/* Pads equally on both sides to the aspect ratio of `wanted`. */
 static struct endpoint pad_to_ratio(struct layer_context *context, const struct layer *layer,
                                     struct endpoint x, struct image_size wanted)
 {
@@ -99,7 +99,7 @@ static struct endpoint resize(struct builder *b, struct endpoint x, struct image
                  NULL, 2, inputs, attrs);
 }
 
-/* Checks the input and what it becomes. */
+/* Checks the input, and determines the output size. */
 static bool read_size(struct layer_context *context, const struct layer *layer, struct endpoint x,
                       struct image_size *out)
 {
@@ -141,7 +141,7 @@ static struct endpoint resizing_build(struct layer_context *context, const struc
 }
 LAYER_CLASS(resizing, "Resizing", resizing_args, resizing_build);
 
-/* An image that is too small is cropped to the proportions and enlarged. */
+/* An image that is too small is cropped to the aspect ratio and enlarged. */
 static struct endpoint center_crop_build(struct layer_context *context, const struct layer *layer,
                                          struct endpoint x)
 {
@@ -164,7 +164,7 @@ static const struct layer_arg random_crop_args[] = {
     DATA_FORMAT,
 };
 
-/* A whole number below `end`, for all images of the batch: int32 [1]. */
+/* Draws an integer below `end`, for all images of the batch: int32 [1]. */
 static struct endpoint draw_place(struct layer_context *context, const struct layer *layer,
                                   int64_t end)
 {
@@ -178,7 +178,7 @@ static struct endpoint draw_place(struct layer_context *context, const struct la
     return build_cast(b, NULL, number, DT_INT32);
 }
 
-/* The same place in all images of a batch, as in Keras. */
+/* Crops at the same random position in all images of a batch, as in Keras. */
 static struct endpoint crop_anywhere(struct layer_context *context, const struct layer *layer,
                                      struct endpoint x, struct image_size wanted)
 {
@@ -197,10 +197,9 @@ static struct endpoint crop_anywhere(struct layer_context *context, const struct
     return build(b, "Slice", NULL, 3, inputs, NULL);
 }
 
-/* Without a random place, because the image is too small or training is over, it is the largest
- * part in the middle that has the proportions of the result. Keras 3's documentation says so as
- * well, but its code passes the images of an evaluation on as they are, which fails in the layers
- * behind. */
+/* If the image is too small, or outside of training, takes the largest centred part with the
+ * aspect ratio of the result, as Keras 3 documents. Keras 3's code instead passes the images of
+ * an evaluation unchanged, and the layers behind it fail. */
 static struct endpoint random_crop_build(struct layer_context *context, const struct layer *layer,
                                          struct endpoint x)
 {

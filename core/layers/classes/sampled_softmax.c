@@ -1,5 +1,5 @@
-/* sampled_softmax: SampledSoftmax, a Dense with a softmax over many classes, whose kernel and
- * bias are tables with a row for each class. Source: sampled_softmax_loss in TensorFlow's
+/* sampled_softmax: SampledSoftmax, a Dense layer with a softmax over many classes, whose kernel
+ * and bias are tables with a row per class. Source: sampled_softmax_loss in TensorFlow's
  * nn_impl.py, LogUniformSampler and ExpectedCountHelper in its range_sampler.cc. */
 #include <float.h>
 #include <math.h>
@@ -48,7 +48,7 @@ static struct endpoint full_softmax(struct layer_context *context, const struct 
 {
     struct builder *b = &context->builder;
     int64_t units = layer_arg(layer, "units")->integer, width = endpoint_shape(x)->dims[1];
-    /* In an evaluation, all rows in order, which are the table itself. */
+    /* An evaluation reads all rows in order, which is the table itself. */
     struct endpoint all =
         context->mode == LAYERS_EVAL ? first_classes(b, units) : (struct endpoint){ 0 };
     struct endpoint kernel =
@@ -67,8 +67,8 @@ static struct endpoint full_softmax(struct layer_context *context, const struct 
 
 /* ---- a sample: class c is drawn with probability log((c + 2) / (c + 1)) / log(units + 1) ---- */
 
-/* How many different classes are expected of so many draws. From class 1000 on, classes are taken
- * by intervals in which the probability changes by a hundredth. */
+/* The expected number of different classes in this many draws. From class 1000 on, sums over
+ * intervals in which the probability changes by 1 %. */
 static double expect_different(double draws, double units)
 {
     double sum = 0;
@@ -81,11 +81,12 @@ static double expect_different(double draws, double units)
     return sum;
 }
 
-/* The most draws for each class of the sample. A sample of nearly all classes would take more. */
+/* Limit of the draws per class of the sample. Only a sample of nearly all classes would need
+ * more. */
 #define DRAWS_BY_CLASS 32
 
-/* A number of draws of which there are almost always `count` different classes: 4 standard
- * deviations more than that are expected, since the variance is below `count`. */
+/* The number of draws that almost always yields `count` different classes: the expected number
+ * exceeds `count` by 4 standard deviations (the variance is below `count`). */
 static int64_t choose_draws(int64_t count, int64_t units)
 {
     double draws = (double)count, enough = draws + 4 * sqrt(draws);
@@ -96,7 +97,7 @@ static int64_t choose_draws(int64_t count, int64_t units)
     return (int64_t)draws;
 }
 
-/* int64 [draws]: any class, some of them several times. */
+/* Draws classes, with repetitions: int64 [draws]. */
 static struct endpoint draw_classes(struct layer_context *context, const struct layer *layer,
                                     int64_t draws, int64_t units)
 {
@@ -115,8 +116,8 @@ static struct endpoint draw_classes(struct layer_context *context, const struct 
     return build_binary(b, "FloorMod", NULL, classes, build_const_int64(b, NULL, units));
 }
 
-/* The first `count` different classes of the draws, and how many draws it took to find these. If
- * the draws have too few, the most probable ones of the others follow. */
+/* Takes the first `count` different classes of the draws, and the number of draws that this
+ * took. If the draws have too few, the most probable classes among the others follow. */
 static void take_different(struct layer_context *context, struct endpoint drawn, int64_t draws,
                            int64_t count, struct sampled_output *out)
 {
@@ -207,9 +208,9 @@ void sampled_check(struct layer_context *context)
         }
 }
 
-/* log of how often each class is expected in the sample: float, in the shape of the classes. If no
- * draw was in vain, as often as it is expected among the draws; otherwise the probability that it
- * is one of them. */
+/* log of the expected count of each class in the sample: float, in the shape of `classes`.
+ * Without repeated draws, this is the expected count among the draws; otherwise the probability
+ * that the class is among them. */
 static struct endpoint log_expected(struct layer_context *context,
                                     const struct sampled_output *sampled, struct endpoint classes)
 {

@@ -1,4 +1,4 @@
-/* sound: MelSpectrogram and STFTSpectrogram, how loud each frequency is at each time. Source:
+/* sound: MelSpectrogram and STFTSpectrogram, the intensity of each frequency over time. Source:
  * keras/src/layers/preprocessing/mel_spectrogram.py, stft_spectrogram.py. */
 #include <math.h>
 
@@ -74,7 +74,7 @@ static bool read_sound(struct layer_context *context, const struct layer *layer,
 
 /* ---- frames ---- */
 
-/* The input, mirrored at both ends. */
+/* Pads the input by mirroring at both ends. */
 static struct endpoint mirror(struct builder *b, const struct sound *s, struct endpoint x)
 {
     const int32_t margins[] = { 0, 0, (int32_t)(s->fft / 2), (int32_t)(s->fft / 2) };
@@ -103,8 +103,8 @@ static struct endpoint cut_frames(struct layer_context *context, const struct so
     return build(b, "GatherV2", NULL, 3, inputs, NULL);
 }
 
-/* TensorFlow's window of this name, in the middle of fft numbers; of an odd length, it is symmetric
- * although it should be periodic. */
+/* Writes TensorFlow's window of this name, centred in fft numbers. An odd window is symmetric
+ * although it should be periodic, as in TensorFlow. */
 static bool fill_window(struct layer_context *context, const struct layer *layer,
                         const struct sound *s, float *out)
 {
@@ -130,7 +130,7 @@ static bool fill_window(struct layer_context *context, const struct layer *layer
     return true;
 }
 
-/* The size of each frequency in each frame: [batch, frames, bins]. */
+/* The magnitude of each frequency in each frame: [batch, frames, bins]. */
 static struct endpoint magnitudes(struct layer_context *context, const struct layer *layer,
                                   const struct sound *s, struct endpoint x)
 {
@@ -156,7 +156,8 @@ static double mel_of(double hertz)
     return 1127 * log(1 + hertz / 700);
 }
 
-/* [bins, bands]: triangles that overlap by half. Frequency 0 is in none. */
+/* The mel filter bank, [bins, bands]: triangles that overlap by half. No band contains frequency
+ * 0. */
 static struct endpoint band_matrix(struct layer_context *context, const struct layer *layer,
                                    const struct sound *s)
 {
@@ -169,7 +170,7 @@ static struct endpoint band_matrix(struct layer_context *context, const struct l
     for (int64_t i = 1; i < s->bins; i++)
         for (int64_t k = 0; k < s->bands; k++) {
             double mel = mel_of(nyquist * (double)i / (double)(s->bins - 1));
-            double place = (mel - low) / step - (double)k; /* 1 in the middle of the band */
+            double place = (mel - low) / step - (double)k; /* 1 at the center of the band */
             weights[i * s->bands + k] = (float)fmax(0, fmin(place, 2 - place));
         }
     const struct tensor tensor = tensor_borrow(DT_FLOAT, &shape, weights);
@@ -181,8 +182,8 @@ static struct endpoint decibels(struct builder *b, struct endpoint x)
     return build_by_number(b, "Mul", build_unary(b, "Log", NULL, x), 10 / log(10));
 }
 
-/* In decibels; what is quieter than the loudest sound of the batch by more than top_db is raised to
- * that. */
+/* Converts to decibels, and raises everything more than top_db below the loudest value of the
+ * batch to that level. */
 static struct endpoint to_decibels(struct layer_context *context, const struct layer *layer,
                                    struct endpoint x)
 {
@@ -229,7 +230,7 @@ static const struct layer_arg stft_spectrogram_args[] = {
     { "mode", ARG_CHOICE, "log magnitude psd real imag angle stft" },
     { "frame_length", ARG_INT, "256" },
     { "frame_step", ARG_NULL_OR_INT, "null" }, /* null: half of frame_length */
-    { "fft_length", ARG_NULL_OR_INT, "null" }, /* null: the power of 2 from frame_length on */
+    { "fft_length", ARG_NULL_OR_INT, "null" }, /* null: the next power of 2 from frame_length */
     { "window", ARG_NULL_OR_VALUE, "\"hann\"" },
     { "periodic", ARG_BOOL, "false" },
     { "scaling", ARG_NULL_OR_VALUE, "\"density\"" },
@@ -288,7 +289,7 @@ static bool read_stft(struct layer_context *context, const struct layer *layer, 
            read_waves(context, layer, &s->waves);
 }
 
-/* A transform of the frames of all channels: [batch · channels, 1, frames, frequencies]. */
+/* Transforms the frames of all channels: [batch · channels, 1, frames, frequencies]. */
 static struct endpoint transform(struct layer_context *context, const struct layer *layer,
                                  const struct stft *s, const char *name, enum wave_side side,
                                  struct endpoint x)
@@ -313,7 +314,7 @@ static struct endpoint limit(struct builder *b, struct endpoint x)
     return build_by_number(b, "Maximum", x, 1e-7);
 }
 
-/* real² + imag², or what follows from it. */
+/* real² + imag², or a function of it. */
 static struct endpoint powers(struct layer_context *context, const char *mode, const struct stft *s,
                               struct endpoint real, struct endpoint imag)
 {
@@ -323,7 +324,7 @@ static struct endpoint powers(struct layer_context *context, const char *mode, c
     const struct shape shape = shape_of(s->frequencies);
     float *sides = ARENA_ARRAY(context->arena, float, s->frequencies);
 
-    if (strcmp(mode, "psd") == 0) { /* of both sides of the spectrum, which meet at the ends */
+    if (strcmp(mode, "psd") == 0) { /* both sides of the spectrum, which share its end points */
         for (int64_t k = 0; k < s->frequencies; k++)
             sides[k] = k == 0 || k == s->frequencies - 1 ? 1 : 2;
         const struct tensor tensor = tensor_borrow(DT_FLOAT, &shape, sides);
@@ -333,7 +334,7 @@ static struct endpoint powers(struct layer_context *context, const char *mode, c
     return strcmp(mode, "log") == 0 ? build_unary(b, "Log", NULL, limit(b, size)) : size;
 }
 
-/* In the mode, like `transform`. */
+/* The spectrum in the layer's mode, in the shape of `transform`. */
 static struct endpoint spectrum(struct layer_context *context, const struct layer *layer,
                                 const struct stft *s, struct endpoint x)
 {

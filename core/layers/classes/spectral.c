@@ -1,6 +1,6 @@
-/* spectral: SpectralNormalization, which divides the kernel of the layer inside it by its largest
- * singular value. Each training step replaces the kernel by the result before it computes anything,
- * and takes its gradient there. The ps does the same before it applies the gradient. Source:
+/* spectral: SpectralNormalization, which divides the kernel of the layer inside it by its
+ * largest singular value. Each training step first replaces the kernel by the quotient, and
+ * computes the gradient there. The ps does the same before it applies the gradient. Source:
  * keras/src/layers/normalization/spectral_normalization.py */
 #include "layers/classes/classes.h"
 #include "tensor/spectral.h"
@@ -24,7 +24,7 @@ static struct endpoint product(struct builder *b, struct endpoint x, struct endp
                  (const struct attr[]){ attr_bool("transpose_b", transposed), ATTR_END });
 }
 
-/* x, or `otherwise` if the kernel is all 0. */
+/* x, or `otherwise` if the kernel is all zeros. */
 static struct endpoint unless_zero(struct builder *b, struct endpoint matrix, struct endpoint x,
                                    struct endpoint otherwise)
 {
@@ -36,7 +36,7 @@ static struct endpoint unless_zero(struct builder *b, struct endpoint matrix, st
     return build_select(b, NULL, any, x, otherwise);
 }
 
-/* Divides the kernel, and moves the vector as far as the iterations take it. */
+/* Divides the kernel, and advances the vector by the power iterations. */
 static struct endpoint divide(struct layer_context *context, struct endpoint kernel,
                               struct endpoint vector, int64_t iterations)
 {

@@ -1,5 +1,6 @@
-/* text: TextVectorization: texts become lists of tokens, which a StringLookup encodes. Lists
- * are padded with the empty text, the lookup's mask token, which counts as no token. */
+/* text: TextVectorization, which turns texts into lists of tokens that a StringLookup encodes.
+ * Lists are padded with the empty text, the lookup's mask token, which is not counted as a
+ * token. */
 #include "layers/classes/classes.h"
 #include "layers/classes/preprocessing.h"
 
@@ -22,14 +23,14 @@ static const struct layer_arg text_vectorization_args[] = {
     { "has_input_vocabulary", ARG_VALUE, "null" },
 };
 
-/* The tokens of all texts behind each other, and where those of each text begin. */
+/* The tokens of all texts, concatenated, and the start of each text's tokens. */
 struct token_lists {
     struct endpoint values, splits;
 };
 
 /* ---- The arguments. ---- */
 
-/* One of the words of `words`, or null (then *out is NULL). */
+/* Reads one of the words of `words`, or null (then *out is NULL). */
 static bool read_word(struct layer_context *context, const struct layer *layer, const char *name,
                       const char *const *words, const char **out)
 {
@@ -48,7 +49,7 @@ static bool read_word(struct layer_context *context, const struct layer *layer, 
     return false;
 }
 
-/* The widths of n-grams: 3 means 1, 2 and 3. Returns their number; -1: it failed. */
+/* Reads the widths of n-grams: 3 means 1, 2 and 3. Returns their number; -1: failure. */
 static int read_ngrams(struct layer_context *context, const struct layer *layer,
                        int64_t widths[NGRAMS_MAX])
 {
@@ -142,8 +143,8 @@ static struct token_lists join_ngrams(struct builder *b, struct token_lists toke
     return (struct token_lists){ { ngrams, 0 }, { ngrams, 1 } };
 }
 
-/* Values in lists as a matrix of `length` columns; -1: as many as the longest list. Texts are
- * padded with the empty one, ids with 0. */
+/* Pads lists to a matrix of `length` columns; -1: those of the longest list. Texts are padded
+ * with the empty text, ids with 0. */
 static struct endpoint pad_lists(struct builder *b, struct endpoint values, struct endpoint splits,
                                  int64_t length)
 {
@@ -192,7 +193,7 @@ static struct token_lists tokenize(struct layer_context *context, const char *sp
 
 /* ---- The layer. ---- */
 
-/* The layer's StringLookup: its own arguments where they have the same name. */
+/* Makes the layer's StringLookup, with the arguments whose names they share. */
 static bool make_lookup(struct layer_context *context, const struct layer *layer, struct layer *out)
 {
     static const struct json_value no_text = { .kind = JSON_VALUE_TEXT, .text = "" };
@@ -216,7 +217,7 @@ static bool make_lookup(struct layer_context *context, const struct layer *layer
     return true;
 }
 
-/* "output_sequence_length"; -1: not given. False: it failed. */
+/* Reads "output_sequence_length"; -1: not given. Returns false on failure. */
 static bool read_length(struct layer_context *context, const struct layer *layer, int64_t *out)
 {
     const struct arg_value *length = layer_arg(layer, "output_sequence_length");
@@ -232,8 +233,8 @@ static bool read_length(struct layer_context *context, const struct layer *layer
     return false;
 }
 
-/* Ids are padded behind the lookup, so that a layer adapts to the tokens that are cut off as well.
- * The other modes count the tokens of each row, and need rows. */
+/* Ids are padded after the lookup, so that a layer also adapts to tokens that are cut off. The
+ * other modes count the tokens per row and need rows. */
 static struct endpoint vectorize(struct layer_context *context, const struct layer *layer,
                                  const struct layer *lookup, const char *split, struct endpoint x)
 {

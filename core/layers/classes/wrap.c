@@ -1,4 +1,4 @@
-/* wrap: layers around another layer. */
+/* wrap: layers that wrap another layer. */
 #include "layers/classes/classes.h"
 
 static const struct layer_arg time_distributed_args[] = {
@@ -21,7 +21,7 @@ bool layer_can_be_inside(struct layer_context *context, const struct layer *inne
     return false;
 }
 
-/* The inner layer sees each step of each row as a row of its own. */
+/* The inner layer gets each step of each row as a row of its own. */
 static struct endpoint time_distributed_build(struct layer_context *context,
                                               const struct layer *layer, struct endpoint x)
 {

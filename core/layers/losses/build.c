@@ -32,8 +32,8 @@ static bool has_steps(const struct loss *loss, struct endpoint losses)
     return endpoint_shape(losses)->rank - (loss->class->extent == LOSS_OF_OUTPUT) > 1;
 }
 
-/* One number for all losses of the batch. `of_rows`: a sum is that of the rows, whose loss is the
- * mean of its steps. An evaluation then reports the mean of the rows. */
+/* Reduces losses to one number per batch. `of_rows`: a sum is over the rows, whose loss is the
+ * mean of its steps; an evaluation then reports the mean over the rows. */
 static struct endpoint reduce_losses(struct loss_context *c, enum layers_reduction reduction,
                                      bool of_rows, struct endpoint losses)
 {
@@ -49,7 +49,7 @@ static struct endpoint reduce_losses(struct loss_context *c, enum layers_reducti
     return outputs == 1 ? sum : scale(c->builder, sum, 1 / (double)outputs);
 }
 
-/* The same without the last dimension. */
+/* The same shape without its last dimension. */
 static struct shape shape_of_steps(const struct shape *output)
 {
     struct shape shape = *output;
@@ -95,7 +95,7 @@ struct endpoint loss_values(struct layer_context *context, const struct loss *lo
     return losses;
 }
 
-/* The losses that count by the mask of the output and by the loss itself. */
+/* Combines the mask of the output with that of the loss. */
 static struct endpoint join_masks(struct builder *b, struct endpoint mask, struct endpoint counted)
 {
     if (mask.node == NULL || counted.node == NULL)
@@ -103,8 +103,9 @@ static struct endpoint join_masks(struct builder *b, struct endpoint mask, struc
     return build_binary(b, "LogicalAnd", NULL, mask, counted);
 }
 
-/* A graph from elsewhere may give a half, bfloat16 or double. As in Keras, losses and metrics are
- * computed in float, and of such an output, which is behind a softmax, from the probabilities. */
+/* A graph that is not made of layers may return half, bfloat16 or double. As in Keras, losses
+ * and metrics are computed in float, and behind a softmax from the probabilities instead of the
+ * logits. */
 static struct endpoint as_float(struct builder *b, struct endpoint x)
 {
     bool is_other = status_is_ok(b->status) && endpoint_dtype(x) != DT_FLOAT &&
@@ -113,7 +114,7 @@ static struct endpoint as_float(struct builder *b, struct endpoint x)
     return is_other ? build_cast(b, NULL, x, DT_FLOAT) : x;
 }
 
-/* Sets what the loss and the metrics of an output compare, and enters the scope of its loss. */
+/* Sets both sides of an output's comparison, and enters the scope of its loss. */
 static void compare_output(struct layer_context *context, const struct layers_model *model,
                            int output)
 {
@@ -137,7 +138,7 @@ static void compare_output(struct layer_context *context, const struct layers_mo
     }
 }
 
-/* The losses of a head by example or by output; of a sample, if its layer took one. */
+/* The losses of a head per example or per output; of the sample, if its layer drew one. */
 static struct endpoint build_losses(struct layer_context *context, struct loss_context *c,
                                     const struct layers_head *head)
 {
@@ -180,8 +181,8 @@ static struct endpoint build_target(struct layer_context *context, const struct 
     return reduced;
 }
 
-/* An evaluation sums over many batches: every row has the penalty, so that their mean does not
- * depend on the size of the batches. */
+/* An evaluation sums over many batches, so the penalty is added per row. The mean then does not
+ * depend on the batch size. */
 static struct endpoint penalty_of(struct layer_context *context, enum layers_reduction reduction,
                                   struct endpoint output)
 {

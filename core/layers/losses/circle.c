@@ -1,6 +1,5 @@
-/* circle: Keras' Circle loss. The outputs are vectors of length 1; those of the same group
- * should be near each other, and those of different groups far apart. Source: circle() in
- * keras/src/losses/losses.py. */
+/* circle: Keras' Circle loss. The outputs are unit vectors: near each other within a group, and
+ * far apart across groups. Source: circle() in keras/src/losses/losses.py. */
 #include <math.h>
 
 #include "layers/losses/internal.h"
@@ -17,7 +16,7 @@ static struct endpoint minus_from(struct builder *b, double value, struct endpoi
     return build_binary(b, "Sub", NULL, build_const_float(b, NULL, (float)value), x);
 }
 
-/* max(0, 1 - cosine) of each two rows: [batch, batch] */
+/* max(0, 1 - cosine) of every two rows: [batch, batch] */
 static struct endpoint distances(struct builder *b, struct endpoint x)
 {
     const struct endpoint both[] = { x, x };
@@ -27,7 +26,7 @@ static struct endpoint distances(struct builder *b, struct endpoint x)
     return build_by_number(b, "Maximum", minus_from(b, 1, cosines), 0);
 }
 
-/* bool [batch, batch]: are two rows of one group? */
+/* bool [batch, batch]: are two rows in the same group? */
 static struct endpoint of_one_group(struct builder *b, struct endpoint groups)
 {
     struct endpoint down = build_binary(b, "ExpandDims", NULL, groups, build_const_int(b, NULL, 1));
@@ -37,7 +36,7 @@ static struct endpoint of_one_group(struct builder *b, struct endpoint groups)
     return build_binary(b, "Equal", NULL, down, across);
 }
 
-/* The same without each row and itself. */
+/* The same with the diagonal set to false. */
 static struct endpoint without_diagonal(struct builder *b, struct endpoint pairs)
 {
     struct endpoint size = build_unary(b, "Shape", NULL, pairs);
@@ -52,7 +51,7 @@ static struct endpoint without_diagonal(struct builder *b, struct endpoint pairs
     return build_binary(b, "MatrixSetDiag", NULL, pairs, diagonal);
 }
 
-/* log Σ exp of x over the pairs of each row: [batch]; -inf: a row has none. */
+/* log Σ exp of x over the pairs of each row: [batch]; -inf if a row has no pairs. */
 static struct endpoint log_sum_exp(struct builder *b, struct endpoint pairs, struct endpoint x)
 {
     const struct attr kept[] = { attr_bool("keep_dims", true), ATTR_END };
@@ -69,8 +68,7 @@ static struct endpoint log_sum_exp(struct builder *b, struct endpoint pairs, str
                         build_binary(b, "Sum", NULL, largest, axis));
 }
 
-/* factor · max(0, weight) · (delta - d), where the pairs are; both `weight` and d are [batch,
- * batch]. */
+/* factor · max(0, weight) · (delta - d) at the pairs; `weight` and d are [batch, batch]. */
 static struct endpoint weigh(struct builder *b, struct endpoint weight, double delta,
                              struct endpoint d, double factor)
 {

@@ -1,10 +1,10 @@
-/* ctc: connectionist temporal classification. The output has logits for each step, of which
- * class 0 is the blank; the labels are lists of classes, shorter than the steps. Source: ctc() in
+/* ctc: connectionist temporal classification. The output has logits for each step, with class 0
+ * as the blank; the labels are lists of classes, shorter than the steps. Source: ctc() in
  * keras/src/losses/losses.py. */
 #include "layers/losses/internal.h"
 
-/* CTCLoss takes the last class as the blank: class 0 moves behind the others. [steps, batch,
- * classes] */
+/* Moves the steps first, and class 0 behind the others, because CTCLoss takes the last class as
+ * the blank. [steps, batch, classes] */
 static struct endpoint steps_first(struct builder *b, struct endpoint x)
 {
     static const int32_t begin[] = { 0, 0, 0 }, after[] = { 0, 0, 1 }, first[] = { -1, -1, 1 },
@@ -29,7 +29,7 @@ static struct endpoint lengths(struct builder *b, struct endpoint x)
                         build(b, "GatherV2", NULL, 3, steps, NULL));
 }
 
-/* The losses of lists that are not empty, of classes [batch, longest] in which 0 is no class. */
+/* The losses of non-empty lists, given as classes [batch, longest] padded with 0. */
 static struct endpoint losses_of_lists(struct builder *b, struct endpoint output,
                                        struct endpoint classes)
 {
@@ -44,7 +44,7 @@ static struct endpoint losses_of_lists(struct builder *b, struct endpoint output
     return build(b, "CTCLoss", "ctc", 4, inputs, NULL);
 }
 
-/* The loss of an empty list: each step must answer the blank. */
+/* The loss of an empty list: every step must be the blank. */
 static struct endpoint losses_of_blanks(struct builder *b, struct endpoint output)
 {
     static const int32_t begin[] = { 0, 0, 0 }, first[] = { -1, -1, 1 }, axes[] = { 1, 2 };
@@ -55,7 +55,7 @@ static struct endpoint losses_of_blanks(struct builder *b, struct endpoint outpu
                        build_binary(b, "Sum", NULL, logs, build_const_ints(b, NULL, 2, axes)));
 }
 
-/* The same lists, but for the class 1 in each that is empty: CTCLoss refuses empty ones. */
+/* Puts class 1 into empty lists, which CTCLoss refuses. */
 static struct endpoint fill_empty(struct builder *b, struct endpoint classes, struct endpoint empty)
 {
     static const int32_t begin[] = { 0, 0 }, after[] = { 0, 1 }, column[] = { -1, 1 },

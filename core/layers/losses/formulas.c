@@ -1,7 +1,7 @@
-/* formulas: the table of losses. Source of the formulas: keras/src/losses/losses.py. A
- * softmax before a cross-entropy and a sigmoid before a binary one are taken off, as Keras does:
- * one op computes the loss from the logits, and takes no logarithm of a probability that has
- * become 0. */
+/* formulas: the table of losses. Source of the formulas: keras/src/losses/losses.py. As in
+ * Keras, a softmax before a cross-entropy and a sigmoid before a binary one are skipped: one op
+ * computes the loss from the logits, which avoids the logarithm of a probability that
+ * underflowed to 0. */
 #include "layers/build_model.h"
 #include "layers/losses/internal.h"
 #include "layers/losses/retrieval.h"
@@ -21,7 +21,7 @@ static struct endpoint binary(struct loss_context *c, const char *op, struct end
     return build_binary(c->builder, op, NULL, x, y);
 }
 
-/* x op number, the number as a scalar that broadcasts. */
+/* x op number, with the number as a broadcast scalar. */
 static struct endpoint by_number(struct loss_context *c, const char *op, struct endpoint x,
                                  double number)
 {
@@ -56,7 +56,7 @@ static struct endpoint clip(struct loss_context *c, struct endpoint x, double lo
     return build(c->builder, "ClipByValue", NULL, 3, inputs, NULL);
 }
 
-/* Reduces the last dimension; `keep`: to 1. */
+/* Reduces the last dimension; `keep`: keeps it as 1. */
 static struct endpoint over_outputs(struct loss_context *c, const char *op, struct endpoint x,
                                     bool keep)
 {
@@ -67,7 +67,7 @@ static struct endpoint over_outputs(struct loss_context *c, const char *op, stru
 }
 
 /* The input of the softmax or sigmoid that the output ends with; with from_logits, the output. A
- * null node: the output ends with another op. (Keras does not ask which of the two it is.) */
+ * null node: the output ends with another op. (Like Keras, does not distinguish the two.) */
 static struct endpoint find_logits(const struct loss *loss, struct endpoint output)
 {
     const char *op = output.node != NULL ? output.node->op_name : "";
@@ -86,7 +86,7 @@ static int64_t classes_count(const struct loss_context *c)
     return output->dims[output->rank - 1];
 }
 
-/* A probability for each class: `yes` for the example's class, `no` for the others. */
+/* A number for each class: `yes` for the example's class, `no` for the others. */
 static struct endpoint spread_classes(struct loss_context *c, double yes, double no)
 {
     const struct endpoint inputs[] = {
@@ -99,7 +99,7 @@ static struct endpoint spread_classes(struct loss_context *c, double yes, double
     return build(c->builder, "OneHot", NULL, 4, inputs, NULL);
 }
 
-/* The labels as probabilities, of which label_smoothing is shared by all classes. */
+/* The labels as probabilities, with label_smoothing spread over all classes. */
 static struct endpoint categorical_labels(struct loss_context *c)
 {
     const struct arg_value *option = loss_option(c->loss, "label_smoothing");
@@ -124,8 +124,8 @@ static struct endpoint select(struct loss_context *c, struct endpoint where, str
     return build_select(c->builder, NULL, where, x, y);
 }
 
-/* All steps behind each other: [batch, steps…, classes] becomes [batch · steps, classes], and class
- * numbers become [batch · steps]. */
+/* Flattens the steps into rows: [batch, steps…, classes] becomes [batch · steps, classes], and
+ * class numbers become [batch · steps]. */
 static struct endpoint steps_as_rows(struct loss_context *c, struct endpoint x, bool numbers)
 {
     const int32_t dims[] = { -1, (int32_t)classes_count(c) };
@@ -133,8 +133,7 @@ static struct endpoint steps_as_rows(struct loss_context *c, struct endpoint x, 
     return binary(c, "Reshape", x, build_const_ints(c->builder, NULL, numbers ? 1 : 2, dims));
 }
 
-/* Applies an op that takes logits [rows, classes] and what they are compared with: class numbers,
- * or a number for each class. */
+/* Applies an op on logits [rows, classes] and labels: class numbers, or a number for each class. */
 static struct endpoint cross_entropy(struct loss_context *c, const char *op, struct endpoint logits,
                                      struct endpoint labels)
 {
@@ -158,8 +157,8 @@ static struct endpoint sparse_cross_entropy(struct loss_context *c, struct endpo
     return cross_entropy(c, "SparseSoftmaxCrossEntropyWithLogits", logits, classes);
 }
 
-/* Steps of the ignored class get the class 0 and outputs of 0, whatever the model computed for
- * them, and their losses do not count. Keras then sees no softmax before the loss. */
+/* Steps of the ignored class get class 0 and outputs of 0, whatever the model computed, and
+ * their losses do not count. Like Keras, does not skip the softmax in this case. */
 static struct endpoint cross_entropy_of_others(struct loss_context *c, int64_t ignored)
 {
     struct builder *b = c->builder;
@@ -191,7 +190,7 @@ static const struct layer_arg categorical_args[] = {
     { "label_smoothing", ARG_NUMBER, "0" },
 };
 
-/* -z log p for each class, p scaled to a sum of 1 and clipped; *p: p. */
+/* -z log p for each class, with p scaled to a sum of 1 and clipped; returns p in *p. */
 static struct endpoint categorical_surprise(struct loss_context *c, struct endpoint *p)
 {
     struct endpoint sum = over_outputs(c, "Sum", *p, true);
@@ -234,7 +233,7 @@ static const struct layer_arg generalized_args[] = {
     { "q", ARG_NUMBER, "0.5" },
 };
 
-/* (1 - p^q) / q of the probability p of the class; robust against wrong labels. */
+/* (1 - p^q) / q, with p the probability of the class; robust against wrong labels. */
 static struct endpoint categorical_generalized_cross_entropy(struct loss_context *c)
 {
     double q = option_number(c, "q");
@@ -262,7 +261,7 @@ static const struct layer_arg binary_args[] = {
     { "label_smoothing", ARG_NUMBER, "0" },
 };
 
-/* Moves labels of 0 and 1 towards 1/2. */
+/* Smooths labels of 0 and 1 towards 1/2. */
 static struct endpoint binary_labels(struct loss_context *c)
 {
     double smoothing = option_number(c, "label_smoothing");
@@ -280,8 +279,8 @@ static struct endpoint choose(struct loss_context *c, struct endpoint z, struct 
                   binary(c, "Mul", number_by(c, 1, "Sub", z), b));
 }
 
-/* z softplus(-x) + (1 - z) softplus(x), without rounding near 0 for confident right answers, and
- * with the gradient sigmoid(x) - z everywhere, also at 0, where training often begins. */
+/* z softplus(-x) + (1 - z) softplus(x). Avoids rounding near 0 for confident correct answers,
+ * and its gradient is sigmoid(x) - z everywhere, including at 0, where training often starts. */
 static struct endpoint sigmoid_cross_entropy(struct loss_context *c, struct endpoint logits,
                                              struct endpoint labels)
 {
@@ -289,7 +288,7 @@ static struct endpoint sigmoid_cross_entropy(struct loss_context *c, struct endp
                   unary(c, "Softplus", logits));
 }
 
-/* -(z log p + (1 - z) log(1 - p)), p clipped. Keras 2 also adds EPSILON to p and to 1 - p. */
+/* -(z log p + (1 - z) log(1 - p)), with p clipped. Keras 2 also adds EPSILON to p and to 1 - p. */
 static struct endpoint probability_cross_entropy(struct loss_context *c, struct endpoint labels)
 {
     struct endpoint p = clip(c, c->output, EPSILON, 1 - EPSILON), q = number_by(c, 1, "Sub", p);
@@ -335,7 +334,7 @@ static struct endpoint binary_focal_crossentropy(struct loss_context *c)
     return binary(c, "Mul", weight, losses);
 }
 
-/* Labels of -1 and 1. If all labels of the batch are 0 or 1, Keras takes 0 for -1. */
+/* Labels of -1 and 1. If all labels of the batch are 0 or 1, Keras maps 0 to -1. */
 static struct endpoint hinge_labels(struct loss_context *c)
 {
     struct builder *b = c->builder;
@@ -429,7 +428,7 @@ static struct endpoint kl_divergence(struct loss_context *c)
     return over_outputs(c, "Sum", binary(c, "Mul", labels, log), false);
 }
 
-/* x / |x|; near 0, Keras 3 and Keras 2 have limits of their own. */
+/* x / |x|; Keras 3 and Keras 2 have different limits near 0. */
 static struct endpoint unit_vector(struct loss_context *c, struct endpoint x)
 {
     struct endpoint squares = over_outputs(c, "Sum", unary(c, "Square", x), true);
@@ -452,7 +451,7 @@ static struct endpoint total(struct loss_context *c, struct endpoint x)
     return loss_reduce(c->builder, "Sum", NULL, x);
 }
 
-/* A loss of the whole batch, for each of its examples. */
+/* Repeats a loss of the whole batch for each of its examples. */
 static struct endpoint for_each_example(struct loss_context *c, struct endpoint loss)
 {
     int32_t axes[SHAPE_RANK_MAX] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 };
@@ -484,7 +483,7 @@ static const struct layer_arg tversky_args[] = {
     { "axis", ARG_NONE, "null" },
 };
 
-/* 1 - Σ z p / (Σ z p + α Σ z (1 - p) + β Σ (1 - z) p), with α and β as Keras has them. */
+/* 1 - Σ z p / (Σ z p + α Σ z (1 - p) + β Σ (1 - z) p), with Keras' α and β. */
 static struct endpoint tversky(struct loss_context *c)
 {
     struct endpoint both = total(c, binary(c, "Mul", c->labels, c->output));
@@ -502,7 +501,7 @@ static struct endpoint tversky(struct loss_context *c)
 
 /* ---- the rows of a batch ---- */
 
-/* The output is scores, of which each row's class is the right one. */
+/* The output is a matrix of scores in which each row's own column is right. */
 static struct endpoint in_batch_crossentropy(struct loss_context *c)
 {
     return sparse_cross_entropy(c, c->output, c->classes);

@@ -102,7 +102,7 @@ const int64_t *loss_ignored_class(const struct loss *loss)
     return option != NULL && !option->is_null ? &option->integer : NULL;
 }
 
-/* TensorFlow Recommenders sums where Keras takes the mean. */
+/* TensorFlow Recommenders sums where Keras averages. */
 const char *loss_default_reduction(const struct loss *loss)
 {
     return loss->class->labels == LAYERS_NO_LABELS ? "sum" : "sum_over_batch_size";
@@ -184,7 +184,7 @@ struct status loss_read(const struct json_value *value, struct arena *arena, str
     return status_in(read_config(config, arena, out, reduction), "loss '%s'", name);
 }
 
-/* Are the outputs certainly no probabilities: sums, without an activation? */
+/* Are the outputs certainly not probabilities, because they are sums without an activation? */
 static bool is_linear(struct endpoint output)
 {
     static const char *const ops[] = { "BiasAdd", "MatMul", "BatchMatMulV2", "Conv2D", "AddV2" };
@@ -192,7 +192,7 @@ static bool is_linear(struct endpoint output)
     return output.node != NULL && BYTES_FIND(bytes_of(output.node->op_name), ops) >= 0;
 }
 
-/* *wanted: the dimensions that the loss takes beside the batch. */
+/* *wanted: the dimensions that the loss expects besides the batch. */
 static bool shape_suits(const struct loss_class *class, const struct shape *output,
                         const char **wanted)
 {

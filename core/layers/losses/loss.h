@@ -15,12 +15,13 @@ struct loss {
     struct arg_value *args;         /* in the order of class->args */
 };
 
-/* Reads "mse" or {"class_name": "MeanSquaredError", "config": {…}}; null: *out has no class.
+/* Reads "mse" or {"class_name": "MeanSquaredError", "config": {…}}; null: out->class is NULL.
  * *reduction: the config's word ("sum"), or NULL. */
 struct status loss_read(const struct json_value *value, struct arena *arena, struct loss *out,
                         const char **reduction);
 
-/* The loss if the description names none: cross-entropy for a softmax, else mean square. */
+/* The default loss if the description has none: cross-entropy for a softmax, otherwise mean
+ * square. */
 struct loss loss_default(struct endpoint output, struct arena *arena);
 
 /* Keras' name of the function: "mean_squared_error". */
@@ -28,28 +29,28 @@ const char *loss_name(const struct loss *loss);
 enum layers_labels loss_labels(const struct loss *loss);
 enum layers_kind loss_kind(const struct loss *loss, const struct shape *output);
 bool loss_from_logits(const struct loss *loss);
-/* Has it a loss for each step or pixel of an output that has several, and not only for each row? */
+/* Is there a loss per step or pixel of an output that has several, rather than one per row? */
 bool loss_has_steps(const struct loss *loss);
-/* The reduction of a description that names none: "sum", or Keras' "sum_over_batch_size". */
+/* The reduction if the description has none: "sum", or Keras' "sum_over_batch_size". */
 const char *loss_default_reduction(const struct loss *loss);
-/* NULL: the loss has no such option. */
+/* Finds an option of the loss; NULL: it has no such option. */
 const struct arg_value *loss_option(const struct loss *loss, const char *name);
 
-/* INVALID_ARGUMENT: the output, of which the model has heads, is not one that its loss takes. */
+/* Checks that the loss accepts the output. INVALID_ARGUMENT: it does not. */
 struct status loss_check(const struct layers_model *model, int output,
                          const struct layers_head *heads);
 
 bool loss_is_known(const char *name);
-/* Adds the losses by example, or by output if the loss of an example is the mean of its outputs.
- * `output` and `labels` are a head's predictions and truths. *counted: bool, which losses count; a
- * null node: all. */
+/* Adds the losses per example, or per output if the loss of an example is the mean over its
+ * outputs. `output` and `labels` are a head's predictions and truths. *counted: bool, the losses
+ * to count; a null node: all. */
 struct endpoint loss_values(struct layer_context *context, const struct loss *loss,
                             struct endpoint output, struct endpoint labels,
                             struct endpoint *counted);
-/* The class that does not count; NULL: there is none. */
+/* The class whose examples are ignored; NULL: none. */
 const int64_t *loss_ignored_class(const struct loss *loss);
 
-/* Adds the placeholder of the labels of each output that has a loss, and the sum of the losses. */
+/* Adds the label placeholders of all outputs with a loss, and the sum of the losses. */
 void loss_build(struct layer_context *context, const struct layers_model *model,
                 enum layers_reduction reduction);
 

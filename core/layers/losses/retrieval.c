@@ -1,4 +1,4 @@
-/* retrieval: source: tensorflow_recommenders/tasks/retrieval.py and layers/loss.py. */
+/* retrieval. Source: tensorflow_recommenders/tasks/retrieval.py and layers/loss.py. */
 #include "layers/losses/retrieval.h"
 
 #include <float.h>
@@ -6,7 +6,7 @@
 
 #include "layers/losses/loss.h"
 
-/* TensorFlow Recommenders' limits. SCORE_MAX outweighs a score, and their sum is finite. */
+/* TensorFlow Recommenders' limits. SCORE_MAX outweighs any score, and their sum is finite. */
 #define SCORE_MAX       (FLT_MAX / 100.0f)
 #define PROBABILITY_MIN 1e-6f
 
@@ -19,7 +19,7 @@ const struct layer_arg retrieval_args[RETRIEVAL_ARGS_COUNT] = {
     { "candidate_sampling_probability", ARG_NULL_OR_VALUE, "null" },
 };
 
-/* An option that is a name; NULL: it is not given, or no text. */
+/* An option that is a name; NULL: not given, or not text. */
 static const char *option_text(const struct loss *loss, const char *name)
 {
     const struct arg_value *option = loss_option(loss, name);
@@ -132,7 +132,7 @@ struct status retrieval_check(const struct layers_model *model, int output,
 
 /* ---- the graph ---- */
 
-/* The scores while they are made. */
+/* The scores under construction. */
 struct scores {
     struct builder *builder;
     struct endpoint rows;   /* int32 scalar: their number */
@@ -176,7 +176,8 @@ static struct endpoint at_own(struct scores *s, float value)
     return build(b, "OneHot", NULL, 4, inputs, NULL);
 }
 
-/* A frequent candidate is a negative of many rows; without this, it would be scored too low. */
+/* A frequent candidate is a negative of many rows; without this correction, it would be scored
+ * too low. */
 static void correct_sampling(struct scores *s, struct endpoint probabilities)
 {
     struct builder *b = s->builder;
@@ -187,8 +188,8 @@ static void correct_sampling(struct scores *s, struct endpoint probabilities)
     s->values = binary(s, "Sub", s->values, build_unary(b, "Log", NULL, clipped));
 }
 
-/* Another row of the same candidate is no negative: its score becomes so low that it has no part in
- * the softmax. */
+/* Another row with the same candidate is not a negative: lowers its score until the softmax
+ * ignores it. */
 static void remove_hits(struct scores *s, struct endpoint ids)
 {
     struct builder *b = s->builder;
@@ -201,8 +202,8 @@ static void remove_hits(struct scores *s, struct endpoint ids)
     s->values = binary(s, "AddV2", s->values, low);
 }
 
-/* Keeps each row's own score and the `count` largest ones of the others. The own one comes first,
- * because it is made the largest before they are sorted. */
+/* Keeps each row's own score and the `count` largest of the others. The own score is raised
+ * above all others before sorting, so it comes first. */
 static void mine_negatives(struct scores *s, int64_t count)
 {
     struct builder *b = s->builder;

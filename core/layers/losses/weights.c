@@ -1,4 +1,4 @@
-/* weights: the weights of the examples of a batch, and the mask of an output. Source:
+/* weights: the weights of a batch's examples, and the mask of an output. Source:
  * keras/src/losses/loss.py, reduce_weighted_values and apply_mask. */
 #include "layers/build_model.h"
 #include "layers/losses/loss.h"
@@ -78,8 +78,8 @@ static struct endpoint as_float(struct builder *b, struct endpoint x)
     return build_cast(b, NULL, x, DT_FLOAT);
 }
 
-/* If losses are reduced to their mean, the weight of a step that counts is steps / steps that
- * count. If no step counts, all weights are 0. */
+/* If losses are reduced to their mean, an unmasked step has the weight steps / unmasked steps.
+ * If all steps are masked, all weights are 0. */
 static struct endpoint mask_weights(struct builder *b, struct endpoint mask, bool mean)
 {
     struct endpoint weights = as_float(b, mask);

@@ -21,7 +21,7 @@ static struct endpoint less(struct metric_context *c, double number, struct endp
     return metric_binary(c, "Sub", build_const_float(c->builder, NULL, (float)number), x);
 }
 
-/* The sums over the batch, by weight: [outputs]. */
+/* Sums over the batch, by weight: [outputs]. */
 static struct endpoint by_class(struct metric_context *c, struct endpoint x)
 {
     return metric_binary(c, "Sum", metric_weigh(c, x), build_const_int(c->builder, NULL, 0));
@@ -51,7 +51,7 @@ static double only_total(const struct training_metric *metric, const double *tot
     return totals[0];
 }
 
-/* The number of answers that are `predicted` to labels that are `positive`. */
+/* Counts the answers that are `predicted` for labels that are `positive`. */
 static struct endpoint count_answers(struct metric_context *c, bool predicted, bool positive)
 {
     const int32_t one = 1;
@@ -100,7 +100,7 @@ static const struct layer_arg at_sensitivity_args[] = { AT_ARGS("sensitivity") }
 static const struct layer_arg at_recall_args[] = { AT_ARGS("recall") };
 static const struct layer_arg at_precision_args[] = { AT_ARGS("precision") };
 
-/* The answers at one threshold. */
+/* The counts of answers at one threshold. */
 struct answers {
     double tp, fp, tn, fn;
 };
@@ -127,7 +127,8 @@ static double precision(const struct answers *at)
     return divide(at->tp, at->tp + at->fp);
 }
 
-/* The largest `best` at a threshold where `limited` is at least the metric's first option. */
+/* The largest `best` over the thresholds at which `limited` is at least the metric's first
+ * option. */
 static double best_under(const struct training_metric *given, const double *totals,
                          rate_of *limited, rate_of *best)
 {
@@ -200,7 +201,8 @@ static int64_t totals_by_class(const struct metric *metric, const struct shape *
     return 4 * classes_count(output);
 }
 
-/* 1 for each output above the threshold; without one, for the largest unless it is 0. */
+/* 1 for each output above the threshold; without a threshold, for the largest output unless it
+ * is 0. */
 static struct endpoint chosen(struct metric_context *c)
 {
     const struct arg_value *threshold = metric_option(c->metric, "threshold");
@@ -220,7 +222,7 @@ static struct endpoint chosen(struct metric_context *c)
                        DT_FLOAT);
 }
 
-/* By class: right answers, wrong ones, missing ones, labels. */
+/* Per class: correct answers, wrong answers, missed labels, labels. */
 static struct endpoint f_score(struct metric_context *c)
 {
     struct endpoint p = chosen(c), is = metric_labels_by_class(c);
@@ -291,8 +293,8 @@ static const struct layer_arg r2_args[] = {
     { "num_regressors", ARG_NULL_OR_INT, "0" },
 };
 
-/* By output: the sums of the labels, their squares, the squared errors, and the weights. The last
- * total is the number of labels. */
+/* Per output: the sums of the labels, their squares, the squared errors, and the weights. The
+ * last total is the number of labels. */
 static struct endpoint r2_score(struct metric_context *c)
 {
     const int32_t one = 1;
@@ -376,7 +378,7 @@ static struct status check_last_axis(const struct metric *metric, const struct s
                         (long long)axis->integer);
 }
 
-#define IOU_MAX 1000 /* classes: a batch has the square of it as totals */
+#define IOU_MAX 1000 /* classes: a batch has the square of this many totals */
 
 static const struct layer_arg mean_iou_args[] = {
     { "num_classes", ARG_INT, REQUIRED },  { "ignore_class", ARG_NULL_OR_INT, "null" },
@@ -408,7 +410,7 @@ static int64_t iou_totals(const struct metric *metric, const struct shape *outpu
     return iou_classes(metric) * iou_classes(metric);
 }
 
-/* Which labels are classes, and not the one that does not count. */
+/* Which labels are valid classes other than the ignored one. */
 static struct endpoint counted_labels(struct metric_context *c, struct endpoint labels)
 {
     struct builder *b = c->builder;
@@ -430,7 +432,7 @@ static struct endpoint or_zero(struct metric_context *c, struct endpoint where, 
     return build_select(c->builder, NULL, where, x, build_unary(c->builder, "ZerosLike", NULL, x));
 }
 
-/* The number of steps of each class of label (row) and answer (column). */
+/* The confusion matrix: the number of steps for each label (row) and answer (column). */
 static struct endpoint iou(struct metric_context *c)
 {
     struct builder *b = c->builder;
@@ -466,7 +468,7 @@ static bool is_target(const struct arg_value *targets, int64_t class)
     return found;
 }
 
-/* The mean over the classes that a label or an answer has. */
+/* The mean over the classes that occur in the labels or the answers. */
 static double mean_iou(const struct training_metric *given, const double *totals)
 {
     const struct metric *metric = given->context;
@@ -524,7 +526,7 @@ static struct status check_iou(const struct metric *metric, const struct shape *
     return check_last_axis(metric, output);
 }
 
-/* OneHotIoU and OneHotMeanIoU: Keras takes one-hot labels, which are class numbers here. */
+/* OneHotIoU and OneHotMeanIoU take one-hot labels in Keras, and class numbers here. */
 static const struct layer_arg one_hot_iou_args[] = {
     { "num_classes", ARG_INT, REQUIRED },        { "target_class_ids", ARG_INTS, REQUIRED },
     { "ignore_class", ARG_NULL_OR_INT, "null" }, { "sparse_y_pred", ARG_BOOL, "false" },

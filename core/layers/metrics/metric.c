@@ -68,7 +68,7 @@ static struct endpoint top_k_accuracy(struct metric_context *c)
     struct endpoint classes = metric_classes_of(c);
     const struct shape *output = endpoint_shape(c->output);
     const int32_t dims[] = { -1, (int32_t)output->dims[output->rank - 1] };
-    bool steps = output->rank > 2; /* InTopKV2 takes rows only */
+    bool steps = output->rank > 2; /* InTopKV2 takes only rows */
     const struct endpoint inputs[] = {
         steps ? metric_binary(c, "Reshape", c->output, build_const_ints(c->builder, NULL, 2, dims))
               : c->output,
@@ -119,7 +119,7 @@ struct endpoint metric_of_class(struct metric_context *c, struct endpoint x)
     return build(c->builder, "GatherV2", NULL, 3, inputs, NULL);
 }
 
-/* Predicted and actual positives. With top_k, the default threshold is no limit. */
+/* Predicted and actual positives. With top_k, the default threshold is no threshold. */
 static void answers(struct metric_context *c, struct endpoint *predicted, struct endpoint *is)
 {
     const struct arg_value *threshold = metric_option(c->metric, "thresholds");
@@ -221,7 +221,7 @@ int64_t metric_buckets_count(const struct metric *metric, const struct shape *ou
     return 2 * metric_option(metric, "num_thresholds")->integer;
 }
 
-/* The examples above a threshold. */
+/* The counts of examples above a threshold. */
 struct curve_point {
     double tp, fp;
 };
@@ -231,7 +231,7 @@ static double divide(double a, double b)
     return b != 0 ? a / b : 0;
 }
 
-/* Davis and Goadrich: between two points, fp grows in proportion to tp. */
+/* Interpolates as Davis and Goadrich do: between two points, fp grows in proportion to tp. */
 static double interpolated_pr(struct curve_point low, struct curve_point high, double yes)
 {
     double p_low = low.tp + low.fp, p_high = high.tp + high.fp;
@@ -242,7 +242,7 @@ static double interpolated_pr(struct curve_point low, struct curve_point high, d
     return divide(slope * (dtp + intercept * log(relation)), yes);
 }
 
-/* The area between two thresholds; `high` is the greater one. */
+/* The area between two thresholds; `high` is the higher one. */
 static double area(const struct metric *metric, struct curve_point low, struct curve_point high,
                    double yes, double no)
 {
@@ -283,8 +283,8 @@ static double area_under_curve(const struct training_metric *given, const double
 
 /* ---- losses ---- */
 
-/* The sum of the losses, and their number. As in Keras, a metric also counts those that the loss
- * leaves out. */
+/* The sum of the losses, and their number. As in Keras, a metric also counts losses that the
+ * training loss ignores. */
 static struct endpoint mean_loss(struct metric_context *c)
 {
     struct endpoint counted;
@@ -294,8 +294,8 @@ static struct endpoint mean_loss(struct metric_context *c)
     return metric_pair(c, metric_sum(c, metric_weigh(c, losses)), metric_count(c, losses));
 }
 
-/* The same for the loss of an output. It is weighed, but it is the mean over all rows: Keras
- * divides by their number and not by their weight. */
+/* The same for the loss of an output. The losses are weighted but averaged over all rows: Keras
+ * divides by the number of rows rather than the sum of the weights. */
 static struct endpoint mean_of_target(struct metric_context *c)
 {
     struct endpoint counted;
@@ -374,7 +374,7 @@ static struct status unknown_metric(const struct json_value *value, struct arena
     return status;
 }
 
-/* The loss that a metric is the mean of; for other metrics, none. */
+/* Reads the loss whose mean the metric is; no class for other metrics. */
 static struct status read_loss(const struct json_value *value, const char *name,
                                struct arena *arena, struct metric *out)
 {
@@ -476,7 +476,8 @@ struct metric metric_of_target(const struct loss *loss, int output, const char *
     };
 }
 
-/* Without labels, an output is compared by the scores of rows, whose number is not known. */
+/* Without labels, the output is compared through the scores of the batch's rows, whose number is
+ * unknown. */
 static struct status check_ranking(const struct metric *metric)
 {
     const struct metric_class *class = metric->class;
@@ -526,8 +527,8 @@ struct status metric_check(const struct metric *metric, enum layers_labels label
 
 /* ---- building ---- */
 
-/* As in Keras, the means of values of each example go by the mask of the output; metrics that count
- * do not, nor does the root of a mean. */
+/* As in Keras, the output's mask applies to metrics that average values per example, but neither
+ * to those that count nor to the root of a mean. */
 static bool goes_by_mask(const struct metric_class *class)
 {
     return class->build == accuracy || class->build == binary_accuracy ||
@@ -551,8 +552,8 @@ struct endpoint metric_build(struct layer_context *context, const struct metric 
     return metric->class->build(&c);
 }
 
-/* Keras' direction: a mean of losses is better when it is smaller, and so is a count of errors. Its
- * cosine similarity as a metric has the other sign than the loss. */
+/* Keras' direction: smaller is better for a mean of losses and a count of errors. Its cosine
+ * similarity has the opposite sign as a metric and as a loss. */
 static bool is_larger_better(const struct metric_class *class)
 {
     bool counts_errors = strncmp(class->name, "false_", strlen("false_")) == 0;

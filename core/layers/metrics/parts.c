@@ -51,7 +51,7 @@ static bool has_weights(const struct metric_context *c)
     return (c->weighted || c->mask.node != NULL) && status_is_ok(c->builder->status);
 }
 
-/* The mask as 0 and 1, for a tensor of its shape or with one dimension more. */
+/* The mask as 0 and 1, for a tensor of its shape or with one more dimension. */
 static struct endpoint spread_mask(struct metric_context *c, const struct shape *shape)
 {
     int more = shape->rank - endpoint_shape(c->mask)->rank;
@@ -69,7 +69,7 @@ static struct endpoint spread_mask(struct metric_context *c, const struct shape 
     return metric_binary(c, "ExpandDims", mask, build_const_int(c->builder, NULL, -1));
 }
 
-/* What each element of such a tensor counts. */
+/* The weight of each element of such a tensor. */
 static struct endpoint weights_of(struct metric_context *c, const struct shape *shape)
 {
     if (c->mask.node == NULL)

@@ -1,15 +1,14 @@
-/* ranking: source: tensorflow_recommenders/metrics/factorized_top_k.py. */
+/* ranking. Source: tensorflow_recommenders/metrics/factorized_top_k.py. */
 #include "layers/metrics/ranking.h"
 
 #include "graph/while_loop.h"
 #include "layers/losses/retrieval.h"
 
-/* Candidates that are scored at a time: 8 MiB of scores for the 500 rows of an evaluation's batch.
- */
+/* Candidates per block: 8 MiB of scores for the 500 rows of an evaluation's batch. */
 #define BLOCK 4096
 
-/* Sums in another order differ by about this share of the sum of all sizes. A score that is larger
- * by no more is the own candidate's again, or equal to it. */
+/* The relative error of summing in another order. A score that is larger by no more than this
+ * equals the score of the row's own candidate. */
 #define ROUNDING 1e-5f
 
 const struct layer_arg ranking_args[RANKING_ARGS_COUNT] = {
@@ -122,9 +121,9 @@ static struct endpoint gather(struct builder *b, struct endpoint values, struct 
                  (const struct attr[]){ attr_int("batch_dims", axis), ATTR_END });
 }
 
-/* The largest scores of each row, and the columns of the candidates that have them. */
+/* The largest scores of each row, and the columns of their candidates. */
 struct best_candidates {
-    struct endpoint scores, places; /* float, int32 [batch, the largest k, or fewer] */
+    struct endpoint scores, places; /* float, int32 [batch, the largest k or fewer] */
 };
 
 static struct best_candidates find_best(struct builder *b, struct endpoint scores,
@@ -136,7 +135,7 @@ static struct best_candidates find_best(struct builder *b, struct endpoint score
     return (struct best_candidates){ { node, 0 }, { node, 1 } };
 }
 
-/* The scores of the candidates from `first` on, a block. */
+/* The scores of a block: the candidates from `first` on. */
 static struct endpoint score_block(struct builder *b, struct endpoint queries,
                                    struct endpoint candidates, struct endpoint first)
 {
@@ -150,8 +149,8 @@ static struct endpoint score_block(struct builder *b, struct endpoint queries,
                  (const struct attr[]){ attr_bool("transpose_b", true), ATTR_END });
 }
 
-/* The columns of the best of `before` and a block from `first` on, of which `best` says the places
- * behind each other. */
+/* Finds the columns of the best scores of `before` and a block that starts at `first`; `best`
+ * holds positions in the concatenation of both. */
 static struct endpoint place_best(struct builder *b, const struct best_candidates *best,
                                   struct endpoint before, struct endpoint first)
 {
@@ -165,9 +164,9 @@ static struct endpoint place_best(struct builder *b, const struct best_candidate
     return build_select(b, NULL, is_before, gather(b, before, earlier, 1), in_block);
 }
 
-/* The first block gives as many as there will be, because no k is larger than a block. The others
- * are looked through together with the best ones so far, which few of them exceed: TopKV2 then
- * passes over most of a block. */
+/* The first block yields the final number of scores, because no k is larger than a block. Later
+ * blocks are merged with the best scores so far, which few candidates exceed: TopKV2 then skips
+ * most of a block. */
 static struct status loop_over_blocks(struct builder *b, struct endpoint queries,
                                       struct endpoint candidates, struct best_candidates *best)
 {
@@ -220,7 +219,7 @@ static struct endpoint sum_columns(struct builder *b, struct endpoint x, bool ke
                  (const struct attr[]){ attr_bool("keep_dims", keep), ATTR_END });
 }
 
-/* A NaN is not less or equal, so that all of its row come before it. */
+/* A NaN is not less or equal, so its whole row ranks before it. */
 static struct endpoint rank_by_score(struct builder *b, const struct best_candidates *best,
                                      struct endpoint queries, struct endpoint own)
 {

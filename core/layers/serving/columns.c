@@ -8,7 +8,7 @@
 
 /* ---- one column ---- */
 
-/* (x - mean) / stddev of x or its logarithm in doubles, with the same bits as in training. */
+/* (x - mean) / stddev, of x or its logarithm, in doubles and bit by bit as in training. */
 static struct endpoint scaled_numbers(struct layer_context *context,
                                       const struct raw_column *column, struct endpoint x)
 {
@@ -26,8 +26,8 @@ static struct endpoint scaled_numbers(struct layer_context *context,
                    DT_FLOAT);
 }
 
-/* The texts to be hashed: a text as it is, an integer in decimal. A missing integer of a dense
- * column becomes the empty text, as a missing text is. */
+/* The texts to hash: a text itself, or an integer in decimal. A missing integer of a dense
+ * column becomes the empty text, as a missing text does. */
 static struct endpoint as_texts(struct layer_context *context, const struct raw_column *column,
                                 struct endpoint x)
 {
@@ -60,7 +60,7 @@ static struct endpoint category_ids(struct layer_context *context, const struct 
     return hash_texts(context, as_texts(context, column, x), column->hash_buckets, NULL);
 }
 
-/* The same, with a number above the last category for the empty text, which has none. */
+/* The same, with a number above the last category for the empty text, which has no category. */
 static struct endpoint counted_ids(struct layer_context *context, const struct raw_column *column,
                                    struct endpoint x)
 {
@@ -79,7 +79,7 @@ static struct endpoint counted_ids(struct layer_context *context, const struct r
     return build_select(b, NULL, is_missing, no_category, ids);
 }
 
-/* How often each category occurs in each row: float [batch, categories]. */
+/* The number of times that each category occurs in each row: float [batch, categories]. */
 static struct endpoint category_counts(struct layer_context *context,
                                        const struct column_parts *parts)
 {
@@ -122,7 +122,7 @@ struct endpoint narrow_integers(struct layer_context *context, const char *name,
 
 /* ---- classes ---- */
 
-/* The place of each text in the list; -1: it is not there. */
+/* The index of each text in the list; -1: not in the list. */
 static struct endpoint text_places(struct layer_context *context, const struct raw_column *column,
                                    struct endpoint x)
 {
@@ -148,7 +148,7 @@ static struct endpoint text_places(struct layer_context *context, const struct r
     return build(b, "LookupTableFindV2", NULL, 3, find, NULL);
 }
 
-/* The same of numbers [batch, n]: where they equal one of the list. */
+/* The same for numbers [batch, n]. */
 static struct endpoint number_places(struct layer_context *context, const struct raw_column *column,
                                      struct endpoint x)
 {
@@ -158,7 +158,8 @@ static struct endpoint number_places(struct layer_context *context, const struct
 
     for (int i = 0; i < column->classes_count; i++) {
         char *end, *text = arena_memdup(context->arena, column->classes[i].data,
-                                        column->classes[i].size); /* with a null byte at the end */
+                                        column->classes[i].size); /* including a null byte at the
+                                                                   * end */
         numbers[i] = strtod(text, &end);
         if (end == text || *end != '\0')
             numbers[i] = NAN;
@@ -197,7 +198,7 @@ static struct endpoint class_places(struct layer_context *context, const struct 
 
 /* ---- dense inputs ---- */
 
-/* The column's share of an input of this dtype, [batch, …]. */
+/* The part of an input of this dtype that comes from the column, [batch, …]. */
 static struct endpoint dense_share(struct layer_context *context, const struct column_parts *parts,
                                    enum dtype dtype)
 {
@@ -241,7 +242,7 @@ static struct endpoint column_of_pairs(struct builder *b, struct endpoint pairs,
     return build(b, "GatherV2", NULL, 3, inputs, NULL);
 }
 
-/* The numbers that are not 0. */
+/* The non-zero numbers. */
 static struct entries entries_of_numbers(struct builder *b, struct endpoint x)
 {
     struct endpoint zero = build_const_float(b, NULL, 0);
@@ -274,7 +275,7 @@ static struct entries entries_of_categories(struct layer_context *context,
     };
 }
 
-/* int64 scalar: the rows of the batch. */
+/* int64 scalar: the number of rows. */
 static struct endpoint batch_of(struct builder *b, const struct column_parts *parts)
 {
     const struct attr int64s[] = { attr_type("out_type", DT_INT64), ATTR_END };
@@ -287,7 +288,7 @@ static struct endpoint batch_of(struct builder *b, const struct column_parts *pa
     return build(b, "GatherV2", NULL, 3, first, NULL);
 }
 
-/* Joins endpoints of rank 1. */
+/* Concatenates endpoints of rank 1. */
 static struct endpoint joined(struct builder *b, struct endpoint *list, int count)
 {
     if (count == 1)
@@ -382,7 +383,7 @@ static void build_ragged(struct layer_context *context, int input, const char *c
     context->lists[input] = lists;
 }
 
-/* Texts that are missing, or empty, become the default. */
+/* Replaces missing or empty texts by the default. */
 static struct endpoint with_default(struct layer_context *context, const struct raw_column *column,
                                     struct endpoint x)
 {

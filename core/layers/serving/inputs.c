@@ -31,12 +31,12 @@ const char *node_name_of(const char *text, struct arena *arena)
 
 /* ---- what a request carries ---- */
 
-/* The inputs of the model, or the raw columns that they are made of. */
+/* The model's inputs, or the raw columns from which they are computed. */
 struct sources {
     const struct layers_port *ports;
-    const struct raw_column *const *columns; /* [count]; NULL: these are the model's inputs */
+    const struct raw_column *const *columns; /* [count]; NULL: the sources are the model's inputs */
     int count;
-    bool is_only; /* the only input of the model, which is called "x" */
+    bool is_only; /* the model's only input, which is called "x" */
 };
 
 static bool is_listed(const struct sources *sources, const char *name)
@@ -47,7 +47,7 @@ static bool is_listed(const struct sources *sources, const char *name)
     return false;
 }
 
-/* Each column once, also if several inputs are made of it. */
+/* Lists each column once, even if several inputs use it. */
 static struct sources list_columns(const struct layers_model *model,
                                    const struct layers_columns *columns, struct arena *arena)
 {
@@ -100,7 +100,7 @@ int layers_request_inputs(const struct layers_model *model,
     return sources.count;
 }
 
-/* The suffixes of the names that a tensor of each layout has in a request, and in an Example. */
+/* The suffixes of the names of a tensor's parts, per layout, in a request and in an Example. */
 static const char *const part_suffixes[][4] = {
     [TENSOR_DENSE] = { NULL },
     [TENSOR_SPARSE] = { "1", "2", "ids", "values" },
@@ -130,14 +130,14 @@ struct status layers_check_requests(const struct layers_model *model,
 
 /* ---- parsing Examples ---- */
 
-/* The features of all sources, by kind. Each source has a place in the list of its kind. */
+/* The features of all sources, by kind. Each source has an index in the list of its kind. */
 struct features {
     const char **dense, **ragged, **sparse; /* keys; sparse: ids and values of each source */
     int dense_count, ragged_count, sparse_count;
     int *place; /* [sources->count] */
 };
 
-/* The key of a feature: `part` of the only input, or NAME_part. */
+/* The key of a feature: `part` for the only input, otherwise NAME_part. */
 static const char *feature_key(struct layer_context *context, const struct sources *sources,
                                int source, const char *part)
 {
@@ -171,13 +171,13 @@ static struct features list_features(struct layer_context *context, const struct
     return f;
 }
 
-/* The type of an input's feature in a tf.Example, which has floats, int64s and strings. */
+/* The dtype of an input's feature in a tf.Example, which has floats, int64s and strings. */
 static enum dtype feature_dtype(const struct layers_port *port)
 {
     return port->dtype == DT_INT32 ? DT_INT64 : port->dtype;
 }
 
-/* A row of the input, without the batch. */
+/* The shape of a row of the input, without the batch. */
 static struct shape row_shape(const struct layers_port *port)
 {
     struct shape row = port->shape;
@@ -195,8 +195,8 @@ static struct endpoint no_default(struct layer_context *context, const char *nam
     return build_const(&context->builder, name, &empty);
 }
 
-/* The default of a column's feature, as often as a row has values. A text that is missing is the
- * empty one, and an integer that is hashed RAW_INTEGER_MISSING. A null node: it has none. */
+/* The default of a column's feature, once per value of a row. A missing text is empty, and a
+ * missing integer that is to be hashed is RAW_INTEGER_MISSING. A null node: no default. */
 static struct endpoint column_default(struct layer_context *context, const char *name,
                                       const struct raw_column *column)
 {
@@ -232,7 +232,7 @@ static struct endpoint feature_default(struct layer_context *context, const stru
                               : no_default(context, name, feature_dtype(&sources->ports[source]));
 }
 
-/* What ParseExampleV2 must know of each feature. */
+/* The attributes of ParseExampleV2 for each feature. */
 struct feature_types {
     enum dtype *dense, *sparse, *ragged, *splits;
     struct shape *rows; /* of the dense ones */
@@ -265,7 +265,7 @@ static struct feature_types list_types(struct layer_context *context, const stru
     return types;
 }
 
-/* ParseExampleV2 gives features in the order of its keys, so ours need no sorting. */
+/* ParseExampleV2 returns features in the order of its keys, so ours need no sorting. */
 static struct node *parse(struct layer_context *context, const struct sources *sources,
                           const struct features *f, struct endpoint examples)
 {
@@ -303,8 +303,8 @@ struct parts {
     int count;
 };
 
-/* The indices of a SparseTensor of two features: the row of each id, and the id. Its shape has a
- * row for each Example. */
+/* The parts of a SparseTensor from two features. Its indices are the row of each id and the id;
+ * its shape has a row for each Example. */
 static struct parts sparse_parts(struct layer_context *context, const struct layers_port *port,
                                  const struct features *f, struct node *parsed, int place)
 {
@@ -342,7 +342,7 @@ static struct parts parsed_parts(struct layer_context *context, const struct lay
     return (struct parts){ { x }, 1 };
 }
 
-/* What a request gives in place of Examples. */
+/* The parts as a request gives them, without Examples. */
 static struct parts given_parts(struct layer_context *context, const struct layers_port *port,
                                 const char *const *names)
 {
@@ -379,9 +379,9 @@ static const struct layer_lists *lists_of_parts(struct layer_context *context,
 }
 
 #define SCALED_NAME   "normalised" /* in the scope of the input */
-#define COLUMNS_SCOPE "columns/"   /* of the raw columns of a request */
+#define COLUMNS_SCOPE "columns/"   /* scope of a request's raw columns */
 
-/* (x - mean) / stddev of a dense input, with the same bits as in training. */
+/* (x - mean) / stddev of a dense input, bit by bit as in training. */
 static struct endpoint scaled(struct layer_context *context, const struct layers_port *port,
                               const struct layers_scale *scale, struct endpoint x)
 {
@@ -399,7 +399,7 @@ static struct endpoint scaled(struct layer_context *context, const struct layers
     return x;
 }
 
-/* Does the node have this op? Moves to its first input. */
+/* Does the node have this op? Then moves to its first input. */
 static bool pass_op(const struct node **node, const char *op)
 {
     if (strcmp((*node)->op_name, op) != 0 || (*node)->inputs_count == 0)
@@ -431,7 +431,7 @@ enum raw_values layers_input_raw(const struct graph *graph, const char *tensor)
     return is_scaled(graph, input.node) ? RAW_SCALE : RAW_NOTHING;
 }
 
-/* Notes the parts of a source for the signatures. */
+/* Records the parts of a source for the signatures. */
 static void note_parts(const struct sources *sources, int source, const struct parts *parts,
                        struct serving_inputs *out)
 {
@@ -443,7 +443,7 @@ static void note_parts(const struct sources *sources, int source, const struct p
         };
 }
 
-/* Takes the parts as an input of the model. */
+/* Uses the parts as an input of the model. */
 static void take_parts(struct layer_context *context, const struct layers_port *port, int input,
                        const struct layers_scale *scale, const struct parts *parts)
 {
@@ -453,7 +453,7 @@ static void take_parts(struct layer_context *context, const struct layers_port *
     context->lists[input] = lists_of_parts(context, port, parts);
 }
 
-/* Takes the columns of an input, which are among the sources. */
+/* Uses the columns of an input, which are among the sources. */
 static void take_columns(struct layer_context *context, const struct layers_model *model, int input,
                          const struct layers_columns *columns, const struct sources *sources,
                          const struct parts *all)
@@ -470,7 +470,7 @@ static void take_columns(struct layer_context *context, const struct layers_mode
     build_input_of_columns(context, model, input, list, columns->count);
 }
 
-/* The parts of a source, of Examples or of a request. */
+/* The parts of a source, from Examples or from a request. */
 static struct parts source_parts(struct layer_context *context, const struct sources *sources,
                                  int source, const struct features *f, struct node *parsed)
 {

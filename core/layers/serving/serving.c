@@ -7,10 +7,10 @@
 #include "layers/losses/retrieval.h"
 #include "layers/serving/inputs.h"
 
-/* Each class has a name in the graph. With more classes, there is no classify. */
+/* Each class has a name in the graph. With more classes, there is no classify signature. */
 #define CLASSES_MAX 1000000
 
-/* Of a model without towers. */
+/* For a model without towers. */
 #define SIGNATURES_MAX 3
 
 /* ---- classes: the scores in falling order, and their names by way of a table ---- */
@@ -50,7 +50,7 @@ static struct endpoint class_table(struct layer_context *context, int count,
     return table;
 }
 
-/* The names that the options give; otherwise "0", "1", … */
+/* The class names of the options; otherwise "0", "1", … */
 static const struct bytes *class_names(const struct layers_serving_options *options,
                                        struct arena *arena, int count)
 {
@@ -179,7 +179,8 @@ static void sign_classifier(struct layer_context *context, const struct layers_m
                   SIGNATURE_PREDICT, from->count, inputs, 1, &scores);
 }
 
-/* The probabilities of class 0 and class 1, of an output that is the latter or its logit. */
+/* The probabilities of classes 0 and 1, from an output that is the probability of class 1 or its
+ * logit. */
 static struct endpoint binary_scores(struct builder *b, const struct layers_target *target,
                                      struct endpoint y)
 {
@@ -206,8 +207,8 @@ static struct endpoint binary_names(struct layer_context *context,
     return build_binary(b, "BroadcastTo", "classes", row, build_unary(b, "Shape", NULL, scores));
 }
 
-/* What TensorFlow's canned classifiers of two classes export beside the regression: the classes, "0"
- * and "1" unless they have names, with their scores. */
+/* Adds the second signature of TensorFlow's canned binary classifiers, besides the regression:
+ * the classes, "0" and "1" unless they have names, with their scores. */
 static void sign_binary(struct layer_context *context, const struct layers_model *model,
                         const struct layers_serving_options *options,
                         const struct serving_inputs *from, struct layers_serving *out)
@@ -273,7 +274,7 @@ static bool is_tower(const struct layers_model *model, int output)
     return false;
 }
 
-/* The inputs that a value depends on, in the order of their keys; returns their number. */
+/* The inputs that a value depends on, in the order of their keys. Returns their number. */
 static int bound_needed(struct layer_context *context, const struct serving_inputs *from,
                         struct endpoint value, struct signature_tensor **out)
 {
@@ -297,8 +298,8 @@ static int bound_needed(struct layer_context *context, const struct serving_inpu
     return count;
 }
 
-/* A tower is asked alone: for the vectors of all candidates in advance, for a query's when it
- * comes. */
+/* Adds a signature for each tower alone: clients compute the vectors of all candidates in
+ * advance, and a query's vector when it arrives. */
 static void sign_towers(struct layer_context *context, const struct layers_model *model,
                         const struct serving_inputs *from, struct layers_serving *out)
 {
@@ -334,7 +335,7 @@ static struct status check_classes(const struct layers_model *model,
                         options->classes_count, classes, model->name);
 }
 
-/* The output is y; of several, each has its name. */
+/* A single output is called y; several have their own names. */
 static void name_outputs(struct layer_context *context, const struct layers_model *model)
 {
     for (int i = 0; i < model->outputs_count; i++) {
@@ -352,7 +353,8 @@ static void build_serving_graph(struct layer_context *context, const struct laye
 {
     struct serving_inputs from;
 
-    /* Several outputs are neither a classification nor a regression: there is nothing to parse. */
+    /* Several outputs are neither a classification nor a regression, so there are no Examples to
+     * parse. */
     build_serving_inputs(context, model, options, model->outputs_count == 1, &from);
     build_layers(context, model);
     name_outputs(context, model);
