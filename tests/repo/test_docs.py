@@ -134,6 +134,15 @@ class References(unittest.TestCase):
         self.assertFalse(wrong, "\n" + "\n".join(wrong))
 
 
+# What stands beside the folders. A file that somebody tried something with is easily committed here, unseen.
+TOP = {".clang-format", ".clang-tidy", ".editorconfig", ".gitignore", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "README.md"}
+
+
+class TopLevel(unittest.TestCase):
+    def test_it_holds_no_other_file(self):
+        self.assertEqual({path for path in files() if "/" not in path} - TOP, set())
+
+
 class Readme(unittest.TestCase):
     def test_its_first_screen_holds_both_commands(self):
         first = "\n".join(text("README.md").splitlines()[:24])
