@@ -18,13 +18,13 @@ struct all_values {
     void **data;                       /* [variables_count] */
 };
 
-/* with_rows: also those of variables by rows, whose data are NULL otherwise. Those of variables by
- * keys are always NULL. */
+/* with_rows: also keep the variables by rows, whose data are NULL otherwise. The data of
+ * variables by keys are always NULL. */
 struct all_values *all_values_create(const struct placement *placement, bool with_rows);
 void all_values_destroy(struct all_values *values); /* accepts NULL */
 
-/* Reads them from `source`, which knows the variables by their names. CANCELLED: *enough has become
- * true. INTERNAL: the source has more or fewer bytes of a variable. */
+/* Reads the values from `source`, which finds variables by name. CANCELLED: *enough became true.
+ * INTERNAL: the source has a different number of bytes for a variable. */
 struct status all_values_read(struct all_values *values, struct value_source *source,
                               const _Atomic bool *enough);
 

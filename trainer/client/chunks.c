@@ -11,7 +11,7 @@ static void add_chunk(struct ps_client *client, const struct client_chunk *chunk
     client->chunks[client->chunks_count++] = *chunk;
 }
 
-/* As many pieces in each chunk as fit, and at least one. */
+/* Puts as many pieces into each chunk as fit, and at least one. */
 static void divide_ps(struct ps_client *client, int ps, size_t chunk_bytes_max)
 {
     const struct placement *placement = client->options.placement;

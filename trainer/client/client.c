@@ -28,7 +28,7 @@ void client_init(struct ps_client *client, const struct ps_client_options *optio
         zalloc((size_t)(placement->pieces_count + client->chunks_count) * sizeof *client->pieces);
 }
 
-/* A ps acts once on a request that is sent again, so every call may be retried. */
+/* A ps executes a repeated request only once, so every call may be retried. */
 struct call_retry client_retry(const struct ps_client *client)
 {
     return (struct call_retry){ true, client->options.attempt_timeout_ms };
@@ -139,7 +139,7 @@ static void take_join(struct ps_client *client, int ps, const struct join_reply 
         client->paced = reply->paced;
         client->finished = client->open = true;
     }
-    /* If one ps lacks a synchronous step, that step has to be made before the job is over. */
+    /* If one ps lacks a synchronous step, that step must be made before the job is over. */
     client->finished &= reply->finished;
     client->open &= reply->open;
 }
@@ -148,7 +148,7 @@ static void take_join(struct ps_client *client, int ps, const struct join_reply 
 static struct status join_replies(struct ps_client *client, struct arena *arena, bool created)
 {
     uint64_t generation = 0, other_generation = 0;
-    int other_ps = 0; /* at another generation than ps 0; 0: none */
+    int other_ps = 0; /* a ps at another generation than ps 0; 0: none */
     bool over = false;
 
     for (int ps = 0; ps < client->options.placement->ps_count; ps++) {
@@ -166,7 +166,8 @@ static struct status join_replies(struct ps_client *client, struct arena *arena,
         }
     }
     client->open &= other_ps == 0;
-    if (created && over && !client->open) /* a ps was restarted since, and nobody will fill it */
+    if (created && over && !client->open) /* a ps was restarted since, and nobody will initialize
+                                           * it */
         return status_error(STATUS_CANCELLED, "the job is over");
     if (created && other_ps != 0)
         return status_error(STATUS_UNAVAILABLE,
@@ -221,7 +222,7 @@ done:
     return status;
 }
 
-/* A ps that was restarted after the end of the job waits for a chief that has gone. */
+/* A ps that was restarted after the end of the job waits for a chief that is gone. */
 static struct status note_outcome(struct ps_client *client, int ps, const struct join_reply *join)
 {
     if (!join->over)
@@ -237,7 +238,7 @@ static struct status look_for_outcome(void *client)
 
 struct status client_join(struct ps_client *client, bool wait_until_created, int64_t timeout_ms)
 {
-    client_clear_totals(client); /* of a batch that is computed anew, if there is one */
+    client_clear_totals(client); /* of a batch that is computed again */
     call_group_begin(&client->calls);
     call_join(client, &client->calls, wait_until_created, client_deadline_ns(client, timeout_ms));
     struct call_watch watch = { CLIENT_LOOK_MS, look_for_outcome, client };

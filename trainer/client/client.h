@@ -1,6 +1,6 @@
 /*
- * client: the workers' and the chief's side of the ps tasks: joins the job, pulls values, pushes
- * gradients, reads snapshots. One client per thread.
+ * client: the worker's and the chief's interface to the ps tasks: joins the job, pulls values,
+ * pushes gradients, reads snapshots. One client per thread.
  *
  *     client_init(&client, &options);
  *     TRY(client_join(&client, true, timeout_ms));
@@ -8,12 +8,12 @@
  *     … client.values[v] → gradients[v] …
  *     TRY(client_push(&client, gradients, true));       values are the new ones
  *
- * Of a variable by rows, client_want_rows says before a pull (or a push that pulls) which rows its
- * values shall be, and the gradient is of some rows. A variable by keys has 64-bit keys in place of
- * row numbers.
+ * For a variable by rows, client_want_rows chooses the rows before a pull (or a push that pulls),
+ * and the gradient covers only some rows. A variable by keys has 64-bit keys instead of row
+ * numbers.
  *
- * The values of a variable whose pieces lie next to each other in memory are used in place. Others
- * are copied into a buffer of the client.
+ * If the pieces of a variable are contiguous in memory, its values are used in place; otherwise
+ * they are copied into a buffer of the client.
  */
 #ifndef TRAINER_CLIENT_CLIENT_H
 #define TRAINER_CLIENT_CLIENT_H
@@ -28,54 +28,55 @@
 #include "trainer/optimizers/loss_scale.h"
 #include "trainer/optimizers/schedule.h"
 
-/* The gradient of a variable; of one by rows it is indexed, as TensorFlow's IndexedSlices. */
+/* The gradient of a variable; for a variable by rows it is sparse, like TensorFlow's
+ * IndexedSlices. */
 struct variable_gradient {
-    const float *values; /* as the variable's shape; indexed: [rows.count, row]. Not read if the
-                            variable is not trainable */
-    struct row_ids rows; /* indexed: the rows, or keys, that have a gradient */
+    const float *values; /* in the variable's shape; indexed: [rows.count, row]. Not read if the
+                          * variable is not trainable */
+    struct row_ids rows; /* indexed: the rows, or keys, with a gradient */
 };
 
 struct ps_client_options {
-    const char *cluster; /* borrowed, as all pointers here */
+    const char *cluster; /* borrowed, like all pointers here */
     const char *task;    /* its name: "worker 3", "chief" */
     const char *ps_list; /* the ps tasks' addresses; "" within one process */
-    const char *agreed;  /* "seed=1 batch_size=100": settings that all tasks that train must share;
-                            NULL: "" */
+    const char *agreed;  /* "seed=1 batch_size=100": settings that all training tasks must share;
+                          * NULL: "" */
     uint32_t index;      /* its rank: 0 is the chief */
-    bool reader;         /* it only pulls and takes snapshots; it has no rank */
+    bool reader;         /* it only pulls and takes snapshots, and has no rank */
     uint64_t incarnation;
     const struct placement *placement;
     struct channel *const *channels; /* [placement->ps_count] */
-    size_t chunk_bytes_max;          /* of the values in one message; 0: CLIENT_CHUNK_BYTES */
-    int64_t call_timeout_ms;         /* of one pull or push; negative: none */
-    int64_t attempt_timeout_ms; /* a call without an answer for so long is sent again; 0: never. For
-                                   channels that may silently lose a call */
+    size_t chunk_bytes_max;          /* limit of the values in one message; 0: CLIENT_CHUNK_BYTES */
+    int64_t call_timeout_ms;         /* for one pull or push; negative: no timeout */
+    int64_t attempt_timeout_ms; /* a call without an answer is retried after this time; 0: never.
+                                 * For channels that may silently lose a call */
 };
 
-/* Half of what a message may have, and as much as a piece may have. Smaller chunks would save no
- * memory: the chunks of one pull or push are in flight together. */
+/* Half the limit of a message, and the limit of a piece. Smaller chunks would save no memory:
+ * the chunks of one pull or push are in flight together. */
 #define CLIENT_CHUNK_BYTES PLACEMENT_PIECE_MAX
 
-/* The part of one ps that a single message carries: pieces [first_piece, end_piece) of those that
- * it holds. The chunks of one ps cover all ids. */
+/* The share of one ps in a single message: pieces [first_piece, end_piece) of those that it
+ * holds. The chunks of a ps cover all ids. */
 struct client_chunk {
     int ps;
     int first_piece, end_piece;
-    size_t size_bytes;  /* of all values of these pieces, which a message must have room for */
-    size_t reply_bytes; /* of the values that the pull in flight asks for */
+    size_t size_bytes;  /* of all values of these pieces; must fit in a message */
+    size_t reply_bytes; /* of the values that the pull in flight requests */
 };
 
-/* The rows of one piece in a list of rows of its variable. */
+/* The rows of one piece within the sorted rows of its variable. */
 struct piece_rows {
     size_t first, count; /* in the list */
 };
 
 /* Keras' LossScaleOptimizer, as far as a worker needs it. */
 struct client_scaling {
-    float scale;      /* of the loss, for the values of the last pull; 0: there is none */
-    uint64_t skipped; /* steps before these values that changed no variable */
-    /* The gradients of the next push are not all finite. Set it before the push, which
-     * clears it. */
+    float scale;      /* of the loss, for the values of the last pull; 0: no loss scaling */
+    uint64_t skipped; /* earlier steps that changed no variable */
+    /* The gradients of the next push are not all finite. Set it before the push, which clears
+     * it. */
     bool overflowed;
 };
 
@@ -89,53 +90,57 @@ struct client_push_mark {
 
 struct ps_client {
     struct ps_client_options options;
-    /* a pull or a push has one for each chunk; values point into its replies */
+    /* one call per chunk of a pull or a push; values point into the replies */
     struct call_group calls;
-    uint64_t generation, sequence, snapshots; /* the numbers of the last push and snapshot */
-    uint64_t generation_seen;                 /* the largest that any ps has reported */
-    uint64_t *incarnations; /* [ps_count]: of each ps when it was joined; 0: not yet */
+    uint64_t generation, sequence, snapshots; /* numbers of the last push and snapshot */
+    uint64_t generation_seen;                 /* the largest generation that any ps has reported */
+    uint64_t *incarnations; /* [ps_count]: of each ps when this client joined it; 0: not yet */
     uint64_t *steps;        /* [ps_count]: the step of each ps at the last pull */
     uint64_t global_step;
     uint64_t begin_step;          /* the first step of the generation */
-    struct row_place begin_place; /* in its rows, of a synchronous job */
-    /* The job's last step: as the chief set it, or earlier after client_stop. 0: not known */
+    struct row_place begin_place; /* position in the rows, for a synchronous job */
+    /* The job's last step: set by the chief, or earlier by client_stop. 0: unknown */
     uint64_t stop_step;
-    bool paced;          /* it must not be ahead by more than job.lead_max: see client_pass */
-    uint64_t pass_until; /* the last push after which it needs no other pass */
+    bool paced;          /* its lead must not exceed job.lead_max: see client_pass */
+    uint64_t pass_until; /* the last push that needs no further pass after it */
     bool joined;         /* all ps tasks have admitted it at least once */
     bool open;           /* all ps tasks have complete values of the same generation */
-    bool torn;           /* at the last pull some ps tasks had made a step that others lacked */
-    bool finished;       /* the ps tasks said that there is nothing left to do */
-    bool told;           /* client_await knows the job's outcome */
-    int outcome_ps; /* the ps to ask for the outcome: ps 0, or another one if ps 0 was restarted and
-                       has lost it */
+    bool torn;           /* at the last pull, some ps tasks had made a step that others lacked */
+    bool finished;       /* the ps tasks reported that nothing is left to do */
+    bool told;           /* client_await has received the job's outcome */
+    int outcome_ps; /* the ps to ask for the outcome: ps 0, or another one if ps 0 was restarted
+                     * and lost it */
     _Atomic bool leaving;        /* it is reporting its end, which must not be interrupted */
     const void **values;         /* [variables_count] */
-    void **assembled;            /* [variables_count]; NULL until needed */
-    size_t *assembled_bytes;     /* [variables_count]: how large these are */
-    struct client_chunk *chunks; /* [chunks_count]: what is pulled and pushed, by ps and piece */
+    void **assembled;            /* [variables_count]: contiguous copies; NULL until needed */
+    size_t *assembled_bytes;     /* [variables_count]: sizes of `assembled` */
+    struct client_chunk *chunks; /* [chunks_count]: the units of pulls and pushes, by ps and
+                                  * piece */
     int chunks_count;
     int *chunk_of;                   /* [pieces_count]: the chunk that each piece is in */
-    struct payload_cursor *payloads; /* [chunks_count]: where each reply is read */
+    struct payload_cursor *payloads; /* [chunks_count]: read position in each reply */
     /* [pieces_count + chunks_count]: payloads of the calls in flight */
     struct bytes *pieces;
     /* For variables by rows; NULL if there are none. */
-    struct row_ids *wanted;             /* [variables_count]: by client_want_rows */
+    struct row_ids *wanted;             /* [variables_count]: set by client_want_rows */
     struct row_ids *held;               /* [variables_count]: the rows of `values` */
-    uint64_t *first_rows;               /* [pieces_count]: the rows of its ps before this piece */
+    uint64_t *first_rows;               /* [pieces_count]: number of rows on the same ps before
+                                         * this piece */
     struct piece_rows *pulled, *pushed; /* [pieces_count]: of the calls in flight */
-    struct row_ids_writer *lists;       /* [chunks_count]: the lists of rows in these calls */
+    struct row_ids_writer *lists;       /* [chunks_count]: the encoded lists of rows in these
+                                         * calls */
     struct client_keys *keys;           /* for variables by keys; NULL if there are none */
-    struct client_shares *shares;       /* the turns that it has been given: shares.h */
-    double *totals; /* [totals_count]: for the next push, see totals.h; NULL: none are kept */
+    struct client_shares *shares;       /* the turns that this task was given: shares.h */
+    double *totals; /* [totals_count]: for the next push, see totals.h; NULL: not kept */
     size_t totals_count;
     struct client_scaling scaling;
-    struct call_group side_calls;  /* to one ps, beside `calls`, in whose replies the values are */
-    _Atomic uint64_t side_replies; /* that client_call_aside has had */
-    int64_t replied_ns; /* when ps 0 last replied to a push, or to a call that keeps its turn */
+    struct call_group side_calls;  /* for single calls beside `calls`, whose replies hold the
+                                    * values */
+    _Atomic uint64_t side_replies; /* number of replies to client_call_aside */
+    int64_t replied_ns; /* time of ps 0's last reply to a push or to a call that keeps its turn */
     uint64_t created;   /* the last generation that this client has begun; 0: none */
-    /* A pull gives a key without a row the default value, as an evaluation wants it, not its first
-     * one. Set before the pull. */
+    /* A pull returns the default value for a key without a row, as evaluation requires, instead
+     * of its initial value. Set before the pull. */
     bool evaluates;
     /* pushes that snapshots no longer wait for */
     struct client_push_mark given_up[CLIENT_GIVEN_UP_MAX];
@@ -145,87 +150,94 @@ struct ps_client {
 void client_init(struct ps_client *client, const struct ps_client_options *options);
 void client_finish(struct ps_client *client);
 
-/* Ends the waiting calls of this client with CANCELLED, from another thread. */
+/* Ends the waiting calls of this client with CANCELLED. Called from another thread. */
 void client_interrupt(struct ps_client *client);
 
-/* Takes the generation and the ps tasks that another client of this process has joined. */
+/* Copies the generation and the ps tasks from another client of this process that has joined. */
 void client_follow(struct ps_client *client, const struct ps_client *other);
 
 /* Joins every ps. With wait_until_created, also waits until the chief has created the variables. */
 struct status client_join(struct ps_client *client, bool wait_until_created, int64_t timeout_ms);
 
-/* ABORTED: a ps was restarted or has begun another generation, so the job goes back to an earlier
+/* ABORTED: a ps was restarted or has begun another generation, so the job returns to an earlier
  * step. */
 struct status client_check(struct ps_client *client);
 
 struct client_job {
     const char *optimizer;
-    float learning_rate;      /* the initial one, if there is a schedule */
+    float learning_rate;      /* the initial rate, if there is a schedule */
     struct schedule schedule; /* of the learning rate */
     const struct setting_value *settings;
     int settings_count;
     uint32_t workers;
-    uint32_t backup_workers; /* whose pushes a synchronous step does not need */
-    uint32_t lead_max;       /* of an asynchronous job: how many steps a worker may be ahead of the
-                                  slowest, plus 1; 0: any number */
-    uint32_t batches_per_step; /* whose gradients a push is the mean of; 0: 1 */
+    uint32_t backup_workers; /* number of workers whose pushes a synchronous step can do without */
+    uint32_t lead_max;       /* of an asynchronous job: the number of steps that a worker may be
+                              * ahead of the slowest, plus 1; 0: unlimited */
+    uint32_t batches_per_step; /* number of batches whose mean gradient makes a push; 0: 1 */
     bool sync;
-    bool all_rows; /* a gradient of some rows changes the others as well, as if theirs were 0 */
+    bool all_rows; /* a gradient of some rows also changes the others, as if their gradient were
+                    * 0 */
     uint64_t global_step, stop_step;
-    const float *scalars; /* of all optimizers in turn, from a checkpoint; NULL: the initial ones */
-    /* Of an asynchronous job whose rows ps 0 gives out: how many a turn has, how many turns a share
-     * at most (0: it does not), and where it goes on in them, as in share_table.h (none: at
-     * global_step). */
+    const float *scalars; /* of all optimizers, concatenated, from a checkpoint; NULL: the
+                           * initial ones */
+    /* For an asynchronous job whose rows ps 0 assigns: the rows of a turn; the maximum of turns
+     * in a share (0: rows are not assigned); and the position to resume from, as in
+     * share_table.h (none: at global_step). */
     uint64_t rows_per_turn, turns_per_share;
-    /* Of a synchronous job: how many rows a unit has, how many units all workers together take in a
-     * step (0: its rows have no place), and the place at global_step: see row_place.h. */
+    /* For a synchronous job: the rows of a unit; the units that all workers together consume in
+     * a step (0: no row position is kept); and the position at global_step, see row_place.h. */
     uint64_t rows_per_unit, units_per_step;
     struct row_place place;
     const uint64_t *position;
     size_t position_count;
-    uint32_t totals_count; /* of the metrics over all workers, see totals.h; 0: there are none */
+    uint32_t totals_count;        /* of the metrics over all workers, see totals.h; 0: none */
     struct loss_scale loss_scale; /* at global_step */
-    /* [others_count], of some variables: each one that optimizer_can_be_another */
+    /* [others_count]: further optimizers of some variables; each satisfies
+     * optimizer_can_be_another */
     const struct optimizer_choice *others;
     int others_count;
     const int *optimizer_of; /* [variables_count]: 0, or 1 + the index in `others`; NULL: all 0 */
 };
 
-/* The optimizer of a variable by its number in `optimizer_of`: its name, settings and rate. */
+/* The optimizer of a variable, by its number in `optimizer_of`: its name, settings and rate. */
 struct optimizer_choice client_job_optimizer(const struct client_job *job, int number);
 static inline int client_job_number(const struct client_job *job, int variable)
 {
     return job->optimizer_of != NULL ? job->optimizer_of[variable] : 0;
 }
 
-/* The values and slots that a generation begins with, chunk by chunk. */
+/* The initial values and slots of a generation, chunk by chunk. */
 struct client_state {
-    /* Begins a part of a variable (0: values; 1, 2, …: the optimizer's slots). *has false: the slot
-     * has the optimizer's initial value. */
+    /* Begins a part of a variable (0: values; 1, 2, …: the optimizer's slots). *has false: the
+     * slot has the optimizer's initial value. */
     struct status (*begin)(struct client_state *state, int variable, int part, bool *has);
-    /* The next bytes of that part, valid until the next call; size 0: its end. */
+    /* The next bytes of that part, valid until the next call; size 0: the end. */
     struct status (*next)(struct client_state *state, struct bytes *chunk);
-    /* One part (row_keys.h) of a shard of a variable by keys, valid until the next call. NULL data:
-     * the shard has nothing, or the slot its initial value. NULL: hash tables begin empty. */
+    /* One part (row_keys.h) of a shard of a variable by keys, valid until the next call. NULL
+     * data: the shard is empty, or the slot has its initial value. A NULL function: hash tables
+     * begin empty. */
     struct status (*get_keys)(struct client_state *state, int variable, uint32_t shard,
                               enum key_part part, struct bytes *out);
 };
 
-/* For the chief: begins, on all ps tasks, a generation later than any that it has seen. */
+/* For the chief: begins a new generation on all ps tasks, with a larger number than any it has
+ * seen. */
 struct status client_begin(struct ps_client *client, const struct client_job *job,
                            struct client_state *state);
 
-/* The same with these first values, [variables_count], each as large as its variable. */
+/* Like client_begin, with these initial values, [variables_count], each of the size of its
+ * variable. */
 struct status client_create(struct ps_client *client, const struct client_job *job,
                             const void *const *values);
 
-/* First values of which those of variables by rows need not be in memory as a whole. */
+/* Initial values; those of variables by rows need not be in memory as a whole. */
 struct first_values {
     const void *const *whole; /* [variables_count]; NULL: filled by rows */
     void (*fill_rows)(void *context, int variable, int64_t first_row, int64_t rows_count,
-                      void *out); /* may be NULL if no value is */
-    /* Values that are taken from elsewhere: whether there is one for a variable, and the next bytes
-     * of it, valid until the next call; size 0: the end. NULL: there are none. */
+                      void *out); /* may be NULL if all values are whole */
+    /* Values from another source: `taken_begin` says whether it has the variable; the next
+     * function returns its next bytes, valid until the next call; size 0: the end. NULL: no
+     * other source. */
     struct status (*taken_begin)(void *context, int variable, bool *has);
     struct status (*taken_next)(void *context, struct bytes *chunk);
     void *context;
@@ -234,52 +246,52 @@ struct first_values {
 struct status client_create_from(struct ps_client *client, const struct client_job *job,
                                  const struct first_values *values);
 
-/* The values of a variable by rows or keys at the next pull, or push that pulls: these, [count,
- * row]. Borrowed until it has returned, which forgets them: a later pull has none unless it is
- * told. */
+/* Requests rows of a variable by rows or keys at the next pull, or push that pulls; its values
+ * are then [count, row]. The rows are borrowed until that call returns and forgets them: a later
+ * pull gets no rows unless they are requested again. */
 void client_want_rows(struct ps_client *client, int variable, struct row_ids rows);
 
 /**
- * The values of one step. If a worker died when its push had reached some ps tasks only, these have
- * made a step that the others lack. The values are then those before that step, so that a
- * replacement worker computes the same gradients, which the other ps tasks still need.
+ * Pulls the values of one step. If a worker died after its push had reached only some ps tasks,
+ * these have made a step that the others lack. The pull then returns the values before that step,
+ * so that a replacement worker computes the same gradients, which the other ps tasks still need.
  *
- * Errors  ABORTED the ps tasks are at no common step: join again; INVALID_ARGUMENT wanted rows that
+ * Errors  ABORTED the ps tasks have no common step: join again; INVALID_ARGUMENT wanted rows that
  *         do not ascend or are not in their variable
  */
 struct status client_pull(struct ps_client *client);
 
-/* The same with the rows that `values` has, which are still valid where they were borrowed. */
+/* Pulls again the rows that `values` has; the borrowed row numbers must still be valid. */
 struct status client_pull_again(struct ps_client *client);
 
 /* OUT_OF_RANGE: a value of the last pull or push is NaN or infinite. */
 struct status client_check_values(const struct ps_client *client);
 
-/* Applies one update on all ps tasks. gradients: [variables_count]. The values of the last pull are
- * invalid when it returns. INVALID_ARGUMENT: rows that do not ascend or are not in their variable;
- * nothing was pushed. */
+/* Applies one update on all ps tasks. gradients: [variables_count]. Invalidates the values of
+ * the last pull. INVALID_ARGUMENT: rows do not ascend or are out of range; nothing was pushed. */
 struct status client_push(struct ps_client *client, const struct variable_gradient *gradients,
                           bool pull);
 
-/* Must this worker of a paced job ask for a pass after its next push, and before it pulls? */
+/* Must this worker of a job with bounded staleness get a pass after its next push, before it
+ * pulls? */
 bool client_needs_pass(const struct ps_client *client);
 
 /* Waits until no other worker is too far behind. */
 struct status client_pass(struct ps_client *client);
 
-/* Reports how this task ended. job: it is the chief, and the job ended the same way. */
+/* Reports how this task ended. job: this is the chief, and the job ended the same way. */
 struct status client_report(struct ps_client *client, struct status outcome, bool job);
 
-/* Ends the training of all tasks early: at the current step or, in a synchronous job, as soon as
- * all have made the step that is under way. Sets client->stop_step, and keeps client->values. */
+/* Ends the training of all tasks early: at the current step or, in a synchronous job, after the
+ * step in progress. Sets client->stop_step, and keeps client->values. */
 struct status client_stop(struct ps_client *client);
 
-/* Waits until all workers that joined have ended; with `job`, until the job has an outcome, which
- * is returned. A negative timeout waits for ever. */
+/* Waits until all joined workers have ended or, with `job`, until the job has an outcome, which
+ * is returned. A negative timeout waits indefinitely. */
 struct status client_await(struct ps_client *client, bool job, int64_t timeout_ms);
 
-/* For the log: what a ps waits for, such as "worker 2 (last heard of 7 s ago) to finish"; "" for
- * nothing, or if the ps does not answer. */
+/* For the log: whom or what a ps waits for, such as "worker 2 (last heard of 7 s ago) to
+ * finish"; "" for nothing, or if the ps does not answer. */
 void client_ask_whom(struct ps_client *client, int ps, char *out, size_t size);
 
 /* A consistent snapshot as a source of values for the exporter. Reading a value that is NaN or
@@ -287,26 +299,27 @@ void client_ask_whom(struct ps_client *client, int ps, char *out, size_t size);
 struct client_snapshot {
     struct value_source source; /* first */
     struct ps_client *client;
-    uint64_t number;                /* identifies it to the ps tasks */
+    uint64_t number;                /* identifies the snapshot to the ps tasks */
     uint64_t *ids;                  /* by ps */
     uint64_t global_step;           /* the cut's */
-    float scalars[JOB_SCALARS_MAX]; /* of all optimizers in turn; with slots only */
-    uint64_t *position; /* in the rows, as in share_table.h: [position_count]; NULL: none */
+    float scalars[JOB_SCALARS_MAX]; /* of all optimizers, concatenated; only with slots */
+    uint64_t *position; /* the position in the rows, as in share_table.h: [position_count]; NULL:
+                         * none */
     size_t position_count;
     struct loss_scale loss_scale;
-    int trained_part;          /* what source.begin reads of a trained variable: 0 */
+    int trained_part;          /* the part of a trained variable that source.begin reads: 0 */
     int variable, part, piece; /* what `next` reads */
     size_t offset;
     struct message chunk;
-    struct key_values table; /* what `next` reads instead, if it is open */
+    struct key_values table; /* what source.next reads instead, if it is open */
 };
 
 /**
- * Cuts all ps tasks at the same push. slots: include the optimizer's slots and scalars, of the same
- * step as the values.
+ * Cuts all ps tasks at the same push. slots: include the optimizer's slots and scalars of the same
+ * step.
  *
  * Waits a few seconds for an asynchronous push that has reached only some ps tasks, then up to
- * timeout_ms for a snapshot without that push. A synchronous step is waited for all that time.
+ * timeout_ms for a snapshot without that push. Waits the whole timeout for a synchronous step.
  *
  * Errors  DEADLINE_EXCEEDED; its text names the worker whose push a synchronous step lacks
  */
@@ -316,15 +329,16 @@ struct status client_snapshot_begin(struct ps_client *client, bool slots, int64_
 /* Like source.begin, for any part of a variable: 0 its values, 1, 2, … the optimizer's slots.
  * source.next then reads it. */
 void client_snapshot_select(struct client_snapshot *snapshot, int variable, int part);
-/* Reads rows of all variables by rows or keys, rows[v] into out[v], [count, row]: both
- * [variables_count]. A key without a row has the default value.
- * Leaves client->values as they are. OUT_OF_RANGE: a value is NaN or infinite. */
+/* Reads rows of all variables by rows or keys: rows[v] into out[v], [count, row]; both arrays
+ * are [variables_count]. A key without a row has the default value. Leaves client->values
+ * unchanged. OUT_OF_RANGE: a value is NaN or infinite. */
 struct status client_snapshot_read_rows(struct client_snapshot *snapshot,
                                         const struct row_ids *rows, struct buffer *out);
 /* One part (row_keys.h) of a shard of a variable by keys, valid until the next one is read. */
 struct status client_snapshot_read_keys(struct client_snapshot *snapshot, int variable,
                                         uint32_t shard, enum key_part part, struct bytes *out);
-/* Makes calls that may fail: after a failure, keep that failure with status_hold first. */
+/* Releases the snapshot. Makes calls that may fail: to keep an earlier failure's text, call
+ * status_hold first. */
 void client_snapshot_end(struct client_snapshot *snapshot);
 
 #endif

@@ -1,4 +1,4 @@
-/* The chief's side of ps/generation.c and ps/fill.c: a generation of the job begins on all ps
+/* The chief's side of ps/generation.c and ps/fill.c: begins a generation of the job on all ps
  * tasks. */
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #define CHUNK_BYTES ((size_t)1 << 20)
 
-/* Each call, which carries one chunk, has the whole timeout. */
+/* Each call carries one chunk and has the whole timeout. */
 static void call_ps(struct ps_client *client, int ps, const char *path, struct message *request)
 {
     client_call_ps(client, ps, path, request,
@@ -74,7 +74,7 @@ struct optimizer_choice client_job_optimizer(const struct client_job *job, int n
                                       .all_rows = job->all_rows };
 }
 
-/* Of all optimizers of the job. */
+/* The number of scalars of all optimizers of the job. */
 static size_t count_scalars(const struct client_job *job)
 {
     size_t count = 0;
@@ -121,7 +121,7 @@ static void describe_rows(const struct client_job *job, struct create_request *h
     header->position_count = job->position_count;
 }
 
-/* Can a worker's process end when its push has reached only some of the ps tasks? */
+/* Can a worker's process end after its push has reached only some of the ps tasks? */
 static bool may_tear(const struct ps_client *client, const struct client_job *job)
 {
     return job->sync && client->options.placement->ps_count > 1 && *client->options.ps_list != '\0';
@@ -153,7 +153,7 @@ struct filling {
     struct client_state *state;
     uint64_t generation;
     int part;
-    struct bytes rest;      /* what the state gave and is not yet in a chunk */
+    struct bytes rest;      /* bytes that the state returned and that are not in a chunk yet */
     char *room;             /* [ps_count][CHUNK_BYTES]: the data of the chunks in flight */
     struct bytes chunks[1]; /* [ps_count]: those in flight */
 };
@@ -205,7 +205,7 @@ static struct status fill(struct filling *filling, int variable)
         const struct piece *piece = &placement->pieces[i];
         for (size_t offset = 0; offset < piece->size; offset += CHUNK_BYTES) {
             size_t rest = piece->size - offset;
-            /* Chunks of the same piece go one after the other: a ps accepts no gap. */
+            /* Chunks of the same piece go one after the other, because a ps accepts no gap. */
             if (client->calls.count == placement->ps_count || offset > 0) {
                 TRY(call_group_wait(&client->calls));
                 call_group_begin(&client->calls);
@@ -229,18 +229,18 @@ static struct status fill_part(struct filling *filling, int variable)
     if (!has)
         return status_ok();
     TRY(fill(filling, variable));
-    return state->next(state, &end); /* it may check what it has given */
+    return state->next(state, &end); /* gives the state a chance to check its data */
 }
 
 /* ---- Hash tables, shard by shard. ---- */
 
-/* Sends keys [first, first + count) of a shard's `parts`; those that are NULL are not sent. */
+/* Sends keys [first, first + count) of a shard's `parts`; NULL parts are not sent. */
 struct keys_chunk {
     int variable;
     uint32_t shard;
     bool waiting;
     size_t first, count;
-    struct bytes parts[KEY_PARTS]; /* copied: `get_keys` gives one at a time */
+    struct bytes parts[KEY_PARTS]; /* copies, because `get_keys` returns one part at a time */
 };
 
 #define KEYS_CHUNK_PIECES 7 /* keys, used, values and slots */
@@ -409,7 +409,7 @@ struct first_state {
     int variable;
     bool taken;         /* from elsewhere */
     int64_t row;        /* the next one to fill */
-    struct bytes whole; /* the rest of a value that is in memory */
+    struct bytes whole; /* what remains of a value in memory */
     struct buffer filled;
 };
 
@@ -429,7 +429,7 @@ static struct status first_begin(struct client_state *base, int variable, int pa
                : status_ok();
 }
 
-/* Fills as many rows as a chunk has, or one that is larger. */
+/* Fills as many rows as fit in a chunk, or a single larger row. */
 static struct status fill_first_rows(struct first_state *state, struct bytes *chunk)
 {
     const struct placed_variable *variable = &state->placement->variables[state->variable];

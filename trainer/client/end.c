@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* The timeout of the last report to a ps that may be gone. If the report does not arrive, another
- * task tells the ps, or the ps times out. */
+/* The timeout of the final report to a ps that may be gone. If it does not arrive, another task
+ * informs the ps, or the ps times out. */
 #define LAST_WORDS_MS 3000
 
 struct status client_report(struct ps_client *client, struct status outcome, bool job)
@@ -33,7 +33,7 @@ struct status client_report(struct ps_client *client, struct status outcome, boo
     return call_group_wait_all(&client->calls);
 }
 
-/* Has calls of its own: the client's values lie in the replies of the others. */
+/* Uses calls of its own, because the client's values are in the replies of `calls`. */
 struct status client_stop(struct ps_client *client)
 {
     struct ticket ticket = client_ticket(client, 0);

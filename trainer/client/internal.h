@@ -1,5 +1,5 @@
 /*
- * client_internal: the types and functions that the files of the client share: client.c (joining),
+ * client_internal: types and functions shared by the files of the client: client.c (joining),
  * client/create.c (beginning a generation), client/chunks.c, client/values.c (pulling, pushing),
  * client/shares.c, client/snapshot.c, client/end.c.
  */
@@ -9,7 +9,7 @@
 #include "trainer/client/client.h"
 #include "trainer/protocol/protocol.h"
 
-/* The ticket of this client in requests to that ps, once the job has begun. */
+/* The ticket of this client in requests to that ps, valid once the job has begun. */
 struct ticket client_ticket(const struct ps_client *client, int ps);
 
 /* The identity of this client in requests to that ps. Points into the options. */
@@ -24,23 +24,24 @@ void client_make_chunks(struct ps_client *client);
 void client_rows_init(struct ps_client *client);
 void client_rows_finish(struct ps_client *client);
 
-/* A new pull or push begins: checks the wanted rows (`pull`) and those of the gradients (NULL: no
- * push), and finds the pieces that they are in. */
+/* Begins a pull or push: checks the wanted rows (if `pull`) and those of the gradients (NULL: no
+ * push), and finds their pieces. */
 struct status client_rows_begin(struct ps_client *client, bool pull,
                                 const struct variable_gradient *gradients);
 
 void client_forget_wanted(struct ps_client *client); /* after client_want_rows */
-void client_hold_wanted(struct ps_client *client);   /* they are the rows of client->values */
+void client_hold_wanted(struct ps_client *client);   /* the wanted rows become the rows of
+                                                      * client->values */
 
-/* The bytes that a reply has of a piece. */
+/* The size of a piece in a reply. */
 size_t client_reply_bytes(const struct ps_client *client, const struct piece *piece);
 
-/* Appends the numbers of a chunk's wanted or pushed rows to its list. Returns how many. */
+/* Appends the wanted or pushed row numbers of a chunk to its list. Returns their number. */
 uint64_t client_list_wanted(struct ps_client *client, int chunk);
 uint64_t client_list_pushed(struct ps_client *client, int chunk,
                             const struct variable_gradient *gradients);
 
-/* ---- Variables by keys (keys.c), from the functions above or beside them. ---- */
+/* ---- Variables by keys (keys.c): called from, or next to, the functions above. ---- */
 
 static inline const struct placed_variable *client_variable_of(const struct ps_client *client,
                                                                const struct piece *piece)
@@ -57,14 +58,14 @@ void client_keys_init(struct ps_client *client);
 void client_keys_finish(struct ps_client *client);
 struct status client_keys_begin(struct ps_client *client, bool pull,
                                 const struct variable_gradient *gradients);
-/* Appends the keys of a chunk to its list, behind its rows. */
+/* Appends the keys of a chunk to its list, after its rows. */
 struct key_counts client_list_wanted_keys(struct ps_client *client, int chunk);
 struct key_counts client_list_pushed_keys(struct ps_client *client, int chunk);
-/* The rows that are pushed of a piece. */
+/* The pushed rows of a piece. */
 struct bytes client_keys_gradient(const struct ps_client *client, const struct piece *piece,
                                   const struct variable_gradient *gradient);
 size_t client_keys_reply_bytes(const struct ps_client *client, const struct piece *piece);
-/* Copies the rows of a piece from a reply to their places in the variable's value. */
+/* Scatters the rows of a piece from a reply into the variable's value. */
 void client_keys_scatter(const struct ps_client *client, const struct piece *piece,
                          struct payload_cursor *payload, char *out);
 
@@ -73,18 +74,20 @@ void client_keys_scatter(const struct ps_client *client, const struct piece *pie
 struct client_shares *client_shares_create(struct clock *clock, struct call_retry retry);
 void client_shares_destroy(struct client_shares *shares);
 void client_shares_interrupt(struct client_shares *shares);
-/* 1 + the turn that the next push is of; 0: none. */
+/* 1 + the turn of the next push; 0: none. */
 uint64_t client_pushed_turn(struct client_shares *shares);
 void client_turn_was_pushed(struct client_shares *shares);
-/* Before a push, if ps 0 has not replied for long. ABORTED: its rows are another worker's now. */
+/* Renews this task's turn before a push, if ps 0 has not replied for some time. ABORTED: the
+ * turn was given to another worker. */
 struct status client_keep_turn(struct ps_client *client);
 
-void client_clear_totals(struct ps_client *client); /* totals.c: a push has taken them */
+void client_clear_totals(struct ps_client *client); /* totals.c: called after a push has carried
+                                                     * them */
 
-/* All that was appended to a chunk's list. */
+/* The bytes of a chunk's list so far. */
 struct bytes client_list_bytes(const struct ps_client *client, int chunk);
 
-/* The most memory that reading a reply may take. */
+/* Limit of the memory for reading a reply. */
 #define REPLY_ARENA_MAX ((size_t)16 << 20)
 
 int64_t client_deadline_ns(const struct ps_client *client, int64_t timeout_ms);
@@ -92,18 +95,18 @@ int64_t client_deadline_ns(const struct ps_client *client, int64_t timeout_ms);
 /* Adds a call to client->calls. */
 void client_call_ps(struct ps_client *client, int ps, const char *path, struct message *request,
                     int64_t deadline_ns);
-/* Calls one ps beside `calls`, in whose replies the values are. *reply is the caller's. CANCELLED:
- * client_interrupt. */
+/* Calls one ps outside of `calls`, whose replies hold the values. *reply belongs to the caller.
+ * CANCELLED: client_interrupt. */
 struct status client_call_aside(struct ps_client *client, int ps, const char *path,
                                 struct message *request, struct message *reply);
 
-/* ABORTED if a ps was restarted or is at another generation than when this client joined it. Call
- * it during a wait that ends only when other tasks act: they may have noticed already. Does not use
- * client->calls. */
+/* ABORTED if a ps was restarted or has another generation than when this client joined it. Call
+ * it during a wait that only other tasks can end, because they may have noticed already. Does
+ * not use client->calls. */
 struct status client_look(void *client);
 #define CLIENT_LOOK_MS 1000
 
-/* The rules for retrying calls that fail on the way to a ps. */
+/* How to retry calls that fail on the way to a ps. */
 struct call_retry client_retry(const struct ps_client *client);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 
-/* The hash table and the part that a name stands for: "ids/keys". */
+/* Finds the hash table and the part of a name: "ids/keys". */
 static bool find(const struct placement *placement, const char *name, int *variable,
                  enum key_part *part)
 {

@@ -1,20 +1,20 @@
 /*
- * key_values: a hash table "ids" as the two variables that are exported of it, read shard by shard:
+ * key_values: reads a hash table "ids" shard by shard, as the two variables of its export:
  *
- *     ids/keys    int64 [n]            the keys that have a row, those of shard 0 first
- *     ids/values  float [n + 1, row…]  the default value, then the rows of the keys in their order
+ *     ids/keys    int64 [n]            the keys that have a row, shard by shard
+ *     ids/values  float [n + 1, row…]  the default value, then the rows in the order of the keys
  *
- * A table without rows is exported with the key 0, whose row is the default one, because
- * TensorFlow refuses to fill a lookup table with nothing.
+ * An empty table is exported with the key 0 and the default row, because TensorFlow refuses to
+ * initialize a lookup table with nothing.
  *
- * Shards do not depend on the number of ps tasks, and neither does the order.
+ * Neither the shards nor the order depend on the number of ps tasks.
  */
 #ifndef TRAINER_CLIENT_KEY_VALUES_H
 #define TRAINER_CLIENT_KEY_VALUES_H
 
 #include "trainer/protocol/placement.h"
 
-/* Where the shards are: a snapshot or a checkpoint. */
+/* The source of the shards: a snapshot or a checkpoint. */
 struct key_reader {
     /* A part of a shard, valid until the next call. */
     struct status (*read)(void *context, int variable, uint32_t shard, enum key_part part,
@@ -32,21 +32,22 @@ struct key_values {
     bool has_begun;     /* the default row was given */
     bool has_rows;      /* a chunk of rows was given */
     float *default_row; /* of the values */
-    /* Kept until another table is counted: the number of rows of `counted`, a variable plus 1 */
+    /* Cached until another table is counted: the number of rows of `counted`, which is a
+     * variable plus 1 */
     int counted;
     int64_t rows;
 };
 
-/* Begins the variable of this name. False: no hash table has one of this name. */
+/* Begins the variable of this name. Returns false if no hash table has such a variable. */
 bool key_values_begin(struct key_values *values, const struct placement *placement,
                       const char *name);
-/* The next chunk, a shard's; size 0: the end. */
+/* Reads the next chunk, which is one shard; size 0: the end. */
 struct status key_values_next(struct key_values *values, const struct key_reader *reader,
                               struct bytes *chunk);
 void key_values_finish(struct key_values *values);
 
-/* The first dimension of the variable. Counts each table once. NOT_FOUND: no hash table has one of
- * this name. */
+/* The first dimension of the variable. Counts the rows once per table. NOT_FOUND: no hash table
+ * has such a variable. */
 struct status key_values_count(struct key_values *values, const struct key_reader *reader,
                                const char *name, int64_t *rows);
 

@@ -1,5 +1,6 @@
-/* Which keys of hash tables a pull or a push has, and on which ps they are. The keys of a ps are
- * anywhere in the caller's list, so rows are copied one by one unless there is only one ps. */
+/* Determines which keys of hash tables a pull or a push has, and on which ps they are. The keys
+ * of a ps are scattered over the caller's list, so rows are copied one by one unless there is
+ * only one ps. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -9,9 +10,9 @@
 struct key_division {
     const int64_t *keys;
     size_t count, capacity;
-    size_t *order;  /* [count]: indices of `keys`, those of ps 0 first, each ps's ascending */
-    size_t *starts; /* [ps_count + 1]: where each ps begins in `order` */
-    char *rows;     /* gradients in that order; with one ps unused */
+    size_t *order;  /* [count]: indices into `keys`, grouped by ps, ascending within each ps */
+    size_t *starts; /* [ps_count + 1]: start of each ps in `order` */
+    char *rows;     /* gradients in that order; unused with a single ps */
     size_t rows_capacity;
 };
 

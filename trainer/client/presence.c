@@ -9,16 +9,19 @@
 #include "base/container.h"
 #include "trainer/client/internal.h"
 
-#define BEAT_MS         1000
-#define BEAT_TIMEOUT_MS 6000 /* no answer until then counts as silence; connecting may take 5 s */
-#define RETRY_MIN_MS    50
-#define RETRY_MAX_MS    500
-#define TICK_MS         100
-#define OTHER_MS        2000
+#define BEAT_MS 1000
+#define BEAT_TIMEOUT_MS \
+    6000 /* no answer within this time counts as silence; connecting may take
+                              * 5 s */
+#define RETRY_MIN_MS 50
+#define RETRY_MAX_MS 500
+#define TICK_MS      100
+#define OTHER_MS     2000
 
 #define BEAT_ARENA_MAX ((size_t)1 << 20)
 
-/* The result of a beat: written by the thread that gets the reply, read by the loop's thread. */
+/* The result of a heartbeat: written by the thread that gets the reply, read by the loop's
+ * thread. */
 struct beat_result {
     enum status_code code;
     char text[512];
@@ -39,12 +42,12 @@ struct presence_peer {
     struct beat_result result;
     bool answered; /* ever */
     uint64_t incarnation;
-    int64_t troubled_ns; /* since when it has not answered; 0: it answers */
+    int64_t troubled_ns; /* time since which it has not answered; 0: it answers */
     int64_t retry_ms;
     /* from its last answer: what it waits for ("": nothing), and its step */
     char note[256];
     uint64_t global_step;
-    char why[512], printed[512]; /* the reason now, and the one that was printed last */
+    char why[512], printed[512]; /* the current reason, and the one logged last */
     int64_t printed_ns;
 };
 
@@ -124,7 +127,7 @@ static void beat(void *context)
                       clock_deadline_ns(channel_clock(channel), BEAT_TIMEOUT_MS), replied, peer);
 }
 
-/* ---- What it means. ---- */
+/* ---- Interpreting the answers. ---- */
 
 static void say_why(struct presence_peer *peer)
 {
@@ -182,9 +185,9 @@ static void check_ready(struct presence *presence)
     presence->options.ready(presence->options.context);
 }
 
-/* A task that has not begun when the job ends would see its ps tasks disappear one by one, so the
- * beat tells it the outcome. A task that takes part learns it from its own calls, and a reader from
- * the beat. */
+/* If the job ends before a task has begun, the task would see its ps tasks disappear one by one,
+ * so the heartbeat tells it the outcome. A training task learns the outcome from its own calls,
+ * and a reader from the heartbeat. */
 static void check_over(struct presence *presence, const struct beat_result *result)
 {
     bool told = presence->ready && !presence->options.client->reader;
@@ -225,8 +228,8 @@ static void arrived(struct loop_task *task)
 
 /* ---- Time. ---- */
 
-/* Prints the reason at once and then every repeat_ms. A different reason is printed after OTHER_MS,
- * since two reasons may alternate. */
+/* Logs the reason at once and then every repeat_ms. A different reason is logged after OTHER_MS,
+ * because two reasons may alternate. */
 static void say(struct presence_peer *peer, int64_t now_ns)
 {
     struct presence *presence = peer->presence;
@@ -264,7 +267,7 @@ static void check_peer(struct presence_peer *peer, int64_t now_ns)
 }
 
 /* The first ps that waits for somebody. If the pushes of a synchronous step reached only some ps
- * tasks, ps 0 may have made the step while another waits. */
+ * tasks, ps 0 may have made the step while another one waits. */
 static const struct presence_peer *find_waiting(const struct presence *presence)
 {
     for (int ps = 0; ps < peers_count(presence); ps++)
@@ -273,7 +276,7 @@ static const struct presence_peer *find_waiting(const struct presence *presence)
     return &presence->peers[0];
 }
 
-/* Once the job stands still, this task waits for what a ps waits for. */
+/* Once the job stands still, reports what a ps waits for as this task's own wait. */
 static void check_note(struct presence *presence, int64_t now_ns)
 {
     const struct presence_peer *peer = find_waiting(presence);
@@ -327,8 +330,8 @@ void presence_finish(struct presence *presence)
         client_call_release(peer->call);
         loop_clear_timer(presence->options.loop, &peer->next);
     }
-    loop_run_posted(presence->options.loop); /* runs `arrived` for replies that came in the
-                                                meantime, while the peers exist */
+    loop_run_posted(presence->options.loop); /* runs `arrived` for outstanding replies while the
+                                              * peers exist */
     loop_clear_timer(presence->options.loop, &presence->timer);
     free(presence->peers);
     presence->peers = NULL;

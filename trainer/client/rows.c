@@ -1,10 +1,10 @@
-/* Which rows of variables by rows a pull or a push has, and on which ps they are. */
+/* Determines which rows of variables by rows a pull or a push has, and on which ps they are. */
 #include <assert.h>
 #include <stdlib.h>
 
 #include "trainer/client/internal.h"
 
-/* A ps numbers its rows through all of its pieces with rows. */
+/* The row numbers of a ps run through all of its pieces with rows. */
 static void number_rows(struct ps_client *client)
 {
     const struct placement *placement = client->options.placement;
@@ -72,7 +72,7 @@ void client_want_rows(struct ps_client *client, int variable, struct row_ids row
     client->wanted[variable] = rows;
 }
 
-/* How many rows from `at` on are less than `end`. */
+/* The number of rows from index `at` on that are less than `end`. */
 static size_t count_below(const struct row_ids *rows, size_t at, int64_t end)
 {
     size_t low = at, high = rows->count;
@@ -156,7 +156,7 @@ size_t client_reply_bytes(const struct ps_client *client, const struct piece *pi
            placement_row_bytes(variable);
 }
 
-/* Appends the rows of a piece, as its ps numbers them. */
+/* Appends the rows of a piece, in the numbering of its ps. */
 static void list_piece(struct row_ids_writer *list, const struct piece *piece, uint64_t first_row,
                        size_t row_bytes, const int64_t *ids, size_t count)
 {

@@ -6,14 +6,14 @@
 
 struct client_shares {
     pthread_mutex_t lock;
-    struct turn_range *read; /* [read_count]: turns that were read and are not pushed, in order */
+    struct turn_range *read; /* [read_count]: turns read but not yet pushed, in order */
     size_t read_count;
-    /* The rest belongs to the thread that reads. */
+    /* The rest belongs to the reading thread. */
     struct turn_range share; /* what is left of the last share */
     struct call_group calls;
     struct ticket ticket;
     uint64_t number; /* of the last request */
-    bool begins;     /* the next request gives back what came before */
+    bool begins;     /* the next request returns all earlier turns */
 };
 
 struct client_shares *client_shares_create(struct clock *clock, struct call_retry retry)
@@ -71,10 +71,10 @@ void client_turn_was_pushed(struct client_shares *shares)
     pthread_mutex_unlock(&shares->lock);
 }
 
-#define REPLIED_MS 2500 /* half of the time after which ps 0 gives turns to others */
+#define REPLIED_MS 2500 /* half of the time after which ps 0 reassigns turns */
 
-/* With several ps tasks, a push is refused by ps 0 alone if its turn was given to another worker,
- * since this one was stopped or cut off. The others would apply it. */
+/* With several ps tasks, if this worker's turn was reassigned while it was stopped or cut off,
+ * only ps 0 would refuse its push. The others would apply it. */
 struct status client_keep_turn(struct ps_client *client)
 {
     int64_t since_ns = clock_now_ns(client->calls.clock) - (int64_t)REPLIED_MS * NS_PER_MS;

@@ -1,24 +1,24 @@
 /*
- * shares: the turns that ps 0 has given this task (trainer/protocol/share_table.h).
+ * shares: the turns that ps 0 has assigned to this task (trainer/protocol/share_table.h).
  *
- *     client_shares_begin(client);                          after joining: the rows begin anew
- *     TRY(client_next_turn(client, &found, &turn));         the thread that reads rows, in advance
- *     TRY(client_push(client, gradients, true));            of the earliest turn not pushed yet
+ *     client_shares_begin(client);                          after joining: the rows start anew
+ *     TRY(client_next_turn(client, &found, &turn));         the thread that reads rows ahead
+ *     TRY(client_push(client, gradients, true));            for the earliest turn not yet pushed
  *
- * Threads  one may call client_next_turn while another one pushes; none may while
- *          client_shares_begin runs
+ * Threads  one thread may call client_next_turn while another one pushes; neither may run during
+ *          client_shares_begin
  */
 #ifndef TRAINER_CLIENT_SHARES_H
 #define TRAINER_CLIENT_SHARES_H
 
 #include "trainer/client/client.h"
 
-/* Gives back what this task has been given: it is not going to be pushed. */
+/* Returns this task's turns to ps 0; they will not be pushed. */
 void client_shares_begin(struct ps_client *client);
 
 /**
- * The turn whose rows are read next. *found is false if all turns up to the last step are given
- * out: ask again later, because a task that has some may be lost.
+ * The next turn to read. *found is false if all turns up to the last step are assigned: ask again
+ * later, because a task that has some may be lost.
  *
  * Errors  ABORTED join again; CANCELLED client_interrupt
  */

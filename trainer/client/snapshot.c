@@ -1,5 +1,5 @@
-/* The client's side of ps/cut.c and ps/snapshot.c: cuts all ps tasks at the same push and reads the
- * values chunk by chunk. */
+/* The client's side of ps/cut.c and ps/snapshot.c: cuts all ps tasks at the same push, and reads
+ * the values chunk by chunk. */
 #include "trainer/client/internal.h"
 #include "trainer/optimizers/finite.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define CHUNK_BYTES     ((uint64_t)1 << 20)
-#define PUSH_WAIT_MS    5000 /* training stands still until the pushes under way have arrived */
+#define PUSH_WAIT_MS    5000 /* training stands still until the pushes in flight have arrived */
 #define DROP_TIMEOUT_MS 5000
 
 static int ps_count(const struct ps_client *client)
@@ -16,8 +16,8 @@ static int ps_count(const struct ps_client *client)
     return client->options.placement->ps_count;
 }
 
-/* For each worker, the last push that the furthest ps has applied, and the last one that the
- * slowest has. */
+/* For each worker, the last push applied by the most advanced ps, and the last one applied by
+ * the slowest. */
 struct furthest_row {
     struct applied_push applied;
     uint64_t least;
@@ -26,7 +26,8 @@ struct furthest_row {
 struct furthest {
     struct furthest_row *rows;
     size_t count, capacity;
-    /* A synchronous job has no rows: the steps of the furthest ps and of the slowest. */
+    /* A synchronous job has no such rows, only the steps of the most advanced ps and of the
+     * slowest. */
     uint64_t step, least_step;
     int slowest_ps;
 };
@@ -67,8 +68,8 @@ static void furthest_finish(struct furthest *furthest)
     free(furthest->rows);
 }
 
-/* If a worker died between its push to one ps and to the next, one snapshot waits for the rest of
- * the push; later ones do not. */
+/* If a worker died between its pushes to two ps tasks, one snapshot waits for the rest of the
+ * push; later ones do not. */
 static bool is_given_up(const struct ps_client *client, const struct applied_push *applied)
 {
     for (int i = 0; i < CLIENT_GIVEN_UP_MAX; i++) {
@@ -129,7 +130,7 @@ static void take_cut(const struct cut_reply *reply, int ps, struct client_snapsh
         out->loss_scale = reply->loss_scale;
     if (ps > 0 || reply->position_count == 0)
         return;
-    free(out->position); /* of a cut that was begun again */
+    free(out->position); /* of an earlier cut that was retried */
     out->position = zalloc(reply->position_count * sizeof *out->position);
     out->position_count = reply->position_count;
     memcpy(out->position, reply->position, reply->position_count * sizeof *out->position);
@@ -177,7 +178,7 @@ static struct status name_missing(struct ps_client *client, const struct furthes
                         *whom != '\0' ? ", waiting for " : "", whom);
 }
 
-/* NOT_FOUND: a ps has given up the snapshot. Before the deadline, it is begun again. */
+/* NOT_FOUND: a ps has dropped the snapshot. Before the deadline, a new one is begun. */
 static bool is_out_of_time(const struct ps_client *client, struct status status,
                            int64_t deadline_ns)
 {
@@ -191,7 +192,7 @@ static struct status hold_and_cut(struct ps_client *client, bool slots, int64_t 
     struct arena *arena = arena_create(REPLY_ARENA_MAX);
     struct furthest furthest = { 0 };
 
-    /* Taken from the clock, so that a later client of the same process continues the count. */
+    /* Derived from the clock, so that a later client of the same process continues the count. */
     int64_t now = clock_now_ns(client->calls.clock);
     client->snapshots = (uint64_t)now > client->snapshots ? (uint64_t)now : client->snapshots + 1;
     out->number = client->snapshots;
@@ -327,9 +328,8 @@ static struct status source_next(struct value_source *source, struct bytes *chun
                                                    : status_ok();
 }
 
-/* Tells every ps that a snapshot, or the hold before it, is no longer wanted. A ps that does not
- * hear of it drops the snapshot with the next one or at its end. Leaves client->values as they are.
- */
+/* Tells every ps that a snapshot, or the hold before it, is no longer needed. A ps that misses
+ * this drops the snapshot with the next one or at its end. Leaves client->values unchanged. */
 static void drop(struct client_snapshot *snapshot)
 {
     struct ps_client *client = snapshot->client;
@@ -352,7 +352,7 @@ static void drop(struct client_snapshot *snapshot)
     call_group_finish(&calls);
 }
 
-/* A ps gives up a snapshot whose caller goes silent (NOT_FOUND). Then another one is begun. */
+/* A ps drops a snapshot whose caller goes silent (NOT_FOUND). Then another one is begun. */
 static struct status take(struct ps_client *client, bool slots, int64_t timeout_ms,
                           bool wait_for_pushes, struct client_snapshot *out)
 {
@@ -374,8 +374,8 @@ struct status client_snapshot_begin(struct ps_client *client, bool slots, int64_
     out->ids = zalloc((size_t)ps_count(client) * sizeof *out->ids);
     int64_t wait_ms = timeout_ms >= 0 && timeout_ms < PUSH_WAIT_MS ? timeout_ms : PUSH_WAIT_MS;
     struct status status = take(client, slots, wait_ms, true, out);
-    /* An asynchronous push reached some ps tasks, and its worker died before it reached the others:
-     * take the snapshot without the rest. The pushes of a synchronous step must all arrive. */
+    /* A worker died after its asynchronous push had reached only some ps tasks: take the
+     * snapshot without the rest. The pushes of a synchronous step must all arrive. */
     if (status.code == STATUS_DEADLINE_EXCEEDED || status.code == STATUS_NOT_FOUND)
         status = take(client, slots, timeout_ms, false, out);
     if (status_is_ok(status))

@@ -1,10 +1,10 @@
-/* Reads some rows of a snapshot, in one call to each ps that holds any. */
+/* Reads some rows of a snapshot, with one call to each ps that holds any. */
 #include <stdlib.h>
 
 #include "trainer/client/internal.h"
 #include "trainer/optimizers/finite.h"
 
-/* Asks for the rows of a chunk. Returns false if it has none. */
+/* Requests the rows of a chunk. Returns false if it has none. */
 static bool call_read(struct client_snapshot *snapshot, struct call_group *calls, int c,
                       struct bytes *list, int64_t until)
 {
@@ -28,7 +28,7 @@ static bool call_read(struct client_snapshot *snapshot, struct call_group *calls
     return true;
 }
 
-/* Does a reply have rows of this piece of the chunk? */
+/* Does a reply contain rows of this piece of the chunk? */
 static bool is_wanted(const struct ps_client *client, const struct client_chunk *chunk, int i)
 {
     const struct piece *piece = &client->options.placement->pieces[i];
@@ -68,7 +68,7 @@ static struct status take_rows(const struct ps_client *client, int c, const stru
     return status_ok();
 }
 
-/* Makes room for all rows of each variable. */
+/* Allocates space for all rows of each variable. */
 static void reserve_rows(const struct placement *placement, const struct row_ids *rows,
                          struct buffer *out)
 {
@@ -98,7 +98,7 @@ struct status client_snapshot_read_rows(struct client_snapshot *snapshot,
     const struct placement *placement = client->options.placement;
     int64_t until = client_deadline_ns(client, client->options.call_timeout_ms);
     struct call_group
-        calls; /* of its own, because client->values lie in the replies of the other */
+        calls; /* a separate group, because client->values are in the replies of `calls` */
     struct status status;
     int asked = 0;
 

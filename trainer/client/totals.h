@@ -1,7 +1,7 @@
 /*
  * client_totals: the totals of the training's metrics over all workers. A source of gradients adds
- * those of its batches to the client's, the next push takes them to ps 0, and ps 0 adds them up if
- * the push counts.
+ * the totals of its batches to the client's, the next push carries them to ps 0, and ps 0 sums them
+ * over the pushes that it applies.
  *
  *     double *totals = client_keep_totals(&client, count);     before the first step
  *     totals[0] += 100;                                        with each batch
@@ -12,13 +12,13 @@
 
 #include "trainer/client/client.h"
 
-/* The totals of the batches since the last push, [count], which belong to the client. `count` is
- * the job's: client_job.totals_count. */
+/* The totals of the batches since the last push, [count]; the client owns them. `count` is the
+ * job's: client_job.totals_count. */
 double *client_keep_totals(struct ps_client *client, size_t count);
 
 /**
- * The totals of all pushes that count, since the generation began, and the step up to which they
- * are. Leaves client->values as they are. A generation that this client has created began with 0.
+ * Reads the totals of all applied pushes since the generation began, and their step. Leaves
+ * client->values unchanged. A generation that this client created began with 0.
  *
  * Shapes  out [count], as many as the client keeps
  * Errors  as client_pull

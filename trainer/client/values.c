@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* `end_piece` as a request has it: 0 when the chunk goes up to the last piece. */
+/* `end_piece` in a request: 0 if the chunk extends to the last piece. */
 static uint32_t wire_end(const struct ps_client *client, const struct client_chunk *chunk)
 {
     bool last = chunk->end_piece == client->options.placement->pieces_count;
@@ -12,8 +12,8 @@ static uint32_t wire_end(const struct ps_client *client, const struct client_chu
     return last ? 0 : (uint32_t)chunk->end_piece;
 }
 
-/* Extends the run [run, run + run_size) by the next piece of a variable. NULL: the piece lies
- * elsewhere. */
+/* Extends the run [run, run + run_size) by the next piece of a variable. NULL: the piece is not
+ * contiguous with it. */
 static const char *extend_run(const char *run, size_t run_size, const char *data)
 {
     return run != NULL && run + run_size == data ? run : NULL;
@@ -56,7 +56,8 @@ static char *assembly_of(struct ps_client *client, int v)
     return client->assembled[v];
 }
 
-/* The rows of a variable by keys over several ps tasks, put into the order of the keys. */
+/* Sorts the rows of a variable by keys, which come from several ps tasks, into the order of the
+ * keys. */
 static void take_keys(struct ps_client *client, int v)
 {
     const struct placement *placement = client->options.placement;
@@ -87,7 +88,7 @@ static void take_variable(struct ps_client *client, int v)
             continue;
         const char *data = payload_borrow(payload, size);
         const char *longer = total == 0 ? data : data != NULL ? extend_run(run, total, data) : NULL;
-        /* not in one run: copy what there was, and all that follows, into the buffer */
+        /* not contiguous: copy the run and all that follows into the buffer */
         if (longer == NULL) {
             char *to = assembly_of(client, v);
             if (run != NULL && run != to)
@@ -148,8 +149,8 @@ static void take_scale(struct ps_client *client, const struct loss_scale *state)
     client->scaling.skipped = state->skipped;
 }
 
-/* The chunks of a ps in a synchronous job are of one step. A task that trains sees no step between
- * two chunks, because a step needs its push; another task may. */
+/* In a synchronous job, the chunks of a ps are of one step. A training task cannot see a step
+ * between two chunks, because a step needs its push; another task can. */
 static struct status take_step(struct ps_client *client, int c, const struct pull_reply *reply)
 {
     int ps = client->chunks[c].ps;
@@ -164,7 +165,7 @@ static struct status take_step(struct ps_client *client, int c, const struct pul
     return status_ok();
 }
 
-/* Pulls, and fills client->steps. A ps whose step was beyond `later_than` is asked for the values
+/* Pulls, and sets client->steps. A ps whose step is beyond `later_than` is asked for the values
  * before its last step. */
 static struct status pull_once(struct ps_client *client, uint64_t later_than, bool *sync)
 {
@@ -249,7 +250,7 @@ struct status client_check_values(const struct ps_client *client)
     return status_ok();
 }
 
-/* The gradient of a piece: all of it, or the rows that are pushed. */
+/* The gradient of a piece: all of it, or the pushed rows. */
 static struct bytes gradient_of(const struct ps_client *client, const struct piece *piece,
                                 const struct variable_gradient *gradients)
 {
@@ -268,7 +269,7 @@ static struct bytes gradient_of(const struct ps_client *client, const struct pie
     return (struct bytes){ data + rows->first * row_bytes, rows->count * row_bytes };
 }
 
-/* The gradient bytes of a chunk, in order of ids; neighbours in memory become one run. */
+/* The gradient bytes of a chunk, in order of ids; contiguous neighbours become one run. */
 static int gather_gradients(struct ps_client *client, const struct client_chunk *chunk,
                             const struct variable_gradient *gradients, struct bytes *out)
 {
@@ -289,7 +290,7 @@ static int gather_gradients(struct ps_client *client, const struct client_chunk 
     return count;
 }
 
-/* Sends a chunk of a push. Its payload is kept in `pieces`. Returns how many of them. */
+/* Sends a chunk of a push. Its payload is kept in `pieces`. Returns the number of pieces. */
 static int call_push(struct ps_client *client, int c, struct push_request *header,
                      const struct variable_gradient *gradients, struct bytes *pieces, int64_t until)
 {
@@ -339,8 +340,8 @@ static struct status push(struct ps_client *client, const struct variable_gradie
         pieces += call_push(client, c, &header, gradients, pieces, until);
     client_clear_totals(client);
     client->scaling.overflowed = false;
-    /* Watched against a deadlock: a restarted worker may wait for a restarted ps, while this push
-     * waits at another ps for that worker. */
+    /* Polled to avoid a deadlock: a restarted worker may wait for a restarted ps, while this
+     * push waits at another ps for that worker. */
     struct call_watch watch = { CLIENT_LOOK_MS, client_look, client };
     TRY(call_group_wait_watched(&client->calls, &watch));
     client->replied_ns = clock_now_ns(client->calls.clock);

@@ -1,5 +1,5 @@
-/* note: decides when to print a line about a wait: at once before the first step, after a few
- * seconds without progress later on, and then at intervals until the wait ends. */
+/* note: decides when to log a line about a wait: at once before the first step, later after a
+ * few seconds without progress, and then at intervals until the wait ends. */
 #ifndef TRAINER_PROTOCOL_NOTE_H
 #define TRAINER_PROTOCOL_NOTE_H
 
@@ -14,7 +14,7 @@ struct note {
     int64_t stepped_ns; /* when it last moved */
 };
 
-/* text: what the task waits for, "" for nothing. True: print it now. */
+/* text: what the task waits for, "" for nothing. Returns true if it should be logged now. */
 bool note_due(struct note *note, const char *text, uint64_t global_step, int64_t now_ns,
               int64_t repeat_ms);
 

@@ -39,8 +39,9 @@ static int cut_keys(const struct placed_variable *variable, int ps_count, struct
     return ps_count;
 }
 
-/* Pieces of a variable: rows of the first dimension, as many in each as fit; the first few have one
- * more. If a row is too large for any piece, its elements take the place of rows. */
+/* Splits a variable into pieces of rows of the first dimension, as many in each as fit; the
+ * first few have one more. If a row is too large for any piece, elements are used instead of
+ * rows. */
 static int cut(const struct placed_variable *variable, int ps_count, size_t piece_bytes_max,
                struct piece *out)
 {
@@ -102,8 +103,8 @@ struct status placed_variable_check(const struct placed_variable *variable)
                         variable->name);
 }
 
-/* The pieces that go to one ps together: a piece, or all pieces of a variable; with a variable that
- * is divided, the vector behind it. */
+/* The pieces that are placed on one ps together: a single piece, or all pieces of a variable;
+ * for a divided variable, also its vector. */
 struct placed_unit {
     size_t size;
     int first_piece, pieces_count;
@@ -138,7 +139,7 @@ static int largest_first(const void *a, const void *b)
 
     if (left->size != right->size)
         return left->size > right->size ? -1 : 1;
-    return left->first_piece - right->first_piece; /* a fixed order of equal ones */
+    return left->first_piece - right->first_piece; /* a fixed order among equals */
 }
 
 static void place_unit(struct placement *placement, const struct placed_unit *unit, int ps)
@@ -262,7 +263,8 @@ struct shape placement_piece_shape(const struct placement *placement, int piece)
     struct shape shape = variable->shape;
     size_t row_bytes = placement_row_bytes(variable);
 
-    if (row->size % (row_bytes > 0 ? row_bytes : 1) != 0) /* a row is cut: a piece has elements */
+    if (row->size % (row_bytes > 0 ? row_bytes : 1) != 0) /* a row is split: the pieces are
+                                                           * ranges of elements */
         return shape_of((int64_t)(row->size / dtype_size(variable->dtype)));
     if (shape.rank > 0 && row_bytes > 0)
         shape.dims[0] = (int64_t)(row->size / row_bytes);

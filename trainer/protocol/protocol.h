@@ -1,7 +1,7 @@
 /*
  * protocol: the messages of proto/training.proto as structs of our own, and how they are packed.
  * Each request and reply has one function for packing and one for unpacking; the .proto file
- * explains the fields. Only the protocol's own files know protobuf-c.
+ * explains the fields. Only the protocol's own files include protobuf-c.
  *
  *     struct pull_request request = { .ticket = &ticket };
  *     struct message message = pack_pull_request(&request);
@@ -9,8 +9,8 @@
  *     struct pull_request request;
  *     TRY(unpack_pull_request(&message, arena, &request));
  *
- * Owner   a packed message owns its header and copies what it was made of; what an unpacked struct
- *         points to lives in `arena`
+ * Owner   a packed message owns its header and a copy of the struct; everything in an unpacked
+ *         struct lives in `arena`
  * Errors  INTERNAL not such a message; RESOURCE_EXHAUSTED larger than the arena may be
  */
 #ifndef TRAINER_PROTOCOL_PROTOCOL_H
@@ -24,7 +24,7 @@
 #include "trainer/protocol/row_place.h"
 #include "trainer/protocol/share_table.h"
 
-/* Counts changes of training.proto that make one side misunderstand the other. */
+/* Incremented when training.proto changes incompatibly. */
 #define PROTOCOL_VERSION 23
 
 #define PS_PATH(method) "/slipway.training.ParameterServer/" method
@@ -49,15 +49,15 @@
 #define PS_TOTALS       PS_PATH("Totals")
 #define TASK_IDENTIFY   "/slipway.training.Task/Identify"
 
-/* Adds a payload to a packed message. The pieces are borrowed: they outlive it. */
+/* Adds a payload to a packed message. The pieces are borrowed and must outlive it. */
 struct message protocol_attach(struct message header, const struct bytes *pieces, int pieces_count);
 
-/* The reply of a method that has nothing to return. */
+/* The empty reply. */
 struct message pack_done(void);
 
-/* In a request, NULL where the sender has not set it. */
+/* In a request, NULL if the sender has not set it. */
 struct identity {
-    const char *cluster, *task, *ps_list, *agreed; /* never NULL in an unpacked one */
+    const char *cluster, *task, *ps_list, *agreed; /* never NULL in an unpacked struct */
     uint32_t index, ps_index, protocol;
     uint64_t incarnation, placement_hash;
     bool reader;
@@ -132,14 +132,14 @@ struct take_request {
     const struct ticket *ticket;
     uint64_t number;
     bool begins;
-    uint64_t turn; /* 1 + a turn to keep; 0: none */
+    uint64_t turn; /* 1 + the turn to keep; 0: none */
 };
 
 struct take_reply {
     struct turn_range share;
 };
 
-/* The most totals that a push may have: those of 40 AUCs. */
+/* Limit of the totals in a push: those of 40 AUCs. */
 #define TOTALS_MAX 16384
 
 struct totals_request {
@@ -241,12 +241,12 @@ struct created_piece {
     bool averaged;
     double momentum; /* averaged */
     struct constraint constraint;
-    /* Above 0: an update first divides it as spectral_divide, with this many iterations. The next
+    /* Above 0: an update first divides it by spectral_divide with this many iterations. The next
      * piece is the vector. */
     uint32_t power_iterations;
-    /* if it is constrained or divided, or its optimizer takes whole variables */
+    /* set if it is constrained or divided, or if its optimizer takes whole variables */
     struct shape shape;
-    const struct created_keys *keys; /* NULL: its rows have no keys */
+    const struct created_keys *keys; /* NULL: its rows are not keyed */
     uint32_t optimizer;              /* 0: the job's; otherwise other_optimizers[optimizer - 1] */
 };
 
@@ -260,7 +260,7 @@ struct create_request {
     const float *scalars;                  /* [scalars_count] */
     const struct optimizer_choice *others; /* [others_count] */
     size_t settings_count, pieces_count, scalars_count, others_count;
-    const char *schedule;          /* of the learning rate; "": it is constant */
+    const char *schedule;          /* of the learning rate; "": constant */
     const double *schedule_values; /* [schedule_values_count] */
     size_t schedule_values_count;
     uint32_t workers, batches_per_step, backup_workers, lead_max;
@@ -302,7 +302,7 @@ struct status unpack_open_request(const struct message *message, struct arena *a
 
 /* ---- Values and gradients: protocol_values.c. ---- */
 
-/* How many keys a message has for each piece by keys. */
+/* The number of keys that a message has for each piece by keys. */
 struct key_counts {
     const uint64_t *counts; /* [pieces_count] */
     size_t pieces_count;

@@ -2,8 +2,8 @@
 #include "trainer/optimizers/optimizer.h"
 #include "trainer/protocol/protocol_internal.h"
 
-/* `count` messages of type `type`, each with its defaults, as protobuf-c wants a repeated field: an
- * array of pointers. */
+/* Allocates `count` messages of type `type` with their defaults, in protobuf-c's form of a
+ * repeated field: an array of pointers. */
 #define REPEATED(arena, type, init, count, out)                        \
     do {                                                               \
         PROTO(type) *rows_ = ARENA_ARRAY(arena, PROTO(type), (count)); \
@@ -58,7 +58,7 @@ static void pack_shape(const struct create_request *request, const struct create
         out->dims[d] = (uint64_t)piece->shape.dims[d];
 }
 
-/* The size of the shape is checked against the piece's, without overflow. */
+/* The shape's size is checked against the piece's, without overflow. */
 static struct status unpack_shape(const uint64_t *dims, size_t rank, struct created_piece *out)
 {
     uint64_t size = sizeof(float);

@@ -6,13 +6,14 @@
 #include "proto/training.pb-c.h"
 #include "trainer/protocol/protocol.h"
 
-/* Shorter names for what protoc-c generates: PROTO(Ticket) is a type. */
+/* Short names for the types that protoc-c generates: PROTO(Ticket) is a type. */
 #define PROTO(type) Slipway__Training__##type
 
-/* protobuf-c has no const: a text that is only packed. */
+/* protobuf-c has no const: casts a text that is only packed. */
 #define TEXT(text) ((char *)(uintptr_t)(text))
 
-/* A message of header only, which it owns. `header` is a protobuf-c message. */
+/* Packs a message without payload. The message owns its header. `header` is a protobuf-c
+ * message. */
 struct message protocol_pack(const void *header);
 
 /* Reads a header into `arena`; *out is a pointer to a message of type `name`. */
@@ -26,7 +27,7 @@ struct status protocol_unpack(const struct message *message,
 PROTO(Identity) * identity_to_proto(const struct identity *identity, PROTO(Identity) * out);
 PROTO(Ticket) * ticket_to_proto(const struct ticket *ticket, PROTO(Ticket) * out);
 
-/* NULL for a job without a scale, and the reverse. */
+/* NULL for a job without loss scaling, in both directions. */
 PROTO(LossScale) * loss_scale_to_proto(const struct loss_scale *state, PROTO(LossScale) * out);
 struct loss_scale loss_scale_from_proto(const PROTO(LossScale) * state);
 

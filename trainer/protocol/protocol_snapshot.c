@@ -3,7 +3,7 @@
 
 #include "trainer/protocol/protocol_internal.h"
 
-/* Rows as protobuf-c wants a repeated field: an array of pointers to messages. */
+/* Rows in protobuf-c's form of a repeated field: an array of pointers to messages. */
 struct applied_rows {
     PROTO(Applied) * rows;
     PROTO(Applied) * *pointers;

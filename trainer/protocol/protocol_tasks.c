@@ -1,4 +1,4 @@
-/* Packs and unpacks the messages about tasks: joining, beats and the outcome. */
+/* Packs and unpacks the messages about tasks: joining, heartbeats and the outcome. */
 #include "trainer/protocol/protocol_internal.h"
 
 struct message pack_join_request(const struct join_request *request)

@@ -15,7 +15,7 @@ void row_finder_begin(struct row_finder *finder, int64_t rows_count)
 }
 
 #define ANY_KEY (-1)
-#define LISTED  4 /* rows of a word that are listed without asking whether it has them */
+#define LISTED  4 /* rows that are listed per word without checking whether they are set */
 
 void row_finder_begin_keys(struct row_finder *finder)
 {
@@ -32,8 +32,8 @@ static void reserve(struct row_finder *finder, size_t count)
     finder->ids = xrealloc(finder->ids, (finder->capacity + LISTED) * sizeof *finder->ids);
 }
 
-/* Without a branch for each id, so that the compiler can compare several at once. A negative id is
- * a large number. */
+/* No branch per id, so that the compiler can compare several at once. A negative id is a large
+ * unsigned number. */
 CLONES static bool are_rows(const int64_t *ids, size_t count, uint64_t rows_count)
 {
     uint64_t wrong = 0;
@@ -60,7 +60,7 @@ static void join(struct row_finder *finder, const int64_t *ids, size_t count)
     finder->only = NULL;
 }
 
-/* The ids in the order in which they were added. */
+/* The ids in the order of addition. */
 static const int64_t *added_ids(const struct row_finder *finder)
 {
     return finder->only != NULL ? finder->only : finder->joined;
@@ -83,8 +83,8 @@ struct status row_finder_add(struct row_finder *finder, const int64_t *ids, size
 
 #define WORD_BITS 64
 
-/* Words of marks for each id. Looking through more would take longer than sorting the ids: of 39 k
- * ids in 2^20 rows, marks take 0.15 ms and sorting 0.6 ms. */
+/* Words of marks per id. Scanning more would take longer than sorting the ids: for 39 k ids in
+ * 2^20 rows, marks take 0.15 ms and sorting 0.6 ms. */
 #define WORDS_OF_AN_ID 4
 
 static size_t words_of(const struct row_finder *finder)
@@ -104,9 +104,10 @@ static void reserve_words(struct row_finder *finder)
     finder->words = words;
 }
 
-/* Lists the marked rows; returns their number. `ids` has room for LISTED more. How many rows a word
- * has is random, and the processor guesses it wrong for most words; few words have more than
- * LISTED. Of 39 k ids in 2^20 rows, find_by_marks takes 0.11 ms, with a loop over the bits 0.20. */
+/* Lists the marked rows; returns their number. `ids` has room for LISTED more. The number of
+ * rows in a word is random, and the processor mispredicts it for most words; few words have more
+ * than LISTED. For 39 k ids in 2^20 rows, find_by_marks takes 0.11 ms; with a loop over the
+ * bits, 0.20. */
 CLONES static size_t list_marked(const uint64_t *marks, size_t words, uint32_t *ranks, int64_t *ids)
 {
     size_t rows = 0;
@@ -117,7 +118,7 @@ CLONES static size_t list_marked(const uint64_t *marks, size_t words, uint32_t *
         ranks[w] = (uint32_t)rows;
         rows += (size_t)__builtin_popcountll(bits);
         do
-            for (int i = 0; i < LISTED; i++, bits &= bits - 1) /* there is no lowest bit of 0 */
+            for (int i = 0; i < LISTED; i++, bits &= bits - 1) /* 0 has no lowest bit */
                 *out++ = first + __builtin_ctzll(bits | (uint64_t)1 << 63);
         while (bits != 0);
     }
@@ -154,7 +155,7 @@ static size_t find_by_marks(struct row_finder *finder)
 /* Without its sign bit flipped, a negative key would be larger than a positive one. */
 #define SIGN_BIT ((uint64_t)1 << 63)
 
-/* Lists the ids with their places; returns the bits in which they differ. */
+/* Lists the ids with their indices; returns the bits in which they differ. */
 static uint64_t list_entries(struct row_finder *finder)
 {
     const int64_t *ids = added_ids(finder);
@@ -175,7 +176,7 @@ static uint64_t list_entries(struct row_finder *finder)
 #define DIGIT_BITS 11
 #define DIGITS     ((size_t)1 << DIGIT_BITS)
 
-/* Sorts the entries by one digit of their ids, and keeps the order of those that have the same. */
+/* A stable sort of the entries by one digit of their ids. */
 static void sort_by_digit(struct row_finder *finder, int shift)
 {
     size_t starts[DIGITS] = { 0 }, sum = 0;
@@ -194,8 +195,8 @@ static void sort_by_digit(struct row_finder *finder, int shift)
     finder->entries = sorted;
 }
 
-/* A radix sort, by the digits in which the ids differ: those of a million rows take two passes,
- * where qsort would compare each id 16 times. */
+/* A radix sort by the digits in which the ids differ: for ids of a million rows, it takes two
+ * passes, where qsort would compare each id 16 times. */
 static size_t find_by_sorting(struct row_finder *finder)
 {
     uint64_t differing = list_entries(finder);
@@ -215,7 +216,7 @@ static size_t find_by_sorting(struct row_finder *finder)
 
 void row_finder_finish(struct row_finder *finder)
 {
-    /* Without an id there may be no room yet, and marks list LISTED rows for each word. */
+    /* Without ids the buffer may be missing, and marks list LISTED rows for each word. */
     bool marks = finder->rows_count != ANY_KEY && finder->count > 0 && finder->count < UINT32_MAX &&
                  words_of(finder) / WORDS_OF_AN_ID <= finder->count;
 

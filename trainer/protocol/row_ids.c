@@ -9,7 +9,7 @@
 #include <emmintrin.h>
 #endif
 
-/* Without a branch for each row, so that the compiler can compare several at once. */
+/* No branch per row, so that the compiler can compare several at once. */
 CLONES static bool ascends(const int64_t *ids, size_t count)
 {
     int64_t wrong = 0;
@@ -57,12 +57,12 @@ void row_ids_append(struct row_ids_writer *writer, uint64_t row)
     writer->least = row + 1;
 }
 
-#define RESERVED_ROWS 1024 /* at a time: the most that they take is ten times the usual */
-#define GROUP         8    /* numbers of one byte that are written or read at once */
+#define RESERVED_ROWS 1024 /* at a time; their worst case takes ten times the usual bytes */
+#define GROUP         8    /* numbers of one byte that are encoded or decoded together */
 
-/* Writes numbers as long as whole groups of them take a byte each; returns how many. Another number
- * stands before the first. A loop that writes them one by one waits for the place of each: the two
- * lists of a step took 5.5 ns a row of a busy machine so, and take 3.3 in groups. */
+/* Encodes whole groups of numbers while each takes one byte; returns how many. Never starts with
+ * the first number of a list. A loop that writes numbers one by one waits for the address of
+ * each: the two lists of a step took 5.5 ns a row on a busy machine, and take 3.3 in groups. */
 CLONES static size_t put_groups(const int64_t *ids, size_t count, char *out)
 {
     size_t done = 0;
@@ -83,7 +83,7 @@ CLONES static size_t put_groups(const int64_t *ids, size_t count, char *out)
     return done;
 }
 
-/* There is room for VARINT_MAX bytes a number. Returns where the list ends. */
+/* Needs VARINT_MAX bytes of room per number. Returns the end of the list. */
 static char *put_all(char *at, uint64_t least, const int64_t *ids, size_t count, uint64_t shift)
 {
     for (size_t i = 0; i < count;) {
@@ -116,7 +116,7 @@ void row_ids_append_all(struct row_ids_writer *writer, const int64_t *ids, size_
     }
 }
 
-/* False: the payload has no more bytes. */
+/* Returns false at the end of the payload. */
 static bool next_byte(struct row_ids_reader *reader, unsigned char *out)
 {
     while (reader->at == reader->end) {
@@ -146,8 +146,8 @@ static bool next_varint(struct row_ids_reader *reader, uint64_t *out)
     return false;
 }
 
-/* The same if the piece certainly holds the whole number, and it has one or two bytes, as most
- * distances do. */
+/* Decodes a number of one or two bytes, as most distances have, if the piece certainly holds all
+ * of it. */
 static inline bool next_short(struct row_ids_reader *reader, uint64_t *out)
 {
     const unsigned char *at = reader->at;
@@ -161,7 +161,7 @@ static inline bool next_short(struct row_ids_reader *reader, uint64_t *out)
     return true;
 }
 
-/* Reads the number that is `least` or more. */
+/* Decodes the next number, which is at least `least`. */
 static void read_from(struct row_ids_reader *reader, uint64_t least)
 {
     uint64_t more;
@@ -202,9 +202,9 @@ void row_ids_next(struct row_ids_reader *reader)
     read_from(reader, reader->row + 1);
 }
 
-/* Writes the numbers of a group, each of which takes a byte, as distances; returns how far the
- * number behind the group is from the first. The bytes are summed as vectors: one by one, each
- * number would wait for the one before. */
+/* Decodes a group of one-byte numbers as distances; returns the distance of the number after the
+ * group from the first. Sums the bytes as vectors: one by one, each number would wait for the
+ * one before. */
 static inline uint64_t take_group(const unsigned char *at, uint32_t distance, uint32_t *out)
 {
 #if defined(__SSE2__)
@@ -231,8 +231,8 @@ static inline uint64_t take_group(const unsigned char *at, uint32_t distance, ui
 #define LONGER         0x8080808080808080u
 #define SHORT_DISTANCE (1u << 14)
 
-/* Takes numbers as row_ids_take does, up to one that is not surely in this piece and short, and
- * leaves that one to row_ids_next. `left` is not 0. */
+/* Like row_ids_take, up to the first number that is not certainly short and in this piece, which
+ * row_ids_next handles. `left` is not 0. */
 static size_t take_short(struct row_ids_reader *reader, uint64_t first, uint64_t end, uint32_t *out,
                          size_t max)
 {
@@ -240,7 +240,7 @@ static size_t take_short(struct row_ids_reader *reader, uint64_t first, uint64_t
     uint64_t row = reader->row, most = reader->left - 1;
     size_t taken = 0;
 
-    max = max < most ? max : (size_t)most; /* the last number has none behind it */
+    max = max < most ? max : (size_t)most; /* no number follows the last one */
     while (taken < max && row < end && row < UINT64_MAX - GROUP * SHORT_DISTANCE) {
         uint64_t more;
         if (reader->end - at < GROUP)

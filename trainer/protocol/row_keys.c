@@ -1,4 +1,4 @@
-/* Built with -ffp-contract=off, so that first values have the same bits on every machine. */
+/* Built with -ffp-contract=off, so that initial values have the same bits on every machine. */
 #include "trainer/protocol/row_keys.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "trainer/optimizers/optimizer.h"
 
-/* The finalizer of splitmix64: a bijection, in which each bit of the key moves about half of the
+/* The finalizer of splitmix64: a bijection in which each bit of the key flips about half of the
  * bits. */
 static uint64_t mix(uint64_t z)
 {
@@ -16,7 +16,7 @@ static uint64_t mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
-/* The streams of random numbers that belong to one key. */
+/* The random streams of a key. */
 #define STREAM_SHARD  UINT64_C(0x9e3779b97f4a7c15)
 #define STREAM_CHANCE UINT64_C(0xd1342543de82ef95)
 

@@ -25,7 +25,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts ranges that do not overlap, and joins those that touch. Returns how many are left. */
+/* Sorts ranges that do not overlap, and joins adjacent ones. Returns the number that remains. */
 static size_t join_ranges(struct turn_range *ranges, size_t count)
 {
     size_t left = 0;
@@ -50,7 +50,7 @@ static size_t shares_of(const struct share_table *table, uint32_t worker)
     return count;
 }
 
-/* Takes turns off the front of those that were given back, or else new ones. */
+/* Takes turns from the front of the returned ones, or else new ones. */
 static struct turn_range take_turns(struct share_table *table, uint64_t most)
 {
     struct turn_range taken = { table->next, most };
@@ -89,7 +89,7 @@ static void remove_share(struct share_table *table, size_t at)
     memmove(share, share + 1, (--table->given_count - at) * sizeof *share);
 }
 
-/* The place of the share whose next turn this is; given_count: there is none. */
+/* The index of the share whose next turn this is; given_count: none. */
 static size_t find(const struct share_table *table, uint32_t worker, uint64_t turn)
 {
     size_t at = 0;
@@ -199,7 +199,7 @@ struct status share_table_begin(struct share_table *table, const uint64_t *numbe
     return status_ok();
 }
 
-/* The turns of `to` rows, before `limit`, that have a row of these turns of `from` rows. */
+/* The turns of `to` rows, before `limit`, that share a row with these turns of `from` rows. */
 static struct turn_range convert(struct turn_range range, uint64_t from, uint64_t to,
                                  uint64_t limit)
 {

@@ -5,14 +5,13 @@
 #include "trainer/ps/internal.h"
 #include "trainer/ps/whole.h"
 
-/* Reads the gradients of one push, slice by slice in ascending order. No slice is cut by the end of
- * a chunk. */
+/* Reads the gradients of one push, slice by slice in ascending order. No slice spans two chunks. */
 struct push_reader {
     const struct push *chunk;
     struct payload_cursor payload; /* in that chunk */
     struct row_ids_reader ids;     /* in that chunk */
-    struct slice_rows rows;        /* of the slice that was read last */
-    struct slice_keys keys;        /* the same, of one with keys */
+    struct slice_rows rows;        /* rows of the slice that was read last */
+    struct slice_keys keys;        /* the same for one with keys */
     size_t next_list;              /* of keys, in that chunk */
     float *scratch;                /* on the heap */
     size_t scratch_bytes;
@@ -47,7 +46,7 @@ static void find_chunk_of(struct push_reader *reader, const struct slice *slice)
     }
 }
 
-/* The next floats: in place if they lie in one run and are aligned, otherwise in `scratch`. */
+/* The next floats: in place if they are contiguous and aligned, otherwise in `scratch`. */
 static const float *read_floats(struct push_reader *reader, size_t size_bytes)
 {
     const void *data = payload_borrow(&reader->payload, size_bytes);
@@ -72,14 +71,14 @@ static const float *push_read(struct push_reader *reader, const struct slice *sl
     return read_floats(reader, slice->size_bytes);
 }
 
-/* Lets the rows of a slice be updated by the gradient that comes next. */
+/* Schedules the update of a slice's rows by the next gradient. */
 static void push_add_rows(struct push_reader *reader, struct slice *slice, struct row_work *work)
 {
     find_chunk_of(reader, slice);
     struct row_item *item = row_work_add(work, slice, &reader->ids);
     item->g = read_floats(reader, item->count * slice->row_bytes);
     if (item->g == reader->scratch)
-        row_work_run(work); /* the next gradient may take its place */
+        row_work_run(work); /* the next gradient may overwrite it */
 }
 
 /* The gradient of a slice with rows, valid until the next one is read. */
@@ -92,7 +91,7 @@ static struct rows_gradient push_read_rows(struct push_reader *reader, const str
                                    .count = reader->rows.count };
 }
 
-/* The gradient of a slice with keys, which are then in reader->keys. */
+/* The gradient of a slice with keys, which it puts into reader->keys. */
 static const float *push_read_keys(struct push_reader *reader, const struct slice *slice)
 {
     find_chunk_of(reader, slice);
@@ -102,19 +101,19 @@ static const float *push_read_keys(struct push_reader *reader, const struct slic
     return read_floats(reader, reader->keys.count * slice->row_bytes);
 }
 
-/* An update in the making. Of an optimizer that measures or takes whole variables, the slices of a
+/* The state of an update. If the optimizer measures or takes whole variables, the slices of a
  * variable are measured or collected one by one, and updated after the last one. */
 struct applying {
     const struct variables *variables;
     struct slice_update updates[OPTIMIZERS_MAX]; /* of each rule */
-    bool skips;   /* the gradients are not finite: only averages move */
+    bool skips;   /* the gradients are not finite: only averages change */
     float *zeros; /* as many as the largest slice with rows has; NULL: not needed */
-    int first;    /* of the variable's slices */
+    int first;    /* index of the variable's first slice */
     struct optimizer_norms norms;
     struct whole_update whole;
 };
 
-/* The schedule's rate is that of rule 0. */
+/* The schedule applies to rule 0. */
 static float rate_of(const struct variables *variables, int rule, float scheduled)
 {
     const struct training_rule *own = &variables->training.rules[rule];
@@ -140,7 +139,7 @@ static void apply_keys_to(const struct variables *variables, const struct slice 
         key_table_apply(slice->table, &update);
 }
 
-/* Does an update by this rule change the rows without a gradient as well? */
+/* Does an update by this rule also change the rows without a gradient? */
 static bool changes_all_rows(const struct training_rule *rule)
 {
     return rule->all_rows || !rule->optimizer->row_local;
@@ -324,7 +323,7 @@ static void apply_one(struct variables *variables, const struct push *push)
 /* The pushes of all workers for one step. */
 struct step_reader {
     int count;                   /* of workers */
-    struct push_reader *readers; /* [count], as all that follows */
+    struct push_reader *readers; /* [count], like the following fields */
     const float **gradients;
     struct rows_gradient *rows_gradients;
     size_t *next; /* the next row of each */
@@ -354,7 +353,7 @@ static void step_reader_finish(struct step_reader *step)
     free(step->next);
 }
 
-/* Reads a slice of each push. Returns how many rows these have together. */
+/* Reads a slice of each push. Returns the total number of rows. */
 static size_t read_all_rows(struct step_reader *step, const struct slice *slice)
 {
     size_t total = 0;
@@ -367,7 +366,7 @@ static size_t read_all_rows(struct step_reader *step, const struct slice *slice)
     return total;
 }
 
-/* The first row that has not been taken. False: all have. */
+/* The first row that has not been taken. Returns false when all have been. */
 static bool first_row_left(const struct step_reader *step, uint32_t *row)
 {
     bool left = false;
@@ -414,11 +413,11 @@ static void make_room(struct rows_mean *mean, size_t floats)
 
 /* ---- The keys of a step. ---- */
 
-/* The keys of all pushes, each once, on the heap. A push's keys become rows of this list, so that
- * the mean is taken as of rows. */
+/* The distinct keys of all pushes, on the heap. A push's keys become row numbers in this list,
+ * so that the mean is computed as for rows. */
 struct step_keys {
     int64_t *keys;  /* ascending */
-    uint32_t *rows; /* of all pushes, one behind the other */
+    uint32_t *rows; /* of all pushes, concatenated */
     size_t capacity;
 };
 
@@ -436,7 +435,7 @@ static bool first_key_left(const struct step_reader *step, int64_t *key)
     return left;
 }
 
-/* Reads a slice of each push. Returns how many keys these have together. */
+/* Reads a slice of each push. Returns the total number of keys. */
 static size_t read_all_keys(struct step_reader *step, const struct slice *slice)
 {
     size_t total = 0;
@@ -497,7 +496,7 @@ static struct rows_gradient mean_of_rows(struct step_reader *step, const struct 
     return (struct rows_gradient){ mean->rows, mean->g, count };
 }
 
-/* The update of a slice by the mean of the pushes that have each key. */
+/* Updates a slice with the mean of the pushes that have each key. */
 static void apply_mean_of_keys(const struct variables *variables, const struct slice *slice,
                                const struct push *batch, struct step_reader *step,
                                struct rows_mean *mean)

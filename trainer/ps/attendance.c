@@ -1,4 +1,4 @@
-/* Notes when each task that trains was last heard of, and writes the log's lines about it: it has
+/* Records when each training task was last heard from, and writes the log lines about it: it has
  * come, gone silent, come back, or left. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,11 +7,11 @@
 #include "trainer/ps/internal.h"
 
 #define BACK_MS   3000 /* three beats */
-#define SILENT_MS 5000 /* nobody waits for a worker that was not heard of for so long */
+#define SILENT_MS 5000 /* nobody waits for a worker that has been silent for this long */
 
 struct attendance {
     struct member *members; /* [PS_WORKERS_MAX], by rank */
-    bool begun;             /* a task has been heard of */
+    bool begun;             /* a task has been heard from */
 };
 
 struct attendance *attendance_create(void)
@@ -92,7 +92,7 @@ bool ps_is_needed(const struct ps *ps, uint32_t rank)
     return rank == 0 || (ps_generation(ps)->sync && rank < ps_generation(ps)->sync_workers);
 }
 
-/* With the lock: writes the next line about a member. False: nothing new. */
+/* With the lock: writes the next line about a member. Returns false if there is nothing new. */
 static bool tell(const struct ps *ps, struct member *member, int64_t lost_ms, char *out,
                  size_t size)
 {
@@ -134,7 +134,7 @@ bool ps_news(struct ps *ps, int64_t lost_ms, char *out, size_t size)
     return any;
 }
 
-/* A task in the same process sends no beats, and is never silent. */
+/* A task in the same process sends no heartbeats, and is never silent. */
 bool attendance_is_present(const struct ps *ps, const struct worker *worker)
 {
     const struct member *member = attendance_find(ps, worker->index);

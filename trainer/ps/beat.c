@@ -1,17 +1,17 @@
-/* Receives the beats that each training task sends once a second. Tells what the ps waits for, and
- * ends the job if a task that it needs is lost. */
+/* Receives the heartbeats that each training task sends once a second. Reports what the ps waits
+ * for, and ends the job if a task that it needs is lost. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "trainer/ps/internal.h"
 
-#define SILENT_MS 3000 /* three beats: worth a line */
+#define SILENT_MS 3000 /* three heartbeats: worth a line */
 #define NOBODY    UINT32_MAX
 
-/* ---- Whom does it wait for? ---- */
+/* ---- Which tasks does the ps wait for? ---- */
 
-/* A task that has not come is named with its address, where one can look for it. */
+/* A task that has not come is named with its address, so that people know where to look. */
 static void append_stranger(const struct ps *ps, uint32_t rank, struct buffer *out)
 {
     if (rank == 0)
@@ -42,7 +42,7 @@ static void append_member(const struct ps *ps, uint32_t rank, struct buffer *out
         buffer_printf(out, " (last heard of %" PRId64 " s ago)", silent_ms / 1000);
 }
 
-/* The workers whose push the others wait for. */
+/* Appends the workers whose push the others wait for. */
 static void append_late(const struct ps *ps, uint32_t asker, struct buffer *out)
 {
     for (uint32_t rank = 0; rank < ps_generation(ps)->sync_workers; rank++)
@@ -50,7 +50,7 @@ static void append_late(const struct ps *ps, uint32_t asker, struct buffer *out)
             append_member(ps, rank, out);
 }
 
-/* The workers that have joined and not finished. */
+/* Appends the workers that have joined and not finished. */
 static void append_unfinished(const struct ps *ps, uint32_t asker, struct buffer *out)
 {
     for (uint32_t rank = 0; rank < membership_count(ps); rank++) {
@@ -60,7 +60,7 @@ static void append_unfinished(const struct ps *ps, uint32_t asker, struct buffer
     }
 }
 
-/* Describes what the ps waits for. Leaves out the asking task, which knows what it is doing. */
+/* Describes what the ps waits for, except for the asking task, which knows its own state. */
 static void note(const struct ps *ps, uint32_t asker, struct buffer *out)
 {
     if (outcome_is_known(ps))
@@ -144,8 +144,8 @@ void ps_beat(void *instance, struct call *call, struct message *message)
 
 /* ---- For the process. ---- */
 
-/* With the lock: a task that the job needs and that is lost. NULL: none. *spare: how many of the
- * workers may be lost; what is left of that. */
+/* With the lock: finds a lost task that the job needs; NULL: none. *spare: how many workers may
+ * be lost, reduced by the lost ones. */
 static const struct member *find_lost(const struct ps *ps, int64_t lost_ms, uint32_t *spare)
 {
     int64_t since_ns = clock_now_ns(ps->options.clock) - lost_ms * NS_PER_MS;
@@ -164,8 +164,8 @@ static const struct member *find_lost(const struct ps *ps, int64_t lost_ms, uint
     return NULL;
 }
 
-/* With the lock: the rank of a worker that a synchronous job needs and that has never appeared;
- * NOBODY: all have. */
+/* With the lock: finds a worker that a synchronous job needs and that has never appeared;
+ * NOBODY: none. */
 static uint32_t find_absent(const struct ps *ps, int64_t start_ms, uint32_t spare)
 {
     int64_t since_ns = clock_now_ns(ps->options.clock) - start_ms * NS_PER_MS;
@@ -179,7 +179,7 @@ static uint32_t find_absent(const struct ps *ps, int64_t start_ms, uint32_t spar
     return NOBODY;
 }
 
-/* With the lock: writes why the job cannot go on. False: it can. */
+/* With the lock: writes why the job cannot continue. Returns false if it can. */
 static bool find_reason(const struct ps *ps, int64_t lost_ms, int64_t start_ms, struct buffer *out)
 {
     uint32_t spare = ps_generation(ps)->backup_workers;

@@ -1,6 +1,6 @@
 /*
- * Post and Fetch: notes that the tasks leave for each other before the variables exist. A note
- * stays until the process ends; a later one with the same key takes its place.
+ * Post and Fetch: notes that tasks leave for each other before the variables exist. A note stays
+ * until the process ends, or until a later one with the same key replaces it.
  */
 #include <stdlib.h>
 
@@ -9,8 +9,7 @@
 #define NOTES_MAX    4096
 #define KEY_SIZE_MAX 200
 
-/* A reply may still refer to the bytes of a note that was replaced, so none is freed before the
- * end. */
+/* A reply may still refer to the bytes of a replaced note, so notes are freed only at the end. */
 struct posted_note {
     struct posted_note *next;
     char *key; /* NULL: it was replaced */

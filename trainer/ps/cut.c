@@ -1,18 +1,18 @@
 /*
- * Takes consistent snapshots, in which each push is either on all ps tasks or on none. A push goes
- * to all ps tasks at once, so at any moment some of them have applied a push that others have not.
- * The chief therefore holds all ps tasks, and each reports what it has applied. All are then cut at
- * the furthest of these points: each ps applies the pushes that it lacks (held, or still under
- * way), takes one reference to each slice's values (and slots), and continues. Later updates write
- * elsewhere (slice.h). In a synchronous job, this point is the latest step that any ps has made.
- * The snapshot waits until all have made it, even if a worker died between its pushes to two ps
- * tasks.
+ * Takes consistent snapshots, in which each push is either on all ps tasks or on none. A push is
+ * sent to all ps tasks at once, so at any moment some of them have applied a push that others have
+ * not. The chief therefore holds all ps tasks, and each reports what it has applied. All are then
+ * cut at the latest of these points: each ps applies the pushes that it lacks (held, or still in
+ * flight), takes one reference to each slice's values (and slots), and continues. Later updates
+ * write elsewhere (slice.h). In a synchronous job, this point is the latest step that any ps has
+ * made. The snapshot waits until all have made it, even if a worker died between its pushes to two
+ * ps tasks.
  *
- * The chief numbers its snapshots, so that a ps recognises a repeated or late request: a late hold
+ * The chief numbers its snapshots, so that a ps recognises repeated and late requests: a late hold
  * of an earlier snapshot would hold a ps that nobody releases.
  *
- * A task that only reads takes snapshots in the same way; the chief's go first. It delays training
- * by no more than READER_HOLD_MS, whatever happens to it.
+ * The reader takes snapshots in the same way, with lower priority than the chief. It delays
+ * training by no more than READER_HOLD_MS, whatever happens to it.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -20,12 +20,12 @@
 
 #include "trainer/ps/snapshots.h"
 
-/* from a reader's hold to its cut: the reader may have been stopped in between */
+/* from a reader's hold to its cut, because the reader may have been stopped in between */
 #define READER_HOLD_MS 1000
-#define READER_IDLE_MS 60000 /* between two reads of its snapshot, which costs memory */
-#define SILENT_MS      5000  /* of a task that trains and holds the ps: it may have been killed */
+#define READER_IDLE_MS 60000 /* between two reads of its snapshot, which occupies memory */
+#define SILENT_MS      5000  /* of a training task that holds the ps: it may have been killed */
 
-/* A hold or a cut that waits. */
+/* A waiting hold or cut. */
 struct waiting_cut {
     struct waiting waiting; /* first */
     struct cutter *cutter;
@@ -64,7 +64,7 @@ static struct message hold_reply(struct ps *ps)
     return message;
 }
 
-/* Has the snapshot that was begun last been taken, and not been dropped since? */
+/* Has the last begun snapshot been taken and not been dropped since? */
 static bool is_taken(const struct cutter *cutter)
 {
     return cutter->snapshot.states != NULL && cutter->snapshot.number == cutter->number;
@@ -106,7 +106,7 @@ static struct message cut_reply(const struct ps *ps, const struct cutter *cutter
     return pack_cut_reply(&header);
 }
 
-/* From now on all pushes are applied again. */
+/* Applies all pushes again. */
 static void end_hold(struct ps *ps)
 {
     ps->snapshots->held = NULL;
@@ -217,7 +217,7 @@ struct waiting *snapshots_forget_all(struct ps *ps)
     return left;
 }
 
-/* The caller has given up waiting: training goes on. If it asks for the same number again, it gets
+/* The caller has stopped waiting, so training continues. If it repeats the same number, it gets
  * NOT_FOUND. */
 static void forget_cut(void *context, struct call *call)
 {
@@ -244,8 +244,7 @@ static struct status given_up(const struct ps *ps, const struct cutter *cutter)
                         ps->options.index, cutter->number);
 }
 
-/* A reader has to wait while a snapshot of the chief is under way; the chief's replaces a reader's.
- */
+/* A reader must wait while the chief takes a snapshot; the chief's snapshot replaces a reader's. */
 static bool is_busy(const struct ps *ps, const struct worker *worker)
 {
     const struct snapshots *snapshots = ps->snapshots;
@@ -300,7 +299,7 @@ static struct status cut_begin(struct ps *ps, const struct cut_request *request,
     return status_ok();
 }
 
-/* Answers a hold or a cut that was admitted if it is due already; otherwise it waits. */
+/* Answers an admitted hold or cut if it is due already; otherwise it waits. */
 static void wait_for_cut(struct ps *ps, struct call *call)
 {
     ps_lock(ps);

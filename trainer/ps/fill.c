@@ -1,4 +1,4 @@
-/* Write: the first values and slots of a generation arrive in chunks. */
+/* Write: receives the initial values and slots of a generation in chunks. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -35,7 +35,7 @@ static void free_payload(struct key_payload *payload)
     free(payload->data);
 }
 
-/* Points into the payload. Each key takes 16 bytes or more of it, so the sizes do not overflow. */
+/* Points into the payload. Each key takes at least 16 bytes of it, so the sizes do not overflow. */
 static struct status divide_payload(const struct slice *slice, const struct write_request *request,
                                     const struct key_payload *payload, struct key_batch *out)
 {

@@ -12,8 +12,8 @@ struct outcome {
 
 struct waiting_await {
     struct waiting waiting; /* first */
-    uint32_t rank;          /* of its caller; PS_WORKERS_MAX: it has none */
-    bool job;               /* it waits for the outcome, not for the end of all workers */
+    uint32_t rank;          /* of its caller; PS_WORKERS_MAX: it has no rank */
+    bool job;               /* it waits for the outcome rather than for the end of all workers */
 };
 
 struct outcome *outcome_create(void)
@@ -147,8 +147,8 @@ void ps_end(struct ps *ps, struct status outcome)
     ps_tell(ps, &ending);
 }
 
-/* A task without a ticket, such as a chief that could not create the variables, is admitted by its
- * identity. */
+/* A task without a ticket, such as a chief that could not create the variables, is admitted by
+ * its identity. */
 static struct status admit_finish(struct ps *ps, const struct finish_request *request,
                                   const struct worker **worker)
 {
@@ -164,7 +164,7 @@ static struct status admit_finish(struct ps *ps, const struct finish_request *re
     return ps_check_place(ps, request->identity);
 }
 
-/* The job's outcome according to this report. A worker's failure names the worker. */
+/* The job's outcome according to this report. If a worker failed, the text names it. */
 static struct ending end_with(struct ps *ps, const struct finish_request *request)
 {
     const char *task = request->identity != NULL ? request->identity->task : "a worker";
@@ -180,9 +180,9 @@ static bool is_for_good(enum status_code code)
     return code != STATUS_OK && code != STATUS_CANCELLED && code != STATUS_UNAVAILABLE;
 }
 
-/* A synchronous job cannot go on without a worker that failed; one that was stopped may come back.
- * If the data are damaged, going on with the other workers would hide that some rows are left out.
- */
+/* A synchronous job cannot continue without a worker that failed; one that was stopped may come
+ * back. If the data are damaged, continuing with the other workers would hide that some rows are
+ * left out. */
 static bool ends_job(const struct ps *ps, const struct finish_request *request)
 {
     enum status_code code = (enum status_code)request->code;
@@ -236,8 +236,7 @@ void ps_finish(void *instance, struct call *call, struct message *message)
     arena_destroy(arena);
 }
 
-/* If the job has gone back to an earlier step, the caller is refused: it has steps to make again.
- */
+/* If the job has returned to an earlier step, the caller is refused: it has steps to repeat. */
 static struct status admit_await(struct ps *ps, const struct await_request *request)
 {
     const struct worker *worker;

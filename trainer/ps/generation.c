@@ -1,8 +1,8 @@
-/* The chief begins a generation of the job: Create says what a ps holds and how it is trained,
- * Write fills it, Open lets the workers in. The first generation makes the slices. A later one,
- * after a ps or the chief was lost, gives the same slices other contents. From Create on, nothing
- * of an earlier generation counts: calls that wait for it fail, and Create waits for the updates
- * under way. */
+/* The chief begins a generation of the job: Create defines what a ps holds and how it is
+ * trained, Write initializes it, Open admits the workers. The first generation creates the
+ * slices. A later one, after the loss of a ps or the chief, gives them new contents. From Create
+ * on, earlier generations are void: calls that wait for one fail, and Create waits for the
+ * updates in progress. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -34,8 +34,8 @@ void generation_forgive(struct ps *ps, int64_t stood_still_ns)
 
 /* ---- Create. ---- */
 
-/* Only the process that has the chief's place may begin a generation, and only one with a larger
- * number than all before it. */
+/* Only the current process of the chief may begin a generation, and its number must be the
+ * largest so far. */
 static struct status check_chief(struct ps *ps, const struct create_request *request)
 {
     const struct generation *generation = ps->generation;
@@ -69,13 +69,13 @@ static struct status check_chief(struct ps *ps, const struct create_request *req
     return status_ok();
 }
 
-/* The calls that wait for the generation before. They are failed without the lock. */
+/* The calls that wait for the previous generation. They are failed without the lock. */
 struct voided {
     struct waiting *pushes, *awaits, *cuts, *passes;
 };
 
-/* From here on no push of the old generation is taken. Waits for the pushes that are being applied;
- * the lock is released meanwhile. */
+/* Stops accepting pushes of the old generation. Waits for the pushes that are being applied; the
+ * lock is released meanwhile. */
 static void end_generation(struct ps *ps, struct voided *voided)
 {
     *voided = (struct voided){ pushes_take_all(ps), outcome_take_awaits(ps),
@@ -96,7 +96,7 @@ static void begin_generation(struct ps *ps, const struct create_request *request
 {
     struct generation *generation = ps->generation;
 
-    generation->open = false; /* again: a stranger may have opened it meanwhile */
+    generation->open = false; /* again: another caller may have opened it meanwhile */
     free(generation->agreed);
     generation->agreed = xstrdup(request->identity->agreed);
     generation->placement_hash = request->identity->placement_hash;
@@ -217,8 +217,9 @@ void ps_open(void *instance, struct call *call, struct message *message)
 
 /* ---- Stop. ---- */
 
-/* The workers learn the new last step from the replies to their pushes. In a synchronous job, all
- * must make the same last step, and those that wait for the caller have begun the next one. */
+/* The workers learn the new last step from the replies to their pushes. In a synchronous job,
+ * all must make the same last step, and workers that wait for the caller have begun the next
+ * one. */
 static struct status stop_early(struct ps *ps, const struct stop_request *request, uint64_t *out)
 {
     struct generation *generation = ps->generation;
@@ -227,7 +228,7 @@ static struct status stop_early(struct ps *ps, const struct stop_request *reques
     TRY(ps_admit(ps, request->ticket, &worker));
     bool begun = generation->sync && (worker->reader || generation->sync_workers > 1);
     uint64_t step = pushes_step(ps) + (uint64_t)begun;
-    if (step == 0) /* which would mean that no last step is set */
+    if (step == 0) /* 0 would mean that no last step is set */
         step = 1;
     if (generation->stop_step == 0 || step < generation->stop_step)
         generation->stop_step = step;

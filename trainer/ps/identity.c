@@ -1,7 +1,7 @@
 /*
- * Does the caller belong to this job, and did it mean to call this ps? The code of a refusal tells
- * the caller what to do:
- *   FAILED_PRECONDITION  same job, but the two were given different settings: give up
+ * Does the caller belong to this job, and did it mean to call this ps? The status code tells the
+ * caller what to do:
+ *   FAILED_PRECONDITION  same job, but different settings: give up
  *   PERMISSION_DENIED    another job, which may leave this address: try again
  *   NOT_FOUND            another ps of this job is at this address: try again
  */
@@ -16,7 +16,7 @@ static int by_text(const void *a, const void *b)
 
 #define AGREED_BYTES_MAX 1024
 
-/* The addresses of a list joined by commas, sorted. */
+/* Splits a comma-separated list of addresses, and sorts it. */
 static int split(char *list, const char **out, int max)
 {
     int count = 0;
@@ -50,7 +50,7 @@ static bool in_another_order(const char *a, const char *b)
     return same;
 }
 
-/* The place of `index` in a list. */
+/* The address at `index` in a list. */
 static bool names_at(const char *list, uint32_t index, const char *address)
 {
     for (; index > 0 && list != NULL; index--) {

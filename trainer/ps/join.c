@@ -6,9 +6,9 @@
 #include "trainer/ps/internal.h"
 
 struct membership {
-    struct worker *workers; /* [PS_WORKERS_MAX], by index; pushes that wait point to theirs */
+    struct worker *workers; /* [PS_WORKERS_MAX], by index; waiting pushes point to theirs */
     uint32_t count;         /* the largest index that joined, + 1 */
-    struct worker reader;   /* none of them: the task that only reads */
+    struct worker reader;   /* not one of them: the task that only reads */
     struct waiting *joins;  /* calls that wait for the variables */
 };
 
@@ -81,7 +81,7 @@ bool membership_any_finished(const struct ps *ps)
     return false;
 }
 
-/* ---- Who is let in. ---- */
+/* ---- Admission. ---- */
 
 /* The worker with this index, or the reader. NULL: it has not joined. */
 static const struct worker *find_place(const struct ps *ps, uint32_t index, bool reader)
@@ -168,10 +168,10 @@ static struct worker *place_of(struct membership *membership, const struct ident
     return &membership->workers[identity->index];
 }
 
-/* Gives the caller its place, and resets it if another process had it. A task that comes after the
- * last step counts as finished at once, since no task waits for it and it has nothing to report.
- * Returns the calls of the previous process, whose pushes must not count as the new one's and whose
- * hold must not last. */
+/* Registers the caller, and resets its entry if another process had it. A task that joins after
+ * the last step counts as finished at once, because no task waits for it and it has nothing to
+ * report. Returns the calls of the previous process, whose pushes must not count as the new
+ * one's and whose hold must end. */
 static struct waiting *enter(struct ps *ps, const struct identity *identity, struct worker **out)
 {
     struct worker *worker = place_of(ps->membership, identity);
@@ -199,8 +199,8 @@ static struct waiting *enter(struct ps *ps, const struct identity *identity, str
     return stale;
 }
 
-/* A worker that others wait for is not told that the job is finished, even after the last step: it
- * has to report first. If its first reply was lost, it would otherwise never report. */
+/* A worker that others wait for is not told that the job is finished, even after the last step:
+ * it must report first. If its first reply was lost, it would otherwise never report. */
 static struct message join_reply(struct ps *ps, const struct worker *worker)
 {
     const struct generation *generation = ps_generation(ps);

@@ -4,11 +4,11 @@
 #include "base/arena.h"
 #include "trainer/ps/key_table.h"
 
-/* Where the saved record of each key of a shard is: open addressing. */
+/* An open-addressing hash index of the saved records of a shard. */
 struct key_index {
     size_t *slots;     /* [capacity]: the record's offset, plus 1; 0: free */
     size_t capacity;   /* 0, or a power of 2 that is at least twice `count` */
-    size_t count, end; /* records, and their bytes, that are in it */
+    size_t count, end; /* the records in it, and their bytes */
 };
 
 void key_indexes_free(struct key_snapshot *snapshot)
@@ -24,7 +24,7 @@ static const struct key_record *record_at(const struct key_saved *saved, size_t 
     return (const struct key_record *)(const void *)(saved->bytes.data + offset);
 }
 
-/* The slot of a key, or the free one where it would be. */
+/* The slot of a key, or the free slot where it would be. */
 static size_t *slot_of(const struct key_table *table, const struct key_saved *saved,
                        const struct key_index *index, int64_t key)
 {
@@ -35,7 +35,7 @@ static size_t *slot_of(const struct key_table *table, const struct key_saved *sa
     return &index->slots[at];
 }
 
-/* Makes an index larger; it is empty then. RESOURCE_EXHAUSTED: no memory for it. */
+/* Replaces an index by a larger, empty one. RESOURCE_EXHAUSTED: no memory for it. */
 static struct status grow_index(const struct key_table *table, struct key_snapshot *snapshot,
                                 struct key_index *index, size_t keys)
 {
@@ -52,7 +52,7 @@ static struct status grow_index(const struct key_table *table, struct key_snapsh
     return status_ok();
 }
 
-/* Adds what was saved since the last time; each key is saved once. */
+/* Adds the records that were saved since the last call; each key is saved once. */
 static struct status update_index(const struct key_table *table, struct key_snapshot *snapshot,
                                   const struct key_saved *saved, struct key_index *index)
 {
@@ -102,7 +102,7 @@ static struct status find_row(const struct key_table *table, struct key_snapshot
     return status_ok();
 }
 
-/* The indexes of all shards are made when the first key is looked for. */
+/* Creates the indexes of all shards at the first lookup. */
 static struct status make_indexes(const struct key_table *table, struct key_snapshot *snapshot)
 {
     int64_t bytes = (int64_t)(KEY_SHARDS * sizeof *snapshot->indexes);
@@ -130,7 +130,7 @@ static struct status copy_group(struct key_table *table, struct key_snapshot *sn
     return status_ok();
 }
 
-#define GROUP 256 /* keys: updates wait no longer than for these */
+#define GROUP 256 /* keys per lock: the longest that updates wait */
 
 struct status key_snapshot_copy(struct key_table *table, struct key_snapshot *snapshot,
                                 const int64_t *keys, size_t count, float *out)

@@ -81,8 +81,8 @@ uint32_t key_map_find_from(const struct key_map *map, uint32_t first, int64_t ke
     return index;
 }
 
-/* Divides the next bucket in turn. Without memory the chains grow longer, which is slower and not
- * wrong. */
+/* Splits the next bucket in order. Without memory, the chains get longer, which is slower but
+ * correct. */
 static void divide_bucket(struct key_map *map)
 {
     uint32_t added = map->buckets_count;
@@ -168,7 +168,7 @@ void key_map_touch(struct key_map *map, uint32_t index, uint64_t used)
 
 /* ---- Entries. ---- */
 
-/* KEY_NONE: no memory. Row numbers have 31 bits, and no more entries than those are of use. */
+/* KEY_NONE: no memory. Row numbers have 31 bits, and so more entries would be useless. */
 static uint32_t take_entry(struct key_map *map)
 {
     uint32_t index = map->free_entries;

@@ -1,4 +1,4 @@
-/* What a hash table was like at an earlier moment, and putting it back. */
+/* The contents of a hash table at an earlier moment, and restoring them. */
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -103,7 +103,7 @@ void key_table_let_go(struct key_table *table, struct key_snapshot *snapshot)
     free(snapshot);
 }
 
-/* A snapshot that finds no memory fails when it is read; training goes on. */
+/* A snapshot that finds no memory fails when it is read; training continues. */
 static void save_for(struct key_table *table, struct key_snapshot *snapshot,
                      const struct key_entry *entry)
 {
@@ -127,12 +127,12 @@ void key_snapshots_save(struct key_table *table, const struct key_entry *entry)
 
 /* ---- Reading a snapshot. ---- */
 
-/* A key of the shard: the rows are in the table, or saved. */
+/* A key of the shard; its row is in the table or saved. */
 struct image_row {
     int64_t key;
     uint64_t used;
     uint32_t row;        /* as an entry's */
-    const float *values; /* the row and its slots; NULL: it waits */
+    const float *values; /* the row and its slots; NULL: the key waits for a row */
 };
 
 static int by_row_key(const void *a, const void *b)
@@ -189,7 +189,7 @@ struct key_image *key_image_acquire(struct key_image *image)
     return image;
 }
 
-/* The parts of an image one behind the other. */
+/* Lays out the parts of an image one after the other. */
 static size_t lay_out(const struct key_table *table, bool slots, struct key_image *image)
 {
     size_t offset = 0;
@@ -357,8 +357,8 @@ static int by_use(const void *a, const void *b)
                                      : (left->key < right->key ? -1 : left->key > right->key);
 }
 
-/* Entries in the order of use, and those of one step in the order of keys: as updates leave them.
- * */
+/* Sorts the entries by when they were used, and within a step by key, the order in which updates
+ * leave them. */
 static void sort_shard(struct key_map *map, uint32_t shard)
 {
     struct key_list *list = &map->shards[shard];

@@ -147,7 +147,7 @@ uint32_t key_table_add(struct key_table *table, int64_t key, uint64_t used)
 
 #define GROUP 64
 
-/* Bytes of a row that are fetched ahead: the processor finds the rest itself. */
+/* Bytes of a row to prefetch: the processor's own prefetcher finds the rest. */
 #define AHEAD_BYTES_MAX 512
 
 static void prefetch_row(const struct key_table *table, uint32_t row)
@@ -159,9 +159,9 @@ static void prefetch_row(const struct key_table *table, uint32_t row)
         __builtin_prefetch(at + i);
 }
 
-/* The entries of up to GROUP keys, or KEY_NONE. Buckets, entries and rows are each far apart in
- * memory: the group waits for all of its buckets together, then for its entries, then for its rows.
- */
+/* Finds the entries of up to GROUP keys, or KEY_NONE. Buckets, entries and rows are far apart in
+ * memory, so the group waits for all its buckets together, then for its entries, then for its
+ * rows. */
 static void find_group(const struct key_table *table, const int64_t *keys, size_t count,
                        uint32_t *found)
 {
@@ -215,7 +215,8 @@ static void copy_group(const struct key_table *table, const int64_t *keys, size_
     }
 }
 
-/* Puts what the last update changed over the values of now. Both lists ascend. */
+/* Overwrites current values with the old values of what the last update changed. Both lists
+ * ascend. */
 static void take_back(const struct key_table *table, const int64_t *keys, size_t count, float *out)
 {
     const struct key_record **records = key_saved_sort(&table->undo);
@@ -238,12 +239,12 @@ bool key_table_copy(struct key_table *table, const int64_t *keys, size_t count,
     bool kept = true;
 
     for (size_t i = 0; i < count; i += GROUP) {
-        pthread_mutex_lock(&table->lock); /* not for all keys: updates wait no longer than this */
+        pthread_mutex_lock(&table->lock); /* per group of keys: the longest that updates wait */
         copy_group(table, keys + i, count - i < GROUP ? count - i : GROUP, reading,
                    out + i * table->row_floats);
         pthread_mutex_unlock(&table->lock);
     }
-    if (reading == KEY_BEFORE) { /* a synchronous job: no update comes in between */
+    if (reading == KEY_BEFORE) { /* in a synchronous job, no update intervenes */
         pthread_mutex_lock(&table->lock);
         kept = table->undo_kept;
         if (kept)
@@ -255,7 +256,7 @@ bool key_table_copy(struct key_table *table, const int64_t *keys, size_t count,
 
 /* ---- Updating. ---- */
 
-/* The row of a key for an update, which counts it. NULL: it has none yet. */
+/* Finds the row of a key for an update, and counts the key. NULL: it has no row yet. */
 static float *use_key(struct key_table *table, int64_t key, uint32_t found,
                       const struct key_update *update)
 {
@@ -280,7 +281,7 @@ static float *use_key(struct key_table *table, int64_t key, uint32_t found,
     return key_row(table, entry->row);
 }
 
-#define GATHER_ROW 8 /* floats: longer rows are updated where they are, as in slice_rows.c */
+#define GATHER_ROW 8 /* floats: longer rows are updated in place, as in slice_rows.c */
 
 static void apply_each(const struct key_table *table, const struct optimizer_step *whole,
                        float *const *rows, const float *const *g, size_t count)
@@ -297,7 +298,7 @@ static void apply_each(const struct key_table *table, const struct optimizer_ste
     }
 }
 
-/* Copies part k of each row to or from one run. */
+/* Copies part k of each row to or from one contiguous run. */
 static void gather(const struct key_table *table, float *const *rows, size_t count, int k,
                    float *out)
 {
@@ -318,7 +319,7 @@ static void scatter(const struct key_table *table, const float *from, size_t cou
             rows[i][(size_t)k * row + j] = from[i * row + j];
 }
 
-/* Short rows together: see apply_gathered in slice_rows.c. */
+/* Updates short rows together: see apply_gathered in slice_rows.c. */
 static void apply_gathered(const struct key_table *table, const struct optimizer_step *whole,
                            float *const *rows, const float *const *g, size_t count)
 {
@@ -394,7 +395,7 @@ static bool is_over(const struct key_table *table, const struct key_list *shard,
     return spec->ttl_steps != 0 && used < step && step - used > spec->ttl_steps;
 }
 
-/* Only keys that one step used expire in one step, so this takes no longer than that step took. */
+/* Only keys that one step used expire in one step, so this takes no longer than that step. */
 static void expire(struct key_table *table, const struct key_update *update)
 {
     if (table->spec.ttl_steps == 0 && table->spec.bytes_max == 0)

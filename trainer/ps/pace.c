@@ -1,20 +1,20 @@
 /*
  * Bounded staleness ("stale synchronous parallel") of an asynchronous job: a worker may be ahead of
  * the slowest worker that is present by a limited number of steps. Only ps 0 decides. A worker asks
- * it for a pass when all ps tasks have applied its pushes, and before it takes the values of its
- * next step, so that these hold all updates that the bound promises.
+ * it for a pass after all ps tasks have applied its pushes and before it pulls the values of its
+ * next step, so these include all updates that the bound guarantees.
  *
- * A worker's clock counts its pushes that all ps tasks have applied. The ps knows it from the
- * worker's passes. Between them it counts one push less than it has applied itself: the worker
- * sends a push only when the one before has been applied everywhere.
+ * A worker's clock counts its pushes that all ps tasks have applied. The ps learns it from the
+ * worker's passes. Between passes it assumes one push less than it has applied itself, because the
+ * worker sends a push only after the previous one has been applied everywhere.
  */
 #include <stdlib.h>
 
 #include "trainer/ps/internal.h"
 
 struct clock_of_worker {
-    uint64_t base;  /* where it began: with the slowest */
-    uint64_t asked; /* the last push that it has named in asking for a pass */
+    uint64_t base;  /* its starting clock: that of the slowest worker */
+    uint64_t asked; /* the last push that it named in a request for a pass */
 };
 
 struct pace {
@@ -58,7 +58,8 @@ static uint64_t clock_of(const struct ps *ps, const struct worker *worker)
     return clock->base + (known > clock->asked ? known : clock->asked);
 }
 
-/* The clock of the slowest worker that others wait for, apart from one. False: there is none. */
+/* The clock of the slowest worker that others wait for, except for one. Returns false if there
+ * is none. */
 static bool find_slowest(const struct ps *ps, const struct worker *apart, uint64_t *out)
 {
     bool found = false;
@@ -94,7 +95,7 @@ void pace_join(struct ps *ps, const struct worker *worker)
 
 /* ---- Passes. ---- */
 
-/* May this worker go on? *until: the last push that it may make before it asks again. */
+/* May this worker continue? *until: the last push that it may make before it asks again. */
 static bool may_pass(const struct ps *ps, const struct worker *worker, uint64_t *until)
 {
     const struct clock_of_worker *clock = &ps->pace->clocks[worker->index];

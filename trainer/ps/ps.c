@@ -104,7 +104,7 @@ void ps_answer(struct call *call, struct status status, struct message reply)
     }
 }
 
-/* All of them with payload: values, gradients and chunks travel by reference. */
+/* All of them have a payload: values, gradients and chunks travel by reference. */
 static const struct method methods[] = {
     { PS_JOIN, ps_join, METHOD_UNARY, true },
     { PS_CREATE, ps_create_variables, METHOD_UNARY, true },

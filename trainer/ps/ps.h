@@ -1,6 +1,6 @@
 /*
  * ps: a parameter server: holds slices, answers pulls, applies pushes, takes consistent snapshots,
- * and knows who takes part in the job and how it ended. A service of rpc: every method runs in the
+ * and tracks the members of the job and its outcome. It is an rpc service: every method runs in the
  * thread that received the request. A call that has to wait (for a synchronous step, the end of a
  * hold, or the variables) is answered later, by the thread that ends the wait.
  *
@@ -20,18 +20,18 @@
 #define PS_WORKERS_MAX 4096
 
 struct ps_options {
-    const char *cluster; /* its id: tasks of another cluster are refused. Borrowed */
+    const char *cluster; /* its name; tasks of another cluster are refused. Borrowed */
     uint32_t index;
     uint64_t incarnation;
     struct clock *clock; /* NULL: clock_monotonic() */
     const char *ps_list; /* the addresses of all ps tasks, in order; borrowed */
     const char *address; /* its own address, if it does not know the others (ps_list is NULL) */
-    /* The tasks that train, by rank: "worker 1 at b:2222"; borrowed. NULL: the ps does not know
-     * them and accepts any rank. */
+    /* The training tasks, by rank: "worker 1 at b:2222"; borrowed. NULL: unknown to the ps,
+     * which accepts any rank. */
     const char *const *trainers;
     uint32_t trainers_count;
-    /* The memory that its variables and slots are charged to; borrowed, outlives the ps. NULL: no
-     * limit. */
+    /* The budget that its variables and slots are charged to; borrowed, outlives the ps. NULL:
+     * no limit. */
     struct budget *budget;
 };
 
@@ -43,38 +43,38 @@ struct ps *ps_create(const struct ps_options *options);
 
 /* Fails every call that still waits with `why` (not OK). */
 void ps_stop(struct ps *ps, struct status why);
-void ps_destroy(struct ps *ps); /* after its channels; accepts NULL */
+void ps_destroy(struct ps *ps); /* call it after closing its channels; accepts NULL */
 
 uint64_t ps_global_step(struct ps *ps); /* updates applied so far */
 
-/* ---- For the process that serves a ps: who is there, and is the job over? (ps/beat.c) ---- */
+/* ---- For the process that serves a ps: which tasks are present, is the job over? (beat.c) ---- */
 
-int64_t ps_heard_ns(struct ps *ps); /* when any task of the job was last heard of; 0: never */
+int64_t ps_heard_ns(struct ps *ps); /* when any task of the job was last heard from; 0: never */
 
-/* Ends the job if a task that it needs (the chief; in a synchronous job, each worker) has not been
- * heard of for lost_ms, or if such a worker has not appeared within start_ms after the variables
- * were created. */
+/* Ends the job if a task that it needs (the chief; in a synchronous job, each worker) has not
+ * been heard from for lost_ms, or if such a worker has not appeared within start_ms after the
+ * variables were created. */
 void ps_watch(struct ps *ps, int64_t lost_ms, int64_t start_ms);
 
 /* Ends a hold, and drops a snapshot, whose owner has gone silent. */
 void ps_expire(struct ps *ps);
 
-/* This process did not run for that long (the machine was suspended or overloaded): the tasks do
- * not count as silent during that time. */
+/* This process did not run for this long (the machine was suspended or overloaded): tasks do not
+ * count as silent during that time. */
 void ps_forgive(struct ps *ps, int64_t stood_still_ns);
 
-/* The next line for the log about a task: "worker 3 has not been heard of for 5 s". False: nothing
- * new. */
+/* The next log line about a task: "worker 3 has not been heard of for 5 s". Returns false if
+ * there is nothing new. */
 bool ps_news(struct ps *ps, int64_t lost_ms, char *out, size_t size);
 
-/* Ends the job on this ps, unless it has ended: answers every call that waits, and all later ones,
+/* Ends the job on this ps, unless it has ended: answers every waiting call, and all later ones,
  * with the outcome. */
 void ps_end(struct ps *ps, struct status outcome);
 
 /* Is the outcome known? The text of *out lives as long as the ps. */
 bool ps_outcome(struct ps *ps, struct status *out);
 
-/* How many of the first `trainers` ranks have not been told the outcome. */
+/* The number of the first `trainers` ranks that have not been told the outcome. */
 uint32_t ps_untold(struct ps *ps, uint32_t trainers);
 
 /* For the log: what the ps waits for, such as "worker 2 (has left) to finish"; "" for nothing. */

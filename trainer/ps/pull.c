@@ -14,10 +14,10 @@ struct status piece_range_read(uint32_t first, uint32_t end, struct piece_range 
     return status_ok();
 }
 
-/* What a message of values refers to. */
+/* The values that a reply refers to. */
 struct value_references {
     struct message header;
-    struct values_buffer **values; /* [values_count], of slices that are sent as a whole */
+    struct values_buffer **values; /* [values_count]: slices that are sent whole */
     int values_count;
     char *rows; /* the copied rows, on the heap */
     struct budget *budget;
@@ -39,7 +39,7 @@ static void release_references(void *owner)
     free(references);
 }
 
-/* For slices_count slices, and rows of rows_bytes in all. */
+/* Allocates references for slices_count slices, and for rows of rows_bytes in total. */
 static struct status make_references(const struct ps *ps, size_t slices_count, size_t rows_bytes,
                                      struct value_references **out)
 {
@@ -89,7 +89,7 @@ static void copy_rows(void *context, const struct row_item *item, const uint32_t
         atomic_store_explicit(&copies->lost, true, memory_order_relaxed);
 }
 
-/* Lets the wanted rows of a slice be copied behind those of the slices before it. */
+/* Schedules the copy of a slice's wanted rows, behind those of the previous slices. */
 static void refer_to_rows(struct value_references *references, struct slice *slice,
                           struct row_work *work, struct row_ids_reader *reader, char **at)
 {
@@ -199,8 +199,8 @@ static struct status read_wanted(const struct ps *ps, const struct pull_request 
                         message_payload_size(message), used);
 }
 
-/* With the lock, so that the values are those of the step that the reply names. Waits for a
- * synchronous step that is being applied. */
+/* With the lock, so that the values are those of the step in the reply. Waits for a synchronous
+ * step that is being applied. */
 static struct status pull(struct ps *ps, const struct pull_request *request,
                           const struct message *message, struct message *reply)
 {

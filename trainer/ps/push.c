@@ -1,4 +1,4 @@
-/* Receives gradients: keeps the pushes that wait, and the progress of each worker. */
+/* Receives gradients: keeps pending pushes, and the progress of each worker. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -15,10 +15,10 @@ struct pushes {
     struct waiting *waiting;        /* chunks of all pushes, in the order of arrival */
     struct push_progress *progress; /* [PS_WORKERS_MAX] */
     uint64_t step;                  /* updates applied so far */
-    int applying;                   /* batches that are being applied, without the lock */
+    int applying;                   /* number of batches being applied, without the lock */
     pthread_cond_t idle;            /* applying has become 0 */
-    bool held;                      /* only what is permitted is applied */
-    /* a synchronous job that is held still makes the steps up to this one */
+    bool held;                      /* only permitted pushes are applied */
+    /* while held, a synchronous job still makes the steps up to this one */
     uint64_t permitted_step;
 };
 
@@ -91,7 +91,7 @@ static struct push_progress *progress_of(const struct ps *ps, const struct worke
     return &ps->pushes->progress[worker->index];
 }
 
-/* Takes the waiting pushes of a worker's process with sequences up to `until`. */
+/* Takes a worker process's pending pushes with sequence numbers up to `until`. */
 static struct waiting *take_until(struct ps *ps, const struct worker *worker, uint64_t until)
 {
     struct waiting *taken = NULL;
@@ -187,8 +187,8 @@ uint64_t pushes_applied(const struct ps *ps, const struct worker *worker)
 
 /* ---- Whole pushes. ---- */
 
-/* The chunk of the same push as `chunk` that begins with the piece `first`. NULL: it has not
- * arrived. */
+/* Finds the chunk of the same push as `chunk` that begins with the piece `first`. NULL: it has
+ * not arrived. */
 static struct push *find_chunk(const struct ps *ps, const struct push *chunk, uint32_t first)
 {
     for (struct waiting *at = ps->pushes->waiting; at != NULL; at = at->next) {
@@ -200,7 +200,7 @@ static struct push *find_chunk(const struct ps *ps, const struct push *chunk, ui
     return NULL;
 }
 
-/* Is this the first chunk of a push, and have all others arrived? */
+/* Is this the first chunk of a push all of whose chunks have arrived? */
 static bool is_whole(const struct ps *ps, const struct push *first)
 {
     const struct push *chunk = first->range.first == 0 ? first : NULL;
@@ -210,7 +210,7 @@ static bool is_whole(const struct ps *ps, const struct push *first)
     return chunk != NULL;
 }
 
-/* Takes a whole push out of those that wait, as a list of its chunks in order. */
+/* Removes a whole push from the pending ones; returns its chunks in order. */
 static struct push *take_whole(struct ps *ps, struct push *first)
 {
     struct waiting **list = &ps->pushes->waiting;
@@ -225,9 +225,9 @@ static struct push *take_whole(struct ps *ps, struct push *first)
     return push;
 }
 
-/* ---- What is applied next. ---- */
+/* ---- Choosing the next batch. ---- */
 
-/* The next push that may be applied. A copy of one that is being applied stays in the list: see
+/* The next push to apply. A copy of one that is being applied stays in the list: see
  * take_copies. */
 static struct push *asynchronous_push(struct ps *ps)
 {
@@ -263,8 +263,8 @@ bool pushes_has_whole(const struct ps *ps, uint32_t index)
     return push_of(ps, index) != NULL;
 }
 
-/* The pushes of a synchronous step, once enough workers have a whole one: all that are there then,
- * as TensorFlow's SyncReplicasOptimizer takes them. */
+/* The pushes of a synchronous step, once enough workers have a whole one: all that are there by
+ * then, as in TensorFlow's SyncReplicasOptimizer. */
 static struct push *synchronous_pushes(struct ps *ps)
 {
     const struct pushes *pushes = ps->pushes;
@@ -303,14 +303,14 @@ static struct push *take_next(struct ps *ps)
     batch->rate = schedule_rate(&training->schedule, training->rules[0].rate,
                                 schedule_step(scale_updates(ps, step), training->batches_per_step));
     scale_take(ps, batch);
-    /* More than the step of any snapshot that was taken before, as key_table wants it. */
+    /* Larger than the step of any earlier snapshot, as key_table requires. */
     batch->step = step + 1;
     ps->pushes->applying++;
     return batch;
 }
 
-/* Takes the copies of a batch's pushes that arrived while it was being applied. They had to wait,
- * because the values were neither the old nor the new ones. */
+/* Takes the copies of a batch's pushes that arrived while it was being applied. They had to
+ * wait, because the values were neither the old nor the new ones. */
 static struct waiting *take_copies(struct ps *ps, const struct push *batch)
 {
     bool sync = ps_generation(ps)->sync;
@@ -318,7 +318,7 @@ static struct waiting *take_copies(struct ps *ps, const struct push *batch)
 
     for (const struct push *push = batch; push != NULL; push = push->next_push) {
         const struct worker *worker = push->worker;
-        if (worker->incarnation != push->incarnation) /* another process has taken its place */
+        if (worker->incarnation != push->incarnation) /* another process has replaced it */
             continue;
         struct push_progress *progress = progress_of(ps, worker);
         if (push->sequence > progress->done)
@@ -328,8 +328,8 @@ static struct waiting *take_copies(struct ps *ps, const struct push *batch)
     return copies;
 }
 
-/* Takes the pushes that came too late for a step of a job with backup workers: they are answered,
- * and their gradients dropped. */
+/* Takes the pushes that came too late for a step of a job with backup workers: they are
+ * answered, and their gradients dropped. */
 static struct waiting *take_late(struct ps *ps)
 {
     struct waiting *late = NULL;
@@ -364,8 +364,8 @@ static void answer_chunk(struct ps *ps, struct push *chunk, const struct push_re
     struct message reply = pack_push_reply(header);
     struct status status = variables_check_tables(ps);
 
-    /* Releases the gradients before the sender goes on, and before values are taken: see slice.h.
-     * A list of rows is needed until then. */
+    /* Releases the gradients before the sender continues, and before values are taken: see
+     * slice.h. A list of rows is still needed. */
     if (chunk->pull_rows.count == 0 && chunk->pull_keys.count == 0)
         message_release(&chunk->waiting.request);
     if (chunk->pull && status_is_ok(status))
@@ -385,8 +385,8 @@ static void answer_chunks(struct ps *ps, struct waiting *chunks, const struct pu
     }
 }
 
-/* With the lock: the reply to a push. All workers whose pushes made a synchronous step get the same
- * last step, see stop_early. */
+/* With the lock: makes the reply to a push. All workers whose pushes made a synchronous step get
+ * the same last step, see stop_early. */
 static struct push_reply reply_of(const struct ps *ps, bool repeated)
 {
     return (struct push_reply){ .global_step = pushes_step(ps),
@@ -452,8 +452,8 @@ static struct status check_step(const struct ps *ps, const struct push_request *
         return status_error(STATUS_FAILED_PRECONDITION,
                             "worker %u pushed, but the synchronous job has the workers 0 to %u",
                             request->ticket->worker, generation->sync_workers - 1);
-    /* With backup workers, the caller may have missed several steps at this ps, and not at ps 0,
-     * whose step it knows. The pushes that this ps lacks are on their way. */
+    /* With backup workers, the caller may have missed several steps at this ps but not at ps 0,
+     * whose step it knows. The pushes that this ps lacks are in flight. */
     if (generation->sync && generation->backup_workers == 0 &&
         request->local_step > ps->pushes->step)
         return status_error(STATUS_ABORTED,
@@ -464,7 +464,7 @@ static struct status check_step(const struct ps *ps, const struct push_request *
     return status_ok();
 }
 
-/* Finds the lists of rows behind the gradients, and checks them. */
+/* Finds the lists of rows after the gradients, and checks them. */
 static struct status read_lists(const struct ps *ps, const struct push_request *request,
                                 const struct message *message, struct push *push)
 {
@@ -494,7 +494,7 @@ static struct status read_lists(const struct ps *ps, const struct push_request *
     return status_ok();
 }
 
-/* The push takes the message. */
+/* Moves the message into the push. */
 static void keep_message(struct push *push, struct message *message)
 {
     push->waiting.request = message_move(message);
@@ -503,8 +503,8 @@ static void keep_message(struct push *push, struct message *message)
     key_lists_move(&push->pull_keys, &push->waiting.request);
 }
 
-/* Adds a push to those that wait, or finds that it was applied before. A copy of a push that still
- * waits is kept beside it, since nobody knows which of the two callers still listens. */
+/* Adds a push to the pending ones, or finds that it was applied before. A copy of a pending push
+ * is kept too, because it is unknown which of the two callers still listens. */
 static struct status admit_push(struct ps *ps, const struct push_request *request,
                                 struct message *message, struct push *push, bool *repeated)
 {
@@ -559,7 +559,7 @@ void ps_push(void *instance, struct call *call, struct message *message)
         ps_unlock(ps);
     }
     arena_destroy(arena);
-    message_release(message); /* a no-op if the push has taken it */
+    message_release(message); /* a no-op if the push owns it now */
     if (!status_is_ok(status)) {
         push_finish(&push->waiting);
         free(push);

@@ -1,13 +1,13 @@
-/* Works on the rows of many slices at once: copies them for a reply, or updates them. */
+/* Processes the rows of many slices at once: copies them for a reply, or updates them. */
 #include <stdlib.h>
 
 #include "base/parallel.h"
 #include "trainer/ps/internal.h"
 
-/* Numbers that are kept before they are worked on: 1 MiB. The last slice may go beyond. */
+/* Row numbers to collect before processing: 1 MiB. The last slice may exceed this. */
 #define NUMBERS_MAX ((size_t)1 << 18)
 
-/* About, if the rows and slots lie in memory and not in a cache. */
+/* Approximate cost if the rows and slots are in memory and not in a cache. */
 #define ROW_NS  4.0
 #define BYTE_NS 0.15
 

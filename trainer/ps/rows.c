@@ -14,7 +14,7 @@ static uint64_t end_of(const struct slice *slice)
     return slice->first_row + slice->rows_count;
 }
 
-/* The slice from `i` on, before `end`, that has the row. NULL: none. */
+/* Finds the slice in [i, end) that has the row. NULL: none. */
 static const struct slice *find_slice(const struct variables *variables, int i, int end,
                                       uint64_t row)
 {
@@ -26,7 +26,7 @@ static const struct slice *find_slice(const struct variables *variables, int i, 
 
 #define PASSED_ROWS 512
 
-/* Passes the rows of the slice; returns how many. */
+/* Skips the rows of the slice; returns their number. */
 static size_t pass_rows(struct row_ids_reader *reader, const struct slice *slice)
 {
     uint32_t rows[PASSED_ROWS];
@@ -55,7 +55,7 @@ struct status row_list_check(const struct variables *variables, struct piece_ran
                                 "row %" PRIu64 " is in none of the%s pieces from %u up to %u",
                                 reader.row, trained ? " trained" : "", range.first, range.end);
         begin = (int)(slice - variables->slices);
-        /* no row comes twice: at most what the ps holds */
+        /* no row occurs twice, so at most what the ps holds */
         list->rows_bytes += pass_rows(&reader, slice) * slice->row_bytes;
     }
     list->list_bytes = reader.used_bytes;

@@ -1,11 +1,10 @@
 /*
- * Scale: the scale of the loss, which changes with the gradients: those of a push may have
- * overflowed. Then no variable changes, but for averages of what was computed before the gradients,
- * and the push still counts as a step.
+ * Dynamic loss scaling. If the gradients of a push have overflowed, no variable changes except
+ * averages of what was computed before the gradients, and the push still counts as a step.
  *
- * In a synchronous job all ps tasks get the same pushes, and decide alike. In an asynchronous one,
- * each of them applies the pushes in an order of its own: all skip the same ones, but only ps 0
- * tells the workers the scale.
+ * In a synchronous job, all ps tasks get the same pushes and decide alike. In an asynchronous one,
+ * each ps applies the pushes in its own order: all skip the same ones, but only ps 0 sends the
+ * scale to the workers.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 #include "trainer/ps/internal.h"
 
 struct scale {
-    struct loss_scale now, before; /* before the last step that was made */
+    struct loss_scale now, before; /* `before`: as of the step before the last */
     uint64_t skipping;             /* pushes that are being skipped, without the lock */
 };
 
@@ -51,7 +50,7 @@ struct status scale_check_push(const struct ps *ps, const struct push_request *r
                         (double)overflowed, (double)ps->scale->now.scale);
 }
 
-/* Those of all workers: one push without finite gradients is enough to skip the step. */
+/* Over the pushes of all workers: one with non-finite gradients is enough to skip the step. */
 static float overflowed_in(const struct push *batch)
 {
     float most = 0;

@@ -1,27 +1,27 @@
 /*
- * Take: ps 0 gives the rows of an asynchronous job to its workers, in shares of turns
- * (trainer/protocol/share_table.h). A push counts the turn that its rows are of, at the moment when
- * the ps begins to apply it.
+ * Take: ps 0 assigns the rows of an asynchronous job to its workers, in shares of turns
+ * (trainer/protocol/share_table.h). The turn of a push is done as soon as the ps begins to apply
+ * it.
  *
- * No more turns are given out than there are steps left, so that at the last step each turn before
- * the last one counts once. Towards the end the shares become smaller, so that no worker has many
- * left when the others have none.
+ * No more turns are assigned than there are steps left, so that at the last step each earlier turn
+ * is done once. Towards the end the shares become smaller, so that no worker has many turns left
+ * while the others have none.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "trainer/ps/internal.h"
 
-/* What a worker asked for last. */
+/* The last request of a worker. */
 struct taker {
-    uint64_t number; /* of its request; 0: none yet */
+    uint64_t number; /* number of its request; 0: none yet */
     struct turn_range share;
     bool refused; /* there was nothing left */
 };
 
 struct shares {
     struct share_table table;
-    uint64_t turns_max;   /* of a share; 0: the job does not share its rows */
+    uint64_t turns_max;   /* limit of a share; 0: the job does not assign its rows */
     struct taker *takers; /* [PS_WORKERS_MAX] */
 };
 
@@ -119,8 +119,8 @@ void shares_forget(struct ps *ps, const struct worker *worker)
 
 /* ---- Take. ---- */
 
-/* The turns of workers that have finished, failed or gone silent go to the others. Returns how many
- * are left. */
+/* Reassigns the turns of workers that have finished, failed or gone silent. Returns the number
+ * of unassigned turns. */
 static uint64_t take_from_absent(struct ps *ps)
 {
     uint64_t present = 0;
@@ -137,7 +137,7 @@ static uint64_t take_from_absent(struct ps *ps)
     return present;
 }
 
-/* The turns that a worker is given next; 0: all are given out. */
+/* The number of turns to assign to a worker next; 0: all are assigned. */
 static uint64_t turns_to_give(const struct ps *ps, uint64_t workers)
 {
     const struct shares *shares = ps->shares;
@@ -163,8 +163,8 @@ static struct status take_share(struct ps *ps, const struct worker *worker, stru
                      : status_ok();
 }
 
-/* A worker that was silent, and now has a push for all ps tasks, of which only ps 0 would know that
- * it is too late. From here on the worker has as long as after a beat. */
+/* A worker that was silent now has a push for all ps tasks, but only ps 0 would notice that the
+ * push is too late. Renews the worker's turn for as long as a heartbeat would. */
 static struct status keep_turn(struct ps *ps, const struct worker *worker, uint64_t turn)
 {
     TRY(shares_check_turn(ps, worker, turn));

@@ -21,7 +21,7 @@ static void *allocate(size_t size_bytes)
     return data;
 }
 
-/* data: borrowed; NULL: the buffer's own, of size_bytes. */
+/* data: borrowed; NULL: the buffer allocates size_bytes. */
 static struct values_buffer *values_buffer_create(_Atomic(struct values_buffer *) *home,
                                                   size_t size_bytes, void *data)
 {
@@ -137,12 +137,13 @@ void slice_let_go(struct slice_state *state)
     *state = (struct slice_state){ 0 };
 }
 
-static bool is_shared(const struct values_buffer *values) /* it can become so only under the lock */
+static bool is_shared(const struct values_buffer *values) /* can change from false to true only
+                                                           * under the lock */
 {
     return atomic_load_explicit(&values->references, memory_order_acquire) != 1;
 }
 
-/* Another buffer in place of a shared one: a spare one, or a new one. */
+/* A replacement for a shared buffer: a spare one, or a new one. */
 static struct values_buffer *another(const struct slice *slice,
                                      _Atomic(struct values_buffer *) *home)
 {
@@ -168,8 +169,8 @@ float *slice_writable(struct slice *slice, int part)
     return slice->now.parts[part]->data;
 }
 
-/* A buffer for this part that may be overwritten as a whole. If the old one is shared, the others
- * keep it. */
+/* A buffer for this part that may be overwritten completely. If the old one is shared, its other
+ * holders keep it. */
 static struct values_buffer *renewed(struct slice *slice, int part,
                                      _Atomic(struct values_buffer *) *home)
 {
@@ -217,7 +218,7 @@ void slice_begin(struct slice *slice, const struct optimizer *optimizer, const f
     pthread_mutex_unlock(&slice->lock);
 }
 
-/* A late reader of the generation before may hold the buffer: it keeps the values that it saw. */
+/* A late reader of the previous generation may hold the buffer; it keeps the values that it saw. */
 static void fill_from(struct slice *slice, int part, size_t offset, const struct message *message)
 {
     struct payload_cursor payload = { .message = message };
@@ -294,11 +295,11 @@ void slice_measure(struct slice *slice, const struct slice_update *update, const
     pthread_mutex_unlock(&slice->lock);
 }
 
-/* New values of a slice in the making. */
+/* New values of a slice under construction. */
 struct new_values {
-    struct values_buffer *old, *next; /* the same, if nobody needs the old ones */
-    struct values_buffer *vector;     /* of the division; NULL: it is not divided */
-    const float *w;                   /* what the update begins with */
+    struct values_buffer *old, *next; /* the same buffer, if nobody needs the old values */
+    struct values_buffer *vector;     /* of the division; NULL: not divided */
+    const float *w;                   /* the values before the update */
 };
 
 /* Takes the slice's lock. */
@@ -343,7 +344,7 @@ void slice_apply(struct slice *slice, const struct slice_update *update, const f
     end_values(slice, update->keep_before, &values);
 }
 
-/* Nothing changes, so the values before the step are the present ones. */
+/* Nothing changes, so the values before the step are the current ones. */
 static void keep_present(struct slice *slice)
 {
     if (slice->row_bytes == 0) {

@@ -1,19 +1,19 @@
 /*
- * slice: the part of a variable that one ps holds: its values, its optimizer slots, and the lock
- * under which they change.
+ * slice: the part of a variable on one ps: its values, its optimizer slots, and the lock under
+ * which they change.
  *
  * Values are reference-counted and never written while they are shared: a pull or a snapshot takes
  * a reference, and an update that finds them shared writes into another buffer, which becomes the
  * current one. A reader therefore sees only whole updates and needs no copy, and with one worker
  * every update is in place. Released buffers return to their slice for reuse. Neighbouring slices
- * of a variable first lie next to each other in memory, so that a reader may find a whole variable
- * in one run.
+ * of a variable are initially contiguous in memory, so a reader may find a whole variable in one
+ * run.
  *
- * Slots are reference-counted as well: a snapshot keeps them unchanged, and the next update
- * continues in a copy. A state of a slice is its values, slots and scalars at one moment.
+ * Slots are reference-counted as well: a snapshot keeps them unchanged, and the next update writes
+ * a copy. A state of a slice is its values, slots and scalars at one moment.
  *
- * A slice with rows (slice_rows.c) is pulled and updated by some of its rows. A pull copies them.
- * Only a snapshot shares the values, and the next update after it copies all of them once.
+ * A slice with rows (slice_rows.c) is pulled and updated row by row. A pull copies the rows. Only a
+ * snapshot shares the values, and the next update after it copies all of them once.
  *
  * A slice whose rows have keys has no values of its own: they are in its key_table.
  */
@@ -33,8 +33,10 @@ struct slice;
 
 struct values_buffer {
     _Atomic int references;
-    bool borrowed;                         /* data lies in the block that the ps allocated first */
-    _Atomic(struct values_buffer *) *home; /* where the released buffer waits for reuse */
+    bool borrowed;                         /* the data are in the block that the ps allocated
+                                            * first */
+    _Atomic(struct values_buffer *) *home; /* the slice's spare slot, where the released buffer
+                                            * waits for reuse */
     void *data;
 };
 
@@ -42,10 +44,10 @@ struct values_buffer {
 #define SLICE_PARTS_MAX (1 + OPTIMIZER_SLOTS_MAX)
 
 struct slice_state {
-    /* NULL: the optimizer has no such slot, or not wanted */
+    /* NULL: the optimizer has no such slot, or it is not wanted */
     struct values_buffer *parts[SLICE_PARTS_MAX];
     float scalars[OPTIMIZER_SCALARS_MAX];
-    struct key_snapshot *keys; /* of a slice with keys; NULL: none was taken */
+    struct key_snapshot *keys; /* for a slice with keys; NULL: none was taken */
 };
 
 /* The old values of the rows that the last update changed. */
@@ -59,20 +61,20 @@ struct slice_undo {
 struct slice {
     int id;             /* the piece's */
     bool trainable;     /* by the optimizer */
-    bool averaged;      /* by optimizer_average instead */
+    bool averaged;      /* updated by optimizer_average instead */
     float averaging[2]; /* its settings */
     int rule;           /* how it is trained: see struct training */
     struct constraint constraint;
-    /* Above 0: an update first divides it as spectral_divide, by the vector in the next slice. */
+    /* Above 0: an update first divides it by spectral_divide, with the vector in the next slice. */
     uint32_t power_iterations;
-    /* if it is constrained or divided, or its optimizer takes whole variables */
+    /* set if it is constrained or divided, or if its optimizer takes whole variables */
     struct shape shape;
-    bool continues; /* of the same variable as the slice before it, whose end it begins at */
+    bool continues; /* of the same variable as the slice before it, at whose end it begins */
     size_t size_bytes;
     size_t row_bytes;   /* 0: it has no rows */
-    uint64_t first_row; /* how many rows the slices before it on this ps have */
+    uint64_t first_row; /* number of rows in the slices before it on this ps */
     uint64_t rows_count;
-    struct key_table *table; /* NULL: its rows have no keys. With it, size_bytes is 0 */
+    struct key_table *table; /* NULL: its rows are not keyed. With a table, size_bytes is 0 */
     int ps_count;            /* of the job, with `table` */
     pthread_mutex_t lock;
     struct slice_state now;
@@ -84,21 +86,22 @@ struct slice {
     _Atomic(struct values_buffer *) spare, spare_slot;
 };
 
-/* `data`: size_bytes for the first values, owned by the caller for as long as the slice. */
+/* `data`: size_bytes for the initial values; the caller owns it and keeps it as long as the
+ * slice. */
 void slice_init(struct slice *slice, int id, size_t size_bytes, bool trainable, void *data);
-void slice_finish(struct slice *slice); /* call it when nobody holds its values any more */
+void slice_finish(struct slice *slice); /* call it when nobody holds its values */
 
-/* Before its first slice_begin: memory for the slot `part`, as `data` is for the values. Otherwise
- * the slice takes its own. */
+/* Before the first slice_begin: provides memory for the slot `part`, like `data` for the values.
+ * Otherwise the slice allocates its own. */
 void slice_lend(struct slice *slice, int part, void *data);
 
-/* Does each push have an update of the slice? */
+/* Does each push update the slice? */
 bool slice_is_pushed(const struct slice *slice);
 
 /* The current values, valid until the caller's values_buffer_release. */
 struct values_buffer *slice_acquire(struct slice *slice);
-/* The values before the last update; NULL: that update did not keep them. For a slice that is not
- * trained, the current values, which never change. */
+/* The values before the last update; NULL: not kept. For a slice that is not trained, the
+ * current values, which never change. */
 struct values_buffer *slice_acquire_before(struct slice *slice);
 void values_buffer_release(struct values_buffer *values);
 
@@ -106,14 +109,14 @@ void values_buffer_release(struct values_buffer *values);
 void slice_hold(struct slice *slice, bool with_slots, struct slice_state *out);
 void slice_let_go(struct slice_state *state); /* accepts a zeroed one */
 
-/* Starts over: slots take the optimizer's initial values, and so do scalars unless they are given.
- * The values are still to be filled. No update of the slice may run meanwhile. */
+/* Resets the slice: slots get the optimizer's initial values, and so do scalars unless they are
+ * given. The values must be filled afterwards. No update of the slice may run meanwhile. */
 void slice_begin(struct slice *slice, const struct optimizer *optimizer, const float *settings,
                  const float *scalars);
 
 /**
- * Takes a message's payload as the bytes of a part from `offset` on. Parts are filled from the
- * beginning on; bytes that come twice are skipped.
+ * Copies a message's payload to the bytes of a part from `offset` on. Parts are filled from the
+ * beginning; repeated bytes are skipped.
  *
  * Errors  NOT_FOUND no such part; OUT_OF_RANGE a gap, or more than the part has
  */
@@ -123,9 +126,10 @@ struct status slice_fill(struct slice *slice, uint32_t part, uint64_t offset,
 /* FAILED_PRECONDITION: the values, or a slot that was begun, are incomplete. */
 struct status slice_check_filled(const struct slice *slice);
 
-/* The buffer of a part to be changed in place, under the slice's lock: a copy if it was shared. */
+/* Under the slice's lock: the buffer of a part for changes in place; copies it first if it is
+ * shared. */
 float *slice_writable(struct slice *slice, int part);
-/* Under the slice's lock: the values before the last update are not wanted any more. */
+/* Under the slice's lock: drops the values before the last update. */
 void slice_forget_before(struct slice *slice);
 
 /* How an update is made. */
@@ -134,14 +138,14 @@ struct slice_update {
     const float *settings;
     float rate;
     float ratio;      /* of an optimizer that measures */
-    bool keep_before; /* keep the values before it, until the next update */
+    bool keep_before; /* keep the values before the update until the next one */
 };
 
-/* Applies one update by the gradient g of size_bytes / 4 elements. */
+/* Applies one update with the gradient g of size_bytes / 4 elements. */
 void slice_apply(struct slice *slice, const struct slice_update *update, const float *g);
 
-/* In place of an update, of any kind, in a step that is skipped: the values and slots stay as they
- * are. A slice that an update first divides is divided, as that does not depend on its gradient. */
+/* Instead of an update of any kind, in a step that is skipped: values and slots stay unchanged.
+ * A slice that updates divide is still divided, because that does not depend on its gradient. */
 void slice_skip(struct slice *slice, bool keep_before);
 
 /* The first half of an update by an optimizer that measures. slice_apply, which then needs no
@@ -149,7 +153,7 @@ void slice_skip(struct slice *slice, bool keep_before);
 void slice_measure(struct slice *slice, const struct slice_update *update, const float *g,
                    struct optimizer_norms *norms);
 
-/* ---- A slice with rows: slice_rows.c. Rows are numbered within the slice. ---- */
+/* ---- A slice with rows: slice_rows.c. Row numbers are relative to the slice. ---- */
 
 /* The gradient of some rows. */
 struct rows_gradient {
@@ -158,14 +162,14 @@ struct rows_gradient {
     size_t count;
 };
 
-/* Copies rows, which ascend, to out [count, row]: as they are now, or as they were before the last
- * update. False: these were not kept. */
+/* Copies ascending rows to out [count, row]: the current ones, or those before the last update.
+ * Returns false if these were not kept. */
 bool slice_copy_rows(struct slice *slice, const uint32_t *rows, size_t count, bool before,
                      void *out);
 
-/* Applies one update by the gradient of some rows. Other rows, and their slots, stay as they are if
- * there are no `zeros`, for which the optimizer must be row-local. If there are (size_bytes, zero
- * again at the end), they are updated as by a gradient of 0. */
+/* Applies one update with the gradient of some rows. Without `zeros`, other rows and their slots
+ * stay unchanged, for which the optimizer must be row-local. With `zeros` (size_bytes, zero
+ * again afterwards), the others are updated with a gradient of 0. */
 void slice_apply_rows(struct slice *slice, const struct slice_update *update,
                       const struct rows_gradient *gradient, float *zeros);
 void slice_measure_rows(struct slice *slice, const struct slice_update *update,

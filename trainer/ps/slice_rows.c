@@ -10,8 +10,8 @@ static const char *row_at(const struct slice *slice, const void *values, uint32_
     return (const char *)values + (size_t)row * slice->row_bytes;
 }
 
-/* Puts the old values of the rows that the last update changed over the current ones in `out`. Both
- * lists of rows ascend. */
+/* Overwrites the current values in `out` with the old values of the rows that the last update
+ * changed. Both lists of rows ascend. */
 static void take_back(const struct slice *slice, const uint32_t *rows, size_t count, char *out)
 {
     const struct slice_undo *undo = &slice->undo;
@@ -96,7 +96,7 @@ static void keep_rows(struct slice *slice, const struct rows_gradient *gradient)
     copy_rows(slice, slice->now.parts[0]->data, gradient->rows, gradient->count, undo->values);
 }
 
-/* How many rows from `first` on follow each other in the slice. */
+/* The number of consecutive rows in the slice from `first` on. */
 static size_t run_of(const struct rows_gradient *gradient, size_t first)
 {
     size_t count = 1;
@@ -108,11 +108,12 @@ static size_t run_of(const struct rows_gradient *gradient, size_t first)
 }
 
 #define AHEAD_RUNS      4
-#define AHEAD_BYTES_MAX 512 /* of a row: the processor finds the rest itself */
+#define AHEAD_BYTES_MAX 512 /* of a row: the processor's own prefetcher finds the rest */
 
-/* Rows are far apart in a table that no cache holds. On a machine whose memory was idle, an update
- * of rows of 64 floats took 74 ns a row without prefetching and 40 with it by sgd, and 500 and 222
- * by lazy_adam. While other programs kept the memory busy, it took 200 and 400 ns either way. */
+/* In a table that no cache holds, rows are far apart. On a machine with idle memory, an update
+ * of rows of 64 floats took 74 ns a row without prefetching and 40 with it by sgd, and 500 and
+ * 222 by lazy_adam. While other programs kept the memory busy, it took 200 and 400 ns either
+ * way. */
 static void prefetch_row(const struct slice *slice, const void *values, uint32_t row)
 {
     const char *at = row_at(slice, values, row);
@@ -122,7 +123,7 @@ static void prefetch_row(const struct slice *slice, const void *values, uint32_t
         __builtin_prefetch(at + i);
 }
 
-/* The row that comes after the next few, with its slots. */
+/* Prefetches the row a few places ahead, with its slots. */
 static void prefetch_ahead(const struct slice *slice, const struct optimizer *optimizer,
                            const struct optimizer_step *whole, const struct rows_gradient *gradient,
                            size_t i)
@@ -156,10 +157,10 @@ static void apply_runs(const struct slice *slice, const struct optimizer *optimi
     }
 }
 
-#define GATHER_FLOATS 128 /* their lines are still in the nearest cache when they are put back */
-#define GATHER_ROW    8   /* floats: longer rows are updated where they are */
+#define GATHER_FLOATS 128 /* few enough to stay in the L1 cache until they are copied back */
+#define GATHER_ROW    8   /* floats: longer rows are updated in place */
 
-/* The values and slots of a slice, and copies of some rows of them. */
+/* The values and slots of a slice, and copies of some of their rows. */
 struct gathered_parts {
     int count;
     float *whole[SLICE_PARTS_MAX];
@@ -171,7 +172,7 @@ static inline void move_float(float *whole, float *copy, bool back)
     *(back ? whole : copy) = *(back ? copy : whole);
 }
 
-/* The number of parts is a constant here, which makes the inner loop vanish. */
+/* The number of parts is a compile-time constant here, which unrolls the inner loop. */
 static inline void move_floats(struct gathered_parts *parts, int parts_count, const uint32_t *rows,
                                size_t count, bool back)
 {
@@ -180,11 +181,12 @@ static inline void move_floats(struct gathered_parts *parts, int parts_count, co
             move_float(&parts->whole[p][rows[i]], &parts->rows[p][i], back);
 }
 
-/* Copies rows, or puts them back. One loop has all parts of a row, so that the processor waits for
- * their memory at once: of 38,000 rows of 1 float in three arrays of 4 MiB, on a machine whose
- * memory was busy, an update took 25 ns a row, and 40 with a loop for each part. With the parts of
- * a row side by side in one array, updates took as long, with and without prefetching, and pulls
- * took 10 ns a row instead of 5; tables of 2^25 rows gained nothing either. */
+/* Copies rows to the buffer or back. One loop copies all parts of a row, so that the processor
+ * waits for their memory at once: for 38,000 rows of 1 float in three arrays of 4 MiB, on a
+ * machine whose memory was busy, an update took 25 ns a row, and 40 with a loop per part. With
+ * the parts of a row side by side in one array, updates took as long, with and without
+ * prefetching, and pulls took 10 ns a row instead of 5; tables of 2^25 rows gained nothing
+ * either. */
 static inline void move_rows(struct gathered_parts *parts, size_t row, const uint32_t *rows,
                              size_t count, bool back)
 {
@@ -202,9 +204,9 @@ static inline void move_rows(struct gathered_parts *parts, size_t row, const uin
                                back);
 }
 
-/* The same for short rows, many in one call of apply: they are copied together, updated, and put
- * back. A row of 1 float takes 2 ns with sgd instead of 13, and 16 ns with ftrl instead of 32; from
- * 16 floats on there is no difference. */
+/* Updates short rows, many in one call of `apply`: copies them together, updates them, and
+ * copies them back. A row of 1 float takes 2 ns with sgd instead of 13, and 16 ns with ftrl
+ * instead of 32; from 16 floats on there is no difference. */
 static void apply_gathered(const struct slice *slice, const struct optimizer *optimizer,
                            const struct optimizer_step *whole, const struct rows_gradient *gradient)
 {
@@ -230,7 +232,8 @@ static void apply_gathered(const struct slice *slice, const struct optimizer *op
     }
 }
 
-/* The average of a row moves with every update, whether the row has a gradient or not. */
+/* Updates the average of all rows: it moves with every update, whether the row has a gradient or
+ * not. */
 static void average_all(struct slice *slice, const struct optimizer *optimizer,
                         const struct optimizer_step *whole)
 {
@@ -273,7 +276,7 @@ static void apply_local(struct slice *slice, const struct slice_update *update,
     pthread_mutex_unlock(&slice->lock);
 }
 
-/* The rows' gradients where they belong among zeros. */
+/* Scatters the rows' gradients into zeros. */
 static void spread(const struct slice *slice, const struct rows_gradient *gradient, float *zeros)
 {
     size_t row = slice->row_bytes / sizeof(float);

@@ -1,4 +1,4 @@
-/* Reads snapshots: chunks of slices, and rows, as they were when ps/cut.c took the snapshot. */
+/* Reads snapshots: chunks of slices, and rows, as of the moment when ps/cut.c took the snapshot. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -153,7 +153,7 @@ static struct status reserve_rows(const struct ps *ps, size_t size, struct copie
                : status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for %zu bytes of rows", size);
 }
 
-/* The part that is asked for, of a slice that is trained; of another one, its values. */
+/* The requested part of a trained slice; of any other slice, its values. */
 static const struct values_buffer *part_of(const struct ps *ps, const struct snapshot *snapshot,
                                            int i, uint32_t part)
 {
@@ -171,7 +171,7 @@ static struct status check_part(const struct ps *ps, const struct snapshot *snap
                : status_error(STATUS_NOT_FOUND, "the snapshot has no part %u of the rows", part);
 }
 
-/* What a request asks for, checked. */
+/* The rows of a request, checked. */
 struct asked_rows {
     const struct snapshot *snapshot;
     uint32_t part;

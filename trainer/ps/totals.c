@@ -1,7 +1,7 @@
 /*
- * Totals: ps 0 adds up what the pushes say of their batches, for the training's metrics over all
- * workers. A push's totals count at the moment when the ps begins to apply it: those of a push that
- * is refused, late or sent twice do not, so that each row counts as often as its gradient does.
+ * Totals: ps 0 sums the totals that the pushes carry, for the training metrics over all workers. A
+ * push's totals count when the ps begins to apply it. Those of a refused, late or repeated push do
+ * not, so each row counts as often as its gradient.
  */
 #include <inttypes.h>
 #include <stdlib.h>

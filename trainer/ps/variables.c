@@ -109,7 +109,7 @@ static struct status check_piece(const struct created_piece *piece,
     return status_ok();
 }
 
-/* Are these the pieces that the ps holds already? */
+/* Are these the pieces that the ps already holds? */
 static struct status check_same(const struct ps *ps, const struct create_request *request)
 {
     const struct variables *variables = ps->variables;
@@ -132,7 +132,7 @@ static struct status check_same(const struct ps *ps, const struct create_request
     return status_ok();
 }
 
-/* A piece that is divided by its norm, and the one behind it with the vector. */
+/* Checks a piece that is divided by its norm, and the next one with the vector. */
 static struct status check_divided(const struct created_piece *piece,
                                    const struct created_piece *next)
 {
@@ -221,8 +221,8 @@ static struct status choose_optimizers(const struct create_request *request, str
                          request->schedule_values_count, &out->schedule);
 }
 
-/* Piece i of a variable that its optimizer takes as a whole: the shape, which fits to that of the
- * piece before it. */
+/* Checks piece i of a variable that its optimizer takes as a whole: its shape must match that of
+ * the piece before it. */
 static struct status check_whole(const struct create_request *request, size_t i)
 {
     const struct created_piece *piece = &request->pieces[i], *before = i > 0 ? piece - 1 : NULL;
@@ -241,7 +241,7 @@ static struct status check_whole(const struct create_request *request, size_t i)
                         piece->id, shape_text(&piece->shape));
 }
 
-/* The rules of all hash tables with their optimizers. */
+/* Checks the rules of all hash tables with their optimizers. */
 static struct status check_rules(const struct create_request *request,
                                  const struct training *training)
 {
@@ -281,9 +281,9 @@ static size_t block_bytes(const struct create_request *request)
     return offset;
 }
 
-/* How many times its own size a piece takes: the values, a second buffer for updates while the
- * first is read, and the slots. A synchronous step also takes the sum of the gradients, or the old
- * values of the rows that it changes. */
+/* The memory of a piece as a multiple of its size: the values, a second buffer for updates while
+ * the first is read, and the slots. A synchronous step also takes the sum of the gradients, or
+ * the old values of the rows that it changes. */
 static int64_t copies_of(const struct created_piece *piece, const struct optimizer *optimizer,
                          bool sync)
 {
@@ -292,7 +292,7 @@ static int64_t copies_of(const struct created_piece *piece, const struct optimiz
     return 2 + sync + (piece->trainable ? optimizer->slots_count : 0);
 }
 
-/* The pieces as make_slices lays them out, each times its copies. */
+/* The total of all pieces as make_slices lays them out, each multiplied by copies_of. */
 static int64_t bytes_of_pieces(const struct create_request *request,
                                const struct training *training)
 {
@@ -309,8 +309,8 @@ static int64_t bytes_of_pieces(const struct create_request *request,
     return bytes;
 }
 
-/* Charges what the pieces take. Nothing is allocated before it is charged: the sizes come from
- * whoever claims to be the chief. */
+/* Charges the memory of the pieces. Nothing is allocated before it is charged, because the sizes
+ * come from any caller that claims to be the chief. */
 static struct status pay(struct ps *ps, const struct create_request *request,
                          const struct training *training)
 {
@@ -360,7 +360,7 @@ static void set_update(struct slice *slice, const struct created_piece *piece)
     slice->power_iterations = piece->power_iterations;
 }
 
-/* The secret seed keeps strangers from choosing keys that share a bucket. */
+/* The secret seed keeps strangers from choosing colliding keys. */
 static void make_table(struct slice *slice, const struct created_piece *piece,
                        struct budget *budget)
 {
@@ -373,8 +373,8 @@ static void make_table(struct slice *slice, const struct created_piece *piece,
     key_table_init(slice->table, piece->row_bytes / sizeof(float), budget, secret);
 }
 
-/* One block for all values: neighbours in a variable are neighbours in memory, and each variable is
- * aligned. */
+/* One block for all values: neighbours in a variable are contiguous in memory, and each variable
+ * is aligned. */
 static struct status make_slices(struct variables *variables, const struct create_request *request,
                                  struct budget *budget)
 {
@@ -422,7 +422,7 @@ struct status variables_prepare(struct ps *ps, const struct create_request *requ
     return make_slices(ps->variables, request, ps->options.budget);
 }
 
-/* Those of a rule in the request; NULL: the initial ones. */
+/* The scalars of a rule in the request; NULL: the initial ones. */
 static const float *first_scalars(const struct create_request *request,
                                   const struct training *training, int rule)
 {
@@ -430,7 +430,7 @@ static const float *first_scalars(const struct create_request *request,
                                       : NULL;
 }
 
-/* If there is no memory even for an empty table, Open says it. */
+/* Without memory even for an empty table, Open reports it. */
 static void begin_tables(struct variables *variables, const struct create_request *request,
                          const struct training *training)
 {
@@ -446,8 +446,8 @@ static void begin_tables(struct variables *variables, const struct create_reques
     }
 }
 
-/* Gives the slices their slots in the block. Returns the bytes that they take; without a block, it
- * only counts. */
+/* Assigns the slices their slots in the block. Returns the bytes used; without a block, it only
+ * counts. */
 static size_t place_slots(struct variables *variables, const struct create_request *request,
                           const struct training *training, char *block)
 {
@@ -467,8 +467,8 @@ static size_t place_slots(struct variables *variables, const struct create_reque
     return offset;
 }
 
-/* One block for all slots, so that they lie on huge pages: an update reads single rows of them. If
- * there is no such memory, each slice tries for itself. */
+/* One block for all slots, so that they are on huge pages: an update reads single rows of them.
+ * Without memory for it, each slice allocates its own. */
 static void make_slots(struct variables *variables, const struct create_request *request,
                        const struct training *training)
 {
@@ -493,7 +493,7 @@ void variables_begin(struct ps *ps, const struct create_request *request,
     for (int i = 0; i < variables->slices_count; i++) {
         struct slice *slice = &variables->slices[i];
         slice->rule = (int)request->pieces[i].optimizer;
-        /* a chief that was started anew may accumulate another number of batches */
+        /* a restarted chief may accumulate another number of batches */
         set_momentum(slice, request->pieces[i].momentum);
         const struct training_rule *rule = &training->rules[slice->rule];
         slice_begin(slice, rule->optimizer, rule->settings,

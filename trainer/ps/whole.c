@@ -14,8 +14,7 @@ static void make_room(struct whole_update *whole, size_t count)
         whole->slots[s] = xrealloc(whole->slots[s], count * sizeof *whole->slots[s]);
 }
 
-/* Copies the values and slots behind those of the slices before it. Returns where its gradient
- * goes. */
+/* Appends the values and slots of a slice. Returns the place for its gradient. */
 static float *add(struct whole_update *whole, struct slice *slice,
                   const struct slice_update *update)
 {
@@ -52,7 +51,7 @@ void whole_add_rows(struct whole_update *whole, struct slice *slice,
         memcpy(g + gradient->rows[i] * row, gradient->g + i * row, slice->row_bytes);
 }
 
-/* Gives a slice its new slots, and then its new values as the gradient of `apply`. */
+/* Gives a slice its new slots, and then passes its new values as the gradient of `apply`. */
 static void give_back(const struct whole_update *whole, struct slice *slice, size_t first,
                       const struct slice_update *update)
 {

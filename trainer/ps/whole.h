@@ -1,15 +1,15 @@
 /*
- * whole: updates of variables by an optimizer that takes all elements of a variable together, such
- * as the rows and columns of a matrix. The slices of a variable are added one by one; after the
- * last one, all are updated.
+ * whole: updates of variables whose optimizer takes all elements together, such as the rows and
+ * columns of a matrix. Add the slices of a variable one by one; after the last one, all are
+ * updated.
  *
  *     whole_add(&whole, slice, &update, gradient);      for each slice of the variable, in order
  *     whole_apply(&whole, slices, count, &update);
  *     …the next variable…
  *     whole_finish(&whole);
  *
- * Memory  the largest variable's values, gradient and slots once more
- * Threads between whole_add and whole_apply, nobody may update the slices
+ * Memory  a second copy of the largest variable's values, gradient and slots
+ * Threads nobody may update the slices between whole_add and whole_apply
  */
 #ifndef TRAINER_PS_WHOLE_H
 #define TRAINER_PS_WHOLE_H
@@ -18,13 +18,13 @@
 
 struct whole_update {
     struct shape shape;     /* of the slices so far */
-    size_t count, capacity; /* floats in each of the buffers */
+    size_t count, capacity; /* floats in use in each buffer, and their room */
     float *g, *w, *slots[OPTIMIZER_SLOTS_MAX];
 };
 
 void whole_add(struct whole_update *whole, struct slice *slice, const struct slice_update *update,
                const float *g);
-/* The same for the gradient of some rows; that of the others is 0. */
+/* The same for the gradient of some rows; the others' gradient is 0. */
 void whole_add_rows(struct whole_update *whole, struct slice *slice,
                     const struct slice_update *update, const struct rows_gradient *gradient);
 void whole_apply(struct whole_update *whole, struct slice *slices, int count,
