@@ -18,6 +18,7 @@ By hand: python3 tests/e2e/test_x.py takes build/dev/bin. Exit status 77 means t
 Nothing but the standard library is used. If a process prints a sanitizer's report, the test that ran it fails.
 A killed test ends its processes as well: start long-lived processes with start(), from the main thread.
 """
+import atexit
 import contextlib
 import glob
 import http.client
@@ -65,7 +66,8 @@ def shared(*parts):
 
 
 LOW, HIGH = 20000, 30000  # below the kernel's range of ephemeral ports
-CLAIMS = []
+CLAIMS = contextlib.ExitStack()
+atexit.register(CLAIMS.close)
 
 
 def claim_port(port, hosts=("127.0.0.1",)):
@@ -80,7 +82,7 @@ def claim_port(port, hosts=("127.0.0.1",)):
     except OSError:
         claim.close()
         return False
-    CLAIMS.append(claim)
+    CLAIMS.enter_context(claim)
     return True
 
 
@@ -183,7 +185,11 @@ class Server:
             self.process = start(command + list(flags), env=env, stdout=self.log, stderr=self.log)
             if not wait or self.wait_ready(attempt):
                 return
+            self.log.close()
         raise AssertionError("no free port for modelserver")
+
+    def __del__(self):  # not earlier: tests read what a server printed after its end
+        self.log.close()
 
     @property
     def pid(self):

@@ -12,6 +12,7 @@ import json
 import multiprocessing
 import os
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -22,6 +23,7 @@ from grpc_here import stand_in
 from harness import DEADLINE_S, SANITIZER, Server, shared
 
 QUICK_REFUSAL = ("--max_num_load_retries=0",)
+CHECK_LIMIT_S = 600
 
 
 def over_grpc(server):
@@ -43,14 +45,36 @@ def check_module():
     return module
 
 
-def check(*arguments):
+class TookTooLong(BaseException):
+    """No Exception: check.py takes each of those for a wrong answer, and goes on."""
+
+
+@contextlib.contextmanager
+def time_limit(seconds):
+    """Raises TookTooLong in the block, which runs in the main thread."""
+    def give_up(*_):
+        raise TookTooLong("not done in %g s" % seconds)
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def check(*arguments, limit_s=CHECK_LIMIT_S):
     """Runs check.py in this process: a start of its own takes 0.5 s for imports alone. Returns its exit status and what it printed."""
     shown = io.StringIO()
     with mock.patch.object(sys, "argv", ["check.py", *arguments]), contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown):
         try:
-            status = check_module().main()
+            with time_limit(limit_s):
+                status = check_module().main()
         except SystemExit as end:
             status = end.code
+        except TookTooLong as end:
+            status = "check.py: %s" % end
+            print(status)
     return status, shown.getvalue()
 
 

@@ -13,6 +13,7 @@ reason, or if an unlisted model fails.
 import json
 import os
 import shutil
+import socket
 import tempfile
 import unittest
 
@@ -47,6 +48,15 @@ class Models(unittest.TestCase):
             status, shown = check("--rest", server.url, "--cases", directory)
         self.assertEqual(status, 1, shown)
         self.assertIn("expected", shown)
+
+    def test_a_server_that_does_not_answer_ends_the_check(self):
+        require_check()
+        with socket.socket() as silent:  # it listens, and accepts nobody
+            silent.bind(("127.0.0.1", 0))
+            silent.listen()
+            url = "http://127.0.0.1:%d" % silent.getsockname()[1]
+            status, shown = check("--rest", url, "--cases", shared("models", "cases"), "--only", "linear-model", limit_s=0.5)
+        self.assertEqual((status, shown.rpartition("check.py: ")[2]), ("check.py: not done in 0.5 s", "not done in 0.5 s\n"))
 
 
 if __name__ == "__main__":
