@@ -1,0 +1,173 @@
+#include <stdlib.h>
+
+#include "trainer/records/delimited_internal.h"
+
+#define HEADER_FIELDS_MAX 100000
+
+/* ---- The names of the columns. ---- */
+
+static void add_name(struct delimited_reader *reader, struct bytes name)
+{
+    int count = reader->fields_count++;
+
+    reader->names = xrealloc(reader->names, (size_t)(count + 1) * sizeof *reader->names);
+    reader->names[count] = zalloc(name.size + 1);
+    if (name.size > 0)
+        memcpy(reader->names[count], name.data, name.size);
+}
+
+static void forget_names(struct delimited_reader *reader)
+{
+    for (int i = 0; i < reader->fields_count; i++)
+        free(reader->names[i]);
+    reader->fields_count = 0;
+}
+
+/* Reads the names in the window's first line. */
+static enum record_end take_header(struct delimited_reader *reader, const char **next,
+                                   struct status *bad)
+{
+    const char *at = reader->input.data + reader->input.at,
+               *end = reader->input.data + reader->input.size;
+    struct field_text field;
+
+    for (;; at++) {
+        enum record_end result = delimited_field(reader, &at, end, &field, bad);
+        if (result != RECORD_WHOLE)
+            return result;
+        add_name(reader, field.text);
+        if (*at != reader->dialect->delimiter)
+            break;
+        if (reader->fields_count == HEADER_FIELDS_MAX) {
+            *bad = status_error(STATUS_INVALID_ARGUMENT, "more than %d columns", HEADER_FIELDS_MAX);
+            return RECORD_BAD;
+        }
+    }
+    *next = at + (*at == '\r') + 1;
+    return RECORD_WHOLE;
+}
+
+static struct status read_header(struct delimited_reader *reader)
+{
+    struct text_input *input = &reader->input;
+    struct status bad = status_ok();
+    const char *next = NULL;
+    bool grown = true;
+
+    if (input->at == input->size)
+        return status_error(STATUS_INVALID_ARGUMENT, "the file is empty: it has no header");
+    for (;;) {
+        enum record_end result = take_header(reader, &next, &bad);
+        if (result == RECORD_BAD)
+            return status_in(bad, "line 1");
+        if (result == RECORD_WHOLE)
+            break;
+        forget_names(reader);
+        TRY(text_input_more(input, &grown));
+        if (!grown)
+            return status_error(STATUS_INVALID_ARGUMENT, "line 1: no closing quote");
+    }
+    delimited_advance(input, next);
+    return status_ok();
+}
+
+struct status delimited_find_names(struct delimited_reader *reader,
+                                   const struct record_options *options)
+{
+    const struct dialect *dialect = reader->dialect;
+    const char *const *names = dialect->names != NULL ? dialect->names : options->column_names;
+    int count = dialect->names != NULL ? dialect->names_count : options->column_names_count;
+
+    if (names == NULL)
+        return read_header(reader);
+    for (int i = 0; i < count; i++)
+        add_name(reader, bytes_of(names[i]));
+    return status_ok();
+}
+
+/* For an error: "a, b, c". */
+static const char *show_names(struct delimited_reader *reader)
+{
+    struct buffer *out = &reader->unquoted;
+    int shown = reader->fields_count < 50 ? reader->fields_count : 50;
+
+    out->size = 0;
+    for (int i = 0; i < shown; i++)
+        buffer_printf(out, "%s%s", i == 0 ? "" : ", ", reader->names[i]);
+    buffer_append_text(out, shown < reader->fields_count ? ", …" : "");
+    buffer_append_char(out, '\0');
+    return out->data;
+}
+
+static char separator_of(const struct record_options *options, const char *column)
+{
+    for (int i = 0; i < options->separators_count; i++)
+        if (strcmp(options->separators[i].column, column) == 0)
+            return options->separators[i].separator;
+    return '\0';
+}
+
+struct status delimited_find_targets(struct delimited_reader *reader,
+                                     const struct record_options *options,
+                                     const struct columns *columns)
+{
+    reader->targets = zalloc((size_t)reader->fields_count * sizeof *reader->targets);
+    reader->separators = zalloc((size_t)reader->fields_count);
+    for (int field = 0; field < reader->fields_count; field++)
+        reader->targets[field] = NO_COLUMN;
+    for (int i = 0; i < columns->count; i++) {
+        int found = NO_COLUMN;
+        for (int field = 0; field < reader->fields_count; field++) {
+            if (strcmp(reader->names[field], columns->list[i].name) != 0)
+                continue;
+            if (found != NO_COLUMN)
+                return status_error(STATUS_INVALID_ARGUMENT, "two columns '%s'",
+                                    columns->list[i].name);
+            found = field;
+        }
+        if (found == NO_COLUMN)
+            return status_error(STATUS_INVALID_ARGUMENT, "no column '%s' among %s",
+                                columns->list[i].name, show_names(reader));
+        reader->targets[found] = i;
+        reader->separators[found] = separator_of(options, columns->list[i].name);
+    }
+    return status_ok();
+}
+
+/* What may divide fields in place of commas and tabs. A header that has none of the format's own
+ * delimiters, and some of these, is divided by the one that it has most of; so is a first line that
+ * then has as many fields as there are names. */
+static char guess_delimiter(const struct delimited_reader *reader,
+                            const struct record_options *options)
+{
+    static const char others[] = ";\t|,";
+    const char *at = reader->input.data + reader->input.at, *found = NULL;
+    const char *end = reader->input.data + reader->input.size;
+    int counts[COUNT(others)] = { 0 }, own = 0, most = 0;
+
+    for (bool quoted = false; at < end && (*at != '\n' || quoted); at++) {
+        quoted ^= *at == '"';
+        found = *at != '\0' && !quoted ? strchr(others, *at) : NULL;
+        own += !quoted && *at == reader->dialect->delimiter;
+        if (found != NULL)
+            counts[found - others]++;
+    }
+    for (int i = 1; i < (int)COUNT(others) - 1; i++)
+        most = counts[i] > counts[most] ? i : most;
+    bool named = options->column_names == NULL || counts[most] + 1 == options->column_names_count;
+    return own == 0 && counts[most] > 0 && named ? others[most] : reader->dialect->delimiter;
+}
+
+void delimited_choose_delimiter(struct delimited_reader *reader,
+                                const struct record_options *options)
+{
+    char delimiter = options->delimiter;
+
+    if (delimiter == '\0' && reader->dialect->names == NULL)
+        delimiter = guess_delimiter(reader, options);
+    if (delimiter == '\0' || delimiter == reader->dialect->delimiter)
+        return;
+    reader->own = *reader->dialect;
+    reader->own.delimiter = delimiter;
+    reader->dialect = &reader->own;
+}

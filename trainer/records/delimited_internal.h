@@ -1,0 +1,66 @@
+/*
+ * delimited_internal: what the files of the delimited reader share.
+ *
+ *     delimited_record.c   a field and a record of the window, into the columns
+ *     delimited_header.c   the delimiter and the names of the columns
+ *     delimited.c          the records of a file, and the formats
+ */
+#ifndef TRAINER_RECORDS_DELIMITED_INTERNAL_H
+#define TRAINER_RECORDS_DELIMITED_INTERNAL_H
+
+#include "trainer/records/delimited.h"
+#include "trainer/records/text_input.h"
+
+#define NO_COLUMN (-1)
+
+struct dialect {
+    char delimiter;
+    bool quotes;
+    const char *const *names; /* NULL: of the header or the options */
+    int names_count, first_hex;
+};
+
+struct delimited_reader {
+    struct record_reader reader;
+    const struct dialect *dialect;
+    struct dialect own; /* what `dialect` is, if the file has another delimiter */
+    struct text_input input;
+    char **names;
+    int *targets;     /* [fields_count]: the column of each field, or NO_COLUMN */
+    char *separators; /* [fields_count]: between the values of a field; 0: it is one value */
+    int fields_count;
+    struct buffer unquoted; /* the field that is read, without its quotes */
+};
+
+/* A field of a line. */
+struct field_text {
+    struct bytes text; /* in the window, or in `unquoted` */
+    bool quoted;
+};
+
+/* What became of a record that is being read. */
+enum record_end { RECORD_WHOLE, RECORD_CUT, RECORD_BAD };
+
+/* Reads the field at *position and sets *position to its end. *out is set only if the result is
+ * RECORD_WHOLE, and *bad only if it is RECORD_BAD. */
+enum record_end delimited_field(struct delimited_reader *reader, const char **position,
+                                const char *end, struct field_text *out, struct status *bad);
+/* Reads the record at `at`; *next is behind its line end. */
+enum record_end delimited_record(struct delimited_reader *reader, const char *at, const char *end,
+                                 struct columns *columns, const char **next, struct status *bad);
+
+/* Guesses the delimiter of the file, unless the options or the format have it. */
+void delimited_choose_delimiter(struct delimited_reader *reader,
+                                const struct record_options *options);
+/* Sets the names of the fields, of the format, the options or the header, which it passes. */
+struct status delimited_find_names(struct delimited_reader *reader,
+                                   const struct record_options *options);
+/* Finds the field of each column. INVALID_ARGUMENT: there is none, or there are two. */
+struct status delimited_find_targets(struct delimited_reader *reader,
+                                     const struct record_options *options,
+                                     const struct columns *columns);
+
+/* Moves the window behind a record, and counts its lines. */
+void delimited_advance(struct text_input *input, const char *next);
+
+#endif
