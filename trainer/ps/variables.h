@@ -1,0 +1,80 @@
+/*
+ * variables: the slices of a ps, and how they are trained.
+ */
+#ifndef TRAINER_PS_VARIABLES_H
+#define TRAINER_PS_VARIABLES_H
+
+#include "trainer/optimizers/schedule.h"
+#include "trainer/ps/slice.h"
+#include "trainer/ps/state.h"
+
+/* ---- Variables (variables.c). Called without the lock, unless stated otherwise. ---- */
+
+/* How some slices are trained. */
+struct training_rule {
+    const struct optimizer *optimizer;
+    float rate;  /* for rule 0: the initial rate, if there is a schedule */
+    float ratio; /* above 0: a multiple of rule 0's rate, which replaces its own */
+    float settings[OPTIMIZER_SETTINGS_MAX];
+    bool all_rows; /* a gradient of some rows also changes the others */
+};
+
+struct training {
+    struct training_rule rules[OPTIMIZERS_MAX]; /* the first one is the job's */
+    int rules_count;
+    struct schedule schedule;  /* of rule 0's rate */
+    uint64_t batches_per_step; /* counted by the schedule: gradient_accumulation_steps */
+};
+
+/* The index of a rule's first scalar in the concatenated scalars of all rules. */
+int training_first_scalar(const struct training *training, int rule);
+
+/* Changed only by variables.c, with the lock and while no push is being applied. Read it with
+ * the lock, or while a push is being applied. */
+struct variables {
+    struct training training;
+    struct slice *slices; /* in ascending order of ids; they never move */
+    int slices_count;
+    size_t gradient_bytes;     /* of all trainable slices without rows */
+    size_t largest_bytes;      /* of one of them */
+    size_t rows_largest_bytes; /* of one slice with rows */
+    void *block;               /* initial values of all slices */
+    void *slots_block;         /* their initial slots; NULL: not needed yet */
+    int64_t paid_bytes;        /* from the budget */
+    float *sum;                /* for a synchronous step: the size of the largest slice */
+    bool keep_before;          /* the values before the last step: see slice.h */
+    pthread_mutex_t measuring; /* held during an update by an optimizer that measures */
+};
+
+/* Pieces by id, in [first, end). */
+struct piece_range {
+    uint32_t first, end;
+};
+#define PIECES_END UINT32_MAX /* `end` if the range includes the last piece */
+
+struct variables *variables_create(void);
+void variables_destroy(struct variables *variables, struct budget *budget);
+/* With the lock: checks the request, and creates the slices unless they exist. Existing slices
+ * are kept. */
+struct status variables_prepare(struct ps *ps, const struct create_request *request,
+                                struct training *out);
+/* With the lock, while no push is applied: begins a generation. */
+void variables_begin(struct ps *ps, const struct create_request *request,
+                     const struct training *training);
+struct status variables_check_filled(const struct ps *ps); /* with the lock */
+void variables_open(const struct ps *ps);                  /* with the lock, once they are
+                                                            * initialized */
+/* RESOURCE_EXHAUSTED: a hash table found no memory for a row. */
+struct status variables_check_tables(const struct ps *ps);
+/* Finds a slice; NULL: it is on another ps. */
+struct slice *variables_find(const struct variables *variables, uint32_t id);
+/* The index of the first slice whose id is `id` or more. */
+int variables_find_from(const struct variables *variables, uint32_t id);
+/* The bytes of all gradients for the pieces of a range that have no rows. */
+size_t variables_gradient_bytes(const struct variables *variables, struct piece_range range);
+
+/* Reads the range of a request; an `end` of 0 means all pieces from `first` on.
+ * INVALID_ARGUMENT: it is empty. */
+struct status piece_range_read(uint32_t first, uint32_t end, struct piece_range *out);
+
+#endif
