@@ -2,9 +2,9 @@
 
 #include "tensor/shell_value.h"
 
-#define BODY_BYTES_MAX 10000000 /* a larger body is no example */
+#define BODY_BYTES_MAX 10000000 /* a larger body is not a useful example */
 
-/* A body of zeros suits any number. Unknown dimensions count as 1. */
+/* A body of zeros is valid for any numeric type. Unknown dimensions count as 1. */
 static bool is_number(enum dtype dtype)
 {
     switch (dtype) {
@@ -28,7 +28,7 @@ static const char *zero_of(const struct signature_tensor *input)
     return dtype_is_floating(input->dtype) ? "0.0" : "0";
 }
 
-/* The size of a body of zeros; UINT64_MAX: there is none. */
+/* The size of a body of zeros; UINT64_MAX: not possible. */
 static uint64_t body_size(const struct signature *signature)
 {
     uint64_t size = 1000; /* names and braces */
@@ -44,8 +44,8 @@ static uint64_t body_size(const struct signature *signature)
     return size;
 }
 
-/* The line is pasted into a shell, and its names come from the model: none may be more than a name
- * there. */
+/* The line is pasted into a shell, and its names come from the model: none may contain
+ * characters that are special there. */
 static bool is_harmless(const struct signature *signature)
 {
     if (!shell_is_plain(signature->name))
@@ -81,7 +81,7 @@ static void print_inputs(const struct signature *signature, struct buffer *out)
     buffer_append_char(out, '}');
 }
 
-/* Prints rows, which most people write, if the only input has them. */
+/* Prints rows, the more common form, if the only input has them. */
 static void print_body(const struct signature *signature, struct buffer *out)
 {
     const struct signature_tensor *input = &signature->inputs[0];
@@ -97,7 +97,7 @@ static void print_body(const struct signature *signature, struct buffer *out)
     buffer_append_char(out, '}');
 }
 
-/* Prints the model's URL. Bytes that mean something in a URL or a shell become %XX. */
+/* Prints the model's URL. Bytes that are special in a URL or a shell become %XX. */
 static void print_url(const char *name, const char *server, struct buffer *out)
 {
     buffer_printf(out, "%s/v1/models/", server);

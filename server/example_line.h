@@ -1,5 +1,5 @@
 /*
- * example_line: a curl command that works when it is pasted, for the operator to start with.
+ * example_line: prints a curl command that an operator can paste to try the server.
  *
  *     example_line_print(servable, "http://localhost:8501", &line);
  */
@@ -8,8 +8,8 @@
 
 #include "server/models/servable.h"
 
-/* Appends the command to `out`. It asks the default signature if its inputs are numbers, or else
- * another such signature. If there is none, it asks for the metadata. */
+/* Appends the command to `out`. It uses the default signature if its inputs are numbers, or else
+ * another such signature. Without one, it requests the metadata. */
 void example_line_print(const struct servable *servable, const char *server, struct buffer *out);
 
 #endif

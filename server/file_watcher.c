@@ -17,12 +17,12 @@ struct file_watcher {
     bool stopping, ended;
 };
 
-#define RETRIES 60 /* of a reload, one at each look */
+#define RETRIES 60 /* of a failed reload, one per check */
 
-/* For a disk that does not answer. */
+/* Timeout for a disk that does not respond. */
 #define END_NS (5 * NS_PER_S)
 
-/* Links are followed: Kubernetes replaces a secret by moving a link. */
+/* Follows links: Kubernetes replaces a secret by moving a link. */
 static uint64_t fingerprint(const char *path)
 {
     struct stat info;
@@ -39,9 +39,9 @@ void watched_file_note(struct watched_file *file)
     file->seen = fingerprint(file->path);
 }
 
-/* A file that is read in the middle of a copy changes once more. A reload may also fail for other
- * reasons that pass: no memory or descriptors, or a file that this one names and that comes
- * later. */
+/* Reloads the file if it has changed. A file that is read in the middle of a copy changes once
+ * more. A reload may also fail for other temporary reasons: no memory or descriptors, or a
+ * referenced file that is written later. */
 static void look(struct watched_file *file)
 {
     uint64_t seen = fingerprint(file->path);

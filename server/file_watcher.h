@@ -1,6 +1,6 @@
 /*
- * file_watcher: reads files again when they change: certificates, tokens. A thread looks at them
- * once a second, so that a slow disk does not hold up requests.
+ * file_watcher: reloads files when they change: certificates, tokens. A separate thread checks them
+ * once a second, so that a slow disk does not delay requests.
  */
 #ifndef SERVER_FILE_WATCHER_H
 #define SERVER_FILE_WATCHER_H
@@ -8,21 +8,21 @@
 #include "base/clock.h"
 #include "base/status.h"
 
-/* Zero-initialise it and set the first four. */
+/* Zero-initialise it and set the first four fields. */
 struct watched_file {
-    const char *flag; /* that named the file, for the log: "--ssl_config_file" */
+    const char *flag; /* flag that named the file, for the log: "--ssl_config_file" */
     const char *path;
-    /* Reads it again. A failure is logged, and changes nothing; it is tried again for a minute. In
-     * the watcher's thread. */
+    /* Reads the file again, in the watcher's thread. A failure is logged and changes nothing; it
+     * is retried for a minute. */
     struct status (*reload)(void *context);
     void *context;
     uint64_t seen; /* a fingerprint of its inode, size and times */
-    int retries;   /* that are left of a reload that failed */
+    int retries;   /* retries left after a failed reload */
 };
 
 struct file_watcher;
 
-/* Before the caller reads the file for the first time: a change from then on is seen. */
+/* Call it before the file is first read, so that later changes are noticed. */
 void watched_file_note(struct watched_file *file);
 
 /* Watches the files until file_watcher_destroy. Owner: `files` stays the caller's. */

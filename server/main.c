@@ -27,8 +27,8 @@ static void print_version(void)
     buffer_finish(&libraries);
 }
 
-/* If the address space is limited, uses one malloc arena: glibc would reserve 64 MiB for each
- * thread. */
+/* If the address space is limited, uses a single malloc arena: glibc would reserve 64 MiB for
+ * each thread. */
 static void spare_address_space(void)
 {
     struct rlimit limit;

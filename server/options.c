@@ -10,7 +10,8 @@
 
 static struct server_options options;
 
-/* The values of flags that are known by name only. They matter if they are not the default. */
+/* The values of flags that are recognised but not implemented. They matter only if they are not
+ * the default. */
 static struct {
     bool b[16];
     int32_t i[16];
@@ -225,7 +226,7 @@ static const struct flag_set flags = {
     rows, COUNT(rows)
 };
 
-/* Flags whose values are all refused, and why. */
+/* Flags that are always refused, and the reasons. */
 static const struct {
     const char *name, *why;
 } refused[] = {
@@ -255,7 +256,7 @@ struct status options_parse(int argc, char **argv, struct server_options *out)
     return status_ok();
 }
 
-/* Flags in whose place --platform_config_file has fields. */
+/* Flags that --platform_config_file replaces by fields. */
 static const char *const replaced[] = {
     "enable_batching",
     "batching_parameters_file",

@@ -47,11 +47,11 @@ struct server_options {
  * Reads the command line. After a failure, the program ends with status 2.
  *
  * Errors  NOT_FOUND an unknown argument; INVALID_ARGUMENT an impossible value; UNIMPLEMENTED a flag
- *         that asks for what this server does not do
+ *         for something that this server does not support
  */
 struct status options_parse(int argc, char **argv, struct server_options *out);
 
-/* The cores for parallel_set_width. 0: all. Like TensorFlow Serving, ignores
+/* The number of cores for parallel_set_width; 0: all. Like TensorFlow Serving, ignores
  * tensorflow_session_parallelism if one of the other two is given. */
 int options_width(const struct server_options *options);
 

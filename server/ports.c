@@ -6,7 +6,7 @@
 #include "server/server.h"
 #include "server/service_manager.h"
 
-/* Prints the line that scripts wait for, and a command that a person can paste. */
+/* Prints the line that scripts wait for, and a command that can be pasted. */
 static void say_ready(struct server *server)
 {
     struct servable *servable = manager_find_any(server->manager);

@@ -2,10 +2,10 @@
 
 #include "base/clock.h"
 
-#define ROUND_NS NS_PER_MS /* a round polls for more calls no longer than this */
+#define ROUND_NS NS_PER_MS /* limit of the polling for more calls in a round */
 
-/* The most calls that may come at the same time: one per HTTP/1 connection, and for gRPC the recent
- * peak or one per connection, whichever is larger. */
+/* Limit of the concurrent calls: one per HTTP/1 connection, and for gRPC the recent peak or one
+ * per connection, whichever is larger. */
 static int most_waiting(const struct round *round)
 {
     int most = round->rest != NULL ? rest_connections(round->rest) : 0;
@@ -31,7 +31,7 @@ static bool worth_another_poll(struct round *round, int waiting)
            now - round->began_ns < ROUND_NS;
 }
 
-/* Brings a level of all loops up to date with this loop's connections. */
+/* Updates a server-wide gauge with this loop's connections. */
 static void count_connections(const char *protocol, int now, const struct metric_series **level,
                               int *counted)
 {

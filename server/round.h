@@ -1,6 +1,6 @@
 /*
- * round: the end of a round of the loop. It runs the calls that REST and gRPC have collected
- * together, then sends the answers.
+ * round: the end of a round of the loop. Runs the calls collected from REST and gRPC together, then
+ * sends the answers.
  */
 #ifndef SERVER_ROUND_H
 #define SERVER_ROUND_H
@@ -15,8 +15,10 @@ struct round {
     struct grpc_service *grpc;
     struct grpc_port *port;
     const struct metric_series *rest_level, *grpc_level; /* of connections */
-    int rest_counted, grpc_counted;                      /* connections, in these levels */
-    int seen_waiting;                                    /* calls at the end of the last poll */
+    int rest_counted, grpc_counted;                      /* connections that these counters
+                                                          * include */
+    int seen_waiting;                                    /* number of calls at the end of the
+                                                          * last poll */
     int64_t began_ns;
 };
 

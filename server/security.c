@@ -4,7 +4,7 @@
 
 #include "server/config/ssl_config.h"
 
-/* Before the file is read. */
+/* Called before the file is read. */
 static void watch(struct security *security, const char *flag, const char *path,
                   struct status (*reload)(void *context))
 {
@@ -36,7 +36,7 @@ static bool is_given(const char *file)
     return file[0] != '\0';
 }
 
-/* A connection shows its certificate before it says which protocol it speaks. */
+/* A connection presents its certificate before it reveals its protocol. */
 static struct status check_shared_port(const struct server_options *options)
 {
     if (strcmp(options->ssl_config_file, options->rest_ssl_config_file) == 0)

@@ -1,7 +1,6 @@
 /*
- * security: who may talk to the server, and how it is encrypted: the certificates of gRPC and REST,
- * and the tokens. Their files are read again when they change, for connections and requests that
- * come from then on.
+ * security: authentication and encryption: the certificates of gRPC and REST, and the tokens. Their
+ * files are reloaded when they change, for later connections and requests.
  */
 #ifndef SERVER_SECURITY_H
 #define SERVER_SECURITY_H
@@ -15,7 +14,7 @@
 
 /* Zero-initialise it. */
 struct security {
-    struct auth *auth;               /* NULL: no token is needed */
+    struct auth *auth;               /* NULL: no token is required */
     struct tls *grpc_tls, *rest_tls; /* NULL: not encrypted */
     const struct server_options *options;
     struct watched_file files[SECURITY_FILES_MAX];
@@ -24,7 +23,7 @@ struct security {
 };
 
 /* Reads the files that the options name. Owner: *out, also after a failure. Errors: those of the
- * files; INVALID_ARGUMENT REST and gRPC share a port and not the certificates. */
+ * files; INVALID_ARGUMENT REST and gRPC share a port but not the certificates. */
 struct status security_create(const struct server_options *options, struct security *out);
 /* After the connections. */
 void security_destroy(struct security *security);

@@ -122,7 +122,7 @@ static void give_up(struct server *server, int code)
     loop_stop(server_loop(server));
 }
 
-/* Opens the ports once a model serves, because probes rely on that. */
+/* Opens the ports once a model is ready, because probes rely on that. */
 static void on_started(void *context, struct status status)
 {
     struct server *server = context;
@@ -201,7 +201,7 @@ static struct status start_manager(struct server *server)
     return status_ok();
 }
 
-/* False: the configuration is wrong. */
+/* Returns false if the configuration is wrong. */
 static bool start_models(struct server *server)
 {
     if (server->options.file_system_poll_wait_seconds < 0)
@@ -230,14 +230,14 @@ static void sweep(void *context)
     loop_set_timer(loop, &server->sweep, loop_now_ns(loop) + SWEEP_NS);
 }
 
-/* Memory beside the budget: for the program and its libraries. */
+/* Memory beyond the budget: for the program and its libraries. */
 #define OTHERS_BYTES ((size_t)96 << 20)
 
-/* A helper of loops without a buffer of OpenBLAS would be slow, and its stack takes room: with
- * little address space, there are fewer helpers. */
+/* A helper thread without an OpenBLAS buffer would be slow, and its stack takes address space:
+ * if that is limited, there are fewer helpers. */
 static void reserve_libraries(const struct server *server)
 {
-    /* the pool's, the loops', and those that load: the manager's thread and its workers */
+    /* threads of the pool, of the loops, and for loading: the manager's thread and its workers */
     int own = inference_pool_threads(server->pool) + server->loops.count + 1 +
               server->options.num_load_threads;
     int threads = own + parallel_width() - 1;
@@ -266,7 +266,7 @@ static struct status start(struct server *server)
     return status_ok();
 }
 
-/* After the threads that the server cannot do without. */
+/* Called after starting the threads that the server cannot do without. */
 static void start_helpers(void)
 {
     char text[PARALLEL_TEXT_BYTES];

@@ -36,7 +36,7 @@ struct server {
     struct request_observer request_metrics;
     struct warmup warmup;
     struct model_limits_table *limits; /* NULL: none */
-    struct loop_timer sweep;           /* frees memory that was not used for a while */
+    struct loop_timer sweep;           /* frees memory that has not been used for some time */
     bool opened;                       /* the ports */
     int exit_code;
 

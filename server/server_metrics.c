@@ -8,7 +8,7 @@
 
 static const char *const state_names[] = { "START", "LOADING", "AVAILABLE", "UNLOADING", "END" };
 
-/* One model, with its versions. */
+/* Adds the gauges of one model, with its versions. */
 static void visit(void *context, const struct served_model *model)
 {
     struct metrics_page *page = context;

@@ -1,5 +1,5 @@
 /*
- * server_metrics: the gauges that are read when a page is printed: versions of models and their
+ * server_metrics: the gauges that are computed when a page is printed: versions of models and their
  * memory, the budget, the pool's queue, the process.
  */
 #ifndef SERVER_SERVER_METRICS_H
@@ -15,7 +15,7 @@ struct server_metrics {
     double started_s; /* since 1970 */
 };
 
-/* From now on, pages have these gauges. */
+/* Adds these gauges to all later pages. */
 void server_metrics_start(struct server_metrics *metrics, const struct server_context *server,
                           struct inference_pool *pool);
 

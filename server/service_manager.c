@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/status.h"
 
-#define STATE_BYTES 512 /* of the lines of one message */
+#define STATE_BYTES 512 /* of the lines in one message */
 
 struct manager_address {
     struct sockaddr_un address;
@@ -30,7 +30,7 @@ static struct status find_address(const char *name, struct manager_address *out)
                             "not a path from / of at most %zu bytes, nor @ and a name",
                             sizeof out->address.sun_path - 1);
     memcpy(out->address.sun_path, name, size);
-    if (name[0] == '@') /* an abstract name, which begins with a zero */
+    if (name[0] == '@') /* an abstract name, which begins with a zero byte */
         out->address.sun_path[0] = '\0';
     out->size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size);
     return status_ok();

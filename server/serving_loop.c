@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/scheduling.h"
 
-/* A request wakes the loop at once where the pool runs. */
+/* A request wakes the loop at once on the processor where the pool runs. */
 #define LOOP_SLICE_NS 1000000
 
 /* ---- A loop's parts. ---- */
@@ -126,7 +126,7 @@ int serving_loop_load(const struct serving_loop *serving, enum serving_protocol 
     return open + (int)(serving->dealt[protocol] - taken);
 }
 
-/* ---- What other threads tell it. ---- */
+/* ---- Notifications from other threads. ---- */
 
 static void on_changed(struct loop_task *task)
 {

@@ -16,7 +16,7 @@ struct status serving_loops_create(struct serving_loops *loops,
     loops->items = zalloc((size_t)count * sizeof(struct serving_loop *));
     while (status_is_ok(status) && loops->count < count) {
         status = serving_loop_create(options, loops->count, &loops->items[loops->count]);
-        loops->count++; /* even after a failure: serving_loops_close ends what there is of it */
+        loops->count++; /* even after a failure: serving_loops_close ends the loops that exist */
     }
     return status_in(status, "event loop %d of %d (--rest_api_num_threads)", loops->count, count);
 }
@@ -67,8 +67,8 @@ static void take(struct loop_task *task)
     free(dealt);
 }
 
-/* The loop with the fewest connections of this protocol; of several, the one with the fewest of
- * both, and then the first. */
+/* The loop with the fewest connections of this protocol; among equals, the one with the fewest
+ * of both protocols, then the first. */
 static struct serving_loop *choose(const struct serving_loops *loops,
                                    enum serving_protocol protocol)
 {
@@ -115,7 +115,7 @@ void serving_loops_accept_grpc(void *context, int fd)
     deal(context, &(struct serving_connection){ .protocol = SERVING_GRPC, .fd = fd });
 }
 
-/* If REST is encrypted, the TLS handshake tells which protocol it is. */
+/* If REST is encrypted, the TLS handshake identifies the protocol. */
 void serving_loops_accept_either(void *context, int fd, enum listener_protocol protocol,
                                  const struct sockaddr *address, socklen_t address_size)
 {
@@ -136,7 +136,8 @@ static void on_drained(void *context)
         loops->drained(loops->drained_context);
 }
 
-/* Until the ports open, only the first loop runs. The others would never say that they drained. */
+/* Until the ports open, only the first loop runs. The others would never report that they
+ * drained. */
 static int count_running(const struct serving_loops *loops)
 {
     int count = 1;

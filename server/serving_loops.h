@@ -1,11 +1,11 @@
 /*
- * serving_loops: the loops of the server, of which the first one runs in the main thread. It
- * accepts all connections, and deals each to the loop that has the fewest of its protocol.
+ * serving_loops: the event loops of the server. The first one runs in the main thread, accepts all
+ * connections, and deals each to the loop with the fewest of its protocol.
  *
- * The kernel would spread them as well, but unevenly. Of 16 connections to two loops, the fuller
- * one gets 8 if they are dealt; 9 to 12 if each loop has a socket of its own (SO_REUSEPORT, which
+ * The kernel could distribute them too, but unevenly. Of 16 connections to two loops, the fuller
+ * loop gets 8 if they are dealt; 9 to 12 if each loop has its own socket (SO_REUSEPORT, which
  * hashes the addresses); 13 to 16 if all loops watch one socket (EPOLLEXCLUSIVE). Clients keep
- * their connections, so the fuller loop would stay slower for long.
+ * their connections open, so the fuller loop would stay slower for a long time.
  *
  * Threads  the main thread's only.
  */
@@ -25,7 +25,7 @@ struct serving_loops {
 
 struct status serving_loops_create(struct serving_loops *loops,
                                    const struct serving_options *options, int count);
-/* Starts the other threads; from now on they serve what is dealt to them. */
+/* Starts the other threads, which from now on serve the connections dealt to them. */
 struct status serving_loops_start(struct serving_loops *loops);
 /* Runs the first loop until serving_loops_main is stopped, then ends the others' threads. Fails if
  * any loop does. */
@@ -36,15 +36,15 @@ static inline struct loop *serving_loops_main(const struct serving_loops *loops)
     return loops->items[0]->context.loop;
 }
 
-/* Deal a connection to the loops; `context` is the struct serving_loops. For one port of HTTP/1,
- * one of gRPC, and one of both. */
+/* Deal a connection to the loops; `context` is the struct serving_loops. For a port of HTTP/1,
+ * of gRPC, and of both. */
 listener_accept serving_loops_accept_rest, serving_loops_accept_either;
 void serving_loops_accept_grpc(void *context, int fd);
 
 void serving_loops_set_manager(struct serving_loops *loops, struct manager *manager);
-/* Tells all loops that versions have come or gone. */
+/* Notifies all loops that versions have been added or removed. */
 void serving_loops_changed(struct serving_loops *loops);
-/* Lets requests in flight end; `drained` is called once. */
+/* Lets requests in flight finish; `drained` is called once. */
 void serving_loops_drain(struct serving_loops *loops, void (*drained)(void *context),
                          void *context);
 

@@ -82,7 +82,7 @@ static struct status read_session(const struct server_options *options, struct s
     return file[0] != '\0' ? session_config_load(file, &out->session) : status_ok();
 }
 
-/* How models are loaded and run: flags, or a file in their place. */
+/* Reads how models are loaded and run, from flags or the file that replaces them. */
 static struct status read_models_settings(struct server_options *options, struct arena *arena,
                                           struct settings *out)
 {
@@ -92,7 +92,7 @@ static struct status read_models_settings(struct server_options *options, struct
     return read_batching(options, arena, out);
 }
 
-/* Versions without a batching_params.pbtxt of their own still have it. */
+/* The flag still applies to versions without their own batching_params.pbtxt. */
 static void warn_of_target(const struct server_options *options)
 {
     bool all_wait = options->enable_batching && !options->enable_per_model_batching_parameters;

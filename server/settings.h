@@ -1,6 +1,6 @@
 /*
- * settings: what the flags and the files that they name say together. They are read before the
- * server starts anything.
+ * settings: the effective settings, from the flags and the files that they name. They are read
+ * before the server starts anything.
  */
 #ifndef SERVER_SETTINGS_H
 #define SERVER_SETTINGS_H
@@ -18,16 +18,18 @@ struct settings {
 
 /**
  * Checks flags against each other, and reads the files. The fields of --platform_config_file
- * replace flags in `options`. Logs warnings of flags that have no effect.
+ * replace flags in `options`. Logs warnings about flags that have no effect.
  *
  * Owner   texts live in `arena`
- * Errors  INVALID_ARGUMENT flags that exclude each other, a file with wrong fields, in TensorFlow
- *         Serving's words where it has some; NOT_FOUND and others: a file that cannot be read
+ * Errors  INVALID_ARGUMENT flags that exclude each other, a file with wrong fields, with
+ *         TensorFlow Serving's texts where it has them; NOT_FOUND and others: a file that cannot
+ *         be read
  */
 struct status settings_read(struct server_options *options, struct arena *arena,
                             struct settings *out);
 
-/* The cores that runs may use; 0: all. Flags count before --tensorflow_session_config_file. */
+/* The number of cores that runs may use; 0: all. Flags take precedence over
+ * --tensorflow_session_config_file. */
 int settings_width(const struct server_options *options, const struct settings *settings);
 
 #endif

@@ -17,7 +17,7 @@
 
 /* ---- Requests in flight. ---- */
 
-/* The last request in flight is answered. */
+/* Called when the last request in flight has been answered. */
 static void on_drained(void *context)
 {
     loop_stop(server_loop(context));
@@ -35,7 +35,7 @@ static void drain_is_over(void *context)
 static void drain(struct server *server)
 {
     struct loop *loop = server_loop(server);
-    manager_end_loads(server->manager); /* a HandleReloadConfigRequest may wait for one */
+    manager_end_loads(server->manager); /* a HandleReloadConfigRequest may wait for a load */
     server->drain_end = (struct loop_timer){ .expired = drain_is_over, .context = server };
     loop_set_timer(loop, &server->drain_end,
                    loop_now_ns(loop) + server->options.drain_timeout_seconds * NS_PER_S);
@@ -51,8 +51,8 @@ static void end_serving(void *context)
     drain(server);
 }
 
-/* Readiness goes down first, so that load balancers stop sending requests while all are answered.
- */
+/* Reports not ready first, so that load balancers stop sending requests while all are still
+ * answered. */
 static void begin_grace(struct server *server)
 {
     struct loop *loop = server_loop(server);
@@ -65,8 +65,8 @@ static void begin_grace(struct server *server)
 
 /* ---- Signals. ---- */
 
-/* The signal handler writes to it. It is not a signalfd: libraries start threads before main, and a
- * signal that one of them does not block ends the process. */
+/* The signal handler writes to it. A signalfd would not do: libraries start threads before main,
+ * and a signal that one of them does not block ends the process. */
 static int signal_fd = -1;
 
 static void handle_signal(int number)
@@ -79,7 +79,7 @@ static void handle_signal(int number)
     errno = error;
 }
 
-/* The service manager must not kill the process before the deadlines that its flags set. */
+/* Keeps the service manager from killing the process before the deadlines that its flags set. */
 static void tell_stopping(const struct server_options *options)
 {
     int64_t seconds =
@@ -130,8 +130,7 @@ struct status server_watch_signals(struct server *server)
 
 /* ---- The parts of the server. ---- */
 
-/* A kernel or a load that never checks whether to stop may never end, and threads cannot be killed.
- */
+/* Ends the process if a kernel or a load never checks whether to stop: threads cannot be killed. */
 static void end_anyway(int number)
 {
     static const char words[] = "modelserver: a run or a load did not end: exiting without it\n";

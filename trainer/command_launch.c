@@ -50,7 +50,7 @@ static const struct flag_set flags = {
     rows, COUNT(rows)
 };
 
-/* This program's path, and the directory that it works in. */
+/* Finds this program's path and its working directory. */
 static struct status find_here(struct arena *arena, struct launch_request *request)
 {
     if (*request->program == '\0')

@@ -1,4 +1,4 @@
-/* What pstrain does without a command: it trains and exports, or runs a task of a job. */
+/* pstrain without a command: trains and exports, or runs a task of a job. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static int fail(struct status status, int code)
     return code;
 }
 
-/* Prints a line or, if the job has other tasks, logs it with this task's name. */
+/* Prints a line; if the job has other tasks, logs it with this task's name. */
 static void complain(const struct session *session, const char *text)
 {
     if (!session_is_local(session))
@@ -49,7 +49,7 @@ static void complain(const struct session *session, const char *text)
         fprintf(stderr, "pstrain: %s\n", text);
 }
 
-/* Says how far the chief came, and what is left on disk. */
+/* Reports the chief's progress, and what is left on disk. */
 static int stopped(const struct session *session)
 {
     const char *signal_name = stop_signal == SIGINT   ? "SIGINT"

@@ -1,6 +1,6 @@
 /*
- * commands: the commands of the program `pstrain`, one file each (command_NAME.c), and what it does
- * without one.
+ * commands: the commands of `pstrain`, one file each (command_NAME.c), and its behaviour without a
+ * command.
  */
 #ifndef TRAINER_COMMANDS_H
 #define TRAINER_COMMANDS_H

@@ -161,7 +161,7 @@ struct serving_graph {
     struct graph *graph;
     struct signature *signatures; /* as savedmodel_write takes them */
     int signatures_count;
-    const char *init_op; /* node that fills the tables, or NULL */
+    const char *init_op; /* the node that fills the tables, or NULL */
     const struct training_variable *variables;
     int variables_count;
 };

@@ -18,7 +18,7 @@ struct raw_column {
     struct bytes default_text; /* dense: what an empty text stands for; .data NULL: itself */
     /* Of the next three, one at most: */
     int64_t hash_buckets;        /* > 0: a value, as text, becomes its fingerprint modulo this */
-    const struct bytes *classes; /* a value becomes its place in this list; NULL: it does not */
+    const struct bytes *classes; /* a value becomes its index in this list; NULL: no list */
     int classes_count;
     const float
         *boundaries; /* a value becomes the number of these that are not above it, or NULL */

@@ -10,7 +10,7 @@
 struct checker {
     const struct config_field *rows;
     size_t count;
-    struct buffer path; /* of the message that is checked, such as "gpu_options." */
+    struct buffer path; /* prefix of the message being checked, such as "gpu_options." */
 };
 
 static const char *member_of(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
@@ -56,7 +56,7 @@ static bool has_value(const ProtobufCMessage *message, const ProtobufCFieldDescr
     return value == wanted;
 }
 
-/* The row that takes the field, whose path is in the buffer. */
+/* The row for the field whose path is in the buffer. */
 static const struct config_field *find_row(const struct checker *checker,
                                            const ProtobufCMessage *message,
                                            const ProtobufCFieldDescriptor *field)

@@ -16,7 +16,7 @@
 
 typedef Tensorflow__Serving__SessionBundleConfig message_type;
 
-/* session_config and batching_parameters have checks of their own. */
+/* session_config and batching_parameters have separate checks. */
 static const struct config_field rows[] = {
     { "session_config", FIELD_ANY, NULL },
     { "batching_parameters", FIELD_ANY, NULL },

@@ -1,6 +1,6 @@
 /*
- * platform_config: the file of --platform_config_file, which says in place of flags how models of
- * the platform "tensorflow" are loaded and run.
+ * platform_config: the file of --platform_config_file, which replaces the flags for loading and
+ * running models of the platform "tensorflow".
  *
  *     platform_configs { key: "tensorflow" value { source_adapter_config {
  *       [type.googleapis.com/tensorflow.serving.SavedModelBundleSourceAdapterConfig] {
@@ -27,12 +27,12 @@ struct platform_config {
 };
 
 /**
- * Reads the text. A field that it leaves out has TensorFlow Serving's default, also if that is not
- * the default of the flag: no batches, and no warm-up.
+ * Parses the text. A missing field has TensorFlow Serving's default, even if the flag's default
+ * differs: no batches, and no warm-up.
  *
  * Owner   the result lives in `arena`
- * Errors  INVALID_ARGUMENT not such a text, or no configuration of the platform "tensorflow";
- *         UNIMPLEMENTED a field that asks for what this server does not do, or another platform
+ * Errors  INVALID_ARGUMENT it does not parse, or has no configuration for the platform "tensorflow";
+ *         UNIMPLEMENTED a field for an unsupported feature, or another platform
  */
 struct status platform_config_read(struct bytes text, struct arena *arena,
                                    struct platform_config *out);

@@ -13,7 +13,7 @@
 #define REWRITE        "graph_options.rewrite_options."
 #define OPTIMIZER      "graph_options.optimizer_options."
 
-/* Everything runs on one device, on this host, so that its placement has one outcome. A plan is
+/* Everything runs on one device, on this host, so placement options have no effect. A plan is
  * pruned, folded and fused (core/runtime/plan), in the precision of the model. */
 static const struct config_field rows[] = {
     { "intra_op_parallelism_threads", FIELD_ANY, NULL },

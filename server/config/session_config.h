@@ -1,5 +1,5 @@
 /*
- * session_config: TensorFlow's ConfigProto, of which the number of threads counts here.
+ * session_config: TensorFlow's ConfigProto, of which only the number of threads has an effect here.
  */
 #ifndef SERVER_CONFIG_SESSION_CONFIG_H
 #define SERVER_CONFIG_SESSION_CONFIG_H
@@ -14,15 +14,15 @@ struct session_config {
 };
 
 /**
- * Reads the message. Any value of inter_op_parallelism_threads is met: the ops of a run are
- * computed one after another.
+ * Reads the message. Any value of inter_op_parallelism_threads is accepted: the ops of a run are
+ * computed one after the other.
  *
- * Errors  UNIMPLEMENTED a field that asks for what this server does not do, with its name
+ * Errors  UNIMPLEMENTED a field for an unsupported feature, by name
  */
 struct status session_config_read(const Tensorflow__ConfigProto *message,
                                   struct session_config *out);
 
-/* Reads the file of --tensorflow_session_config_file. INVALID_ARGUMENT: it is not such a text. */
+/* Reads the file of --tensorflow_session_config_file. INVALID_ARGUMENT: it does not parse. */
 struct status session_config_load(const char *path, struct session_config *out);
 
 #endif

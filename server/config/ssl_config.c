@@ -30,7 +30,7 @@ static struct status read_options(const char *path, struct arena *arena, struct 
     return status_ok();
 }
 
-/* `tls` NULL: makes *out, which offers `protocols`; otherwise gives it the certificates. */
+/* `tls` NULL: makes *out, which offers `protocols`; otherwise loads its new certificates. */
 static struct status load(const char *path, enum tls_protocols protocols, struct tls *tls,
                           struct tls **out)
 {

@@ -1,5 +1,5 @@
 /* PredictionService.Classify, Regress and MultiInference. The serialized examples of a request
- * become the strings of the tensor that is fed: nothing is unpacked. */
+ * are fed as a string tensor without being parsed here. */
 #include <string.h>
 
 #include "base/text_print.h"
@@ -62,7 +62,7 @@ static struct status scan_input(struct bytes input, struct example_list *out)
     return out->count > 0 ? status_ok() : status_error(STATUS_INVALID_ARGUMENT, "Input is empty.");
 }
 
-/* Joins context and example. Parsed as one message they merge, and the example wins. */
+/* Joins context and example. Parsed as one message they merge, and the example takes precedence. */
 static struct bytes join(struct bytes context, struct bytes example, char **room)
 {
     struct bytes joined = { *room, context.size + example.size };
@@ -102,9 +102,9 @@ static struct status read_examples(struct served_request *request, struct bytes 
 
 /* ---- Results out. ---- */
 
-/* Bounds the heads of the messages around the rows, plus the spare room that a writer requires. */
+/* Limit of the tags and lengths around the rows, plus the spare room that a writer requires. */
 #define AROUND_SIZE 1024
-/* Bound the heads and numbers of a row, and of a class in it. */
+/* Limits of the tags, lengths and numbers of a row, and of a class in it. */
 #define ROW_SIZE    (2 * VARINT_MAX)
 #define CLASS_SIZE  (3 * VARINT_MAX)
 
@@ -266,7 +266,7 @@ static struct status read_task(struct bytes message, struct task *out)
     return wire.damaged ? grpc_parse_error("InferenceTask") : status_ok();
 }
 
-/* All tasks must name the same model, and different signatures. The first one's version counts. */
+/* All tasks must name the same model, and different signatures. The first task's version counts. */
 static struct status check_task(struct served_request *request, struct multi *multi, int at)
 {
     struct task *task = &multi->tasks[at];

@@ -1,6 +1,6 @@
 #include "server/grpc/form_call.h"
 
-/* The form's spec, with names that lie in the request itself. */
+/* The form's spec, with names that point into the request. */
 static struct model_spec spec_in_body(const struct predict_form *form, struct bytes body)
 {
     struct model_spec spec = form->spec;
@@ -70,7 +70,7 @@ void form_call_note(struct form_call *call, const struct served_request *request
     call->answer_at = request->reply.size - size;
 }
 
-/* Learns the form of a request that was read. */
+/* Learns the form of a request that was parsed. */
 static void learn_request(const struct served_request *request, const struct form_call *call)
 {
     const struct tensor *input = call->learns;

@@ -1,16 +1,16 @@
 /*
- * form_call: what the methods that run a model do with forms (predict_form.h): they recall the form
- * of a request instead of parsing it, fill the numbers into a copy of the last answer, and learn
- * the form of a request that they had to parse.
+ * form_call: how the methods that run a model use forms (predict_form.h): they recall the form of a
+ * request instead of parsing it, copy the last answer with new numbers, and learn the form of a
+ * request that they had to parse.
  *
  *     if (form_call_recall(request, &call))     call.callable and call.input are filled in
  *         return served_request_run(…);
  *     … parse; call.callable = …; call.learns = the only input, if the form may be learnt
  *
- *     when the outputs are there:
+ *     when the outputs are available:
  *     if (form_call_put(&call, output))         the reply is complete
  *         return status_ok();
- *     … write; form_call_note(&call, request, output)   right behind the bytes of a lone output
+ *     … write; form_call_note(&call, request, output)   right after the bytes of the only output
  *
  *     request->next: form_call_learn(request, &call)
  *
@@ -25,18 +25,19 @@
 struct form_call {
     struct callable *callable;
     struct tensor input; /* of a form that is known */
-    int output;          /* the only one to answer with, by index in the signature */
+    int output;          /* the only output of the answer, by index in the signature */
 
-    const struct tensor *learns; /* an input whose form is to be learnt; NULL: none */
-    struct tensor outcome;       /* type and shape of the answer, whose form is in the reply */
-    char *numbers;               /* where its numbers belong; NULL: the form is not known */
-    size_t answer_at; /* their offset in an answer that was written; 0: not to be learnt */
+    const struct tensor *learns; /* the input whose form is to be learnt; NULL: none */
+    struct tensor outcome;       /* dtype and shape of the answer, whose form is in the reply */
+    char *numbers;               /* address of its numbers; NULL: the form is unknown */
+    size_t answer_at;            /* offset of the numbers in a written answer; 0: do not learn it */
 };
 
-/* Was such a request answered before, by the same method and servable? Finds the servable. */
+/* Has the same method of the same servable answered a request of this form? Finds the servable. */
 bool form_call_recall(struct served_request *request, struct form_call *out);
 
-/* Fills the numbers into an answer whose form is known. False: it is not; the reply is empty. */
+/* Fills the numbers into an answer of a known form. Returns false, with an empty reply, if the
+ * form is unknown. */
 bool form_call_put(struct form_call *call, struct served_request *request,
                    const struct tensor *output);
 

@@ -14,7 +14,7 @@ enum { REQUEST_SERVICE = 1, RESPONSE_STATUS = 1 };
 
 enum serving_status { SERVING = 1, NOT_SERVING = 2, SERVICE_UNKNOWN = 3 };
 
-/* A Watch call. It is told the status at once, and whenever the status changes. */
+/* A Watch call. It gets the status at once, and whenever the status changes. */
 struct watcher {
     struct health *health;
     struct call *call;
@@ -74,7 +74,7 @@ static struct status read_name(const struct message *message, struct bytes *name
     return status_ok();
 }
 
-/* A HealthCheckResponse for each status, so that nothing is allocated. */
+/* A prepared HealthCheckResponse for each status, so that nothing is allocated. */
 static struct message response(enum serving_status serving)
 {
     static const char bytes[][2] = { { RESPONSE_STATUS << 3, 0 },
@@ -106,7 +106,7 @@ static int64_t watcher_bytes(struct bytes name)
     return (int64_t)(sizeof(struct watcher) + name.size);
 }
 
-/* Clients may watch names of any size, and as many as they like. */
+/* Clients may watch names of any size and in any number, so the memory is charged. */
 static struct status make_watcher(struct health *health, struct call *call, struct bytes name,
                                   struct watcher **out)
 {
@@ -128,7 +128,7 @@ static void forget(struct watcher *watcher)
     free(watcher);
 }
 
-/* Runs in the loop's thread, which notices that clients leave. */
+/* Runs in the loop's thread, which notices disconnects. */
 static void on_left(void *context, struct call *call)
 {
     forget(context);

@@ -186,16 +186,16 @@ struct status grpc_answer_model_status(struct served_request *request)
 enum { RELOAD_CONFIG = 1, RELOAD_METRIC_NAMES = 2, RELOAD_STATUS = 1, RELOAD_METRIC = 2 };
 enum { METRIC_NAME = 1, METRIC_INCREASE = 2 };
 
-/* A metric whose increase the client asks for. */
+/* A metric whose increase the client requests. */
 struct asked_metric {
     struct bytes name;
     int64_t before;
     struct asked_metric *next;
 };
 
-/* A reload that is under way. */
+/* A reload in progress. */
 struct reload {
-    struct model_configs *configs; /* NULL: the manager has them */
+    struct model_configs *configs; /* NULL: the manager owns them */
     struct map names;              /* of the metrics: each is answered once */
     struct asked_metric *metrics;
 };
@@ -212,7 +212,7 @@ static void ask_metric(struct served_request *request, struct reload *asked, str
 
 static void put_metric(const struct asked_metric *metric, struct buffer *out)
 {
-    char increase[1 + VARINT_MAX] = { METRIC_INCREASE << 3 }; /* in a oneof, 0 is written too */
+    char increase[1 + VARINT_MAX] = { METRIC_INCREASE << 3 }; /* in a oneof, even 0 is encoded */
     int64_t value = metric_first_value(metric->name) - metric->before;
     size_t size = 1 + varint_put(increase + 1, (uint64_t)value);
     size_t opened = wire_open(out, RELOAD_METRIC);
@@ -248,7 +248,8 @@ static struct status read_configs(struct bytes message, struct budget *budget,
                         "ModelConfigList is currently supported");
 }
 
-/* All new models serve, or have failed. TensorFlow Serving's answer holds the status as well. */
+/* All new models serve, or have failed. As in TensorFlow Serving, the answer contains the status
+ * as well. */
 static void on_reloaded(void *context, struct status status)
 {
     struct served_request *request = context;

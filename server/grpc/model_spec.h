@@ -1,4 +1,4 @@
-/* model_spec: a ModelSpec of gRPC: what a request asks for, or what answered. */
+/* model_spec: gRPC's ModelSpec, of a request or a response. */
 #ifndef SERVER_GRPC_MODEL_SPEC_H
 #define SERVER_GRPC_MODEL_SPEC_H
 
@@ -8,7 +8,7 @@
  * INTERNAL: damaged. */
 struct status model_spec_read(struct bytes message, struct model_spec *out);
 
-/* Writes the field `number` of a message: the model, its version as a number, and the signature's
+/* Writes field `number` of a message: the model, its version as a number, and the signature's
  * name unless it is empty. */
 void model_spec_put(struct buffer *out, uint32_t number, const struct servable *servable,
                     struct bytes signature_name);

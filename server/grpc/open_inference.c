@@ -83,7 +83,7 @@ static struct status read_infer(struct served_request *request, struct infer_cal
     return open_inference_version(inference->request.model_version, &request->spec.version);
 }
 
-/* An answer of one raw output ends in its numbers. */
+/* Do the numbers of the only raw output end the answer? */
 static bool ends_in_numbers(const struct infer_answer *answer, const struct tensor *output)
 {
     return answer->choices_count == 1 && answer->raw && output->dtype != DT_STRING;
@@ -117,7 +117,7 @@ static struct status learn(struct served_request *request)
     return status_ok();
 }
 
-/* Bools are checked, and strings have lengths: all others are used as they are. */
+/* Only numbers can be used in place: bools are checked, and strings have lengths. */
 static bool has_a_form(const struct infer_call *call)
 {
     const struct open_inference *inference = &call->inference;
@@ -162,7 +162,7 @@ struct status grpc_answer_oip_repository_index(struct served_request *request)
     return status_ok();
 }
 
-/* `parameters`: has the request any? */
+/* `parameters`: does the request have any? */
 static struct status read_change(struct served_request *request, const char *message,
                                  bool *parameters)
 {

@@ -23,7 +23,7 @@ struct grpc_port {
     struct reflection *reflection;
 
     struct loop_timer drain_timer;
-    int64_t busy_at_ns; /* while draining: when a call was last in flight */
+    int64_t busy_at_ns; /* while draining: the time when a call was last in flight */
     void (*drained)(void *context);
     void *drained_context;
 };
@@ -189,7 +189,7 @@ struct status grpc_port_listen(struct grpc_port *port, int number)
     char address[32];
     snprintf(address, sizeof address, "[::]:%d", number);
     struct status status = rpc_server_listen(port->rpc, address, NULL);
-    if (!status_is_ok(status)) { /* perhaps there is no IPv6 here */
+    if (!status_is_ok(status)) { /* IPv6 may be unavailable */
         snprintf(address, sizeof address, "0.0.0.0:%d", number);
         struct status only = rpc_server_listen(port->rpc, address, NULL);
         if (status_is_ok(only))
@@ -230,7 +230,7 @@ void grpc_port_models_changed(struct grpc_port *port)
 
 /* ---- The end. ---- */
 
-/* Calls `drained` once: both of its causes may come. */
+/* Calls `drained` once, although both of its causes may occur. */
 static void all_gone(void *context)
 {
     struct grpc_port *port = context;
@@ -241,7 +241,7 @@ static void all_gone(void *context)
         drained(port->drained_context);
 }
 
-/* A client may keep its connection although it was told to go: the calls in flight count. */
+/* A client may keep its connection after being told to go, so only the calls in flight count. */
 static void check_drained(void *context)
 {
     struct grpc_port *port = context;

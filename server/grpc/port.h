@@ -1,7 +1,7 @@
 /*
  * grpc_port: the addresses at which gRPC clients connect: a TCP port, a Unix socket, and
- * connections that the listener hands over. It also serves what belongs to a server and not to its
- * models: health and reflection. Each loop has a port; only that of the first one listens.
+ * connections that the listener hands over. It also serves health and reflection, which belong to
+ * the server rather than its models. Each loop has a port; only that of the first loop listens.
  */
 #ifndef SERVER_GRPC_PORT_H
 #define SERVER_GRPC_PORT_H
@@ -12,8 +12,8 @@
 struct grpc_port;
 
 struct grpc_port_options {
-    /* From grpc_port_read_arguments, and: tls; accepted, which gives each connection to
-     * grpc_port_accept of any port. The port fills in the others. */
+    /* From grpc_port_read_arguments, plus `tls` and `accepted`, which passes each connection to
+     * grpc_port_accept of any port. The port sets the other fields. */
     struct rpc_server_options rpc;
     bool health;
 };
@@ -33,17 +33,17 @@ void grpc_port_destroy(struct grpc_port *port); /* accepts NULL */
 struct status grpc_port_listen(struct grpc_port *port, int number);
 struct status grpc_port_listen_unix(struct grpc_port *port, const char *path);
 
-/* Takes a connection whose first bytes are in the socket. */
-/* Takes a connection whose transport is made. The context is a struct grpc_port. */
+/* Accepts a connection whose first bytes are in the socket. */
+/* Accepts a connection with its transport. The context is a struct grpc_port. */
 void grpc_port_take(void *port, struct transport *transport);
 void grpc_port_accept(struct grpc_port *port, int fd);
 
 int grpc_port_connections(const struct grpc_port *port);
 
-/* Versions have come or gone. In the loop's thread. */
+/* Versions have been added or removed. In the loop's thread. */
 void grpc_port_models_changed(struct grpc_port *port);
 
-/* Takes no new calls; `drained` is called once, when those in flight are answered. */
+/* Accepts no new calls; `drained` is called once those in flight are answered. */
 void grpc_port_drain(struct grpc_port *port, void (*drained)(void *context), void *context);
 
 #endif

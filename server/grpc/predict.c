@@ -1,4 +1,4 @@
-/* PredictionService.Predict: reads tensors from where they are, runs, writes tensors. */
+/* PredictionService.Predict: reads tensors in place, runs, writes tensors. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,9 +26,9 @@ struct predict {
     struct bytes *filter; /* aliases of the wanted outputs; none: all */
     int filter_count;
     struct bytes *tensors; /* for each input of the signature; data NULL: not in the request */
-    int unknown_count;     /* given inputs that the signature does not have */
+    int unknown_count;     /* number of given inputs that the signature lacks */
     struct bytes *names;   /* scratch space for all names, for error texts */
-    int *outputs;          /* the outputs to answer with, by index in the signature */
+    int *outputs;          /* the outputs of the answer, by index in the signature */
     int outputs_count;
     struct form_call form;
 };
@@ -49,7 +49,7 @@ static struct status read_entry(struct bytes entry, struct given *out)
     return wire.damaged ? grpc_parse_error("PredictRequest") : status_ok();
 }
 
-/* Counts the fields and reserves arrays for them. */
+/* Counts the fields and allocates arrays for them. */
 static struct status make_room(struct served_request *request, struct predict *predict)
 {
     struct wire wire = wire_of(request->body);
@@ -153,7 +153,7 @@ static const char *list(const struct predict *predict, enum choice choice, struc
     return names_text(names, count, arena, distinct);
 }
 
-/* Decides whether defaults can replace missing inputs, and reports what is wrong otherwise. */
+/* Decides whether defaults can replace missing inputs, and otherwise reports the error. */
 static struct status check_names(struct served_request *request, struct predict *predict)
 {
     const struct signature *signature = predict->form.callable->signature;
@@ -281,8 +281,7 @@ static struct status choose_outputs(struct served_request *request, struct predi
     return status_ok();
 }
 
-/* Room beside the tensors' bytes: the heads of other fields, and the spare room that a writer
- * requires. */
+/* Bytes beside the tensors': the other fields, and the spare room that a writer requires. */
 static size_t around_size(const struct served_request *request, const struct signature *signature)
 {
     return strlen(request->servable->name) + strlen(signature->name) + 16 * VARINT_MAX;
@@ -335,7 +334,7 @@ static struct status learn(struct served_request *request)
     return status_ok();
 }
 
-/* Only a lone tensor of floats lies in both messages as it does in memory. */
+/* Only a single float tensor has the same bytes in both messages as in memory. */
 static bool has_a_form(const struct predict *predict, const struct tensor *inputs)
 {
     return predict->form.callable->signature->inputs_count == 1 && predict->given_count == 1 &&

@@ -20,7 +20,7 @@ enum { SET_FILE = 1, FILE_NAME = 1, FILE_PACKAGE = 2, FILE_DEPENDENCY = 3 };
 #define FILES_MAX    64
 #define SERVICES_MAX 16
 
-#define QUESTION_BYTES_MAX 16384 /* an answer repeats its question */
+#define QUESTION_BYTES_MAX 16384 /* the answer repeats the question */
 
 extern const unsigned char proto_descriptors[];
 extern const size_t proto_descriptors_size;
@@ -257,7 +257,7 @@ static struct status answer_request(const struct reflection *reflection, struct 
 
 /* ---- The service. ---- */
 
-/* An answer on its way to a client, who need not read it. */
+/* An answer on its way to a client, which may never read it. */
 struct answer {
     struct server_context *server;
     struct buffer text;

@@ -14,8 +14,8 @@ struct reflection;
 /* v1 and v1alpha, whose messages are the same; the instance is a struct reflection. */
 extern const struct service reflection_service;
 
-/* It lists itself; the server's other services are added. Services are borrowed. The budget of the
- * server pays for answers. */
+/* Lists itself; add the server's other services, which are borrowed. Answers are charged to the
+ * server's budget. */
 struct reflection *reflection_create(struct server_context *server);
 void reflection_add(struct reflection *reflection, const struct service *service);
 void reflection_destroy(struct reflection *reflection); /* accepts NULL */

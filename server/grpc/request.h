@@ -1,9 +1,10 @@
 /*
  * request: the methods of PredictionService and ModelService, as functions from a request's message
- * to the answer's. They know no connection: gRPC (service.c) and warm-up (warmup.c) call them.
+ * to the answer's. They are independent of connections: gRPC (service.c) and warm-up (warmup.c)
+ * call them.
  *
  *     request->body = message;
- *     TRY(grpc_answer_predict(request));   reads it; asks for a run (served_request.h)
+ *     TRY(grpc_answer_predict(request));   reads it; requests a run (served_request.h)
  *     …                                    runs; the answer's message is in request->reply
  *
  * They run in the loop's thread, or in the pool if the message is large or compressed.
@@ -21,8 +22,8 @@ grpc_method grpc_answer_predict, grpc_answer_classify, grpc_answer_regress,
     grpc_answer_multi_inference;
 grpc_method grpc_answer_model_metadata, grpc_answer_model_status, grpc_answer_reload_config;
 
-/* Appends one of the signature's outputs to a PredictResponse, which is the reply.
- * RESOURCE_EXHAUSTED; UNIMPLEMENTED: its type has no form there. */
+/* Appends one of the signature's outputs to the reply, a PredictResponse. RESOURCE_EXHAUSTED;
+ * UNIMPLEMENTED: its dtype cannot be encoded there. */
 struct status grpc_put_predict_output(struct served_request *request,
                                       const struct signature *signature, int output,
                                       const struct tensor *tensor);

@@ -32,7 +32,7 @@ struct grpc_request {
     struct call *call;
     struct message message;
     grpc_method *method;
-    struct explain *explain; /* NULL: the client has not asked for it */
+    struct explain *explain; /* NULL: not requested */
 };
 
 /* A row of the table of methods. */
@@ -74,7 +74,7 @@ static struct grpc_request *request_begin(struct grpc_service *grpc, struct call
     return request;
 }
 
-/* The answer is written: releases what it was made from, before it is sent. */
+/* The answer is written: releases its sources before it is sent. */
 static void request_end(struct grpc_request *request, struct status status)
 {
     served_request_end(&request->served, status);
@@ -88,7 +88,8 @@ static void on_sent(void *owner)
     request_pool_give(owner);
 }
 
-/* A trailer: clients take 8 KiB of them by default. If names are long, it has fewer ops. */
+/* Adds a trailer: clients accept 8 KiB of them by default. If names are long, it lists fewer
+ * ops. */
 static void add_explanation(struct grpc_request *request)
 {
     struct buffer text = { 0 };
@@ -128,7 +129,7 @@ static void send_failure(struct grpc_request *request, struct status status)
     struct call *call = request->call;
     request_end(request, status); /* a text that quotes the request has been copied */
     call_fail(call, cut(status));
-    request->served.reply.size = 0; /* the text of the status may lie in the arena until here */
+    request->served.reply.size = 0; /* the text of the status may be in the arena until here */
     status_ignore(served_request_settle_reply(&request->served, false));
     request_pool_give(&request->served);
 }
@@ -175,7 +176,7 @@ static struct status read_message(struct served_request *served)
     return request->method(served);
 }
 
-/* Reading a large request takes long, unless only its numbers have changed, and so does reading a
+/* Is reading the request slow? A large one is, unless only its numbers have changed, and so is a
  * configuration of a thousand models, which is not large. */
 static bool takes_long(const struct grpc_request *request)
 {
@@ -201,7 +202,7 @@ static void handle(struct grpc_service *grpc, struct call *call, struct message 
 #define MODEL      "/tensorflow.serving.ModelService/"
 #define INFERENCE  "/inference.GRPCInferenceService/"
 
-/* Each method: its path, its function grpc_answer_…, and what metrics call it. */
+/* Each method: its path, its function grpc_answer_…, and its name in metrics. */
 #define METHODS(X)                                                       \
     X(PREDICTION "Predict", predict, API_PREDICT)                        \
     X(PREDICTION "Classify", classify, API_CLASSIFY)                     \

@@ -1,6 +1,6 @@
 /*
- * grpc_service: answers PredictionService and ModelService. Their runs join the round's batch, as
- * those of REST do.
+ * grpc_service: answers PredictionService and ModelService. Their runs join the round's batch, like
+ * those of REST.
  */
 #ifndef SERVER_GRPC_SERVICE_H
 #define SERVER_GRPC_SERVICE_H
@@ -14,7 +14,8 @@ struct grpc_service *grpc_service_create(struct server_context *server);
 /* Fails the calls in flight. For use after inference_destroy: their runs never end. Accepts NULL.
  */
 void grpc_service_abandon(struct grpc_service *grpc);
-void grpc_service_destroy(struct grpc_service *grpc); /* after its calls; accepts NULL */
+void grpc_service_destroy(struct grpc_service *grpc); /* call it after its calls have ended;
+                                                       * accepts NULL */
 
 /* The methods of both services; the instance is a struct grpc_service. */
 extern const struct service grpc_service_methods;

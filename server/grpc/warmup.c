@@ -29,7 +29,7 @@ static grpc_method *method_of(enum prediction_kind kind)
     }
 }
 
-/* Runs what the method asked for, and what its `next` asks for, in this thread. */
+/* Executes the runs that the method and its `next` request, in this thread. */
 static struct status run_all(struct served_request *request, const struct work_limits *limits)
 {
     struct batch_limits batch = { .run_memory_bytes = limits->memory_bytes, .load = limits };

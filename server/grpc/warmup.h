@@ -1,9 +1,9 @@
 /*
- * warmup: replays the requests that a model brings along, before the version serves.
+ * warmup: replays the requests that a model contains, before the version serves.
  *
- * They lie in <version>/assets.extra/tf_serving_warmup_requests, a TFRecord file of serialized
+ * They are in <version>/assets.extra/tf_serving_warmup_requests, a TFRecord file of serialized
  * PredictionLogs, and are answered as if they came over gRPC, one after the other, in the thread
- * that loads the version. Their answers are dropped.
+ * that loads the version. The answers are dropped.
  *
  * A version without such a file runs each of its signatures once with zeros.
  */
@@ -20,12 +20,12 @@ struct warmup {
 };
 
 /**
- * Warms a version up, whatever model and version its records name. `context` is a struct warmup.
+ * Warms up a version, whatever model and version its records name. `context` is a struct warmup.
  *
- * Errors  INVALID_ARGUMENT over 1000 records, or one that is no PredictionLog; UNIMPLEMENTED a
- *         record of another kind; DATA_LOSS no TFRecords; those of the requests; limits->check's.
- *         OK if there is no file
- * Threads several at a time, each with a servable of its own
+ * Errors  INVALID_ARGUMENT over 1000 records, or one that is not a PredictionLog; UNIMPLEMENTED a
+ *         record of another kind; DATA_LOSS not a TFRecord file; those of the requests;
+ *         limits->check's. OK if there is no file
+ * Threads several concurrently, each with its own servable
  */
 struct status warmup_run(void *context, struct servable *servable, const char *directory,
                          const struct work_limits *limits);

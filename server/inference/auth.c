@@ -47,7 +47,7 @@ static struct bytes trim(struct bytes line)
     return line;
 }
 
-/* A token that a header cannot carry would never be accepted. */
+/* A token that a header cannot contain would never be accepted. */
 static bool is_token(struct bytes line)
 {
     for (size_t i = 0; i < line.size; i++)
@@ -133,7 +133,7 @@ static unsigned difference(struct bytes a, struct bytes b)
     return different;
 }
 
-/* Looks at all tokens, so that the time does not tell which one came close. */
+/* Compares all tokens, so that the time does not reveal a near match. */
 static bool is_known(struct auth *auth, struct bytes token)
 {
     bool known = false;

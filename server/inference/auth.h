@@ -1,7 +1,7 @@
 /*
- * auth: bearer tokens. A request needs one of the tokens of a file, in the header `Authorization:
- * Bearer TOKEN` of REST or the metadata `authorization` of gRPC. The file has a token on each line;
- * empty lines and those that begin with # are skipped.
+ * auth: bearer tokens. A request must have one of the tokens of a file, in REST's header
+ * `Authorization: Bearer TOKEN` or in gRPC's metadata `authorization`. The file has a token per
+ * line; empty lines and those that begin with # are skipped.
  *
  *     TRY(auth_create(path, &auth));
  *     TRY(auth_check(auth, header));
@@ -19,11 +19,11 @@ struct auth;
 struct status auth_create(const char *path, struct auth **out);
 void auth_destroy(struct auth *auth); /* accepts NULL */
 
-/* Reads the file again. After a failure, the old tokens stay. */
+/* Reads the file again. A failure keeps the old tokens. */
 struct status auth_reload(struct auth *auth);
 
-/* `header`: the value that came; NULL: none did. `auth` NULL: no token is needed. UNAUTHENTICATED:
- * it has none of the tokens. Takes the same time for every token of one length. */
+/* `header`: the received value; NULL: none. `auth` NULL: no token is required. UNAUTHENTICATED:
+ * no valid token. The time is the same for all tokens of one length. */
 struct status auth_check(struct auth *auth, const char *header);
 
 #endif

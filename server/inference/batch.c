@@ -23,7 +23,7 @@ bool batch_fits(const struct inference_call *a, const struct inference_call *b)
     return true;
 }
 
-/* A view of rows of an output, which the batch owns meanwhile. */
+/* A view of rows of an output, which the batch still owns. */
 static struct tensor rows_of(const struct tensor *output, int64_t start, int64_t rows)
 {
     struct shape shape = output->shape;
@@ -59,7 +59,7 @@ struct riders {
     struct inference_call *first, *end;
     const struct batch_limits *limits;
     int64_t run_ns;  /* how long the run may take; 0: no limit */
-    int64_t stop_ns; /* when that time has passed; 0: never */
+    int64_t stop_ns; /* the end of that time; 0: never */
 };
 
 static int64_t latest_deadline(const struct riders *riders)
@@ -93,7 +93,8 @@ struct status batch_prepare(struct inference_call *call, const struct batch_limi
     struct riders alone = { call, call->next, limits, .run_ns = 0 };
     TRY(check_wanted(&alone));
     struct status status = call->prepare(call);
-    TRY(check_wanted(&alone)); /* it may have taken long, or it was ended */
+    TRY(check_wanted(&alone)); /* the client may have left, or the call been cancelled, in the
+                                * meantime */
     return status;
 }
 
@@ -141,7 +142,7 @@ static struct status has_expired(const struct callable *callable)
     return status_error(STATUS_DEADLINE_EXCEEDED, "the deadline passed before the model ran");
 }
 
-/* Runs the plan, unless the calls have waited so long that nobody wants them any more. */
+/* Runs the plan, unless all calls have become unwanted while they waited. */
 static struct status run_plan(struct riders *riders, int64_t rows, struct run *run,
                               const struct tensor *feeds, struct tensor *outputs)
 {
@@ -168,7 +169,7 @@ static struct status run_plan(struct riders *riders, int64_t rows, struct run *r
     return status;
 }
 
-/* Copies inputs that lie unaligned in the message. */
+/* Copies inputs that are unaligned in the message. */
 static struct status align_inputs(struct inference_call *call)
 {
     int count = call->callable->signature->inputs_count;
@@ -204,7 +205,7 @@ static struct status run_one(struct inference_call *call, const struct batch_lim
     return status;
 }
 
-/* With --enable_batching, models whose rows are not proven independent run in batches too. */
+/* With --enable_batching, models whose rows are not proven independent are batched too. */
 static struct status check_outputs(const struct callable *callable, const struct tensor *outputs,
                                    int64_t rows)
 {
@@ -234,7 +235,7 @@ struct batch_size {
     int64_t rows, padding; /* padding: rows that belong to no call */
 };
 
-/* Runs all calls as one. A failure does not tell which call caused it. */
+/* Runs all calls as one. A failure does not reveal which call caused it. */
 static struct status run_together(struct inference_call *calls, struct batch_size size,
                                   const struct batch_limits *limits, int64_t run_ns,
                                   struct run *run)
@@ -260,7 +261,7 @@ static struct status run_together(struct inference_call *calls, struct batch_siz
     return status;
 }
 
-/* The gate whose limit on memory counts for a run of the model; NULL: that of the server counts. */
+/* The gate with the memory limit for a run of the model; NULL: the server's limit applies. */
 static const struct model_gate *memory_gate(const struct callable *callable,
                                             const struct batch_limits *limits)
 {
@@ -269,14 +270,14 @@ static const struct model_gate *memory_gate(const struct callable *callable,
     return own != 0 && (all == 0 || own < all) ? gate : NULL;
 }
 
-/* The most that a run may hold. */
+/* The memory limit of a run. */
 static size_t run_memory_bytes(const struct callable *callable, const struct batch_limits *limits)
 {
     const struct model_gate *gate = memory_gate(callable, limits);
     return gate != NULL ? gate->limits.max_run_bytes : limits->run_memory_bytes;
 }
 
-/* Keeps the failure of a run. Memory may also lack because the whole server is short of it. */
+/* Keeps the failure of a run. Memory may also be short in the whole server. */
 static void keep_failure(struct inference_call *call, const struct batch_limits *limits,
                          const struct run *run, struct status status)
 {

@@ -55,13 +55,13 @@ static void repeat(char *to, const void *what, size_t size, int64_t count)
         memcpy(to, what, size);
 }
 
-/* Copies a tensor into a larger one whose other elements are set already. */
+/* Copies a tensor into a larger one whose padding is already set. */
 static void copy_into(const struct tensor *from, char *to, const struct shape *to_shape,
                       size_t size)
 {
     int last = from->shape.rank - 1;
     const char *at = from->data;
-    int64_t run = last > 0 ? from->shape.dims[last] : 1; /* elements that lie together in both */
+    int64_t run = last > 0 ? from->shape.dims[last] : 1; /* elements that are contiguous in both */
     int64_t indexes[PAD_RANK_MAX] = { 0 };
     for (int64_t done = 0; done < from->size; done += run, at += (size_t)run * size) {
         int64_t place = 0;

@@ -1,5 +1,5 @@
 /*
- * batch_merge: one tensor of the rows of all calls of a batch.
+ * batch_merge: concatenates the rows of all calls of a batch into one tensor.
  */
 #ifndef SERVER_INFERENCE_BATCH_MERGE_H
 #define SERVER_INFERENCE_BATCH_MERGE_H
@@ -7,10 +7,9 @@
 #include "server/inference/inference.h"
 
 /**
- * Merges the input `index` of all calls, which have `rows` rows together. `padding` more rows
- * repeat the first row of the last call that has rows. If the other dimensions differ, they are
- * padded to the largest with the first element of each tensor, if the parameters of the callable
- * say so.
+ * Merges input `index` of all calls, which have `rows` rows in total. `padding` more rows repeat
+ * the first row of the last call that has rows. If the callable's parameters allow it, other
+ * dimensions that differ are padded to the largest, with the first element of each tensor.
  *
  * Owner   out is the caller's, of the run's pool
  * Errors  FAILED_PRECONDITION shapes differ; INVALID_ARGUMENT cannot be padded; RESOURCE_EXHAUSTED

@@ -6,7 +6,7 @@
 
 #include "server/inference/inference.h"
 
-/* A batch is about to run, with `padding` rows beside those of its calls. */
+/* A batch is about to run, with `padding` rows in addition to those of its calls. */
 void batch_metrics_run(const struct inference_call *calls, int64_t rows, int64_t padding);
 
 #endif

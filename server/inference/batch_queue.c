@@ -27,7 +27,7 @@ struct status batch_queue_check_inputs(struct inference_call *call)
     return status_ok();
 }
 
-/* ---- Is there room? ---- */
+/* ---- Capacity. ---- */
 
 static int64_t batches_of(const struct call_queue *queue)
 {

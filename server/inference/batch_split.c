@@ -9,15 +9,15 @@
 
 struct call_split {
     struct inference_call *whole;
-    pthread_mutex_t lock;   /* everything below, and the whole's arena */
-    int left;               /* parts that have not ended */
-    struct tensor *outputs; /* of the whole; NULL: no part has answered yet */
+    pthread_mutex_t lock;   /* guards everything below, and the whole call's arena */
+    int left;               /* number of parts that have not ended */
+    struct tensor *outputs; /* of the whole call; NULL: no part has answered yet */
     struct status status;   /* the first failure */
 };
 
 struct call_part {
     struct inference_call call; /* must be first */
-    int64_t start;              /* its first row in the whole */
+    int64_t start;              /* its first row in the whole call */
 };
 
 /* ---- Outputs. ---- */
@@ -41,7 +41,7 @@ static struct status make_outputs(struct call_split *split, const struct tensor 
     return status_ok();
 }
 
-/* The characters of strings die with the run. */
+/* Copies the characters of strings, which are freed with the run. */
 static struct status keep_strings(struct arena *arena, struct bytes *strings, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {

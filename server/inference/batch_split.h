@@ -1,7 +1,7 @@
 /*
  * batch_split: a call with more rows than one run may have (enable_large_batch_splitting). Its
- * parts are calls of their own, which run in different batches, also at the same time; their
- * answers are put together to the answer of the whole.
+ * parts are separate calls, which run in different batches, possibly concurrently; their answers
+ * are joined.
  */
 #ifndef SERVER_INFERENCE_BATCH_SPLIT_H
 #define SERVER_INFERENCE_BATCH_SPLIT_H
@@ -17,15 +17,15 @@
 struct status batch_split(struct inference_call *whole, int64_t first_rows, int64_t rows_max,
                           struct inference_call **parts);
 
-/* A part has run, and its `status` is set. Returns the whole, with its status, if this was its last
- * part, or NULL. Threads: any. */
+/* A part has run, and its `status` is set. If it was the last part, returns the whole call with
+ * its status, otherwise NULL. Threads: any. */
 struct inference_call *batch_split_end(struct inference_call *part);
 
 /* Has the client of this call or part left? */
 bool batch_split_has_left(const struct inference_call *call);
 
-/* The run of this call or part begins. The whole stops waiting with its first part. Threads: any.
- */
+/* The run of this call or part begins. The whole call stops waiting with its first part.
+ * Threads: any. */
 void batch_split_stop_waiting(struct inference_call *call);
 
 #endif

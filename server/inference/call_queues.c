@@ -7,7 +7,7 @@
 
 #define LOOK_MAX      1024 /* calls of a long queue that are compared with the first one */
 #define EXPLORE_EVERY 64
-#define CHOICE_LOG_NS ((int64_t)10 * NS_PER_S) /* between lines about one queue */
+#define CHOICE_LOG_NS ((int64_t)10 * NS_PER_S) /* between log lines about one queue */
 
 void call_list_append(struct call_list *list, struct inference_call *call)
 {
@@ -74,8 +74,8 @@ int call_queues_count(const struct call_queues *queues)
     return count;
 }
 
-/* Time is counted when a run ends: of queues with the same time, the one with fewer runs under way
- * comes first. */
+/* Time is counted when a run ends: among queues with equal time, the one with fewer running
+ * calls comes first. */
 static bool comes_before(const struct call_queue *a, const struct call_queue *b)
 {
     return a->served_ns < b->served_ns || (a->served_ns == b->served_ns && a->running < b->running);
@@ -89,7 +89,7 @@ static int64_t ready_ns(const struct call_queues *queues, const struct call_queu
     return queue->running < queues->running_max ? 0 : CLOCK_NEVER;
 }
 
-/* The queue to serve next, or NULL and the time at which to look again. */
+/* The queue to serve next, or NULL and the time at which to check again. */
 static struct call_queue *next_queue(const struct call_queues *queues, int64_t now_ns,
                                      int64_t *again_ns)
 {
@@ -112,7 +112,7 @@ int64_t call_queues_ready_ns(const struct call_queues *queues, int64_t now_ns)
     return next_queue(queues, now_ns, &again_ns) != NULL ? now_ns : again_ns;
 }
 
-/* How many rows the next run may have. Takes note if that is not what it was. */
+/* Chooses how many rows the next run may have. Records changes. */
 static int64_t choose_rows(const struct call_queues *queues, struct call_queue *queue,
                            int64_t now_ns, struct batch_target *chosen)
 {

@@ -1,16 +1,16 @@
 /*
- * call_queues: what the pool has to do. Calls wait in one queue per callable (call_queue.h) and are
- * taken in their order. Calls that have to be read first, whose callable is not known yet, wait in
- * a queue of their own.
+ * call_queues: the pool's pending calls. Calls wait in one queue per callable (call_queue.h) and
+ * are taken in FIFO order. Calls that must be parsed first, whose callable is unknown, wait in a
+ * separate queue.
  *
- * Queues share the threads fairly: the next calls come from the queue that has had the least thread
- * time. A queue that was empty starts with as much as the queue that was served last had, so that
- * it can neither save up time nor be punished for what it used before. No queue uses all threads: a
+ * Queues share the threads fairly: the next calls come from the queue with the least thread time. A
+ * queue that becomes non-empty starts with the time of the queue that was served last, so that it
+ * can neither accumulate credit nor be penalised for earlier use. No queue uses all threads: a
  * saturated model leaves one to the others.
  *
  * A queue with parameters of --enable_batching waits until its first batch may run (batch_queue.h).
  *
- * Threads: the caller locks. Time is the caller's, for tests.
+ * Threads: the caller locks. The caller passes the time, for tests.
  */
 #ifndef SERVER_INFERENCE_CALL_QUEUES_H
 #define SERVER_INFERENCE_CALL_QUEUES_H
@@ -19,40 +19,40 @@
 #include "server/inference/inference.h"
 
 void call_list_append(struct call_list *list, struct inference_call *call);
-/* Takes the first call and those not far behind it that can share its run, of up to `rows_max` rows
- * together; 0: the first alone. */
+/* Takes the first call and calls close behind it that can share its run, of up to `rows_max`
+ * rows in total; 0: only the first. */
 struct inference_call *call_list_take_batch(struct call_list *list, int64_t rows_max);
 
 struct call_queues {
     bool batch;        /* calls may share a run */
-    int64_t target_ns; /* --target_p99_ms, which says how many rows; 0: none */
-    int running_max;   /* threads that may serve one queue at the same time */
-    int batches_max;   /* threads that may run batches of --enable_batching */
+    int64_t target_ns; /* --target_p99_ms, which determines the number of rows; 0: none */
+    int running_max;   /* limit of the threads that serve one queue concurrently */
+    int batches_max;   /* limit of the threads that run batches of --enable_batching */
     int batches_running;
     struct list_link *waiting; /* the queues that have calls */
     struct call_queue unread;  /* calls to prepare */
-    int64_t served_ns;         /* of the queue that was served last, before that */
+    int64_t served_ns;         /* thread time of the queue that was served last, before that */
 };
 
-/* The calls that a thread runs now. */
+/* The calls that a thread is running. */
 struct taken_calls {
     struct inference_call *first; /* NULL: none may run now */
     struct call_queue *queue;
     int64_t began_ns;
-    struct batch_target chosen; /* rows_max 0: as before, or there is no target */
+    struct batch_target chosen; /* rows_max 0: unchanged, or no target */
 };
 
-/* Fails only if the call would have to form a batch: see batch_queue_add. */
+/* Fails only if the call must form a batch: see batch_queue_add. */
 struct status call_queues_add(struct call_queues *queues, struct inference_call *call,
                               int64_t now_ns);
-/* The time from which calls can be taken, `now_ns` if they can be taken at once; CLOCK_NEVER: not
- * before calls are added or a run ends. */
+/* The time from which calls can be taken, `now_ns` if at once; CLOCK_NEVER: not before calls are
+ * added or a run ends. */
 int64_t call_queues_ready_ns(const struct call_queues *queues, int64_t now_ns);
-/* Takes the next calls, if there are any that may run now. */
+/* Takes the next calls that may run now, if any. */
 struct taken_calls call_queues_take(struct call_queues *queues, int64_t now_ns);
-/* The calls have run. Call this before their `done`, after which the queue may not exist. */
+/* The calls have run. Call this before their `done`, which may destroy the queue. */
 void call_queues_end(struct call_queues *queues, const struct taken_calls *taken, int64_t now_ns);
-/* The calls that wait in all queues. */
+/* The number of calls that wait in all queues. */
 int call_queues_count(const struct call_queues *queues);
 /* Takes any call or part of a split call, for a pool without threads; NULL: none is left. */
 struct inference_call *call_queues_drop(struct call_queues *queues);

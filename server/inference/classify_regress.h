@@ -8,21 +8,21 @@
 
 #include "server/inference/inference.h"
 
-/* Finds the signature; an empty name means the default one. INVALID_ARGUMENT: there is none. */
+/* Finds the signature; an empty name means the default one. INVALID_ARGUMENT: not found. */
 struct status classify_regress_find(struct servable *servable, struct bytes signature_name,
                                     struct callable **out);
 
-/* INVALID_ARGUMENT if the signature does not classify, or does not regress. check_method: its
- * method name must say so as well. */
+/* INVALID_ARGUMENT if the signature is not for classification, or regression. check_method: its
+ * method name must match too. */
 struct status classify_check(const struct signature *signature, bool check_method,
                              struct arena *arena);
 struct status regress_check(const struct signature *signature, bool check_method,
                             struct arena *arena);
 
-/* The outputs of a classification. Lives as long as they do. */
+/* The outputs of a classification; borrows from them. */
 struct classification {
-    const struct bytes *labels; /* [examples, classes]; NULL: the signature has none */
-    const float *scores;        /* [examples, classes]; NULL: the signature has none */
+    const struct bytes *labels; /* [examples, classes]; NULL: the signature has no labels */
+    const float *scores;        /* [examples, classes]; NULL: the signature has no scores */
     int64_t examples, classes;
 };
 struct status classify_read_outputs(const struct inference_call *call, const struct tensor *outputs,

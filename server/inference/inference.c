@@ -17,17 +17,17 @@
 #define LOOP_RUN_MAX_NS \
     1000000 /* a run of one or many calls that takes longer also goes to the pool */
 #define ROUND_COST_MAX_NS 1000000 /* of all runs of a round */
-#define CHEAP_NS          10000   /* a cheaper run costs no more than the work around it */
+#define CHEAP_NS          10000   /* a cheaper run costs no more than the overhead around it */
 #define CHEAP_BYTES_MAX \
-    81920 /* inputs of cheap runs in a round: more would not stay in the L2 cache */
+    81920 /* limit of the inputs of cheap runs in a round, which must stay in the L2 cache */
 
-/* Once requests that run in a loop come beside runs of the pool that take longer than LONG_RUN_NS,
- * the pool gets a lower priority for good. At the same one, a loop that has just run for 0.2 ms
- * waits for the kernel's next tick, 4 ms later: on one core, the p99 of mlp beside ResNet-50 was
- * 4.2 ms, and is 0.5 ms with this value (1.7 ms with 5). */
+/* When requests that run in a loop coincide with pool runs that take longer than LONG_RUN_NS,
+ * the pool's priority is lowered for good. At equal priority, a loop that has just run for 0.2
+ * ms waits for the kernel's next tick, 4 ms later: on one core, the p99 of mlp beside ResNet-50
+ * was 4.2 ms, and is 0.5 ms with this value (1.7 ms with 5). */
 #define POOL_NICE         10
 #define LONG_RUN_NS       (2 * NS_PER_MS)
-#define BESIDE_NS         NS_PER_S        /* a run in a loop counts for so long */
+#define BESIDE_NS         NS_PER_S        /* how long a run in a loop counts as recent */
 #define LOOP_RAN_STALE_NS (NS_PER_S / 10) /* loops write the time of their runs this often */
 
 struct inference {
@@ -35,8 +35,8 @@ struct inference {
     struct loop *loop;
     struct call_list round;
     int waiting;
-    int calls_max; /* that may wait in a round; inference_expect */
-    bool running;  /* calls of `done` may submit others: these wait for their turn */
+    int calls_max; /* limit of the calls that wait in a round; inference_expect */
+    bool running;  /* `done` may submit further calls, which wait for the next round */
     int64_t round_rows, round_cost_ns;
     size_t cheap_bytes; /* inputs of the cheap runs in the round */
 };
@@ -44,14 +44,14 @@ struct inference {
 struct inference_pool {
     bool batch_ready;
     struct batch_limits limits;
-    _Atomic int64_t loop_ran_ns; /* when a loop has run calls; 0: never */
+    _Atomic int64_t loop_ran_ns; /* time when a loop last ran calls; 0: never */
     _Atomic bool yields;         /* its threads have POOL_NICE, or get it before their next run */
 
     pthread_mutex_t lock; /* everything below */
     pthread_cond_t work;
     struct call_queues queues;
     struct inference_call *
-        *preparing; /* [preparing_count] what each thread prepares now; NULL: nothing */
+        *preparing; /* [preparing_count] what each thread is preparing; NULL: nothing */
     int preparing_count;
     pthread_t *threads;
     int threads_count;
@@ -77,7 +77,7 @@ static void replace_preparing(struct inference_pool *pool, struct inference_call
     pthread_mutex_lock(&pool->lock);
     while (i < pool->preparing_count && pool->preparing[i] != from)
         i++;
-    pool->preparing[i] = to; /* there is one place per thread */
+    pool->preparing[i] = to; /* there is one slot per thread */
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -108,7 +108,7 @@ static void show_choice(struct callable *callable, const struct call_queues *que
                                                : "");
 }
 
-/* Lets loops run first from now on, if one has run beside this run. */
+/* From now on lets loops run first, if one has run concurrently with this run. */
 static void consider_yielding(struct inference_pool *pool, int64_t began_ns, int64_t ended_ns)
 {
     int64_t loop_ran_ns = atomic_load_explicit(&pool->loop_ran_ns, memory_order_relaxed);
@@ -166,8 +166,8 @@ static void wait_until(struct inference_pool *pool, int64_t until_ns)
         pthread_cond_timedwait(&pool->work, &pool->lock, &until);
 }
 
-/* Waits for calls that may run; first NULL: the pool is stopping, and none is left that this thread
- * may run. */
+/* Waits for calls that may run; first NULL: the pool is stopping, and this thread has no calls
+ * left to run. */
 static struct taken_calls wait_for_calls(struct inference_pool *pool)
 {
     struct taken_calls taken;
@@ -181,16 +181,16 @@ static struct taken_calls wait_for_calls(struct inference_pool *pool)
         wait_until(pool, call_queues_ready_ns(&pool->queues, now_ns));
         parallel_resume();
     }
-    /* A thread may sleep because a queue had its share of threads, and now has less. Another one
-     * has to wait for the next batch in place of this one. */
+    /* A thread may sleep because a queue had reached its limit of threads, which has changed.
+     * Another one has to wait for the next batch instead of this one. */
     if (call_queues_ready_ns(&pool->queues, 0) != CLOCK_NEVER)
         pthread_cond_signal(&pool->work);
     pthread_mutex_unlock(&pool->lock);
     return taken;
 }
 
-/* A thread that has more calls keeps its processor between them. Otherwise the run of another
- * thread would take it for free, and its helper would compete with the next run. */
+/* A thread with more calls keeps its processor between them. Otherwise another thread's helper
+ * would occupy it and compete with the next run. */
 static void *work(void *context)
 {
     struct taken_calls taken;
@@ -316,7 +316,7 @@ struct inference *inference_create(struct inference_pool *pool, struct loop *loo
     return inference;
 }
 
-/* Ends the calls that were submitted after the threads had ended, of whichever loop. */
+/* Ends the calls that were submitted after the threads had ended, from any loop. */
 static void end_queue(struct inference_pool *pool)
 {
     struct status status = status_error(STATUS_UNAVAILABLE, "the server is going down");
@@ -335,13 +335,13 @@ void inference_destroy(struct inference *inference)
     if (inference == NULL)
         return;
     loop_run_posted(inference->loop);
-    inference_run(inference); /* ends the calls of the last round, since the pool is stopping */
+    inference_run(inference); /* ends the calls of the last round, because the pool is stopping */
     end_queue(inference->pool);
     free(inference);
 }
 
-/* Estimates the cost of the call. It is unknown if the proof that rows are independent does not
- * hold for these shapes. */
+/* Estimates the cost of the call. It is unknown if rows are not proven independent for these
+ * shapes. */
 static void estimate(struct inference_call *call)
 {
     const struct callable *callable = call->callable;

@@ -14,7 +14,7 @@
 #define SUFFIX      ".tfrecord"
 #define SECOND_SIZE (sizeof "20260102-030405" - 1)
 #define RETRY_NS    NS_PER_S
-#define NAMES_MAX   1000 /* that other processes may have taken in the same second */
+#define NAMES_MAX   1000 /* that other processes may have used in the same second */
 
 void log_file_close(struct log_file *file)
 {
@@ -25,7 +25,7 @@ void log_file_close(struct log_file *file)
     file->path = NULL;
 }
 
-/* Does the text begin as the pattern says, in which a 0 stands for any digit? */
+/* Does the text begin with the pattern, in which a 0 matches any digit? */
 static bool begins(const char *text, const char *pattern)
 {
     for (; *pattern != '\0'; text++, pattern++)
@@ -34,8 +34,8 @@ static bool begins(const char *text, const char *pattern)
     return true;
 }
 
-/* Only names such as open_next makes: m-00001-of-00002.tfrecord is no log, and the log m-x has
- * files of its own. */
+/* Matches only names that open_next makes: m-00001-of-00002.tfrecord is not a log, and the log
+ * m-x has its own files. */
 static bool is_ours(const char *name, const char *stem)
 {
     static const char pattern[] = "-00000000-000000-000000";
@@ -69,9 +69,9 @@ static struct log_names list_names(const struct log_file *file, struct arena *ar
     return ours;
 }
 
-/* The time and the number in the next name. The number keeps the order of names that have the same
- * second, also after the first were removed. If the clock was set back, the second of the newest
- * file stays: the next one would otherwise sort, and go, as the oldest. */
+/* Chooses the time and the number of the next name. The number orders names of the same second,
+ * even after the first were removed. If the clock was set back, the newest file's second is
+ * kept: otherwise the next one would sort, and be deleted, as the oldest. */
 static void choose_name(struct log_file *file, struct arena *arena, char second[SECOND_SIZE + 1])
 {
     struct tm time_utc;
@@ -156,7 +156,8 @@ static struct status write_all(struct log_file *file, struct bytes records)
         if (put < 0 && errno != EINTR) {
             struct status status = status_errno(errno, "write '%s'", file->path);
             if (ftruncate(file->fd, file->size) < 0)
-                log_file_close(file); /* it ends with half a record; the next ones go elsewhere */
+                log_file_close(file); /* it ends with half a record, so the next ones go
+                                       * elsewhere */
             else
                 lseek(file->fd, file->size, SEEK_SET);
             return status;

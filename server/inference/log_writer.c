@@ -11,21 +11,23 @@
 #define TAIL_BYTES  4
 #define SINKS_MAX   1024
 #define END_NS      (5 * NS_PER_S)
-#define LOOK_NS     NS_PER_S          /* between looks at all logs: old files, dropped records */
+#define LOOK_NS     NS_PER_S          /* between checks of all logs: old files, dropped records */
 #define BATCH_BYTES ((size_t)1 << 20) /* written in one call */
 
-/* The log of one prefix. Without users or records, its place may go to another prefix. */
+/* The log of one prefix. Without users or records, its slot may be reused. */
 struct log_sink {
     struct log_writer *writer;
     uint64_t id;
-    int users, records;   /* records: those that wait or will. Under the writer's lock */
+    int users, records;   /* records: pending or reserved. Under the writer's lock */
     struct log_file file; /* the writer thread's */
-    char *troubled;       /* the failure that was logged; NULL: it writes. The writer thread's */
+    char *troubled;       /* the failure that was logged; NULL: it works. Used by the writer
+                           * thread */
     uint64_t lost;        /* records, since then */
-    bool crowded;         /* it was logged that records are dropped. The writer thread's */
-    uint64_t crowded_from, crowded_seen; /* of `crowded_out`: then, and at the last look */
+    bool crowded;         /* the dropping of records was logged. Used by the writer thread */
+    uint64_t crowded_from, crowded_seen; /* value of `crowded_out` at that time, and at the last
+                                          * check */
     _Atomic uint64_t written, dropped;
-    _Atomic uint64_t crowded_out; /* those of `dropped` for which there was no room */
+    _Atomic uint64_t crowded_out; /* those of `dropped` for which there was no memory */
 };
 
 /* One record that waits. */
@@ -58,14 +60,15 @@ static void note_no_room(struct log_sink *sink)
     atomic_fetch_add_explicit(&sink->crowded_out, 1, memory_order_relaxed);
 }
 
-/* NULL: the log of this id has gone. Called with the lock held. */
+/* NULL: the log of this id no longer exists. Called with the lock held. */
 static struct log_sink *sink_of(const struct log_writer *writer, uint64_t id)
 {
     struct log_sink *sink = writer->sinks[id % SINKS_MAX];
     return sink != NULL && sink->id == id ? sink : NULL;
 }
 
-/* Counts a record of `bytes` to be. NULL: the log has gone, or more waits than may. */
+/* Reserves room for a record of `bytes`. NULL: the log no longer exists, or too many are
+ * pending. */
 static struct log_sink *take_room(struct log_writer *writer, uint64_t id, size_t bytes)
 {
     pthread_mutex_lock(&writer->lock);
@@ -91,7 +94,7 @@ static void give_room(struct log_sink *sink, size_t bytes)
     pthread_mutex_unlock(&writer->lock);
 }
 
-/* Does not ask those who keep memory: a request does not wait for its log. */
+/* Does not ask others to free memory: a request does not wait for its log. */
 static struct log_entry *pay(struct log_writer *writer, size_t bytes)
 {
     struct budget *budget = writer->options.budget;
@@ -173,7 +176,7 @@ struct log_counts log_writer_counts(struct log_writer *writer, uint64_t id)
 
 /* ---- The thread. ---- */
 
-/* The checksums are computed here, and not in the request's thread. */
+/* Computes the checksums here, outside of the request's thread. */
 static void frame(struct log_entry *entry)
 {
     size_t size = entry->size - HEAD_BYTES - TAIL_BYTES;
@@ -183,7 +186,7 @@ static void frame(struct log_entry *entry)
     put_u32le(data + size, crc32c_mask(crc32c(0, data, size)));
 }
 
-/* One line when trouble begins, or changes, and one when it is over. */
+/* Logs one line when a problem begins or changes, and one when it is over. */
 static void note_trouble(struct log_sink *sink, struct status status, uint64_t records)
 {
     if (status_is_ok(status)) {
@@ -212,8 +215,8 @@ static void write_records(struct log_sink *sink, struct bytes records, uint64_t 
                               memory_order_relaxed);
 }
 
-/* May the entry be written together with `batch_bytes` before it? A file ends with a whole record,
- * at its size. */
+/* May the entry be written together with the previous `batch_bytes`? A file ends with a whole
+ * record, at its size limit. */
 static bool fits(const struct log_entry *entry, const struct log_sink *sink, size_t batch_bytes)
 {
     const struct log_file_limits *limits = &sink->writer->options.files;
@@ -223,7 +226,7 @@ static bool fits(const struct log_entry *entry, const struct log_sink *sink, siz
            size + (int64_t)more <= limits->file_bytes_max;
 }
 
-/* Writes the first entries, as many as belong together, and returns the rest. */
+/* Writes the first entries that can be written together, and returns the rest. */
 static struct log_entry *write_some(struct log_entry *first, struct buffer *batch)
 {
     struct log_sink *sink = first->sink;
@@ -231,7 +234,7 @@ static struct log_entry *write_some(struct log_entry *first, struct buffer *batc
     struct bytes records = { first->framed, first->size };
     uint64_t count = 1;
     frame(first);
-    if (end != NULL && fits(end, sink, first->size)) { /* a large one is written where it lies */
+    if (end != NULL && fits(end, sink, first->size)) { /* a large one is written without a copy */
         batch->size = 0;
         buffer_append(batch, first->framed, first->size);
         for (; end != NULL && fits(end, sink, batch->size); end = end->next, count++) {
@@ -249,8 +252,8 @@ static struct log_entry *write_some(struct log_entry *first, struct buffer *batc
     return end;
 }
 
-/* One line when records begin to be dropped, and one when there was room for all since the last
- * look. */
+/* Logs one line when records begin to be dropped, and one when none was dropped since the last
+ * check. */
 static void note_crowded(struct log_sink *sink)
 {
     uint64_t count = atomic_load_explicit(&sink->crowded_out, memory_order_relaxed);
@@ -268,7 +271,7 @@ static void note_crowded(struct log_sink *sink)
     sink->crowded_seen = count;
 }
 
-/* A log that no model has keeps no file open. */
+/* Checks one log. A log without users keeps no file open. */
 static void look_at(struct log_sink *sink, bool is_used, int64_t now_ns)
 {
     if (is_used)
@@ -278,7 +281,7 @@ static void look_at(struct log_sink *sink, bool is_used, int64_t now_ns)
     note_crowded(sink);
 }
 
-/* The lock is not held while a file is closed; `records` keeps the log there. */
+/* Checks all logs. The lock is not held while a file is closed; `records` keeps the log alive. */
 static void look(struct log_writer *writer, int64_t now_ns)
 {
     pthread_mutex_lock(&writer->lock);
@@ -391,8 +394,8 @@ static struct log_sink *find_sink(const struct log_writer *writer, const char *p
     return NULL;
 }
 
-/* A place that is empty, or that of a log which nobody has; the search goes on where the last one
- * ended, so that the logs that went out of use last stay known. -1: there is none. */
+/* Finds an empty slot, or that of a log without users; the search continues where the last one
+ * ended, so that recently closed logs stay known longest. -1: none. */
 static int find_place(struct log_writer *writer)
 {
     if (writer->sinks_count < SINKS_MAX)

@@ -112,7 +112,7 @@ struct status open_inference_model_ready(struct served_request *request, bool *o
     struct version_status *versions;
     struct servable *servable = NULL;
     size_t count;
-    /* Not served_request_find_servable: a probe enters no gate. */
+    /* Unlike served_request_find_servable, a probe enters no gate. */
     *out = !server_is_going_down(request->server) &&
            status_is_ok(manager_find(request->server->manager, request->spec.name,
                                      &request->spec.version, &servable));

@@ -1,7 +1,7 @@
 /*
- * open_inference: what the Open Inference Protocol asks of models, for REST and gRPC: both read a
- * request into an infer_request and write an infer_answer (server/oip/infer.h), and differ in
- * nothing else.
+ * open_inference: the Open Inference Protocol on models, shared by REST and gRPC: both parse a
+ * request into an infer_request and encode an infer_answer (server/oip/infer.h), and differ only in
+ * that.
  */
 #ifndef SERVER_INFERENCE_OPEN_INFERENCE_H
 #define SERVER_INFERENCE_OPEN_INFERENCE_H
@@ -16,48 +16,48 @@ struct open_inference {
     struct infer_match match;
 };
 
-/* The protocol's version of a model: "" is the latest, digits are a number, anything else is a
- * label. INVALID_ARGUMENT: the number does not fit. */
+/* Converts the protocol's version of a model: "" is the latest, digits are a number, anything
+ * else is a label. INVALID_ARGUMENT: the number does not fit. */
 struct status open_inference_version(struct bytes text, struct version_choice *out);
 
 /**
  * Finds the callable of a signature; without a name, serving_default, or the only signature of a
- * model that has no such.
+ * model without that.
  *
  * Errors  those of served_request_find_servable; INVALID_ARGUMENT no such signature
  */
 struct status open_inference_callable(struct served_request *request, struct bytes signature_name,
                                       struct callable **out);
 
-/* Matches inference->request, which is filled in, with its signature, and asks for a run. */
+/* Matches inference->request, which is set, with its signature, and requests a run. */
 struct status open_inference_run(struct served_request *request, struct open_inference *inference,
                                  struct status (*answer)(struct served_request *request,
                                                          const struct tensor *outputs));
 
-/* What the answer says; of a request that has run. */
+/* The answer to a request that has run. */
 struct infer_answer open_inference_answer(const struct served_request *request);
 
-/* Describes the model that request->spec names. NOT_FOUND. */
+/* Describes the model in request->spec. NOT_FOUND. */
 struct status open_inference_metadata(struct served_request *request, struct model_metadata *out);
 
-/* Has the model a version that answers? If request->spec names a version: does that one answer?
- * NOT_FOUND: the model is not configured. */
+/* Does a version of the model serve? If request->spec has a version: does that one? NOT_FOUND:
+ * the model is not configured. */
 struct status open_inference_model_ready(struct served_request *request, bool *out);
 
-/* Do all configured models answer, and is the server not going down? */
+/* Do all configured models serve, and is the server not going down? */
 bool open_inference_server_ready(struct served_request *request);
 
-/* Lists the versions of all models; `ready`: only those that answer. */
+/* Lists the versions of all models; `ready`: only those that serve. */
 struct status open_inference_index(struct served_request *request, bool ready,
                                    struct index_entry **out, size_t *out_count);
 
-/* Loads the configured model that request->spec names, and answers when it serves or has failed, or
- * unloads it. FAILED_PRECONDITION: without --allow_model_control, the configuration alone says
- * which models are loaded. NOT_FOUND: it is not configured. */
+/* Loads the configured model in request->spec, and answers when it serves or has failed, or
+ * unloads it. FAILED_PRECONDITION: without --allow_model_control, only the configuration
+ * determines the loaded models. NOT_FOUND: it is not configured. */
 struct status open_inference_load(struct served_request *request);
 struct status open_inference_unload(struct served_request *request);
 
-/* A load that brings a configuration or files of the model. */
+/* The error for a load with a configuration or files of the model. */
 struct status open_inference_refuse_parameters(void);
 
 #endif

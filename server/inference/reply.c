@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #define FIT_BYTES   ((size_t)256 * 1024) /* a smaller buffer is not worth a realloc */
-#define PROBE_BYTES 16384                /* the answer to a probe is not larger */
+#define PROBE_BYTES 16384                /* limit of the answer to a probe */
 
 struct status reply_reserve(struct server_context *server, struct buffer *reply, int64_t *paid,
                             size_t size_max)

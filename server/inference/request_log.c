@@ -13,12 +13,12 @@ enum { SPEC_NAME = 1, SPEC_VERSION = 2, SPEC_SIGNATURE = 3, SPEC_LABEL = 4, INT6
 enum { REQUEST_SPEC = 1, REQUEST_INPUTS = 2, RESPONSE_OUTPUTS = 1, RESPONSE_SPEC = 2 };
 enum { ENTRY_KEY = 1, ENTRY_VALUE = 2, LOG_METADATA = 1, LOG_REQUEST = 1, LOG_RESPONSE = 2 };
 
-/* buffer_reserve asks for a little more than a field takes. */
+/* buffer_reserve needs a little more than a field's size. */
 #define SLACK_BYTES 64
 
-/* ---- Which requests are logged. ---- */
+/* ---- Sampling. ---- */
 
-/* Each thread has numbers of its own. */
+/* Each thread has its own random stream. */
 static uint64_t draw(void)
 {
     static _Thread_local struct random random;
@@ -31,7 +31,7 @@ static uint64_t draw(void)
     return random_u64(&random);
 }
 
-/* The number of the log that the request goes to; 0: none. */
+/* Samples a request: returns the number of its log; 0: not logged. */
 static uint64_t sample(const struct served_request *request)
 {
     const struct servable *servable = request->servable;
@@ -44,7 +44,7 @@ static uint64_t sample(const struct served_request *request)
     return threshold == UINT64_MAX || draw() < threshold ? id : 0;
 }
 
-/* The kind of record in which the messages of the request stand as they came. */
+/* The kind of record that contains the request's messages verbatim. */
 static enum prediction_kind kind_of(const struct served_request *request)
 {
     static const enum prediction_kind kinds[APIS_COUNT] = {
@@ -101,7 +101,7 @@ static struct log_entry *make_entry(const struct request_log *log, uint64_t id,
     return entry;
 }
 
-/* gRPC's messages, as they came. */
+/* Copies gRPC's messages verbatim. */
 static struct log_entry *copy_messages(const struct request_log *log, uint64_t id,
                                        const struct served_request *request)
 {
@@ -176,7 +176,7 @@ static bool can_put(const struct side *side)
     return true;
 }
 
-/* What the client asked for: a replay makes the same choice of a version. */
+/* Logs the requested spec, so that a replay chooses a version in the same way. */
 static void put_spec(const struct served_request *request, struct buffer *out)
 {
     const struct version_choice *version = &request->spec.version;
@@ -232,7 +232,7 @@ static struct log_entry *copy_tensors(const struct request_log *log, uint64_t id
     return entry;
 }
 
-/* ---- What the log sees of requests. ---- */
+/* ---- Callbacks of the observer. ---- */
 
 static struct request_log *log_of(struct request_observer *observer)
 {
@@ -251,7 +251,7 @@ static void count_dropped(const struct served_request *request)
     count_record(request, status_code_name(STATUS_RESOURCE_EXHAUSTED));
 }
 
-/* The tensors are gone when the request ends. In the thread that ran it. */
+/* The tensors are freed before the request ends. In the thread that ran it. */
 static void on_outputs(struct request_observer *observer, struct served_request *request,
                        const struct tensor *outputs)
 {

@@ -1,11 +1,11 @@
 /*
- * request_log: logs a share of the requests of each model that has a logging_config, with their
+ * request_log: logs a sample of the requests of each model with a logging_config, with their
  * answers, as TFRecords of PredictionLog (storage/prediction_log.h). Such a file can be replayed
  * (modelclient replay) and used as a version's warm-up requests.
  *
- * gRPC's Predict, Classify, Regress and MultiInference are logged as they came. All other requests
- * that run a model, such as those of REST, are logged as the Predict that they stand for. Requests
- * that fail are not logged.
+ * gRPC's Predict, Classify, Regress and MultiInference are logged verbatim. All other requests that
+ * run a model, such as those of REST, are logged as the equivalent Predict. Requests that fail are
+ * not logged.
  */
 #ifndef SERVER_INFERENCE_REQUEST_LOG_H
 #define SERVER_INFERENCE_REQUEST_LOG_H
@@ -13,7 +13,7 @@
 #include "server/inference/log_writer.h"
 #include "server/inference/served_request.h"
 
-/* The thread that writes starts with the first log that is opened. */
+/* The writing thread starts when the first log is opened. */
 struct request_log {
     struct request_observer observer; /* for request_observe */
     struct log_writer_options options;
@@ -26,8 +26,8 @@ void request_log_init(struct request_log *log, const struct log_writer_options *
                       const char *const *tags, int tags_count);
 void request_log_finish(struct request_log *log);
 
-/* manager_options.open_log and close_log; the context is the request_log. The manager's lock is
- * held. */
+/* Are manager_options.open_log and close_log; the context is the request_log. Called with the
+ * manager's lock. */
 struct status request_log_open(void *log, const char *prefix, bool must_be_open, uint64_t *out);
 void request_log_close(void *log, uint64_t id);
 

@@ -8,14 +8,15 @@
 
 enum request_stage { STAGE_QUEUE, STAGE_PARSE, STAGE_RUN, STAGE_PRINT, STAGES_COUNT };
 
-/* The series of the requests that one signature answers in one protocol. */
+/* The series of one signature's requests in one protocol. */
 struct request_series {
     const struct metric_series *ok, *stages[STAGES_COUNT];
     const struct metric_series *tf_ok; /* TensorFlow Serving's */
     _Atomic(struct metric_series *) tf_latency[APIS_COUNT], tf_runtime[APIS_COUNT];
 };
 
-static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER; /* also of the servables' owners */
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER; /* also guards the lists of the
+                                                            * servables' owners */
 
 /* ---- TensorFlow Serving's labels. ---- */
 
@@ -36,8 +37,8 @@ static const char *api_label(const struct served_request *request)
     }
 }
 
-/* Does TensorFlow Serving count it? Over REST each request; over gRPC neither MultiInference nor
- * requests for metadata and status. */
+/* Does TensorFlow Serving count it? It counts all REST requests, but neither gRPC's
+ * MultiInference nor its requests for metadata and status. */
 static bool tf_counts(const struct served_request *request)
 {
     switch (request->api) {
@@ -99,7 +100,7 @@ static struct request_series *find_series(const struct served_request *request)
     return series;
 }
 
-/* The series of a latency, which depends on the API as well. */
+/* The series of a latency, which also depends on the API. */
 static struct metric_series *find_latency(_Atomic(struct metric_series *) *place,
                                           enum metric_id metric,
                                           const struct served_request *request, const char *api,
@@ -164,7 +165,7 @@ static void count_examples(const struct served_request *request)
     metric_add(metric_series(METRIC_TF_EXAMPLE_COUNT_TOTAL, labels), count);
 }
 
-/* A request that ran a model and succeeded. */
+/* Counts a request that ran a model and succeeded. */
 static void count_success(const struct served_request *request)
 {
     struct request_series *series = find_series(request);
@@ -183,7 +184,7 @@ static void count_success(const struct served_request *request)
                    between_us(request->times.begun_ns, request->times.ended_ns));
 }
 
-/* The name of a model that exists, or one that the client made up. */
+/* The name of an existing model, or one that the client made up. */
 static struct bytes model_label(const struct served_request *request)
 {
     if (request->servable != NULL)
@@ -209,7 +210,7 @@ static void count_ours(const struct served_request *request, struct bytes name, 
     metric_add(series, 1);
 }
 
-/* A request that failed, or that ran no model. */
+/* Counts a request that failed, or that ran no model. */
 static void count_other(const struct served_request *request)
 {
     struct bytes name = model_label(request);
@@ -245,7 +246,7 @@ void request_metrics_init(struct request_observer *out)
 
 /* ---- Runs. ---- */
 
-/* The series of a signature, which is kept at *place. */
+/* The series of a signature, which is cached at *place. */
 static struct metric_series *find_of_callable(struct callable *callable, enum metric_id metric,
                                               _Atomic(struct metric_series *) *place)
 {

@@ -37,7 +37,7 @@ void request_observe(struct server_context *server, struct request_observer *obs
     server->times_wanted = server->times_wanted || observer->wants_times;
 }
 
-/* Reads the clock only if somebody wants to know. */
+/* Reads the clock only if an observer wants times. */
 static int64_t stamp(const struct served_request *request)
 {
     return request->server->times_wanted ? clock_now_ns(clock_monotonic()) : 0;
@@ -58,8 +58,8 @@ static struct status answer(struct inference_call *call, const struct tensor *ou
     return status;
 }
 
-/* Counts it among the model's requests that wait, until its run begins. A handler that asks for
- * another run in place of one that has not begun is counted already. */
+/* Counts it among the model's waiting requests, until its run begins. If a handler requests
+ * another run instead of one that has not begun, the request is counted already. */
 static struct status begin_to_wait(struct served_request *request)
 {
     struct model_gate *gate = request->gate;
@@ -110,7 +110,7 @@ bool served_request_go_on(struct served_request *request, struct status status)
     return false;
 }
 
-/* A run has ended, or a request was read in the pool and needs none. */
+/* A run has ended, or a request was parsed in the pool and needs none. */
 static void run_done(struct inference_call *call, struct status status)
 {
     struct served_request *request = served_request_of(call);
@@ -179,7 +179,7 @@ void served_request_end(struct served_request *request, struct status status)
 
 /* ---- The servable. ---- */
 
-/* The sooner one of two deadlines counts. */
+/* Applies the earlier of two deadlines. */
 static void limit_time(struct served_request *request, int64_t limit_ns)
 {
     int64_t *deadline_ns = &request->call.deadline_ns;
@@ -189,7 +189,7 @@ static void limit_time(struct served_request *request, int64_t limit_ns)
         *deadline_ns = own_ns;
 }
 
-/* Warm-up enters no gate: its servable is there from the start. */
+/* Warm-up enters no gate: its servable is set from the start. */
 static struct status enter_gate(struct served_request *request, struct model_gate *gate)
 {
     TRY(model_gate_enter(gate));

@@ -1,21 +1,21 @@
 /*
  * served_request: the life of a request that a server answers, in every protocol. A protocol embeds
- * it as the first member of its own struct, and translates: bytes to tensors, outputs to bytes.
+ * it as the first member of its own struct, and converts bytes to tensors and outputs to bytes.
  *
- *     request_pool_take        memory for a request, new or kept from an earlier one
+ *     request_pool_take        memory for a request, new or reused
  *       |
- *     served_request_begin     it has arrived whole, or was refused: observers see its begin
+ *     served_request_begin     it has arrived completely, or was refused: observers see its begin
  *       |
- *     a handler                finds the servable; writes the answer, or asks for a run
+ *     a handler                finds the servable; writes the answer, or requests a run
  *       |                      (served_request_run), or answers later (served_request_wait)
  *       |
- *     served_request_end       once, whatever happened: the answer is written, or nobody wants it;
+ *     served_request_end       once, in all cases: the answer is written, or nobody wants it;
  *       |                      observers see its end; the servable is released
  *       |
- *     request_pool_give        the answer is sent: its memory is kept for the next request
+ *     request_pool_give        the answer is sent: its memory is reused for the next request
  *
- * A request that never arrives whole neither begins nor ends. Metrics, the request log and tracing
- * are observers, and know nothing of protocols.
+ * A request that never arrives completely neither begins nor ends. Metrics, the request log and
+ * tracing are observers, and are independent of protocols.
  *
  * Threads: a request belongs to one loop. A handler may run in the pool (`in_pool`); a run's answer
  * is written in the thread that ran it. Begin, end, `next` and `finish` are the loop's.
@@ -28,7 +28,7 @@
 #include "server/inference/server_context.h"
 #include "server/models/manager.h"
 
-/* The model, version and signature that a request asks for. The texts live as long as it. */
+/* The model, version and signature of a request. The texts live as long as the request. */
 struct model_spec {
     struct bytes name, signature_name;
     struct version_choice version;
@@ -39,7 +39,7 @@ enum request_protocol { PROTOCOL_REST, PROTOCOL_GRPC, PROTOCOL_WARMUP, PROTOCOLS
 struct predict_forms;
 struct request_pool;
 
-/* What is asked for, and its name in metrics and logs. */
+/* The requested API, and its name in metrics and logs. */
 #define REQUEST_APIS(X)                        \
     X(API_OTHER, "")                           \
     X(API_MALFORMED, "")                       \
@@ -60,8 +60,8 @@ const char *request_api_name(enum request_api api);
 const char *request_protocol_name(enum request_protocol protocol); /* "REST", "GRPC" */
 
 /* CLOCK_MONOTONIC, of the last run if there were several. 0: this stage was not reached, or no
- * observer wants times. From begun to parsing, and from parsed to run_began, the request waits for
- * a thread. */
+ * observer wants times. From begun to parsing, and from parsed to run_began, the request waits
+ * for a thread. */
 struct request_times {
     int64_t begun_ns, parsing_ns, parsed_ns; /* then call.run_began_ns, call.run_ended_ns */
     int64_t printed_ns, ended_ns;
@@ -70,11 +70,12 @@ struct request_times {
 #define REQUEST_OBSERVERS_MAX 8
 
 struct served_request {
-    /* Kept while the memory serves one request after another. All from `server` on is zeroed. */
+    /* Kept while the memory serves one request after another. Everything from `server` on is
+     * zeroed. */
     struct arena *arena;
     struct buffer reply;
     int64_t paid;              /* for `reply` */
-    struct request_pool *pool; /* NULL: it came from none, as in warm-up */
+    struct request_pool *pool; /* NULL: not from a pool, as in warm-up */
     struct served_request *next_idle;
     struct list_link link; /* in the pool's `begun`, between begin and end */
 
@@ -82,27 +83,27 @@ struct served_request {
     enum request_protocol protocol;
     enum request_api api;
     struct bytes body;          /* the message, valid until the end */
-    struct model_spec spec;     /* filled in while the message is read */
+    struct model_spec spec;     /* set while the message is parsed */
     struct servable *servable;  /* NULL: not found yet; held until the end */
-    struct model_gate *gate;    /* where it counts, if its model has limits */
-    bool gate_limits_time;      /* the deadline is the gate's, and not the client's */
+    struct model_gate *gate;    /* the gate that counts it, if its model has limits */
+    bool gate_limits_time;      /* the deadline is the gate's rather than the client's */
     struct inference_call call; /* call.callable: the signature; NULL: nothing was run */
     struct request_times times;
-    struct status status; /* how it ended; the text lives until the observers return */
-    void *notes[REQUEST_OBSERVERS_MAX]; /* each observer's own, at its index */
+    struct status status;               /* its outcome; the text lives until the observers return */
+    void *notes[REQUEST_OBSERVERS_MAX]; /* one per observer, by its index */
 
     /* For handlers: */
-    struct status (*read)(struct served_request *request); /* if it is read in the pool */
-    bool in_pool; /* it is being read there: what belongs to the loop must not be touched */
-    bool runs;    /* a run was asked for, and is not submitted yet */
+    struct status (*read)(struct served_request *request); /* set if it is parsed in the pool */
+    bool in_pool; /* it is being parsed in the pool: do not touch what belongs to the loop */
+    bool runs;    /* a run was requested, and is not submitted yet */
     bool waits;   /* it is answered later, by served_request_finish */
     struct predict_forms *forms; /* grpc/predict_form.h; NULL: none */
     struct status (*answer)(struct served_request *request, const struct tensor *outputs);
-    /* Called in the loop's thread after a run, or after the request was read in the pool. It may
-     * ask for another run, or wait. NULL: the answer is complete. */
+    /* Called in the loop's thread after a run, or after the request was parsed in the pool. It
+     * may request another run, or wait. NULL: the answer is complete. */
     struct status (*next)(struct served_request *request);
     void *method; /* data of the handler */
-    /* Frees `method` at the end; NULL: it is in the arena, or somebody else's. */
+    /* Frees `method` at the end; NULL: it is in the arena, or has another owner. */
     void (*free_method)(void *method);
 };
 
@@ -113,61 +114,61 @@ struct request_observer {
      * times. In the loop's thread. */
     void (*begin)(struct request_observer *observer, struct served_request *request);
     void (*end)(struct request_observer *observer, struct served_request *request);
-    /* Sees the outputs of a run before they are written, beside call.inputs; in the thread that ran
+    /* Sees call.inputs and the outputs of a run before they are written; in the thread that ran
      * it. */
     void (*outputs)(struct request_observer *observer, struct served_request *request,
                     const struct tensor *outputs);
     bool wants_times;
-    int index; /* set by request_observe: its place in `notes` */
+    int index; /* set by request_observe: its index in `notes` */
     struct request_observer *next;
 };
 
-/* Adds an observer, which lives as long as the server. Call it before the ports open. */
+/* Adds an observer, which must live as long as the server. Call it before the ports open. */
 void request_observe(struct server_context *server, struct request_observer *observer);
 
 /* ---- The life of a request. ---- */
 
-/* The protocol has set `body` and, if the path tells, `api`. */
+/* Call it when the protocol has set `body` and, if the path determines it, `api`. */
 void served_request_begin(struct served_request *request);
 
-/* Every request that has begun passes here once, before its answer is sent and before its body
- * goes. Releases the servable and what the handler holds. Accepts one that has not begun, which
- * observers do not see. */
+/* Every request that has begun passes here once, before its answer is sent and its body is
+ * freed. Releases the servable and the handler's memory. Accepts a request that has not begun,
+ * which observers do not see. */
 void served_request_end(struct served_request *request, struct status status);
 
-/* Finds the servable that request->spec names, unless it is there already, and enters its model's
- * gate. NOT_FOUND; RESOURCE_EXHAUSTED: the model has as many requests as it may (model_limits.h).
- */
+/* Finds the servable of request->spec, unless it is set already, and enters its model's gate.
+ * NOT_FOUND; RESOURCE_EXHAUSTED: the model has too many requests (model_limits.h). */
 struct status served_request_find_servable(struct served_request *request);
 void served_request_drop_servable(struct served_request *request); /* undoes that */
 
-/* Asks for a run of `callable` on `inputs`. `answer` writes the reply from the outputs.
- * UNAVAILABLE: as many requests of the model wait as may. */
+/* Requests a run of `callable` on `inputs`. `answer` writes the reply from the outputs.
+ * UNAVAILABLE: too many requests of the model are waiting. */
 struct status served_request_run(struct served_request *request, struct callable *callable,
                                  const struct tensor *inputs,
                                  struct status (*answer)(struct served_request *request,
                                                          const struct tensor *outputs));
 
-/* For a handler or a `next` in the loop's thread: the answer comes later. served_request_finish is
- * called once, in the loop's thread, and not before the handler has returned. */
+/* For a handler or a `next` in the loop's thread: the answer comes later. served_request_finish
+ * must be called once, in the loop's thread, after the handler has returned. */
 void served_request_wait(struct served_request *request);
 void served_request_finish(struct served_request *request, struct status status);
 
-/* For a protocol, after a handler in the loop's thread has returned `status`: submits the run that
- * it asked for. True: the answer is complete, or has failed. False: kind->finish follows. */
+/* For a protocol, after a handler in the loop's thread has returned `status`: submits the run
+ * that it requested. Returns true if the answer is complete, or has failed; false if
+ * kind->finish follows. */
 bool served_request_go_on(struct served_request *request, struct status status);
-/* For a protocol: calls `read` in the pool, then goes on as after a handler. */
+/* For a protocol: calls `read` in the pool, then continues as after a handler. */
 void served_request_read_in_pool(struct served_request *request,
                                  struct status (*read)(struct served_request *request));
 
-/* Reserves `size_max` more bytes of reply, paid for from the server's memory, before they are
+/* Reserves `size_max` more bytes of reply, charged to the server's budget, before they are
  * written. RESOURCE_EXHAUSTED. */
 struct status served_request_reserve_reply(struct served_request *request, size_t size_max);
-/* Pays for what was written without asking. `may_fail`: RESOURCE_EXHAUSTED if the budget does not
- * allow that. */
+/* Charges bytes that were written without a reservation. `may_fail`: RESOURCE_EXHAUSTED if the
+ * budget does not allow that. */
 struct status served_request_settle_reply(struct served_request *request, bool may_fail);
 void served_request_free_reply(struct served_request *request);
-/* Forgets what the arena holds, and frees its memory if it is large. */
+/* Resets the arena, and frees its memory if it is large. */
 void served_request_reset_arena(struct served_request *request);
 
 static inline struct served_request *served_request_of(struct inference_call *call)
@@ -181,11 +182,12 @@ static inline struct served_request *served_request_of(struct inference_call *ca
 struct request_kind {
     enum request_protocol protocol;
     size_t size;
-    size_t cleared_end; /* bytes before it are zeroed for each request; those behind it are kept */
+    size_t cleared_end; /* bytes before this offset are zeroed for each request; the rest is kept */
     /* The answer of a request that ran or waited is complete, or has failed. */
     void (*finish)(struct served_request *request, struct status status);
     void (*to_pool)(struct inference_call *call); /* as in inference_call */
-    /* The bytes that it keeps beside the served_request's, and how to free them; NULL: none. */
+    /* The bytes that it keeps in addition to the served_request's, and how to free them; NULL:
+     * none. */
     size_t (*held)(const struct served_request *request);
     void (*free)(struct served_request *request);
 };
@@ -195,7 +197,7 @@ struct request_pool {
     struct server_context *server;
     const struct request_kind *kind;
     struct served_request *idle;
-    size_t idle_bytes;       /* memory that the idle requests keep */
+    size_t idle_bytes;       /* memory kept by idle requests */
     struct list_link *begun; /* of struct served_request, until they end */
 };
 
@@ -206,7 +208,7 @@ void request_pool_init(struct request_pool *pool, struct server_context *server,
                        const struct request_kind *kind);
 void request_pool_finish(struct request_pool *pool); /* frees the idle requests */
 struct served_request *request_pool_take(struct request_pool *pool);
-/* The answer is sent. Its memory is kept for the next request, unless there is much. */
+/* The answer is sent. Its memory is kept for the next request, unless it is large. */
 void request_pool_give(struct served_request *request);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "server/inference/batch.h"
 
-/* Larger inputs are not made up: a file may declare any shape. */
+/* Larger inputs are not generated, because a file may declare any shape. */
 #define INPUT_BYTES_MAX ((size_t)64 << 20)
 
 static struct status make_zeros(const struct signature_tensor *input, struct arena *arena,
@@ -27,7 +27,7 @@ static struct status make_zeros(const struct signature_tensor *input, struct are
         return status_error(STATUS_FAILED_PRECONDITION, "input '%s' is %s, which is large",
                             input->key, shape_text(&shape));
     TRY(arena_reserve(arena, tensor_bytes(out), &data));
-    memset(data, 0, tensor_bytes(out)); /* a string of zeros is an empty one */
+    memset(data, 0, tensor_bytes(out)); /* a string of zero bytes is an empty string */
     out->data = data;
     return status_ok();
 }
@@ -39,7 +39,7 @@ static struct status drop_answer(struct inference_call *call, const struct tenso
     return status_ok();
 }
 
-/* The cost table learns from the run. */
+/* Sets the key under which the cost table records the run. */
 static void describe_size(struct inference_call *call)
 {
     const struct callable *callable = call->callable;

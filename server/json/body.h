@@ -1,5 +1,5 @@
 /*
- * json_body: the common part of the bodies of all REST requests. Each is a JSON object and may name
+ * json_body: parsing shared by the bodies of all REST requests. Each is a JSON object and may name
  * a signature. If several members have one name, the first counts.
  */
 #ifndef SERVER_JSON_BODY_H

@@ -111,7 +111,7 @@ static bool nesting_in_object(const struct nesting *nesting)
     return nesting->bits[top / 64] >> (top % 64) & 1;
 }
 
-/* Checks a member's name and colon. Returns where its value begins. */
+/* Checks a member's name and colon. Returns the start of its value. */
 static const char *check_name(const char *at, struct json_error *error)
 {
     if (*at != '"')
@@ -151,8 +151,8 @@ static const char *check_after(const char *at, struct nesting *nesting, bool *do
     }
 }
 
-/* Opens the bracket at `at`. Returns where its first value begins; if it closes at once (*empty),
- * its end. */
+/* Opens the bracket at `at`. Returns the start of its first value or, if it closes at once
+ * (*empty), its end. */
 static const char *check_open(const char *at, struct nesting *nesting, bool *empty,
                               struct json_error *error)
 {

@@ -29,7 +29,7 @@ const char *json_type_name(const char *at)
 }
 
 #define DUMP_MAX  256
-#define FLOAT_MAX 3.4028234e38 /* FLT_MAX as RapidJSON's Value::IsFloat has it */
+#define FLOAT_MAX 3.4028234e38 /* FLT_MAX in RapidJSON's Value::IsFloat */
 
 /* Indentation of RapidJSON's PrettyWriter. */
 #define DUMP_INDENT 4
@@ -39,7 +39,7 @@ struct dump {
     struct arena *arena;
     int depth;
     bool opened;  /* nothing has followed the last opening bracket */
-    bool stopped; /* at a number that JSON cannot write */
+    bool stopped; /* at a number that JSON cannot express */
 };
 
 static void dump_line(struct dump *dump)
@@ -155,7 +155,7 @@ const char *json_dump(const char *at, struct arena *arena)
 {
     struct dump dump = { .arena = arena };
     struct buffer *out = &dump.out;
-    /* If a number or a word is the whole document, the bytes behind it are unchecked. */
+    /* If a number or a word is the whole document, the bytes after it are unchecked. */
     bool one_token = *at != '{' && *at != '[' && *at != '"';
     const char *end = one_token ? at + 1 : json_skip(at);
     if (one_token && strchr("tfn", *at) == NULL && dump_decimal(at, out))

@@ -63,7 +63,7 @@ static struct status read_element(const char *at, enum feature_kind kind, struct
     if (kind == KIND_FLOAT)
         ((float *)values)[i] = json_number_float(&number);
     else
-        (void)json_number_int64(&number, &((int64_t *)values)[i]); /* kind_of has read it before */
+        (void)json_number_int64(&number, &((int64_t *)values)[i]); /* kind_of has checked it */
     return status_ok();
 }
 
@@ -120,8 +120,8 @@ static struct status add_feature(struct example_builder *builder, struct bytes n
 
 /*
  * If several features have one name, the last counts. Parsers of Examples ensure this, except for
- * empty lists, which are left out and so never reach them. If the object has an empty list, *out
- * maps each name to its last member; otherwise it stays empty.
+ * empty lists, which are omitted and never reach them. If the object has an empty list, *out maps
+ * each name to its last member; otherwise it stays empty.
  */
 static struct status find_last_members(const char *object, struct arena *arena, struct map *out)
 {

@@ -2,8 +2,8 @@
  * predict: bodies of REST predict requests and of their responses, as json_tensor.cc of TensorFlow
  * Serving reads and writes them.
  *
- * An ordinary body is read in one pass, which looks up the signature when it reaches the tensors.
- * Any other body is read again step by step, in the order that decides which error is reported.
+ * A typical body is parsed in one pass, which looks up the signature when it reaches the tensors.
+ * Any other body is parsed again step by step, in the order that determines the reported error.
  */
 #ifndef SERVER_JSON_PREDICT_H
 #define SERVER_JSON_PREDICT_H
@@ -25,7 +25,7 @@ struct predict_request {
 };
 
 /**
- * Reads a body, which must have JSON_PADDING zero bytes behind it and live as long as the tensors.
+ * Parses a body, which must be followed by JSON_PADDING zero bytes and live as long as the tensors.
  *
  * Errors  the finder's; INVALID_ARGUMENT with TensorFlow Serving's texts; RESOURCE_EXHAUSTED arena
  *         over its limit
@@ -33,7 +33,7 @@ struct predict_request {
 struct status predict_request_read(struct bytes body, struct signature_finder *finder,
                                    struct arena *arena, struct predict_request *out);
 
-/* The most bytes that predict_response_print may write; SIZE_MAX if it is more than that. */
+/* Upper bound of the bytes that predict_response_print writes; SIZE_MAX if it overflows. */
 size_t predict_response_size_max(const struct signature *signature, const struct tensor *outputs,
                                  bool rows);
 

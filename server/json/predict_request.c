@@ -14,7 +14,7 @@ struct predict_reader {
     struct arena *arena;
     const struct signature *signature;
     struct json_tensor *inputs; /* one per input of the signature */
-    struct shape *shapes;       /* of each; if the body has rows, of one row */
+    struct shape *shapes;       /* of each input; if the body has rows, the shape of one row */
     bool *present;
 };
 
@@ -36,7 +36,7 @@ static int find_input(const struct signature *signature, struct bytes key)
     return -1;
 }
 
-/* Forgets what was read. In most bodies a number and its comma take four bytes or more. */
+/* Clears the inputs. In most bodies a number and its comma take four bytes or more. */
 static void clear_inputs(struct predict_reader *reader)
 {
     int count = reader->signature->inputs_count;
@@ -47,9 +47,9 @@ static void clear_inputs(struct predict_reader *reader)
     }
 }
 
-/* ---- One pass over ordinary text; NULL: it is not ordinary. ---- */
+/* ---- One pass over typical text; NULL: it is not typical. ---- */
 
-/* Skips a name without escapes, and its colon. Returns where the value begins. */
+/* Skips a name without escapes, and its colon. Returns the start of the value. */
 static const char *scan_name(const char *at, struct bytes *name)
 {
     if (*at != '"')
@@ -75,8 +75,8 @@ static const char *scan_comma(const char *at)
     return *at == '}' ? at : NULL;
 }
 
-/* Reads an object whose members are inputs, each at most once. Returns its end. *count: its
- * members. */
+/* Parses an object whose members are inputs, each at most once. Returns its end. *count: the
+ * number of members. */
 static const char *scan_members(struct predict_reader *reader, const char *at, bool first_row,
                                 int *count)
 {
@@ -166,7 +166,7 @@ static const char *scan_inputs(struct predict_reader *reader, const char *at)
     return given == signature->inputs_count ? at : NULL;
 }
 
-/* Reads the members of the body. Gives up on anything unusual. */
+/* Parses the members of the body. Gives up on anything unusual. */
 static const char *scan_body(struct predict_reader *reader, bool *rows)
 {
     struct bytes name, signature_name = { "", 0 };
@@ -182,7 +182,7 @@ static const char *scan_body(struct predict_reader *reader, bool *rows)
         if (bytes_equal(name, bytes_of("signature_name"))) {
             const char *end = *at == '"' && !named && !found ? json_string_end(at) : NULL;
             if (end == NULL)
-                return NULL; /* it may also come after the tensors */
+                return NULL; /* the signature's name may also follow the tensors */
             signature_name = (struct bytes){ at + 1, (size_t)(end - at) - 2 };
             named = true;
             if (memchr(signature_name.data, '\\', signature_name.size) != NULL)
@@ -244,8 +244,7 @@ static struct status read_element(struct predict_reader *reader, int input, cons
     return status_ok();
 }
 
-/* As in TensorFlow Serving, the code is INVALID_ARGUMENT whatever went wrong inside; only memory is
- * different. */
+/* As in TensorFlow Serving, any inner failure except memory becomes INVALID_ARGUMENT. */
 static struct status wrap(struct status inner, int64_t element, const struct bytes *key)
 {
     if (status_is_ok(inner) || inner.code == STATUS_RESOURCE_EXHAUSTED)
@@ -343,8 +342,8 @@ static struct status read_instances(struct predict_reader *reader, const char *o
     return status_ok();
 }
 
-/* Finds the values of all inputs in one pass, since an object may have many members. If several
- * members have one name, the first counts. */
+/* Finds the values of all inputs in one pass, because an object may have many members. If
+ * several members have one name, the first counts. */
 static struct status find_values(struct predict_reader *reader, const char *object,
                                  const char **values)
 {

@@ -3,8 +3,8 @@
 #include "server/json/print.h"
 #include "server/json/predict.h"
 
-/* White space is TensorFlow Serving's: a row's values stand on one line, everything else on lines
- * of its own. */
+/* White space is TensorFlow Serving's: a row's values are on one line, everything else on
+ * separate lines. */
 #define INDENT   4
 #define ONE_LINE (-1) /* instead of a depth: no line breaks */
 
@@ -31,7 +31,7 @@ static void print_text(const struct tensor *tensor, int64_t i, bool base64, stru
         json_print_string(out, text);
 }
 
-/* Writes the number or the bool at i. The caller has made room for JSON_NUMBER_MAX. */
+/* Writes the number or the bool at i. The caller has reserved JSON_NUMBER_MAX bytes. */
 static char *put_number(const struct tensor *tensor, int64_t i, char *at)
 {
     switch (tensor->dtype) {
@@ -91,7 +91,7 @@ struct printed {
     struct buffer *out;
 };
 
-/* The first dimension of a shape that is no scalar's. */
+/* The first dimension of a shape that is not scalar. */
 static int64_t first_dim(const struct shape *shape)
 {
     int64_t dims[SHAPE_RANK_TENSORFLOW];
@@ -101,7 +101,8 @@ static int64_t first_dim(const struct shape *shape)
     return dims[0];
 }
 
-/* The same as print_level of each, with a quarter of the instructions. Most answers are rows. */
+/* Prints like print_level for each number, with a quarter of the instructions. Most answers are
+ * rows. */
 static void print_numbers(const struct printed *p, int64_t start, int64_t count)
 {
     struct buffer *out = p->out;
@@ -241,7 +242,7 @@ static void print_columns(const struct signature *signature, const struct printe
     buffer_append_text(out, "\n}");
 }
 
-/* ---- The size of a response, known before it is printed. ---- */
+/* ---- The size of a response, before it is printed. ---- */
 
 static size_t sum(size_t a, size_t b)
 {
@@ -310,7 +311,7 @@ static struct printed printed_of(const struct tensor *tensor, const char *key, s
                              out };
 }
 
-/* Unpacks packed shapes. Returns what to free: NULL, as a rule. */
+/* Unpacks packed shapes. Returns memory to free, usually NULL. */
 static int64_t *unpack(struct printed *printed, int count)
 {
     int64_t *room = NULL;

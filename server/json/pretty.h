@@ -10,7 +10,7 @@
 struct json_pretty {
     struct buffer *out;
     int depth;
-    bool first; /* nothing was printed in the innermost object or list */
+    bool first; /* nothing was printed yet in the innermost object or list */
 };
 
 /* key NULL: it is an element of a list, or the whole document. */

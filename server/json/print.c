@@ -82,8 +82,8 @@ static char *put_exponent(char *out, int exponent)
     return out + 2;
 }
 
-/* The size of buffers that hold digits. Nine digits are copied as 16 bytes at once, for which these
- * buffers and JSON_NUMBER_MAX leave room. */
+/* The size of digit buffers. Nine digits are copied as 16 bytes at once, for which these buffers
+ * and JSON_NUMBER_MAX have room. */
 #define DIGITS_SIZE 32
 
 static inline void copy_digits(char *out, const char *digits, int size, int count)
@@ -117,7 +117,8 @@ static inline char *put_general(char *out, const char *digits, int count, int ex
         return out + kept;
     }
     int whole = exponent + 1;
-    copy_digits(out, digits, whole, count); /* trailing zeros left the count, but not the buffer */
+    copy_digits(out, digits, whole, count); /* trailing zeros are not counted, but still in the
+                                             * buffer */
     out += whole;
     *out++ = '.';
     if (kept <= whole) {
@@ -128,7 +129,7 @@ static inline char *put_general(char *out, const char *digits, int count, int ex
     return out + (kept - whole);
 }
 
-/* Lets printf write what the fast path cannot decide. */
+/* Lets printf write the numbers that the fast path cannot decide. */
 static char *put_by_printf(char *out, double value, bool is_float)
 {
     char text[64];
@@ -180,9 +181,9 @@ static char *put_six(char *out, uint32_t six, int exponent)
 }
 
 /*
- * json_put_float scales a float to nine digits before the point. The scaled value is wrong by at
- * most 2^-53 of itself, 1.2e-7. Its rounding is therefore known, unless it is that close to a half;
- * the same holds for the rounding of its first six digits.
+ * json_put_float scales a float to nine digits before the point. The scaled value has a relative
+ * error of at most 2^-53, 1.2e-7 absolute. Its rounding is therefore certain, unless it is that
+ * close to a half; the same holds for the rounding of its first six digits.
  */
 #define NINE_DOUBT 2e-7
 #define SCALE_MAX  (TENS_MAX + LONG_TENS_MAX - 1)
@@ -211,7 +212,8 @@ char *json_put_float(char *out, float value)
     uint32_t six = floor9 / 1000;
     double rest6 = (floor9 - six * 1000) + rest;
 
-    /* Six digits read back only if the rest is less than half a step of a float: 2^-24 of 1e9. */
+    /* Six digits read back only if the remainder is less than half a step of a float: 2^-24 of
+     * 1e9. */
     if (rest6 < 61 || rest6 > 939) {
         uint32_t rounded = six + (rest6 > 500);
         int shift = exponent;
@@ -236,8 +238,8 @@ char *json_put_float(char *out, float value)
 }
 
 #if __LDBL_MANT_DIG__ == 64
-/* Writes the first six digits if they alone read back. If the power is small, one exact operation
- * on doubles decides. */
+/* Writes the first six digits if they alone read back. If the power is small, one exact
+ * operation on doubles decides. */
 static char *put_double_six(char *out, double value, int exponent)
 {
     double six = nearbyint(scale(value, 5 - exponent));
@@ -250,8 +252,8 @@ static char *put_double_six(char *out, double value, int exponent)
     return put_six(out, (uint32_t)six, exponent);
 }
 
-/* Seventeen digits take 57 of 64 bits. The other 7 are the fraction, and the last of them is in
- * doubt. */
+/* Seventeen digits take 57 of 64 bits. The other 7 are the fraction, whose last bit is
+ * uncertain. */
 static char *put_double_fast(char *out, double value)
 {
     int exponent = estimate_exponent(value);

@@ -118,7 +118,7 @@ struct status json_string_read(const char *at, struct arena *arena, struct bytes
     }
     char *copy;
     size_t size = 0;
-    /* No escape is shorter than the bytes that it stands for. */
+    /* No escape is shorter than the bytes that it represents. */
     TRY(arena_reserve(arena, (size_t)(json_string_skip(at) - start), (void **)&copy));
     for (at = start; *at != '"';) {
         plain = skip_plain(at);

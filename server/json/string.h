@@ -1,5 +1,5 @@
 /*
- * json_string: strings in JSON text. `at` stands at the opening quote.
+ * json_string: strings in JSON text. `at` points to the opening quote.
  */
 #ifndef SERVER_JSON_STRING_H
 #define SERVER_JSON_STRING_H
@@ -17,8 +17,8 @@ const char *json_string_end(const char *at);
 /* Returns the end of a checked string. */
 const char *json_string_skip(const char *at);
 
-/* Gives the bytes of a checked string: a view of the text or, if it has escapes, a copy in `arena`.
- * RESOURCE_EXHAUSTED: the arena is over its limit. */
+/* Returns the bytes of a checked string: a view of the text or, if it has escapes, a copy in
+ * `arena`. RESOURCE_EXHAUSTED: the arena is over its limit. */
 struct status json_string_read(const char *at, struct arena *arena, struct bytes *out);
 
 #endif

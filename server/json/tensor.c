@@ -28,14 +28,14 @@ static bool grow(struct json_tensor *tensor, size_t count)
     return true;
 }
 
-/* Makes room for one more element. */
+/* Ensures room for one more element. */
 static inline bool ensure(struct json_tensor *tensor)
 {
     return (tensor->data != NULL && tensor->count < tensor->capacity) ||
            grow(tensor, tensor->count + 1);
 }
 
-/* Any JSON number is a float or a double. */
+/* Any JSON number is a valid float or double. */
 static const char *read_real(struct json_tensor *tensor, const char *at)
 {
     struct json_number number;
@@ -109,8 +109,7 @@ static const char *read_bool(struct json_tensor *tensor, const char *at)
     return at + size;
 }
 
-/* Finds the string in `{"b64": "…"}`; NULL if the object is another one. *end: the end of the
- * object. */
+/* Finds the string in `{"b64": "…"}`; NULL for any other object. *end: the end of the object. */
 static const char *open_base64(const char *at, const char **end)
 {
     at = json_space(at + 1);
@@ -175,8 +174,8 @@ static const char *read_leaf(struct json_tensor *tensor, const char *at)
     }
 }
 
-/* Reads elements and the commas between them. Returns what is neither. *count: how many elements.
- */
+/* Reads elements and the commas between them. Returns the position after them. *count: the
+ * number of elements. */
 static const char *read_floats(struct json_tensor *tensor, const char *at, int64_t *count)
 {
     for (;;) {
@@ -210,15 +209,15 @@ static const char *read_run(struct json_tensor *tensor, const char *at, int64_t 
     }
 }
 
-/* The open lists, and what is known of the shape. The first element sets the rank; the first list
- * of each level that closes sets its dimension. */
+/* The open lists, and the shape so far. The first element sets the rank; the first list of each
+ * level that closes sets its dimension. */
 struct lists {
     int depth, rank; /* rank < 0: not known yet */
     int64_t counts[SHAPE_RANK_TENSORFLOW], dims[SHAPE_RANK_TENSORFLOW];
 };
 
-/* Closes lists at `at`. Returns where the next value begins or, if the outermost list has closed,
- * its end; NULL if sizes differ. */
+/* Closes lists at `at`. Returns the start of the next value or, if the outermost list has
+ * closed, its end; NULL if sizes differ. */
 static const char *close_lists(struct lists *lists, const char *at)
 {
     while (*at == ']') {
@@ -312,8 +311,7 @@ int json_tensor_rank(const char *at)
     return rank;
 }
 
-/* Takes the shape from the first element of each level, of which there are at most
- * SHAPE_RANK_MAX. */
+/* Takes the shape from the first element of each level; there are at most SHAPE_RANK_MAX levels. */
 static void find_shape(const char *at, struct shape *out)
 {
     *out = shape_scalar();
@@ -350,7 +348,7 @@ static struct status read_level(struct json_tensor *tensor, const char *at, int 
     return status_ok();
 }
 
-/* Many levels in one pass: read_level counts the members of every list once more. */
+/* Reads many levels in one pass: read_level would count the members of every list again. */
 static struct status read_deep(struct json_tensor *tensor, const char *at, struct shape *shape)
 {
     size_t before = tensor->count;

@@ -1,10 +1,10 @@
 /*
- * json_text: the types and rules that the readers of JSON text share.
+ * json_text: types and conventions shared by the readers of JSON text.
  *
- * A body is bytes with JSON_PADDING zero bytes behind them. A NUL ends it, as in RapidJSON, the
- * parser of TensorFlow Serving, whose deviations from RFC 8259, error texts and offsets these
- * readers have. `at` is a position in the text. *Checked* text is what json_check has passed over:
- * functions that take it do not look for errors. base/json_number.h reads the numbers.
+ * A body is followed by JSON_PADDING zero bytes. A NUL ends it, as in RapidJSON, the parser of
+ * TensorFlow Serving, whose deviations from RFC 8259, error texts and offsets these readers
+ * replicate. `at` is a position in the text. *Checked* text has passed json_check: functions that
+ * take it do not look for errors. base/json_number.h reads the numbers.
  *
  *     string.h    strings and their escapes
  *     check.h     the grammar: says where a document is broken

@@ -4,8 +4,8 @@
  *     for (const char *at = json_first(list); at != NULL; at = json_next(at)) …
  *     for (const char *at = json_first(object); at != NULL; at = json_next_member(at)) …
  *
- * In a list, `at` stands at the element. In an object it stands at the member's name, and
- * json_member_value leads from there to the value.
+ * In a list, `at` points to the element. In an object it points to the member's name, and
+ * json_member_value returns the value.
  */
 #ifndef SERVER_JSON_WALK_H
 #define SERVER_JSON_WALK_H
@@ -25,8 +25,7 @@ const char *json_next_member(const char *name); /* NULL: it is the last */
 const char *json_member_value(const char *name);
 size_t json_list_size(const char *list);
 
-/* Is the value {"b64": "text"}, an object of exactly that member? *text: where its string stands.
- */
+/* Is the value {"b64": "text"}, an object with exactly that member? *text: its string. */
 bool json_is_base64(const char *at, const char **text);
 
 #endif

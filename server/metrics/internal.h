@@ -1,4 +1,4 @@
-/* metrics_internal: what metrics.c (series) and page.c (their text) share. */
+/* metrics_internal: shared by metrics.c (series) and page.c (their text). */
 #ifndef SERVER_METRICS_INTERNAL_H
 #define SERVER_METRICS_INTERNAL_H
 
@@ -8,8 +8,8 @@
 void metrics_lock(void);
 void metrics_unlock(void);
 
-/* The series of a metric, in the order of their labels, in an array for the caller to free. Called
- * with the lock held. */
+/* The series of a metric, in the order of their labels, in an array that the caller frees.
+ * Called with the lock held. */
 struct metric_series **metrics_list(enum metric_id metric, size_t *count);
 
 int metric_labels_count(enum metric_id metric);

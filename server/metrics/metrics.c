@@ -15,12 +15,12 @@
 #define OWNED_FOR_EVER        (-1)
 
 static struct {
-    pthread_mutex_t lock;            /* everything below, and the taking of slots */
+    pthread_mutex_t lock;            /* guards everything below, and the taking of slots */
     struct map series[METRIC_COUNT]; /* of struct metric_series, by their labels with sizes */
     size_t count;
     struct map client_names;
-    bool has_bounds; /* made with the first series; constant from then on: */
-    /* A value belongs to the first bucket whose bound is greater. The last bound is none. */
+    bool has_bounds; /* set with the first series; constant afterwards: */
+    /* A value belongs to the first bucket with a greater bound. The last bucket has none. */
     uint64_t bounds[METRIC_COUNT][METRIC_BUCKETS_MAX + 1];
     /* The bucket of the smallest value with this many bits. */
     uint8_t first_buckets[METRIC_COUNT][65];
@@ -110,7 +110,7 @@ static void make_key(const struct bytes *labels, int count, struct buffer *out)
     }
 }
 
-/* One block: the series, its labels, the key, into which the labels point. */
+/* Allocates one block: the series, its labels, and the key, into which the labels point. */
 static struct metric_series *make_series(enum metric_id metric, const struct bytes *labels,
                                          int count, struct bytes key)
 {
@@ -130,7 +130,7 @@ static struct metric_series *make_series(enum metric_id metric, const struct byt
     return series;
 }
 
-/* `last`: it may use the slots that are kept for METRIC_OTHER. NULL: there are too many series. */
+/* `last`: may use the slots that are reserved for METRIC_OTHER. NULL: too many series. */
 static struct metric_series *find_or_add(enum metric_id metric, const struct bytes *labels,
                                          bool last)
 {

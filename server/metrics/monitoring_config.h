@@ -8,8 +8,8 @@
 
 #define MONITORING_PATH "/monitoring/prometheus/metrics"
 
-/* `path`: where TensorFlow Serving's metrics are, in `arena`; NULL: nowhere, because the
- * configuration does not enable them.
+/* `path`: the URL path of TensorFlow Serving's metrics, in `arena`; NULL: the configuration does
+ * not enable them.
  *
  * Errors  those of reading the file; INVALID_ARGUMENT "Invalid protobuf file: '…'", a path that
  *         does not begin with '/' or that no request can have */

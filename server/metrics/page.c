@@ -17,7 +17,7 @@ struct sample {
 
 struct metrics_page {
     struct arena *arena;
-    struct sample *samples; /* by metric, then by labels */
+    struct sample *samples; /* sorted by metric, then by labels */
 };
 
 static struct {
@@ -90,15 +90,15 @@ static struct sample **list_samples(const struct metrics_page *page, enum metric
 
 /* ---- Lines. ---- */
 
-/* The name as it is printed: TensorFlow Serving replaces all but letters, digits and '_'. */
+/* Prints the name: TensorFlow Serving replaces everything but letters, digits and '_'. */
 static void print_name(enum metric_id metric, struct buffer *out)
 {
     for (const char *at = metric_rows[metric].name; *at != '\0'; at++)
         buffer_append_char(out, *at == '/' ? ':' : *at);
 }
 
-/* TensorFlow Serving escapes no line feeds, which break the page; here they are. Names from a model
- * or from a configuration may hold any bytes, and Prometheus refuses a page that is not UTF-8. */
+/* TensorFlow Serving does not escape line feeds, which break the page; we do. Names from a model
+ * or a configuration may contain any bytes, and Prometheus refuses a page that is not UTF-8. */
 static void print_escaped(struct bytes text, struct buffer *out)
 {
     size_t plain = 0;
@@ -123,7 +123,7 @@ static void print_labels(enum metric_id metric, const struct bytes *labels, stru
     }
 }
 
-/* name_suffix{labels, and the space behind. Only TensorFlow Serving has braces around nothing. */
+/* Prints name_suffix{labels} and a space. Only TensorFlow Serving prints empty braces. */
 static void print_head(enum metric_id metric, const char *suffix, const struct bytes *labels,
                        struct buffer *out)
 {
@@ -191,7 +191,7 @@ static void print_type(enum metric_id metric, struct buffer *out)
     buffer_printf(out, " %s\n", kinds[metric_rows[metric].kind]);
 }
 
-/* `page` NULL: nothing was collected. `all`: also a row without a sample. */
+/* `page` NULL: nothing was collected. `all`: also rows without a sample. */
 static void print_row(const struct metrics_page *page, enum metric_id metric, bool all,
                       struct buffer *out)
 {

@@ -8,14 +8,14 @@
 
 struct metrics_page;
 
-/* Adds samples of gauges that nobody counts: what is so at this moment. Called in the thread that
- * prints, with nothing locked. */
+/* Adds samples of gauges that are computed on demand. Called in the printing thread, with no
+ * lock held. */
 struct metrics_collector {
     void (*collect)(void *context, struct metrics_page *page);
     void *context;
     struct metrics_collector *next;
 };
-/* Before the first page. The collector lives as long as pages are printed. */
+/* Call it before the first page. The collector lives as long as pages are printed. */
 void metrics_add_collector(struct metrics_collector *collector);
 void metrics_remove_collector(struct metrics_collector *collector);
 

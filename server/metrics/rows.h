@@ -10,11 +10,11 @@
 #define METRIC_LABELS_MAX  5
 #define METRIC_BUCKETS_MAX 60
 
-/* A level goes up and down by what is added to it (1, or -1 as a uint64_t); a gauge is set. Both
- * are gauges for Prometheus. */
+/* A level is changed by adding (1, or -1 as a uint64_t); a gauge is set. Both are gauges for
+ * Prometheus. */
 enum metric_kind { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_LEVEL };
 
-/* Exponential limits: first, first · factor, … (`count` of them), in the unit that is printed. */
+/* Exponential limits: first, first · factor, … (`count` of them), in the printed unit. */
 struct metric_buckets {
     double first, factor;
     uint32_t count;
@@ -25,7 +25,7 @@ struct metric_row {
     enum metric_kind kind;
     const char *labels[METRIC_LABELS_MAX + 1]; /* up to a NULL */
     struct metric_buckets buckets;
-    /* what is counted in one printed unit: NS_PER_S if nanoseconds are added and seconds printed */
+    /* internal units per printed unit: NS_PER_S if nanoseconds are added and seconds printed */
     double unit;
     const char *help;
 };

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 
-/* A range that was given back, by its size. */
+/* A returned range, by its size. */
 struct free_range {
     uint32_t first;
     struct free_range *next;
@@ -82,7 +82,7 @@ bool slots_take(uint32_t count, bool last, uint32_t *out)
         free(range);
         return true;
     }
-    /* A range lies in one block; the rest of a block that is too short is lost. */
+    /* A range is within one block; the rest of a block that is too short is wasted. */
     uint32_t left = SLOTS_BLOCK - slots.used % SLOTS_BLOCK;
     uint32_t first = left < count ? slots.used + left : slots.used;
     uint32_t blocks = last ? SLOTS_BLOCKS_MAX : SLOTS_BLOCKS_MAX - SLOTS_BLOCKS_LAST;

@@ -1,6 +1,6 @@
 /*
- * slots: counters that many threads add to. Each thread has its own copy of every slot, so that
- * adding takes no lock and shares no cache line. A reader sums the copies.
+ * slots: per-thread counters. Each thread has its own copy of every slot, so adding takes no lock
+ * and shares no cache line. A reader sums the copies.
  *
  *     uint32_t slot;
  *     if (slots_take(1, false, &slot))
@@ -20,25 +20,25 @@
 #define SLOTS_BLOCK_BITS  9
 #define SLOTS_BLOCK       (1u << SLOTS_BLOCK_BITS)
 #define SLOTS_BLOCKS_MAX  1024u
-#define SLOTS_BLOCKS_LAST 8u /* of them, for slots_take with `last` */
-/* the most that one slots_take may ask for */
+#define SLOTS_BLOCKS_LAST 8u /* blocks reserved for slots_take with `last` */
+/* limit of one slots_take */
 #define SLOTS_AT_ONCE_MAX 64u
 
-/* One thread's copies. When a thread ends, the next new thread goes on with its copies. */
+/* One thread's copies. When a thread ends, the next new thread takes over its copies. */
 struct slot_copies {
     _Atomic(_Atomic uint64_t *) blocks[SLOTS_BLOCKS_MAX];
     struct slot_copies *next, *next_free;
 };
 extern _Thread_local struct slot_copies *slots_of_thread;
 
-/* Takes `count` successive slots, which are zero. False: none are left. `last`: it may use the last
- * blocks, which are kept for callers that cannot do without. */
+/* Takes `count` consecutive zero slots. Returns false if none are left. `last`: may use the last
+ * blocks, which are reserved for callers that cannot do without. */
 bool slots_take(uint32_t count, bool last, uint32_t *out);
 /* Gives them back. No thread may add to them any more. */
 void slots_give(uint32_t first, uint32_t count);
 uint64_t slots_sum(uint32_t slot);
 
-/* The thread's copy of a slot, in a block that it may not have yet. */
+/* The thread's copy of a slot, whose block it may have to allocate. */
 _Atomic uint64_t *slots_reach(uint32_t slot);
 
 static inline void slot_add(uint32_t slot, uint64_t count)
@@ -49,7 +49,7 @@ static inline void slot_add(uint32_t slot, uint64_t count)
         block =
             atomic_load_explicit(&copies->blocks[slot >> SLOTS_BLOCK_BITS], memory_order_relaxed);
     _Atomic uint64_t *copy = block != NULL ? &block[slot % SLOTS_BLOCK] : slots_reach(slot);
-    /* Only this thread writes it, so that no atomic addition is needed. */
+    /* Only this thread writes it, so no atomic addition is needed. */
     atomic_store_explicit(copy, atomic_load_explicit(copy, memory_order_relaxed) + count,
                           memory_order_relaxed);
 }

@@ -100,7 +100,7 @@ struct status batching_read_message(const message_type *message, struct batching
     if (out->splits)
         out->run_rows_max = value_or(message->max_execution_batch_size, out->rows_max);
     else if (out->batches_max == 0)
-        out->batches_max = 1; /* as TensorFlow Serving, which once took it to mean that */
+        out->batches_max = 1; /* like TensorFlow Serving, which once gave it that meaning */
     return check(out);
 }
 

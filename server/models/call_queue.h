@@ -1,7 +1,6 @@
 /*
- * call_queue: the calls of one callable that wait for a thread of the pool. It is part of the
- * callable, so that a call needs no search for its queue. The functions are in
- * server/inference/call_queues.h.
+ * call_queue: the calls of one callable that wait for a pool thread. It is part of the callable, so
+ * a call finds its queue without a search. The functions are in server/inference/call_queues.h.
  *
  * Zero-initialise it. Threads: the pool's lock guards it.
  */
@@ -24,15 +23,15 @@ struct call_list {
 struct call_queue {
     struct call_list calls;
     struct list_link link; /* among the queues that have calls */
-    int running;           /* threads that run calls of this queue */
-    int64_t served_ns;     /* thread time that it has had, as call_queues_take counts it */
+    int running;           /* threads that are running calls of this queue */
+    int64_t served_ns;     /* thread time that it has used, in the count of call_queues_take */
 
-    unsigned choices;               /* made for --target_p99_ms */
-    int64_t chosen_rows, chosen_ns; /* the last one that was logged, and when */
+    unsigned choices;               /* number of choices made for --target_p99_ms */
+    int64_t chosen_rows, chosen_ns; /* the last choice that was logged, and its time */
 
     /* How calls form batches (--enable_batching). NULL: those that are ready share a run. */
     const struct batching *batching;
-    /* Batches have numbers; calls of the open one may be followed by more. */
+    /* Batches have numbers; more calls may follow those of the open one. */
     int64_t first_batch, open_batch, last_batch; /* last_batch: that of the last call */
     int64_t open_rows, open_until_ns;
 };

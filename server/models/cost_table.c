@@ -25,8 +25,8 @@ size_t cost_bytes(const struct tensor *inputs, int count)
     return bytes;
 }
 
-/* The bytes alone do not distinguish rows of 1 × 4096 from rows of 64 × 64, but if the product of
- * two inputs is computed, the latter cost 64 times as much. */
+/* The bytes alone do not distinguish rows of 1 × 4096 from rows of 64 × 64, but if the product
+ * of two inputs is computed, the latter cost 64 times as much. */
 struct cost_key cost_key_of(const struct tensor *inputs, int count, size_t bytes, int64_t rows)
 {
     if (rows < 1)
@@ -100,8 +100,8 @@ void cost_add(struct cost_table *table, struct cost_key key, int64_t took_ns)
     _Atomic uint64_t *cell = &table->cells[key.shape % COST_SHAPES_COUNT][index];
     int64_t old = cell_cost(cell, key.shape);
     took_ns = cost_of_class(took_ns, key.rows, index);
-    /* The first run also pays for cold caches and page faults: a much lower cost counts at once, a
-     * higher one slowly. */
+    /* The first run also pays for cold caches and page faults: a much lower cost replaces it at
+     * once, a higher one is averaged in slowly. */
     int64_t smoothed = old == 0 || took_ns < old / 2 ? took_ns : old + (took_ns - old) / 8;
     uint64_t cost = smoothed > UINT32_MAX ? UINT32_MAX : (uint64_t)smoothed;
     atomic_store_explicit(cell, (uint64_t)key.shape << 32 | cost, memory_order_relaxed);

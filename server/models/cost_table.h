@@ -1,7 +1,7 @@
 /*
  * cost_table: the measured durations of the runs of one callable, by the number of rows and by the
- * shape of a row, both in classes that span a factor of two. If a class has had no run yet, its
- * cost is unknown, however cheap the others were: a client chooses the size.
+ * shape of a row, both in classes that span a factor of two. Without a run in a class, its cost is
+ * unknown, however cheap the others were, because clients choose the size.
  *
  * Threads: safe. Zero-initialise it.
  */
@@ -13,24 +13,24 @@
 #include "tensor/tensor.h"
 
 #define COST_ROWS_COUNT   7 /* 1, 2, 4 … 64 rows */
-/* shapes of a row that are kept at a time; a new one replaces an old one */
+/* number of row shapes in the table; a new one replaces an old one */
 #define COST_SHAPES_COUNT 32
 
 struct cost_table {
     /* The upper half is the shape of the row. The lower half is the smoothed cost in ns of a run
-     * of the class's own number of rows, to which others are scaled; 0: not measured. */
+     * with the class's own number of rows, from which others are scaled; 0: not measured. */
     _Atomic uint64_t cells[COST_SHAPES_COUNT][COST_ROWS_COUNT];
 };
 
-/* Describes a run by everything that its cost depends on. */
+/* Describes a run by everything that affects its cost. */
 struct cost_key {
     int64_t rows;   /* at least 1 */
-    uint32_t shape; /* of a row: a hash of the classes of its bytes and of each dimension */
+    uint32_t shape; /* a hash of the size classes of a row's bytes and of each dimension */
 };
 
 /* The key of a run of `rows` rows on these inputs, which have `bytes` bytes (cost_bytes). */
 struct cost_key cost_key_of(const struct tensor *inputs, int count, size_t bytes, int64_t rows);
-/* The bytes of all inputs, with the texts of strings. */
+/* The bytes of all inputs, including the texts of strings. */
 size_t cost_bytes(const struct tensor *inputs, int count);
 
 /* The estimated cost of a run in ns; 0: unknown. */

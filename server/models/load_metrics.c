@@ -34,7 +34,7 @@ static void observe_stage(struct servable *servable, struct bytes path, const ch
                    us(took_ns));
 }
 
-/* TensorFlow Serving's gauge holds a text, which its exporter prints as 0. */
+/* TensorFlow Serving's gauge has a text, which its exporter prints as 0. */
 static void note_mlmd(struct servable *servable, const char *directory)
 {
     struct arena *arena = arena_create(0);

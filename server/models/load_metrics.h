@@ -1,20 +1,20 @@
 /*
- * load_metrics: counts loads and reloads for Prometheus. The labels with the path of a version go
- * with the version, except those of attempts.
+ * load_metrics: counts loads and reloads for Prometheus. Series with the path of a version are
+ * removed with the version, except those of attempts.
  */
 #ifndef SERVER_MODELS_LOAD_METRICS_H
 #define SERVER_MODELS_LOAD_METRICS_H
 
 #include "server/models/servable.h"
 
-/* An attempt to load a version has ended, after took_ns with warm-up. */
+/* An attempt to load a version has ended, after took_ns including warm-up. */
 void load_metrics_attempt(const char *model, const char *directory, struct status status,
                           int64_t took_ns);
 
-/* A version is loaded and not warm yet. */
+/* A version is loaded but not warm yet. */
 void load_metrics_loaded(struct servable *servable, const char *directory, int64_t took_ns);
 
-/* The file of warm-up requests was replayed, or replaying it failed. */
+/* The file of warm-up requests was replayed, or the replay failed. */
 void load_metrics_warmup(struct servable *servable, const char *directory, struct status status,
                          int64_t took_ns, int records);
 

@@ -11,9 +11,9 @@
 #include "server/models/servable_cache.h"
 
 #define LOADER_NICE  10
-#define RETRY_NS_MAX (INT64_MAX / 4) /* added to a time, it does not overflow */
+#define RETRY_NS_MAX (INT64_MAX / 4) /* can be added to a time without overflow */
 
-/* ---- What the loop is told. ---- */
+/* ---- Notifications of the loop. ---- */
 
 static void on_started(void *context, struct status status)
 {
@@ -56,15 +56,15 @@ void manager_wake(struct manager *manager)
         pthread_cond_broadcast(&manager->work);
 }
 
-/* Serving goes first: on Linux a thread has a nice value of its own, which the helpers of a load's
- * loops would not have. */
+/* Serving has priority: on Linux a thread has its own nice value, but the helpers of a load's
+ * loops would not have it. */
 static void lower_priority(void)
 {
     parallel_stay_alone();
     scheduling_lower_priority(LOADER_NICE);
 }
 
-/* Waits until wake_ns, or until something happens. Called with the lock held. */
+/* Waits until wake_ns, or until an event. Called with the lock held. */
 static void sleep_until(struct manager *manager, uint64_t events, int64_t wake_ns)
 {
     if (manager->events == events && !manager->stopping)
@@ -97,7 +97,7 @@ static void *manage(void *context)
     return NULL;
 }
 
-/* Takes steps of one kind; if `until_started`, only until the start is over. */
+/* Executes steps of one kind; if `until_started`, only until the start is over. */
 static void work(struct manager *manager, unsigned kind, bool until_started)
 {
     lower_priority();
@@ -264,7 +264,7 @@ void manager_stop(struct manager *manager)
     destroy(manager);
 }
 
-/* ---- What requests ask. ---- */
+/* ---- Requests. ---- */
 
 static struct status not_found(struct bytes name, const struct version_choice *choice)
 {

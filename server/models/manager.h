@@ -1,18 +1,18 @@
 /*
- * manager: finds, loads, swaps and frees the versions of the models that the server serves.
+ * manager: finds, loads, swaps and frees the versions of the served models.
  *
- * A thread of low priority looks at the base paths, loads the versions that each model's policy
- * wants while the current ones serve, then frees the old ones when their last requests have gone.
- * If a version cannot be loaded, the old one goes on serving. served_model.h has the states and the
- * rules of one model. Loads and frees may have threads of their own.
+ * A thread of low priority polls the base paths, loads the versions that each model's policy wants
+ * while the current ones serve, then frees the old ones after their last requests. If a version
+ * cannot be loaded, the old one continues to serve. served_model.h has the states and the rules of
+ * one model. Loads and frees may have separate threads.
  *
- * A configuration is applied at once, in the thread that asks for it: manager_start,
- * manager_reload, or the manager's own when --model_config_file has changed. A model that it leaves
- * out is unloaded. Its name stays known, with its versions at END, until such models take much
+ * A configuration is applied at once, in the calling thread: that of manager_start, of
+ * manager_reload, or the manager's own when --model_config_file has changed. A model that it omits
+ * is unloaded. Its name stays known, with its versions at END, until such models take too much
  * memory.
  *
  * Locks  One mutex. A request holds it to find its model in a hash map and to take a reference,
- *        unless its loop remembers the servable (servable_cache.h); the manager's threads hold it
+ *        unless its loop has cached the servable (servable_cache.h); the manager's threads hold it
  *        for one step of one model at a time, and never while they read the disk, load or free.
  */
 #ifndef SERVER_MODELS_MANAGER_H
@@ -25,50 +25,49 @@
 struct manager;
 
 struct manager_options {
-    int poll_wait_seconds; /* 0: look at a base path once; < 0: never */
+    int poll_wait_seconds; /* 0: poll a base path once; < 0: never */
     int load_retries_max;
     int64_t load_retry_interval_us;
-    int64_t load_timeout_ms; /* of the init op, and of preparing each signature; 0: none */
+    int64_t load_timeout_ms; /* for the init op, and for preparing each signature; 0: none */
     bool resource_preserving;
     int load_threads, unload_threads; /* 0: the manager's own thread does it */
-    int start_threads;                /* more threads that load, until `started` is called */
-    uint64_t memory_bytes;   /* that all versions and requests together may take; 0: no limit */
-    bool labels_in_advance;  /* a new label may stand for a version that is not available */
-    bool keep_going;         /* models that fail or have no versions do not hold up the start */
-    const char *config_file; /* read again every config_poll_wait_seconds; NULL or <= 0: never */
+    int start_threads;                /* additional loading threads, until `started` is called */
+    uint64_t memory_bytes;   /* limit for all versions and requests together; 0: no limit */
+    bool labels_in_advance;  /* a new label may refer to a version that is not available yet */
+    bool keep_going;         /* models that fail or have no versions do not delay the start */
+    const char *config_file; /* polled every config_poll_wait_seconds; NULL or <= 0: never */
     int config_poll_wait_seconds;
     struct savedmodel_options savedmodel;
-    struct budget *budget;             /* pays for what runs hold; NULL: nothing does */
-    struct model_limits_table *limits; /* of each model's requests; NULL: none */
-    /* How requests form batches. NULL: as they come. If each version has parameters of its own,
-     * these say only whether. */
+    struct budget *budget;             /* charged for the memory of runs; NULL: not charged */
+    struct model_limits_table *limits; /* limits of each model's requests; NULL: none */
+    /* How requests form batches. NULL: as they arrive. If each version has its own parameters,
+     * these only enable batching. */
     const struct batching *batching;
     bool batching_per_version;
 
-    /* Opens the request log of a model whose configuration has one. `must_be_open`: only finds it.
-     * NULL: there are none, and such a configuration is refused. close_log is called for each that
-     * was opened, once its configuration has been replaced. */
+    /* Opens the request log of a model whose configuration has one. `must_be_open`: only finds
+     * an open one. NULL: no request logs, and such a configuration is refused. close_log is
+     * called for each opened log when its configuration has been replaced. */
     struct status (*open_log)(void *context, const char *prefix, bool must_be_open, uint64_t *out);
     void (*close_log)(void *context, uint64_t id);
     void *log_context;
 
-    /* Called with a version before it serves. NULL: nothing is. A failure fails the load. */
+    /* Called with a version before it serves. NULL: no warm-up. A failure fails the load. */
     struct status (*warm_up)(void *context, struct servable *servable, const char *directory,
                              const struct work_limits *limits);
     void *warm_up_context;
 
-    /* The outside world, which tests replace. */
+    /* External dependencies, which tests replace. */
     struct clock *clock;
     const struct version_source *source;
     const struct servable_loader *loader;
 
-    int loops;         /* threads with a servable_cache, which are numbered from 1 */
-    struct loop *loop; /* where `started` and `changed` are called */
+    int loops;         /* number of threads with a servable_cache, numbered from 1 */
+    struct loop *loop; /* in which `started` and `changed` are called */
     /* Called once. OK: each model has a version that serves. Otherwise, all wanted versions of a
-     * model have failed for good. */
+     * model have failed permanently. */
     void (*started)(void *context, struct status status);
-    /* Called after versions have changed state; may be NULL. One call may stand for several
-     * changes. */
+    /* Called after versions have changed state; may be NULL. One call may cover several changes. */
     void (*changed)(void *context);
     void *context;
 };
@@ -76,27 +75,27 @@ struct manager_options {
 /**
  * Applies the first configuration and starts the threads.
  *
- * Owner   `configs` goes to the manager, also if it fails
+ * Owner   the manager takes `configs`, even if it fails
  * Errors  those of manager_reload; UNIMPLEMENTED a custom_model_config
  */
 struct status manager_start(const struct manager_options *options, struct model_configs *configs,
                             struct manager **out);
-/* Ends loads that are under way, and begins none. A reload that waits ends with UNAVAILABLE.
- * Versions that serve go on, for the requests that have come before. */
+/* Ends loads in progress, and begins none. A waiting reload ends with UNAVAILABLE. Serving
+ * versions continue, for requests already received. */
 void manager_end_loads(struct manager *manager);
-/* Ends loads that are under way, and frees the servables: the caller has stopped using them. A
- * reload that waits never ends. Accepts NULL. */
+/* Ends loads in progress, and frees the servables, which the caller no longer uses. A waiting
+ * reload never ends. Accepts NULL. */
 void manager_stop(struct manager *manager);
 
 /**
  * Replaces the configuration. If it fails, nothing has changed. Otherwise `done` is called in the
- * thread of `loop` once each model that is new has a version that serves, or has failed for good
+ * thread of `loop` once each new model has a version that serves, or has failed permanently
  * (UNKNOWN).
  *
- * Owner   `configs` goes to the manager, also if it fails
+ * Owner   the manager takes `configs`, even if it fails
  * Errors  INVALID_ARGUMENT another platform; FAILED_PRECONDITION a label for a version that is not
- *         available; a custom_model_config; RESOURCE_EXHAUSTED the budget does not pay for the new
- *         models
+ *         available; a custom_model_config; RESOURCE_EXHAUSTED the new models exceed the
+ *         budget
  * Threads safe
  */
 struct status manager_reload(struct manager *manager, struct model_configs *configs,
@@ -105,9 +104,9 @@ struct status manager_reload(struct manager *manager, struct model_configs *conf
 
 /**
  * Unloads all versions of a configured model, each after its last request, or loads the model
- * again; if it is loaded, looks at its base path now. It stays unloaded until it is loaded, or
- * until a configuration has left it out. `done` is called in the thread of `loop` once no version
- * serves or, after a load, once one does or has failed (UNKNOWN).
+ * again; if it is loaded, polls its base path now. It stays unloaded until it is loaded, or until a
+ * configuration omits it. `done` is called in the thread of `loop` once no version serves or, after
+ * a load, once one does or has failed (UNKNOWN).
  *
  * Errors  NOT_FOUND it is not configured
  * Threads safe
@@ -126,20 +125,20 @@ struct status manager_set_unloaded(struct manager *manager, struct bytes name, b
 struct status manager_find(struct manager *manager, struct bytes name,
                            const struct version_choice *version, struct servable **out);
 
-/* Is there a model of this name, now or before? Threads: safe. */
+/* Is there, or was there, a model of this name? Threads: safe. */
 bool manager_knows(struct manager *manager, struct bytes name);
 
-/* Calls `visit` for each model, with the lock held: it must neither take long nor ask the manager.
- * Models that come or go meanwhile may be missed. Threads: safe. */
+/* Calls `visit` for each model, with the lock held: it must neither take long nor call the
+ * manager. May miss models that are added or removed meanwhile. Threads: safe. */
 void manager_visit_models(struct manager *manager,
                           void (*visit)(void *context, const struct served_model *model),
                           void *context);
 
-/* Lets the calling thread's servable_cache forget what has changed. Each thread with a cache calls
+/* Drops outdated entries of the calling thread's servable_cache. Each thread with a cache calls
  * it after `changed`: a version is not freed while a cache holds it. */
 void manager_refresh_cache(struct manager *manager);
 
-/* The latest version of the first model that serves, acquired for the caller; NULL: none does. */
+/* The latest version of the first model that serves, acquired for the caller; NULL: none. */
 struct servable *manager_find_any(struct manager *manager);
 
 /**

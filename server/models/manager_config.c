@@ -1,4 +1,4 @@
-/* Configurations: what they change, and who waits until it is done. */
+/* Applies configurations, and notifies those who wait for the result. */
 #include <stdlib.h>
 
 #include "base/container.h"
@@ -57,7 +57,7 @@ static void note_failure(struct models_waiter *waiter, const struct managed_mode
                   version->error);
 }
 
-/* Does the model serve, or is it certain that it will not without a change? Notes a failure. */
+/* Does the model serve, or is it certain that it will not without a change? Records a failure. */
 static bool is_settled(struct models_waiter *waiter, const struct managed_model *model)
 {
     const struct model_version *failed;
@@ -121,7 +121,7 @@ static void tell(struct loop_task *task)
 
 void manager_tell_waiters(struct manager *manager)
 {
-    if (!manager->runs) /* what is posted must not outlive a manager that does not start */
+    if (!manager->runs) /* nothing may be posted if the manager fails to start */
         return;
     for (struct models_waiter *waiter = manager->waiters; waiter != NULL; waiter = waiter->next) {
         while (waiter->settled < waiter->count &&
@@ -136,7 +136,7 @@ void manager_tell_waiters(struct manager *manager)
 
 /* ---- The memory of models. ---- */
 
-/* A map of pointers may be a quarter full. */
+/* A map of pointers may be only a quarter full. */
 size_t manager_model_bytes(const char *name)
 {
     return sizeof(struct managed_model) + strlen(name) + 1 +
@@ -155,8 +155,8 @@ static struct status pay_for_new_models(const struct manager *manager,
     return status_in(budget_take(manager->options.budget, bytes), "models that are new");
 }
 
-/* The most that removed models take together. TensorFlow Serving lists the versions of a removed
- * model for ever, so a client that reloads with new names would fill the memory. */
+/* Limit of the memory of all removed models. TensorFlow Serving lists the versions of a removed
+ * model forever, so a client that reloads with new names could exhaust the memory. */
 #define REMOVED_BYTES_MAX ((size_t)1 << 20)
 
 static bool can_forget(const struct managed_model *model)
@@ -175,8 +175,8 @@ static void forget(struct manager *manager, struct managed_model *model)
     manager_destroy_model(manager, model);
 }
 
-/* Forgets removed models once they have ended: those without versions, and, if the others take too
- * much, those of them that were configured first. */
+/* Forgets removed models once they have ended: those without versions and, if the others take
+ * too much memory, those that were configured first. */
 static void forget_removed(struct manager *manager)
 {
     struct managed_model *model;
@@ -243,8 +243,8 @@ static struct status check_platform(const struct manager *manager,
                         config->name, config->platform);
 }
 
-/* A label may stand for an available version only or, if labels may come in advance, for any
- * version unless it stands for another one now. */
+/* A label may refer only to an available version or, if labels are allowed in advance, to any
+ * version unless the label already refers to another one. */
 static struct status check_labels(const struct manager *manager, const struct managed_model *model,
                                   const struct model_config *config)
 {
@@ -301,7 +301,7 @@ static struct status open_logs(const struct manager *manager, struct model_confi
     return status_ok();
 }
 
-/* Forgets a configuration, and closes the logs that were opened for it. */
+/* Drops a configuration, and closes the logs that were opened for it. */
 static void drop_configs(const struct manager *manager, struct model_configs *configs)
 {
     for (size_t i = 0; configs != NULL && i < configs->count; i++)
@@ -339,7 +339,7 @@ static void configure(struct manager *manager, const struct model_config *config
     served_model_configure(&model->model, config);
 }
 
-/* Removes the models that are still configured by the old configuration. */
+/* Removes the models that only the old configuration has. */
 static void remove_others(struct manager *manager, const struct model_configs *old)
 {
     for (size_t i = 0; old != NULL && i < old->count; i++) {
@@ -358,7 +358,7 @@ static struct status apply(struct manager *manager, struct model_configs *config
     TRY(check(manager, configs));
     TRY(open_logs(manager, configs));
     TRY(pay_for_new_models(manager, configs));
-    atomic_fetch_add(&manager->generation, 1); /* labels may name other versions */
+    atomic_fetch_add(&manager->generation, 1); /* labels may refer to other versions */
     if (configs->kind == CONFIGS_LIST) {
         struct model_configs *old = manager->configs;
         for (size_t i = 0; i < configs->count; i++)
@@ -422,7 +422,7 @@ static void set_unloaded(struct manager *manager, struct managed_model *model, b
     waiter->next = manager->waiters;
     manager->waiters = waiter;
     served_model_set_unloaded(&model->model, unloaded);
-    model->seen = false; /* looks at the base path anew */
+    model->seen = false; /* polls the base path from scratch */
     model->looks++;
     manager_schedule_look(manager, model, 0);
     atomic_fetch_add(&manager->generation, 1);
@@ -462,7 +462,7 @@ static struct status read_and_apply(struct manager *manager)
     return manager_reload(manager, configs, manager->options.loop, log_reloaded, NULL);
 }
 
-/* Logs a problem once, and not at each poll until it is solved. Called with the lock held. */
+/* Logs a problem once instead of at each poll. Called with the lock held. */
 static void note_problem(struct manager *manager, struct status status)
 {
     const char *before = manager->config_problem;

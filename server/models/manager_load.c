@@ -1,4 +1,4 @@
-/* The manager's work on the models: looks at base paths, loads and frees. */
+/* The manager's work on the models: polls base paths, loads and frees. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,24 +10,24 @@
 #include "server/models/model_limits.h"
 
 #define DRAIN_CHECK_NS (10 * (int64_t)NS_PER_MS)
-/* After a version with this much in its files is freed, malloc gives free memory back to the
- * system. Below, that costs more than it returns. */
+/* After freeing a version with this much in its files, malloc returns free memory to the system.
+ * Below that, it costs more than it returns. */
 #define TRIM_BYTES     ((uint64_t)16 << 20)
 
 /* ---- The base paths. ---- */
 
-/* Remarks to log after a look, once the lock is given up: writing a line may take long. */
+/* Messages to log after a poll, once the lock is released, because writing a line may take long. */
 struct remarks {
-    const char *complaint; /* about the base path; NULL: nothing, or it was said before */
+    const char *complaint; /* about the base path; NULL: none, or already logged */
     enum log_level level;
     bool names_nothing; /* the policy is 'specific' without a version */
-    int64_t *missing;   /* versions that the policy names */
+    int64_t *missing;   /* versions in the policy that are not found */
     size_t missing_count;
     struct arena *arena;
 };
 
-/* TensorFlow Serving logs a missing base path at each poll. Here it is logged when it changes and,
- * so that it is found at the end of a long log, once a minute. */
+/* TensorFlow Serving logs a missing base path at each poll. Here it is logged when it changes
+ * and, to keep it visible at the end of a long log, once a minute. */
 #define COMPLAINT_NS (60 * NS_PER_S)
 
 static void complain(struct remarks *remarks, enum log_level level, const char *text)
@@ -36,7 +36,7 @@ static void complain(struct remarks *remarks, enum log_level level, const char *
     remarks->level = level;
 }
 
-/* Reads the base path, without the lock. again: another look follows. */
+/* Reads the base path, without the lock. again: another poll follows. */
 static struct status scan(const struct version_source *source, const char *base_path, bool again,
                           struct source_versions *found, struct remarks *remarks)
 {
@@ -79,7 +79,7 @@ static int compare_numbers(const void *number, const void *version)
     return (a > b) - (a < b);
 }
 
-/* After the first look at a model with a new configuration. Called with the lock held. */
+/* Called after the first poll of a model with a new configuration, with the lock held. */
 static void compare_with_policy(const struct managed_model *model,
                                 const struct source_versions *found, struct remarks *remarks)
 {
@@ -112,7 +112,7 @@ static void look_at_failed(const struct version_source *source, struct failed_ve
         failed[i].files = source->fingerprint(failed[i].directory);
 }
 
-/* The states of its versions are memory that grows with what the base path holds. */
+/* Charges the states of its versions, whose memory grows with the contents of the base path. */
 static void charge_versions(struct manager *manager, struct managed_model *model)
 {
     struct budget *budget = manager->options.budget;
@@ -137,7 +137,7 @@ static void see(struct manager *manager, struct managed_model *model, struct sta
     limit_complaint(model, remarks, manager_now_ns(manager));
 }
 
-/* Called with the lock held; gives it up while the disk is read. */
+/* Called with the lock held; releases it while it reads the disk. */
 static void look_at_model(struct manager *manager, struct managed_model *model,
                           struct remarks *remarks)
 {
@@ -155,7 +155,7 @@ static void look_at_model(struct manager *manager, struct managed_model *model,
     pthread_mutex_lock(&manager->lock);
     model->users--;
     served_model_note_failed(&model->model, failed, failed_count);
-    if (model->looks == looks) /* otherwise the next look is due already */
+    if (model->looks == looks) /* otherwise the next poll is due already */
         see(manager, model, status, &found, remarks);
     source_versions_finish(&found);
 }
@@ -167,19 +167,19 @@ static void schedule_look(struct manager *manager, struct managed_model *model)
                           poll > 0 ? manager_now_ns(manager) + poll * NS_PER_S : CLOCK_NEVER);
 }
 
-/* One model whose base path is due. Called with the lock held, which it gives up. */
+/* Polls one model whose base path is due. Called with the lock held, which it releases. */
 static void take_look(struct manager *manager, struct managed_model *model)
 {
     struct remarks remarks = { .arena = arena_create(0) };
     const char *name = arena_strdup(remarks.arena, model->name);
-    schedule_look(manager, model); /* before the look: a new configuration makes it due again */
+    schedule_look(manager, model); /* before the poll: a new configuration makes it due again */
     look_at_model(manager, model, &remarks);
     manager_tell_waiters(manager);
     manager_wake(manager);
     pthread_mutex_unlock(&manager->lock);
     log_remarks(name, &remarks);
     arena_destroy(remarks.arena);
-    manager_poll_config(manager); /* a round over many or slow base paths takes long */
+    manager_poll_config(manager); /* polling many or slow base paths takes long */
     pthread_mutex_lock(&manager->lock);
 }
 
@@ -189,7 +189,7 @@ void manager_look(struct manager *manager)
     manager_poll_config(manager);
     pthread_mutex_lock(&manager->lock);
     int64_t now_ns = manager_now_ns(manager);
-    /* A load asks this often: it must not walk over a thousand models each time. */
+    /* A load checks this often, so it must not walk over a thousand models each time. */
     bool due = manager->look_at_ns <= now_ns;
     if (due)
         manager->look_at_ns = CLOCK_NEVER; /* the walk finds the next time */
@@ -211,11 +211,11 @@ struct loading {
     struct manager *manager;
     struct managed_model *model;
     struct model_version *version;
-    bool alone; /* in the manager's thread, which would not look at base paths meanwhile */
+    bool alone; /* in the manager's thread, which would not poll base paths meanwhile */
 };
 
-/* Fails if the load should end. The loader calls this repeatedly: it could not notice otherwise
- * that the version has gone or that a newer one has come. */
+/* Fails if the load should end. The loader calls this repeatedly, because it could not notice
+ * otherwise that the version is gone or that a newer one has appeared. */
 static struct status check_wanted(const void *context)
 {
     const struct loading *loading = context;
@@ -233,8 +233,9 @@ static struct status check_wanted(const void *context)
     return status;
 }
 
-/* Is there memory for the files of the version, beside what the process holds and what other loads
- * will take? A version that does not fit would end the process, and with it those that serve. */
+/* Checks that there is memory for the version's files, in addition to that of the process and of
+ * other loads. A version that does not fit would end the process, including the serving
+ * versions. */
 static struct status check_memory(struct manager *manager, const struct model_version *version,
                                   uint64_t in_use)
 {
@@ -248,7 +249,7 @@ static struct status check_memory(struct manager *manager, const struct model_ve
                         (unsigned long long)limit);
 }
 
-/* Says how the version's requests form batches. */
+/* Determines how the version's requests form batches. */
 static struct status read_batching(const struct manager_options *options, const char *directory,
                                    struct servable *servable)
 {
@@ -357,7 +358,7 @@ static void free_servable(struct manager *manager, struct managed_model *model,
 
 /* ---- Steps. ---- */
 
-/* Begins the first step of these kinds that a model has. The lock is given up between models, so
+/* Begins the first step of these kinds that a model has. The lock is released between models, so
  * that requests do not wait for a thousand of them. */
 static struct managed_model *begin_step(struct manager *manager, unsigned kinds,
                                         struct model_step *step)
@@ -383,7 +384,7 @@ static struct managed_model *begin_step(struct manager *manager, unsigned kinds,
 bool manager_take_step(struct manager *manager, unsigned kinds, bool alone)
 {
     struct model_step step;
-    /* Memory is freed before more is taken, over all models. */
+    /* Memory is freed before more is allocated, over all models. */
     struct managed_model *model = begin_step(manager, kinds & (STEP_FREE | STEP_UNLOAD), &step);
     if (model == NULL && kinds & STEP_LOAD)
         model = begin_step(manager, STEP_LOAD, &step);

@@ -1,6 +1,6 @@
 /*
- * model_config: the models that a server should serve, as a ModelServerConfig lists them: a name, a
- * base path, which versions are wanted, and labels that stand for versions.
+ * model_config: the models that a server should serve, from a ModelServerConfig: a name, a base
+ * path, which versions are wanted, and labels for versions.
  *
  *     struct model_configs *configs = model_configs_single("default", "/models/half_plus_two");
  *     TRY(model_configs_read_file("/etc/models.config", &configs));
@@ -16,14 +16,15 @@
 #include "base/bytes.h"
 #include "base/map.h"
 
-/* The only platform that there is. */
+/* The only platform. */
 #define PLATFORM_TENSORFLOW "tensorflow"
 
 /* Which of the versions in the base path are wanted. */
 struct version_policy {
     enum { POLICY_LATEST, POLICY_ALL, POLICY_SPECIFIC } kind;
-    uint32_t latest;         /* POLICY_LATEST: how many; 0 counts as 1 */
-    const int64_t *versions; /* [versions_count] POLICY_SPECIFIC. None: what is wanted stays so */
+    uint32_t latest;         /* POLICY_LATEST: number of versions; 0 counts as 1 */
+    const int64_t *versions; /* [versions_count] POLICY_SPECIFIC. Empty: the wanted versions do
+                              * not change */
     size_t versions_count;
 };
 
@@ -32,10 +33,10 @@ struct version_label {
     int64_t version;
 };
 
-/* logging_config: which share of the requests is logged, and to where. */
+/* logging_config: the sampling rate of the request log, and its files. */
 struct model_logging {
     double rate;        /* 0: none; 1: all */
-    const char *prefix; /* of the files; NULL: none are logged */
+    const char *prefix; /* of the files; NULL: no logging */
     uint64_t id;        /* of the log, once the configuration is applied; 0: none */
 };
 
@@ -45,16 +46,16 @@ struct model_config {
     struct version_policy policy;
     const struct version_label *labels; /* [labels_count]; of two with one name, the last counts */
     size_t labels_count;
-    struct map labels_by_name; /* a client may send many, and requests look them up */
+    struct map labels_by_name; /* for lookup by requests, because a client may send many labels */
 };
 
 struct model_configs {
-    /* CONFIGS_NONE: the message says nothing, not even that there are no models. CONFIGS_CUSTOM: it
-     * has a custom_model_config, which no server understands. */
+    /* CONFIGS_NONE: the message is empty, which differs from a list without models.
+     * CONFIGS_CUSTOM: it has a custom_model_config, which no server supports. */
     enum { CONFIGS_NONE, CONFIGS_LIST, CONFIGS_CUSTOM } kind;
     struct model_config *items;
     size_t count;
-    bool from_client;    /* who may not choose new places for request logs */
+    bool from_client;    /* from a client, who must not choose new paths for request logs */
     struct arena *arena; /* that all of it lives in */
 };
 
@@ -66,18 +67,18 @@ struct model_configs *model_configs_single(const char *name, const char *base_pa
 /**
  * Reads a ModelServerConfig in protobuf's text format.
  *
- * Errors  INVALID_ARGUMENT "Invalid protobuf file: '<path>'", with the line and the column; what
- *         model_configs_unpack returns; reading the file
+ * Errors  INVALID_ARGUMENT "Invalid protobuf file: '<path>'", with the line and the column; those
+ *         of model_configs_unpack; reading the file
  */
 struct status model_configs_read_file(const char *path, struct model_configs **out);
 
 /**
  * Reads a serialized ModelServerConfig.
  *
- * Owner   `budget` pays for `out` until it is destroyed; NULL: nothing does
+ * Owner   `out` is charged to `budget` until it is destroyed; NULL: not charged
  * Errors  INVALID_ARGUMENT a model is listed twice, has a relative base path, no platform or two,
  *         or a logging_config that contradicts itself; UNIMPLEMENTED a base path that is not on a
- *         local disk, a kind of logging that there is not; INTERNAL not such a message;
+ *         local disk, an unsupported kind of logging; INTERNAL it does not parse;
  *         RESOURCE_EXHAUSTED
  */
 struct status model_configs_unpack(struct bytes message, struct budget *budget,
@@ -88,7 +89,7 @@ struct source_versions;
 bool version_policy_wants(const struct version_policy *policy, const struct source_versions *found,
                           size_t i);
 
-/* The version that the label stands for; false: there is no such label. */
+/* Finds the version of a label. Returns false if there is no such label. */
 bool model_config_find_label(const struct model_config *config, struct bytes label, int64_t *out);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define CONFIG_BYTES_MAX ((size_t)64 << 20)
 #define ARENA_BYTES_MAX  (16 * CONFIG_BYTES_MAX)
-/* A request log keeps its prefix for as long as the server runs. No path is longer. */
+/* A request log keeps its prefix as long as the server runs. No path is longer. */
 #define PREFIX_BYTES_MAX 4096
 
 typedef Tensorflow__Serving__ModelServerConfig message_type;
@@ -42,7 +42,8 @@ static struct status check_paths(const Tensorflow__Serving__ModelConfigList *lis
 {
     for (size_t i = 0; i < list->n_config; i++) {
         const char *path = list->config[i]->base_path;
-        struct status status = file_check_local(path); /* gs://… is absolute, but not on a disk */
+        struct status status = file_check_local(path); /* gs://… is absolute, but not on a local
+                                                        * disk */
         if (!status_is_ok(status))
             return status_in(status, "model %s", list->config[i]->name);
         if (path[0] != '/')

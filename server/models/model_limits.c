@@ -19,7 +19,7 @@ struct model_limits_table {
     struct map models; /* of struct model_limits by name */
     struct model_limits others;
     pthread_mutex_t lock;
-    struct map gates; /* of struct model_gate by name, while a version of the model is there */
+    struct map gates; /* of struct model_gate by name, while the model has a version */
 };
 
 /* ---- The file. ---- */

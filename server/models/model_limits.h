@@ -1,5 +1,5 @@
 /*
- * model_limits: how much of the server one model may use, so that others are not slowed. The limits
+ * model_limits: limits on one model's use of the server, so that it does not slow others down. They
  * come from a file in text format (proto/model_limits.proto):
  *
  *     model { name: "resnet" max_requests: 32 max_waiting_requests: 16 deadline_ms: 500 }
@@ -20,7 +20,7 @@ struct model_limits {
     int max_requests;         /* in flight: waiting, running, or being answered */
     int max_waiting_requests; /* whose run has not begun */
     size_t max_run_bytes;     /* of memory, by one run */
-    int64_t deadline_ns;      /* for the run to end, after the request was found to be for it */
+    int64_t deadline_ns;      /* from finding the model to the end of the run */
 };
 
 struct model_limits_table;
@@ -30,7 +30,7 @@ struct model_gate {
     struct model_limits limits;
     _Atomic int requests, waiting;
     struct model_limits_table *table;
-    int users; /* versions; under the table's lock */
+    int users; /* number of versions that use it; under the table's lock */
 };
 
 /**
@@ -40,27 +40,29 @@ struct model_gate {
  *         name or listed twice; a negative limit; reading the file
  */
 struct status model_limits_read_file(const char *path, struct model_limits_table **out);
-void model_limits_destroy(struct model_limits_table *table); /* after its gates; accepts NULL */
+void model_limits_destroy(struct model_limits_table *table); /* call it after its gates are
+                                                              * released; accepts NULL */
 
 /* The gate of a model, for one of its versions; NULL: it has no limits. `table` may be NULL.
  * Threads: safe. */
 struct model_gate *model_gate_acquire(struct model_limits_table *table, const char *name);
 void model_gate_release(struct model_gate *gate); /* accepts NULL */
 
-/* A request for the model is there, and one goes. RESOURCE_EXHAUSTED: there are too many. Threads:
- * safe, as are the functions below. */
+/* Counts a request of the model, and removes it. RESOURCE_EXHAUSTED: too many. Threads: safe,
+ * like the functions below. */
 struct status model_gate_enter(struct model_gate *gate);
 void model_gate_leave(struct model_gate *gate);
 
-/* A request begins to wait for its run, and stops waiting. UNAVAILABLE: too many wait. */
+/* Counts a request that begins to wait for its run, and one that stops waiting. UNAVAILABLE: too
+ * many wait. */
 struct status model_gate_wait(struct model_gate *gate);
 static inline void model_gate_stop_waiting(_Atomic int *waiting)
 {
     atomic_fetch_sub_explicit(waiting, 1, memory_order_relaxed);
 }
 
-/* These name the model and its limit in a failure with the limit's code. The caller knows that it
- * was this limit, and not that of the client or the server. */
+/* These add the model and its limit to a failure with the limit's code. The caller must know
+ * that it was this limit, and not the client's or the server's. */
 struct status model_gate_name_deadline(const struct model_gate *gate, struct status status);
 struct status model_gate_name_memory(const struct model_gate *gate, struct status status);
 

@@ -45,8 +45,8 @@ static struct status cannot_answer(const struct callable *callable)
                         callable->status.message);
 }
 
-/* A version that cannot answer must not replace one that can. Its default signature has to work or,
- * if it has none, at least one signature. */
+/* A version that cannot answer must not replace one that can. Its default signature must work
+ * or, without one, at least one signature. */
 static struct status check_answers(struct servable *servable)
 {
     const struct callable *failed = servable_callable(servable, bytes_of(SIGNATURE_DEFAULT));
@@ -140,8 +140,9 @@ void servable_release(struct servable *servable)
         count_reference(servable, -1, memory_order_release);
 }
 
-/* The shared count is read first. It does not grow once the manager finds the servable no more,
- * while a loop that remembers it still takes references. So what the sum misses was given back. */
+/* The shared count is read first. It does not grow once the manager no longer finds the
+ * servable, whereas a loop that has cached it still acquires references. What the sum misses has
+ * therefore been released. */
 int servable_references(const struct servable *servable)
 {
     int count = atomic_load_explicit(&servable->references, memory_order_acquire);
@@ -160,7 +161,7 @@ static void free_idle(struct idle_run *idle)
     }
 }
 
-/* Frees the idle runs, or only those that have been idle for long, which are at the end. */
+/* Frees all idle runs, or only those that have been idle for long, which are at the end. */
 static void free_runs(struct idle_runs *idle, bool stale)
 {
     pthread_mutex_lock(&idle->lock);

@@ -6,11 +6,11 @@
 #include "base/arena.h"
 #include "base/map.h"
 
-/* One answer of the manager. The texts of its name and label are stored behind it. */
+/* A cached result of manager_find, followed by the texts of its name and label. */
 struct finding {
     struct version_choice choice;
     struct servable *servable;
-    struct finding *next; /* of the same model, which has few versions and labels */
+    struct finding *next; /* for the same model, which has few versions and labels */
 };
 
 struct servable_cache {

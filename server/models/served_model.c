@@ -51,9 +51,9 @@ static void clear_error(struct model_version *version)
     version->error_code = STATUS_OK;
 }
 
-/* ---- What the base path holds. ---- */
+/* ---- Versions in the base path. ---- */
 
-/* Puts a version in front of the one at the link. */
+/* Inserts a version before the one at the link. */
 static void add_version(struct model_version **link, int64_t number)
 {
     struct model_version *version = zalloc(sizeof *version);
@@ -89,7 +89,7 @@ static void see_version(struct served_model *model, struct model_version *versio
         start_again(model, version);
 }
 
-/* A model that is not served any more goes on as it did, for its last requests. */
+/* A model that is no longer served keeps its log, for its last requests. */
 static void set_log(const struct served_model *model, struct servable *servable)
 {
     if (model->config == NULL || servable == NULL)
@@ -124,14 +124,13 @@ void served_model_set_unloaded(struct served_model *model, bool unloaded)
         want_nothing(model);
 }
 
-/* "Specific" with no version changes nothing, as in TensorFlow Serving. */
+/* Like TensorFlow Serving, ignores "specific" with no version. */
 static bool wants_no_change(const struct version_policy *policy)
 {
     return policy->kind == POLICY_SPECIFIC && policy->versions_count == 0;
 }
 
-/* Takes note that the versions above the next one found are gone; NULL: all. Returns the link
- * behind them. */
+/* Marks the versions above the next one found as absent; NULL: all. Returns the link after them. */
 static struct model_version **pass_missing(struct model_version **link,
                                            const struct source_version *next)
 {
@@ -144,7 +143,7 @@ void served_model_see(struct served_model *model, const struct source_versions *
 {
     if (model->config == NULL || model->unloaded || wants_no_change(&model->config->policy))
         return;
-    /* Both lists are sorted: one walk, because a base path may hold tens of thousands. */
+    /* Both lists are sorted, so one walk suffices: a base path may have tens of thousands. */
     struct model_version **link = &model->versions;
     for (size_t i = found->count; i-- > 0;) {
         const struct source_version *item = &found->items[i];
@@ -175,7 +174,7 @@ void served_model_note_failed(struct served_model *model, struct failed_version 
                               size_t count)
 {
     struct model_version *version = model->versions;
-    for (size_t i = 0; i < count; i++) { /* both lists are sorted, and no version is forgotten */
+    for (size_t i = 0; i < count; i++) { /* both lists are sorted, and versions are never removed */
         while (version->number != failed[i].number)
             version = version->next;
         uint64_t files = failed[i].files;
@@ -217,7 +216,7 @@ static struct model_version *find_drained(const struct served_model *model)
     return NULL;
 }
 
-/* What is wanted, and what of the rest still serves. */
+/* The wanted versions, and the others that still serve. */
 struct survey {
     struct model_version *lowest; /* unwanted version that serves */
     int unwanted;                 /* versions that serve */
@@ -242,8 +241,9 @@ static struct survey survey_versions(const struct served_model *model)
     return survey;
 }
 
-/* Availability preserving: the lowest unwanted version that serves may go if nothing is wanted, if
- * a wanted version serves, or if another unwanted one does. Resource preserving: it goes. */
+/* Availability preserving: the lowest unwanted version that serves may be unloaded if nothing is
+ * wanted, if a wanted version serves, or if another unwanted one does. Resource preserving:
+ * always. */
 static struct model_version *find_to_unload(const struct served_model *model)
 {
     struct survey survey = survey_versions(model);
@@ -257,7 +257,7 @@ static bool waits_for_retry(const struct model_version *version)
     return version->state == STATE_LOADING && version->wanted && !version->loading;
 }
 
-/* Resource preserving: not before the versions that nobody wants are gone. */
+/* Resource preserving: not before all unwanted versions are gone. */
 static bool may_load(const struct served_model *model)
 {
     if (!model->options.resource_preserving)
@@ -266,7 +266,7 @@ static bool may_load(const struct served_model *model)
     return survey.unwanted == 0 && !survey.leaving;
 }
 
-/* The highest wanted version that is new, or whose next attempt is due. */
+/* The highest wanted version that is new or due for a retry. */
 static struct model_version *find_to_load(const struct served_model *model, int64_t now_ns)
 {
     for (struct model_version *version = model->versions; version != NULL; version = version->next)
@@ -435,7 +435,7 @@ struct servable *served_model_take_servable(struct served_model *model)
     return NULL;
 }
 
-/* ---- What requests ask. ---- */
+/* ---- Requests. ---- */
 
 static bool is_meant(const struct model_version *version, const struct version_choice *choice)
 {

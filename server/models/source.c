@@ -8,10 +8,9 @@
 #include "base/file.h"
 #include "savedmodel/format.h"
 
-#define FINGERPRINT_DEPTH 3 /* assets may be in directories of their own */
+#define FINGERPRINT_DEPTH 3 /* assets may be in subdirectories */
 
-/* Reads a name that is, as a whole, a decimal of 64 bits. It may have a minus, as strtoll allows.
- */
+/* Parses a name that is a decimal of 64 bits as a whole. It may have a minus, as strtoll allows. */
 static bool parse_version(const char *name, int64_t *out)
 {
     char *end;
@@ -68,7 +67,7 @@ static struct status scan(const char *base_path, struct source_versions *out)
 {
     struct arena *arena = arena_create(0);
     struct file_list entries;
-    /* If a directory were read in part, the other versions would seem to be gone. */
+    /* After a partial read of the directory, the other versions would seem to be gone. */
     struct status status = file_list(base_path, arena, &entries);
     if (status_is_ok(status)) {
         *out = versions_of(base_path, &entries, arena);
@@ -94,7 +93,7 @@ static uint64_t sum_files(const char *directory, int depth, struct arena *arena)
     uint64_t sum = 0;
     struct file_list entries;
     if (!status_is_ok(file_list(directory, arena, &entries)))
-        return 0; /* it may still be in the making */
+        return 0; /* it may still be under construction */
     for (size_t i = 0; i < entries.count; i++) {
         struct stat info;
         const char *path = file_join(arena, directory, entries.names[i]);
@@ -123,7 +122,7 @@ static uint64_t fingerprint(const char *directory)
     return sum;
 }
 
-/* The sizes of the regular files right in the directory, which need not exist. */
+/* The total size of the regular files directly in the directory, which may be missing. */
 static uint64_t sum_sizes(const char *directory, struct arena *arena)
 {
     uint64_t sum = 0;

@@ -3,7 +3,7 @@
 #include "proto/wire.h"
 #include "server/oip/datatype.h"
 
-/* The field of a datatype's elements, and the integers that it may hold. */
+/* The field of a datatype's elements, and the range of its integers. */
 static const struct contents_field {
     enum dtype dtype;
     uint32_t number;
@@ -140,7 +140,7 @@ struct status contents_read(struct bytes message, enum dtype dtype, const struct
     if (to.field == NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "%s must be sent as raw contents",
                             datatype_show(dtype));
-    if (to.room > message.size) /* each element takes a byte or more */
+    if (to.room > message.size) /* each element takes at least a byte */
         return count_error(to.room);
     TRY(arena_reserve(arena, to.room * dtype_size(dtype), &data));
     to.data = data;

@@ -1,5 +1,5 @@
 /*
- * datatype: the names that the Open Inference Protocol has for element types.
+ * datatype: the Open Inference Protocol's names of element types.
  */
 #ifndef SERVER_OIP_DATATYPE_H
 #define SERVER_OIP_DATATYPE_H
@@ -10,7 +10,7 @@
 /* "FP32"; NULL: the protocol has no name for the dtype. */
 const char *datatype_name(enum dtype dtype);
 
-/* The same for texts that must have a name: TensorFlow's ("DT_COMPLEX64") if the protocol has
+/* The same for error texts, which need a name: TensorFlow's ("DT_COMPLEX64") if the protocol has
  * none. */
 const char *datatype_show(enum dtype dtype);
 

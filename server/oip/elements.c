@@ -6,9 +6,10 @@
 #include "server/oip/datatype.h"
 
 #define ELEMENT_TEXT_MIN 2  /* "0," */
-#define COUNT_UNLIKELY   64 /* more than the shape says: the reader grows */
+#define COUNT_UNLIKELY   64 /* more than the shape has: the reader grows the buffer */
 
-/* The type that elements are read as: JSON numbers are checked against the narrower one after. */
+/* The type as which elements are read: JSON numbers are checked against the narrower one
+ * afterwards. */
 static enum dtype read_as(enum dtype dtype)
 {
     switch (dtype) {
@@ -25,7 +26,7 @@ static enum dtype read_as(enum dtype dtype)
     }
 }
 
-/* ---- Loops over elements; the index of the first that does not fit, or count. ---- */
+/* ---- Loops over elements: the index of the first out-of-range element, or count. ---- */
 
 #define NARROW(name, type, min, max)                                 \
     static size_t name(const void *wide, void *narrow, size_t count) \

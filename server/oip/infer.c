@@ -5,7 +5,7 @@
 #include "server/oip/raw.h"
 
 #define NAMES_MAX 1024 /* characters of a list of names in an error text */
-#define NAME_MAX  256  /* of a name in an error text, which the client chose */
+#define NAME_MAX  256  /* of a client's name in an error text */
 
 /* "a, b, c", cut off if it is too long. */
 static const char *names_text(const struct signature_tensor *tensors, int count,

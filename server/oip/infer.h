@@ -1,9 +1,9 @@
 /*
- * infer: an inference request of the Open Inference Protocol, whether it came as JSON
- * (infer_json.h) or as a message (infer_wire.h), and what it asks of a signature.
+ * infer: an inference request of the Open Inference Protocol, from JSON (infer_json.h) or a message
+ * (infer_wire.h), and its match with a signature.
  *
- * The protocol knows no signatures. The parameter `signature_name` chooses one; without it, a
- * request means serving_default.
+ * The protocol has no signatures. The parameter `signature_name` chooses one; the default is
+ * serving_default.
  */
 #ifndef SERVER_OIP_INFER_H
 #define SERVER_OIP_INFER_H
@@ -16,7 +16,7 @@ struct infer_input {
     struct tensor tensor;
 };
 
-/* How an output is wanted. As binary data, its elements follow the JSON object. */
+/* The requested form of an output. As binary data, its elements follow the JSON object. */
 enum infer_form { INFER_FORM_DEFAULT, INFER_FORM_JSON, INFER_FORM_BINARY };
 
 struct infer_output {
@@ -25,16 +25,16 @@ struct infer_output {
 };
 
 struct infer_request {
-    struct bytes model_name, model_version; /* of a message; JSON leaves them to the URL */
+    struct bytes model_name, model_version; /* from a message; with JSON, they are in the URL */
     struct bytes id, signature_name;
     struct infer_input *inputs; /* in the request's order */
     int inputs_count;
-    struct infer_output *outputs; /* the wanted ones; none: all */
+    struct infer_output *outputs; /* the requested ones; none: all */
     int outputs_count;
-    bool binary; /* the default form. Of a message: raw contents */
+    bool binary; /* the default form; in a message: raw contents */
 };
 
-/* An output to answer with. */
+/* An output of the answer. */
 struct infer_choice {
     int output; /* its index in the signature */
     bool binary;
@@ -47,24 +47,24 @@ struct infer_match {
 };
 
 /**
- * Finds the request's inputs and outputs in a signature. An input that the request leaves out has
- * the signature's default value.
+ * Matches the request's inputs and outputs with a signature. A missing input gets the signature's
+ * default value.
  *
  * Owner   *out lives in `arena`, and as long as the request
  * Errors  INVALID_ARGUMENT an unknown, repeated or missing name; another datatype; a shape that
- *         does not fit; RESOURCE_EXHAUSTED the arena's limit
+ *         does not match; RESOURCE_EXHAUSTED the arena's limit
  */
 struct status infer_match(const struct infer_request *request, const struct signature *signature,
                           struct arena *arena, struct infer_match *out);
 
-/* What an answer says beside its tensors. */
+/* The parts of an answer besides its tensors. */
 struct infer_answer {
     struct bytes model_name, id; /* id empty: the request had none */
     int64_t version;
     const struct signature *signature;
     const struct infer_choice *choices;
     int choices_count;
-    bool raw; /* of a message: raw contents */
+    bool raw; /* in a message: raw contents */
 };
 
 /* UNIMPLEMENTED: the protocol has no name for the type of a chosen output. INVALID_ARGUMENT: a

@@ -8,12 +8,12 @@
 #include "server/oip/elements.h"
 #include "server/oip/raw.h"
 
-/* Reads unchecked text. If anything is wrong, the text is checked as a whole (diagnose), so a
- * failure need not know whether the grammar is broken. */
+/* Reads unchecked text. On any failure, the text is checked as a whole (diagnose), so a failure
+ * need not distinguish grammar errors. */
 struct infer_json_reader {
     const char *at;
     const char *end;     /* of the JSON text; zero bytes or binary data follow */
-    struct bytes binary; /* what follows the text and belongs to no input yet */
+    struct bytes binary; /* the bytes after the text that belong to no input yet */
     struct arena *arena;
 };
 
@@ -23,7 +23,7 @@ struct json_input {
     enum dtype dtype;
     bool has_shape, has_data, has_binary;
     struct shape shape;
-    const char *data; /* where its data are, if they come before what they need */
+    const char *data; /* its data, if they precede the members that they depend on */
     struct tensor tensor;
     uint64_t binary_size;
 };
@@ -31,7 +31,7 @@ struct json_input {
 struct json_member {
     const char *name;
     struct status (*read)(struct infer_json_reader *reader,
-                          void *object); /* at the value; moves behind it */
+                          void *object); /* at the value; moves past it */
 };
 
 static struct status not_json(void)
@@ -100,7 +100,7 @@ static struct status read_member(struct infer_json_reader *reader,
     return skip_value(reader);
 }
 
-/* At the comma or at the closing bracket behind a value. *more: at the next value. */
+/* At the comma or the closing bracket after a value. *more: at the next value. */
 static struct status read_comma(struct infer_json_reader *reader, char bracket, bool *more)
 {
     reader->at = json_space(reader->at);
@@ -113,7 +113,7 @@ static struct status read_comma(struct infer_json_reader *reader, char bracket, 
     return status_ok();
 }
 
-/* At the opening bracket. *more: there is a value, and we are at it. */
+/* At the opening bracket. *more: at the first value. */
 static struct status open_bracket(struct infer_json_reader *reader, const char *bracket,
                                   const char *what, bool *more)
 {
@@ -138,7 +138,8 @@ static struct status read_object(struct infer_json_reader *reader, const char *w
     return status_ok();
 }
 
-/* Makes room for one more element in an array that doubles, since the client chooses its size. */
+/* Ensures room for one more element in an array that doubles, because the client chooses its
+ * size. */
 static struct status append(struct arena *arena, void *array, int count, size_t size)
 {
     void **data = array, *grown;
@@ -420,7 +421,7 @@ static struct status read_request(struct infer_json_reader *reader, struct infer
     return status_ok();
 }
 
-/* If the grammar is broken, says where; otherwise what the reader found. */
+/* Reports the position of a grammar error, otherwise the reader's failure. */
 static struct status diagnose(struct bytes body, struct arena *arena, struct status status)
 {
     struct json_error error;

@@ -1,42 +1,42 @@
 /*
- * infer_json: bodies of REST inference requests and their answers: a JSON object, and behind it the
+ * infer_json: bodies of REST inference requests and their answers: a JSON object, followed by the
  * elements of tensors that are sent as binary data.
  *
  *     { "id": "42", "parameters": {"signature_name": "s", "binary_data_output": false},
  *       "inputs": [{"name": "x", "shape": [2, 2], "datatype": "FP32", "data": [1, 2, 3, 4]}],
  *       "outputs": [{"name": "y", "parameters": {"binary_data": true}}] }
  *
- * `data` is flat, or nested as `shape` says. Instead of it an input may have the parameter
- * `binary_data_size`: the number of bytes behind the object that are its elements (raw.h). Members
- * may have any order; members and parameters that are not named in infer_json.c are skipped.
+ * `data` is flat, or nested like `shape`. Instead of it an input may have the parameter
+ * `binary_data_size`: the number of bytes after the object that are its elements (raw.h). Members
+ * may have any order; members and parameters that infer_json.c does not know are skipped.
  */
 #ifndef SERVER_OIP_INFER_JSON_H
 #define SERVER_OIP_INFER_JSON_H
 
 #include "server/oip/infer.h"
 
-/* There is no header Inference-Header-Content-Length: the body is all JSON. */
+/* No header Inference-Header-Content-Length: the whole body is JSON. */
 #define INFER_JSON_ALL SIZE_MAX
 
 /**
- * Reads a body, which must have JSON_PADDING zero bytes behind it and live as long as the request.
- * Numbers go straight into tensors, in one pass. `json_size`: the bytes of the JSON object.
+ * Parses a body, which must be followed by JSON_PADDING zero bytes and live as long as the request.
+ * Writes numbers directly into tensors, in one pass. `json_size`: the bytes of the JSON object.
  *
- * Errors  INVALID_ARGUMENT not JSON; a member of another type; elements that do not fit their
+ * Errors  INVALID_ARGUMENT not JSON; a member of another type; elements that do not match their
  *         shape; UNIMPLEMENTED shared memory, classification; RESOURCE_EXHAUSTED the arena's limit
  */
 struct status infer_json_read(struct bytes body, size_t json_size, struct arena *arena,
                               struct infer_request *out);
 
-/* The most bytes that infer_json_print may write; SIZE_MAX if it is more than that. The outputs
- * have passed infer_check_outputs. */
+/* Upper bound of the bytes that infer_json_print writes; SIZE_MAX if it overflows. The outputs
+ * must have passed infer_check_outputs. */
 size_t infer_json_size_max(const struct infer_answer *answer, const struct tensor *outputs);
 
 /**
  * Prints the answer; `outputs` are in the signature's order. *json_size: the bytes of its JSON
  * object, if binary data follow; otherwise INFER_JSON_ALL.
  *
- * Errors  INVALID_ARGUMENT an output of bytes that are not UTF-8, which JSON does not have
+ * Errors  INVALID_ARGUMENT an output of bytes that are not UTF-8, which JSON requires
  */
 struct status infer_json_print(const struct infer_answer *answer, const struct tensor *outputs,
                                struct buffer *out, size_t *json_size);

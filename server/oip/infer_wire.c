@@ -71,7 +71,7 @@ static struct status read_request_parameter(struct bytes entry, struct infer_req
     return status_ok();
 }
 
-/* Of a tensor: what is not implemented must not be ignored. */
+/* For a tensor: refuses unimplemented parameters, which must not be ignored. */
 static struct status check_parameter(struct bytes entry)
 {
     struct wire_parameter parameter;
@@ -194,7 +194,7 @@ static struct status read_output(struct bytes message, struct infer_output *out)
 
 /* ---- The request. ---- */
 
-/* Counts the repeated fields and reserves arrays for them. */
+/* Counts the repeated fields and allocates arrays for them. */
 static struct status make_room(struct bytes message, struct infer_wire_reader *reader)
 {
     struct wire wire = wire_of(message);

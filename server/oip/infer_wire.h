@@ -1,7 +1,7 @@
 /*
  * infer_wire: inference.ModelInferRequest and ModelInferResponse (proto/open_inference.proto), read
- * where they lie and written in one pass. Elements are raw contents, behind the inputs and in their
- * order, or contents of each input; a message has only one of the two.
+ * in place and written in one pass. Elements are raw contents, after the inputs and in their order,
+ * or contents of each input; a message has only one of the two.
  */
 #ifndef SERVER_OIP_INFER_WIRE_H
 #define SERVER_OIP_INFER_WIRE_H
@@ -11,17 +11,17 @@
 /**
  * Reads a message, which must live as long as the request.
  *
- * Errors  INTERNAL damaged; INVALID_ARGUMENT a datatype, a shape, elements that do not fit it;
+ * Errors  INTERNAL damaged; INVALID_ARGUMENT a datatype, a shape, elements that do not match it;
  *         UNIMPLEMENTED shared memory, classification; RESOURCE_EXHAUSTED the arena's limit
  */
 struct status infer_wire_read(struct bytes message, struct arena *arena, struct infer_request *out);
 
-/* The most bytes that infer_wire_put may write; SIZE_MAX if it is more than that. The outputs have
- * passed infer_check_outputs. */
+/* Upper bound of the bytes that infer_wire_put writes; SIZE_MAX if it overflows. The outputs
+ * must have passed infer_check_outputs. */
 size_t infer_wire_size_max(const struct infer_answer *answer, const struct tensor *outputs);
 
 /* Writes the answer; `outputs` are in the signature's order. It has raw contents if answer->raw
- * says so, or if an output has no other form. */
+ * is set, or if an output has no other form. */
 void infer_wire_put(const struct infer_answer *answer, const struct tensor *outputs,
                     struct buffer *out);
 

@@ -26,8 +26,8 @@ struct index_entry {
 void server_metadata_print(struct buffer *out);
 void server_metadata_put(struct buffer *out);
 
-/* An unknown dimension is -1; so is the only dimension of an unknown rank, for which the protocol
- * has no form. */
+/* An unknown dimension is -1; so is the only dimension of an unknown rank, which the protocol
+ * cannot express. */
 void model_metadata_print(const struct model_metadata *model, struct buffer *out);
 void model_metadata_put(const struct model_metadata *model, struct buffer *out);
 

@@ -58,7 +58,7 @@ static struct status shape_error(const struct signature_tensor *wanted, size_t s
         wanted->has_shape ? shape_text(&wanted->shape) : "<unknown>", size);
 }
 
-/* The body is the only string: an image, or an Example. */
+/* The body is a single string: an image, or an Example. */
 static struct status one_string(const struct signature_tensor *wanted, struct bytes body,
                                 struct arena *arena, struct tensor *out)
 {
@@ -74,7 +74,7 @@ static struct status one_string(const struct signature_tensor *wanted, struct by
     return status_ok();
 }
 
-/* The size of the elements fixes the dimension that is unknown. */
+/* The size of the elements determines the unknown dimension. */
 static struct status infer_shape(const struct signature_tensor *wanted, size_t size,
                                  struct shape *out)
 {

@@ -22,7 +22,7 @@ void rest_body_free(struct request *request)
     request->size = request->capacity = 0;
 }
 
-/* Reserves `size` bytes of body and the padding. All of the capacity is paid for. */
+/* Reserves `size` bytes of body and the padding. Charges the whole capacity. */
 static struct status reserve_body(struct request *request, size_t size)
 {
     if (size + JSON_PADDING <= request->capacity)
@@ -88,8 +88,8 @@ void rest_body_append(struct request *request, const char *data, size_t size)
     request->size += size;
 }
 
-/* Unpacks the body. As in TensorFlow Serving, a damaged body and a bomb count as empty; a body over
- * the operator's own limit is refused. */
+/* Decompresses the body. As in TensorFlow Serving, a damaged body and a zip bomb count as empty;
+ * a body over the operator's own limit is refused. */
 static struct status expand_body(struct request *request)
 {
     if (!request->gzip)

@@ -23,7 +23,7 @@ struct rest_connection *rest_connection_of(struct MHD_Connection *mhd)
     return info->socket_context;
 }
 
-/* libmicrohttpd sees a connection that was reset, and closes it. */
+/* Makes libmicrohttpd see a connection that was reset, and close it. */
 static void hang_up(struct rest_connection *connection)
 {
     shutdown(connection->fd, SHUT_RDWR);
@@ -52,12 +52,12 @@ static struct rest_connection *create(struct rest *rest, struct MHD_Connection *
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
     *connection = (struct rest_connection){ .rest = rest, .fd = info->connect_fd };
-    /* If it cannot be watched, the stall timer or the end of the run notices that the client has
-     * left. */
+    /* If it cannot be watched, the stall timer or the end of the run notices the disconnect. */
     status_ignore(loop_watch(rest->server->loop, connection->fd, EPOLLRDHUP | EPOLLET, on_left,
                              connection, &connection->watch));
     rest->connections++;
-    inference_expect_more(rest->server->inference, 1); /* its first request may be there already */
+    inference_expect_more(rest->server->inference, 1); /* its first request may have arrived
+                                                        * already */
     budget_charge(rest->server->budget, REST_CONNECTION_BYTES);
     return connection;
 }
@@ -88,7 +88,7 @@ void rest_on_connection(void *context, struct MHD_Connection *mhd, void **state,
     }
 }
 
-/* ---- Connections that a request is read from. ---- */
+/* ---- Connections with a partially read request. ---- */
 
 void rest_connection_begin_reading(struct rest_connection *connection)
 {
@@ -148,9 +148,9 @@ void rest_connections_after_run(struct rest *rest)
     set_stall_timer(rest);
 }
 
-/* ---- Clients that have left. ---- */
+/* ---- Clients that have disconnected. ---- */
 
-/* All that the client sent has been read, and it left no complete request behind. */
+/* Everything that the client sent has been read, and no complete request is left. */
 static bool is_abandoned(const struct rest_connection *connection)
 {
     int unread = 0;

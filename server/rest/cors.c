@@ -15,7 +15,7 @@ bool rest_cors_is_on(const struct server_context *server)
     return server->cors || (server->cors_origins != NULL && server->cors_origins[0] != '\0');
 }
 
-/* As TensorFlow Serving looks at it. */
+/* In the same way as TensorFlow Serving. */
 bool rest_cors_is_web_page(const struct request *request)
 {
     const char *origin = rest_header(request, "Origin");

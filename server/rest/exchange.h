@@ -14,13 +14,13 @@ struct exchange_header {
 
 struct exchange {
     struct served_request served; /* first; its body is followed by JSON_PADDING zero bytes */
-    const char *method, *url;     /* url: with its query, as it came */
-    const struct route *route;    /* NULL: the request was refused before */
-    struct bytes query;           /* behind the '?', for routes outside /v1 */
-    struct explain *explain;      /* NULL: the client has not asked for it */
+    const char *method, *url;     /* url: verbatim, with its query */
+    const struct route *route;    /* NULL: the request was refused before routing */
+    struct bytes query;           /* after the '?', for routes outside /v1 */
+    struct explain *explain;      /* NULL: not requested */
     const char *const *wanted;    /* values of route->headers; NULL: not sent */
 
-    /* The answer, beside served.reply: */
+    /* The answer, in addition to served.reply: */
     int http;
     const char *content_type;
     struct exchange_header headers[EXCHANGE_HEADERS_MAX];
@@ -35,13 +35,13 @@ route_handler answer_alive, answer_ready, answer_model_ready, answer_v1_alive; /
 
 route_handler answer_metrics, answer_tensorflow_metrics; /* metrics.c */
 
-/* The value of a request header that the route's row names; NULL: the client has not sent it. */
+/* The value of a request header of the route's row; NULL: not sent. */
 const char *exchange_header(const struct exchange *exchange, const char *name);
 
-/* Adds a header to the answer. Owner: the texts live until the answer is sent. */
+/* Adds a header to the answer. Owner: the texts must live until the answer is sent. */
 void exchange_add_header(struct exchange *exchange, const char *name, const char *value);
 
-/* Sets the HTTP status of an answer whose body is no error text. */
+/* Sets the HTTP status of an answer whose body is not an error text. */
 void exchange_set_code(struct exchange *exchange, enum status_code code);
 
 static inline struct exchange *exchange_of(struct served_request *request)

@@ -10,7 +10,7 @@
 
 struct expansion {
     struct inflate_output output;
-    size_t padding; /* room behind the output's capacity */
+    size_t padding; /* room after the output's capacity */
     struct budget *budget;
     int64_t taken; /* of the budget */
 };
@@ -20,7 +20,7 @@ static struct status grow(struct inflate_output *output)
     struct expansion *expansion = CONTAINER_OF(output, struct expansion, output);
     size_t capacity = output->capacity ? 2 * output->capacity : START_BYTES;
     if (capacity > output->limit)
-        capacity = output->limit + 1; /* the byte more shows that the limit is exceeded */
+        capacity = output->limit + 1; /* the extra byte reveals that the limit is exceeded */
     size_t bytes = capacity + expansion->padding;
     int64_t more = (int64_t)bytes - expansion->taken;
     TRY(budget_take(expansion->budget, more));

@@ -1,13 +1,13 @@
 /*
- * gunzip: request bodies with Content-Encoding gzip, of a size the server chooses.
+ * gunzip: expands request bodies with Content-Encoding gzip, up to a limit.
  */
 #ifndef SERVER_REST_GUNZIP_H
 #define SERVER_REST_GUNZIP_H
 
 #include "base/budget.h"
 
-/* Expands `size` bytes, up to limit_bytes, into *out (malloc, `padding` zero bytes behind it).
- * *taken: of the budget. OUT_OF_RANGE: it would be larger; RESOURCE_EXHAUSTED: there is no memory;
+/* Expands `size` bytes, up to limit_bytes, into *out (malloc, followed by `padding` zero bytes).
+ * *taken: of the budget. OUT_OF_RANGE: over the limit; RESOURCE_EXHAUSTED: no memory;
  * INVALID_ARGUMENT: damaged. */
 struct status gunzip(const char *data, size_t size, size_t limit_bytes, size_t padding,
                      struct budget *budget, char **out, size_t *out_size, int64_t *taken);

@@ -7,16 +7,17 @@
 
 /* ---- The bytes of the headers. ----
  *
- * libmicrohttpd 0.9.75 ends a header's value at a NUL, so that what stands behind it is hidden from
- * us and not from a proxy; and of a header that goes on in the next line it changes the name. It
- * reads the headers in place, and writes NULs over the line ends:
+ * libmicrohttpd 0.9.75 ends a header's value at a NUL, which hides the rest from us but not from a
+ * proxy, and it changes the name of a header that continues on the next line. It parses the headers
+ * in place, and writes NULs over the line ends:
  *
  *     Host: x␍␊A: b␍␊␍␊     →     Host␀ x␀␀A␀ b␀␀␀␀
  *
- * So a name must begin where the value before it ends, and each value behind its name. */
+ * So a name must begin where the previous value ends, and each value directly after its name. */
 
 struct lines {
-    const char *end; /* of the last value; NULL: there was none, or this library is another one */
+    const char *end; /* of the last value; NULL: there was none, or this is another version of
+                      * the library */
     bool bare;       /* a line ended in ␊ alone */
 };
 
@@ -40,16 +41,16 @@ static bool follows(struct lines *lines, const char *name, const char *value)
     return name == end + 1 || (name == end + 2 && end[1] == '\0');
 }
 
-/* Behind the last value comes an empty line. */
+/* An empty line follows the last value. */
 static bool ends(const struct lines *lines)
 {
     const char *end = lines->end;
     return end == NULL || (end[1] == '\0' && (lines->bare || (end[2] == '\0' && end[3] == '\0')));
 }
 
-/* ---- What the headers say. ---- */
+/* ---- The contents of the headers. ---- */
 
-/* The headers that tell where the request and the JSON in it end, and its host. */
+/* The headers that determine the end of the request and of the JSON in it, and its host. */
 struct framing {
     const char *length, *encoding, *json_size;
     int hosts;
@@ -64,8 +65,8 @@ static struct status bytes_error(void)
                         "a header with a NUL, of several lines, or without a name");
 }
 
-/* RFC 9110's token. libmicrohttpd keeps a space before the colon as part of the name, so that
- * "Transfer-Encoding : chunked" would count for a proxy and not for us. */
+/* RFC 9110's token. libmicrohttpd keeps a space before the colon as part of the name, so
+ * "Transfer-Encoding : chunked" would count for a proxy but not for us. */
 static bool is_token(const char *name)
 {
     static const char others[] = "!#$%&'*+-.^_`|~";
@@ -89,7 +90,7 @@ static struct status check_text(const char *name, const char *value)
     return status_ok();
 }
 
-/* Two equal sizes are one. */
+/* Two equal sizes count as one. */
 static struct status note_size(const char **size, const char *name, const char *value)
 {
     if (*size != NULL && strcmp(*size, value) != 0)

@@ -1,4 +1,4 @@
-/* The routes that probes ask: is the process alive, and does it serve its models? */
+/* The routes for probes: is the process alive, and does it serve its models? */
 #include "base/text_print.h"
 #include "server/rest/exchange.h"
 
@@ -8,14 +8,14 @@ struct status answer_alive(struct exchange *exchange)
     return status_ok();
 }
 
-/* What clients of KServe's V1 protocol ask. */
+/* Probes of KServe's V1 protocol. */
 struct status answer_v1_alive(struct exchange *exchange)
 {
     buffer_append_text(&exchange->served.reply, "{\"status\":\"alive\"}");
     return status_ok();
 }
 
-/* `why`: with the errors of versions that failed, which quote paths and graphs. */
+/* `why`: include the errors of versions that failed, which quote paths and graphs. */
 static void print_state(struct buffer *out, const struct model_listing *model, bool why)
 {
     buffer_printf(out, "model '%s' has no version that serves", model->name);
@@ -29,7 +29,8 @@ static void print_state(struct buffer *out, const struct model_listing *model, b
     buffer_append_char(out, '\n');
 }
 
-/* Lists what is not ready; nothing: all is. Clients without a token may ask. */
+/* Lists everything that is not ready; an empty list means ready. Clients without a token may
+ * request it. */
 static void print_problems(struct served_request *request)
 {
     struct model_listing *models;
@@ -63,7 +64,7 @@ struct status answer_model_ready(struct exchange *exchange)
     struct status status = manager_find(request->server->manager, request->spec.name,
                                         &request->spec.version, &servable);
     if (!status_is_ok(status)) {
-        /* a model or a version that is known, but does not serve, is not ready */
+        /* a known model or version that does not serve is not ready */
         if (status.code == STATUS_NOT_FOUND &&
             status_is_ok(manager_status(request->server->manager, request->spec.name,
                                         &request->spec.version, request->arena, &versions, &count)))

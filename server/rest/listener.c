@@ -15,7 +15,7 @@
 #include "base/log.h"
 
 #define BACKLOG          4096
-#define ACCEPTS_PER_TURN 64                /* then others get their turn */
+#define ACCEPTS_PER_TURN 64                /* limit per event, so that others get their turn */
 #define SILENCE_MAX_NS   (60 * NS_PER_S)   /* for the first byte */
 #define TLS_HANDSHAKE    22                /* no method of HTTP/1 begins with this byte */
 #define PAUSE_NS         (100 * NS_PER_MS) /* after descriptors ran out */
@@ -42,7 +42,8 @@ struct listener {
     int silent_count, silent_max;
 };
 
-/* Recognises HTTP/2 with prior knowledge, and a TLS handshake. False: more bytes are needed. */
+/* Recognises HTTP/2 with prior knowledge, and a TLS handshake. Returns false if more bytes are
+ * needed. */
 static bool tell_protocol(int fd, enum listener_protocol *out)
 {
     static const char preface[] = "PRI * HTTP/2";
@@ -53,15 +54,15 @@ static bool tell_protocol(int fd, enum listener_protocol *out)
         return false;
     if (size > 0 && memcmp(first, preface, (size_t)size) == 0) {
         *out = LISTENER_HTTP2;
-        /* no method of HTTP/1 begins like this, but a single P could be of POST */
+        /* no method of HTTP/1 begins like this, but a single P could start POST */
         return size >= 4;
     }
     if (size > 0 && first[0] == TLS_HANDSHAKE)
         *out = LISTENER_TLS;
-    return true; /* even if it is closed, which the next reader sees */
+    return true; /* even if it is closed, which the next reader notices */
 }
 
-/* The links point forward only; the one before is found by where its `next` lies. */
+/* The links point forward only; the previous one is found from the address of its `next`. */
 static struct list_link *link_before(const struct listener *listener, const struct list_link *link)
 {
     return link->from == &listener->silent ? NULL
@@ -80,7 +81,7 @@ static void forget_silent(struct silent *silent)
     free(silent);
 }
 
-/* A client that has left sends no more bytes; the next reader sees that. */
+/* A client that has disconnected sends no more bytes; the next reader notices that. */
 static void on_first_bytes(void *context, uint32_t events)
 {
     struct silent *silent = context;
@@ -216,7 +217,7 @@ static struct status bind_port(int family, int port, int *out)
     return status_ok();
 }
 
-/* A part of the descriptors of the process, so that requests and files find some. */
+/* A part of the process's descriptors, to leave some for requests and files. */
 static int silent_max(void)
 {
     struct rlimit limit;

@@ -1,9 +1,9 @@
 /*
- * listener: a TCP port that several protocols share: it tells connections apart by their first
- * bytes.
+ * listener: a TCP port shared by several protocols, which it distinguishes by the first bytes of a
+ * connection.
  *
- * A connection may be silent for a minute. Silent connections have a part of the descriptors; if it
- * is used up, or if there are no descriptors, the one that has been silent for longest is closed.
+ * A connection may be silent for a minute. Silent connections may use a part of the descriptors;
+ * beyond that, or without free descriptors, the one that has been silent longest is closed.
  */
 #ifndef SERVER_REST_LISTENER_H
 #define SERVER_REST_LISTENER_H
@@ -26,11 +26,11 @@ typedef void listener_accept(void *context, int fd, enum listener_protocol proto
  */
 struct status listener_open(struct loop *loop, int port, listener_accept *accepted, void *context,
                             struct listener **out);
-/* Takes a connection that was accepted elsewhere, as if it had come in on the port. Its descriptor
- * is non-blocking. */
+/* Takes a connection that was accepted elsewhere, as if it had arrived at the port. Its
+ * descriptor is non-blocking. */
 void listener_take(struct listener *listener, int fd, const struct sockaddr_storage *address,
                    socklen_t address_size);
-/* Takes the connections that have come in, then closes the port. Accepts NULL. */
+/* Takes pending connections, then closes the port. Accepts NULL. */
 void listener_close(struct listener *listener);
 
 #endif

@@ -17,7 +17,7 @@ const char *media_name(enum media media)
     return names[media];
 }
 
-/* Compares the type at the front of the text. */
+/* Compares the type at the start of the text. */
 static bool find(const char *text, enum media *out)
 {
     text += strspn(text, " \t");

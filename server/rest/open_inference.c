@@ -34,7 +34,7 @@ struct status answer_v2_ready(struct exchange *exchange)
     return answer_bool(exchange, "ready", open_inference_server_ready(&exchange->served));
 }
 
-/* An unknown model is an error; one that has no version yet is not ready. */
+/* An unknown model is an error; one without a version yet is not ready. */
 struct status answer_v2_model_ready(struct exchange *exchange)
 {
     struct served_request *request = &exchange->served;
@@ -89,7 +89,7 @@ static struct status read_json_size(const char *header, size_t *out)
         return status_ok();
     errno = 0;
     unsigned long long size = is_digit(*header) ? strtoull(header, &end, 10) : 0;
-    /* libmicrohttpd 0.9.75 leaves blanks behind a value. */
+    /* libmicrohttpd 0.9.75 keeps blanks after a value. */
     if (end == NULL || end[strspn(end, " \t")] != '\0' || errno == ERANGE || size >= INFER_JSON_ALL)
         return status_error(STATUS_INVALID_ARGUMENT, JSON_SIZE_HEADER ": %.64s is not a size",
                             header);
@@ -97,7 +97,7 @@ static struct status read_json_size(const char *header, size_t *out)
     return status_ok();
 }
 
-/* The body is the only input, as binary data without an object in front. All outputs are sent as
+/* The body is the only input, as binary data without a preceding object. All outputs are sent as
  * binary data. */
 static struct status read_raw(struct served_request *request, struct infer_request *out)
 {
@@ -150,7 +150,7 @@ struct status answer_v2_index(struct exchange *exchange)
     return status_ok();
 }
 
-/* The body may be empty, or an object. *out: its parameters; NULL: it has none. */
+/* The body may be empty, or an object. *out: its parameters; NULL: none. */
 static struct status read_parameters(struct served_request *request, const char **out)
 {
     const char *object;

@@ -8,7 +8,7 @@ route_handler answer_v2_server, answer_v2_live, answer_v2_ready;
 route_handler answer_v2_model, answer_v2_model_ready, answer_v2_infer;
 route_handler answer_v2_index, answer_v2_load, answer_v2_unload;
 
-/* The size of the JSON object in front of binary data. */
+/* The size of the JSON object before binary data. */
 #define JSON_SIZE_HEADER "Inference-Header-Content-Length"
 
 /* The request headers that answer_v2_infer reads. */

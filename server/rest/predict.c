@@ -1,5 +1,5 @@
-/* The predict route: reads the body into tensors, runs, writes the outputs, as JSON if the headers
- * do not say otherwise. */
+/* The predict route: reads the body into tensors, runs, writes the outputs, as JSON unless the
+ * headers request another form. */
 #include "server/rest/predict.h"
 
 #include "base/text_print.h"
@@ -29,7 +29,7 @@ struct finder {
     struct callable *callable;
 };
 
-/* May be called twice: an unusual body is read again. */
+/* May be called twice: an unusual body is parsed again. */
 static struct status find(struct signature_finder *base, struct bytes name,
                           const struct signature **out)
 {
@@ -48,13 +48,13 @@ static struct status read_json(struct served_request *request, struct predict_ca
     return status_ok();
 }
 
-/* The outputs of a request that was no JSON are columns. */
+/* A request that was not JSON gets its outputs as columns. */
 static struct status answer_json(struct served_request *request, const struct tensor *outputs)
 {
     const struct signature *signature = request->call.callable->signature;
     const struct predict_call *call = request->method;
     bool rows = call != NULL && call->json.rows;
-    /* The text can be many times as large as the tensors, and empty lists may be many. */
+    /* The text can be many times as large as the tensors, for instance with many empty lists. */
     size_t size_max = predict_response_size_max(signature, outputs, rows);
     TRY(served_request_reserve_reply(request, size_max));
     return predict_response_print(signature, outputs, rows, &request->reply);
@@ -62,7 +62,7 @@ static struct status answer_json(struct served_request *request, const struct te
 
 /* ---- The route. ---- */
 
-/* The message may leave the model out; it must not name another one than the URL. */
+/* The message may omit the model; it must not name another one than the URL. */
 static struct status read_protobuf(struct served_request *request, struct predict_call *call)
 {
     TRY(served_request_find_servable(request));
@@ -117,7 +117,7 @@ struct status answer_predict(struct exchange *exchange)
     if (request->server->check_method_names)
         TRY(callable_check_predict(call->callable));
     if (body == MEDIA_PROTOBUF && wanted == MEDIA_PROTOBUF) {
-        exchange->content_type = media_name(wanted); /* its own answer heeds its output_filter */
+        exchange->content_type = media_name(wanted); /* its own answer applies its output_filter */
         return status_ok();
     }
     request->method = call;

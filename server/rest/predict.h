@@ -1,5 +1,5 @@
-/* predict: what the files of the predict route share: predict.c reads the request and chooses how
- * to answer; predict_tensor.c has the forms other than JSON. */
+/* predict: declarations shared by the files of the predict route: predict.c reads the request
+ * and chooses the form of the answer; predict_tensor.c has the forms other than JSON. */
 #ifndef SERVER_REST_PREDICT_H
 #define SERVER_REST_PREDICT_H
 
@@ -7,16 +7,16 @@
 #include "server/rest/exchange.h"
 #include "server/rest/media.h"
 
-#define SHAPE_HEADER     "x-slipway-shape"     /* "2,3": of the tensor that is the body */
+#define SHAPE_HEADER     "x-slipway-shape"     /* "2,3": of the tensor in the body */
 #define SIGNATURE_HEADER "x-slipway-signature" /* of a body of one tensor */
-#define DATATYPE_HEADER  "x-slipway-datatype"  /* "FP32": of the tensor that is the answer */
+#define DATATYPE_HEADER  "x-slipway-datatype"  /* "FP32": of the tensor in the answer */
 
 /* The request headers that answer_predict reads. */
 extern const char *const predict_headers[];
 
 /* A predict request; served.method points to it, unless the body is a PredictRequest. */
 struct predict_call {
-    struct predict_request json; /* signature; for a body of JSON also the rest */
+    struct predict_request json; /* signature; for a JSON body also the rest */
     const struct tensor *inputs;
     struct callable *callable;
 };
@@ -29,11 +29,11 @@ struct status predict_find_callable(struct served_request *request, struct bytes
 struct status predict_read_tensor(struct exchange *exchange, enum media media,
                                   struct predict_call *call);
 
-/* Is the body one tensor whose elements are used where they lie? Reading it then takes no longer
- * than looking at each byte once. */
+/* Is the body one tensor whose elements are used in place? Reading it then takes one pass over
+ * its bytes at most. */
 bool predict_body_is_tensor(const struct exchange *exchange);
 
-/* Can the signature's outputs be sent in this form? INVALID_ARGUMENT: it holds one tensor, and
+/* Can the signature's outputs be sent in this form? INVALID_ARGUMENT: it allows one tensor, and
  * there are several. */
 struct status predict_check_answer(const struct signature *signature, enum media media);
 

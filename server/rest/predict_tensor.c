@@ -1,5 +1,5 @@
-/* Predict requests and answers that are no JSON: one tensor as raw elements or as a .npy file, and
- * PredictResponse. */
+/* Predict requests and answers other than JSON: one tensor as raw elements or as a .npy file,
+ * and PredictResponse. */
 #include "server/grpc/request.h"
 #include "server/oip/datatype.h"
 #include "server/oip/raw.h"
@@ -13,7 +13,7 @@ bool predict_body_is_tensor(const struct exchange *exchange)
     if (exchange->route->handle != answer_predict)
         return false;
     enum media media = media_of_body(exchange_header(exchange, "Content-Type"));
-    /* with a shape, the elements may be strings of any number */
+    /* with a shape, the elements may be any number of strings */
     return media == MEDIA_NPY ||
            (media == MEDIA_OCTETS && exchange_header(exchange, SHAPE_HEADER) == NULL);
 }

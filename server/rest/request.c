@@ -1,10 +1,10 @@
 /*
  * Reads, handles and answers a request. The life of a request:
  *
- *     NEW              its request line is here
+ *     NEW              its request line has arrived
  *      |
  *      v
- *     READING          its headers were accepted, its body comes
+ *     READING          its headers were accepted, its body is being received
  *      |
  *      v
  *     READ             complete or refused; often answered at once
@@ -84,7 +84,7 @@ static void free_data(struct served_request *served)
     rest_body_free(request_of(served));
 }
 
-/* Frees the body and what was made from it, because the client may take long to read the answer. */
+/* Frees the body and everything made from it, because the client may read the answer slowly. */
 static void free_inputs(struct request *request)
 {
     if (request->capacity > REQUEST_KEPT_BYTES_MAX)
@@ -128,7 +128,7 @@ static void give_request(struct request *request)
 
 /* ---- Answers. ---- */
 
-/* Pays for what was written without asking, or refuses the answer. */
+/* Charges what was written without a reservation, or refuses the answer. */
 static void pay_for_reply(struct exchange *exchange)
 {
     struct status status =
@@ -140,7 +140,7 @@ static void pay_for_reply(struct exchange *exchange)
     status_ignore(served_request_settle_reply(&exchange->served, false));
 }
 
-/* Closing a socket with unread bytes sends a reset, which overtakes the answer. */
+/* Closing a socket with unread bytes sends a reset, which would overtake the answer. */
 static void discard_unread(const struct request *request)
 {
     char unread[16384];
@@ -197,8 +197,8 @@ static enum MHD_Result send_reply(struct request *request)
     return queued;
 }
 
-/* The question that a browser asks before a web page's own request. TensorFlow Serving answers it
- * for each path of its own; other paths have an answer if web pages may ask at all. */
+/* Is it a CORS preflight request? TensorFlow Serving answers it for each path of its own; other
+ * paths are answered if CORS is enabled. */
 static bool is_preflight(const struct request *request)
 {
     const struct exchange *exchange = &request->exchange;
@@ -235,7 +235,7 @@ static enum MHD_Result send_wrong_method(struct request *request, const char *al
 
 /* ---- Handling. ---- */
 
-/* A run has ended, or what the request waited for. */
+/* A run, or whatever the request waited for, has ended. */
 static void finish(struct served_request *served, struct status status)
 {
     struct request *request = request_of(served);
@@ -304,7 +304,7 @@ static struct status handle(struct served_request *served)
     return request->exchange.route->handle(&request->exchange);
 }
 
-/* Unpacking and reading a large body takes long, and is left to the pool. */
+/* Decompressing and reading a large body takes long, so the pool does it. */
 static bool is_large(const struct request *request)
 {
     if (request->gzip || request->size <= INFERENCE_READ_BYTES_MAX)
@@ -312,8 +312,8 @@ static bool is_large(const struct request *request)
     return request->size > TENSOR_BYTES_MAX || !predict_body_is_tensor(&request->exchange);
 }
 
-/* Keeps the headers that the handler reads, because it may run in the pool, when the connection is
- * gone. */
+/* Copies the headers that the handler reads, because it may run in the pool, after the
+ * connection is closed. */
 static void keep_headers(struct request *request)
 {
     struct exchange *exchange = &request->exchange;
@@ -329,7 +329,7 @@ static void keep_headers(struct request *request)
     exchange->wanted = values;
 }
 
-/* False: it is answered already, in served.reply. */
+/* Returns false if it is answered already, in served.reply. */
 static bool begin_call(struct request *request)
 {
     struct served_request *served = served_of(request);
@@ -353,7 +353,7 @@ static bool begin_call(struct request *request)
     return true;
 }
 
-/* Nothing more of it is read. */
+/* Nothing more of the request will be read. */
 static void request_read(struct request *request)
 {
     request->rest->requests_incomplete--;
@@ -361,8 +361,8 @@ static void request_read(struct request *request)
     rest_connection_end_reading(request->connection);
 }
 
-/* Answers a request without reading on: its end is unknown, or its client has not yet sent the
- * body. */
+/* Answers a request without reading on: its end is unknown, or its client has not sent the body
+ * yet. */
 static enum MHD_Result refuse(struct request *request, struct status status)
 {
     request_read(request);
@@ -391,7 +391,7 @@ static struct status check_token(struct request *request)
     return status;
 }
 
-/* Whether the client sends the body only after "100 Continue". */
+/* Does the client send the body only after "100 Continue"? */
 static bool waits_to_send(const struct request *request, const char *version)
 {
     const char *expect = rest_header(request, MHD_HTTP_HEADER_EXPECT);
@@ -421,7 +421,7 @@ static enum MHD_Result begin_reading(struct request *request, struct MHD_Connect
     return MHD_YES;
 }
 
-/* False: no route leads on, and the request is answered. */
+/* Returns false if there is no route, and the request is answered. */
 static bool find_route(struct request *request, enum MHD_Result *answered)
 {
     struct exchange *exchange = &request->exchange;
@@ -512,12 +512,11 @@ enum MHD_Result rest_on_request(void *context, struct MHD_Connection *mhd, const
     return MHD_YES;
 }
 
-/* Called with the request line as it came: libmicrohttpd's own URL is decoded and has lost its
- * query. */
+/* Called with the verbatim request line: libmicrohttpd's own URL is decoded and lacks the query. */
 void *rest_on_request_line(void *context, const char *url, struct MHD_Connection *mhd)
 {
     struct rest_connection *connection = rest_connection_of(mhd);
-    /* libmicrohttpd does not tell of each request that it gives up */
+    /* libmicrohttpd does not report each request that it gives up */
     if (connection->request != NULL)
         rest_request_leave(connection->request);
     struct request *request = take_request(context);
@@ -535,7 +534,7 @@ void rest_request_leave(struct request *request)
     if (request->state <= REQUEST_READING)
         rest_connection_end_reading(request->connection);
     request->connection = NULL;
-    /* The client may have gone before the run ended. */
+    /* The client may have disconnected before the run ended. */
     if (request->state == REQUEST_POOLED) {
         inference_leave(&served->call);
         enter(request, REQUEST_LEFT);

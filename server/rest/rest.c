@@ -42,7 +42,7 @@ static void on_log(void *context, const char *format, va_list arguments)
 
 /* ---- The loop. ---- */
 
-/* Returns whether any part of a request came. */
+/* Returns whether any part of a request was received. */
 static bool run_daemon(struct rest *rest, int wait_ms)
 {
     MHD_UNSIGNED_LONG_LONG timeout;
@@ -77,11 +77,11 @@ static bool wait_in_daemon(void *context, int timeout_ms)
 }
 
 /* libmicrohttpd takes 128 events at a time. If it gets as many, it waits again before it handles
- * them. With fewer connections and the loop's descriptor, there are never as many. */
+ * them. With at most this many connections and the loop's descriptor, there are never as many. */
 #define LED_CONNECTIONS_MAX 126
 
-/* libmicrohttpd 0.9.75 passes over an event without a pointer; of other versions this is not known.
- * The TLS bridge's sockets are the loop's own. */
+/* libmicrohttpd 0.9.75 ignores an event without a pointer; other versions may not. The TLS
+ * bridge's sockets belong to the loop. */
 static bool may_lead(const struct rest *rest)
 {
     return rest->bridge == NULL && rest_knows_library();
@@ -140,8 +140,8 @@ int rest_connections(const struct rest *rest)
     return rest->connections;
 }
 
-/* libmicrohttpd reads 8 KiB of a body at a time. A round of the loop for each costs as much as
- * reading them. */
+/* libmicrohttpd reads 8 KiB of a body at a time. A round of the loop for each would cost as much
+ * as reading them. */
 static void read_on(struct rest *rest)
 {
     for (int i = 0; i < READS_MAX && rest->unfinished; i++) {
@@ -166,8 +166,8 @@ bool rest_answer(struct rest *rest)
     return rest->unfinished;
 }
 
-/* Answers in HTTP/1. Reads first, because closing a socket with unread bytes sends a reset, which
- * overtakes the answer. */
+/* Answers in HTTP/1. Reads first, because closing a socket with unread bytes sends a reset,
+ * which would overtake the answer. */
 static void turn_away(int fd, bool encrypted)
 {
     static const char plain[] = "HTTP/1.1 505 HTTP Version Not Supported\r\n"
@@ -185,7 +185,7 @@ static void turn_away(int fd, bool encrypted)
 }
 
 /* libmicrohttpd closes the descriptor if it refuses the connection. It runs at the end of the
- * round, once for all new connections: each run may look at every other connection. */
+ * round, once for all new connections, because each run may check every other connection. */
 static void add_connection(void *context, int fd, const struct sockaddr *address,
                            socklen_t address_size)
 {
@@ -244,7 +244,8 @@ static struct tls_bridge *create_bridge(struct rest *rest, unsigned connections_
     return options.tls != NULL ? tls_bridge_create(&options) : NULL;
 }
 
-/* Of one loop. All loops together leave descriptors for other uses, as for the files of models. */
+/* For one loop. All loops together leave descriptors for other uses, such as the files of
+ * models. */
 static unsigned connections_max(const struct server_context *server)
 {
     rlim_t loops = (rlim_t)server->loops;
@@ -311,7 +312,7 @@ void rest_destroy(struct rest *rest)
     free(rest);
 }
 
-/* Waits for the requests that run, and for a limited time for those that arrive slowly or may still
+/* Waits for running requests, and for a limited time for those that arrive slowly or may still
  * come on idle connections. */
 static void check_drained(void *context)
 {

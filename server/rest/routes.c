@@ -61,7 +61,7 @@ bool route_is_v1(const char *url)
 
 /* ---- Patterns. ---- */
 
-/* Moves behind a text if it is there. */
+/* Skips a text if it is at *at. */
 static bool take(const char **at, const char *text)
 {
     size_t size = strlen(text);
@@ -70,8 +70,8 @@ static bool take(const char **at, const char *text)
     return found;
 }
 
-/* Reads "/versions/7", and moves *at behind it. *found: it is there; a failure: the number does not
- * fit. */
+/* Parses "/versions/7", and moves *at past it. *found: it is there; a failure: the number does
+ * not fit. */
 static struct status read_version(const char **at, struct version_choice *out, bool *found)
 {
     *found = starts_with(*at, "/versions/") && is_digit((*at)[strlen("/versions/")]);
@@ -114,7 +114,7 @@ static bool same_letter(char a, char b, bool fold)
     return a == b || (fold && tolower((unsigned char)a) == tolower((unsigned char)b));
 }
 
-/* Compares a path with a pattern; the texts in `spec` are parts of the path. */
+/* Compares a path with a pattern; the texts in `spec` point into the path. */
 static struct status match(const char *pattern, const char *path, bool v1, struct model_spec *spec,
                            bool *fits)
 {
@@ -122,7 +122,7 @@ static struct status match(const char *pattern, const char *path, bool v1, struc
     *fits = false;
     *spec = (struct model_spec){ .version.kind = VERSION_LATEST };
     while (*pattern != '\0') {
-        if (*pattern != '{') {              /* first: almost every character of a pattern */
+        if (*pattern != '{') {              /* first: most characters of a pattern are literal */
             fold = fold && *pattern != ':'; /* case matters in a verb */
             if (!same_letter(*pattern++, *path++, fold))
                 return status_ok();
@@ -132,7 +132,7 @@ static struct status match(const char *pattern, const char *path, bool v1, struc
             if (spec->name.size == 0)
                 return status_ok();
         } else {
-            pattern += strlen("{selector}"); /* there is nothing more in braces */
+            pattern += strlen("{selector}"); /* the only other word in braces */
             TRY(read_selector(&path, &spec->version));
         }
     }
@@ -174,8 +174,8 @@ static const char *path_of(const char *url, struct arena *arena, struct bytes *q
     return arena_printf(arena, "%.*s", (int)(mark - url), url);
 }
 
-/* Under /v1/, TensorFlow Serving takes a query for a part of the path. Ours is cut off: that of a
- * verb, as names of models may end like that. */
+/* Under /v1/, TensorFlow Serving treats the query as part of the path. Ours is removed, but only
+ * after a verb, because names of models may end like that. */
 static const char *cut_explain(const char *method, const char *url, struct arena *arena,
                                struct bytes *query)
 {

@@ -3,8 +3,8 @@
  * (docs/adding.md).
  *
  * Paths under /v1/ are matched as TensorFlow Serving does: the query is part of the path, fixed
- * words match in either case except behind a ':', and whatever fits no row is a malformed request.
- * All other paths match exactly, without their query.
+ * words match in either case except after a ':', and anything without a matching row is a malformed
+ * request. All other paths match exactly, without their query.
  */
 #ifndef SERVER_REST_ROUTES_H
 #define SERVER_REST_ROUTES_H
@@ -14,34 +14,35 @@
 
 struct exchange;
 
-/* Writes the answer, or asks for a run whose end writes it. A failure becomes the error body. */
+/* Writes the answer, or requests a run that writes it. A failure becomes the error body. */
 typedef struct status route_handler(struct exchange *exchange);
 
 struct route {
-    const char *methods; /* "POST", or several as Allow lists them: "GET, HEAD" */
+    const char *methods; /* "POST", or several in the form of an Allow header: "GET, HEAD" */
     /* "/v1/models/{model}{selector}:predict". {model}: a name, percent-decoded into spec.name;
      * {selector}: nothing, /versions/7 or /labels/stable, into spec.version. */
     const char *pattern;
     route_handler *handle;
     enum request_api api;
-    const char *content_type;   /* of an answer without error; NULL: application/json */
+    const char *content_type;   /* of a successful answer; NULL: application/json */
     const char *const *headers; /* that the handler reads (exchange_header); ends with NULL */
-    /* The pattern, if the configuration chooses it; it may return NULL: not served. */
+    /* Returns the pattern, if the configuration determines it; NULL: not served. */
     const char *(*configured)(const struct server_context *server);
 };
 
 struct route_match {
     const struct route *route; /* NULL: none */
-    const char *allow; /* if there is none: the methods of the rows that fit but for the method */
+    const char *allow;         /* without a route: the methods of the rows that match except for the
+                        * method */
     struct model_spec spec;
-    struct bytes query; /* outside /v1/; there, only "explain=1" is one */
+    struct bytes query; /* outside /v1/; inside, only "explain=1" is a query */
 };
 
 /* Is the path one of TensorFlow Serving's? */
 bool route_is_v1(const char *url);
 
 /**
- * Finds the route of a request and reads its URL, `url` with its query. Names live in `arena`.
+ * Finds the route of a request and parses its URL, including the query. Names live in `arena`.
  *
  * Errors  INVALID_ARGUMENT "Malformed request: GET /v1/x"; a version that does not fit
  */

@@ -15,7 +15,7 @@
 #define PIECE_BYTES      ((size_t)16 << 10) /* a TLS record at most */
 #define HANDSHAKE_NS     (10 * NS_PER_S)
 #define UNREAD_NS        (600 * NS_PER_S) /* for a client to take a byte, as in libmicrohttpd */
-/* The charge for a connection: GnuTLS's session and our own. */
+/* The charge for a connection: GnuTLS's session and our own state. */
 #define CONNECTION_BYTES ((int64_t)48 << 10)
 
 struct tls_bridge {
@@ -42,11 +42,11 @@ struct bridge_end {
 struct bridged {
     struct tls_bridge *bridge;
     struct transport *transport;
-    struct bridge_end client, plain; /* plain.fd -1: the handshake is not done */
+    struct bridge_end client, plain; /* plain.fd -1: the handshake is not complete */
     struct leftover in, out;         /* for libmicrohttpd, and for the client */
     enum transport_wants wants;      /* of the handshake */
     struct loop_timer timer; /* of the handshake, then of bytes that the client should take */
-    int64_t taken_ns;        /* when the client took bytes last */
+    int64_t taken_ns;        /* when the client last took bytes */
     struct sockaddr_storage address;
     socklen_t address_size;
     struct list_link link;
@@ -89,7 +89,7 @@ static void on_slow_handshake(void *context)
     close_bridged(context);
 }
 
-/* Waits for these events. Without any, an end that hung up would wake the loop for ever. */
+/* Waits for these events. Without any, an end that hung up would wake the loop forever. */
 static void expect(struct bridged *bridged, struct bridge_end *end, uint32_t events,
                    void (*ready)(void *, uint32_t))
 {
@@ -155,7 +155,7 @@ static bool is_later(ssize_t result)
     return result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
 
-/* Sends the leftover. False: the side that should take it is gone. */
+/* Sends the leftover. Returns false if the other side is gone. */
 static bool flush(struct bridged *bridged, struct leftover *left, put_function *put)
 {
     while (!is_empty(left)) {
@@ -184,15 +184,15 @@ static bool pass_on(struct bridged *bridged, const char *data, size_t size, stru
     return true;
 }
 
-/* libmicrohttpd has closed. Its earlier answers still go out. */
+/* libmicrohttpd has closed its end. Its earlier answers are still sent. */
 static void stop_reading(struct bridged *bridged)
 {
     drop(&bridged->in);
     bridged->client.ended = true;
 }
 
-/* From the client to libmicrohttpd; a full socket ends it, because libmicrohttpd does not run
- * meanwhile. False: the client is gone. */
+/* From the client to libmicrohttpd. Stops at a full socket, because libmicrohttpd does not run
+ * meanwhile. Returns false if the client is gone. */
 static bool move_in(struct bridged *bridged)
 {
     struct tls_bridge *bridge = bridged->bridge;
@@ -212,8 +212,8 @@ static bool move_in(struct bridged *bridged)
     return true;
 }
 
-/* From libmicrohttpd to the client. False: the client is gone, or libmicrohttpd has closed and all
- * is sent. */
+/* From libmicrohttpd to the client. Returns false if the client is gone, or libmicrohttpd has
+ * closed and everything is sent. */
 static bool move_out(struct bridged *bridged)
 {
     struct tls_bridge *bridge = bridged->bridge;
@@ -231,7 +231,7 @@ static bool move_out(struct bridged *bridged)
     return !(bridged->plain.ended && is_empty(&bridged->out));
 }
 
-/* Closing a socket with unread bytes sends a reset, which overtakes the answer. */
+/* Closing a socket with unread bytes sends a reset, which would overtake the answer. */
 static void discard_unread(struct bridged *bridged)
 {
     char *scratch = bridged->bridge->scratch;
@@ -239,7 +239,7 @@ static void discard_unread(struct bridged *bridged)
         ;
 }
 
-/* While bytes wait for the client, nobody hears that libmicrohttpd has closed. */
+/* While bytes wait for the client, it goes unnoticed that libmicrohttpd has closed. */
 static void on_unread(void *context)
 {
     struct bridged *bridged = context;

@@ -1,12 +1,12 @@
 /*
  * tls_bridge: TLS in front of libmicrohttpd. It does the handshake (core/rpc/tls) and passes the
- * plain bytes through a pair of sockets, of which libmicrohttpd has one end. So REST has the same
- * certificates, client certificates and reloads as gRPC, and libmicrohttpd's own TLS, which can
- * reload neither a CA nor a daemon's options, is not used. A client that has agreed on HTTP/2
- * (ALPN) goes on to gRPC, if the port is shared.
+ * plain bytes through a pair of sockets, one end of which belongs to libmicrohttpd. REST therefore
+ * has the same certificates, client certificates and reloads as gRPC. libmicrohttpd's own TLS can
+ * reload neither a CA nor a daemon's options. A client that negotiates HTTP/2 (ALPN) is passed to
+ * gRPC, if the port is shared.
  *
- * Each direction holds at most 16 KiB of bytes that the other side does not take. While it does, it
- * reads no more.
+ * Each direction buffers at most 16 KiB that the other side has not taken, and reads no more
+ * meanwhile (back-pressure).
  */
 #ifndef SERVER_REST_TLS_BRIDGE_H
 #define SERVER_REST_TLS_BRIDGE_H
@@ -26,7 +26,7 @@ struct tls_bridge_options {
     unsigned connections_max;    /* more are closed at once */
     /* Takes the plain end of a connection that speaks HTTP/1. */
     void (*http1)(void *context, int fd, const struct sockaddr *address, socklen_t address_size);
-    /* Takes a connection that speaks HTTP/2. NULL: the tls does not offer it. */
+    /* Takes a connection that speaks HTTP/2. NULL: TLS does not offer it. */
     void (*http2)(void *context, struct transport *transport);
     void *context;
 };
@@ -34,7 +34,7 @@ struct tls_bridge_options {
 struct tls_bridge *tls_bridge_create(const struct tls_bridge_options *options);
 void tls_bridge_destroy(struct tls_bridge *bridge); /* closes its connections; accepts NULL */
 
-/* Accept NULL: there is none. */
+/* Accept NULL: no bridge. */
 int tls_bridge_connections(const struct tls_bridge *bridge);
 bool tls_bridge_sends(const struct tls_bridge *bridge); /* answers that a client is slow to take */
 

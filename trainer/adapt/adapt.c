@@ -18,7 +18,7 @@ struct adapt_pass {
     struct run *run;
     struct summary **summaries; /* one for each layer */
     int summaries_count;
-    struct endpoint *fetches; /* a layer that is called several times has several */
+    struct endpoint *fetches; /* several for a layer that is called several times */
     int *summary_of;          /* of each fetch */
     int fetches_count;
     struct tensor *feeds, *values;
@@ -45,7 +45,7 @@ bool adapt_needed(const struct layers_model *model)
     return needed;
 }
 
-/* ---- Which layers can be adapted now? ---- */
+/* ---- Layers that can be adapted now. ---- */
 
 static bool is_of_layer(const struct node *node, const char *layer)
 {
@@ -281,7 +281,7 @@ struct status adapt_end(struct adapt_pass *pass, struct buffer *states)
     return status_is_ok(status) ? layers_recheck(pass->model) : status;
 }
 
-/* A state of texts points into the bytes that it was read from. */
+/* Keeps bytes alive: a state of texts points into the bytes from which it was read. */
 static struct bytes keep_bytes(struct layers_model *model, struct bytes bytes)
 {
     return (struct bytes){ arena_memdup(model->arena, bytes.data, bytes.size), bytes.size };

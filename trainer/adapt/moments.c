@@ -8,7 +8,7 @@
 
 struct moment_summary {
     struct summary summary;  /* first */
-    int64_t means;           /* how many there are: the product of the kept axes */
+    int64_t means;           /* number of means: the product of the kept axes */
     int64_t count;           /* values of each */
     int64_t since;           /* additions since the sums were normalized */
     int64_t *sums, *squares; /* [means][EXACT_DIGITS] */
@@ -50,7 +50,7 @@ static void normalize(struct moment_summary *moments)
     moments->since = 0;
 }
 
-/* Which mean does element `i` belong to? */
+/* The index of the mean that element `i` belongs to. */
 static int64_t mean_of(const struct moment_summary *moments, const struct shape *shape, int64_t i)
 {
     int64_t mean = 0, stride = 1;
@@ -121,7 +121,7 @@ static struct status moments_merge(struct summary *summary, const struct tensor 
     return status_ok();
 }
 
-/* As numpy's mean and var: of all values, not of a sample. */
+/* Like numpy's mean and var: the variance of the population, not of a sample. */
 static struct status moments_finish(struct summary *summary, struct arena *arena,
                                     struct layers_state *out)
 {

@@ -1,8 +1,8 @@
 /*
- * quantiles: boundaries of bins with equally many values, for Discretization. The summary is every
- * distinct value with its count, so the order of the rows does not matter. If there are more than
- * QUANTILES_MAX, the lowest bits of all values are dropped, as few as possible: the error of a
- * boundary stays below 2^-(23 - bits) of its magnitude.
+ * quantiles: the boundaries of equally full bins, for Discretization. The summary is every distinct
+ * value with its count, so the order of the rows does not matter. If there are more than
+ * QUANTILES_MAX, the fewest possible low bits of all values are dropped: the error of a boundary
+ * stays below 2^-(23 - bits) of its magnitude.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,9 +11,11 @@
 #include "trainer/adapt/summary.h"
 
 #define PENDING_MIN ((size_t)64 << 10)
-#define COARSE_MAX  16 /* bits: with 22 more, no more values are distinct than QUANTILES_MAX */
+#define COARSE_MAX \
+    16 /* dropped bits: with 22 more, there are at most QUANTILES_MAX distinct
+                        * values */
 
-/* A value as an integer in the same order, and how often it occurs. */
+/* A value as an integer that sorts in the same order, and its count. */
 struct quantile_bin {
     uint32_t key;
     int64_t count;
@@ -56,7 +58,7 @@ static void quantiles_destroy(struct summary *summary)
     free(quantiles);
 }
 
-/* ---- Floats as integers in the same order. ---- */
+/* ---- Floats as integers that sort in the same order. ---- */
 
 static uint32_t key_of(float value)
 {
@@ -109,7 +111,7 @@ static void coarsen(struct quantile_summary *quantiles, int64_t coarse)
     quantiles->bins_count = count;
 }
 
-/* Merges bins in rising order into those of the summary. */
+/* Merges ascending bins into those of the summary. */
 static void merge_bins(struct quantile_summary *quantiles, const struct quantile_bin *others,
                        size_t others_count)
 {
@@ -141,7 +143,7 @@ static void merge_pending(struct quantile_summary *quantiles)
     merge_bins(quantiles, bins, count);
     free(bins);
     quantiles->pending_count = 0;
-    /* Merging takes the time of all bins. */
+    /* Merging takes time in proportion to all bins. */
     if (quantiles->bins_count > quantiles->pending_capacity) {
         quantiles->pending_capacity = quantiles->bins_count;
         quantiles->pending =
@@ -220,7 +222,7 @@ static struct status quantiles_merge(struct summary *summary,
     return good ? status_ok() : damaged;
 }
 
-/* ---- Keras' summary: values of equally distant ranks, and how many each stands for. ---- */
+/* ---- Keras' summary: values at equidistant ranks, and the weight of each. ---- */
 
 struct quantile_points {
     double *values, *weights; /* numbers of float32, as Keras' */
@@ -252,7 +254,7 @@ static double interpolate(double x, const double *xs, const double *ys, int64_t 
 {
     int64_t low = 0, high = count;
 
-    while (low < high) { /* the first x that is larger */
+    while (low < high) { /* binary search for the first larger x */
         int64_t middle = (low + high) / 2;
         if (x >= xs[middle])
             low = middle + 1;

@@ -1,7 +1,7 @@
 /*
- * summary: what the state of a preprocessing layer is computed of. Each task makes a summary of the
- * values that its share of the rows gives the layer; merged summaries are the summary of all rows.
- * The result is the same for any number of tasks and any order of the rows.
+ * summary: the statistics from which the state of a preprocessing layer is computed. Each task
+ * summarizes the values that the layer gets from its share of the rows; merged, the summaries cover
+ * all rows. The result is the same for any number of tasks and any order of the rows.
  *
  *     struct summary *summary = summary_create(&adapting);
  *     TRY(summary_add(summary, &values));                        for each batch
@@ -35,7 +35,7 @@ struct summary {
     struct layers_adapting how;
 };
 
-/* One way of adapting: a row of the table in summary.c. */
+/* A kind of state: a row of the table in summary.c. */
 struct summary_kind {
     struct summary_field fields[FIELDS_MAX]; /* of the summary */
     int fields_count;
@@ -43,7 +43,7 @@ struct summary_kind {
     struct summary *(*create)(const struct layers_adapting *how);
     void (*destroy)(struct summary *summary);
     struct status (*add)(struct summary *summary, const struct tensor *values);
-    /* The fields' values, as vectors; valid until the summary changes. */
+    /* The fields' values as vectors, valid until the summary changes. */
     void (*get)(struct summary *summary, struct tensor fields[FIELDS_MAX]);
     struct status (*merge)(struct summary *summary, const struct tensor fields[FIELDS_MAX]);
     struct status (*finish)(struct summary *summary, struct arena *arena, struct layers_state *out);
@@ -57,14 +57,14 @@ void summary_destroy(struct summary *summary); /* accepts NULL */
 /* INVALID_ARGUMENT a number that is not finite; RESOURCE_EXHAUSTED too many tokens. */
 struct status summary_add(struct summary *summary, const struct tensor *values);
 void summary_write(struct summary *summary, struct example_builder *builder);
-/* `example` is a serialized tf.Example that holds this layer's features. DATA_LOSS: they do not
- * belong together. */
+/* `example` is a serialized tf.Example that holds this layer's features. DATA_LOSS: they are
+ * inconsistent. */
 struct status summary_merge(struct summary *summary, struct bytes example);
 /* INVALID_ARGUMENT: there were no values. Owner: out lives in `arena`. */
 struct status summary_finish(struct summary *summary, struct arena *arena,
                              struct layers_state *out);
 
-/* The state as features "<layer>/mean", …, and back. DATA_LOSS: it is not there. */
+/* Writes the state as features "<layer>/mean", …, and reads it. DATA_LOSS: it is missing. */
 void state_write(const struct layers_adapting *how, const struct layers_state *state,
                  struct example_builder *builder);
 struct status state_read(const struct layers_adapting *how, struct bytes example,

@@ -9,14 +9,14 @@
 struct counted_token {
     struct bytes key; /* the text, or the 8 bytes of the integer */
     int64_t count;
-    int64_t documents, last_document; /* rows that have it; the last one that was counted */
+    int64_t documents, last_document; /* rows that contain it; the last of them */
 };
 
 struct token_summary {
     struct summary summary; /* first */
     bool is_text;
     struct arena *arena; /* of the keys */
-    struct map places;   /* of tokens: 1 + index into list */
+    struct map places;   /* maps tokens to 1 + index into `list` */
     struct counted_token *list;
     size_t count, capacity, bytes;
     int64_t documents;
@@ -51,7 +51,7 @@ static void tokens_destroy(struct summary *summary)
     free(tokens);
 }
 
-#define TOKEN_BYTES 100 /* of the map and the list, beside the characters */
+#define TOKEN_BYTES 100 /* in the map and the list, besides the characters */
 
 static struct status find_or_add(struct token_summary *tokens, struct bytes key,
                                  struct counted_token **out)
@@ -131,7 +131,7 @@ static void tokens_get(struct summary *summary, struct tensor fields[FIELDS_MAX]
     fields[2] = tensor_borrow(DT_INT64, &more, tokens->shown_documents);
 }
 
-/* The last number of `documents` is their total. */
+/* The last element of `documents` is the total. */
 static struct status tokens_merge(struct summary *summary, const struct tensor fields[FIELDS_MAX])
 {
     struct token_summary *tokens = self(summary);
@@ -172,7 +172,7 @@ static int64_t integer_of(const struct counted_token *token)
     return value;
 }
 
-/* Keras' order: the most frequent first; of these, the largest first. */
+/* Keras' order: the most frequent first; among equals, the largest first. */
 static int by_frequency_of_texts(const void *a, const void *b)
 {
     const struct counted_token *x = *(const struct counted_token *const *)a,

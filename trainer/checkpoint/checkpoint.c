@@ -12,7 +12,7 @@
 
 #define NAMES_SHOWN 8
 
-/* The first names in the bundle, for an error about a missing one. */
+/* Some names in the bundle, for an error about a missing one. */
 static const char *names_in(const struct bundle *bundle, struct arena *arena)
 {
     const char *text = "";
@@ -69,7 +69,7 @@ static struct status check_all(struct checkpoint *checkpoint)
     return status_ok();
 }
 
-/* A global_step that a user's program made may be int32. */
+/* A global_step that a user's program created may be int32. */
 static struct status read_step(struct checkpoint *checkpoint)
 {
     struct tensor tensor;
@@ -92,7 +92,7 @@ static struct status read_step(struct checkpoint *checkpoint)
 }
 
 #define ROWS_PER_TURN_MAX ((uint64_t)1 << 32)
-#define ROWS_MAX          ((uint64_t)1 << 62) /* more cannot be computed with */
+#define ROWS_MAX          ((uint64_t)1 << 62) /* limit for computing with it */
 
 static struct status take_position(struct checkpoint *checkpoint, const uint64_t *given,
                                    size_t count)
@@ -114,7 +114,7 @@ static struct status take_position(struct checkpoint *checkpoint, const uint64_t
     return status_ok();
 }
 
-/* A job that gives out no rows has no use for it. */
+/* Reads the position, which only a job that assigns its rows uses. */
 static struct status read_position(struct checkpoint *checkpoint)
 {
     const struct bundle_entry *entry = bundle_find(checkpoint->bundle, CHECKPOINT_POSITION);
@@ -131,8 +131,8 @@ static struct status read_position(struct checkpoint *checkpoint)
     return status_in(status, "'" CHECKPOINT_POSITION "'");
 }
 
-/* With batches of another size, the readers go on behind the rounds in which each of them has given
- * as many as the others. */
+/* If the batch size has changed, the readers continue after the rounds in which all of them have
+ * returned the same number. */
 static struct status take_readers(struct checkpoint *checkpoint, const uint64_t *given)
 {
     uint64_t readers = given[0], rows = given[1], units = given[2], unit_rows = given[3];
@@ -190,7 +190,7 @@ bool checkpoint_read_place(const char *prefix, uint64_t *step, uint64_t *rows)
     return has;
 }
 
-/* One number of this size. *found is false if there is none. */
+/* Reads one number of this size. *found is false if it is missing. */
 static struct status read_number(const struct checkpoint *checkpoint, const char *key,
                                  enum dtype dtype, void *out, bool *found)
 {
@@ -209,8 +209,8 @@ static struct status read_number(const struct checkpoint *checkpoint, const char
                                dtype_name(dtype));
 }
 
-/* A scalar starts with its initial value if slots are missing. A power of β that is missing alone
- * follows from the step. */
+/* Reads a scalar. It gets its initial value if slots are missing. A power of β that alone is
+ * missing follows from the step. */
 static struct status read_scalar(struct checkpoint *checkpoint, int optimizer, int s, float *out)
 {
     const struct layout_optimizer *of = &checkpoint->layout->optimizers[optimizer];

@@ -24,7 +24,7 @@ struct checkpoint_dir {
     char *path;
     int lock_fd; /* -1: the file system has no locks */
     int max_to_keep;
-    char **names; /* as in the state file, the latest last */
+    char **names; /* in the state file's order, the latest last */
     int count;
     char *note; /* NULL: none */
 };
@@ -81,8 +81,8 @@ static struct status read_state(const char *path, struct arena *arena,
     return status_in(status, "%s", path);
 }
 
-/* Takes the list of the state file and puts the latest last. TensorFlow's may have it anywhere, or
- * not at all. */
+/* Takes the list of the state file and moves the latest last. In TensorFlow's it may be
+ * anywhere, or missing. */
 static void take_state(struct checkpoint_dir *dir, const Tensorflow__CheckpointState *state)
 {
     char **names = zalloc((state->n_all_model_checkpoint_paths + 1) * sizeof *names);
@@ -105,7 +105,7 @@ static void print_state(char *const *names, int count, struct buffer *out)
     proto_text_print(&state, out);
 }
 
-/* Writes a state file under another name, complete and synced. */
+/* Writes a state file under a temporary name, complete and synced. */
 static struct status prepare_state(const char *path, char *const *names, int count)
 {
     struct buffer text = { 0 };
@@ -136,8 +136,8 @@ static struct status write_state(const struct checkpoint_dir *dir)
     return status;
 }
 
-/* Writes a state file that lists the checkpoints found. Those over the limit stay unlisted: this
- * process must not remove them. `why`: what is wrong with the old state file. */
+/* Writes a state file that lists the checkpoints found. Those over the limit stay unlisted, so
+ * that this process does not remove them. `why`: the error of the old state file. */
 static struct status repair_state(struct checkpoint_dir *dir, struct arena *arena,
                                   struct status why)
 {
@@ -202,8 +202,8 @@ static bool is_ours(const char *name)
     return strncmp(name, BASENAME, strlen(BASENAME)) == 0;
 }
 
-/* Completes an addition if the files that its state file names are in place. Otherwise removes the
- * data file, which may have its final name although the index has not. */
+/* Completes an addition if the files that its state file names are in place. Otherwise removes
+ * the data file, which may have its final name although the index has not. */
 static struct status settle_state(struct checkpoint_dir *dir, struct arena *arena)
 {
     const char *prepared = path_of(dir, arena, STATE UNFINISHED);
@@ -251,7 +251,7 @@ static bool is_whole(const struct checkpoint_dir *dir, const char *name)
     return whole;
 }
 
-/* Removes the index first: without it, the rest is no checkpoint. */
+/* Removes the index first: without it, the rest is not a checkpoint. */
 static struct status remove_files(const struct checkpoint_dir *dir, const char *name)
 {
     struct arena *arena = arena_create(0);
@@ -280,7 +280,7 @@ static bool lies_here(const struct checkpoint_dir *dir, const char *name)
                                          strchr(name + size + 1, '/') == NULL);
 }
 
-/* Removes the files of checkpoints over the limit, then drops these, and those that are gone, from
+/* Removes the files of checkpoints over the limit, then drops these, and any that are gone, from
  * the list. */
 static struct status drop_oldest(struct checkpoint_dir *dir)
 {
@@ -422,7 +422,7 @@ bool checkpoint_dir_has_step(const struct checkpoint_dir *dir, uint64_t step)
 
 /* ---- Adding. ---- */
 
-/* The list, with `name` at its end and nowhere else. */
+/* The list with `name` moved or added to its end. */
 static char **names_with(const struct checkpoint_dir *dir, const char *name, int *count)
 {
     char **names = zalloc((size_t)(dir->count + 1) * sizeof *names);
@@ -435,7 +435,7 @@ static char **names_with(const struct checkpoint_dir *dir, const char *name, int
     return names;
 }
 
-/* Gives data, index and state file their final names. */
+/* Renames data, index and state file to their final names. */
 static struct status publish(struct checkpoint_dir *dir, struct arena *arena, const char *name)
 {
     const char *prefix = path_of(dir, arena, name), *unfinished = with(arena, prefix, UNFINISHED);
@@ -445,7 +445,7 @@ static struct status publish(struct checkpoint_dir *dir, struct arena *arena, co
     struct status status;
 
     TRY_OR(fail, prepare_state(prepared, names, count));
-    unlink(with(arena, prefix, INDEX)); /* an unlisted one must never stand beside new data */
+    unlink(with(arena, prefix, INDEX)); /* an unlisted index must never accompany new data */
     TRY_OR(fail, file_rename(with(arena, unfinished, DATA), with(arena, prefix, DATA)));
     TRY_OR(fail, file_rename(with(arena, unfinished, INDEX), with(arena, prefix, INDEX)));
     TRY_OR(fail, file_rename(prepared, path_of(dir, arena, STATE)));

@@ -20,7 +20,7 @@ static const struct placed_variable *variable_at(const struct checkpoint_layout 
     return &layout->placement->variables[variable];
 }
 
-/* NULL: checkpoints do not have the slot. */
+/* NULL: not in checkpoints. */
 static const char *name_of(const struct checkpoint_layout *layout, int variable, uint32_t shard,
                            int part, struct arena *arena)
 {
@@ -77,7 +77,8 @@ static struct status write_shard(const struct checkpoint_layout *layout, int var
                                  uint32_t shard, struct client_snapshot *snapshot,
                                  struct bundle_writer *writer, struct arena *arena)
 {
-    /* Lists of keys before what belongs to them: if a list is empty, the rest need not be read. */
+    /* Each list of keys precedes the parts that belong to it: if it is empty, these need not be
+     * read. */
     static const int parts[] = {
         KEY_PART_KEYS,         KEY_PART_USED,         0, 1, 2, 3, 4, KEY_PART_WAITING_KEYS,
         KEY_PART_WAITING_USED, KEY_PART_WAITING_COUNT
@@ -138,7 +139,8 @@ static struct status check_shards(const struct checkpoint *checkpoint, const cha
     return status_ok();
 }
 
-/* How many keys the shard has with a row (KEY_PART_KEYS), or that wait. -1: they are no list. */
+/* The number of keys of the shard with a row (KEY_PART_KEYS), or waiting for one. -1: not a
+ * list. */
 static int64_t count_keys(const struct checkpoint *checkpoint, int variable, uint32_t shard,
                           enum key_part keys, struct arena *arena)
 {
@@ -256,11 +258,11 @@ struct status checkpoint_get_keys(struct client_state *state, int variable, uint
 
 /* ---- Single keys. ---- */
 
-/* A hash table in memory: the shards that were needed. */
+/* A hash table in memory: the shards that were read. */
 struct checkpoint_table {
     struct checkpoint_shard {
         bool is_read;
-        struct tensor keys, values; /* empty: the shard has no rows */
+        struct tensor keys, values; /* empty if the shard has no rows */
     } shards[KEY_SHARDS];
 };
 
@@ -277,7 +279,7 @@ void checkpoint_tables_free(struct checkpoint *checkpoint)
     checkpoint->tables = NULL;
 }
 
-/* Takes over the tensor that was read. */
+/* Takes ownership of the tensor that was read. */
 static struct status keep_part(struct checkpoint *checkpoint, int variable, uint32_t shard,
                                enum key_part part, struct tensor *out)
 {

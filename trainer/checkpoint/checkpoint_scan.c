@@ -9,7 +9,7 @@
 #define INDEX    ".index"
 #define DATA     ".data-"
 
-/* The step in "model.ckpt-1000.index". False: this is another file's name. */
+/* Parses the step of "model.ckpt-1000.index". Returns false for any other name. */
 static bool step_of_index(const char *name, unsigned long long *step)
 {
     char *end;

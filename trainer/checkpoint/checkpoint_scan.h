@@ -16,7 +16,7 @@ struct checkpoint_scan {
  * Finds every model.ckpt-<step> with an index and a data file.
  *
  * Owner   out lives in `arena`
- * Errors  what the file system says
+ * Errors  file-system errors
  */
 struct status checkpoint_scan(const char *directory, struct arena *arena,
                               struct checkpoint_scan *out);

@@ -54,7 +54,8 @@ static struct status write_numbers(struct bundle_writer *writer, const char *key
     return bundle_writer_end(writer);
 }
 
-/* The readers of a synchronous job, the rows before its units, the units, and the rows in each. */
+/* Writes the readers of a synchronous job, the rows before its units, the units, and the rows in
+ * each. */
 static struct status write_place(const struct checkpoint_layout *layout,
                                  const struct client_snapshot *snapshot,
                                  struct bundle_writer *writer)

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #define SNAPSHOT_TIMEOUT_MS 30000
-#define WARN_MS             60000 /* between two lines about checkpoints that fail */
+#define WARN_MS             60000 /* between two log lines about checkpoints that fail */
 #define TICK_MS             10
-#define STALL_MS            10000 /* a ps that has not replied for so long is lost */
+#define STALL_MS            10000 /* a ps that has not replied for this long is lost */
 
 struct saver {
     struct saver_options options;
@@ -22,8 +22,8 @@ struct saver {
     int64_t next_ns, warned_ns;
 };
 
-/* The next multiple of every_steps. The steps stay the same if the job continues from a checkpoint
- * between two of them, or if a checkpoint is late. */
+/* The next multiple of every_steps. These steps stay the same if the job resumes from a
+ * checkpoint between two of them, or if a checkpoint is late. */
 static uint64_t next_due_step(const struct saver *saver, uint64_t step)
 {
     uint64_t every = saver->options.every_steps;
@@ -87,7 +87,7 @@ struct status saver_snapshot(struct saver *saver,
     return status;
 }
 
-/* With the lock: waits until a checkpoint is due. False: the saver ends. */
+/* With the lock: waits until a checkpoint is due. Returns false when the saver ends. */
 static bool wait_until_due(struct saver *saver)
 {
     struct clock *clock = saver->client.calls.clock;
@@ -110,7 +110,7 @@ static void set_next(struct saver *saver)
                          : CLOCK_NEVER;
 }
 
-/* With `saving` held: the pause may have begun before this thread got it. */
+/* With `saving` held: the pause may have begun before this thread acquired it. */
 static struct status save_unless_paused(struct saver *saver)
 {
     pthread_mutex_lock(&saver->lock);
@@ -119,8 +119,8 @@ static struct status save_unless_paused(struct saver *saver)
     return paused ? status_ok() : save(saver);
 }
 
-/* With the lock: the next one is due as if this one had been written. Warns, unless a recovery or
- * the job's end caused the failure: the chief reports those. */
+/* With the lock: schedules the next one as if this one had been written. Warns, unless a
+ * recovery or the job's end caused the failure: the chief reports those. */
 static void take_failure(struct saver *saver, struct status status)
 {
     int64_t now_ns = clock_now_ns(saver->client.calls.clock);
@@ -145,7 +145,7 @@ static void *saver_run(void *context)
 
     pthread_mutex_lock(&saver->lock);
     while (wait_until_due(saver)) {
-        set_next(saver); /* counted from here, so that checkpoints come at even times */
+        set_next(saver); /* counted from here, so that checkpoints are evenly spaced */
         pthread_mutex_unlock(&saver->lock);
         pthread_mutex_lock(&saver->saving);
         struct status status = save_unless_paused(saver);
@@ -209,7 +209,7 @@ void saver_pause(struct saver *saver)
     pthread_mutex_lock(&saver->lock);
     saver->paused = true;
     pthread_mutex_unlock(&saver->lock);
-    while (pthread_mutex_trylock(&saver->saving) != 0) { /* the current one fails or ends */
+    while (pthread_mutex_trylock(&saver->saving) != 0) { /* until the current one fails or ends */
         client_interrupt(&saver->client); /* at each tick, because it may be between two calls */
         clock_sleep(saver->client.calls.clock, TICK_MS);
     }
@@ -237,7 +237,7 @@ struct status saver_finish(struct saver *saver)
     return status;
 }
 
-/* Waits for the checkpoint that is being written as long as the ps tasks reply to its calls. */
+/* Waits for the checkpoint in progress as long as the ps tasks reply to its calls. */
 static void await_end(struct saver *saver)
 {
     uint64_t replies = atomic_load(&saver->client.side_replies);

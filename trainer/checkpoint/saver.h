@@ -19,7 +19,7 @@ struct saver_options {
     struct checkpoint_dir *dir;
     struct checkpoint_layout layout;
     int64_t every_ms;                /* 0: not by time */
-    uint64_t every_steps;            /* 0: not by steps; with both, whichever comes first */
+    uint64_t every_steps;            /* 0: not by steps; with both limits, whichever comes first */
     struct channel *const *channels; /* [ps_count]: used by no other thread */
     void (*warn)(void *context, const char *text);
     void *context;
@@ -27,28 +27,29 @@ struct saver_options {
 
 struct saver;
 
-/* `client` is the chief's; it has joined, and the variables are there. */
+/* `client` is the chief's, which has joined; the variables exist. */
 struct status saver_start(const struct saver_options *options, const struct ps_client *client,
                           struct saver **out);
 void saver_step(struct saver *saver, uint64_t global_step);
 
-/* Takes a snapshot with slots and passes it to `use`. First waits for a checkpoint that is being
- * written; none is written while `use` runs. Not during a pause. Any thread. */
+/* Takes a snapshot with slots and passes it to `use`. First waits for a checkpoint in progress;
+ * none is written while `use` runs. Not during a pause. Any thread. */
 struct status saver_snapshot(struct saver *saver,
                              struct status (*use)(void *context, struct client_snapshot *snapshot),
                              void *context);
 
-/* Ends the calls that a snapshot waits for: it fails. */
+/* Interrupts the calls that a snapshot waits for: it fails. */
 void saver_interrupt(struct saver *saver);
 
-/* Called before and after a recovery: nothing is saved until the chief knows the new generation. */
+/* Call them before and after a recovery: nothing is saved until the chief knows the new
+ * generation. */
 void saver_pause(struct saver *saver);
 void saver_resume(struct saver *saver, const struct ps_client *client);
 
 /* Writes the last checkpoint, unless there is one of that step. The thread then makes no more,
  * unless it is paused and resumed. */
 struct status saver_finish(struct saver *saver);
-/* accepts NULL; first finishes a checkpoint that is being written, unless a ps is lost */
+/* accepts NULL; first finishes a checkpoint in progress, unless a ps is lost */
 void saver_destroy(struct saver *saver);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * batch_source: rows of named columns, some at a time. A data_split holds rows that may be read any
- * number of times (the training rows, the test rows); data_split.open makes a batch_source, which
- * is one reader's way through them.
+ * batch_source: rows of named columns, batch by batch. A data_split is a set of rows that may be
+ * read any number of times (the training rows, the test rows); data_split.open makes a
+ * batch_source, one reader's pass over them.
  *
  *     struct batch_order order = { .shuffle = true, .repeat = true, .seed = 1, .workers = 1 };
  *     struct batch_source *source;
@@ -11,12 +11,12 @@
  *         TRY(source->next(source, 100, &batch));
  *         if (batch.rows == 0)
  *             break;                                         not with `repeat`
- *         …batch.columns[i].values, as split->columns[i] says…
+ *         …batch.columns[i].values, see split->columns[i]…
  *     }
  *     source->destroy(source);
  *
- * The rows may be in memory, in files, or come as a stream. A reader of another format makes a
- * data_split; nothing else has to know it.
+ * The rows may be in memory, in files, or come as a stream. A new format only needs a function that
+ * makes a data_split.
  *
  * Threads: `open` and `identify` may be called at any time in any thread; each batch_source belongs
  * to one thread at a time.
@@ -43,49 +43,50 @@ struct batch {
 
 struct batch_source {
     /**
-     * Takes the next rows: exactly rows_max, or fewer at the end of the input, then 0. With
-     * `repeat` there is no end: a batch may hold the end of an epoch and the beginning of the next.
+     * Returns the next rows: exactly rows_max, or fewer at the end of the input, then 0. With
+     * `repeat` there is no end: a batch may contain the end of an epoch and the beginning of the
+     * next.
      *
      * Owner   the source owns the batch and its tensors, which are valid until `keep` further calls
-     *         of next, or one of seek or destroy. They may lie in memory that all readers share
-     *         (nothing is copied that need not be): do not write to them. tensor_acquire does not
-     *         prolong them
+     *         of next, or one of seek or destroy. They may be in memory that all readers
+     *         share: do not write to them. tensor_acquire does not extend their lifetime
      * Errors  those of the input: DATA_LOSS names file and place, …
      */
     struct status (*next)(struct batch_source *source, int64_t rows_max, struct batch *out);
 
-    /* Goes to the place after the first `rows` rows that this reader takes, as if it had just taken
-     * them; 0 rewinds. With `repeat`, `rows` may lie in any epoch. UNIMPLEMENTED: the input cannot
-     * go back, or forward. */
+    /* Moves to the position after the first `rows` rows of this reader, as if it had just read
+     * them; 0 rewinds. With `repeat`, `rows` may be in any epoch. UNIMPLEMENTED: the input
+     * cannot go back, or forward. */
     struct status (*seek)(struct batch_source *source, uint64_t rows);
 
     void (*destroy)(struct batch_source *source);
 
-    /* How many of the last batches stay valid; 0 counts as 1. A source sets keep_max. Its owner may
-     * raise `keep` up to that before the first `next`, and lower it after the first batch. */
+    /* The number of latest batches that stay valid; 0 counts as 1. A source sets keep_max. Its
+     * owner may raise `keep` to that before the first `next`, and lower it after the first
+     * batch. */
     int keep, keep_max;
 };
 
-/* A reader's way through the rows. */
+/* The order in which a reader reads the rows. */
 struct batch_order {
-    bool shuffle;             /* each epoch in an order of its own, drawn from `seed` */
+    bool shuffle;             /* each epoch has its own order, drawn from `seed` */
     bool repeat;              /* begins the next epoch after the last row */
-    uint64_t seed;            /* readers that share the rows have the same one */
-    uint32_t worker, workers; /* of `workers` readers (1: alone) this is number `worker`: together
-                                 they take every row once per epoch */
-    /* So many batches may be made in advance by a thread of the source; each `next` then asks for
-     * ahead_rows. Sources whose batches cost little have no such thread. */
+    uint64_t seed;            /* the same for all readers that share the rows */
+    uint32_t worker, workers; /* this is reader `worker` of `workers` (1: alone); together they
+                               * read every row once per epoch */
+    /* The number of batches to prefetch in a thread of the source; each `next` then requests
+     * ahead_rows. Cheap sources have no such thread. */
     int ahead;
     int64_t ahead_rows;
 };
 
 struct data_column {
-    struct tensor_spec spec; /* the shape's dimension 0 is -1 */
-    int64_t classes; /* of class numbers: the largest + 1. 0: not class numbers, or unknown */
-    /* Each value of a row was (value - mean) / stddev of a raw one. NULL: the values are raw */
+    struct tensor_spec spec; /* dimension 0 of the shape is -1 */
+    int64_t classes; /* for class numbers: the largest + 1. 0: not class numbers, or unknown */
+    /* Each value of a row is (raw value - mean) / stddev. NULL: the values are raw */
     const double *mean, *stddev;
-    /* [raw_count]: the columns of a file that the values were made of, side by side. NULL: they are
-     * not known */
+    /* [raw_count]: the columns of the file from which the values were computed, side by side.
+     * NULL: unknown */
     const struct raw_column *raw;
     int raw_count;
 };
@@ -93,30 +94,31 @@ struct data_column {
 struct data_split {
     const struct data_column *columns;
     int columns_count;
-    int64_t rows; /* of an epoch, > 0; ROWS_UNKNOWN until all are read */
+    int64_t rows; /* per epoch, > 0; ROWS_UNKNOWN until all are read */
 
     /**
      * Opens a source for one reader. The split outlives it.
      *
-     * Errors  UNIMPLEMENTED the input cannot be read in this order; those of opening files
+     * Errors  UNIMPLEMENTED the input cannot be read in this order; errors of opening files
      */
     struct status (*open)(const struct data_split *split, const struct batch_order *order,
                           struct batch_source **out);
 
-    /* Appends "name=value" that tells these rows from others: two tasks with equal texts have the
-     * same rows in the same places. May read all rows. */
+    /* Appends "name=value", which identifies the rows: two tasks with equal texts have the same
+     * rows in the same order. May read all rows. */
     struct status (*identify)(const struct data_split *split, struct buffer *out);
 
-    /* Appends where a row is from whose column of that index has a NaN or an infinite value:
-     * ": 'rows.csv' line 7: column 'age'". `row`: its values as in a batch; of no size: any row
-     * that has such a value. Appends nothing if it does not find it. NULL: rows have no place. */
+    /* Appends the place of the row whose column of that index has a NaN or an infinite value: ":
+     * 'rows.csv' line 7: column 'age'". `row`: its values as in a batch; of size 0: any such
+     * row. Appends nothing if the row is not found. NULL: rows have no place. */
     void (*locate)(const struct data_split *split, int column, struct bytes row,
                    struct buffer *out);
 
-    int64_t share_rows; /* a reader wastes little if it takes this many in order; 0: any number */
+    int64_t share_rows; /* a reader wastes little if it reads this many consecutive rows; 0: any
+                         * number */
 };
 
-/* Names that columns have by convention, as those of a graph's feeds. */
+/* Conventional names of columns, equal to the names of a graph's feeds. */
 #define LABELS_COLUMN        "labels"
 #define SAMPLE_WEIGHT_COLUMN "sample_weight" /* float [?]: a factor of each row's loss */
 

@@ -11,8 +11,7 @@
 
 /* ---- Reading. ---- */
 
-/* Reads "7:2.5" and what stands behind it: a comma, or the end. False: it does not look like this.
- */
+/* Reads "7:2.5" and the comma or end after it. Returns false if the text has another form. */
 static bool read_pair(const char **at, int64_t *class, double *weight)
 {
     char *end;
@@ -90,7 +89,7 @@ struct weighted_split {
     const struct class_weights *weights;
     const struct data_split *base;
     int labels;     /* the column's index */
-    int weights_at; /* the place of the weights among the columns */
+    int weights_at; /* index of the weights among the columns */
 };
 
 struct weighted_source {
@@ -172,7 +171,7 @@ static struct status open_source(const struct data_split *base, const struct bat
     return status_ok();
 }
 
-/* The weights are a setting of the job, which tasks compare by themselves. */
+/* Class weights are a setting of the job, which tasks compare separately. */
 static struct status identify(const struct data_split *base, struct buffer *out)
 {
     const struct weighted_split *split = (const struct weighted_split *)base;

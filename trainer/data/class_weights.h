@@ -1,7 +1,7 @@
 /*
- * class_weights: gives each row of a data_split the weight of its class, as a column
- * "sample_weight", for classes that are rare or matter more. As Keras' fit(class_weight=…), which
- * weighs the training rows only.
+ * class_weights: weights each row of a data_split by its class, in a column "sample_weight", for
+ * classes that are rare or important. Like Keras' fit(class_weight=…), which weights only the
+ * training rows.
  *
  *     TRY(class_weights_read("0:1,7:2.5", arena, &weights));     other classes: 1
  *     TRY(class_weights_apply(&weights, data->train, arena, &split));
@@ -20,14 +20,14 @@ struct class_weights {
     int64_t count;
 };
 
-/* Reads "CLASS:WEIGHT,…" into `arena`. INVALID_ARGUMENT names what is wrong: a class that is no integer from 0 on or comes twice, a weight that is no finite number from 0 on.
- */
+/* Reads "CLASS:WEIGHT,…" into `arena`. INVALID_ARGUMENT a class that is not a non-negative
+ * integer or occurs twice, a weight that is not a finite non-negative number. */
 struct status class_weights_read(const char *text, struct arena *arena, struct class_weights *out);
 
 /**
- * Makes a split with the columns of `base` and the weights, which multiply those that `base` has;
- * its batches hold those of base. The class of a row is its value in the column "labels": an
- * integer, or a float that is rounded.
+ * Makes a split with the columns of `base` and the weights, which are multiplied by any weights of
+ * `base`. The class of a row is its value in the column "labels": an integer, or a float that is
+ * rounded.
  *
  * Owner   *out lives in `arena`; base and the weights outlive it
  * Errors  INVALID_ARGUMENT the labels are not one class per row, or a class of the text is beyond

@@ -28,7 +28,7 @@ CLONES static void pixels_to_floats(float *restrict out, const uint8_t *restrict
         out[i] = (float)in[i] * (1 / 255.0f);
 }
 
-/* Rows are taken in random order: while one is converted, the next but one is fetched. */
+/* Rows are read in random order: while one is converted, the one after the next is prefetched. */
 static void prefetch(const uint8_t *row, uint32_t width)
 {
     for (uint32_t at = 0; at < width; at += 64)

@@ -12,7 +12,7 @@ struct dataset_source {
     struct batch_source source; /* first */
     const struct dataset *dataset;
     struct row_order order;
-    uint32_t capacity; /* rows for which there is memory: */
+    uint32_t capacity; /* rows for which memory is allocated: */
     uint32_t *rows;
     float *features;
     void *answers; /* int32 classes or float targets */

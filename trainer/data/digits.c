@@ -11,7 +11,7 @@
 
 #define POINTS_MAX  10
 #define STROKES_MAX 3
-#define CURVE_STEPS 4 /* straight pieces between two control points */
+#define CURVE_STEPS 4 /* straight segments between two control points */
 #define THREADS_MAX 8
 
 struct point {
@@ -169,7 +169,7 @@ static const struct form forms[] = {
             { .18f, .88f } } } } },
 };
 
-/* The variation between images. These values make the set about as hard as MNIST: softmax
+/* The variation between images. With these values, the set is about as hard as MNIST: softmax
  * regression reaches an accuracy of 0.90 to 0.92 after 1000 steps with batches of 100. */
 static const struct {
     float wobble;           /* deviation of a control point, unit square */
@@ -194,7 +194,7 @@ static const struct {
 
 struct canvas {
     float distance2[DIGITS_SIDE][DIGITS_SIDE]; /* to the nearest curve, in pixels, squared */
-    float reach;                               /* how far from the curve there is ink */
+    float reach;                               /* distance from the curve that ink reaches */
 };
 
 struct affine {
@@ -206,7 +206,8 @@ static float spread(struct random *random, float around, float by)
     return around * (1 + by * (2 * random_float(random) - 1));
 }
 
-/* Three uniforms are normal enough here, and cheap: deviation `by`, never beyond 3 of them. */
+/* A sum of three uniforms is close enough to normal here, and cheap: deviation `by`, never
+ * beyond 3 deviations. */
 static float wobble(struct random *random, float by)
 {
     float sum = random_float(random) + random_float(random) + random_float(random);
@@ -304,8 +305,8 @@ static void canvas_stray(struct canvas *canvas, struct random *random)
     canvas_curve(canvas, points, 2);
 }
 
-/* Full ink within the pen's radius, none one pixel further out; then noise: the sum of a random
- * word's four bytes. */
+/* Draws full ink within the pen's radius, and none more than one pixel outside it; then adds
+ * noise: the sum of a random word's four bytes. */
 static void canvas_ink(const struct canvas *canvas, float radius, float ink, struct random *random,
                        uint8_t *pixels)
 {

@@ -3,8 +3,8 @@
  *
  * An image depends only on (seed, index). It is drawn in these steps: choose a digit and one of its
  * forms (a few strokes, each a curve through control points); move every control point a little;
- * apply a random affine map (turn, slant, size, place); draw each stroke with a round pen of random
- * width and a soft edge; add noise to every pixel and, in some images, a stray stroke. Every
+ * apply a random affine map (rotation, slant, size, position); draw each stroke with a round pen of
+ * random width and a soft edge; add noise to every pixel and, in some images, a stray stroke. Every
  * operation is correctly rounded, so the set is the same on every machine.
  */
 #ifndef TRAINER_DATA_DIGITS_H
@@ -14,7 +14,7 @@
 
 #define DIGITS_SIDE   28
 #define DIGITS_PIXELS (DIGITS_SIDE * DIGITS_SIDE)
-#define DIGITS_SEED   20150917 /* the one that programs use */
+#define DIGITS_SEED   20150917 /* the seed that programs use */
 
 /* Draws image `index` of the set `seed`; returns its label, 0 … 9. */
 uint8_t digit_draw(uint64_t seed, uint32_t index, uint8_t pixels[DIGITS_PIXELS]);

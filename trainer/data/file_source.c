@@ -5,7 +5,7 @@
 #include "trainer/data/file_source_internal.h"
 #include "trainer/data/prefetch.h"
 
-/* The memory of the batch that need not stay valid any longer. */
+/* Returns the memory of the oldest batch, which need no longer stay valid. */
 static struct kept_batch *next_memory(struct file_source *source)
 {
     int kept = source->source.keep > 1 ? source->source.keep : 1;
@@ -45,14 +45,14 @@ static struct status file_source_next(struct batch_source *base, int64_t rows_ma
     return status;
 }
 
-/* The rows that were taken since the beginning. */
+/* The number of rows read since the beginning. */
 static uint64_t rows_taken(const struct file_source *source)
 {
     return file_source_rows_before(source, source->epoch) + source->epoch_taken + source->place;
 }
 
-/* Goes on to the place after `rows` rows. *passed is false if a block could not be passed: then the
- * place is undefined. */
+/* Moves forward to the position after `rows` rows. *passed is false if a block could not be
+ * skipped: then the position is undefined. */
 static struct status go_on(struct file_source *source, uint64_t rows, bool passes, bool *passed)
 {
     bool found = true, knows;
@@ -84,7 +84,7 @@ static struct status go_on(struct file_source *source, uint64_t rows, bool passe
     return status_ok();
 }
 
-/* Goes there from where it is, or from the beginning if that is behind it. */
+/* Moves there from the current position, or from the beginning if that is behind it. */
 static struct status go_to(struct file_source *source, uint64_t rows, bool passes, bool *passed)
 {
     if (source->astray || rows < rows_taken(source))
@@ -95,9 +95,9 @@ static struct status go_to(struct file_source *source, uint64_t rows, bool passe
     return status_ok();
 }
 
-/* Every epoch has the same rows in another order. Once one was read to its end, others need not be
- * read to be passed. Blocks before the place are passed without reading their values, if no bad
- * record may be among them. */
+/* Every epoch has the same rows in another order. Once one was read to its end, others need not
+ * be read to be skipped. Blocks before the position are skipped without reading their values, if
+ * no record may be bad. */
 static struct status file_source_seek(struct batch_source *base, uint64_t rows)
 {
     struct file_source *source = (struct file_source *)base;

@@ -1,5 +1,6 @@
 /*
- * file_source: one reader's batches of a file_split: the files and blocks of each epoch in turn.
+ * file_source: one reader's batches of a file_split: reads the files and blocks of each epoch in
+ * order.
  */
 #ifndef TRAINER_DATA_FILE_SOURCE_H
 #define TRAINER_DATA_FILE_SOURCE_H
@@ -16,12 +17,13 @@ struct file_split {
     struct data_column *columns;
     _Atomic int64_t bad;     /* records */
     _Atomic uint64_t passed; /* bit w % 64: reader w has read all of its files once */
-    /* [paths_count]: at the start of each file, the records whose bad ones are counted */
+    /* [paths_count]: the number of records, from the start of each file, in which bad ones have
+     * been counted */
     _Atomic uint64_t *records_seen;
-    struct record_marks *marks; /* [paths_count]: noted when the rows are counted */
+    struct record_marks *marks; /* [paths_count]: recorded when the rows are counted */
 };
 
-/* The rows that are read and ordered together, if they are small. */
+/* The rows per block, which are read and ordered together, if they are small. */
 int64_t file_source_block_rows(const struct file_split_options *options);
 
 /* As data_split.open. */
@@ -38,8 +40,8 @@ struct status file_source_has_record(const struct data_split *split, bool *out);
 void file_source_locate(const struct data_split *split, int column, struct bytes row,
                         struct buffer *out);
 
-/* The failure of reader `worker` of `workers` that finds no row in an epoch. records: those of all
- * readers; without any, the others find no row either. */
+/* The error for reader `worker` of `workers` that finds no row in an epoch. records: of all
+ * readers; if 0, the others find no row either. */
 struct status file_source_no_rows(const struct file_split *split, uint64_t records, uint32_t worker,
                                   uint32_t workers);
 

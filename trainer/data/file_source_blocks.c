@@ -15,8 +15,8 @@ static uint64_t reader_bit(const struct file_source *source)
     return (uint64_t)1 << source->how.worker % 64;
 }
 
-/* Does a reader meet the record that was just read for the first time? One that has a part of the
- * records does in its first epoch. Otherwise each reader reads all of them. */
+/* Does a reader see the record that was just read for the first time? A reader with its own part
+ * of the records does in its first epoch; otherwise each reader reads all of them. */
 static bool is_new(struct file_source *source)
 {
     struct file_split *split = source->split;
@@ -30,7 +30,7 @@ static bool is_new(struct file_source *source)
     return source->record > before;
 }
 
-/* Counts a bad record when it is met for the first time, and reports it. */
+/* Counts a bad record when it is first seen, and reports it. */
 static struct status count_bad(struct file_source *source, struct status bad)
 {
     struct file_split *split = source->split;
@@ -58,8 +58,8 @@ static struct status count_bad(struct file_source *source, struct status bad)
 
 /* ---- Blocks of rows. ---- */
 
-/* Does the record belong to this reader? If some may be bad, it always has the same ones, so that
- * it knows how many rows it has in an epoch. */
+/* Does the record belong to this reader? If some may be bad, a reader always has the same ones,
+ * so that it knows its number of rows in an epoch. */
 static bool is_own(const struct file_source *source)
 {
     uint64_t number = file_source_rows_are_records(source)
@@ -69,7 +69,7 @@ static bool is_own(const struct file_source *source)
     return number % source->how.workers == source->how.worker;
 }
 
-/* Passes a record of another reader. */
+/* Skips a record of another reader. */
 static struct status skip_row(struct file_source *source, bool *ended)
 {
     bool found;
@@ -164,9 +164,9 @@ struct status file_source_next_block(struct file_source *source)
     return status_ok();
 }
 
-/* The most memory that a byte of a record takes: 22 in a line "0" of libsvm, with its columns. */
+/* Limit of the memory per byte of a record: a line "0" of libsvm takes 22, with its columns. */
 #define BYTES_OF_A_BYTE 32
-#define BYTES_OF_A_ROW  512 /* such as the label of a text, which its folder tells */
+#define BYTES_OF_A_ROW  512 /* such as the label of a text, which comes from its folder */
 
 static size_t bytes_of_rows(const struct file_source *source, size_t rows, size_t record_bytes)
 {
@@ -175,7 +175,7 @@ static size_t bytes_of_rows(const struct file_source *source, size_t rows, size_
     return BYTES_OF_A_BYTE * record_bytes + rows * (16 * columns + BYTES_OF_A_ROW);
 }
 
-/* Goes to the last mark within the next `most` records of the file. *rows: how many that passes. */
+/* Jumps to the last mark within the next `most` records of the file. *rows: the number skipped. */
 static struct status jump(struct file_source *source, size_t most, size_t *rows, size_t *bytes)
 {
     const struct record_mark *mark =
@@ -228,7 +228,7 @@ struct status file_source_pass_block(struct file_source *source, bool *passed)
     return status_ok();
 }
 
-/* Has this reader rows in this epoch, which was read, or in one of the next? */
+/* Does this reader have rows in this epoch, which was read, or in one of the next? */
 static bool has_rows(const struct file_source *source)
 {
     bool later =
@@ -251,8 +251,8 @@ struct status file_source_no_rows(const struct file_split *split, uint64_t recor
                         records > 0 ? "good " : "", whose);
 }
 
-/* The reader that has counted the bad records says why they are bad; so does one that has not,
- * because a job reports the failure that comes first. */
+/* Returns the reason if this reader has counted the bad records. So does a reader that has not,
+ * because a job reports its first failure. */
 static struct status no_rows_left(const struct file_source *source)
 {
     struct status status = file_source_no_rows(source->split, source->epoch_records,

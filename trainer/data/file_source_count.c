@@ -1,6 +1,6 @@
 #include "trainer/data/file_source_internal.h"
 
-/* Passes a record, which is noted if it is there. */
+/* Skips a record; marks it if there is one. */
 static struct status count_record(struct file_source *source, bool *found)
 {
     struct record_marks *marks = &source->split->marks[source->file];

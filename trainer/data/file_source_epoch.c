@@ -1,7 +1,7 @@
 #include "base/arena.h"
 #include "trainer/data/file_source_internal.h"
 
-/* + epoch: the random streams of a seed that order files and blocks */
+/* + epoch: the random streams of a seed for the order of files and blocks */
 #define STREAM_FILES  0x66696c6573000000u
 #define STREAM_BLOCKS 0x626c6f636b000000u
 

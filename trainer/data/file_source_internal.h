@@ -20,46 +20,47 @@ struct file_source {
     struct batch_source source; /* first */
     struct file_split *split;
     struct batch_order how;
-    bool quiet; /* bad records are not counted: for file_source_count_rows */
-    /* The last bad record that another reader has counted; "": none */
+    bool quiet; /* for file_source_count_rows: bad records are not counted */
+    /* The last bad record that another reader has counted; "": none. */
     char counted[256];
 
     uint32_t *files; /* [paths_count]: in the epoch's order */
     uint32_t next_file;
     uint32_t file;               /* that is open */
     struct record_reader *open;  /* NULL: none */
-    uint64_t record;             /* of this file: number of the next one, bad ones included */
+    uint64_t record;             /* in this file: the number of the next one, counting bad ones */
     uint64_t index;              /* the same in the epoch */
     uint64_t epoch, epoch_taken; /* rows of this epoch in earlier blocks */
-    uint64_t epoch_records;      /* of all readers; 0: not known yet */
-    uint64_t epoch_rows;         /* of this reader, in the first epoch that it read to its end */
-    bool unread;                 /* blocks of this epoch were passed unread */
-    bool astray;                 /* a failure has left it at an unknown place */
-    bool reads_blocks;           /* some block could not be passed unread */
+    uint64_t epoch_records;      /* of all readers; 0: unknown */
+    uint64_t epoch_rows;         /* of this reader, in the first epoch that it finished */
+    bool unread;                 /* blocks of this epoch were skipped unread */
+    bool astray;                 /* a failure has left it at an unknown position */
+    bool reads_blocks;           /* some block could not be skipped unread */
 
     struct columns block;
-    size_t block_rows; /* of the block, whether they were read or passed */
-    uint32_t *order;   /* the block's rows, in the order in which they are taken */
+    size_t block_rows; /* of the block, whether read or skipped */
+    uint32_t *order;   /* the block's rows, in the order of use */
     size_t order_capacity, place;
     struct random random; /* orders the blocks of this epoch */
 
-    struct kept_batch batches[KEPT_MAX]; /* source.keep of them in turn; zeroed until used */
+    struct kept_batch batches[KEPT_MAX]; /* source.keep of them, used round-robin; zeroed until
+                                          * used */
     int current;                         /* the one that is made */
 };
 
 /* ---- Epochs and their files (file_source_epoch.c). ---- */
 
-/* A record is as good as a row if none may be bad. */
+/* Is each record a row, because none may be bad? */
 bool file_source_rows_are_records(const struct file_source *source);
-/* Can all records be counted without reading them? If no record may be bad, each is a row. */
+/* Can all records be counted without reading their fields? If none may be bad, each is a row. */
 bool file_source_can_count_records(const struct file_split *split);
-/* The rows that this reader has in the epochs before this one. */
+/* The number of rows that this reader has in earlier epochs. */
 uint64_t file_source_rows_before(const struct file_source *source, uint64_t epoch);
-/* The epoch of this reader's row of this number. The length of an epoch is known. */
+/* The epoch of this reader's row of this number. The length of an epoch must be known. */
 uint64_t file_source_epoch_of(const struct file_source *source, uint64_t row);
 void file_source_begin_epoch(struct file_source *source, uint64_t epoch);
 struct status file_source_open_file(struct file_source *source, uint32_t file);
-/* Opens the next file of the epoch if none is open. False: there is none. */
+/* Opens the next file of the epoch if none is open. Returns false if none is left. */
 struct status file_source_open_next(struct file_source *source, bool *more);
 void file_source_close_file(struct file_source *source);
 
@@ -69,12 +70,12 @@ void file_source_close_file(struct file_source *source);
 struct status file_source_read_row(struct file_source *source, bool *ended);
 /* The rows of a block, if they are small. */
 size_t file_source_rows_wanted(const struct file_source *source);
-/* Reads the next block of the epoch. It has no rows at the end. */
+/* Reads the next block of the epoch, which is empty at the end. */
 struct status file_source_next_block(struct file_source *source);
 /* Passes the next block without reading its values, as if all its rows had been taken. *passed is
  * false if file_source_next_block might have ended it earlier, for its memory. */
 struct status file_source_pass_block(struct file_source *source, bool *passed);
-/* Makes sure that the block has a row left. *found is false at the end of the input. */
+/* Ensures that the block has a row left. *found is false at the end of the input. */
 struct status file_source_find_row(struct file_source *source, bool *found);
 
 /* Opens a source of all rows that reports no bad records (file_source.c). */

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "trainer/data/file_source_internal.h"
 
-/* The part of a row that has a NaN or an infinite value; NULL: none has. */
+/* The part of a row with a NaN or an infinite value; NULL: none. */
 static const struct row_part *part_at_fault(const struct row_tensor *tensor,
                                             const struct columns *columns, size_t row)
 {
@@ -19,7 +19,7 @@ static const struct row_part *part_at_fault(const struct row_tensor *tensor,
     return NULL;
 }
 
-/* Has the row these values? Of no size: it is not asked. */
+/* Does the row have these values? Always true for values of size 0. */
 static bool has_values(const struct row_layout *layout, int tensor, const struct columns *columns,
                        size_t row, struct bytes values)
 {
@@ -36,7 +36,7 @@ static bool has_values(const struct row_layout *layout, int tensor, const struct
     return same;
 }
 
-/* Reads the next row alone. False: there is none. */
+/* Reads the next row alone. Returns false at the end. */
 static struct status read_alone(struct file_source *source, bool *more)
 {
     bool ended;
@@ -83,7 +83,7 @@ void file_source_locate(const struct data_split *split, int column, struct bytes
     struct status status = file_source_open_quietly(split, &source);
 
     if (!status_is_ok(status))
-        return; /* the row is told without its place */
+        return; /* the row is reported without its place */
     status_ignore(locate(source, column, row, out));
     source->source.destroy(&source->source);
 }

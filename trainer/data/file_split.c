@@ -30,7 +30,7 @@ done:
     return status;
 }
 
-/* The columns and what becomes of them. */
+/* Hashes the columns and their conversions. */
 static uint32_t hash_layout(const struct row_layout *layout, uint32_t crc)
 {
     for (int t = 0; t < layout->count; t++)
@@ -78,7 +78,7 @@ static struct status find_formats(struct file_split *split)
     return status_ok();
 }
 
-/* Opens each file once, because a file without a column is better found now than in an hour. */
+/* Opens each file once, because a missing column is better reported now than in an hour. */
 static struct status try_files(struct file_split *split)
 {
     const struct row_layout *layout = &split->options.layout;
@@ -96,7 +96,7 @@ static struct status try_files(struct file_split *split)
     return status;
 }
 
-#define SHARE_BLOCKS 4 /* of which one may be read for a part of it */
+#define SHARE_BLOCKS 4 /* so that little is wasted when only a part of one is used */
 
 struct status file_split_create(const struct file_split_options *options, struct data_split **out)
 {

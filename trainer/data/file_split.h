@@ -1,23 +1,23 @@
 /*
  * file_split: the rows of files of records as a data_split. The files may be larger than memory.
  *
- * Each epoch reads the files in an order of its own (with `shuffle`), in blocks of shuffle_buffer
- * rows, and each block in a random order. Rows of different blocks are not mixed, so a file that is
- * sorted by its label needs a buffer of its size. Reader w of W reads all files and takes the
- * records w, w + W, … of the endless sequence of epochs: together, readers that take equally many
- * rows take every row once per epoch. If records may be bad, nobody knows how many rows that is,
- * and a reader has the same records in each epoch.
+ * Each epoch reads the files in a new order (with `shuffle`), in blocks of shuffle_buffer rows, and
+ * each block in a random order. Rows of different blocks are not mixed, so a file that is sorted by
+ * its label needs a buffer of its size. Reader w of W reads all files and keeps the records w, w +
+ * W, … of the endless sequence of epochs: readers that keep equally many rows together read every
+ * row once per epoch. If records may be bad, the number of rows is unknown, and a reader keeps the
+ * same records in each epoch.
  *
- * With batch_order.ahead, a source reads in a thread of its own (prefetch.h). Up to 16
- * batches of a source stay valid, each in memory of its own.
+ * With batch_order.ahead, a source reads in its own thread (prefetch.h). Up to 16 batches of a
+ * source stay valid, each in separate memory.
  *
- * `seek` goes through the rows that it passes, at most two epochs, from where it is if it can. If
- * the format can skip records, and none may be bad, it only finds where they end: blocks whose rows
- * surely take less memory than a block may have are passed unread. If the rows were counted, a
- * reader of all rows goes on at places in the files that were noted then.
+ * `seek` reads through the rows that it skips, at most two epochs, from the current position if
+ * possible. If the format can skip records, and none may be bad, it only finds the ends of records:
+ * blocks whose rows certainly fit in a block's memory are skipped unread. If the rows were counted,
+ * a reader of all rows jumps to positions in the files that were recorded then.
  *
- * A bad record is reported and passed, until there are more than max_bad_records of them in the
- * first epoch of the split's readers: then `next` fails with DATA_LOSS. Later epochs meet the same
+ * Bad records are reported and skipped, until there are more than max_bad_records of them in the
+ * first epoch of the split's readers: then `next` fails with DATA_LOSS. Later epochs skip the same
  * ones and do not count them again.
  */
 #ifndef TRAINER_DATA_FILE_SPLIT_H
@@ -31,7 +31,7 @@ struct file_split_options {
     const struct record_format *format; /* NULL: each file's own */
     struct record_options records;
     struct row_layout layout;
-    uint32_t shuffle_buffer; /* rows; 0: they stay in the files' order */
+    uint32_t shuffle_buffer; /* rows; 0: keep the files' order */
     int64_t max_bad_records;
     /* Reports a bad record; any thread. */
     void (*warn)(void *context, const char *text);
@@ -46,13 +46,13 @@ struct file_split_options {
 struct status file_split_create(const struct file_split_options *options, struct data_split **out);
 void file_split_destroy(struct data_split *split); /* accepts NULL */
 
-/* The bad records that were passed so far. Threads: any. */
+/* The number of bad records skipped so far. Threads: any. */
 int64_t file_split_bad_records(const struct data_split *split);
 
-/* Reads all rows, to set split->rows. Bad records are neither reported nor counted. */
+/* Reads all rows to set split->rows. Bad records are neither reported nor counted. */
 struct status file_split_count(struct data_split *split);
 
-/* DATA_LOSS: the files have no records. Reads them up to the first one. */
+/* DATA_LOSS: the files have no records. Reads up to the first one. */
 struct status file_split_check_records(const struct data_split *split);
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/inflate.h"
 
 #define IDX_UNSIGNED_BYTE 0x08
-#define UNPACKED_MAX      ((size_t)4 << 30) /* 60 000 images of MNIST have 47 MB */
+#define UNPACKED_MAX      ((size_t)4 << 30) /* the 60 000 images of MNIST have 47 MB */
 #define UNPACK_STEP       ((size_t)1 << 20)
 
 static uint32_t get_u32be(const char *at)
@@ -112,7 +112,7 @@ struct status idx_read(const char *path, int rank, struct buffer *contents, stru
     TRY(file_read(path, UNPACKED_MAX, &file));
     TRY_OR(done,
            idx_unpack((struct bytes){ file.data, file.size }, UNPACKED_MAX, contents, &unpacked));
-    if (unpacked.data == file.data) { /* it was plain: the contents are the file */
+    if (unpacked.data == file.data) { /* not compressed: the contents are the file */
         *contents = file;
         file = (struct buffer){ 0 };
     }

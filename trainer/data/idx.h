@@ -22,7 +22,7 @@ struct idx {
 /**
  * Finds the parts of the contents of a file. out->data points into `contents`.
  *
- * Errors  DATA_LOSS not an IDX file, cut short, or longer than its dimensions say; UNIMPLEMENTED
+ * Errors  DATA_LOSS not an IDX file, cut short, or longer than its dimensions imply; UNIMPLEMENTED
  * another element type
  */
 struct status idx_parse(struct bytes contents, struct idx *out);

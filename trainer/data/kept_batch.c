@@ -44,7 +44,7 @@ struct status kept_batch_begin(struct kept_batch *batch, const struct row_layout
         batch->texts[t].size = 0;
         if (rows_max <= capacity || !is_dense(layout, t))
             continue;
-        batch->capacity = 0; /* until all tensors have room */
+        batch->capacity = 0; /* until all tensors have memory */
         TRY(allocate_rows(&layout->tensors[t], rows_max, &batch->values[t]));
     }
     batch->capacity = rows_max > capacity ? rows_max : capacity;
@@ -64,8 +64,8 @@ void kept_batch_finish(struct kept_batch *batch, const struct row_layout *layout
     free(batch->columns);
 }
 
-/* A batch may outlive the columns that its texts come from. They point at their characters once the
- * batch is complete. */
+/* Copies texts, because a batch may outlive the columns that they come from. They are pointed at
+ * their characters once the batch is complete. */
 static void keep_texts(struct buffer *out, const struct bytes *texts, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -97,8 +97,8 @@ static void append_rows(struct kept_batch *batch, const struct row_layout *layou
 
 #define ROWS_AT_ONCE 8
 
-/* Shuffled rows lie anywhere in a block that the near caches do not hold. Those that come next are
- * asked for while some are copied. */
+/* Shuffled rows are scattered over a block that the L1 and L2 caches do not hold, so the next
+ * ones are prefetched while some are copied. */
 void kept_batch_append(struct kept_batch *batch, const struct row_layout *layout,
                        const struct columns *columns, const uint32_t *rows, size_t count)
 {

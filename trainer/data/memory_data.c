@@ -43,7 +43,7 @@ static struct memory_data *create(void)
     return data;
 }
 
-/* The split of these rows; NULL: there are none. */
+/* The split of these rows; NULL: no rows. */
 static const struct data_split *make_split(struct dataset_split *split, const struct dataset *rows)
 {
     if (rows->rows == 0)
@@ -52,7 +52,7 @@ static const struct data_split *make_split(struct dataset_split *split, const st
     return &split->split;
 }
 
-/* Rows [first, first + count) of another. */
+/* Rows [first, first + count) of another data set. */
 static struct dataset dataset_part(const struct dataset *whole, uint32_t first, uint32_t count)
 {
     struct dataset part = *whole;
@@ -139,7 +139,7 @@ static struct status read_images(const char *directory, const char *prefix,
     return status_ok();
 }
 
-/* Are both images and labels missing, plain and zipped? */
+/* Are both images and labels missing, plain and compressed? */
 static bool has_no_part(const char *directory, const char *prefix)
 {
     static const char *const names[] = { "images-idx3-ubyte", "images-idx3-ubyte.gz",

@@ -7,9 +7,9 @@
 #include "base/arena.h"
 
 #define HELD 2  /* batches that stay valid for the caller */
-#define RING 16 /* more than batches in advance */
+#define RING 16 /* more than are ever prefetched */
 
-/* What the thread has made: a batch or, as the last one, an error. */
+/* A product of the thread: a batch or, as the last one, an error. */
 struct made {
     struct batch batch;
     struct status status; /* an error is held (status_hold) */
@@ -27,14 +27,14 @@ struct prefetch_source {
     pthread_cond_t was_made, was_taken;
     struct made ring[RING];
     uint64_t made, taken; /* batches */
-    int ahead_max;        /* batches_max, or fewer if they are large */
+    int ahead_max;        /* batches_max, or less if batches are large */
     bool stop;            /* asks the thread to end */
     bool ended;           /* the thread makes no more batches */
 };
 
 /* ---- The thread. ---- */
 
-/* With the characters of texts, which lie in the batch's memory as well. */
+/* Includes the characters of texts, which are in the batch's memory too. */
 static size_t held_bytes(const struct tensor *tensor)
 {
     size_t bytes = tensor_bytes(tensor);
@@ -58,7 +58,7 @@ static size_t batch_bytes(const struct prefetch_source *source, const struct bat
     return bytes;
 }
 
-/* After the first batch, which tells how large they are. */
+/* Called after the first batch, when the size is known. */
 static int limit_ahead(struct prefetch_source *source, const struct batch *batch)
 {
     size_t bytes = batch_bytes(source, batch), most = source->options.bytes_max / (bytes + 1);
@@ -70,8 +70,9 @@ static int limit_ahead(struct prefetch_source *source, const struct batch *batch
     return ahead;
 }
 
-/* Waits until there is room for another batch. False: the thread shall end. Once it had to wait, it
- * waits until half of the batches are taken, so that it is woken for several at a time. */
+/* Waits until there is room for another batch. Returns false if the thread is to end. Once it
+ * had to wait, it waits until half of the batches are used, so that it wakes up for several at a
+ * time. */
 static bool await_room(struct prefetch_source *source)
 {
     uint64_t room = (uint64_t)source->ahead_max;
@@ -117,7 +118,7 @@ static bool start(struct prefetch_source *source)
     return source->runs;
 }
 
-/* Ends the thread, and forgets what it has made. */
+/* Ends the thread, and drops its products. */
 static void stop(struct prefetch_source *source)
 {
     if (!source->runs)
@@ -134,7 +135,7 @@ static void stop(struct prefetch_source *source)
 
 /* ---- The batch_source. ---- */
 
-/* Was a batch without rows the last one, and did the caller get it? */
+/* Has the caller received a batch without rows as the last one? */
 static bool has_given_the_end(struct prefetch_source *source)
 {
     pthread_mutex_lock(&source->lock);
@@ -152,7 +153,7 @@ static struct status next(struct batch_source *base, int64_t rows_max, struct ba
     assert(rows_max == source->options.rows);
     (void)rows_max;
     if (source->runs && has_given_the_end(source))
-        stop(source); /* the source below may have rows again */
+        stop(source); /* the inner source may have rows again */
     if (!source->runs && !start(source))
         return status_error(STATUS_RESOURCE_EXHAUSTED, "cannot start a thread that reads batches");
     pthread_mutex_lock(&source->lock);

@@ -1,11 +1,11 @@
-/* Whether the rows of a file can be gathered. */
+/* Checks whether the rows of a file can be gathered. */
 #include <inttypes.h>
 #include <math.h>
 
 #include "base/clones.h"
 #include "trainer/data/row_value.h"
 
-#define TEXT_SHOWN_MAX 100 /* bytes of a wrong text in an error */
+#define TEXT_SHOWN_MAX 100 /* bytes of a wrong text that an error shows */
 
 static bool is_label_of_class(const struct row_tensor *tensor)
 {
@@ -64,7 +64,7 @@ static struct status check_value(const struct row_tensor *tensor, const struct r
                                      : status_ok();
 }
 
-/* Of a hashed column, a row may have no value. */
+/* In a hashed column, a row may have no value. */
 static struct status check_hashed(const struct row_part *part, const struct column *column,
                                   size_t row)
 {
@@ -110,13 +110,13 @@ static struct status check_dense(const struct row_tensor *tensor, const struct r
     return status_ok();
 }
 
-/* One comparison covers indices below the first. */
+/* One comparison also covers indices below the first. */
 static inline bool is_within(int64_t index, int64_t first, uint64_t width)
 {
     return (uint64_t)index - (uint64_t)first < width;
 }
 
-/* Without a branch for each index, so that the compiler compares several at once. */
+/* No branch per index, so that the compiler compares several at once. */
 CLONES static bool are_within(const int64_t *indices, size_t count, int64_t first, uint64_t width)
 {
     uint64_t wrong = 0;

@@ -1,4 +1,4 @@
-/* Rows gathered into dense tensors. */
+/* Gathers rows into dense tensors. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static void gather_sparse(const struct row_part *part, const struct columns *col
         out[index->ints[i] - first] += value->floats[values++];
 }
 
-/* 1 for each category that has a value; two values of one category add up. */
+/* 1 for each category that occurs; two values of one category add up. */
 static void gather_categories(const struct row_part *part, const struct column *column, size_t row,
                               float *out)
 {
@@ -66,7 +66,7 @@ static void gather_floats(const struct row_tensor *tensor, const struct columns 
         }
 }
 
-/* Writes a column's class numbers to its places in the row. */
+/* Writes a column's class numbers to their positions in the row. */
 static void gather_part_classes(const struct row_tensor *tensor, const struct row_part *part,
                                 const struct columns *columns, size_t row, int32_t *out)
 {
@@ -92,7 +92,7 @@ static void gather_classes(const struct row_tensor *tensor, const struct columns
     }
 }
 
-/* An int64 of the file is not passed through a double, which has only 53 bits. */
+/* An int64 of the file does not pass through a double, which has only 53 bits. */
 static int64_t integer_of(const struct row_part *part, const struct column *column, size_t at)
 {
     if (schema_categories(part->from) > 0)
@@ -102,7 +102,7 @@ static int64_t integer_of(const struct row_part *part, const struct column *colu
     return (int64_t)row_value(part, column, at);
 }
 
-/* What stands for the values of a row that has none. */
+/* The stand-in for the values of a row that has none. */
 static int64_t integer_of_none(const struct row_part *part)
 {
     if (part->from->hash_buckets > 0)
@@ -149,7 +149,7 @@ static void gather_integers(const struct row_tensor *tensor, const struct column
         }
 }
 
-/* Texts that are missing are empty ones. */
+/* Missing texts become empty. */
 static void gather_texts(const struct row_tensor *tensor, const struct columns *columns,
                          const uint32_t *rows, size_t count, struct bytes *out)
 {
@@ -163,7 +163,7 @@ static void gather_texts(const struct row_tensor *tensor, const struct columns *
         }
 }
 
-/* The floats take the first half of the room, and each becomes a double from the last one on. */
+/* Converts floats in the first half of the buffer to doubles in place, from the last one on. */
 static void widen(void *out, size_t count)
 {
     char *data = out;
@@ -176,7 +176,7 @@ static void widen(void *out, size_t count)
     }
 }
 
-/* Rounds floats to numbers of 16 bits, to nearest even. */
+/* Rounds floats to 16-bit numbers, to nearest even. */
 static void narrow(enum dtype dtype, const float *in, size_t count, uint16_t *out)
 {
     for (size_t i = 0; i < count; i++)

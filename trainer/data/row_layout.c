@@ -32,7 +32,7 @@ void row_layout_complete(const struct row_layout *layout, struct columns *column
         if (from == NULL || column->kind != COLUMN_BYTES || column->ends[row] > begin + 1 ||
             (column->ends[row] == begin + 1 && column_text(column, begin).size > 0))
             continue;
-        column->count = begin; /* an empty text takes no room */
+        column->count = begin; /* an empty text takes no memory */
         for (int64_t k = 0; k < from->width; k++)
             column_add_bytes(column, from->default_text);
         column->ends[row] = column->count;
@@ -53,7 +53,7 @@ static struct status no_such_column(const struct schema *schema, const char *nam
     return status;
 }
 
-/* The values as they stand in the file. */
+/* The values verbatim from the file. */
 static struct status add_text(struct row_layout *layout, struct row_tensor *tensor,
                               const struct schema_column *from, struct row_part *part)
 {
@@ -123,7 +123,7 @@ static struct status add_part(struct row_layout *layout, struct row_tensor *tens
     return status_ok();
 }
 
-/* Gives the sparse columns without a width what the others leave, and compares the sum. */
+/* Gives sparse columns without a width what the others leave, and checks the sum. */
 static struct status fit_widths(struct row_tensor *tensor)
 {
     struct row_part *open = NULL;
@@ -151,7 +151,7 @@ static struct status fit_widths(struct row_tensor *tensor)
                         tensor->column.spec.name, tensor->width, sum);
 }
 
-/* A ragged tensor is one column, whose rows have any number of values. */
+/* Checks that a ragged tensor is one column, whose rows may have any number of values. */
 static struct status check_ragged_tensor(const struct row_tensor *tensor)
 {
     const struct schema_column *from = tensor->parts[0].from;
@@ -223,8 +223,8 @@ static bool is_scaled(const struct schema_column *from)
     return from->kind == SCHEMA_DENSE && (from->mean != 0 || from->stddev != 1);
 }
 
-/* Tells how raw values become those of a dense tensor of floats, unless they become logarithms. The
- * columns of a hash may be billions, so there are no lists of them without need. */
+/* Records how raw values become those of a dense tensor of floats, unless they become
+ * logarithms. A hash may have billions of columns, so lists of them are avoided. */
 static void note_scale(struct row_tensor *tensor, struct arena *arena)
 {
     bool needed = false, logs = false;
@@ -295,7 +295,8 @@ static struct raw_column raw_column_of(const struct row_tensor *tensor,
     };
 }
 
-/* Tells how the tensor is made of raw values, unless columns of the file are sparse themselves. */
+/* Records how the tensor is made from raw values, unless columns of the file are sparse
+ * themselves. */
 static void note_raw_columns(struct row_tensor *tensor, struct arena *arena)
 {
     struct raw_column *columns = ARENA_ARRAY(arena, struct raw_column, tensor->parts_count + 1);

@@ -1,4 +1,4 @@
-/* Rows appended to sparse and ragged tensors. */
+/* Appends rows to sparse and ragged tensors. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +61,7 @@ static void append_sparse(const struct row_part *part, const struct columns *col
     out->count += count;
 }
 
-/* The values of a dense column that are not 0. */
+/* Appends the non-zero values of a dense column. */
 static void append_dense(const struct row_tensor *tensor, const struct row_part *part,
                          const struct column *column, size_t row, struct row_lists *out)
 {
@@ -83,7 +83,7 @@ static void append_id(int64_t id, struct row_lists *out)
     out->floats[out->count++] = 1;
 }
 
-/* The category of each value, with the value 1. */
+/* Appends the category of each value, with the value 1. */
 static void append_categories(const struct row_part *part, const struct column *column, size_t row,
                               struct row_lists *out)
 {
@@ -110,7 +110,7 @@ static void append_texts(const struct column *column, size_t row, struct row_lis
         out->texts[out->count++] = column_text(column, i);
 }
 
-/* Of a dense column, a row without a value has its default. */
+/* In a dense column, a row without a value has its default. */
 static void append_ragged(const struct schema_column *from, const struct column *column, size_t row,
                           struct row_lists *out)
 {
@@ -134,7 +134,7 @@ static void append_part(const struct row_tensor *tensor, const struct row_part *
                         const struct columns *columns, size_t row, struct row_lists *out)
 {
     const struct column *value = &columns->list[part->value];
-    bool dense = part->from->kind == SCHEMA_DENSE; /* it may have a default in place of values */
+    bool dense = part->from->kind == SCHEMA_DENSE; /* may have a default instead of values */
 
     bool sparse = tensor->column.spec.layout == TENSOR_SPARSE;
 

@@ -31,7 +31,7 @@ void row_order_init(struct row_order *order, const struct batch_order *how, uint
     row_order_seek(order, 0);
 }
 
-/* Goes to the row of this number in the endless sequence of epochs. */
+/* Moves to the row of this number in the endless sequence of epochs. */
 static void go_to(struct row_order *order, uint64_t number)
 {
     uint64_t epoch = number / order->rows;

@@ -1,5 +1,5 @@
 /*
- * row_value: what becomes of one value of a column. Internal to row_layout, whose parts are
+ * row_value: the conversion of a single value of a column. Internal to row_layout, whose parts are
  * row_layout.c, which makes a layout, row_check.c, row_gather.c and row_lists.c.
  */
 #ifndef TRAINER_DATA_ROW_VALUE_H
@@ -19,19 +19,19 @@ static inline bool row_tensor_is_floats(const struct row_tensor *tensor)
     return dtype_is_floating(tensor->column.spec.dtype);
 }
 
-/* Integers, or bools, that are no classes, such as ids. */
+/* Does it hold integers or bools that are not classes, such as ids? */
 static inline bool row_tensor_is_integers(const struct row_tensor *tensor)
 {
     return !row_tensor_is_floats(tensor) && !row_tensor_is_text(tensor) &&
            tensor->column.classes == 0;
 }
 
-/* The numbers from `least` to before `end`. Those of a file are at most int64s. */
+/* The numbers in [least, end). Those of a file are at most int64s. */
 struct integer_range {
     double least, end;
 };
 
-/* Of an integer type, or bool. */
+/* For an integer type, or bool. */
 struct integer_range row_integer_range(enum dtype dtype);
 
 static inline double row_number(const struct column *column, size_t at)
@@ -39,7 +39,7 @@ static inline double row_number(const struct column *column, size_t at)
     return column->kind == COLUMN_FLOAT ? (double)column->floats[at] : (double)column->ints[at];
 }
 
-/* The place of a value in the list of classes; -1: it is not there. */
+/* The index of a value in the list of classes; -1: not in the list. */
 int row_class(const struct schema_column *from, const struct column *column, size_t at);
 
 static inline double row_normalised(const struct schema_column *from, double value)
@@ -49,7 +49,7 @@ static inline double row_normalised(const struct schema_column *from, double val
     return (value - from->mean) / from->stddev;
 }
 
-/* The number that a dense column's value becomes. */
+/* The number to which a dense column's value is converted. */
 static inline double row_value(const struct row_part *part, const struct column *column, size_t at)
 {
     if (part->from->classes != NULL)
@@ -57,8 +57,7 @@ static inline double row_value(const struct row_part *part, const struct column 
     return row_normalised(part->from, row_number(column, at));
 }
 
-/* The range between boundaries that holds a value, as Bucketize tells it: that of NaN is the
- * last. */
+/* The range between boundaries that contains a value, as in Bucketize: for NaN, the last. */
 int64_t row_range(const struct schema_column *from, float value);
 
 static inline double row_default(const struct schema_column *from)
@@ -71,15 +70,15 @@ static inline bool row_is_ignored(const struct row_tensor *tensor, double value)
     return tensor->ignored_class != NULL && value == (double)*tensor->ignored_class;
 }
 
-/* Of two classes, -1 means the first, unless it is the class that does not count. */
+/* With two classes, -1 means the first, unless it is the ignored class. */
 static inline double row_class_number(const struct row_tensor *tensor, double value)
 {
     bool is_one_of_two = tensor->is_binary || tensor->column.classes == 2;
     return value == -1 && is_one_of_two && !row_is_ignored(tensor, value) ? 0 : value;
 }
 
-/* The bucket of a value's hash, as Keras' Hashing and tf.strings.to_hash_bucket_fast compute it:
- * numbers are hashed as decimal text. */
+/* The hash bucket of a value, as in Keras' Hashing and tf.strings.to_hash_bucket_fast: numbers
+ * are hashed as decimal text. */
 int64_t row_bucket(const struct row_part *part, const struct column *column, size_t at);
 
 static inline int64_t row_category(const struct row_part *part, const struct column *column,
@@ -89,20 +88,20 @@ static inline int64_t row_category(const struct row_part *part, const struct col
                                           : row_bucket(part, column, at);
 }
 
-/* Of a request's dense strings, the empty ones are those that are missing. */
+/* In a request's dense strings, an empty one is a missing value. */
 static inline bool row_has_category(const struct column *column, size_t at)
 {
     return column->kind != COLUMN_BYTES || column_text(column, at).size > 0;
 }
 
-/* The values of a dense column without any, which its default stands for. */
+/* The number of values for which the default of a dense column stands. */
 static inline int64_t row_defaults_count(const struct schema_column *from, size_t count)
 {
     return count == 0 && from->has_default ? from->width : 0;
 }
 
-/* The class of each step of a row that has a value for each class: 1 for its own, 0 for the others.
- * Writes them to `out` [tensor->width], unless it is NULL. False: a step has no class. */
+/* The class of each step, from one-hot values. Writes the classes to `out` [tensor->width],
+ * unless it is NULL. Returns false if a step has no class. */
 bool row_hot_classes(const struct row_tensor *tensor, const struct columns *columns, size_t row,
                      int32_t *out);
 

@@ -11,11 +11,11 @@ struct share_source {
     uint64_t batch_rows;
     uint32_t batches; /* of a turn */
     uint32_t left;    /* of this turn */
-    uint64_t place;   /* of inner: rows that were passed */
+    uint64_t place;   /* of inner: rows consumed */
     bool placed;      /* place is known */
 };
 
-/* Asks for a turn, and goes to its first row. */
+/* Asks for a turn, and moves to its first row. */
 static struct status next_turn(struct share_source *source, bool *found)
 {
     uint64_t turn;

@@ -7,7 +7,7 @@
 
 struct unit_reader {
     struct batch_source *rows; /* NULL: not opened yet */
-    uint64_t place;            /* the rows that it has given */
+    uint64_t place;            /* number of rows that it has returned */
     bool placed;               /* place is known */
 };
 
@@ -18,7 +18,7 @@ struct unit_source {
     int64_t batch_rows;
     struct unit_reader *readers; /* [readers_count] */
     uint32_t readers_count;
-    uint64_t rows; /* that each had given before units were counted */
+    uint64_t rows; /* number that each had returned before units were counted */
     uint64_t unit; /* the next one */
 };
 
@@ -32,8 +32,8 @@ static void close_readers(struct unit_source *source)
     source->readers_count = 0;
 }
 
-/* A worker that goes from reader to reader seeks before each batch: one that is made in advance
- * would be dropped. */
+/* A worker that alternates between readers seeks before each batch, so a prefetched batch would
+ * be dropped. */
 static struct status open_reader(struct unit_source *source, uint32_t number)
 {
     struct batch_order order = source->order;
@@ -79,7 +79,7 @@ static struct status next(struct batch_source *base, int64_t rows_max, struct ba
     return status;
 }
 
-/* The batches of one reader stay valid as long as it says; those of several do not. */
+/* The batches of a single reader stay valid as long as it promises; those of several do not. */
 static struct status begin_readers(struct unit_source *source, uint32_t readers)
 {
     uint32_t own = (uint32_t)(source->unit % readers);
@@ -112,7 +112,7 @@ struct status unit_source_go_to(struct batch_source *base, uint32_t readers, uin
     return status;
 }
 
-/* Only unit_source_go_to says where to go on. */
+/* Only unit_source_go_to sets the position. */
 static struct status seek(struct batch_source *base, uint64_t rows)
 {
     (void)base;

@@ -8,7 +8,7 @@
 #define FILE_BYTES_MAX ((size_t)1 << 20)
 #define FLAG           "--hyperparameters"
 
-/* The last one counts, as for other flags. NULL: not given. */
+/* The last occurrence counts, as for other flags. NULL: not given. */
 static const char *find_file(int argc, char **argv)
 {
     const size_t size = strlen(FLAG);
@@ -37,7 +37,7 @@ static struct status check_key(const struct flag_set *set, const char *key)
                               key);
 }
 
-/* The value as it would stand on the command line. */
+/* The value as written on a command line. */
 static struct status value_text(const char *key, const struct json_value *value,
                                 struct arena *arena, const char **out)
 {

@@ -10,7 +10,7 @@
 
 static struct flag_values values;
 
-static char optimizer_help[512]; /* made of the optimizers' table before the flags are read */
+static char optimizer_help[512]; /* built from the optimizers' table before the flags are read */
 
 #define STEPS    .min = 0, .max = 9e15
 #define LIMIT_S  .min = 1, .max = 1e6 /* a time that cannot be 0 */

@@ -1,6 +1,6 @@
 /*
- * option_flags: the flags of pstrain without a command, and their values. What they mean together
- * is decided in options.c.
+ * option_flags: the flags of pstrain without a command, and their values. options.c checks how they
+ * combine.
  */
 #ifndef TRAINER_FLAGS_OPTION_FLAGS_H
 #define TRAINER_FLAGS_OPTION_FLAGS_H
@@ -70,7 +70,7 @@ struct flag_values {
 
 extern const struct flag_set train_flags;
 
-/* Reads the command line. A flag that it does not name has its default. */
+/* Reads the command line. A flag that is not given has its default. */
 struct status option_flags_parse(int argc, char **argv, int *positional_count,
                                  struct flag_values *out);
 

@@ -28,7 +28,7 @@ static double value_at(const struct tensor *values, int64_t at)
     }
 }
 
-/* The feed's values, and what divides them into rows; see feeder_fill_data. */
+/* The feed's values, and their row splits; see feeder_fill_data. */
 struct fed_tensors {
     const struct tensor *values, *row_splits, *indices; /* NULL: there is none */
 };

@@ -1,5 +1,5 @@
 /*
- * feed_fault: which value of a batch made its loss infinite or NaN.
+ * feed_fault: finds the value of a batch that made its loss infinite or NaN.
  */
 #ifndef TRAINER_INPUTS_FEED_FAULT_H
 #define TRAINER_INPUTS_FEED_FAULT_H
@@ -7,9 +7,9 @@
 #include "trainer/inputs/feeder.h"
 
 /**
- * Looks for a NaN or an infinite value among the data that the feeder was filled with. Appends to
- * `out` which row of the batch has it and, if the data are files, where that row is: it reads them
- * from the first one on. False: all values are finite.
+ * Looks for a NaN or an infinite value in the feeder's data. Appends to `out` the row of the batch
+ * that has it and, if the data are files, its place: for this it reads the files from the
+ * beginning. Returns false if all values are finite.
  */
 bool feed_fault_find(const struct feeder *feeder, const struct data_split *split,
                      struct buffer *out);

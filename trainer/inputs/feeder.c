@@ -22,7 +22,7 @@ static const char *role_text(enum feed_role role)
 
 /* ---- Matching columns with feeds. ---- */
 
-/* The inputs of data that do not name them, such as IDX files: the only input of any model. */
+/* The input of data without names, such as IDX files: the only input of any model. */
 #define NAMELESS "x"
 
 static struct status explain_missing(const struct training_feed *feed,
@@ -104,7 +104,7 @@ struct status feeder_check(const struct training_graph *graph, const struct trai
 /* ---- The feeds of a plan: those of the data, the random seed, the variables' values, the places
  * of rows, all candidates, the scale of the loss. ---- */
 
-/* The most endpoints of a pass: a sparse feed has three. */
+/* Limit of the endpoints of a pass: a sparse feed has three. */
 static int endpoints_max(const struct training_graph *graph, const struct training_pass *pass)
 {
     return 3 * graph->feeds_count + 1 + graph->variables_count + pass->lookups_count +
@@ -208,8 +208,8 @@ void feeder_destroy(struct feeder *feeder)
     free(feeder);
 }
 
-/* The values in the feed's shape. Unless that leaves a dimension open, it decides how a row is
- * divided: the numbers lie in the same order. A row that has one weight has it for all steps. */
+/* The values in the feed's shape, which reshapes each row unless it leaves a dimension open. A
+ * row with a single weight has it for all steps. */
 static struct tensor values_tensor(const struct training_feed *feed, const struct tensor *values)
 {
     struct shape shape = feed->spec.shape;
@@ -223,7 +223,7 @@ static struct tensor values_tensor(const struct training_feed *feed, const struc
     return tensor_borrow(values->dtype, &shape, values->data);
 }
 
-/* What divides the values into rows. Returns the place behind it. */
+/* Sets the tensors that divide values into rows. Returns the next free tensor. */
 static struct tensor *fill_lists(struct feeder *feeder, int f, const struct batch_column *column,
                                  struct tensor *next)
 {
@@ -270,7 +270,7 @@ struct status feeder_fill_data(struct feeder *feeder, const struct batch *batch)
     return status_ok();
 }
 
-/* Strings go behind the array that refers to them. */
+/* Strings are placed after the array that refers to them. */
 static void copy_texts(const struct tensor *tensor, struct buffer *copy)
 {
     size_t count = (size_t)tensor->size, at = count * sizeof(struct bytes);
@@ -318,7 +318,7 @@ static struct status add_ids(struct feeder *feeder, int lookup)
                      "'%s'", feeder->graph->variables[v].name);
 }
 
-/* Feeds the places that the finders gave to the ids, in the order in which these were added. */
+/* Feeds the positions that the finders assigned to the ids, in the order of addition. */
 static void fill_places(struct feeder *feeder)
 {
     const struct training_graph *graph = feeder->graph;

@@ -1,7 +1,6 @@
 /*
- * feeder: gives a plan of a training_graph its feeds: the columns of a batch that have the feeds'
- * names, the random seed, the variables' values, the scale of the loss, and where the rows of its
- * lookups are.
+ * feeder: sets the feeds of a plan of a training_graph: the columns of a batch by name, the random
+ * seed, the variables' values, the loss scale, and the positions of the rows of its lookups.
  *
  *     count = feeder_endpoints(graph, pass, arena, &feeds);          for plan_create
  *     TRY(feeder_create(graph, pass, split, &feeder));
@@ -11,8 +10,8 @@
  *     feeder_fill_values(feeder, values);
  *     TRY(plan_run(plan, run, feeder->tensors, fetches));
  *
- * The plan of the ids is fed feeder_data_endpoints, which are the first of feeder_endpoints, and
- * its fetches are the ids of all lookups.
+ * The plan of the ids is fed feeder_data_endpoints, the first of feeder_endpoints, and fetches the
+ * ids of all lookups.
  */
 #ifndef TRAINER_INPUTS_FEEDER_H
 #define TRAINER_INPUTS_FEEDER_H
@@ -25,38 +24,38 @@
 struct feeder {
     const struct training_graph *graph;
     const struct training_pass *pass;
-    int *columns;           /* [feeds_count]: each feed's index in a batch; -1: not fed */
+    int *columns;           /* [feeds_count]: each feed's column in a batch; -1: not fed */
     bool *is_padded;        /* [feeds_count]: a ragged column feeds a dense tensor */
-    struct buffer *padded;  /* [feeds_count]: its values with the padding */
+    struct buffer *padded;  /* [feeds_count]: its values with padding */
     struct tensor *tensors; /* in the order of feeder_endpoints; borrowed */
     struct sparse_feed {
         struct buffer indices;
         int64_t shape[2];
-    } * sparse;     /* [feeds_count]: of those that a graph takes as a SparseTensor */
-    int data_count; /* of the first tensors: the data and the random seed */
+    } * sparse;     /* [feeds_count]: for those that the graph takes as a SparseTensor */
+    int data_count; /* number of leading tensors that are data or the random seed */
     const struct tensor
         *candidates;            /* [pass->candidates_count]; set it before feeder_fill_values */
-    const float *loss_scale;    /* borrowed; the same, if the pass is fed one */
+    const float *loss_scale;    /* borrowed; the scale, if the pass is fed one */
     int64_t random_seed[2];     /* set it before feeder_fill_data */
     struct buffer *copies;      /* [data_count]: by feeder_copy_data */
     struct row_finder *finders; /* [variables_count], of sparse variables */
-    struct row_ids *rows; /* [variables_count]: of sparse variables, what feeder_find_rows found */
+    struct row_ids *rows; /* [variables_count]: for sparse variables, set by feeder_find_rows */
     struct tensor *ids;   /* [lookups_count]: fetched */
 };
 
 /**
- * Checks that the data have what the pass is fed: a column of the same name, layout and dtype,
- * with as many elements in a row. The shapes of a row may differ otherwise: 784 pixels feed an
- * image of 28 by 28. A dense feed [?,?] takes a ragged column too: rows are padded with zeros to
- * the longest one of the batch. Columns that no feed names are not used.
+ * Checks that the data have a column for each feed of the pass, with the same name, layout, dtype
+ * and number of elements in a row. The shapes of a row may differ: 784 pixels feed an image of 28
+ * by 28. A dense feed [?,?] also takes a ragged column: rows are padded with zeros to the longest
+ * one of the batch. Other columns are not used.
  *
  * Errors  INVALID_ARGUMENT names the feed, the column, and how they differ
  */
 struct status feeder_check(const struct training_graph *graph, const struct training_pass *pass,
                            const struct data_split *split);
 
-/* List the endpoints that a plan of this pass is fed, in `arena`; return their number. The second
- * one lists only those that depend on no variable. */
+/* List the endpoints that a plan of this pass is fed, in `arena`; return their number. The
+ * second one lists only those that do not depend on variables. */
 int feeder_endpoints(const struct training_graph *graph, const struct training_pass *pass,
                      struct arena *arena, struct endpoint **out);
 int feeder_data_endpoints(const struct training_graph *graph, const struct training_pass *pass,
@@ -67,23 +66,23 @@ struct status feeder_create(const struct training_graph *graph, const struct tra
                             const struct data_split *split, struct feeder **out);
 void feeder_destroy(struct feeder *feeder); /* accepts NULL */
 
-/* Feeds a batch of the split, which is borrowed, and the random seed. INVALID_ARGUMENT: the pass is
- * made for another number of rows, or a padded value is no int32. */
+/* Feeds a batch of the split, which is borrowed, and the random seed. INVALID_ARGUMENT: the pass
+ * has a different number of rows, or a padded value is not an int32. */
 struct status feeder_fill_data(struct feeder *feeder, const struct batch *batch);
 
-/* Copies the batch that is fed, so that the source can make the next one. */
+/* Copies the current batch, so that the source can make the next one. */
 void feeder_copy_data(struct feeder *feeder);
 
 /**
- * Computes the ids of the pass's lookups and finds feeder->rows, which are valid until it is called
- * again; feeds the places of the rows.
+ * Computes the ids of the pass's lookups and finds feeder->rows, which are valid until the next
+ * call; feeds the positions of the rows.
  *
- * Errors  those of the plan; INVALID_ARGUMENT an id that its variable does not have: names both
+ * Errors  those of the plan; INVALID_ARGUMENT an id out of its variable's range: names both
  */
 struct status feeder_find_rows(struct feeder *feeder, const struct plan *ids, struct run *run);
 
-/* Feeds these values [variables_count], which are borrowed; by rows or keys, those of feeder->rows.
- * Feeds the candidates as well. */
+/* Feeds these values [variables_count], which are borrowed; for variables by rows or keys, the
+ * values of feeder->rows. Also feeds the candidates. */
 void feeder_fill_values(struct feeder *feeder, const void *const *values);
 
 #endif

@@ -66,7 +66,7 @@ static char *describe_origin(const struct text_list *files)
     return text.data;
 }
 
-/* What the files are and which columns they have. */
+/* Determines the format of the files and their columns. */
 static struct status describe_files(struct file_data_maker *maker, struct text_list *files)
 {
     const struct file_data_request *request = maker->request;

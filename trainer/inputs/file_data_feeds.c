@@ -1,4 +1,4 @@
-/* file_data_feeds: which columns each feed is made of. */
+/* file_data_feeds: maps columns to feeds. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -15,8 +15,8 @@ static int count_feeds(const struct file_data_request *request, enum feed_role r
     return count;
 }
 
-/* The columns of the labels; of several outputs, each has its name. Without a feed for them, they
- * are no features either. */
+/* The columns of the labels; with several outputs, one per name. They are not features, even
+ * without a feed for them. */
 static struct text_list label_columns(const struct file_data_maker *maker)
 {
     const struct file_data_request *request = maker->request;
@@ -32,7 +32,7 @@ static struct text_list label_columns(const struct file_data_maker *maker)
     return list;
 }
 
-/* Is it a column that the loss takes beside the labels? */
+/* Does the loss read this column besides the labels? */
 static bool is_of_loss(const struct file_data_request *request, const char *name)
 {
     for (int i = 0; i < request->feeds_count; i++)
@@ -49,7 +49,7 @@ static bool is_in(const struct text_list *list, const char *text)
     return false;
 }
 
-/* May the rows of an input, of labels or of weights have any number of values, as those of a ragged
+/* May the rows of this input, labels or weights have varying numbers of values, as in a ragged
  * column? */
 static bool takes_lists(const struct training_feed *feed)
 {
@@ -59,7 +59,7 @@ static bool takes_lists(const struct training_feed *feed)
            spec->shape.dims[1] < 0 && spec->dtype != DT_STRING;
 }
 
-/* Only a ragged feed, and one whose rows have any number of values, take ragged columns. */
+/* Only feeds whose rows may vary in length take ragged columns. */
 static bool may_feed(const struct schema_column *column, const struct training_feed *feed)
 {
     enum column_kind dtype = feed->spec.dtype == DT_FLOAT ? COLUMN_FLOAT : COLUMN_INT64;
@@ -85,7 +85,7 @@ static void report_left_out(const struct file_data_maker *maker, const struct sc
     request->warn(request->context, text);
 }
 
-/* All columns but those of the loss and the weight that the feed can take. */
+/* All columns that the feed can take, except those of the loss and the weight. */
 static struct text_list other_columns(const struct file_data_maker *maker,
                                       const struct training_feed *feed)
 {
@@ -155,7 +155,7 @@ static int64_t width_of(const struct file_data_maker *maker, const struct text_l
     return sum;
 }
 
-/* An open dimension becomes what the columns leave for it. */
+/* Sets an open dimension to what the columns leave for it. */
 static struct status fit_shape(const struct file_data_maker *maker, const struct text_list *names,
                                struct tensor_spec *spec)
 {
@@ -182,8 +182,8 @@ static struct status fit_shape(const struct file_data_maker *maker, const struct
                         spec->name, tensor_spec_text(spec), width);
 }
 
-/* Takes the open dimensions of the only column's shape, if it has as many; one-hot classes have one
- * more. */
+/* Takes the open dimensions from the shape of a single column, if the ranks match; one-hot
+ * classes have one more. */
 static void take_shape(const struct schema_column *only, const struct training_feed *feed,
                        struct tensor_spec *spec)
 {
@@ -197,14 +197,14 @@ static void take_shape(const struct schema_column *only, const struct training_f
             spec->shape.dims[d] = given->dims[d - 1];
 }
 
-/* A column of one weight weighs all steps of a row. */
+/* Does a column of one weight per row weight all steps of it? */
 static bool weighs_rows(const struct file_data_maker *maker, const struct training_feed *feed,
                         const struct text_list *names)
 {
     return feed->role == FEED_WEIGHT && width_of(maker, names, DT_FLOAT) == 1;
 }
 
-/* The model leaves dimensions of an input, of labels or of weights open: the data decide. */
+/* The data decide the dimensions that the model leaves open for an input, labels or weights. */
 static struct status decide_shape(const struct file_data_maker *maker,
                                   const struct training_feed *feed, const struct text_list *names,
                                   struct tensor_spec *spec)
@@ -273,7 +273,7 @@ static struct status request_feed(const struct file_data_maker *maker,
     return status_ok();
 }
 
-/* The column of ids, as it stands in the file. */
+/* Requests the column of ids, verbatim from the file. */
 static struct status request_id(struct file_data_maker *maker, struct row_request *out)
 {
     const char *const *name = &maker->request->id_column;
@@ -295,7 +295,7 @@ static struct status request_id(struct file_data_maker *maker, struct row_reques
     return status_ok();
 }
 
-/* A text file's ids are kept as texts, so nothing else can take them as numbers. */
+/* A text file's ids are kept as texts, so they cannot also be numbers. */
 static struct status check_id(const struct file_data_maker *maker,
                               const struct row_request *requests, int count)
 {
@@ -313,7 +313,7 @@ static struct status check_id(const struct file_data_maker *maker,
     return status_ok();
 }
 
-/* Without --weight_column, weights come from --class_weight. */
+/* Are the weights in the files? Without --weight_column, they come from --class_weight. */
 static bool is_in_files(const struct file_data_maker *maker, int feed)
 {
     const struct file_data_request *request = maker->request;
@@ -323,7 +323,7 @@ static bool is_in_files(const struct file_data_maker *maker, int feed)
     return request->feeds[feed].role != FEED_WEIGHT || *request->flags->weight_column != '\0';
 }
 
-/* Does the model take the raw columns themselves, whose parts of its inputs it knows? */
+/* Does the model itself take raw columns and know how they form its inputs? */
 static bool takes_raw_columns(const struct file_data_request *request)
 {
     for (int i = 0; i < request->feeds_count; i++)
@@ -332,7 +332,7 @@ static bool takes_raw_columns(const struct file_data_request *request)
     return false;
 }
 
-/* The schema of its training is no mistake for an export that takes raw columns. */
+/* Repeating the schema of its training is allowed for an export that takes raw columns. */
 static struct status check_inputs(const struct file_data_maker *maker)
 {
     const struct file_data_request *request = maker->request;
@@ -352,8 +352,8 @@ static struct status check_inputs(const struct file_data_maker *maker)
     return status_ok();
 }
 
-/* Is any input made of --feature_columns? An export that takes raw columns knows their names, but
- * it is no mistake to give the flags of its training again. */
+/* Does any input use --feature_columns? An export that takes raw columns has their names, but
+ * may be given the flags of its training again. */
 static bool uses_feature_columns(const struct file_data_maker *maker)
 {
     const struct file_data_request *request = maker->request;
@@ -369,7 +369,7 @@ static bool uses_feature_columns(const struct file_data_maker *maker)
     return false;
 }
 
-/* Refuses flags that name columns which nothing is made of. */
+/* Refuses flags with columns that are not used. */
 static struct status check_flags(const struct file_data_maker *maker)
 {
     const struct file_data_request *request = maker->request;
@@ -390,7 +390,7 @@ static struct status check_flags(const struct file_data_maker *maker)
     return status_ok();
 }
 
-/* The labels come first, because a label that has another name is the first thing to know. */
+/* Labels come first, because a wrong name of the label is the most useful error. */
 struct status file_data_make_layout(struct file_data_maker *maker)
 {
     static const enum feed_role roles[] = { FEED_LABEL, FEED_COLUMN, FEED_WEIGHT, FEED_INPUT };
@@ -411,7 +411,8 @@ struct status file_data_make_layout(struct file_data_maker *maker)
             TRY(check_id(maker, requests, count));
         count++;
     }
-    /* A prediction leaves labels and weights out; a column of ids is often the one too many. */
+    /* In predictions, labels and weights are absent, and a column of ids is often the one too
+     * many. */
     return status_in(row_layout_make(&maker->schema, requests, count, maker->arena, &maker->layout),
                      request->id_column != NULL && !has_id(request)
                          ? "--feature_columns, --id_column"

@@ -1,7 +1,7 @@
 /*
- * file_data_internal: what the parts of file_data share. file_data_paths.c finds the files,
- * file_data_schema.c decides their format and schema, file_data_feeds.c which of their columns the
- * feeds are made of, and file_data.c makes splits of them.
+ * file_data_internal: declarations shared by the parts of file_data. file_data_paths.c finds the
+ * files, file_data_schema.c decides their format and schema, file_data_feeds.c maps columns to
+ * feeds, and file_data.c makes splits of them.
  */
 #ifndef TRAINER_INPUTS_FILE_DATA_INTERNAL_H
 #define TRAINER_INPUTS_FILE_DATA_INTERNAL_H
@@ -15,7 +15,7 @@ struct text_list {
     int count;
 };
 
-/* What the splits are made of. */
+/* The state of file_data_open. */
 struct file_data_maker {
     const struct file_data_request *request;
     struct arena *arena;
@@ -36,7 +36,7 @@ static inline bool has_id(const struct file_data_request *request)
     return request->id_column != NULL && *request->id_column != '\0';
 }
 
-/* Formats whose files lie in a folder for each class, and how the schema follows from the paths. */
+/* A format whose files are in one folder per class, and the schema of its files. */
 struct class_files {
     const struct record_format *format;
     void (*make_schema)(const char *const *paths, int count, const struct record_options *options,
@@ -48,24 +48,25 @@ extern const struct class_files file_data_class_files[CLASS_FILES_COUNT];
 
 /* Splits "a,b". */
 struct text_list file_data_split_commas(const char *text, struct arena *arena);
-/* All files of "GLOB,GLOB", sorted, so that every task has them in the same order. */
+/* All files of "GLOB,GLOB", sorted, so that every task has the same order. */
 struct status file_data_find_files(const char *flag, const char *globs,
                                    const struct record_format *format, struct arena *arena,
                                    struct text_list *out);
-/* `format` as --data_format gives it; NULL: what the file tells. */
+/* `format` is that of --data_format; NULL: detect it. */
 bool file_data_is_of_format(const char *path, const struct record_format *format,
                             const struct record_format *wanted);
 
-/* --data_format and --column_names. */
+/* Reads --data_format and --column_names. */
 struct status file_data_choose_format(const struct flag_values *flags, struct arena *arena,
                                       const struct record_format **format,
                                       struct record_options *records);
 struct status file_data_guess_schema(const char *path, const struct record_format *format,
                                      const struct record_options *records, struct arena *arena,
                                      struct buffer *notes, struct schema *out);
-/* Images are resized to the model's only input, if it has the shape of an image. */
+/* Sets the size of images: that of the model's only input, if that has the shape of an image. */
 struct status file_data_choose_image_size(struct file_data_maker *maker);
-/* The schema of --schema or of the first file, with the columns of ids and of whole records. */
+/* Sets the schema, from --schema or the first file, and adds the columns of ids and of whole
+ * records. */
 struct status file_data_choose_schema(struct file_data_maker *maker, const struct text_list *files);
 
 /* Finds the columns of each feed. */

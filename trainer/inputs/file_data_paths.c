@@ -1,4 +1,4 @@
-/* file_data_paths: the files that flags name. */
+/* file_data_paths: resolves the files in flags. */
 #include <glob.h>
 #include <stdlib.h>
 
@@ -37,7 +37,7 @@ bool file_data_is_of_format(const char *path, const struct record_format *format
            format == wanted;
 }
 
-/* The files of this format in the folders of a directory: DIR/CLASS/FILE. */
+/* Adds the files of this format in the folders of a directory: DIR/CLASS/FILE. */
 static struct status add_class_files(const char *directory, const struct record_format *format,
                                      const struct record_format *wanted, struct arena *arena,
                                      struct buffer *paths)

@@ -103,7 +103,7 @@ struct status file_data_choose_image_size(struct file_data_maker *maker)
     return complete_image_size(maker, maker->first_file);
 }
 
-/* An input of serialized tf.Examples takes the records whole. */
+/* An input of serialized tf.Examples takes whole records. */
 static struct status add_record_column(struct file_data_maker *maker)
 {
     const struct file_data_request *request = maker->request;
@@ -163,8 +163,8 @@ static const struct record_field *find_field(const struct record_fields *fields,
     return NULL;
 }
 
-/* The column of ids is as it is written: the fields of a text file have no type, and 007 and
- * numbers beyond a float's digits stay. The schema may not have it, or list its classes. */
+/* Keeps ids verbatim: the fields of a text file have no type, and 007 and digits beyond a
+ * float's precision are kept. The schema may omit the column, or list its classes. */
 static struct status keep_ids(struct file_data_maker *maker, const char *path)
 {
     const struct record_format *format = maker->format;

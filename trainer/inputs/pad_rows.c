@@ -38,7 +38,7 @@ static struct status copy_values(const struct tensor_spec *to, const struct tens
     return status_ok();
 }
 
-/* One list that is far longer than the others must not take all memory. */
+/* One list that is far longer than the others must not exhaust memory. */
 static struct status check_size(const struct tensor_spec *spec, int64_t rows, int64_t longest)
 {
     int64_t values_max = PADDED_BYTES_MAX / (int64_t)dtype_size(spec->dtype);
@@ -52,7 +52,7 @@ static struct status check_size(const struct tensor_spec *spec, int64_t rows, in
                         spec->name, longest, rows, PADDED_BYTES_MAX >> 20);
 }
 
-/* Fills classes [count] with one that does not count. */
+/* Fills classes [count] with the ignored class. */
 static void fill_classes(char *out, int64_t class, size_t count)
 {
     const int32_t value = (int32_t) class;

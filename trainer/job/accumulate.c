@@ -1,5 +1,5 @@
 /*
- * Built with -ffp-contract=off: a synchronous job has the same bits on machines with and without
+ * Built with -ffp-contract=off: a synchronous job gives the same bits on machines with and without
  * fused multiply-add.
  */
 #include "trainer/job/accumulate.h"
@@ -14,13 +14,13 @@
 #include "trainer/optimizers/finite.h"
 #include "trainer/protocol/row_finder.h"
 
-/* What is summed up of a variable. */
+/* The accumulated gradient of a variable. */
 struct accumulated {
-    float *sum; /* of a sparse variable: of the rows of all batches */
+    float *sum; /* for a sparse variable: over the rows of all batches */
     size_t capacity;
-    /* Of a sparse variable, if several batches make a step: */
-    struct row_finder finders[2]; /* the rows of this step and of the next one, in turn */
-    size_t taken;                 /* places that the batches before have used */
+    /* For a sparse variable, if a step has several batches: */
+    struct row_finder finders[2]; /* alternate: the rows of this step and of the next one */
+    size_t taken;                 /* positions that the earlier batches have used */
     float *chosen;                /* the values of a batch's rows */
     size_t chosen_capacity;
 };
@@ -30,15 +30,15 @@ struct accumulating_source {
     struct gradient_source *inner;
     uint32_t batches;
     float loss_scale;
-    struct client_scaling
-        *scaling; /* whose scale loss_scale is at each step; NULL: it is constant */
+    struct client_scaling *scaling; /* holds the current loss_scale; NULL: it is constant */
     const struct placement *placement;
     struct accumulated *variables;  /* [variables_count] */
     struct variable_gradient *mean; /* [variables_count] */
     struct row_ids *rows;           /* [variables_count]: of the next step */
-    const struct row_ids **asked;   /* [batches]: of each of its batches, as `inner` says */
-    const void **values;            /* [variables_count]: of a batch */
-    int current;                    /* the finders of the next step, if its rows were asked for */
+    const struct row_ids **asked;   /* [batches]: the answers of inner->need_rows */
+    const void **values;            /* [variables_count]: for a batch */
+    int current;                    /* index of the finders of the next step, if its rows were
+                                     * requested */
 };
 
 CLONES static void divide_to(const float *restrict g, float by, float *restrict out, size_t count)
@@ -92,7 +92,7 @@ static void make_room(float **array, size_t *capacity, size_t count)
     }
 }
 
-/* ---- Rows. A step has those of all its batches, each once. ---- */
+/* ---- Rows: a step needs the union of its batches' rows. ---- */
 
 static bool joins_rows(const struct accumulating_source *source, int v)
 {
@@ -112,7 +112,7 @@ static struct row_finder *finder_of(const struct accumulating_source *source, in
     return &source->variables[v].finders[source->current];
 }
 
-/* A turn of rows has all batches of a step. */
+/* A turn of rows contains all batches of a step. */
 static struct status half_a_step(void)
 {
     return status_error(STATUS_INTERNAL, "there are rows for some batches of a step only");
@@ -157,13 +157,13 @@ static struct status need_rows(struct gradient_source *base, const struct row_id
     return status_ok();
 }
 
-/* The place of each row of the next batch among those of the step. */
+/* The index of each row of the next batch among those of the step. */
 static const int64_t *places_of(const struct accumulating_source *source, int v)
 {
     return finder_of(source, v)->places + source->variables[v].taken;
 }
 
-/* The values of a batch's rows, of those of the step. */
+/* Copies the values of a batch's rows from those of the step. */
 static void choose_rows(struct accumulating_source *source, int v, size_t count,
                         const float *values)
 {
@@ -178,7 +178,7 @@ static void choose_rows(struct accumulating_source *source, int v, size_t count,
     source->values[v] = variable->chosen;
 }
 
-/* The values that `inner` computes this batch with. */
+/* The values for this batch of `inner`. */
 static const void *const *values_of(struct accumulating_source *source, uint32_t batch,
                                     const void *const *values)
 {
@@ -207,7 +207,7 @@ static void add_rows(struct accumulating_source *source, int v,
 /* ---- Sums. ---- */
 
 /* The weight of a batch's values. `batches` moves of an average by `momentum` equal one move by
- * momentum^batches, which the ps makes, towards the values so weighted. */
+ * momentum^batches, which the ps makes, towards the values weighted like this. */
 static float weight_of(const struct accumulating_source *source, double momentum, uint32_t batch)
 {
     double later = (double)(source->batches - 1 - batch);
@@ -295,7 +295,7 @@ static bool are_finite(const struct accumulating_source *source,
     return finite;
 }
 
-/* Looks at the gradients of the scaled loss, as Keras does. */
+/* Checks the gradients of the scaled loss for overflow, as Keras does. */
 static struct status look_for_overflow(struct accumulating_source *source,
                                        const struct variable_gradient *given)
 {

@@ -7,7 +7,7 @@
 #include "trainer/checkpoint/saver.h"
 
 #define RETRY_MS 50
-#define CHECK_MS 1000 /* between two looks at the ps tasks while the chief waits for workers */
+#define CHECK_MS 1000 /* between two checks of the ps tasks while the chief waits for workers */
 
 struct chief {
     const struct chief_options *options;
@@ -27,8 +27,8 @@ static unsigned long long step_of(const struct chief *chief)
 
 /* ---- The step at which the job begins. ---- */
 
-/* Where a synchronous job begins in its rows. A checkpoint that does not tell is of as many workers
- * as there are now. */
+/* The position at which a synchronous job begins in its rows. A checkpoint without one is
+ * assumed to come from the current number of workers. */
 static struct row_place place_of(const struct client_job *job, struct row_place given)
 {
     if (given.readers > 0)
@@ -87,7 +87,7 @@ static struct status begin_from(struct chief *chief, const char *prefix)
     return status;
 }
 
-/* The checkpoint before this one may be intact. */
+/* Is the checkpoint damaged, so that an earlier one may be intact? */
 static bool is_damage(struct status status)
 {
     return status.code == STATUS_NOT_FOUND || status.code == STATUS_DATA_LOSS ||
@@ -112,7 +112,7 @@ static struct status begin_from_last(struct chief *chief)
     return status;
 }
 
-/* The chief before this one may have died when its push had reached only some ps tasks. The first
+/* The previous chief may have died after its push had reached only some ps tasks. The first
  * checkpoint needs all of them at the same step. */
 static struct status complete_step(struct chief *chief)
 {
@@ -131,8 +131,8 @@ static bool has_checkpoint(const struct chief *chief)
     return dir != NULL && checkpoint_dir_count(dir) > 0;
 }
 
-/* Begins with the last checkpoint, or else with the values that the ps tasks hold from a chief
- * before this one, or else with first values. */
+/* Begins with the last checkpoint; without one, with the values that the ps tasks hold from an
+ * earlier chief; without these, with initial values. */
 static struct status begin(struct chief *chief)
 {
     if (has_checkpoint(chief))
@@ -145,7 +145,7 @@ static struct status begin(struct chief *chief)
     return complete_step(chief);
 }
 
-/* If a ps is lost before it has its variables, begins again. */
+/* Begins again if a ps is lost before it has its variables. */
 static struct status begin_with_retries(struct chief *chief)
 {
     struct clock *clock = chief->client->calls.clock;
@@ -180,8 +180,8 @@ static struct status start_saver(struct chief *chief)
 
 /* ---- The end of the job. ---- */
 
-/* Looks at the ps tasks now and then: if one is lost, the workers cannot finish, and the wait would
- * not end. */
+/* Waits for the workers, and checks the ps tasks periodically: if one is lost, the workers
+ * cannot finish, and the wait would not end. */
 static struct status await_workers(struct chief *chief)
 {
     struct ps_client *client = chief->client;
@@ -189,7 +189,7 @@ static struct status await_workers(struct chief *chief)
 
     for (;;) {
         struct status status = client_await(client, false, CHECK_MS);
-        /* A look that times out ends with either code. */
+        /* A check that times out may end with either code. */
         if (status.code != STATUS_DEADLINE_EXCEEDED && status.code != STATUS_UNAVAILABLE)
             return status;
         TRY(client_check(client));
@@ -219,8 +219,8 @@ static bool is_disk_failure(struct status status)
            status.code != STATUS_UNAVAILABLE;
 }
 
-/* Writes the last checkpoint, then tests and exports. If only the checkpoint fails, the job fails,
- * but the model is exported. */
+/* Writes the last checkpoint, then tests and exports. If only the checkpoint fails, the job
+ * fails, but the model is exported. */
 static struct status save_and_conclude(struct chief *chief)
 {
     const struct chief_options *options = chief->options;
@@ -237,7 +237,7 @@ static struct status save_and_conclude(struct chief *chief)
                                : status_error(saved.code, "the last checkpoint failed: %s", text);
 }
 
-/* The values of the step just made, which client->values are, may have to be evaluated. */
+/* Evaluates the values of the step just made, which are client->values, if that is due. */
 static struct status evaluate(struct chief *chief)
 {
     struct ps_client *client = chief->client;
@@ -258,7 +258,7 @@ static struct status stepped(void *context, uint64_t global_step, float loss)
     return evaluate(chief);
 }
 
-/* A chief that was killed in an evaluation makes it again. */
+/* A chief that was killed during an evaluation repeats it. */
 static struct status start_monitor(struct chief *chief)
 {
     struct ps_client *client = chief->client;
@@ -301,7 +301,7 @@ static struct status work(struct chief *chief)
     return save_and_conclude(chief);
 }
 
-/* ---- After a ps was lost. ---- */
+/* ---- After the loss of a ps. ---- */
 
 static struct status go_back(struct chief *chief)
 {
@@ -310,7 +310,7 @@ static struct status go_back(struct chief *chief)
     TRY(worker_name_wait(client_join(client, false, chief->options->recovery_timeout_ms),
                          chief->options->recovery_timeout_ms, "all ps tasks to answer again"));
     if (client->open)
-        return status_ok(); /* the values are still there: joining again was enough */
+        return status_ok(); /* the values still exist: joining again was enough */
     if (has_checkpoint(chief))
         return begin_from_last(chief);
     if (chief->options->checkpoints.dir == NULL)
@@ -321,7 +321,7 @@ static struct status go_back(struct chief *chief)
     return begin_anew(chief);
 }
 
-/* An evaluation may be using the saver's snapshot: it ends first. */
+/* First ends a running evaluation, which may use the saver's snapshot. */
 static void stop_threads(struct chief *chief)
 {
     if (chief->watches)
@@ -330,7 +330,7 @@ static void stop_threads(struct chief *chief)
         saver_pause(chief->saver);
 }
 
-/* Repeats, because the next ps may be lost while the first one gets its values back. */
+/* Repeats, because another ps may be lost while the first one gets its values back. */
 static struct status recover(struct chief *chief)
 {
     struct ps_client *client = chief->client;
@@ -393,6 +393,6 @@ struct status chief_run(struct ps_client *client, struct gradient_source *source
         status = worker_stopped(client, progress);
         status = status_error(status.code, "%s was %s", client->options.task, status.message);
     }
-    /* If no ps can be told, each task ends by its own time limits. */
+    /* If no ps can be reached, each task ends by its own timeouts. */
     return worker_last_words(client, status, true);
 }

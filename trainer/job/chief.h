@@ -2,8 +2,8 @@
  * chief: the worker that also creates the variables. It trains as the other workers do, waits for
  * them after the last step, and then saves and exports. Its outcome is the job's outcome.
  *
- * With checkpoints, training begins at the last one, and the chief takes all tasks back to it after
- * a ps was lost.
+ * With checkpoints, training begins at the last one, and after the loss of a ps the chief returns
+ * all tasks to it.
  */
 #ifndef TRAINER_JOB_CHIEF_H
 #define TRAINER_JOB_CHIEF_H
@@ -23,11 +23,11 @@ struct chief_checkpoints {
 
 struct chief_options {
     struct client_job job;
-    /* First values of all variables, *out: [variables_count], in `arena`, which is destroyed once
-     * the ps tasks have them. NULL: a variable by rows, of which fill_rows gives some rows at a
-     * time. */
+    /* The initial values of all variables, *out: [variables_count], in `arena`, which is
+     * destroyed once the ps tasks have them. NULL for a variable by rows, whose rows fill_rows
+     * returns in parts. */
     struct status (*first_values)(void *context, struct arena *arena, const void *const **out);
-    /* As in struct first_values; NULL: none are. */
+    /* See struct first_values; NULL: no other source. */
     struct status (*taken_begin)(void *context, int variable, bool *has);
     struct status (*taken_next)(void *context, struct bytes *chunk);
     void (*fill_rows)(void *context, int variable, int64_t first_row, int64_t rows_count,
@@ -35,14 +35,14 @@ struct chief_options {
     struct chief_checkpoints checkpoints;
     struct monitor_options monitor;
     int64_t start_timeout_ms, finish_timeout_ms;
-    int64_t recovery_timeout_ms; /* how long lost ps tasks may stay away */
-    /* Called with the step at which training begins. A failure refuses to train. NULL: accepts any
-     * step. */
+    int64_t recovery_timeout_ms; /* how long to wait for lost ps tasks */
+    /* Called with the step at which training begins. A failure refuses to train. NULL: any step
+     * is accepted. */
     struct status (*begun)(void *context, uint64_t step);
-    /* Called after each step that the chief has made, in its thread, with the values after it in
-     * client->values (by rows or keys: client->held). NULL: is not called. */
+    /* Called in the chief's thread after each step that the chief has made, with the resulting
+     * values in client->values (by rows or keys: client->held). NULL: not called. */
     void (*stepped)(void *context, struct ps_client *client, float loss);
-    /* Called when lost ps tasks have their variables back, in the chief's thread. NULL: is not
+    /* Called in the chief's thread when lost ps tasks have their variables back. NULL: not
      * called. */
     void (*recovered)(void *context);
     /* Called after the last step, with the final values in client->values: tests and exports. */

@@ -1,5 +1,5 @@
 /*
- * Built with -ffp-contract=off: a synchronous job has the same bits on machines with and without
+ * Built with -ffp-contract=off: a synchronous job gives the same bits on machines with and without
  * fused multiply-add.
  */
 #include "trainer/job/clip.h"
@@ -9,7 +9,9 @@
 
 #include "base/clones.h"
 
-#define LANES 8 /* the compiler may not reorder a sum of floats; these are independent */
+#define LANES \
+    8 /* independent partial sums, because the compiler must not reorder a sum of
+                 * floats */
 
 struct clipping_source {
     struct gradient_source source; /* first */
@@ -53,8 +55,8 @@ CLONES static void clamp_to(const float *restrict g, float limit, float *restric
         out[i] = g[i] > limit ? limit : g[i] < -limit ? -limit : g[i];
 }
 
-/* What brings a norm down to the limit; 1: it is not above it. Of an infinite norm and a NaN, the
- * result makes the infinite gradients NaN, and the job names their variables. */
+/* The factor that scales a norm to the limit; 1 if it is not above it. For an infinite norm or a
+ * NaN, the result turns the infinite gradients into NaN, and the job names their variables. */
 static float factor_of(double squares, float limit)
 {
     double norm = sqrt(squares);
@@ -69,7 +71,7 @@ static bool is_trained(const struct clipping_source *clipping, int v)
     return clipping->placement->variables[v].trainable;
 }
 
-/* How many floats a gradient has. */
+/* The number of floats of a gradient. */
 static size_t count_of(const struct clipping_source *clipping, int v,
                        const struct variable_gradient *gradient)
 {

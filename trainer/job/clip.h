@@ -19,8 +19,8 @@ struct clip {
     float limit; /* above 0 */
 };
 
-/* A source that clips the gradients of `inner`, which it destroys with itself. Nothing to clip:
- * returns `inner`. */
+/* Wraps `inner`, which it owns, and clips its gradients. If there is nothing to clip, returns
+ * `inner`. */
 struct gradient_source *clip_source(struct gradient_source *inner, const struct clip *clip,
                                     const struct placement *placement);
 

@@ -11,7 +11,7 @@
 #include "trainer/protocol/protocol.h"
 
 #define ASK_TIMEOUT_MS 5000
-#define PROBES         3 /* the first includes connecting; the best of the others counts */
+#define PROBES         3 /* the first includes connecting; the best of the others is reported */
 
 /* One task of the map. */
 struct patient {
@@ -51,7 +51,7 @@ static const char *no_answer(struct patient *patient, struct channel *channel, s
     return arena_printf(patient->arena, "%s%s", words[state.trouble], state.text);
 }
 
-/* The difference between the task that answers and the one in the map; NULL: none. */
+/* How the answering task differs from the one in the map; NULL: not at all. */
 static const char *judge(struct patient *patient, const struct task_identity *found)
 {
     const struct task_identity *mine = &patient->endpoint->identity;
@@ -176,7 +176,7 @@ int doctor_run(const struct task_options *options, FILE *out)
     struct job_map map = *options->map;
     struct task_endpoint endpoint;
 
-    map.has_self = false; /* doctor runs beside a task, at any task's host */
+    map.has_self = false; /* doctor runs in addition to a task, on any task's host */
     looking.map = &map;
     struct status status = endpoint_open(&endpoint, &looking);
     int code = 2;

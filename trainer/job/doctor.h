@@ -1,6 +1,6 @@
 /*
- * doctor: dials every address of a job's map at once, and prints a line about each: no task answers
- * (unresolved, refused, unreachable, silent), the wrong one does (another job, task, version or
+ * doctor: dials every address of a job's map at once, and prints a line about each: no answer
+ * (unresolved, refused, unreachable, silent), the wrong task (another job, task, version or
  * program), or the right one, with its round-trip time.
  */
 #ifndef TRAINER_JOB_DOCTOR_H

@@ -1,9 +1,9 @@
 #include "trainer/job/evaluator.h"
 
 #define TICK_MS     50
-#define POLL_MS     1000  /* between two looks for a new step */
+#define POLL_MS     1000  /* between two polls for a new step */
 #define AGAIN_MS    10000 /* after a failure: the ps tasks are busy, or one is away */
-#define SNAPSHOT_MS 1000  /* a ps does not hold pushes back for longer */
+#define SNAPSHOT_MS 1000  /* a ps does not hold back pushes for longer */
 #define LAST_MS     8000  /* for the final values; the ps tasks leave after 10 s */
 #define NEVER       UINT64_MAX
 
@@ -27,7 +27,7 @@ static bool is_stopped(const struct evaluator *evaluator)
 
 /* ---- One evaluation. ---- */
 
-/* The ps tasks keep the snapshot until the end, for its rows are read batch by batch. */
+/* The ps tasks keep the snapshot until the end, because its rows are read batch by batch. */
 static struct status evaluate_snapshot(struct evaluator *evaluator, const _Atomic bool *enough,
                                        struct verdict *verdict)
 {
@@ -60,7 +60,7 @@ static struct status evaluate_new_step(struct evaluator *evaluator, int64_t time
     return verdict.stop && !is_over(evaluator) ? client_stop(evaluator->client) : status_ok();
 }
 
-/* Is it worth another try? */
+/* Is the failure temporary? */
 static bool may_pass(struct status status)
 {
     return status.code == STATUS_ABORTED || status.code == STATUS_UNAVAILABLE ||
@@ -70,7 +70,7 @@ static bool may_pass(struct status status)
 
 /* ---- When to evaluate. ---- */
 
-/* Waits until then, or until the job is over. */
+/* Waits until that time, or until the job is over. */
 static void wait_until(const struct evaluator *evaluator, int64_t until_ns)
 {
     struct clock *clock = evaluator->client->calls.clock;
@@ -104,7 +104,7 @@ static struct status evaluate_repeatedly(struct evaluator *evaluator)
     }
 }
 
-/* Evaluates the final values. If they are gone, that is no failure of the job. */
+/* Evaluates the final values. It is not a failure of the job if they are gone. */
 static struct status evaluate_last(struct evaluator *evaluator)
 {
     struct clock *clock = evaluator->client->calls.clock;

@@ -22,7 +22,7 @@ static struct status too_many(const char *text)
                         JOB_TASKS_MAX);
 }
 
-/* Reads a number at *at and moves behind it. */
+/* Reads a number and advances *at. */
 static struct status read_number(const char *text, const char **at, int *value, int *digits)
 {
     *value = *digits = 0;
@@ -50,7 +50,7 @@ static int names_count(const struct host_expansion *expansion)
 static struct status expand_rest(struct host_expansion *expansion, const char *name,
                                  const char *at);
 
-/* Goes on behind the brackets with each number from `first` to `last`. */
+/* Continues after the brackets with each number from `first` to `last`. */
 static struct status expand_range(struct host_expansion *expansion, const char *name, int first,
                                   int last, int digits, const char *rest)
 {
@@ -63,7 +63,7 @@ static struct status expand_range(struct host_expansion *expansion, const char *
     return status_ok();
 }
 
-/* `at` is behind the opening bracket. */
+/* `at` points after the opening bracket. */
 static struct status expand_brackets(struct host_expansion *expansion, const char *name,
                                      const char *at)
 {
@@ -89,7 +89,8 @@ static struct status expand_brackets(struct host_expansion *expansion, const cha
     }
 }
 
-/* Adds the hosts whose names begin with `name` and go on with the text at `at`, up to a comma. */
+/* Adds the hosts whose names begin with `name` and continue with the text at `at`, up to a
+ * comma. */
 static struct status expand_rest(struct host_expansion *expansion, const char *name, const char *at)
 {
     size_t size = strcspn(at, "[],:");
@@ -119,7 +120,7 @@ static struct status expand_rest(struct host_expansion *expansion, const char *n
     return status_ok();
 }
 
-/* The comma behind an item, or the end; commas in brackets do not count. */
+/* The comma after an item, or the end; commas in brackets do not count. */
 static const char *item_end(const char *at)
 {
     for (bool inside = false; *at != '\0' && (inside || *at != ','); at++)

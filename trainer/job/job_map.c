@@ -64,7 +64,7 @@ bool job_map_is_local(const struct job_map *map)
     return map->lists[JOB_PS].count == 0;
 }
 
-/* Is the chief a task of its own? A ps of a sparse map cannot know, and need not. */
+/* Is the chief a separate task? A ps of a sparse map cannot know, and need not. */
 static bool has_chief(const struct job_map *map)
 {
     return map->lists[JOB_CHIEF].count > 0;
@@ -174,7 +174,7 @@ static int by_address(const void *a, const void *b)
                                        : (left->index < right->index ? -1 : 1);
 }
 
-/* Every task listens, so no two can have the same address. */
+/* Every task listens, so no two may have the same address. */
 static struct status check_addresses(const struct job_map *map, struct arena *arena)
 {
     int total = 0, count = 0;
@@ -240,7 +240,7 @@ struct status job_map_check(struct job_map *map, bool need_self, struct arena *a
     for (int i = 0; i < ps->count && !only_self; i++)
         if (ps->tasks[i].index != (uint32_t)i)
             return status_error(STATUS_INVALID_ARGUMENT, "ps %d is missing", i);
-    bool takes_part = map->has_self || need_self; /* doctor may look at a part */
+    bool takes_part = map->has_self || need_self; /* doctor may check a part of the map */
     if (takes_part && !only_self && !map->sparse && job_map_trainers(map) == 0)
         return status_error(STATUS_INVALID_ARGUMENT, "the cluster has no workers");
     return takes_part ? check_self(map) : status_ok();
@@ -310,7 +310,7 @@ static struct status read_flags(const struct job_flags *flags, bool need_self, s
     return job_map_check(out, need_self, arena);
 }
 
-/* The ranks of Slurm and MPI, if the job is to be one of several tasks. */
+/* Reads the ranks of Slurm or MPI, if the job has several tasks. */
 static struct status read_ranks(const struct job_flags *flags,
                                 const struct job_variables *variables, struct arena *arena,
                                 struct job_map *out)

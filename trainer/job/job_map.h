@@ -1,9 +1,9 @@
 /*
  * job_map: the tasks of a job, their addresses, and which task this process is.
  *
- * It is read from --ps_hosts, --worker_hosts and --chief_hosts, or else from TF_CONFIG, as
- * operators of Kubernetes write it, or else from the variables of Slurm or MPI (job_ranks.h). All
- * tasks of a job get the same lists; a task's index is its place in its list. In a sparse map
+ * The first of these that is present defines it: --ps_hosts, --worker_hosts and --chief_hosts;
+ * TF_CONFIG, as Kubernetes operators set it; the variables of Slurm or MPI (job_ranks.h). All tasks
+ * of a job get the same lists; a task's index is its place in its list. In a sparse map
  * (TF_CONFIG's sparseCluster) a ps knows only itself, and a worker knows the ps tasks and itself.
  *
  * Each task that trains has a rank: the chief has 0, and the workers follow in the order of their
@@ -40,14 +40,15 @@ struct job_map {
     bool has_self; /* false: this process, such as doctor's, is none of the tasks */
     enum job_kind kind;
     uint32_t index;
-    const char *source; /* what describes the job, for people: "TF_CONFIG"; of a local one NULL */
+    const char *source; /* the source of the description, for messages: "TF_CONFIG"; NULL for a
+                         * local job */
 };
 
 /* The flags that describe a job; "" and a negative index: not given. */
 struct job_flags {
     const char *ps_hosts, *worker_hosts, *chief_hosts, *job_name;
     int64_t task_index;
-    /* For tasks that Slurm or MPI has started; 0 ps tasks: each process is a job of its own */
+    /* For tasks started by Slurm or MPI; 0 ps tasks: each process is a separate job */
     int64_t num_ps, first_port;
     const char *hosts;
 };
@@ -59,13 +60,14 @@ struct job_variables {
 };
 
 /**
- * Reads the map from the flags or, if they name no hosts, from TF_CONFIG, or else from what Slurm
- * or MPI has set. *out is empty (job_map_is_local) if none describes more than this process.
+ * Reads the map from the flags; if they name no hosts, from TF_CONFIG; and if that is absent, from
+ * the variables of Slurm or MPI. *out is empty (job_map_is_local) if none describes more than this
+ * process.
  *
  * need_self  this process must be one of the tasks
- * Owner      what out points to lives in `arena`
- * Errors     INVALID_ARGUMENT says what is wrong, and where: an index out of range, no ps, two
- *            tasks at one address, not JSON; UNIMPLEMENTED an unknown job name
+ * Owner      everything in *out lives in `arena`
+ * Errors     INVALID_ARGUMENT an index out of range, no ps, two tasks at one address,
+ *            not JSON; UNIMPLEMENTED an unknown job name
  */
 struct status job_map_read(const struct job_flags *flags, const struct job_variables *variables,
                            bool need_self, struct arena *arena, struct job_map *out);
@@ -77,10 +79,10 @@ struct status job_map_parse(const char *tf_config, bool need_self, struct arena 
 bool job_map_is_local(const struct job_map *map); /* no ps: the whole job runs in this process */
 bool job_map_is_chief(const struct job_map *map);
 uint32_t job_map_rank(const struct job_map *map); /* of this worker or chief */
-/* The number of tasks that train; 0 in a sparse map, which does not tell. */
+/* The number of tasks that train; 0 in a sparse map, where it is unknown. */
 uint32_t job_map_trainers(const struct job_map *map);
 
-/* The name of a task in texts: "worker 3", "chief". */
+/* The name of a task in messages: "worker 3", "chief". */
 const char *job_task_name(const struct job_map *map, enum job_kind kind, uint32_t index,
                           struct arena *arena);
 /* NULL: no such task. */

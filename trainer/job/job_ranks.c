@@ -11,7 +11,7 @@ static const char *get(const struct job_variables *variables, const char *name)
     return name != NULL ? variables->get(variables->context, name) : NULL;
 }
 
-/* A rank or a number of tasks; -1 if the variable is not set. */
+/* Reads a rank or a number of tasks; -1 if the variable is not set. */
 static struct status get_number(const struct job_variables *variables, const char *name, int *out)
 {
     const char *text = get(variables, name);
@@ -31,7 +31,7 @@ static struct status get_number(const struct job_variables *variables, const cha
 
 /* ---- The hosts of the ranks. ---- */
 
-/* How many lower ranks are on the rank's host. */
+/* The number of lower ranks on the rank's host. */
 static int local_rank(const struct job_ranks *ranks, uint32_t rank)
 {
     int count = 0;
@@ -50,8 +50,8 @@ static int sum(const struct task_counts *counts)
     return total;
 }
 
-/* Block: each host's ranks follow each other. Cyclic: a rank for each host in turn, and hosts that
- * have their number are passed. */
+/* Assigns ranks to hosts. Block: each host's ranks are consecutive. Cyclic: one rank per host
+ * round-robin, skipping full hosts. */
 static void deal(const struct host_list *hosts, const struct task_counts *counts, bool cyclic,
                  struct job_ranks *ranks)
 {
@@ -111,7 +111,7 @@ static struct status read_step_hosts(const struct job_variables *variables, stru
     return status_ok();
 }
 
-/* A batch script has SLURM_PROCID, too, but is no step. */
+/* A batch script has SLURM_PROCID too, but is not a step. */
 static struct status read_slurm(const struct job_variables *variables, struct arena *arena,
                                 struct job_ranks *out)
 {
@@ -154,7 +154,7 @@ static const struct mpi {
     { "MPI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS" },
 };
 
-/* Hosts without counts share the ranks evenly. */
+/* Divides the ranks evenly among hosts without counts. */
 static struct status spread(const char *text, struct arena *arena, struct job_ranks *ranks)
 {
     struct host_list hosts;
@@ -198,7 +198,7 @@ static struct status place_ranks(const struct mpi *mpi, const struct job_variabl
     return status_ok();
 }
 
-/* Does not place the ranks yet. */
+/* Does not assign the ranks to hosts yet. */
 static struct status find_mpi(const struct job_variables *variables, struct arena *arena,
                               const struct mpi **out, struct job_ranks *ranks)
 {
@@ -221,7 +221,7 @@ static struct status find_mpi(const struct job_variables *variables, struct aren
     return status_ok();
 }
 
-/* In an allocation of Slurm, mpirun starts a daemon on each host as a step, whose variables the
+/* In a Slurm allocation, mpirun starts a daemon on each host as a step, whose variables the
  * tasks inherit. Their ranks are then those of MPI. */
 static bool is_daemon_step(const struct job_ranks *slurm, const struct job_ranks *mpi)
 {

@@ -16,7 +16,7 @@
 
 struct job_ranks {
     const char **hosts; /* [count], of each rank */
-    int count;          /* 0: neither Slurm nor MPI started this process with others */
+    int count;          /* 0: this process was not started with others by Slurm or MPI */
     uint32_t rank;
     const char *source; /* "Slurm", for people */
 };
@@ -24,14 +24,14 @@ struct job_ranks {
 /**
  * hosts   --hosts, for MPI: "a:4,b:4", the hosts of the ranks in order; "": all are on this host
  * Owner   *out lives in `arena`
- * Errors  INVALID_ARGUMENT a variable is missing, is no number, or contradicts another one; MPI on
+ * Errors  INVALID_ARGUMENT a variable is missing, not a number, or contradicts another one; MPI on
  *         several hosts without --hosts; UNIMPLEMENTED a distribution of tasks that is neither
  *         block nor cyclic
  */
 struct status job_ranks_read(const struct job_variables *variables, const char *hosts,
                              struct arena *arena, struct job_ranks *out);
 
-/* Makes the lists and this task's place. INVALID_ARGUMENT: no worker is left, no port is left. */
+/* Makes the lists and this task's entry. INVALID_ARGUMENT: no worker or no port is left. */
 struct status job_ranks_map(const struct job_ranks *ranks, int64_t ps_count, int64_t first_port,
                             struct arena *arena, struct job_map *out);
 

@@ -32,7 +32,7 @@ struct local_job {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     uint32_t running;
-    const struct local_task *first_failed; /* the other failures may follow from this one's */
+    const struct local_task *first_failed; /* the other failures may follow from this one */
     bool stopped;                          /* by `watch` */
 };
 
@@ -69,13 +69,13 @@ static void *task_run(void *context)
     task->code = status.code;
     task->text = xstrdup(status.message);
     pthread_mutex_lock(&job->lock);
-    /* A task that was only told of the end may return before the task that caused it. */
+    /* A task that was only informed of the end may return before the task that caused it. */
     if (!status_is_ok(status) &&
         (job->first_failed == NULL || job->first_failed->code == STATUS_CANCELLED ||
          job->first_failed->client.told))
         job->first_failed = task;
     pthread_mutex_unlock(&job->lock);
-    /* Without the chief nothing can finish, and without a worker no synchronous step. */
+    /* Without the chief nothing can finish, and without a worker no synchronous step can. */
     const struct client_job *of = &job->options->chief.job;
     bool fatal = task->index == 0 || (of->sync && of->backup_workers == 0);
     if (!status_is_ok(status) && fatal) {

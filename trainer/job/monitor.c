@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define SNAPSHOT_TIMEOUT_MS 30000
-#define LOOK_MS             5 /* between two looks at an evaluation that the chief waits for */
+#define LOOK_MS             5 /* between two checks of an evaluation that the chief waits for */
 
 void monitor_init(struct monitor *monitor, const struct monitor_options *options,
                   const struct checkpoint_layout *layout, const struct ps_client *client,
@@ -89,8 +89,8 @@ static struct status evaluate_snapshot(void *context, struct client_snapshot *sn
     return status_ok();
 }
 
-/* Of a table, the chief has only the rows of its next batch: the evaluation reads those of its own
- * batches from a snapshot. */
+/* The chief has only the rows of a table for its next batch, so the evaluation reads those of
+ * its own batches from a snapshot. */
 static struct status evaluate_rows(struct evaluating *evaluating, struct ps_client *client)
 {
     struct client_snapshot snapshot;
@@ -118,8 +118,8 @@ static bool takes_snapshot(const struct monitor *monitor, const struct saver *sa
            (monitor->options->best != NULL && saver != NULL);
 }
 
-/* Evaluates these values of a step, or those of a snapshot. A task has one snapshot at a time: with
- * a saver, it is the saver's, otherwise the client's. */
+/* Evaluates these values of a step, or those of a snapshot. A task can have one snapshot at a
+ * time: the saver's if there is one, otherwise the client's. */
 static struct status evaluate(struct evaluating *evaluating, uint64_t step,
                               const void *const *values, struct ps_client *client,
                               struct saver *saver)
@@ -131,8 +131,7 @@ static struct status evaluate(struct evaluating *evaluating, uint64_t step,
     return evaluate_rows(evaluating, client);
 }
 
-/* The values that the chief's next step needs are pulled again, if its client has read the
- * snapshot. */
+/* Pulls the values for the chief's next step again if its client has read the snapshot. */
 static struct status evaluate_here(struct evaluating *evaluating, struct ps_client *client,
                                    struct saver *saver)
 {
@@ -142,7 +141,7 @@ static struct status evaluate_here(struct evaluating *evaluating, struct ps_clie
     return reads ? client_pull_again(client) : status_ok();
 }
 
-/* ---- While the chief goes on. ---- */
+/* ---- While the chief continues. ---- */
 
 static void *run(void *context)
 {

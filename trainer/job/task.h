@@ -3,8 +3,8 @@
  * chief that trains, or an evaluator. It runs the same ps, worker and chief code as a job in one
  * process (local_job.c), over channels to other hosts.
  *
- * A task listens at its own address and tells anyone who asks there which task it is (identify.h).
- * It logs what it waits for and what happens, each line with its name in front.
+ * A task listens at its own address and identifies itself to anyone who asks there (identify.h). It
+ * logs its waits and events, each line prefixed by its name.
  */
 #ifndef TRAINER_JOB_TASK_H
 #define TRAINER_JOB_TASK_H
@@ -24,7 +24,7 @@ struct task_options {
     /* Called about ten times a second, in the caller's thread; false: stop. A ps passes NULL for
      * progress. */
     bool (*watch)(void *context, const struct progress *progress);
-    /* what a worker, chief or evaluator waits for */
+    /* logs what a worker, chief or evaluator waits for */
     void (*print)(void *context, const char *line);
     void *context;
 };
@@ -45,8 +45,8 @@ struct task_training {
     const char *agreed;         /* as in struct ps_client_options */
     struct chief_options chief; /* the chief's; workers use its job and timeouts */
     struct evaluator_options evaluator;
-    int64_t alone_timeout_ms; /* to give up if no ps is there by then; negative: start_timeout */
-    /* For this task, whose client has not joined yet. */
+    int64_t alone_timeout_ms; /* time to wait for any ps; negative: start_timeout */
+    /* Makes the source for this task, whose client has not joined yet. */
     struct status (*make_source)(void *context, struct ps_client *client,
                                  struct gradient_source **out);
 };
@@ -61,7 +61,7 @@ struct task_training {
 struct status task_train(const struct task_options *options, const struct task_training *training,
                          struct progress *progress);
 
-/* The exit code for a status: 0; 1 if starting the task again cannot help; TASK_EXIT_AGAIN if it
+/* The exit code for a status: 0; 1 if restarting the task cannot help; TASK_EXIT_AGAIN if it
  * can. */
 int task_exit_code(struct status status);
 

@@ -10,7 +10,7 @@
 #include "rpc/tls.h"
 #include "trainer/protocol/protocol.h"
 
-#define RECONNECT_MIN_MS 50 /* a ps that has just started is found soon */
+#define RECONNECT_MIN_MS 50 /* finds a ps that has just started quickly */
 #define RECONNECT_MAX_MS 500
 #define MESSAGE_MAX      ((size_t)INT_MAX) /* twice the chunks of a push; its header is small */
 
@@ -88,8 +88,8 @@ static bool is_loopback(const char *address)
            strncmp(address, "localhost:", 10) == 0 || strncmp(address, "[::1]:", 6) == 0;
 }
 
-/* Listens on all interfaces, as TensorFlow's servers do: the name in the map may be a service's,
- * which is no address of this host. A loopback address stays one. */
+/* Listens on all interfaces, as TensorFlow's servers do, because the name in the map may be a
+ * service's, which is not an address of this host. A loopback address is kept. */
 static struct status listen_at(struct task_endpoint *endpoint, const char *address)
 {
     const char *port = strrchr(address, ':');
@@ -109,7 +109,7 @@ struct status endpoint_listen(struct task_endpoint *endpoint, struct budget *bud
     const struct job_task *self = job_self(endpoint->options->map);
     struct rpc_server_options options = {
         .message_max_bytes = budget != NULL ? MESSAGE_MAX : 0,
-        /* A ps holds all chunks of a push until it applies them: only the budget is a limit. */
+        /* A ps holds all chunks of a push until it applies them: the budget is the only limit. */
         .held_max_bytes = budget != NULL ? (size_t)budget->limit_bytes : 0,
         .budget = budget,
         .tls = endpoint->server_tls != NULL ? tls_maker(endpoint->server_tls) : NULL,
@@ -122,7 +122,7 @@ struct status endpoint_listen(struct task_endpoint *endpoint, struct budget *bud
     rpc_server_add(endpoint->server, &identify_service, &endpoint->identity);
     struct status status = listen_at(endpoint, self->address);
     if (status.code == STATUS_FAILED_PRECONDITION)
-        status.code = STATUS_UNAVAILABLE; /* the program that has the port may end */
+        status.code = STATUS_UNAVAILABLE; /* the program that uses the port may end */
     return status_in(status, "cannot listen at %s", self->address);
 }
 

@@ -32,8 +32,8 @@ struct ps_channels {
 /* Opens everything except the listening server and the channels. Call endpoint_close even if it
  * fails. */
 struct status endpoint_open(struct task_endpoint *endpoint, const struct task_options *options);
-/* Listens at the task's own address, if the map has one. budget: pays for requests, which may then
- * be as large as a message can be; NULL: requests are small. */
+/* Listens at the task's own address, if the map has one. budget: charged for requests, which may
+ * then be as large as a message; NULL: only small requests. */
 struct status endpoint_listen(struct task_endpoint *endpoint, struct budget *budget);
 /* Sends nothing yet. Call ps_channels_close even if it fails. */
 struct status endpoint_connect(struct task_endpoint *endpoint, struct ps_channels *out);
@@ -42,7 +42,7 @@ void endpoint_close(struct task_endpoint *endpoint);
 void ps_channels_close(struct ps_channels *channels);
 bool ps_channels_connected(const struct ps_channels *channels); /* is any of them connected now? */
 
-/* Logs a warning if others on the network can read what the tasks send. */
+/* Logs a warning if others on the network can read the tasks' messages. */
 void endpoint_warn_of_plaintext(const struct task_endpoint *endpoint);
 
 /* Describes why a channel is not connected, with the resolved address; "" if it is connected. */

@@ -66,7 +66,7 @@ static struct message pack_request(const struct task_notes *notes, const char *k
     return pack_note_request(&request);
 }
 
-/* A ps that is not there yet, or not of this job yet, may come. */
+/* Is the ps absent, or not of this job yet, so that waiting may help? */
 static bool may_come(struct status status)
 {
     return status.code == STATUS_UNAVAILABLE || status.code == STATUS_DEADLINE_EXCEEDED ||

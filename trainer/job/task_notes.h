@@ -1,6 +1,6 @@
 /*
  * task_notes: notes that the tasks of a cluster leave for each other on ps 0 before the variables
- * exist: what each of them found in its share of the data.
+ * exist, such as the summaries of their shares of the data.
  *
  *     TRY(task_notes_open(&task, stopped, context, &notes));
  *     TRY(task_notes_post(notes, "summaries of worker 1", bytes));
@@ -16,21 +16,21 @@
 
 struct task_notes;
 
-/* Sends nothing yet. The options outlive it. `stopped` is asked while it waits. */
+/* Sends nothing yet. The options outlive it. `stopped` is polled during waits. */
 struct status task_notes_open(const struct task_options *options, bool (*stopped)(void *context),
                               void *context, struct task_notes **out);
 void task_notes_close(struct task_notes *notes); /* accepts NULL */
 
-/* Waits until ps 0 has the note. UNAVAILABLE: it did not answer within the task's start timeout;
- * CANCELLED: `stopped` said so. */
+/* Waits until ps 0 has the note. UNAVAILABLE: no answer within the task's start timeout;
+ * CANCELLED: `stopped` returned true. */
 struct status task_notes_post(struct task_notes *notes, const char *key, struct bytes note);
 
-/* Asks once, but waits until ps 0 answers. Appends the note to `out`. Errors: as for
+/* Asks once, and waits until ps 0 answers. Appends the note to `out`. Errors: as for
  * task_notes_post. */
 struct status task_notes_fetch(struct task_notes *notes, const char *key, struct buffer *out,
                                bool *found);
 
-/* Waits a moment between two questions; CANCELLED: `stopped` said so. */
+/* Waits a moment between two requests; CANCELLED: `stopped` returned true. */
 struct status task_notes_pause(struct task_notes *notes);
 
 #endif

@@ -7,16 +7,16 @@
 #include "trainer/ps/ps.h"
 
 #define TICK_MS     100
-#define LATE_MS     1000 /* a tick later than this means that the process stood still */
+#define LATE_MS     1000 /* a tick later than this means that the process did not run */
 #define REPEAT_MS   10000
-#define SPEAK_MS    60000 /* between two lines about the job's step */
+#define SPEAK_MS    60000 /* between two log lines about the job's step */
 #define FAREWELL_MS 10000 /* for tasks that have not been told that the job is over */
 
 struct serving {
     const struct task_options *options;
     struct task_endpoint endpoint;
     struct ps *ps;
-    struct budget budget; /* of the variables and of all requests */
+    struct budget budget; /* for the variables and all requests */
     struct loop_timer timer;
     struct note note;
     int64_t began_ns, over_ns; /* 0: not over */
@@ -32,7 +32,7 @@ static void stop(struct serving *serving, struct status why)
 {
     serving->stopped = true;
     serving->status = status_keep(serving->endpoint.arena, why);
-    /* To the tasks that wait, the ps is lost, whatever the reason. */
+    /* To the waiting tasks the ps is lost, whatever the reason. */
     ps_stop(serving->ps, status_error(STATUS_ABORTED, "%s was stopped", serving->endpoint.name));
     loop_stop(serving->endpoint.loop);
 }
@@ -114,7 +114,7 @@ static void check_note(struct serving *serving, int64_t now_ns)
     }
 }
 
-/* While the process stood still, the tasks' messages waited in the sockets: silence during that
+/* While the process did not run, the tasks' messages waited in the sockets: silence during that
  * time does not count. */
 static void check_late(struct serving *serving, int64_t now_ns)
 {
@@ -149,7 +149,7 @@ static void tick(void *context)
         loop_set_timer(serving->endpoint.loop, &serving->timer, serving->due_ns);
 }
 
-/* NULL for a ps of a sparse cluster, which knows none of them. */
+/* NULL for a ps of a sparse cluster, which knows no other task. */
 static const char *const *name_trainers(const struct job_map *map, struct arena *arena)
 {
     static const enum job_kind kinds[] = { JOB_CHIEF, JOB_WORKER }; /* by rank */

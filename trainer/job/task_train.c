@@ -1,5 +1,5 @@
 /* Runs a worker, the chief or the evaluator as a process: one thread works, and the main thread
- * watches it and the ps tasks. */
+ * monitors it and the ps tasks. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +11,11 @@
 
 #define TICK_MS         100
 #define REPEAT_MS       10000
-#define CALL_TIMEOUT_MS 300000 /* at least: a synchronous step may take its time */
+#define CALL_TIMEOUT_MS 300000 /* minimum, because a synchronous step may take long */
 #define LAST_STEP_MS    500    /* for a stopped task's push to reach all ps tasks */
-#define CALL_MARGIN_MS  60000  /* so that a wait ends with its own text, before the call's */
+#define CALL_MARGIN_MS \
+    60000 /* so that a wait ends with its own message before the call times
+                                * out */
 
 struct trainee {
     const struct task_options *options;
@@ -37,7 +39,7 @@ static bool is_evaluator(const struct trainee *trainee)
     return trainee->options->map->kind == JOB_EVALUATOR;
 }
 
-/* ---- The thread that trains, or evaluates. ---- */
+/* ---- The thread that trains or evaluates. ---- */
 
 static struct status work(struct trainee *trainee)
 {
@@ -69,7 +71,7 @@ static void *train(void *context)
     return NULL;
 }
 
-/* ---- The thread that watches. ---- */
+/* ---- The thread that monitors. ---- */
 
 static void trained(struct loop_task *task)
 {
@@ -140,7 +142,7 @@ static void ready(void *context)
         stop(trainee, status_error(STATUS_RESOURCE_EXHAUSTED, "cannot start a thread"));
 }
 
-/* At the job's end an evaluator has its last evaluation to do. */
+/* At the job's end an evaluator still has its last evaluation to do. */
 static void ended(void *context, struct status why)
 {
     struct trainee *trainee = context;
@@ -222,7 +224,7 @@ static struct status run(struct trainee *trainee)
     trainee->progress->alone = presence_is_alone(&trainee->presence);
     presence_finish(&trainee->presence);
     client_finish(&trainee->client);
-    /* A task that was stopped returns the reason, unless it had ended well before. */
+    /* A stopped task returns the reason, unless it had succeeded before. */
     if (trainee->done && (status_is_ok(trainee->status) || !trainee->stopping))
         return trainee->status;
     return trainee->reason;

@@ -1,4 +1,4 @@
-/* TF_CONFIG: a job map as JSON in the environment, as tf.estimator.RunConfig reads it. */
+/* TF_CONFIG: a job map as JSON in the environment, as read by tf.estimator.RunConfig. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +99,7 @@ static struct status read_task(const struct json_value *task, struct arena *aren
     return status_ok();
 }
 
-/* A ps of a sparse cluster gets a list of one, which is itself, whatever its index. */
+/* A ps of a sparse cluster gets a list of one, itself, whatever its index. */
 static void place_lone_ps(struct job_map *map)
 {
     struct job_list *ps = &map->lists[JOB_PS];
@@ -135,7 +135,7 @@ static struct status read_root(const struct json_value *root, bool need_self, st
         TRY(read_task(task, arena, out));
     place_lone_ps(out);
     out->source = "TF_CONFIG";
-    /* Without a task this is a local run, as in TensorFlow; doctor looks at the cluster anyway. */
+    /* Without a task this is a local run, as in TensorFlow; doctor checks the cluster anyway. */
     if (is_alone(out) || (need_self && !out->has_self)) {
         *out = (struct job_map){ 0 };
         return status_ok();

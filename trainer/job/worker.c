@@ -6,8 +6,8 @@
 
 #define RETRY_MS      200
 #define REJOIN_MS     20
-/* Between two questions for rows when all are given out: twice as long each time. The last steps of
- * a job are mostly over at once, and the rows of a lost worker come only after a while. */
+/* Wait between two requests for rows when all are assigned; doubles each time. The last steps of
+ * a job usually end at once, but the rows of a lost worker come only after some time. */
 #define ROWS_FIRST_MS 1
 #define ROWS_MOST_MS  100
 
@@ -50,15 +50,15 @@ static void publish_begin(struct progress *progress, const struct ps_client *cli
 {
     int64_t none = 0;
 
-    /* The others may have made all steps already: then this task makes none. */
+    /* If the others have made all steps already, this task makes none. */
     publish_global_step(progress, client);
     if (atomic_compare_exchange_strong(&progress->began_ns, &none,
                                        clock_now_ns(client->calls.clock)))
         atomic_store(&progress->first_step, client->global_step);
 }
 
-/* Tells the client which rows the source needs for its next step. *ready is false if the source has
- * no rows of data for one now. */
+/* Requests the rows for the source's next step. *ready is false if the source has no rows of
+ * data for one now. */
 static struct status want_rows(struct ps_client *client, struct gradient_source *source,
                                bool *ready)
 {
@@ -82,8 +82,8 @@ static struct status pull_values(struct ps_client *client)
                             "the values from the ps tasks");
 }
 
-/* The first values. Only they tell at which step the job is, so only then is it known which batch
- * comes next, and which rows it needs. */
+/* Pulls the first values. Only they tell the job's step, which determines the next batch and its
+ * rows. */
 static struct status pull_first(struct ps_client *client, struct gradient_source *source,
                                 bool *ready)
 {
@@ -94,9 +94,9 @@ static struct status pull_first(struct ps_client *client, struct gradient_source
     return source->need_rows != NULL ? pull_values(client) : status_ok();
 }
 
-/* Other workers have all rows that are left. It may be over with them, or one may be lost. The ps
- * tasks tell at which step the job is, and that its last one has been brought forward. Values are
- * pulled only for a step that can be made. */
+/* Waits for rows. The other workers have all that are left: either the job ends with them, or
+ * one of the workers may be lost. The ps tasks report the job's step, and an earlier last step.
+ * Values are pulled only for a step that can be made. */
 static struct status await_rows(struct ps_client *client, struct gradient_source *source,
                                 bool *ready, int64_t *wait_ms)
 {
@@ -107,8 +107,8 @@ static struct status await_rows(struct ps_client *client, struct gradient_source
     return *ready ? pull_values(client) : status_ok();
 }
 
-/* Pushes, and takes the values of the next step: with the reply or, if the worker may have to wait
- * for others, after that. */
+/* Pushes, and gets the values for the next step: with the reply or, if the worker may have to
+ * wait for others, afterwards. */
 static struct status push_step(struct ps_client *client, struct gradient_source *source,
                                const struct variable_gradient *gradients, bool *ready)
 {
@@ -156,8 +156,8 @@ struct status worker_steps(struct ps_client *client, struct gradient_source *sou
 {
     const struct variable_gradient *gradients;
     float loss = NAN;
-    bool ready;    /* the rows for the next step are there, as far as is known */
-    uint64_t told; /* the step that the hook knows of */
+    bool ready;    /* the rows for the next step are available, as far as is known */
+    uint64_t told; /* the last step reported to the hook */
     int64_t wait_ms = ROWS_FIRST_MS;
 
     TRY(pull_first(client, source, &ready));
@@ -198,8 +198,8 @@ struct status worker_last_words(struct ps_client *client, struct status status, 
     return status_is_ok(status) ? status : status_error(status.code, "%s", text);
 }
 
-/* Asks ps 0 for the job's outcome and passes it on to the other ps tasks, which the chief may not
- * have reached. */
+/* Asks ps 0 for the job's outcome and passes it on to the other ps tasks, which the chief may
+ * not have reached. */
 static struct status await_outcome(struct ps_client *client, const struct progress *progress)
 {
     struct status outcome = client_await(client, true, -1);
@@ -239,7 +239,7 @@ static struct status take_part(struct ps_client *client, struct gradient_source 
                                uint64_t stop_step, struct progress *progress)
 {
     if (client->finished)
-        return await_outcome(client, progress); /* this worker came too late: all steps are made */
+        return await_outcome(client, progress); /* this worker came too late: all steps are done */
     struct status status = worker_steps(client, source, stop_step, progress, NULL);
     if (worker_may_return(status, client, progress) ||
         (status.code == STATUS_CANCELLED && !atomic_load(&progress->stop)))
@@ -254,8 +254,8 @@ static struct status take_part(struct ps_client *client, struct gradient_source 
                                                          : await_outcome(client, progress);
 }
 
-/* The ps tasks get their values one after the other, and a ps that is changing generations turns
- * away a worker that had joined before: both are worth another try. */
+/* The ps tasks get their values one after the other, and a ps that is changing generations
+ * refuses a worker that had joined before: both are worth a retry. */
 struct status worker_join(struct ps_client *client, int64_t timeout_ms,
                           const struct progress *progress)
 {
@@ -278,7 +278,7 @@ struct status worker_join(struct ps_client *client, int64_t timeout_ms,
     }
 }
 
-/* Joins, and joins again each time the job goes back. */
+/* Joins, and joins again each time the job returns to an earlier step. */
 static struct status run(struct ps_client *client, struct gradient_source *source,
                          const struct worker_options *options, struct progress *progress)
 {

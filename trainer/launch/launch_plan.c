@@ -43,7 +43,7 @@ static struct status check_hosts(const struct host_list *hosts)
     return status_ok();
 }
 
-/* The launcher's own flags of tasks come behind the others, and would win silently. */
+/* The launcher appends its own flags of tasks, which would silently override these. */
 static struct status check_flags(const struct launch_request *request)
 {
     static const char *const own[] = { "ps_hosts",   "worker_hosts", "chief_hosts", "job_name",
@@ -124,7 +124,7 @@ static struct status add_environment(const struct launch_maker *maker, struct wo
     return status_ok();
 }
 
-/* The command on the task's host. */
+/* Adds the command for the task's host. */
 static struct status add_command(const struct launch_maker *maker, int task, struct word_list *out)
 {
     const struct launch_request *request = maker->request;
@@ -155,7 +155,7 @@ static struct word_list word_list_create(const struct launch_maker *maker, int m
     return (struct word_list){ .words = ARENA_ARRAY(maker->arena, char *, words) };
 }
 
-/* Words of a command between spaces, as rsync -e splits them. */
+/* Adds the words of a command, separated by spaces, as rsync -e splits them. */
 static void add_ssh(const struct launch_maker *maker, const char *host, struct word_list *out)
 {
     char *rest = arena_strdup(maker->arena, maker->request->ssh), *word;
@@ -166,7 +166,7 @@ static void add_ssh(const struct launch_maker *maker, const char *host, struct w
     add_word(out, host);
 }
 
-/* ssh joins its arguments to one text for the shell of the user there. */
+/* ssh joins its arguments to one text for the user's shell on the host. */
 static const char *join_words(const struct word_list *list, struct arena *arena)
 {
     struct buffer text = { 0 };

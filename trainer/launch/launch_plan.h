@@ -1,8 +1,8 @@
 /*
- * launch_plan: which tasks `pstrain launch` starts, where, and by which commands.
+ * launch_plan: the tasks that `pstrain launch` starts, their hosts, and their commands.
  *
- * The tasks are dealt to the hosts in turn: ps 0, ps 1, …, worker 0, worker 1, …. The tasks of a
- * host listen at first_port, first_port + 1, ….
+ * The tasks are assigned to the hosts round-robin: ps 0, ps 1, …, worker 0, worker 1, …. The tasks
+ * of a host listen at first_port, first_port + 1, ….
  */
 #ifndef TRAINER_LAUNCH_LAUNCH_PLAN_H
 #define TRAINER_LAUNCH_LAUNCH_PLAN_H
@@ -12,10 +12,10 @@
 #include "base/status.h"
 
 struct launch_request {
-    const char *hosts;       /* as host_list.h reads it; user@host for ssh */
-    int num_ps, num_workers; /* num_workers 0: a task for each host, at least one worker */
+    const char *hosts;       /* in the syntax of host_list.h; user@host for ssh */
+    int num_ps, num_workers; /* num_workers 0: one task per host, and at least one worker */
     int first_port;
-    const char *ssh;                 /* the command in front of the host, words between spaces */
+    const char *ssh;                 /* the command before the host, words separated by spaces */
     const char *program, *directory; /* of each task, on its host */
     const char *const *environment;  /* "NAME=value" or "NAME": the launcher's value */
     int environment_count;
@@ -27,7 +27,7 @@ struct launch_request {
 struct launched_task {
     const char *name; /* "worker 3" */
     const char *host; /* as given */
-    char **argv;      /* the command that is run here, NULL behind it */
+    char **argv;      /* the local command, ended by NULL */
 };
 
 struct launch_plan {

@@ -27,7 +27,7 @@ struct launched {
     struct line_printer printers[STREAMS];
 };
 
-/* What the launcher has asked the tasks to do, in this order. */
+/* What the launcher has asked the tasks to do; the stages follow in this order. */
 enum stage { RUNNING, STOPPING, KILLING, KILLED };
 
 struct launcher {
@@ -38,7 +38,7 @@ struct launcher {
     int64_t deadline_ns; /* of the next stage */
     int64_t stop_timeout_ms;
     int exit_status; /* of the first task that failed */
-    int stop_signal; /* that the launcher got; 0: none */
+    int stop_signal; /* received by the launcher; 0: none */
 };
 
 /* ---- Starting. ---- */
@@ -50,8 +50,8 @@ static void close_file(int *file)
     *file = -1;
 }
 
-/* Runs in the child and does not return. A terminal's signals must not reach it: the launcher
- * passes them on. */
+/* Runs in the child and does not return. A terminal's signals must not reach it, because the
+ * launcher forwards them. */
 static void become_task(char **argv, const int files[3], int failure)
 {
     setpgid(0, 0);
@@ -66,8 +66,8 @@ static void become_task(char **argv, const int files[3], int failure)
     _exit(EXIT_FAILURE);
 }
 
-/* Pipes: the child's end and ours of its standard input, output and error, and one that tells that
- * exec failed. */
+/* Pipes: the child's and our ends of its standard input, output and error, and one that reports
+ * a failed exec. */
 struct task_pipes {
     int theirs[3], ours[3], failure[2];
 };
@@ -142,7 +142,7 @@ static struct status start_task(struct launcher *launcher, const struct launched
 
 /* ---- Ending. ---- */
 
-/* A task that does not read its requests cannot be asked; its time runs out. */
+/* A task that does not read its requests cannot be asked; it runs into the timeout. */
 static void request_all(struct launcher *launcher, char request)
 {
     for (int i = 0; i < launcher->count; i++)
@@ -158,7 +158,7 @@ static void kill_all(struct launcher *launcher)
             kill(-launcher->tasks[i].process, SIGKILL);
 }
 
-/* Goes to the next stage, with a request for the first one. */
+/* Enters the next stage, with a request for the first one. */
 static void stop_harder(struct launcher *launcher, char request)
 {
     launcher->stage++;
@@ -186,7 +186,7 @@ static void handle_signal(struct launcher *launcher, int number)
 
 /* ---- Output. ---- */
 
-/* Reads what is there. Closes the stream at its end. */
+/* Reads the available output. Closes the stream at its end. */
 static void read_stream(struct launched *task, int stream)
 {
     static char data[READ_SIZE];
@@ -198,8 +198,8 @@ static void read_stream(struct launched *task, int stream)
         close_file(&task->streams[stream]);
 }
 
-/* Another process may hold the write end, such as ssh's shared connection, so the stream of a task
- * that has ended may have no end: what is there now is all. */
+/* Another process may hold the write end, such as ssh's shared connection, so the stream of an
+ * ended task may never reach end of file: reads only what is available. */
 static void drain_stream(struct launched *task, int stream)
 {
     struct pollfd file = { .fd = task->streams[stream], .events = POLLIN };

@@ -1,5 +1,5 @@
 /*
- * line_printer: copies a task's output line by line, each behind the task's name:
+ * line_printer: copies a task's output line by line, each prefixed by the task's name:
  *
  *     [worker 0] the line
  */
@@ -13,13 +13,13 @@
 struct line_printer {
     const char *name;
     FILE *out;
-    struct buffer line; /* the line that is not complete yet */
+    struct buffer line; /* the incomplete last line */
 };
 
-/* Prints the lines that are complete now. A line beyond 64 KiB is cut into several. */
+/* Prints the complete lines. Splits lines beyond 64 KiB. */
 void line_printer_add(struct line_printer *printer, const char *data, size_t size);
 
-/* Prints the last line, if it has no end, and frees the memory. */
+/* Prints an unfinished last line, and frees the memory. */
 void line_printer_finish(struct line_printer *printer);
 
 #endif

@@ -8,7 +8,7 @@
 
 static int write_end = -1;
 
-/* A full pipe has signals enough to wake the reader. */
+/* A full pipe already has enough signals to wake the reader. */
 static void on_signal(int number)
 {
     int error = errno;

@@ -1,7 +1,7 @@
 /*
- * signal_pipe: signals as bytes of a pipe, so that one poll waits for them and for files.
+ * signal_pipe: delivers signals as bytes of a pipe, so that one poll waits for them and for files.
  *
- * A process has one of these at a time. Its read end never blocks: read signal numbers, one byte
+ * A process can have only one at a time. Its read end never blocks: read signal numbers, one byte
  * each, until EAGAIN.
  */
 #ifndef TRAINER_LAUNCH_SIGNAL_PIPE_H
@@ -17,7 +17,7 @@ void signal_pipe_catch(const int *signals, int count);
 /* The next signal that has come; 0: none. */
 int signal_pipe_next(int read_end);
 
-/* In a child, between fork and exec: all signals do what they do by default. */
+/* In a child, between fork and exec: restores the default action of all signals. */
 void signal_pipe_reset(void);
 
 #endif

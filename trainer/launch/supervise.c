@@ -62,7 +62,7 @@ static struct status start_program(const struct supervision *supervision, pid_t 
         return status_errno(fork_error, "fork");
     if (size == sizeof error)
         return status_errno(error, "start '%s'", supervision->argv[0]);
-    setpgid(*out, *out); /* here and in the child: either may come first */
+    setpgid(*out, *out); /* both here and in the child, because either may run first */
     return status_ok();
 }
 
@@ -102,7 +102,7 @@ static void read_requests(struct supervisor *supervisor)
     }
 }
 
-/* A signal for the supervisor, such as from a shutdown, is meant for the program. */
+/* A signal for the supervisor, such as at shutdown, is meant for the program. */
 static void handle_signals(struct supervisor *supervisor)
 {
     for (int number; (number = signal_pipe_next(supervisor->signals)) != 0;)

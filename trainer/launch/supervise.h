@@ -1,9 +1,9 @@
 /*
  * supervise: runs one program for a launcher that may be on another host, and ends it with the
- * connection. `pstrain launch` starts each task so.
+ * connection. `pstrain launch` starts each task this way.
  *
- * The standard input is the connection. Each byte that comes is a request; its end means that the
- * launcher is gone, by whatever death, or cut off: ssh closes the input of the remote command then.
+ * The standard input is the connection. Each byte is a request; end of file means that the launcher
+ * has died or was cut off: ssh then closes the input of the remote command.
  *
  *     T  send SIGTERM        I  send SIGINT        K  send SIGKILL
  *     end of the input: SIGTERM, and SIGKILL after stop_timeout_ms
@@ -24,8 +24,8 @@
 #define SUPERVISE_KILL      'K'
 
 struct supervision {
-    char **argv;           /* the program and its arguments, NULL behind them */
-    const char *directory; /* to work in; "": where the supervisor is */
+    char **argv;           /* the program and its arguments, ended by NULL */
+    const char *directory; /* working directory; "": the supervisor's */
     int64_t stop_timeout_ms;
 };
 

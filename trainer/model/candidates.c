@@ -4,7 +4,7 @@
 
 #include "trainer/model/rows_pass.h"
 
-/* Candidates are numbered in an int32, which also counts a block beyond the last. */
+/* Candidates are numbered in an int32, which must also hold the number of a whole extra block. */
 #define ROWS_MAX (INT32_MAX / 2)
 
 static size_t bytes_of_texts(const struct tensor *ids)
@@ -16,7 +16,8 @@ static size_t bytes_of_texts(const struct tensor *ids)
     return bytes;
 }
 
-/* Takes memory for more of each. A buffer that grows may become twice as large as what it holds. */
+/* Reserves memory for more of each. A buffer that grows may become twice as large as its
+ * contents. */
 static struct status reserve(struct candidates *c, size_t vectors, size_t ids, size_t texts)
 {
     struct buffer *buffers[] = { &c->vectors, &c->ids, &c->texts };
@@ -35,7 +36,7 @@ static struct status reserve(struct candidates *c, size_t vectors, size_t ids, s
     return status_ok();
 }
 
-/* A text's place in `texts` becomes its address when all are there. */
+/* A text's offset in `texts` becomes its address when all are there. */
 static void append_ids(struct candidates *c, const struct tensor *ids, size_t bytes)
 {
     if (bytes > 0 && ids->dtype != DT_STRING)
@@ -64,7 +65,7 @@ static void place_texts(struct candidates *c)
 static struct status take(void *context, int64_t rows, struct tensor *fetches)
 {
     struct candidates *c = context;
-    struct tensor *vectors = &fetches[0], *ids = &fetches[1]; /* ids: zeroed: they are not used */
+    struct tensor *vectors = &fetches[0], *ids = &fetches[1]; /* zeroed ids are not used */
     size_t ids_bytes = ids->data != NULL ? tensor_bytes(ids) : 0;
 
     c->rows += rows;

@@ -12,7 +12,8 @@
 #include "trainer/model/model.h"
 
 struct candidates {
-    struct tensor tensors[2]; /* as training_pass.candidates; they borrow from the buffers */
+    struct tensor tensors[2]; /* in the order of training_pass.candidates; they borrow from the
+                               * buffers */
     struct buffer vectors, ids, texts;
     int64_t rows, bytes_max;
 };

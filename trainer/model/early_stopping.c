@@ -10,10 +10,10 @@
 #include "base/json_value.h"
 #include "base/json_writer.h"
 
-#define VALIDATION "val_" /* Keras' prefix of what is computed of the validation rows */
+#define VALIDATION "val_" /* Keras' prefix of values computed from the validation rows */
 #define STATE_MAX  ((size_t)1 << 16)
 
-/* ---- What is monitored. ---- */
+/* ---- The monitored value. ---- */
 
 static struct status unknown_monitor(const char *monitor, const struct training_graph *graph)
 {
@@ -79,7 +79,7 @@ double early_stopping_value(const struct early_stopping *stopping,
     return stopping->metric < 0 ? evaluation->loss : evaluation->metrics[stopping->metric];
 }
 
-/* ---- What follows from a value. ---- */
+/* ---- The verdict on a value. ---- */
 
 static bool improves(const struct early_stopping *stopping, double value, double reference)
 {
@@ -88,7 +88,7 @@ static bool improves(const struct early_stopping *stopping, double value, double
     return stopping->larger_is_better ? value - delta > reference : value + delta < reference;
 }
 
-/* The first evaluation never stops the job, as in Keras. */
+/* As in Keras, the first evaluation never stops the job. */
 bool early_stopping_is_enough(const struct early_stopping *stopping)
 {
     int64_t patience = stopping->options.patience;
@@ -97,7 +97,7 @@ bool early_stopping_is_enough(const struct early_stopping *stopping)
            stopping->evaluations > 1 && stopping->best_step != stopping->step;
 }
 
-/* As Keras' EarlyStopping.on_epoch_end. The wait only ends when the baseline is beaten, too. */
+/* See Keras' EarlyStopping.on_epoch_end. The wait restarts only if the baseline is exceeded too. */
 struct verdict early_stopping_add(struct early_stopping *stopping, uint64_t step, double value)
 {
     if (step <= stopping->step && stopping->evaluations > 0)

@@ -1,10 +1,10 @@
 /*
- * early_stopping: which evaluation was the best so far, and when the job need not go on, as Keras'
- * EarlyStopping decides it; an evaluation takes the place of an epoch.
+ * early_stopping: finds the best evaluation so far, and decides when to end the job, as Keras'
+ * EarlyStopping does; an evaluation takes the place of an epoch.
  *
  *     struct early_stopping stopping;
  *     TRY(early_stopping_init(&options, &graph, &stopping));
- *     TRY(early_stopping_read(&stopping, path));            what a process before this one found
+ *     TRY(early_stopping_read(&stopping, path));            the state of an earlier process
  *     struct verdict verdict = early_stopping_add(&stopping, step, value);
  *     TRY(early_stopping_write(&stopping, path));
  */
@@ -15,17 +15,19 @@
 #include "trainer/model/model.h"
 
 struct early_stopping_options {
-    const char *monitor;  /* "val_loss", "accuracy": the loss or a metric; val_ may precede it */
+    const char *monitor;  /* the loss or a metric: "val_loss", "accuracy"; the prefix val_ is
+                           * optional */
     const char *mode;     /* "auto", "min" or "max": which values are better */
-    int64_t patience;     /* evaluations without improvement that end the job; negative: none do */
-    double min_delta;     /* a smaller change is no improvement */
-    const char *baseline; /* a number that must be beaten as well; "": none */
-    int64_t start_from;   /* evaluations that do not count */
+    int64_t patience;     /* number of evaluations without improvement that ends the job;
+                           * negative: never */
+    double min_delta;     /* a smaller change is not an improvement */
+    const char *baseline; /* a number that must also be exceeded; "": none */
+    int64_t start_from;   /* number of evaluations to ignore at first */
 };
 
 struct early_stopping {
     struct early_stopping_options options;
-    const char *name; /* of what is monitored: "loss" */
+    const char *name; /* of the monitored value: "loss" */
     int metric;       /* index of the metric; -1: the loss */
     bool larger_is_better, has_baseline;
     double baseline;
@@ -37,12 +39,12 @@ struct early_stopping {
     uint64_t best_step;
 };
 
-/* INVALID_ARGUMENT: the model has no such metric; the baseline is no number. */
+/* INVALID_ARGUMENT: the model has no such metric, or the baseline is not a number. */
 struct status early_stopping_init(const struct early_stopping_options *options,
                                   const struct training_graph *graph, struct early_stopping *out);
 
-/* Takes the value that an evaluation of this step found. A step that has been evaluated before, by
- * a process that was killed, does not count again. */
+/* Adds the value of an evaluation of this step. A step that a killed process has already
+ * evaluated does not count again. */
 struct verdict early_stopping_add(struct early_stopping *stopping, uint64_t step, double value);
 
 /* The monitored value of an evaluation. */
@@ -52,8 +54,8 @@ double early_stopping_value(const struct early_stopping *stopping,
 /* Has the job been stopped, and would it be with these options? */
 bool early_stopping_is_enough(const struct early_stopping *stopping);
 
-/* The state in a file; reading changes nothing if there is no such file.
- * INVALID_ARGUMENT: another monitor's state, or not such a file. */
+/* The state in a file; reading changes nothing if the file does not exist. INVALID_ARGUMENT: the
+ * state of another monitor, or not a state. */
 struct status early_stopping_read(struct early_stopping *stopping, const char *path);
 struct status early_stopping_write(const struct early_stopping *stopping, const char *path);
 

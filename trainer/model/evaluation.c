@@ -1,9 +1,9 @@
-/* evaluation: a model's evaluation plan over all rows of a split. */
+/* evaluation: runs a model's evaluation plan over all rows of a split. */
 #include "trainer/model/candidates.h"
 #include "trainer/model/evaluation_sums.h"
 #include "trainer/model/rows_pass.h"
 
-/* What the batches are added to. */
+/* The sums to which each batch is added. */
 struct adding {
     const struct training_graph *graph;
     struct evaluation_sums sums;

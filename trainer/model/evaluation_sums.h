@@ -1,6 +1,6 @@
 /*
- * evaluation_sums: adds up what an evaluation plan gives for each batch: the loss and the totals of
- * the metrics.
+ * evaluation_sums: sums up the results of an evaluation plan over batches: the loss and the totals
+ * of the metrics.
  */
 #ifndef TRAINER_MODEL_EVALUATION_SUMS_H
 #define TRAINER_MODEL_EVALUATION_SUMS_H
@@ -16,14 +16,14 @@ struct evaluation_sums {
 void evaluation_sums_begin(struct evaluation_sums *sums, const struct training_graph *graph);
 void evaluation_sums_finish(struct evaluation_sums *sums, const struct training_graph *graph);
 
-/* fetches: the loss and the metrics of a batch of `rows` rows. Releases them. */
+/* Adds the fetches of a batch of `rows` rows: the loss and the metrics. Releases them. */
 void evaluation_sums_add(struct evaluation_sums *sums, const struct training_graph *graph,
                          int64_t rows, struct tensor *fetches);
 
 /* The same as one list of numbers, which tasks send to each other: the rows, the loss, then the
  * totals of each metric. */
 size_t evaluation_sums_count(const struct training_graph *graph);
-/* Adds those of such a list. */
+/* Adds the sums of such a list. */
 void evaluation_sums_read(struct evaluation_sums *sums, const struct training_graph *graph,
                           const double *list);
 

@@ -24,10 +24,10 @@ struct init_from {
     const struct placement *placement;
     const char *prefix; /* of the files */
     struct bundle *bundle;
-    struct map full_names; /* names that the objects of a TF2 checkpoint have -> their keys */
+    struct map full_names; /* names of a TF2 checkpoint's objects -> their keys */
     struct renaming *renamings;
     int renamings_count;
-    const char **keys; /* [variables_count]; NULL: it begins anew */
+    const char **keys; /* [variables_count]; NULL: initialized afresh */
     char *report;
     struct bundle_stream stream;
     int variable;
@@ -56,7 +56,8 @@ static struct status find_prefix(const char *path, struct arena *arena, const ch
                         "SavedModel");
 }
 
-/* TF2 names a value by the path of its object, and keeps the variable's name beside it. */
+/* A TF2 checkpoint keys a value by the path of its object, and keeps the variable's name beside
+ * it. */
 static struct status read_full_names(struct init_from *init)
 {
     struct tensor serialized = { 0 };
@@ -80,7 +81,7 @@ static struct status read_full_names(struct init_from *init)
     return status_ok();
 }
 
-/* The key of a value by its name; NULL: it is not there. */
+/* The key of a value by its name; NULL: not there. */
 static const char *find_key(const struct init_from *init, const char *name)
 {
     const char *key = map_get_text(&init->full_names, name);
@@ -120,7 +121,7 @@ static struct status read_map(struct init_from *init, const char *map)
     return status_ok();
 }
 
-/* Does a name fit the pattern? What stands for the * is set. */
+/* Does a name match the pattern? Sets the text that the * matched. */
 static bool fits(const char *pattern, const char *name, struct bytes *star)
 {
     const char *at = strchr(pattern, '*');
@@ -137,7 +138,7 @@ static bool fits(const char *pattern, const char *name, struct bytes *star)
     return true;
 }
 
-/* The name under which the value of a variable of the model is looked for; "": nowhere. */
+/* The old name of a variable of the model; "": none. */
 static const char *old_name(struct init_from *init, const char *name)
 {
     struct bytes star;
@@ -155,7 +156,7 @@ static const char *old_name(struct init_from *init, const char *name)
     return name;
 }
 
-/* ---- What each variable takes. ---- */
+/* ---- Finding the value of each variable. ---- */
 
 static const char *names_there(const struct init_from *init)
 {
@@ -201,7 +202,7 @@ static struct status choose(struct init_from *init, int v, bool partial)
                         old, variable->name, names_there(init));
 }
 
-/* A line for each variable: where its value is from. */
+/* Makes the report: a line for each variable with the source of its value. */
 static void make_report(struct init_from *init, int taken)
 {
     struct buffer text = { 0 };

@@ -1,6 +1,6 @@
 /*
- * init_from: first values of a job's variables from a checkpoint, an export or a SavedModel, under
- * the same names or mapped ones. Values are read chunk by chunk when a ps gets them.
+ * init_from: initial values of a job's variables from a checkpoint, an export or a SavedModel,
+ * under the same or mapped names. Values are read chunk by chunk when they are sent to a ps.
  *
  *     TRY(init_from_open(&options, &placement, &init));
  *     report_line(…, "%s", init_from_report(init));
@@ -16,30 +16,30 @@ struct init_from_options {
     /* A checkpoint's prefix, a directory of checkpoints (the latest one), a SavedModel or a
      * session_bundle. */
     const char *path;
-    /* "old=new,…": the variable `new` of the model takes the value of `old`. One * in both stands
-     * for any text; an empty `old`: `new` begins anew. Other variables take their own names'. */
+    /* "old=new,…": the model's variable `new` gets the value of `old`. A * in both matches any
+     * text; an empty `old` initializes `new` afresh. Other variables keep their names. */
     const char *map;
-    bool partial; /* variables that are not there begin anew */
+    bool partial; /* variables that are missing there are initialized afresh */
 };
 
 struct init_from;
 
 /**
- * Opens the files and decides what each variable takes.
+ * Opens the files and finds the value of each variable.
  *
  * Owner   *out: init_from_close. The placement is borrowed
- * Errors  NOT_FOUND no such files; a variable is not there, unless `partial`; none is;
- *         INVALID_ARGUMENT another shape or type, a map that cannot be read, or an entry of it that
- *         fits no variable of the model
+ * Errors  NOT_FOUND no such files; a variable is missing, unless `partial`; all are;
+ *         INVALID_ARGUMENT another shape or type, a map that does not parse, or an entry of it that
+ *         matches no variable of the model
  */
 struct status init_from_open(const struct init_from_options *options,
                              const struct placement *placement, struct init_from **out);
 void init_from_close(struct init_from *init); /* accepts NULL */
 
-/* What is taken from where, for people. */
+/* A readable report of the source of each value. */
 const char *init_from_report(const struct init_from *init);
 
-/* Begins the value of a variable. *has false: it begins anew. */
+/* Begins the value of a variable. *has false: it is initialized afresh. */
 struct status init_from_begin(struct init_from *init, int variable, bool *has);
 /* The next bytes, valid until the next call; size 0: the end. OUT_OF_RANGE: a value is NaN or
  * infinite. */

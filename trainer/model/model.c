@@ -37,7 +37,7 @@ static struct status make_step_plan(struct model *model)
     return make_plan(model, &graph->step, fetches, count, &model->step);
 }
 
-/* The ids of a pass's lookups, for which no variable is needed. */
+/* Makes the plan that computes the ids of a pass's lookups, which needs no variable. */
 static struct status make_ids_plan(struct model *model, const struct training_pass *pass,
                                    struct plan **out)
 {
@@ -170,7 +170,7 @@ void model_destroy(struct model *model)
     free(model);
 }
 
-/* Each variable has random numbers of its own. */
+/* Each variable has its own random stream. */
 static uint64_t seed_of(uint64_t seed, int variable)
 {
     struct random seeds;

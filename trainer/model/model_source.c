@@ -1,4 +1,4 @@
-/* model_source: a model's training plan over batches, as a source of gradients. */
+/* model_source: a source of gradients that runs a model's training plan over batches. */
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -13,22 +13,22 @@
 struct model_source {
     struct gradient_source source; /* first */
     const struct model *model;
-    /* Each has a batch, in turn. If the model has variables by rows, the rows of the next batches
-     * are wanted while the gradients of the current one are in use. */
+    /* Each holds a batch; they are used round-robin. If the model has variables by rows, the
+     * rows of the next batches are requested while the gradients of the current one are in use. */
     struct feeder **feeders; /* [feeders_count] */
     int feeders_count;
-    int next;  /* the feeder of the batch that is taken next */
-    int ready; /* feeders before it whose batches no step has used */
+    int next;  /* index of the feeder that gets the next batch */
+    int ready; /* number of feeders before it whose batches no step has used */
     struct run *run, *ids_run;
     const struct data_split *split;
-    struct batch_source *rows; /* of a synchronous job: a unit_source */
+    struct batch_source *rows; /* for a synchronous job: a unit_source */
     struct batch_order order;
     bool sync;
-    uint64_t batches; /* taken by this worker so far */
+    uint64_t batches; /* number of batches that this worker has read */
     int fetches_count;
     struct tensor *fetches; /* loss, then gradients */
     struct variable_gradient *gradients;
-    double *totals; /* of the metrics, to which each batch adds its own; NULL: nobody wants them */
+    double *totals; /* of the metrics, to which each batch adds its own; NULL: not needed */
 };
 
 static void release_fetches(struct model_source *source)
@@ -45,7 +45,7 @@ static struct feeder *oldest(const struct model_source *source)
     return source->feeders[(source->next - source->ready + count) % count];
 }
 
-/* Takes the next batch and finds its rows. *found is false if the source has none now. */
+/* Reads the next batch and finds its rows. *found is false if the source has none now. */
 static struct status take_batch(struct model_source *source, bool *found)
 {
     const struct model *model = source->model;
@@ -82,7 +82,7 @@ static struct status source_need_rows(struct gradient_source *base, const struct
     return status_ok();
 }
 
-/* The rows, the loss and the metrics of the batch: metrics are the last fetches. */
+/* Adds the rows, the loss and the metrics of the batch: metrics are the last fetches. */
 static void add_totals(struct model_source *source)
 {
     const struct training_graph *graph = source->model->graph;
@@ -163,8 +163,8 @@ void model_source_keep_totals(struct gradient_source *base, double *totals)
     source->totals = totals;
 }
 
-/* Opens the rows, of which `giver` gives out turns. They are read in advance behind it, so that the
- * next share is there before this one ends. */
+/* Opens rows that `giver` assigns in turns. Prefetching is outside of it, so that the next share
+ * is requested before this one ends. */
 static struct status open_shared(const struct model_source *source, const struct turn_giver *giver,
                                  uint32_t batches, struct batch_source **out)
 {
@@ -182,7 +182,7 @@ static struct status open_shared(const struct model_source *source, const struct
     return status_ok();
 }
 
-/* The worker's unit after `batches` of its batches since `place`. */
+/* Moves to the worker's unit after `batches` of its batches since `place`. */
 static struct status go_to_unit(struct model_source *source, const struct row_place *place,
                                 uint64_t batches)
 {
@@ -209,7 +209,8 @@ static struct status open_rows(struct model_source *source)
     return source->split->open(source->split, &order, &source->rows);
 }
 
-/* The rows of the next batch are wanted while those of this one are in use. */
+/* Keeps batches valid: the rows of the next batch are requested while those of this one are in
+ * use. */
 static void keep_batches(struct model_source *source)
 {
     if (source->model->step_ids != NULL && source->rows->keep_max >= source->feeders_count)

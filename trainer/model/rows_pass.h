@@ -1,6 +1,6 @@
 /*
- * rows_pass: runs a plan of a model over all rows of a split, a batch at a time, with the same
- * values of the variables.
+ * rows_pass: runs a plan of a model over all rows of a split, batch by batch, with constant values
+ * of the variables.
  */
 #ifndef TRAINER_MODEL_ROWS_PASS_H
 #define TRAINER_MODEL_ROWS_PASS_H
@@ -10,11 +10,11 @@
 struct rows_pass {
     const struct training_graph *graph;
     const struct training_pass *pass;
-    const struct plan *plan, *ids;   /* ids: NULL: the pass has no lookups */
-    const struct tensor *candidates; /* as struct feeder has them */
+    const struct plan *plan, *ids;   /* ids NULL: the pass has no lookups */
+    const struct tensor *candidates; /* see struct feeder */
     struct evaluation_values *values;
     const _Atomic bool *stop;
-    /* Takes over what the plan fetched for a batch of `rows` rows. */
+    /* Takes ownership of the fetched tensors of a batch of `rows` rows. */
     struct status (*take)(void *context, int64_t rows, struct tensor *fetches);
     void *context;
 };

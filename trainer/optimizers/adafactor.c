@@ -1,4 +1,4 @@
-/* Built with -ffp-contract=off, as formulas.c is. */
+/* Built with -ffp-contract=off, like formulas.c. */
 #include "trainer/optimizers/adafactor.h"
 
 #include <math.h>
@@ -6,7 +6,8 @@
 
 #include "base/arena.h"
 
-/* The mean squares of one matrix's gradients [rows, cols], which are added to its v. */
+/* Updates v, which approximates the mean squares, with the squares of one matrix's gradients
+ * [rows, cols]. */
 static void move_matrix(float *v, const float *g, size_t rows, size_t cols, double beta,
                         double epsilon)
 {
@@ -58,8 +59,8 @@ static double root_mean_square(const float *x, size_t count)
     return sqrt(sum / (double)count);
 }
 
-/* An element's update. If its row and its column have had no gradient at all, the product of their
- * means is too small for a float: Keras then divides 0 by 0. */
+/* An element's update. If its row and its column never had a gradient, the product of their
+ * means underflows, and Keras divides 0 by 0. */
 static inline double update_of(float g, float v)
 {
     return v > 0 ? (double)g / sqrt((double)v) : 0;

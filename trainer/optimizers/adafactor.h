@@ -1,10 +1,10 @@
 /*
- * adafactor: Keras' Adafactor, an update of a whole variable. The mean squares of a matrix's
- * gradients are kept as those of its rows and of its columns. Source:
+ * adafactor: Keras' Adafactor, an update of a whole variable. It approximates the mean squares of a
+ * matrix's gradients by those of its rows and its columns. Source:
  * keras/src/optimizers/adafactor.py.
  *
- * Keras keeps the rows, the columns and their product v. Here there is only the slot v: the means
- * of its rows and of its columns are the others.
+ * Keras keeps the rows, the columns and their product v. Here only v is a slot: the others are the
+ * means of its rows and of its columns.
  */
 #ifndef TRAINER_OPTIMIZERS_ADAFACTOR_H
 #define TRAINER_OPTIMIZERS_ADAFACTOR_H

@@ -1,4 +1,4 @@
-/* Built with -ffp-contract=off, as formulas.c is. */
+/* Built with -ffp-contract=off, like formulas.c. */
 #include "trainer/optimizers/average.h"
 
 #include <assert.h>
@@ -13,7 +13,8 @@
 static struct optimizer averaging[OPTIMIZER_ROWS_COUNT];
 static char averaging_names[OPTIMIZER_ROWS_COUNT][40];
 
-/* The additions come last, so that the optimizer finds its own where they were. */
+/* The additional settings and slots come last, so that the optimizer finds its own at the same
+ * indices. */
 static void make_averaging(void)
 {
     for (size_t i = 0; i < OPTIMIZER_ROWS_COUNT; i++) {
@@ -54,7 +55,7 @@ CLONES static void move_average(float momentum, const float *restrict w, float *
         average[i] = momentum * average[i] + (1 - momentum) * w[i];
 }
 
-/* The scalar counts the updates before this one; with a frequency f, below 2f, so that it stays
+/* The scalar counts the earlier updates; with a frequency f it stays below 2f, so that it is
  * exact. */
 bool optimizer_average_is_due(const struct optimizer *optimizer, const float *settings,
                               const float *scalars)

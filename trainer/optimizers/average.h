@@ -1,6 +1,6 @@
 /*
- * average: Keras' use_ema for any optimizer. Beside its own slots, the optimizer keeps a moving
- * average of each variable as its last slot, which evaluation and export use in place of the value.
+ * average: Keras' use_ema for any optimizer. After its own slots, the optimizer keeps a moving
+ * average of each variable as its last slot, which evaluation and export use instead of the value.
  */
 #ifndef TRAINER_OPTIMIZERS_AVERAGE_H
 #define TRAINER_OPTIMIZERS_AVERAGE_H
@@ -14,15 +14,14 @@
  * "ema_overwrite_frequency", and one more slot, the average. Its name is "adam+ema". */
 const struct optimizer *optimizer_with_average(const struct optimizer *optimizer);
 
-/* The part of a variable that is its average; 0: the optimizer keeps none, its value stands for it.
- * */
+/* The part of a variable that is its average; 0: there is none, so the value is used. */
 static inline int optimizer_average_part(const struct optimizer *optimizer)
 {
     return optimizer->averages ? optimizer->slots_count : 0;
 }
 
 /* With Keras' use_ema, after an update of all elements of a variable or of a part: moves the
- * average towards step->out, the new values, and copies it over them where it is due. */
+ * average towards step->out, the new values, and copies it over them when that is due. */
 void optimizer_keep_average(const struct optimizer *optimizer, const struct optimizer_step *step);
 
 /* Does the update that begins with these scalars copy the average over the values? */

@@ -6,8 +6,8 @@
 
 #define EXPONENT 0x7f800000u /* all ones: NaN or infinite */
 
-/* No early exit, so that the compiler vectorises the loop. A message's payload may be unaligned: it
- * is copied, not cast. */
+/* No early exit, so that the compiler vectorises the loop. A message's payload may be unaligned,
+ * so it is copied rather than cast. */
 CLONES static bool are_finite(const char *data, size_t count)
 {
     uint32_t bad = 0;

@@ -1,5 +1,5 @@
 /*
- * finite: tells values that have diverged (NaN or infinite) from those that can be used.
+ * finite: checks that values have not diverged (NaN or infinite).
  */
 #ifndef TRAINER_OPTIMIZERS_FINITE_H
 #define TRAINER_OPTIMIZERS_FINITE_H

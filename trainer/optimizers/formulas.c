@@ -1,6 +1,6 @@
 /*
- * Built with -ffp-contract=off: the loops run for slices of any length on machines with and without
- * fused multiply-add, and training with a seed gives the same bits for all of them.
+ * Built with -ffp-contract=off: the loops run over slices of any length, on machines with and
+ * without fused multiply-add, and training with a seed must give the same bits in all cases.
  */
 #include "trainer/optimizers/formulas.h"
 
@@ -10,9 +10,9 @@
 #include "base/clones.h"
 
 /*
- * The step's parts under the formulas' names. `out` may be `w` itself but never overlaps it
- * otherwise. An element is therefore read before it is written, which `ivdep` tells the compiler at
- * each loop.
+ * The step's fields under the formulas' names. `out` may be `w` itself but never overlaps it
+ * otherwise, so each element is read before it is written: `ivdep` tells the compiler so at each
+ * loop.
  */
 #define PARTS                                                  \
     const float rate = step->rate, *w = step->w, *g = step->g; \
@@ -51,7 +51,7 @@ CLONES void apply_average(const struct optimizer_step *step)
     EACH out[i] = w[i] * old + g[i] * new;
 }
 
-/* The momentum has the rates of its gradients, which counts if the rate changes. */
+/* The momentum contains the rates of its gradients, which matters if the rate changes. */
 CLONES static void apply_keras_momentum(const struct optimizer_step *step)
 {
     PARTS;
@@ -109,11 +109,11 @@ CLONES void apply_adagrad(const struct optimizer_step *step)
     }
 }
 
-/* settings: l1, l2; scalar: T, the number of this update less one */
+/* settings: l1, l2; scalar: T, the number of earlier updates */
 CLONES void apply_adagrad_da(const struct optimizer_step *step)
 {
     PARTS;
-    (void)w; /* the old w does not matter: the sums determine the new one */
+    (void)w; /* the old w is not used: the sums determine the new one */
     const float t = step->scalars[0] + 1, l1 = step->settings[1] * t,
                 l2 = step->settings[2] * t * rate;
     float *sum = step->slots[0], *squares = step->slots[1];
@@ -148,7 +148,7 @@ CLONES void apply_adadelta(const struct optimizer_step *step)
     }
 }
 
-/* settings: rho, momentum μ, epsilon (inside the root), what s begins at, centered */
+/* settings: rho, momentum μ, epsilon (inside the root), the initial s, centered */
 CLONES void apply_rmsprop(const struct optimizer_step *step)
 {
     PARTS;
@@ -174,11 +174,12 @@ CLONES void apply_rmsprop(const struct optimizer_step *step)
 
 /*
  * settings: beta_1, beta_2, epsilon ("epsilon hat": outside the root, not corrected), nesterov,
- * weight_decay (decoupled: taken off w first); scalars: β1ᵗ, β2ᵗ
+ * weight_decay (decoupled: applied to w first); scalars: β1ᵗ, β2ᵗ
  *
- * With a gradient of some rows, TensorFlow's Adam changes all rows, since the averages of each move
- * with every update: the time is that of the whole table. "lazy_adam" is TensorFlow's LazyAdam,
- * which changes only these rows, by the powers of all updates; with other gradients it is the same.
+ * With a gradient of some rows, TensorFlow's Adam changes all rows, because their averages move
+ * with every update; this takes as long as the whole table. "lazy_adam" is TensorFlow's LazyAdam,
+ * which changes only these rows, using the powers of all updates; with dense gradients it is the
+ * same.
  */
 CLONES void apply_adam(const struct optimizer_step *step)
 {
@@ -200,10 +201,10 @@ CLONES void apply_adam(const struct optimizer_step *step)
 
 /*
  * settings: beta_1, beta_2, epsilon, warmup_steps, weight_decay (as Adam's); scalars: the number of
- * updates before this one, β2ᵗ
+ * earlier updates, β2ᵗ
  *
- * z takes the steps, and x is its mean over the updates. w lies between them, at β1 on the way from
- * z to x, so that x follows from w and z. z begins as w, which only the first update can tell.
+ * The steps apply to z, and x is the mean of z over the updates. w = z + β1 (x - z), so x follows
+ * from w and z. z starts as w, which only the first update knows.
  */
 CLONES void apply_schedule_free(const struct optimizer_step *step)
 {
@@ -264,15 +265,15 @@ CLONES void apply_adamax(const struct optimizer_step *step)
     }
 }
 
-/* Nadam's β1 of update t: it grows from a half of beta_1. */
+/* Nadam's β1 of update t: it grows from half of beta_1. */
 static inline float nadam_beta1(float beta1, float t)
 {
     return beta1 * (1 - .5f * powf(.96f, t));
 }
 
 /*
- * settings: beta_1, beta_2, epsilon (outside the root), what the product begins at, weight_decay
- * (as Adam's); scalars: the number of updates so far, the product of their β1
+ * settings: beta_1, beta_2, epsilon (outside the root), the initial product, weight_decay (as
+ * Adam's); scalars: the number of updates so far, the product of their β1
  */
 CLONES void apply_nadam(const struct optimizer_step *step)
 {
@@ -300,9 +301,11 @@ void advance_nadam(const float *settings, float *scalars)
     scalars[1] *= nadam_beta1(settings[0], scalars[0]);
 }
 
-#define LANES 8 /* the compiler may not reorder a sum of floats; these are independent */
+#define LANES \
+    8 /* independent partial sums, because the compiler must not reorder a sum of
+                 * floats */
 
-/* Element i of LAMB's update, before its length is adapted. */
+/* Element i of LAMB's update, before its length is scaled. */
 #define LAMB_PARTS                                                                      \
     const float epsilon = step->settings[2], keep = 1 - step->rate * step->settings[3]; \
     const float of_m = 1 / (1 - step->scalars[0]), of_v = 1 / (1 - step->scalars[1]);   \
@@ -322,9 +325,9 @@ CLONES static void move_lamb_averages(const struct optimizer_step *step)
     }
 }
 
-/* settings: beta_1, beta_2, epsilon (outside the root), weight_decay (as Adam's: taken off w before
- * its norm is); scalars: β1ᵗ, β2ᵗ. The sums are the same wherever a job's ps tasks are, because the
- * pieces of a variable are. */
+/* settings: beta_1, beta_2, epsilon (outside the root), weight_decay (as Adam's: applied to w
+ * before its norm); scalars: β1ᵗ, β2ᵗ. The sums do not depend on the number of ps tasks, because
+ * the pieces of a variable do not. */
 CLONES void measure_lamb(const struct optimizer_step *step, struct optimizer_norms *norms)
 {
     LAMB_PARTS;
@@ -382,7 +385,7 @@ static inline float ftrl_power(float n, float p)
     return powf(n, -p);
 }
 
-/* One loop for each way to take n^-p: with both in one loop, the compiler makes no vectors. */
+/* One loop for each way to compute n^-p: the compiler does not vectorise a loop with both. */
 #define FTRL_LOOP(n_to_minus_p)                                          \
     EACH                                                                 \
     {                                                                    \
@@ -398,7 +401,7 @@ static inline float ftrl_power(float n, float p)
  * settings: learning_rate_power p, initial accumulator, l1, l2, l2 shrinkage, beta
  *
  * The formula divides by the rate. TensorFlow refuses a rate of 0; a schedule may reach it, and
- * then an update changes nothing. The usual p is -½.
+ * then updates change nothing. The usual p is -½.
  */
 CLONES void apply_ftrl(const struct optimizer_step *step)
 {

@@ -1,8 +1,8 @@
 /*
- * formulas: what an update computes, for the rows of table.c. Each `apply` is a plain loop over a
- * run of elements. The settings have no names in a formula: its comment lists them in the order of
- * the row. Semantics are those of TensorFlow's training_ops.cc, or of Keras' class where TensorFlow
- * has none.
+ * formulas: the updates of the optimizers in table.c. Each `apply` is a plain loop over a run of
+ * elements. A formula accesses its settings by index: its comment lists them in the order of the
+ * table. Semantics are those of TensorFlow's training_ops.cc, or of Keras' class if TensorFlow has
+ * none.
  */
 #ifndef TRAINER_OPTIMIZERS_FORMULAS_H
 #define TRAINER_OPTIMIZERS_FORMULAS_H
@@ -25,10 +25,10 @@ void apply_proximal_gradient_descent(const struct optimizer_step *step);
 void apply_rmsprop(const struct optimizer_step *step);
 void apply_schedule_free(const struct optimizer_step *step);
 void apply_sgd(const struct optimizer_step *step);
-/* Takes the values that the row's `whole` has made. */
+/* Copies the values that the row's `whole` has computed. */
 void apply_made(const struct optimizer_step *step);
 
-/* LAMB moves its averages here, because the norms are those of the new averages. */
+/* LAMB updates its averages here, because the norms are those of the new averages. */
 void measure_lamb(const struct optimizer_step *step, struct optimizer_norms *norms);
 
 void advance_count(const float *settings, float *scalars);  /* [the number of updates] */

@@ -1,10 +1,10 @@
 /*
- * loss_scale: what Keras' LossScaleOptimizer remembers. The gradients are those of the loss times a
+ * loss_scale: the state of Keras' LossScaleOptimizer. The gradients are those of the loss times a
  * scale. If one of them is not finite, the step is skipped and the scale is halved; after
- * growth_steps steps in a row that were not skipped, it is doubled.
+ * growth_steps consecutive steps without a skip, it is doubled.
  *
  *     loss_scale_count(&state, 0);            a step that changed the variables
- *     loss_scale_count(&state, state.scale);  one whose gradients overflowed
+ *     loss_scale_count(&state, state.scale);  a step whose gradients overflowed
  */
 #ifndef TRAINER_OPTIMIZERS_LOSS_SCALE_H
 #define TRAINER_OPTIMIZERS_LOSS_SCALE_H
@@ -14,21 +14,21 @@
 #include "base/status.h"
 
 struct loss_scale {
-    float scale; /* 0: the job has none, and skips no step */
+    float scale; /* 0: no loss scaling, and no step is skipped */
     uint64_t growth_steps;
-    uint64_t finite_steps; /* since the scale changed last, or a step was skipped */
+    uint64_t finite_steps; /* since the last change of the scale, or the last skipped step */
     uint64_t skipped;      /* steps in all */
 };
 
-/* INVALID_ARGUMENT: a scale that is not finite or below 0, or one without growth_steps. */
+/* INVALID_ARGUMENT: the scale is negative or not finite, or lacks growth_steps. */
 struct status loss_scale_check(const struct loss_scale *state);
 
 /**
- * Counts a step. overflowed: the scale with which its gradients were not finite; 0: they were. A
- * worker of an asynchronous job may have used an earlier scale. If it was larger than the present
- * one, the overflow does not tell that the present one is too large, and it stays.
+ * Counts a step. overflowed: the scale at which its gradients were not finite; 0: they were finite.
+ * A worker of an asynchronous job may have used an earlier scale. If that was larger than the
+ * current one, its overflow says nothing about the current one, which is kept.
  *
- * A scale that would become infinite by doubling stays as well.
+ * The scale is also kept if doubling would make it infinite.
  */
 void loss_scale_count(struct loss_scale *state, float overflowed);
 

@@ -1,4 +1,4 @@
-/* Built with -ffp-contract=off, as formulas.c is. */
+/* Built with -ffp-contract=off, like formulas.c. */
 #include "trainer/optimizers/muon.h"
 
 #include <math.h>
@@ -7,11 +7,11 @@
 #include "base/arena.h"
 #include "base/clones.h"
 
-/* Sums of a tile of a product are kept in registers: 4 rows of 32 columns. */
+/* The sums of a tile of the product stay in registers: 4 rows of 32 columns. */
 #define TILE_ROWS    4
 #define TILE_COLUMNS 32
 
-/* Copies `width` columns of b [depth, n], and zeros beside them. */
+/* Copies `width` columns of b [depth, n], padded with zeros. */
 static void pack_columns(const float *b, size_t n, size_t depth, size_t width, float *panel)
 {
     for (size_t k = 0; k < depth; k++)
@@ -19,7 +19,7 @@ static void pack_columns(const float *b, size_t n, size_t depth, size_t width, f
             panel[k * TILE_COLUMNS + c] = c < width ? b[k * n + c] : 0;
 }
 
-/* rows: of a, each of `depth` numbers. */
+/* rows: of a, with `depth` numbers each. */
 CLONES static void multiply_tile(const float *const rows[TILE_ROWS], const float *restrict panel,
                                  size_t depth, float sums[TILE_ROWS][TILE_COLUMNS])
 {
@@ -62,10 +62,10 @@ static void transpose(const float *x, size_t rows, size_t cols, float *out)
             out[k * rows + i] = x[i * cols + k];
 }
 
-/* A matrix x [few, many], few <= many, and what its steps need. */
+/* A matrix x [few, many], few <= many, and the buffers of its steps. */
 struct orthogonalizing {
     size_t few, many;
-    float *x, *turned, *next;       /* [few, many]; `turned`: transposed */
+    float *x, *turned, *next;       /* [few, many]; `turned`: the transpose */
     float *square, *fourth, *panel; /* x xᵀ and its square, [few, few] */
     float a, b, c;
 };
@@ -110,7 +110,7 @@ static void divide_by_norm(float *x, size_t count)
         x[i] /= by;
 }
 
-/* Moves the momentum; the direction is written to out. */
+/* Updates the momentum; writes the direction to out. */
 static void move_momentum(const struct optimizer_step *step, float *out)
 {
     const float mu = step->settings[0], *g = step->g;

@@ -1,4 +1,4 @@
-/* Built with -ffp-contract=off, as formulas.c is. */
+/* Built with -ffp-contract=off, like formulas.c. */
 #include "trainer/optimizers/optimizer.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /*
- * Built with -ffp-contract=off: all ps tasks must have the same rates, with and without fused
+ * Built with -ffp-contract=off: all ps tasks must get the same rates, with and without fused
  * multiply-add.
  */
 #include "trainer/optimizers/schedule.h"
@@ -161,7 +161,7 @@ struct status schedule_begin(const char *name, struct schedule *out)
     return status_ok();
 }
 
-/* PiecewiseConstantDecay's lists come in any order; which values are not there yet is NAN. */
+/* PiecewiseConstantDecay's two lists come in any order; missing values are NAN. */
 static void put_every_second(struct schedule *schedule, int first, const double *numbers, int count)
 {
     for (int i = schedule->values_count; i < 2 * count; i++)

@@ -10,8 +10,8 @@
  *     TRY(schedule_check(&schedule));
  *     rate_of_the_first_step = schedule_rate(&schedule, rate, 0);
  *
- * The initial learning rate is kept apart, because a constant rate has nothing else. A schedule of
- * zeros is that constant rate.
+ * The initial learning rate is a separate value, because a constant rate consists of it alone. A
+ * schedule of zeros is that constant rate.
  */
 #ifndef TRAINER_OPTIMIZERS_SCHEDULE_H
 #define TRAINER_OPTIMIZERS_SCHEDULE_H
@@ -27,8 +27,8 @@ struct schedule_parameter {
     double initial; /* NAN: none */
     enum {
         SCHEDULE_REQUIRED, /* must be given */
-        SCHEDULE_POSITIVE, /* must be given, and above 0 */
-        SCHEDULE_GROWING,  /* has an initial value; 1 or more */
+        SCHEDULE_POSITIVE, /* required, and above 0 */
+        SCHEDULE_GROWING,  /* has a default; 1 or more */
         SCHEDULE_GIVEN,    /* has an initial value */
         SCHEDULE_OPTIONAL, /* may be left out: NAN */
     } rule;
@@ -38,42 +38,43 @@ struct schedule_kind {
     const char *name;
     int parameters_count; /* 0: PiecewiseConstantDecay, which has two lists */
     struct schedule_parameter parameters[SCHEDULE_PARAMETERS_MAX];
-    /* step: how many updates were made before this one. values: as in struct schedule. */
+    /* step: the number of earlier updates. values: as in struct schedule. */
     float (*rate)(const double *values, int values_count, float initial_rate, uint64_t step);
 };
 
 struct schedule {
     const struct schedule_kind *kind; /* NULL: the rate is constant */
-    /* The parameters in the table's order; of PiecewiseConstantDecay, each boundary with the rate
-     * after it. */
+    /* The parameters in the table's order; for PiecewiseConstantDecay, each boundary with the
+     * rate after it. */
     double values[SCHEDULE_VALUES_MAX];
     int values_count;
 };
 
-/* INVALID_ARGUMENT: there is no such kind; the text lists those that there are. */
+/* INVALID_ARGUMENT: no such kind; the text lists all kinds. */
 struct status schedule_begin(const char *name, struct schedule *out);
 
 /**
  * Sets a parameter, and *initial_rate if it is the initial learning rate, or the list of values of
- * PiecewiseConstantDecay, which begins with it.
+ * PiecewiseConstantDecay, whose first is the initial rate.
  *
- * Errors  INVALID_ARGUMENT no such parameter, or not this many numbers
+ * Errors  INVALID_ARGUMENT no such parameter, or the wrong number of values
  */
 struct status schedule_set(struct schedule *schedule, const char *parameter, const double *numbers,
                            int count, float *initial_rate);
 
-/* Makes a schedule of its values. "": a constant rate. INVALID_ARGUMENT: as schedule_check. */
+/* Makes a schedule from its values. "": a constant rate. INVALID_ARGUMENT: as schedule_check. */
 struct status schedule_read(const char *name, const double *values, size_t values_count,
                             struct schedule *out);
 
-/* INVALID_ARGUMENT: a parameter is missing, or has a value that it cannot have. */
+/* INVALID_ARGUMENT: a parameter is missing or out of range. */
 struct status schedule_check(const struct schedule *schedule);
 
-/* The learning rate of the update before which `step` updates were made. */
+/* The learning rate of the update after `step` updates. */
 float schedule_rate(const struct schedule *schedule, float initial_rate, uint64_t step);
 
-/* The step whose rate an update has, if each takes the gradients of several batches: as in Keras, a
- * schedule counts batches, and an update is made with the last of its own. */
+/* The step that determines an update's rate if each update takes the gradients of several
+ * batches: as in Keras, a schedule counts batches, and an update is made with the last of its
+ * batches. */
 static inline uint64_t schedule_step(uint64_t updates, uint64_t batches_per_step)
 {
     return updates * batches_per_step + batches_per_step - 1;

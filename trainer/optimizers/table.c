@@ -13,7 +13,7 @@
 #define SCALARS(...) \
     .scalars_count = COUNT(((struct optimizer_scalar[]){ __VA_ARGS__ })), .scalars = { __VA_ARGS__ }
 
-/* What a slot or a scalar begins with. */
+/* Initial values of slots and scalars. */
 #define ZERO           OPTIMIZER_STARTS_AT_0
 #define SETTING(index) (index)
 
@@ -96,7 +96,7 @@ const struct optimizer optimizer_rows[] = {
       SETTINGS({ "momentum", .95f }, { "nesterov", 1 }, { "ns_steps", 5 }, { "rms_rate", .2f },
                { "muon_a", 3.4445f }, { "muon_b", -4.775f }, { "muon_c", 2.0315f },
                { "weight_decay", .004f },
-               /* of AdamW, for the variables that are no matrices */
+               /* for AdamW, which trains the variables that are not matrices */
                { "adam_beta_1", .9f }, { "adam_beta_2", .999f }, { "epsilon", 1e-7f },
                { "adam_weight_decay", .004f }, { "adam_lr_ratio", 1 },
                { "exclude_embeddings", 1 }),
@@ -129,7 +129,7 @@ const struct optimizer optimizer_rows[] = {
 };
 /* clang-format on */
 
-/* Not in the list: no flag names it. */
+/* Not in the table: no flag names it. */
 const struct optimizer optimizer_average = {
     .name = "average",
     SETTINGS({ "momentum", .99f }, { "rest", .01f }),

@@ -14,7 +14,7 @@ static bool is_json(const char *text)
     return *text != '\0' && strchr("{[\"", *text) != NULL;
 }
 
-/* Reads the flag by itself, so that a syntax error tells the place in it. */
+/* Parses the flag by itself, so that a syntax error has its position in the flag. */
 static struct status check_json(const char *flag, const char *text)
 {
     if (!is_json(text))
@@ -26,7 +26,7 @@ static struct status check_json(const char *flag, const char *text)
     return status_in(status_resume(held), "--%s", flag);
 }
 
-/* A value in JSON, or the name of a class. */
+/* Appends JSON verbatim, or the name of a class as a string. */
 static void append_value(const char *text, struct buffer *out)
 {
     if (is_json(text))

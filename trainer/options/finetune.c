@@ -8,7 +8,7 @@
 struct finetune {
     struct layers_body body; /* first: build casts */
     struct trainable *trainable;
-    /* [body.inputs_count]: the signature's inputs that the body's consist of. */
+    /* [body.inputs_count]: the signature's inputs that form each input of the body. */
     struct fed_input {
         int values;
         int row_splits;     /* -1: it is not ragged */
@@ -62,8 +62,8 @@ static struct status build_body(const struct layers_body *body, int64_t batch, s
     return status_ok();
 }
 
-/* The row splits of a ragged input, or -1. Two inputs of a number per row look the same: then the
- * files have a column of the second one's name. */
+/* Finds the row splits of a ragged input, or -1. Two inputs with one number per row look the
+ * same: then the files have a column of the second one's name. */
 static struct status find_row_splits(const struct signature *signature, int input,
                                      const struct file_data_request *files, int *out)
 {
@@ -119,7 +119,7 @@ static struct status find_inputs(struct finetune *finetune, const struct flag_va
     return status_ok();
 }
 
-/* Floats are at the places of a sparse column. Other values are those of lists. */
+/* Floats belong to a sparse column, at their ids. Other values belong to lists. */
 static bool is_of_columns(const struct finetune *finetune, const struct fed_input *fed)
 {
     const struct signature *signature = trainable_signature(finetune->trainable);
@@ -265,7 +265,7 @@ static int find_variable(const struct trainable *trainable, const char *name)
     int v = 0;
 
     while (strcmp(trainable_variable_at(trainable, v)->name, name) != 0)
-        v++; /* the graph was made of these variables */
+        v++; /* the graph was made from these variables */
     return v;
 }
 

@@ -1,6 +1,6 @@
 /*
- * finetune: a SavedModel as a model to train (--from_savedmodel): its graph becomes the body of a
- * layers_model, and its checkpoint gives the first values.
+ * finetune: trains a SavedModel further (--from_savedmodel): its graph becomes the body of a
+ * layers_model, and its checkpoint supplies the initial values.
  *
  *     TRY(finetune_open(&flags, arena, &finetune, &model));
  *     TRY(layers_training_graph(model, &options, arena, &graph));
@@ -26,16 +26,17 @@ void finetune_close(struct finetune *finetune); /* accepts NULL */
 
 const struct trainable *finetune_trainable(const struct finetune *finetune);
 
-/* Lets the variables of a training graph of this model begin with the checkpoint's values. Those of
- * variables by rows may be too large for memory: finetune_begin gives them. */
+/* Sets the initial values of a training graph's variables from the checkpoint. Variables by rows
+ * may be too large for memory: finetune_begin reads them. */
 void finetune_take_values(const struct finetune *finetune, struct training_graph *graph);
 
-/* Begins the value of a variable; then the next bytes of it, valid until the next call; size 0: the
- * end. Errors: as bundle_stream_begin. */
+/* Begins the value of a variable; the second function returns its next bytes, valid until the
+ * next call; size 0: the end. Errors: as bundle_stream_begin. */
 struct status finetune_begin(struct finetune *finetune, const char *name);
 struct status finetune_next(struct finetune *finetune, struct bytes *chunk);
 
-/* Writes what is trained and what is frozen: "5 variables, of which 2 are frozen". In `arena`. */
+/* Describes what is trained and what is frozen: "5 variables, of which 2 are frozen". In
+ * `arena`. */
 const char *finetune_describe(const struct finetune *finetune, struct arena *arena);
 
 #endif

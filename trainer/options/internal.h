@@ -6,8 +6,8 @@
 
 #include "trainer/options/options.h"
 
-/* The optimizer, its settings and rate, clipping, accumulation, loss scale and average. A flag
- * overrides the description, which overrides the optimizer's defaults. */
+/* Chooses the optimizer, its settings and rate, clipping, accumulation, loss scale and average.
+ * A flag overrides the description, which overrides the optimizer's defaults. */
 struct status options_choose_optimizer(struct arena *arena, struct options *out);
 
 #endif

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- The flag's form. ---- */
+/* ---- The syntax of the flag. ---- */
 
 static const char *skip_space(const char *at)
 {
@@ -41,7 +41,7 @@ static bool put_constant(struct bytes word, struct buffer *out)
     return json != NULL;
 }
 
-/* Python allows `.5` and `1.`, JSON does not. */
+/* Python accepts `.5` and `1.`; JSON does not. */
 static bool put_number(const char **at, struct buffer *out)
 {
     char *end;
@@ -54,7 +54,7 @@ static bool put_number(const char **at, struct buffer *out)
     return true;
 }
 
-/* The next part of the arguments. False: it has no place there. */
+/* Converts the next part of the arguments. Returns false if it is misplaced. */
 static bool put_part(const char **at, struct buffer *out)
 {
     if (strchr("[],", **at) != NULL) {

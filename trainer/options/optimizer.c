@@ -1,4 +1,4 @@
-/* optimizer: the optimizer and what belongs to it, of the flags and the description. */
+/* optimizer: chooses the optimizer and its options from the flags and the description. */
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static const char *optimizer_of_keras(const struct layers_training *training)
     return training->optimizer;
 }
 
-/* Is this a setting of Keras that is off, and that TensorFlow's optimizers do not have? */
+/* Is this a setting of Keras that is off and that TensorFlow's optimizers lack? */
 static bool is_off(const struct layers_setting *setting)
 {
     static const char *const off[] = { "amsgrad", "momentum", "nesterov", "weight_decay" };
@@ -41,7 +41,7 @@ static void set_setting(struct options *out, const char *name, double value)
     put_setting(out->settings, &out->job.settings_count, name, value);
 }
 
-/* Keras' names of the ways to clip, which are also our flags'. */
+/* Keras' names of the kinds of clipping, which are also our flags'. */
 static enum clip_kind find_clip(const char *name)
 {
     return strcmp(name, "clipvalue") == 0         ? CLIP_VALUE
@@ -73,7 +73,7 @@ static struct status take_clip_flags(const struct flag_values *flags, struct cli
     return set_clip("global_clipnorm", flags->global_clipnorm, out);
 }
 
-/* The flags', or else the description's if its optimizer counts. */
+/* Chooses the flags' clipping, otherwise the description's if its optimizer is used. */
 static struct status choose_clip(const struct flag_values *flags,
                                  const struct layers_training *described, struct clip *out)
 {
@@ -89,7 +89,7 @@ static struct status choose_clip(const struct flag_values *flags,
     return status_ok();
 }
 
-/* ---- What Keras can do with each optimizer. ---- */
+/* ---- Options that all of Keras' optimizers share. ---- */
 
 static bool is_common(const char *name)
 {
@@ -104,8 +104,8 @@ static bool is_common(const char *name)
     return BYTES_FIND(bytes_of(name), common) >= 0;
 }
 
-/* The flag's value if it is given, or else the description's if its optimizer counts, or else the
- * flag's default. */
+/* The flag's value if it is given, otherwise the description's if its optimizer is used,
+ * otherwise the flag's default. */
 static double choose_common(const char *name, double flag, const struct layers_training *described)
 {
     int count = described != NULL ? described->settings_count : 0;
@@ -124,7 +124,7 @@ static struct status check_common(const char *name, double value, double min, do
                         max);
 }
 
-/* A constant factor that a flag gives replaces the description's LossScaleOptimizer. */
+/* A constant factor from a flag replaces the description's LossScaleOptimizer. */
 static struct status choose_dynamic_scale(const struct layers_training *described,
                                           struct options *out)
 {
@@ -172,7 +172,7 @@ static struct status choose_steps_and_scale(const struct layers_training *descri
     return choose_dynamic_scale(described, out);
 }
 
-/* With averages, it is another optimizer. */
+/* Averaging makes it another optimizer. */
 static struct status choose_average(const struct layers_training *described,
                                     const struct optimizer **optimizer, struct options *out)
 {
@@ -200,7 +200,7 @@ static struct status choose_average(const struct layers_training *described,
     return status_ok();
 }
 
-/* The settings of a described optimizer: [OPTIMIZER_SETTINGS_MAX]. */
+/* Takes the settings of a described optimizer: [OPTIMIZER_SETTINGS_MAX]. */
 static struct status take_settings(const struct layers_training *training,
                                    const struct optimizer *optimizer,
                                    struct setting_value *settings, int *count)
@@ -238,7 +238,8 @@ static struct status choose_lazy(const struct flag_values *flags,
 
 /* ---- Keras' MultiOptimizer. ---- */
 
-/* What an optimizer of Keras does to its own variables only, and pstrain to all of the job. */
+/* Refuses options that a Keras optimizer applies only to its own variables, but pstrain to all
+ * of the job. */
 static struct status check_alone(const struct layers_training *training)
 {
     static const char *const of_all[] = { "use_ema", "gradient_accumulation_steps", "clipnorm",
@@ -279,7 +280,7 @@ static struct status describe_other(const struct layers_training *training,
     return status_ok();
 }
 
-/* The description's map, unless a flag replaces it. */
+/* Takes the description's map, unless a flag replaces it. */
 static struct status describe_others(const struct layers_training *training, struct arena *arena,
                                      struct options *out)
 {

@@ -14,7 +14,7 @@
 #define DESCRIPTION_BYTES_MAX ((size_t)64 << 20)
 #define STEPS_DEFAULT         1000
 
-/* Reads a description that is compiled in, or a file. */
+/* Reads a built-in description or a file. */
 static struct status read_model(const char *name, struct arena *arena, struct layers_model **out)
 {
     struct bytes json = layers_builtin(name);
@@ -32,7 +32,7 @@ static struct status read_model(const char *name, struct arena *arena, struct la
     return status;
 }
 
-/* The first of these flags that does not have its default; NULL: none. */
+/* The first of these flags that was given a value other than its default; NULL: none. */
 static const char *first_given(const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -41,7 +41,7 @@ static const char *first_given(const char *const *names, size_t count)
     return NULL;
 }
 
-/* Refuses these flags, which have no effect without the flag `needed`. */
+/* Refuses these flags if the flag `needed` is missing, without which they have no effect. */
 static struct status refuse_without(const char *needed, const char *const *names, size_t count)
 {
     const char *given = first_given(names, count);
@@ -111,8 +111,9 @@ static struct status choose_directory(const struct flag_values *flags, const cha
     return status_ok();
 }
 
-/* A directory that is taken may hold the export of this very job, made before the chief was killed.
- * A job that continues from a checkpoint, or has ps tasks that hold its values, can tell. */
+/* A directory that is taken may contain the export of this very job, made before the chief was
+ * killed. A job that resumes from a checkpoint, or has ps tasks that hold its values, can find
+ * out. */
 static struct status check_target(struct options *out)
 {
     struct status status = export_check_target(out->export_directory);
@@ -186,7 +187,7 @@ int options_ps_count(const struct options *options)
     return job_map_is_local(&options->map) ? options->flags.ps : options->map.lists[JOB_PS].count;
 }
 
-/* How the workers wait for each other. */
+/* Checks how the workers wait for each other. */
 static struct status check_waiting(const struct options *options)
 {
     const struct client_job *job = &options->job;
@@ -210,7 +211,7 @@ static struct status check_waiting(const struct options *options)
     return status_ok();
 }
 
-/* Which task evaluates, and what follows from it. */
+/* Chooses the task that evaluates, and what an evaluation may cause. */
 static struct status choose_stopping(struct options *out)
 {
     const struct flag_values *flags = &out->flags;
@@ -233,7 +234,7 @@ static struct status choose_stopping(struct options *out)
                             "--early_stopping_task=evaluator: a job in one process has none");
     if (!stops && !out->keeps_best)
         TRY(refuse_without("early_stopping_patience", others, COUNT(others)));
-    if (!out->chief_stops) /* the chief's evaluations then only tell which one is the best */
+    if (!out->chief_stops) /* the chief's evaluations then only find the best values */
         out->stopping.patience = out->map.kind == JOB_EVALUATOR ? out->stopping.patience : -1;
     return status_ok();
 }
@@ -289,8 +290,8 @@ static struct status check_paths(const struct flag_values *flags, const char *po
     return status_in(file_check_local(flags->metrics_file), "--metrics_file");
 }
 
-/* Refuses flags that have an effect in the other kind of job only. In a cluster, the lists of hosts
- * decide the numbers of tasks. */
+/* Refuses flags that have an effect only in the other kind of job. In a cluster, the lists of
+ * hosts determine the numbers of tasks. */
 static struct status check_kind(const struct options *options)
 {
     static const char *const counts[] = { "ps", "workers" };
@@ -300,7 +301,7 @@ static struct status check_kind(const struct options *options)
     };
     static const char *const of_memory[] = { "memory_budget_bytes" };
     bool local = job_map_is_local(&options->map);
-    /* tasks of Slurm or MPI that train alone */
+    /* tasks of Slurm or MPI that train separately */
     size_t ranks = options->flags.num_ps == 0 ? 2 : 0;
     const char *given = local ? first_given(of_cluster, COUNT(of_cluster) - ranks)
                               : first_given(counts, COUNT(counts));
@@ -315,7 +316,7 @@ static struct status check_kind(const struct options *options)
                         given);
 }
 
-/* The first line of the file. It becomes a header of each call. */
+/* Reads the first line of the file, which becomes a header of each call. */
 static struct status read_token(const char *path, struct arena *arena, const char **out)
 {
     struct buffer file = { 0 };

@@ -25,34 +25,36 @@ struct options {
     struct job_map map;     /* local: the whole job runs in this process */
     char *export_directory; /* NULL: this task does not export */
     const char
-        *export_base; /* the export is the next version in it; NULL: export_directory is given */
+        *export_base; /* the export is the next version in this directory; NULL: export_directory
+                       * is given */
     enum savedmodel_format export_format;
-    bool export_taken; /* export_directory already holds an export, perhaps this job's own */
+    bool export_taken; /* export_directory already has an export, perhaps this job's own */
     struct layers_model *model;
-    struct finetune *finetune; /* --from_savedmodel, which is then `model`; NULL: a description */
+    struct finetune
+        *finetune; /* --from_savedmodel, which then provides `model`; NULL: a description */
     enum layers_reduction reduction;
     enum placement_strategy placement;
     uint32_t batch_size;
     int64_t save_checkpoint_ms; /* 0: not by time */
     struct early_stopping_options stopping;
-    uint32_t accumulation; /* batches whose gradients each step takes together */
-    float loss_scale;      /* 1 if job.loss_scale has one */
+    uint32_t accumulation; /* batches whose gradients each step combines */
+    float loss_scale;      /* a constant factor; 1 if job.loss_scale has a dynamic one */
     bool keeps_best, chief_stops, evaluator_stops;
     struct client_job job; /* except stop_step, which depends on the number of rows */
     struct setting_value settings[OPTIMIZER_SETTINGS_MAX];
-    /* The patterns of job.others, if these are the description's; NULL: they are not. */
+    /* The patterns of job.others, if these come from the description; NULL: they do not. */
     const struct layers_other_optimizer *described_others;
-    const char *token; /* of --cluster_token_file; NULL: none */
+    const char *token; /* from --cluster_token_file; NULL: none */
     struct clip clip;  /* of each worker's gradients */
 };
 
 /**
- * Reads the command line and the model, and checks what can be checked before any work, including
- * the export directory. With --help or --version, nothing else is read.
+ * Reads the command line and the model, and checks everything that can be checked before any work,
+ * including the export directory. With --help or --version, nothing else is read.
  *
- * `commands`: the program's, whose names no directory on the command line has.
+ * `commands`: those of the program; a directory on the command line must not have such a name.
  *
- * Owner   what out points to lives in `arena`, apart from out->finetune: finetune_close
+ * Owner   everything in *out lives in `arena`, apart from out->finetune: finetune_close
  * Errors  each ends the program with exit code 2
  */
 struct status options_read(int argc, char **argv, const struct command_set *commands,
@@ -66,13 +68,13 @@ int options_ps_count(const struct options *options);
 /* Is the job's length given in epochs, so that options_steps needs the number of rows? */
 bool options_are_epochs(const struct options *options);
 
-/* The rows of the training data that a step takes, of all workers if it is synchronous. */
+/* The number of training rows that a step uses: those of all workers if it is synchronous. */
 uint64_t options_rows_per_step(const struct options *options);
 
-/* The job's number of steps: --stop_at_step, --training_iteration, --epochs, or the model's.
- * `rows`: of an epoch. `taken`: what the checkpoint has that the job goes on from: its step, and
- * the rows that were taken before it, maybe by another number of workers. INVALID_ARGUMENT: epochs
- * of ROWS_UNKNOWN rows. */
+/* Computes the job's number of steps, from --stop_at_step, --training_iteration, --epochs, or
+ * the model. `rows`: of an epoch. `taken`: the position of the checkpoint that the job resumes
+ * from: its step, and the rows used before it, maybe by another number of workers.
+ * INVALID_ARGUMENT: epochs of ROWS_UNKNOWN rows. */
 struct taken_rows {
     uint64_t step, rows;
 };

@@ -16,7 +16,7 @@ static const char *skip_space(const char *at)
     return at;
 }
 
-/* The text up to one of the `ends`, without spaces around it. */
+/* The text up to one of the `ends`, trimmed. */
 static const char *take_until(const char **at, const char *ends, struct arena *arena)
 {
     const char *begin = skip_space(*at);
@@ -134,7 +134,7 @@ static struct status read_optimizer(struct rule_reader *reading)
 
 /* ---- Patterns. ---- */
 
-/* Gives the variables that have none yet the optimizer of this number. */
+/* Assigns the optimizer of this number to the matching variables that have none yet. */
 static struct status match(const char *pattern, const char *const *names, int count, int number,
                            int *optimizer_of)
 {
@@ -195,8 +195,8 @@ struct matcher {
 
 #define PATTERN_MAX 1000
 
-/* What Python's expressions have and POSIX's lack, or read in another way. Counted repeats are left
- * out, because a few of them inside each other take all memory. */
+/* Does the pattern use features of Python's expressions that POSIX lacks or reads differently?
+ * Counted repeats are refused too, because nested ones exhaust memory. */
 static bool is_python_only(const char *pattern)
 {
     bool in_set = false;
@@ -246,7 +246,7 @@ static bool fits(const struct matcher *matcher, const char *name, const char *in
            regexec(&matcher->expression, in_model, 0, NULL, 0) == 0;
 }
 
-/* The number of a variable's optimizer; 0: the job's. */
+/* Chooses the number of a variable's optimizer; 0: the job's. */
 static struct status choose_number(const struct matcher *matchers, int count, const char *name,
                                    const char *in_model, int *out)
 {
@@ -318,7 +318,7 @@ static bool is_for_adamw(const struct muon_variable *variable, bool without_embe
            (without_embeddings && strcasestr(variable->name, "embedding") != NULL);
 }
 
-/* Keras multiplies by adam_lr_ratio the rate of the update, and not that of the decay. */
+/* Keras multiplies the rate of the update by adam_lr_ratio, but not that of the decay. */
 static struct optimizer_choice adamw_of(const struct client_job *job, struct arena *arena)
 {
     float ratio = job_setting(job, "adam_lr_ratio");

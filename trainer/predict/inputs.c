@@ -1,4 +1,4 @@
-/* inputs: the signature that pstrain predict runs, and what its inputs are made of. */
+/* inputs: chooses the signature that pstrain predict runs, and maps columns to its inputs. */
 #include <string.h>
 
 #include "layers/layers.h"
@@ -50,8 +50,8 @@ struct status predictor_choose_signature(struct predictor *predictor)
 
 /* ---- Its inputs. ---- */
 
-/* Is the input K with K_1 the values and the row splits of a ragged tensor? Two inputs of a number
- * per row look the same. Then the files have a column K_1, which the splits never have. */
+/* Is the input K a ragged tensor, with K_1 as the values and the row splits? Two inputs with one
+ * number per row look the same. Then the files have a column K_1, which row splits never have. */
 static struct status is_ragged(const struct predictor *predictor, int input, int *splits, bool *out)
 {
     const struct signature_tensor *inputs = predictor->signature->inputs;
@@ -106,7 +106,7 @@ static struct status add_feed(struct predictor *predictor, const char *name,
     return status_ok();
 }
 
-/* Floats are at the places of a sparse column. Other values are those of lists. */
+/* Floats belong to a sparse column, at their ids. Other values belong to lists. */
 static struct status add_sparse(struct predictor *predictor, int indices,
                                 const struct signature_sparse *parts)
 {
@@ -185,7 +185,7 @@ static struct status describe_inputs(struct predictor *predictor)
     return status_ok();
 }
 
-/* ---- What the outputs are compared with. ---- */
+/* ---- Labels. ---- */
 
 /* A label is found by its name, as an input is. */
 static struct status check_label(const struct predictor *predictor,

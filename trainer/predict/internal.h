@@ -1,5 +1,5 @@
 /*
- * internal: what predict.c and predict/inputs.c share.
+ * internal: declarations shared by predict.c and predict/inputs.c.
  */
 #ifndef TRAINER_PREDICT_INTERNAL_H
 #define TRAINER_PREDICT_INTERNAL_H
@@ -11,7 +11,7 @@
 #include "trainer/predict/predict.h"
 #include "trainer/predict/score.h"
 
-/* Where an input of the signature comes from. A sparse tensor of the model is three inputs, and a
+/* The origin of an input of the signature. A sparse tensor of the model is three inputs, and a
  * ragged one is two. */
 enum fed_part { PART_VALUES, PART_INDICES, PART_SHAPE, PART_ROW_SPLITS };
 
@@ -23,8 +23,8 @@ struct fed_source {
 
 struct prediction_output {
     FILE *file;
-    int lock;                   /* of the partial file; -1: none */
-    const char *path, *partial; /* NULL: the standard output, or a file that is no regular one */
+    int lock;                   /* on the partial file; -1: none */
+    const char *path, *partial; /* NULL: the standard output, or a file that is not a regular one */
     struct buffer text;
 };
 
@@ -36,16 +36,16 @@ struct predictor {
     const struct plan *plan;
     struct run *run;
     struct data *data;
-    struct scorer *scorer; /* NULL: the predictions are not evaluated */
+    struct scorer *scorer; /* NULL: no evaluation */
     struct training_feed *feeds;
     int feeds_count, inputs_count;     /* the labels and the weights follow the inputs */
-    int *places;                       /* [feeds_count]: in a batch */
-    struct tensor *labels;             /* of one run: the feeds after the inputs */
+    int *places;                       /* [feeds_count]: column of each in a batch */
+    struct tensor *labels;             /* for one run: the feeds after the inputs */
     struct buffer *padded;             /* [feeds_count]: the lists of labels and weights, padded */
     struct fed_source *sources;        /* [inputs_count] */
-    struct tensor *inputs, *outputs;   /* of one run, in the signature's order */
-    struct buffer *made;               /* [inputs_count]: the indices of sparse inputs, and lists
-                                        * with their padding */
+    struct tensor *inputs, *outputs;   /* for one run, in the signature's order */
+    struct buffer *made;               /* [inputs_count]: the indices of sparse inputs, and
+                                        * padded lists */
     struct prediction_column *columns; /* the id, if there is one, and the outputs */
     int columns_count, id;             /* id: 1 if there is one */
     struct prediction_output output;
@@ -55,7 +55,7 @@ struct predictor {
 /* Finds the signature and makes its plan. Errors: NOT_FOUND lists the signatures. */
 struct status predictor_choose_signature(struct predictor *predictor);
 
-/* Lists what is read of the files: a feed for each input of the signature, or for those that are
+/* Lists the columns to read: a feed for each input of the signature, or for inputs that are
  * parts of one tensor together; then the labels and the weights. */
 struct status predictor_describe_feeds(struct predictor *predictor);
 

@@ -43,7 +43,7 @@ static struct status open_files(struct predictor *predictor)
     return status_ok();
 }
 
-/* The outputs and, in front of them, the id. */
+/* Describes the outputs, preceded by the id. */
 static void describe_outputs(struct predictor *predictor)
 {
     const struct signature *signature = predictor->signature;
@@ -62,8 +62,8 @@ static void describe_outputs(struct predictor *predictor)
     predictor->columns_count = predictor->id + signature->outputs_count;
 }
 
-/* Locks the partial file, so that no other program writes to it, and opens it. One that a killed
- * program left is written again. */
+/* Locks the partial file, so that no other program writes to it, and opens it. Overwrites one
+ * that a killed program left. */
 static struct status open_partial(struct prediction_output *output)
 {
     struct stat opened, named;
@@ -78,9 +78,10 @@ static struct status open_partial(struct prediction_output *output)
         if (fstat(output->lock, &opened) == 0 && stat(output->partial, &named) == 0 &&
             opened.st_ino == named.st_ino)
             break;
-        close(output->lock); /* the other program has just given it its name */
+        close(output->lock); /* the other program has just renamed it */
     }
-    output->file = fopen(output->partial, "we"); /* on its own: the lock is held until the rename */
+    output->file = fopen(output->partial, "we"); /* a separate descriptor: the lock is held until
+                                                  * the rename */
     return output->file != NULL ? status_ok() : status_errno(errno, "--output=%s", output->path);
 }
 
@@ -256,7 +257,7 @@ static struct status run_all(struct predictor *predictor)
     return status;
 }
 
-/* A file gets its name when it is complete. */
+/* Renames the complete file to its final name. */
 static struct status close_output(struct prediction_output *output, struct status status)
 {
     struct status held = status_hold(status);

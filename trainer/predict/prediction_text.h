@@ -1,12 +1,12 @@
 /*
- * prediction_text: what a signature answers, as text, one row on a line.
+ * prediction_text: a signature's predictions as text, one row per line.
  *
  *     JSON lines   {"id": "a7", "scores": [0.25, 0.75]}
  *     CSV          id,scores_0,scores_1
  *                  a7,0.25,0.75
  *
- * Numbers have all the digits that tell them apart. Other floats are NaN or Infinity, which
- * Python's json reads. CSV quotes texts as RFC 4180 describes.
+ * Numbers have enough digits to be distinguished. Other floats are NaN or Infinity, which Python's
+ * json reads. CSV quotes texts as RFC 4180 describes.
  */
 #ifndef TRAINER_PREDICT_PREDICTION_TEXT_H
 #define TRAINER_PREDICT_PREDICTION_TEXT_H
@@ -25,7 +25,7 @@ struct prediction_column {
 /**
  * Checks that each column has the rows of the batch.
  *
- * Errors  INVALID_ARGUMENT another number of rows; UNIMPLEMENTED a dtype that has no text
+ * Errors  INVALID_ARGUMENT another number of rows; UNIMPLEMENTED a dtype that cannot be text
  */
 struct status prediction_check(const struct prediction_column *columns, int count, int64_t rows);
 

@@ -17,7 +17,7 @@ struct scorer {
     struct training_graph graph;
     struct model *model;
     struct run *run;
-    struct tensor *fed; /* of one run, in the order of the graph's feeds */
+    struct tensor *fed; /* for one run, in the order of the graph's feeds */
     struct evaluation_sums sums;
 };
 
@@ -49,7 +49,7 @@ static struct status check_output(const struct signature_tensor *output)
     return status_ok();
 }
 
-/* The outputs are the inputs of the model, under names that no column has. */
+/* The outputs become the inputs of the model, under names that no column has. */
 static struct status describe_body(struct scorer *scorer)
 {
     const struct signature *signature = scorer->signature;

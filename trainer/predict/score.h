@@ -1,7 +1,7 @@
 /*
- * score: the loss and the metrics of what a signature answers, over labelled rows. The
- * model that it makes has the signature's outputs as inputs and no variables, so that any
- * SavedModel can be evaluated, also one that cannot be trained.
+ * score: the loss and the metrics of a signature's predictions for labelled rows. It makes a model
+ * without variables whose inputs are the signature's outputs, so any SavedModel can be evaluated,
+ * even one that cannot be trained.
  *
  *     TRY(scorer_create(flags, signature, arena, &scorer));
  *     … read the feeds scorer_feeds(scorer) with the rows …
@@ -20,9 +20,9 @@ struct scorer;
 /**
  * flags: loss, metrics, compile_config and weight_column.
  *
- * Owner   *out is the caller's: scorer_destroy. It keeps to `arena`
- * Errors  INVALID_ARGUMENT no loss is given, or one that does not fit the outputs; sorted scores;
- *         UNIMPLEMENTED an output that is no float
+ * Owner   *out is the caller's: scorer_destroy. It uses `arena`
+ * Errors  INVALID_ARGUMENT no loss, or one that does not suit the outputs; sorted scores;
+ *         UNIMPLEMENTED an output that is not float
  */
 struct status scorer_create(const struct flag_values *flags, const struct signature *signature,
                             struct arena *arena, struct scorer **out);

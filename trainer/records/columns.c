@@ -76,7 +76,7 @@ size_t columns_bytes(const struct columns *columns)
 }
 
 #define LINE_BYTES         64
-#define PREFETCH_BYTES_MAX 512 /* of a column: the processor finds the rest itself */
+#define PREFETCH_BYTES_MAX 512 /* per column: the processor's own prefetcher finds the rest */
 
 void columns_prefetch(const struct columns *columns, size_t row)
 {

@@ -1,14 +1,14 @@
 /*
- * columns: rows of named columns, as they come from a file of records.
+ * columns: rows of named columns, as read from a file of records.
  *
  * A row has a list of values in each column: one number, a vector, a list of any length, or nothing
- * if the value is missing. The values of all rows lie behind each other:
+ * if the value is missing. The values of all rows are contiguous:
  *
  *     column.ends   [rows]    the number of values up to the end of each row
  *     column.floats [count]   or ints, or, for bytes, the ends of the texts in column.text
  *
  * A reader adds the values of a row and then calls columns_end_row, or columns_drop_row if the
- * record is bad. columns_clear keeps the memory, so that the next batch allocates nothing.
+ * record is bad. columns_clear keeps the memory, so the next batch allocates nothing.
  *
  * Memory  4 bytes a float, 8 an integer or a text, and 8 a row in each column
  * Threads not safe
@@ -51,10 +51,10 @@ void columns_finish(struct columns *columns); /* accepts a zeroed one */
 
 void columns_clear(struct columns *columns);
 void columns_end_row(struct columns *columns);
-void columns_drop_row(struct columns *columns);      /* forgets what was added since the last row */
-size_t columns_bytes(const struct columns *columns); /* of the values that are there now */
+void columns_drop_row(struct columns *columns);      /* drops what was added since the last row */
+size_t columns_bytes(const struct columns *columns); /* of the current values */
 
-/* The column of this name, or NULL. */
+/* Finds the column of this name, or NULL. */
 struct column *columns_find(const struct columns *columns, struct bytes name);
 
 /* The number of values before row `row`. */
@@ -63,8 +63,7 @@ static inline size_t column_begin(const struct column *column, size_t row)
     return row == 0 ? 0 : column->ends[row - 1];
 }
 
-/* Asks for the memory of a row's values, for a caller that takes rows in a random order and has
- * others to take meanwhile. */
+/* Prefetches a row's values, for a caller that reads rows in random order. */
 void columns_prefetch(const struct columns *columns, size_t row);
 
 /* Value `index` of a COLUMN_BYTES. */

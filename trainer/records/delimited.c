@@ -13,8 +13,8 @@ static struct delimited_reader *reader_of(struct record_reader *reader)
 
 /* ---- The file. ---- */
 
-/* Finds the end of a record, whatever its fields hold: a line end outside quotes. NULL: it is not
- * in the window. */
+/* Finds the end of a record, whatever its fields: a line end outside quotes. NULL: not in the
+ * window. */
 static const char *find_record_end(const struct dialect *dialect, const char *at, const char *end)
 {
     bool open = false;
@@ -42,7 +42,7 @@ void delimited_advance(struct text_input *input, const char *next)
     input->at = (size_t)(next - input->data);
 }
 
-/* Skips lines without any character, which people leave at the ends of files. */
+/* Skips empty lines, which often end files. */
 static void skip_empty_lines(struct delimited_reader *reader)
 {
     struct text_input *input = &reader->input;
@@ -57,7 +57,7 @@ static void skip_empty_lines(struct delimited_reader *reader)
     }
 }
 
-/* Finds where the next record ends, whatever its fields hold: with its first line, if a quote is
+/* Finds the end of the next record, whatever its fields: the end of its first line if a quote is
  * never closed. *found is false at the end of the file. */
 static struct status find_next(struct delimited_reader *reader, bool *found, const char **next)
 {
@@ -89,7 +89,7 @@ static struct status pass_bad(struct delimited_reader *reader)
     return status_ok();
 }
 
-/* Reads the next record, over the borders of windows. *found is false at the end of the file. */
+/* Reads the next record, across window boundaries. *found is false at the end of the file. */
 static struct status next_record(struct delimited_reader *reader, struct columns *columns,
                                  bool *found, struct status *bad)
 {
@@ -210,7 +210,7 @@ static struct status list_dialect(const struct dialect *dialect, const char *pat
 
 /* ---- The dialects. ---- */
 
-/* The number of delimiters in the first line; 0: it holds what text files do not. */
+/* The number of delimiters in the first line; 0: it has bytes that text files lack. */
 static int count_delimiters(struct bytes start, char delimiter)
 {
     int count = 0;

@@ -6,13 +6,12 @@
  *     criteo  tabs, no quotes, no header: label, I1 … I13, C1 … C26; the C are hexadecimal
  *
  * The first line has the names of the columns unless record_options gives them. A column may be
- * asked for as any kind; columns that are not asked for are not converted. An empty field is a
- * missing value. A line may end in CR LF. A line without any character is skipped if the file has
- * more than one column.
+ * requested as any kind; other columns are not converted. An empty field is a missing value. A line
+ * may end in CR LF. A line without any character is skipped if the file has more than one column.
  *
  * A bad record has too few or too many fields, a field that is not of the column's kind, a quote or
- * a CR within an unquoted field, text behind a closing quote, or no closing quote. The reader goes
- * on behind the record or, without a closing quote, on the next line.
+ * a CR within an unquoted field, text after a closing quote, or no closing quote. The reader
+ * continues after the record or, without a closing quote, on the next line.
  */
 #ifndef TRAINER_RECORDS_DELIMITED_H
 #define TRAINER_RECORDS_DELIMITED_H

@@ -134,9 +134,9 @@ struct status delimited_find_targets(struct delimited_reader *reader,
     return status_ok();
 }
 
-/* What may divide fields in place of commas and tabs. A header that has none of the format's own
- * delimiters, and some of these, is divided by the one that it has most of; so is a first line that
- * then has as many fields as there are names. */
+/* Delimiters to try instead of commas and tabs. If a header has none of the format's own
+ * delimiters but some of these, the most frequent one is used; for a first line of data, only if
+ * it then has as many fields as there are names. */
 static char guess_delimiter(const struct delimited_reader *reader,
                             const struct record_options *options)
 {

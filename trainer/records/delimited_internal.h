@@ -16,20 +16,20 @@
 struct dialect {
     char delimiter;
     bool quotes;
-    const char *const *names; /* NULL: of the header or the options */
+    const char *const *names; /* NULL: from the header or the options */
     int names_count, first_hex;
 };
 
 struct delimited_reader {
     struct record_reader reader;
     const struct dialect *dialect;
-    struct dialect own; /* what `dialect` is, if the file has another delimiter */
+    struct dialect own; /* the storage of `dialect` if the file has another delimiter */
     struct text_input input;
     char **names;
     int *targets;     /* [fields_count]: the column of each field, or NO_COLUMN */
-    char *separators; /* [fields_count]: between the values of a field; 0: it is one value */
+    char *separators; /* [fields_count]: between the values of a field; 0: a single value */
     int fields_count;
-    struct buffer unquoted; /* the field that is read, without its quotes */
+    struct buffer unquoted; /* the current field without its quotes */
 };
 
 /* A field of a line. */
@@ -38,14 +38,14 @@ struct field_text {
     bool quoted;
 };
 
-/* What became of a record that is being read. */
+/* The result of reading a record. */
 enum record_end { RECORD_WHOLE, RECORD_CUT, RECORD_BAD };
 
 /* Reads the field at *position and sets *position to its end. *out is set only if the result is
  * RECORD_WHOLE, and *bad only if it is RECORD_BAD. */
 enum record_end delimited_field(struct delimited_reader *reader, const char **position,
                                 const char *end, struct field_text *out, struct status *bad);
-/* Reads the record at `at`; *next is behind its line end. */
+/* Reads the record at `at`; *next is after its line end. */
 enum record_end delimited_record(struct delimited_reader *reader, const char *at, const char *end,
                                  struct columns *columns, const char **next, struct status *bad);
 

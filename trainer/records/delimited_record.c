@@ -6,14 +6,14 @@
 
 /* ---- One field. ---- */
 
-/* Is this the end of a field? CR belongs to it only before LF. */
+/* Is this the end of a field? CR is part of it only before LF. */
 static inline bool ends_field(const char *at, char delimiter)
 {
     return *at == delimiter || *at == '\n' || (*at == '\r' && at[1] == '\n');
 }
 
-/* Copies a quoted field without its quotes. `at` stands behind the first one. Returns the position
- * behind the last one; NULL: it is not in the window. */
+/* Copies a quoted field without its quotes. `at` points after the opening quote. Returns the
+ * position after the closing quote; NULL: not in the window. */
 static const char *unquote(struct delimited_reader *reader, const char *at, const char *end)
 {
     reader->unquoted.size = 0;
@@ -35,7 +35,7 @@ static struct status bad_character(const char *at)
                         *at == '"' ? "a quote" : "a CR");
 }
 
-/* Finds the end of a field without quotes. *bad: it holds a character that it may not. */
+/* Finds the end of a field without quotes. *bad: it contains a forbidden character. */
 static inline const char *skip_plain(const struct dialect *dialect, const char *at,
                                      struct status *bad)
 {
@@ -97,7 +97,7 @@ static struct status add_value(const struct delimited_reader *reader, int field,
     return status_ok();
 }
 
-/* The values of a field with a separator. */
+/* Adds the values of a field with a separator. */
 static struct status add_values(const struct delimited_reader *reader, int field, struct bytes text,
                                 struct column *column)
 {
@@ -115,8 +115,8 @@ static struct status add_values(const struct delimited_reader *reader, int field
     return add_value(reader, field, text, column);
 }
 
-/* The usual field is a number as JSON has it, with the delimiter behind. Returns its end, or NULL:
- * nothing was read. */
+/* The usual field is a JSON number followed by the delimiter. Returns its end, or NULL: nothing
+ * was read. */
 static inline const char *add_plain_number(const struct dialect *dialect, int field, const char *at,
                                            struct column *column)
 {

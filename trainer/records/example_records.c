@@ -8,18 +8,18 @@
 #include "storage/example_wire.h"
 #include "storage/tfrecord.h"
 
-#define LISTED_RECORDS 1000 /* that are looked at for the names of features */
+#define LISTED_RECORDS 1000 /* number of records searched for the names of features */
 
 struct example_reader {
     struct record_reader reader;
     struct tfrecord_reader *records;
     uint64_t record;       /* number of the next one, from 0 */
     struct buffer entries; /* struct example_entry of one Example, or of a sequence's context */
-    struct buffer lists;   /* the same of a sequence's FeatureLists */
+    struct buffer lists;   /* the same for a sequence's FeatureLists */
     struct bytes *found;   /* [columns]: the feature of each; data is NULL if there is none */
     bool *is_list;         /* [columns]: `found` is a FeatureList */
     struct bytes *names;   /* [columns] */
-    int record_column;     /* RECORD_COLUMN; -1: it is not wanted */
+    int record_column;     /* index of RECORD_COLUMN; -1: not requested */
     int *places;           /* [places_count]: the columns of the last Example's entries, or -1 */
     size_t places_count;
     struct buffer texts; /* struct bytes of one feature */
@@ -42,8 +42,8 @@ static const char *kind_name(enum dtype dtype)
 
 /* ---- One Example. ---- */
 
-/* Writers put the features of all Examples in the same order: look first where the key was last
- * time. */
+/* Writers put the features of all Examples in the same order, so the key's previous position is
+ * tried first. */
 static int find_place(struct example_reader *reader, const struct columns *columns, size_t entry,
                       struct bytes key)
 {
@@ -130,7 +130,7 @@ static struct status add_feature(struct example_reader *reader, struct bytes fea
     return status_error(STATUS_DATA_LOSS, "feature '%s' is damaged", column->name);
 }
 
-/* The values of all features of a FeatureList, behind each other. */
+/* Adds the values of all features of a FeatureList, concatenated. */
 static struct status add_list(struct example_reader *reader, struct bytes list,
                               struct column *column)
 {
@@ -250,7 +250,7 @@ static enum column_kind column_kind_of(enum dtype dtype)
     return dtype == DT_FLOAT ? COLUMN_FLOAT : dtype == DT_INT64 ? COLUMN_INT64 : COLUMN_BYTES;
 }
 
-/* The first Feature of a FeatureList that has a kind; empty: none has. */
+/* The first Feature of a FeatureList that has a kind; empty: none. */
 static struct bytes first_feature(struct bytes list)
 {
     struct bytes feature = { 0 };
@@ -262,8 +262,8 @@ static struct bytes first_feature(struct bytes list)
     return feature;
 }
 
-/* Adds the features that are not in the list of struct record_field. `lists`: the entries hold
- * FeatureLists. */
+/* Adds the features that are missing in the list of struct record_field. `lists`: the entries
+ * are FeatureLists. */
 static void list_features(const struct buffer *entries, bool lists, struct arena *arena,
                           struct buffer *fields)
 {
@@ -292,7 +292,7 @@ static int compare_fields(const void *a, const void *b)
     return strcmp(((const struct record_field *)a)->name, ((const struct record_field *)b)->name);
 }
 
-/* Sorts by name: a map in an Example has any order. */
+/* Sorts by name, because a map in an Example has any order. */
 static struct record_fields sorted_fields(const struct buffer *fields, struct arena *arena)
 {
     int count = (int)(fields->size / sizeof(struct record_field));
@@ -337,7 +337,7 @@ done:
     return status;
 }
 
-/* A compressed file may hold anything else. */
+/* A compressed file may contain anything. */
 static bool tfrecord_recognises(struct bytes start)
 {
     return start.size >= 12 && crc32c_unmask(get_u32le(start.data + 8)) == crc32c(0, start.data, 8);

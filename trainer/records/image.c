@@ -58,7 +58,7 @@ void image_finish(struct picture *image)
     *image = (struct picture){ 0 };
 }
 
-/* Where an output position lies between two of the input. */
+/* The position of an output pixel between two input pixels. */
 struct between {
     int64_t lower, upper;
     float share; /* of upper */

@@ -15,7 +15,7 @@
 struct picture {
     int64_t height, width;
     int channels;
-    unsigned char *pixels; /* [height, width, channels] */
+    unsigned char *pixels;
 };
 
 /**
@@ -28,7 +28,7 @@ struct picture {
 struct status image_decode(struct bytes file, int channels, struct picture *out);
 void image_finish(struct picture *image); /* accepts a zeroed one */
 
-/* Resizes as tf.image.resize does: bilinear, without antialiasing. out: [height, width, channels].
+/* Resizes like tf.image.resize: bilinear, without antialiasing. out: [height, width, channels].
  * Source: resize_bilinear_op.cc with half_pixel_centers. */
 void image_resize(const struct picture *image, int64_t height, int64_t width, float *out);
 

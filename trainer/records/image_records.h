@@ -2,9 +2,9 @@
  * image_records: a JPEG or PNG file as one record with the columns
  *
  *     image  float: [height, width, channels] of record_options, 0 to 255
- *     label  text: the name of the folder that holds the file
+ *     label  text: the name of the folder that contains the file
  *
- * as keras.utils.image_dataset_from_directory gives them.
+ * like keras.utils.image_dataset_from_directory.
  */
 #ifndef TRAINER_RECORDS_IMAGE_RECORDS_H
 #define TRAINER_RECORDS_IMAGE_RECORDS_H

@@ -9,7 +9,7 @@
 
 #define ROW_BYTES_MAX ((uint64_t)64 << 20)
 #define STEP_BYTES    ((size_t)64 << 10) /* converted at a time */
-#define SUFFIX        ".npy"             /* of the name of an array's member */
+#define SUFFIX        ".npy"             /* suffix of an array's member name */
 
 /* One array that is read. */
 struct npz_array {
@@ -46,7 +46,7 @@ static bool is_integer(enum dtype dtype)
            dtype == DT_INT64 || dtype == DT_UINT8 || dtype == DT_UINT16 || dtype == DT_UINT32;
 }
 
-/* A member that has no valid header is damaged: its name says that it is an array. */
+/* A member without a valid header is damaged: its name says that it is an array. */
 static struct status as_damage(struct status status)
 {
     if (status.code == STATUS_INVALID_ARGUMENT)
@@ -54,7 +54,7 @@ static struct status as_damage(struct status status)
     return status;
 }
 
-/* Reads the header at the front of an array. */
+/* Reads the header of an array. */
 static struct status read_npy_start(struct zip_stream *stream, struct npy_header *out)
 {
     char start[NPY_START_BYTES + NPY_HEADER_BYTES_MAX];
@@ -106,7 +106,7 @@ static struct status open_array(const struct npz_reader *reader, const struct zi
     return status_ok();
 }
 
-/* The array of a name, which the archive calls `name.npy`; NULL: there is none. */
+/* Finds the array of a name, which the archive calls `name.npy`; NULL: none. */
 static const struct zip_member *find_member(const struct zip_archive *archive, const char *name)
 {
     size_t size = strlen(name);
@@ -218,7 +218,7 @@ static void convert_to_ints(enum dtype dtype, const char *in, size_t count, int6
     }
 }
 
-/* Does the file hold what the column does? */
+/* Does the file have the column's representation, so that bytes can be copied? */
 static bool has_same_bits(const struct npz_array *array, const struct column *column)
 {
     return column->kind == COLUMN_FLOAT ? array->dtype == DT_FLOAT : array->dtype == DT_INT64;
@@ -283,7 +283,7 @@ static struct status npz_read(struct record_reader *base, size_t rows_max, struc
 
 /* ---- The table's row. ---- */
 
-/* *readable is false for an array that is not rows of numbers, which `notes` then names. A damaged
+/* *readable is false for an array that is not rows of numbers; `notes` then names it. A damaged
  * array is an error: without its column, another model would be trained. */
 static struct status list_array(const struct npz_reader *reader, const struct zip_member *member,
                                 struct arena *arena, struct record_field *out, bool *readable,

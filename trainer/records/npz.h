@@ -1,10 +1,10 @@
 /*
- * npz: reads what numpy.savez and savez_compressed write: a ZIP archive of .npy arrays.
+ * npz: reads the files of numpy.savez and savez_compressed: ZIP archives of .npy arrays.
  *
  * An array `x.npy` is the column `x`. Dimension 0 is the row; the others are a row's values, in
- * their order. All arrays that are asked for have the same number of rows. Arrays of integers and
- * booleans may be asked for as integers or floats, arrays of floats as floats only. Arrays of text
- * are not read.
+ * their order. All requested arrays have the same number of rows. Arrays of integers and booleans
+ * may be requested as integers or floats, arrays of floats only as floats. Arrays of text are not
+ * read.
  *
  * Files are read row by row, so they may be larger than memory. There are no bad records: damage
  * ends the file.

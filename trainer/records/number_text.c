@@ -6,8 +6,8 @@
 
 #include "base/characters.h"
 
-#define NUMBER_CHARS_MAX 400 /* the longest double has 1080; nobody writes it out */
-#define SHOWN_CHARS      40  /* of a wrong text in an error */
+#define NUMBER_CHARS_MAX 400 /* the longest double has 1080, which nobody writes out */
+#define SHOWN_CHARS      40  /* of a wrong text that an error shows */
 
 static struct bytes trim(struct bytes text)
 {

@@ -10,13 +10,13 @@
 #include "trainer/records/svm.h"
 #include "trainer/records/text_lines.h"
 
-/* The first that recognises a file has it: the stricter ones come first. */
+/* The first format that recognises a file wins, so the stricter ones come first. */
 static const struct record_format *const formats[] = {
     &npz_format,    &image_format, &tfrecord_format, &libsvm_format, &libffm_format,
     &criteo_format, &tsv_format,   &csv_format,      &text_format,
 };
 
-#define START_BYTES 4096 /* of a file that are looked at */
+#define START_BYTES 4096 /* of a file to check */
 
 const struct record_format *record_format_find(const char *name)
 {
@@ -37,7 +37,7 @@ const char *record_format_names(void)
     return names;
 }
 
-/* Does the path end in one of the suffixes, perhaps with ".gz" behind it? */
+/* Does the path end in one of the suffixes, perhaps followed by ".gz"? */
 static bool has_suffix(const char *path, const char *suffixes)
 {
     size_t path_size = strlen(path), size;
@@ -100,7 +100,7 @@ struct status record_format_detect(const char *path, const struct record_format 
                         path, record_format_names());
 }
 
-/* Names the file in front, unless the reader below has done so. */
+/* Prefixes the file's name, unless the status has it already. */
 static struct status in_file(struct status status, const char *path)
 {
     size_t size = strlen(path);

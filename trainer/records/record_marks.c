@@ -22,7 +22,7 @@ void record_marks_note(struct record_marks *marks, const struct record_mark *mar
 
 const struct record_mark *record_marks_find(const struct record_marks *marks, uint64_t record)
 {
-    size_t place = (size_t)(record / RECORDS_OF_A_MARK); /* the mark of 1024 is the first */
+    size_t place = (size_t)(record / RECORDS_OF_A_MARK); /* the mark of record 1024 is the first */
 
     place = place < marks->count ? place : marks->count;
     return place > 0 ? &marks->list[place - 1] : NULL;

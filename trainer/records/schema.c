@@ -37,7 +37,7 @@ static bool reads_field(const struct schema_column *column, const char *field)
                                                            : strcmp(column->name, field) == 0);
 }
 
-/* Two columns of the schema may be made of one of the file, which is divided in one way. */
+/* Two columns of the schema may come from one column of the file, which has one separator. */
 static struct status check_separators(const struct schema *schema, const struct schema_column *last)
 {
     bool sparse = last->kind == SCHEMA_SPARSE;
@@ -54,7 +54,7 @@ static struct status check_separators(const struct schema *schema, const struct 
     return status_ok();
 }
 
-/* Names a column that is wrong by its name or, without one, by its place in the list. */
+/* Prefixes the name of the column or, if it has none, its index in the list. */
 static struct status in_column(struct status status, const struct json_value *json, int place)
 {
     const struct json_value *name =

@@ -1,5 +1,5 @@
 /*
- * schema: what the columns of a file of records hold, and how they become numbers.
+ * schema: the contents of the columns of a file of records, and their conversion to numbers.
  *
  *     {"columns": [
  *       {"name": "x", "kind": "dense", "dtype": "float32", "shape": [1],
@@ -15,9 +15,9 @@
  * A dense column has the same number of values in each row, a ragged one any number. A sparse
  * column is two columns of the file: the indices of the values that are not 0, and these values.
  *
- * "inputs" tells which columns an input of the model is made of, by names or patterns.
+ * "inputs" lists the columns of each input of the model, by names or patterns.
  *
- * A person writes a schema, or the first rows of a file give a guess.
+ * A schema is written by hand or guessed from the first rows of a file.
  */
 #ifndef TRAINER_RECORDS_SCHEMA_H
 #define TRAINER_RECORDS_SCHEMA_H
@@ -30,25 +30,26 @@ struct schema_column {
     const char *name; /* of a dense or ragged column: its name in the file */
     enum schema_kind kind;
     enum column_kind dtype; /* in the file; of a sparse column: COLUMN_FLOAT */
-    /* Guessed: why the first text of the column that is no number is none; NULL: there is none, or
-     * nobody knows */
+    /* When guessed: why the first non-numeric text of the column is not a number; NULL: none, or
+     * unknown */
     const char *no_number;
     int64_t width;             /* values in a row; sparse: 0 if the model decides; ragged: 0 */
-    struct shape shape;        /* dense: of these values; of rank 0: not known */
+    struct shape shape;        /* dense: of these values; rank 0: unknown */
     const char *index, *value; /* sparse: names in the file */
     int64_t first_index;       /* sparse: the index of the first value, 0 or 1 */
     bool has_default;          /* dense: for rows without a value */
     double default_value;
-    struct bytes default_text; /* of texts, in place of default_value; .data NULL: there is none */
-    char separator;            /* between the values of a field; 0: a field is one value */
-    bool log;                  /* dense: a value becomes log(1 + value), a negative one 0 */
-    double mean, stddev;       /* and then (value - mean) / stddev; 0 and 1 if not given */
-    /* > 0: each value, as text, becomes its fingerprint modulo this; 0: it does not */
+    struct bytes default_text; /* for texts, instead of default_value; .data NULL: none */
+    char separator;            /* between the values of a field; 0: a single value */
+    bool log;                  /* dense: a value becomes log(1 + value); negative values become 0 */
+    double mean, stddev;       /* then (value - mean) / stddev; 0 and 1 if not given */
+    /* > 0: each value, as text, is hashed to this many buckets (fingerprint modulo buckets); 0:
+     * not hashed */
     int64_t hash_buckets;
-    const struct bytes *classes; /* a value becomes its place in this list; NULL: it does not */
+    const struct bytes *classes; /* a value becomes its index in this list; NULL: no list */
     int classes_count;
-    /* Dense: a value becomes the number of these, in rising order, that are not above it; NULL: it
-     * does not */
+    /* Dense: a value becomes the number of these ascending boundaries that are not above it;
+     * NULL: no boundaries */
     const float *boundaries;
     int boundaries_count;
 };
@@ -63,9 +64,9 @@ struct schema_input {
 struct schema {
     const struct schema_column *columns;
     int count;
-    const struct schema_input *inputs; /* those that are not made of the column of their name */
+    const struct schema_input *inputs; /* inputs that are not simply the column of their name */
     int inputs_count;
-    char separator; /* between the fields of csv and tsv files; 0: the format's, or a guess */
+    char separator; /* between the fields of csv and tsv files; 0: the format's, or detected */
 };
 
 /**
@@ -80,10 +81,10 @@ struct status schema_read(struct bytes json, struct arena *arena, struct schema 
  * Guesses from the first 1000 rows of a file. A column whose number of values varies is ragged. Two
  * columns with names such as "ids" and "values", integers and floats, that have equally many values
  * in each row become the sparse column "features". A text column whose number of values varies is
- * left out, as is what the format cannot read; `notes` names each in a line.
+ * left out, like anything that the format cannot read; `notes` has a line for each.
  *
  * Owner   out lives in `arena`
- * Errors  those of reading the file; bad records are passed
+ * Errors  those of reading the file; bad records are skipped
  */
 struct status schema_guess(const char *path, const struct record_format *format,
                            const struct record_options *options, struct arena *arena,
@@ -92,19 +93,18 @@ struct status schema_guess(const char *path, const struct record_format *format,
 /* Appends the schema as JSON. */
 void schema_print(const struct schema *schema, struct buffer *out);
 
-/* Does a value become another number, by log, mean and stddev? */
+/* Do log, mean or stddev change the values? */
 bool schema_is_normalised(const struct schema_column *column);
 
-/* The categories that a column's values become: buckets, or the ranges between boundaries. 0: they
+/* The number of categories of a column: buckets, or the ranges between boundaries. 0: its values
  * stay numbers or texts. */
 int64_t schema_categories(const struct schema_column *column);
 
-/* By name; NULL: there is none. */
+/* Finds a column by name; NULL: none. */
 const struct schema_column *schema_find(const struct schema *schema, const char *name);
 const struct schema_input *schema_find_input(const struct schema *schema, const char *name);
 
-/* Tells the reader of the files what divides fields, and the values of those that hold several. In
- * `arena`. */
+/* Sets the reader's separators between fields, and between the values of a field. In `arena`. */
 void schema_separators(const struct schema *schema, struct arena *arena,
                        struct record_options *out);
 

@@ -17,7 +17,7 @@ static const char *const kind_names[] = {
 
 /* ---- The keys. ---- */
 
-/* What a key's function works on. */
+/* The state of a key's function. */
 struct schema_key_context {
     const struct json_value *value;
     struct schema_column *column;
@@ -53,7 +53,7 @@ static struct status take_value(const struct schema_key_context *context)
     return take_text(context, &context->column->value);
 }
 
-/* The place of a text in a list of names; -1: it is none of them, or no text. */
+/* The index of a text in a list of names; -1: not in the list, or not a text. */
 #define FIND_NAME(value, names) \
     ((value)->kind == JSON_VALUE_TEXT ? BYTES_FIND(bytes_of((value)->text), names) : -1)
 
@@ -191,7 +191,8 @@ static int compare_classes(const void *a, const void *b)
     return bytes_compare(*(const struct bytes *)a, *(const struct bytes *)b);
 }
 
-/* A value has one place: an exported graph finds it in a table, which takes a key once. */
+/* Classes must differ: an exported graph looks a value up in a table, which accepts a key only
+ * once. */
 static struct status check_classes(const struct schema_key_context *context)
 {
     int count = context->column->classes_count;
@@ -290,7 +291,7 @@ static const struct schema_key *find_key(const char *name)
     return NULL;
 }
 
-/* ---- What keys say together. ---- */
+/* ---- Consistency of keys. ---- */
 
 static bool has_default_text(const struct schema_column *column)
 {
@@ -360,7 +361,7 @@ static struct status check_dtype(const struct schema_column *column)
     return status_ok();
 }
 
-/* A value becomes another one in at most one of these ways. */
+/* Checks that at most one conversion is given. */
 static struct status check_ways(const struct schema_column *column)
 {
     bool classes = column->classes != NULL, number = has_default_number(column),
@@ -406,7 +407,7 @@ struct status schema_column_read(const struct json_value *json, struct arena *ar
     }
     if (out->kind == SCHEMA_DENSE && out->width == 0)
         out->width = 1;
-    if (out->dtype == COLUMN_FLOAT) /* as a value of a file, and the default of an Example */
+    if (out->dtype == COLUMN_FLOAT) /* as a value in a file, and as the default of an Example */
         out->default_value = (float)out->default_value;
     return check_schema_column(json, out);
 }

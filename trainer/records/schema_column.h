@@ -9,7 +9,7 @@
 #include "trainer/records/schema.h"
 
 /**
- * Reads a column, and checks that its keys fit each other.
+ * Reads a column, and checks that its keys are consistent.
  *
  * Owner   out lives in `arena`
  * Errors  INVALID_ARGUMENT an unknown key or a wrong value, by name
@@ -19,7 +19,7 @@ struct status schema_column_read(const struct json_value *json, struct arena *ar
 
 void schema_column_print(const struct schema_column *column, struct json_writer *writer);
 
-/* Is it a text of one character? A character that a number may hold would divide numbers. */
+/* Is it a text of one character that cannot be part of a number? */
 bool schema_is_separator(const struct json_value *value);
 
 #endif

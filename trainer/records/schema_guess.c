@@ -8,7 +8,7 @@
 #define GUESSED_ROWS 1000
 #define PAIR_NAME    "features" /* of the sparse column */
 
-/* The columns of the first rows. */
+/* Reads the columns of the first rows. */
 static struct status read_first_rows(const char *path, const struct record_format *format,
                                      const struct record_options *options, struct columns *columns)
 {
@@ -25,7 +25,8 @@ static struct status read_first_rows(const char *path, const struct record_forma
     return status;
 }
 
-/* Chooses for texts. One in 20 may be no number: as a bad record, it is named with its line. */
+/* Guesses the dtype of texts. One in 20 may be non-numeric: it is a bad record, reported with
+ * its line. */
 static enum column_kind guess_text_dtype(const struct column *column, struct arena *arena,
                                          const char **no_number)
 {
@@ -48,7 +49,7 @@ static enum column_kind guess_text_dtype(const struct column *column, struct are
     return integers == floats && column->count > 0 ? COLUMN_INT64 : COLUMN_FLOAT;
 }
 
-/* The number of values in each row that has any; 0: it varies. */
+/* The number of values in each non-empty row; 0: it varies. */
 static int64_t guess_width(const struct columns *columns, const struct column *column)
 {
     size_t width = 0;
@@ -78,7 +79,7 @@ static bool has_field(const struct record_fields *fields, const char *name)
     return false;
 }
 
-/* Have both columns equally many values in each row? */
+/* Do both columns have the same number of values in each row? */
 static bool have_equal_ends(const struct columns *columns, int a, int b)
 {
     size_t bytes = columns->rows * sizeof(size_t);
@@ -99,7 +100,7 @@ static bool are_pair(const struct record_fields *fields, const struct columns *c
            is_named(a->name, indices, COUNT(indices)) && is_named(b->name, values, COUNT(values));
 }
 
-/* The first pair of columns; -1: there is none. */
+/* Finds the first pair of columns; -1: none. */
 static void find_pair(const struct record_fields *fields, const struct columns *columns, int *index,
                       int *value)
 {

@@ -97,7 +97,7 @@ static struct status read_long_index(const char **position, const char *what, in
     return status_ok();
 }
 
-/* Reads digits and the ':' behind them. */
+/* Reads digits and the ':' after them. */
 static inline struct status read_index(const char **position, const char *what, int64_t *out)
 {
     uint64_t value;
@@ -165,7 +165,8 @@ static inline const char *skip_blanks(const char *at)
     return at;
 }
 
-/* Reads pairs of the usual form. Returns where another one begins, or the line's end. */
+/* Reads pairs of the usual form. Returns the start of the next pair of another form, or the
+ * line's end. */
 static const char *read_usual_pairs(const struct svm_reader *reader, const char *at,
                                     const char *end, size_t part_bytes, struct columns *columns)
 {
@@ -188,7 +189,7 @@ static inline bool takes_pairs(const struct svm_reader *reader)
            reader->targets[SVM_VALUE] >= 0;
 }
 
-/* Reads the line at `at`, which has a '\n'. *found: it is not only blanks and a comment. */
+/* Reads the line at `at`, which has a '\n'. *found: it is more than blanks and a comment. */
 static struct status read_line(const struct svm_reader *reader, const char *at, const char *end,
                                struct columns *columns, bool *found)
 {

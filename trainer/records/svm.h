@@ -5,11 +5,11 @@
  *     libffm   label field:index:value …
  *
  * Columns  label (float, one a row), index (int64) and value (float), and field (int64) for libffm.
- *          `qid` (int64, one a row) is read from ranking files if it is asked for; otherwise a
- *          record with a qid is bad, because a model that ignores it learns something else.
+ *          `qid` (int64, one a row) is read from ranking files if it is requested; otherwise a
+ *          record with a qid is bad, because a model that ignores it would learn something else.
  *
  * A label may be any number. Lines may end in spaces or CR LF; empty lines and comments are
- * skipped. A bad record has a pair that is cut short, a number that is none, or a negative index.
+ * skipped. A record is bad if it has an incomplete pair, an invalid number, or a negative index.
  */
 #ifndef TRAINER_RECORDS_SVM_H
 #define TRAINER_RECORDS_SVM_H

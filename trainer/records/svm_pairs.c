@@ -10,13 +10,13 @@
 #endif
 
 #define BLOCK_BYTES 64
-#define PART_BYTES  2048 /* the most of a line whose separators are found together */
-#define GROUP       8    /* separators that are listed without asking whether there are so many */
+#define PART_BYTES  2048 /* limit of the part of a line whose separators are found together */
+#define GROUP       8    /* separators that are listed without checking whether they exist */
 
-/* ---- Where numbers end. ---- */
+/* ---- Finding the ends of numbers. ---- */
 
-/* A bit for each of 64 bytes that may end a number: a blank, a line end, '#' or ':'. Some others
- * are taken along because that is cheaper: the reader looks at what stands there. */
+/* A bit for each of 64 bytes that may end a number: a blank, a line end, '#' or ':'. Some other
+ * characters match too, because that is cheaper: the reader checks the character. */
 static inline uint64_t separators_in(const char *at)
 {
     uint64_t bits = 0;
@@ -35,9 +35,9 @@ static inline uint64_t separators_in(const char *at)
     return bits;
 }
 
-/* Lists the offsets of the separators in a part of the line; returns their number. `out` has room
- * for BLOCK_BYTES more. Few blocks have more than twice GROUP, so the processor guesses well how
- * often the inner loop runs. */
+/* Lists the offsets of the separators in a part of the line; returns their number. `out` has
+ * room for BLOCK_BYTES more. Few blocks have more than twice GROUP, so the processor predicts
+ * the inner loop well. */
 CLONES static size_t list_separators(const char *at, size_t size, uint16_t *out)
 {
     size_t count = 0;
@@ -49,7 +49,7 @@ CLONES static size_t list_separators(const char *at, size_t size, uint16_t *out)
         size_t found = (size_t)__builtin_popcountll(bits);
         for (size_t listed = 0; listed < found; listed += GROUP)
             for (size_t i = 0; i < GROUP; i++) {
-                uint64_t none = (uint64_t)1 << 63; /* there is no lowest bit of 0 */
+                uint64_t none = (uint64_t)1 << 63; /* 0 has no lowest bit */
                 out[count + listed + i] = (uint16_t)(block + (size_t)__builtin_ctzll(bits | none));
                 bits &= bits - 1;
             }
@@ -62,7 +62,7 @@ CLONES static size_t list_separators(const char *at, size_t size, uint16_t *out)
 
 #define ZEROS 0x3030303030303030u
 
-#define PAIRS_MAX 64 /* that are converted together */
+#define PAIRS_MAX 64 /* converted together */
 #define LANES     8  /* the count is rounded up, so that all are converted as vectors */
 
 #define PAIRS_ROOM (PAIRS_MAX + LANES)
@@ -72,14 +72,16 @@ static inline size_t round_up(size_t count)
     return (count + LANES - 1) / LANES * LANES;
 }
 
-/* The texts of some pairs, eight characters each, and what else tells their form. The room
- * behind the last pair is for those that round it up. */
+/* The texts of some pairs, eight characters each, and their sizes. The extra room is for
+ * rounding up. */
 struct pair_texts {
     uint64_t index[PAIRS_ROOM], index_size[PAIRS_ROOM];
-    uint64_t value[PAIRS_ROOM], value_size[PAIRS_ROOM]; /* without the sign; the last eight */
-    uint64_t head[PAIRS_ROOM], value_more[PAIRS_ROOM];  /* the first eight, and how many are more */
+    uint64_t value[PAIRS_ROOM], value_size[PAIRS_ROOM]; /* without the sign; the last eight
+                                                         * characters */
+    uint64_t head[PAIRS_ROOM], value_more[PAIRS_ROOM];  /* the first eight characters, and the
+                                                         * number beyond eight */
     uint64_t negative[PAIRS_ROOM], places[PAIRS_ROOM];
-    uint64_t bad[PAIRS_ROOM]; /* not 0: not of the usual form */
+    uint64_t bad[PAIRS_ROOM]; /* not 0: another form */
 };
 
 static inline uint64_t load_eight(const char *at)
@@ -90,7 +92,7 @@ static inline uint64_t load_eight(const char *at)
     return eight;
 }
 
-/* Copies the texts of pairs. The first begins at *begin, which moves behind the last. */
+/* Copies the texts of pairs. The first begins at *begin, which moves past the last. */
 static void copy_texts(const char *at, const uint16_t *separators, size_t count, size_t *begin,
                        struct pair_texts *out)
 {
@@ -111,7 +113,8 @@ static void copy_texts(const char *at, const uint16_t *separators, size_t count,
         out->negative[i] = negative;
         index = end + 1;
     }
-    for (size_t i = count; i < count + LANES; i++) { /* a fixed number takes no calls of memset */
+    for (size_t i = count; i < count + LANES; i++) { /* with a constant count, this compiles
+                                                      * without a call of memset */
         out->index[i] = out->value[i] = out->head[i] = ZEROS;
         out->index_size[i] = out->value_size[i] = 1;
         out->value_more[i] = out->negative[i] = out->bad[i] = 0;
@@ -119,12 +122,12 @@ static void copy_texts(const char *at, const uint16_t *separators, size_t count,
     *begin = index;
 }
 
-/* ---- Numbers from texts, without branches, so that the compiler converts several at once. ----
+/* ---- Conversion without branches, which the compiler vectorises. ----
  *
- * It makes no vectors of conditions, nor of shifts whose distance it knows to fit in an int. */
+ * It does not vectorise conditions, nor shifts whose distance it knows to fit in an int. */
 
-/* The high bits of bytes that are not digits, once the text was xored with ZEROS. As in digits_in,
- * those behind the first may be wrong. */
+/* The high bits of bytes that are not digits, after the text was xored with ZEROS. As in
+ * digits_in, those after the first may be wrong. */
 static inline uint64_t others_in(uint64_t eight)
 {
     return ((eight + 0x7676767676767676u) | eight) & 0x8080808080808080u;
@@ -136,8 +139,8 @@ static inline uint64_t is_any(uint64_t bits)
     return (bits | (0 - bits)) >> 63;
 }
 
-/* As eight_digits, with shifts in place of products of 64 bits, which AVX2 does not have: each of
- * those takes a dozen instructions. */
+/* Like eight_digits, with shifts instead of 64-bit products, which AVX2 lacks: each of those
+ * takes a dozen instructions. */
 static inline uint64_t add_digits(uint64_t eight)
 {
     uint64_t pairs = ((eight << 3) + (eight << 1) + (eight >> 8)) & 0x00FF00FF00FF00FFu;
@@ -148,7 +151,7 @@ static inline uint64_t add_digits(uint64_t eight)
     return (high + (fours >> 32)) & 0xFFFFFFFFu;
 }
 
-/* The text of up to 8 characters as digits at the end of eight, with zeros before them. */
+/* Right-aligns a text of up to 8 characters, padded with '0' digits. */
 static inline uint64_t align_text(uint64_t text, uint64_t size)
 {
     return (text ^ ZEROS) << ((8 - size) * 8 & 63);
@@ -165,7 +168,7 @@ CLONES static void convert_indices(struct pair_texts *texts, size_t count, int64
 
 #define EACH_BYTE 0x0101010101010101u
 
-/* 0 if nothing, "0" or "0." stands before the last eight characters, of which there are `more`. */
+/* 0 if the `more` characters before the last eight are nothing, "0" or "0.". */
 static inline uint64_t check_before_eight(uint64_t head, uint64_t more)
 {
     uint64_t mask = (0xFF & (0 - is_any(more))) | (0xFF00 & (0 - (more >> 1)));
@@ -173,7 +176,8 @@ static inline uint64_t check_before_eight(uint64_t head, uint64_t more)
     return ((head ^ ('0' | '.' << 8)) & mask) | more >> 2 | (more & more >> 1);
 }
 
-/* Reads the digits of values to `value`, and how many of them stand behind a point to `places`. */
+/* Converts the digits of values to `value`, and the number of digits after the point to
+ * `places`. */
 CLONES static void convert_digits(struct pair_texts *texts, size_t count)
 {
     for (size_t i = 0; i < round_up(count); i++) {
@@ -184,7 +188,7 @@ CLONES static void convert_digits(struct pair_texts *texts, size_t count)
         uint64_t before = first - 1, has_point = is_any(first), point = (first << 8) - first;
         uint64_t bytes_before = (before & EACH_BYTE) * EACH_BYTE >> 56;
         uint64_t digits = (eight & ~(before | point)) | (eight & before) << 8 * has_point;
-        uint64_t wanted = (first << 5) - (first << 1); /* '.' ^ '0' where the point stands */
+        uint64_t wanted = (first << 5) - (first << 1); /* '.' ^ '0' at the point */
         uint64_t bad = ((eight & point) ^ wanted) | others_in(digits) |
                        check_before_eight(texts->head[i], more);
 
@@ -194,13 +198,13 @@ CLONES static void convert_digits(struct pair_texts *texts, size_t count)
         bad |= negative & ~is_any(digits);   /* an integer zero has no sign */
         texts->bad[i] |= bad;
         texts->value[i] = digits;
-        /* With "0." in front, all eight stand behind the point. */
+        /* After "0.", all eight are decimals. */
         texts->places[i] = 8 - ((bytes_before + has_point) & (0 - (more >> 1 ^ 1)));
     }
 }
 
-/* digits / 10^places is rounded correctly as a double, because both are exact, and then to a float:
- * the same as in json_number_float. */
+/* digits / 10^places is rounded correctly as a double, because both are exact, and then to a
+ * float, as in json_number_float. */
 CLONES static void convert_values(const struct pair_texts *texts, size_t count, float *out)
 {
     for (size_t i = 0; i < round_up(count); i++) {
@@ -225,7 +229,7 @@ static size_t count_good(const struct pair_texts *texts, size_t count)
     return good;
 }
 
-/* Reads the pairs that end in a part of the line. *ended: the part has no more, or not a whole one.
+/* Reads the pairs that end in a part of the line. *ended: the part has no more whole pairs.
  * Otherwise the next pair has another form. */
 static const char *read_part(const char *at, size_t size, int64_t *indices, float *values,
                              size_t *count, bool *ended)

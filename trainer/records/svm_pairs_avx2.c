@@ -11,11 +11,11 @@
 #define AVX2 __attribute__((target("avx2,bmi")))
 
 #define DIGITS_MAX 8
-#define POINT_LESS DIGITS_MAX /* the place of the point in a number that has none */
+#define POINT_LESS DIGITS_MAX /* the position of the point in a number that has none */
 #define NO_BYTE    0x80       /* makes a byte 0 in a shuffle */
 
-/* Where byte `i` of eight digits comes from, if the text has `count` of them and a point behind
- * `before`: zeros, the digits before the point, those behind it. */
+/* The source of byte `i` of eight digits, for a text of `count` digits with a point after
+ * `before` of them: zeros, the digits before the point, those after it. */
 #define FROM(i, count, before)  \
     ((i) < DIGITS_MAX - (count) \
          ? NO_BYTE              \
@@ -26,8 +26,8 @@
             FROM(3, count, before), FROM(4, count, before), FROM(5, count, before), \
             FROM(6, count, before), FROM(7, count, before)                          \
     }
-/* A text of `size` characters, `places` of them behind a point. With as many places as characters,
- * the point is in front of the text. */
+/* A text of `size` characters, `places` of them after a point. If they are equal, the point
+ * precedes the text. */
 #define TEXT(size, places)                                         \
     ORDER((places) == 0 || (places) >= (size) ? (size) : (size)-1, \
           (places) == 0 || (places) >= (size) ? POINT_LESS : (size)-1 - (places))
@@ -37,7 +37,7 @@
             TEXT(size, 6), TEXT(size, 7), TEXT(size, 8)                                           \
     }
 
-/* [size - 1][places]: how a text of that form becomes eight digits. */
+/* [size - 1][places]: the shuffle from a text of that form to eight digits. */
 static const uint8_t orders[DIGITS_MAX][DIGITS_MAX + 1][DIGITS_MAX] = {
     TEXTS(1), TEXTS(2), TEXTS(3), TEXTS(4), TEXTS(5), TEXTS(6), TEXTS(7), TEXTS(8)
 };
@@ -61,8 +61,8 @@ AVX2 static inline __m128i two_of(const void *low, const void *high)
     return _mm_set_epi64x((long long)get_u64le(high), (long long)get_u64le(low));
 }
 
-/* Two numbers of eight digits, in pairs, in fours, then all. The first comes in the low 32 bits,
- * the second in the high ones. */
+/* Sums two numbers of eight digits in pairs, in fours, then all. The first is returned in the
+ * low 32 bits, the second in the high ones. */
 AVX2 static inline uint64_t convert(__m128i digits)
 {
     const __m128i by_10 = _mm_set1_epi16(1 << 8 | 10), by_100 = _mm_set1_epi32(1 << 16 | 100);
@@ -72,16 +72,15 @@ AVX2 static inline uint64_t convert(__m128i digits)
     return (uint64_t)_mm_cvtsi128_si64(_mm_madd_epi16(_mm_packus_epi32(fours, fours), by_10000));
 }
 
-/* How far the text of a pair reaches, and where its value is. */
+/* The extents of a pair and its value. */
 struct pair_form {
     size_t size, index_size;
     const char *value; /* behind '-' and "0." */
     size_t value_size;
-    size_t negative, fraction; /* 1: it begins with '-'; with "0." behind that */
+    size_t negative, fraction; /* 1: it begins with '-'; "0." follows */
 };
 
-/* False: it is not of the usual form. If there is no end or no colon in 32 bytes, a size is too
- * large. */
+/* Returns false for any other form. Without an end or a colon in 32 bytes, a size is too large. */
 AVX2 static inline bool find_form(const char *at, struct pair_form *out)
 {
     const __m256i above = _mm256_set1_epi8('#' + 1), colon = _mm256_set1_epi8(':');

@@ -23,7 +23,7 @@ static struct status open_compressed(const char *path, struct text_input *input)
     return gzip_begins(magic, sizeof magic) ? gzip_file_open(path, &input->gzip) : status_ok();
 }
 
-/* Reads the next bytes of the text; fewer than `size` at its end. */
+/* Reads the next bytes of the text; fewer than `size` at the end. */
 static struct status read_bytes(struct text_input *input, char *data, size_t size, size_t *got)
 {
     uint64_t left = input->file.size - input->file_at;
@@ -129,7 +129,7 @@ struct status text_input_go_to(struct text_input *input, uint64_t offset, uint64
     input->at = input->size = 0;
     input->closed = false;
     input->ended = offset > input->file.size;
-    input->file_at = offset - 1; /* the end of the line before it */
+    input->file_at = offset - 1; /* the end of the previous line */
     TRY(text_input_more(input, &grown));
     if (!grown || input->data[0] != '\n')
         return status_error(STATUS_DATA_LOSS,

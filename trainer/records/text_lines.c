@@ -40,7 +40,7 @@ static void add_line(const struct line_reader *reader, const char *at, const cha
     columns_end_row(columns);
 }
 
-/* Moves behind the next line. *end is NULL at the end of the file. */
+/* Moves past the next line. *end is NULL at the end of the file. */
 static struct status pass_line(struct line_reader *reader, const char **at, const char **end)
 {
     struct text_input *input = &reader->input;
@@ -144,7 +144,7 @@ static struct status lines_list(const char *path, const struct record_options *o
     return status_ok();
 }
 
-/* Any text without control characters. */
+/* Is it text without control characters? */
 static bool lines_recognise(struct bytes start)
 {
     for (size_t i = 0; i < start.size; i++)

@@ -2,9 +2,9 @@
  * text_lines: each line of a text file as one record with the columns
  *
  *     text   the line without its end (LF or CR LF), which may be empty
- *     label  the name of the folder that holds the file
+ *     label  the name of the folder that contains the file
  *
- * The lines are those that tf.data.TextLineDataset gives.
+ * The lines are the same as in tf.data.TextLineDataset.
  */
 #ifndef TRAINER_RECORDS_TEXT_LINES_H
 #define TRAINER_RECORDS_TEXT_LINES_H

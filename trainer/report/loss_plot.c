@@ -6,7 +6,7 @@
 #define ROWS        8
 #define COLUMNS_MAX 72
 #define COLUMNS_MIN 16
-#define LABEL       10          /* columns for a value of the loss */
+#define LABEL       10          /* columns for a loss value */
 #define MARGIN      (LABEL + 2) /* the label, a space, the axis */
 #define STEPS_MIN   3
 
@@ -31,7 +31,7 @@ static void halve(struct loss_plot *plot)
     plot->bin_steps *= 2;
 }
 
-/* Forgets the step and what came after it, or the rest of its bin. */
+/* Drops the step and later ones, or the rest of its bin. */
 static void go_back(struct loss_plot *plot, uint64_t step)
 {
     uint64_t i = step > plot->first_step ? (step - plot->first_step) / plot->bin_steps : 0;
@@ -59,13 +59,13 @@ void loss_plot_add(struct loss_plot *plot, uint64_t step, double loss)
 /* ---- Drawing. ---- */
 
 struct loss_curve {
-    double values[DOTS_X_MAX]; /* [width], from left to right; NAN: no step was made there */
+    double values[DOTS_X_MAX]; /* [width], from left to right; NAN: no step */
     int width, height;         /* dots */
     double low, high;
     bool logarithmic;
 };
 
-/* The mean of the bins that lie under dot x. */
+/* The mean of the bins under dot x. */
 static double mean_under(const struct loss_plot *plot, int bins, int x, int width)
 {
     int begin = (int)((int64_t)x * bins / width), end = (int)((int64_t)(x + 1) * bins / width);
@@ -94,7 +94,7 @@ static void compute_curve(const struct loss_plot *plot, struct loss_curve *curve
     curve->logarithmic = curve->low > 0 && curve->high > 10 * curve->low;
 }
 
-/* The row of a value in dots, from above. */
+/* The row of a value in dots, from the top. */
 static int dot_of(const struct loss_curve *curve, double value)
 {
     double low = curve->low, high = curve->high;
@@ -108,7 +108,8 @@ static int dot_of(const struct loss_curve *curve, double value)
                       : curve->height - 1;
 }
 
-/* Braille patterns count the dots of the left column as bits 0 1 2 6, of the right as 3 4 5 7. */
+/* Braille patterns number the dots of the left column as bits 0 1 2 6, of the right one as 3 4 5
+ * 7. */
 static void set_dot(unsigned char *cells, int columns, bool unicode, int x, int y)
 {
     static const unsigned char bits[DOTS_Y][DOTS_X] = {
@@ -121,7 +122,7 @@ static void set_dot(unsigned char *cells, int columns, bool unicode, int x, int 
         cells[y * columns + x] = 1;
 }
 
-/* Draws a line: where it is steep, a column has all dots from the row of the value before. */
+/* Draws a line: where it is steep, a column has all dots from the row of the previous value. */
 static void draw_curve(const struct loss_curve *curve, int columns, bool unicode,
                        unsigned char *cells)
 {
@@ -151,7 +152,7 @@ static void put_cell(struct buffer *out, bool unicode, unsigned char cell)
             out, (char[]){ (char)0xe2, (char)(0xa0 | cell >> 6), (char)(0x80 | (cell & 63)) }, 3);
 }
 
-/* The first and the last row have the values of their ends. */
+/* The first and the last row are labelled with the ends of the scale. */
 static void put_label(struct buffer *out, const struct loss_curve *curve, int row)
 {
     if (row == 0)

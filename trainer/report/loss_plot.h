@@ -1,5 +1,5 @@
 /*
- * loss_plot: keeps the course of the loss in a fixed amount of memory, and draws it as text.
+ * loss_plot: records the loss over time in a fixed amount of memory, and draws it as text.
  *
  *     struct loss_plot plot = { 0 };
  *     loss_plot_add(&plot, step, loss);    after each step
@@ -16,7 +16,7 @@
 
 #include "base/bytes.h"
 
-#define LOSS_PLOT_BINS 512 /* more than a terminal has dots beside each other, and even */
+#define LOSS_PLOT_BINS 512 /* even, and more than a terminal has dots in a row */
 
 /* The mean loss of a range of steps. */
 struct loss_bin {
@@ -31,8 +31,8 @@ struct loss_plot {
     uint64_t bin_steps;             /* the steps of a bin */
 };
 
-/* Adds the loss of a step. If the step is not after the last one, the job went back, and what came
- * after it is dropped. */
+/* Adds the loss of a step. If the step is not after the last one, the job has returned to an
+ * earlier step, and later losses are dropped. */
 void loss_plot_add(struct loss_plot *plot, uint64_t step, double loss);
 
 /* Appends lines of at most `columns` characters, in Braille dots if `unicode`, otherwise in ASCII.

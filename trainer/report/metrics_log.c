@@ -21,12 +21,12 @@ struct evaluation_events {
 struct metrics_log {
     struct metrics_log_options options;
     pthread_mutex_t lock;
-    struct append_file lines;  /* path NULL: none, or no more */
-    struct event_file *events; /* of training; NULL: none, or no more */
+    struct append_file lines;  /* path NULL: not requested, or ended after an error */
+    struct event_file *events; /* of training; NULL: not requested, or ended after an error */
     bool has_events;
     struct evaluation_events evaluations[3];
-    uint64_t step;        /* the last one that was made; 0: none yet */
-    uint64_t logged_step; /* the last one that is in the files */
+    uint64_t step;        /* the last step made; 0: none yet */
+    uint64_t logged_step; /* the last step in the files */
     int64_t logged_ns, shown_ns;
 };
 

@@ -1,8 +1,8 @@
 /*
- * metrics_log: writes the course of a training to files: JSON lines (--metrics_file) and event
- * files for TensorBoard (--log_dir).
+ * metrics_log: writes metrics over time to files: JSON lines (--metrics_file) and event files for
+ * TensorBoard (--log_dir).
  *
- * A line of a training step, one of the training rows of all workers, and one of an evaluation:
+ * The lines of a training step, of the training rows of all workers, and of an evaluation:
  *
  *     {"kind":"train","time":1763850000.125,"step":100,"loss":0.41,"learning_rate":0.01,
  *      "steps_per_second":512.5,"examples_per_second":51250}
@@ -13,8 +13,8 @@
  * the directory itself, and the values of an evaluation in its sub-directory eval. The graph and
  * histograms of the variables, with Keras' tags, are only in the events of training.
  *
- * If a file cannot be written any more, `warn` is called once and that kind of file ends; training
- * goes on. Any thread may call. All functions accept NULL for the log, and do nothing.
+ * If writing to a file fails, `warn` is called once and that kind of file ends; training continues.
+ * Any thread may call. All functions accept NULL for the log, and do nothing.
  */
 #ifndef TRAINER_REPORT_METRICS_LOG_H
 #define TRAINER_REPORT_METRICS_LOG_H
@@ -44,27 +44,27 @@ struct metrics_log_options {
  */
 struct status metrics_log_open(const struct metrics_log_options *options, struct metrics_log **out);
 
-/* A step was made with this loss. A step that is not after the one before means that the job went
- * back to a checkpoint: readers of the event files are told to drop what came after it. Returns
- * whether a multiple of every_steps, or the last step, has been reached. */
+/* A step was made with this loss. If it does not follow the previous one, the job has returned
+ * to a checkpoint: readers of the event files are told to drop later events. Returns whether a
+ * multiple of every_steps, or the last step, has been reached. */
 bool metrics_log_step(struct metrics_log *log, uint64_t step, double loss, double learning_rate);
 
-/* The loss and the metrics of `rows` training rows, those since the line before. */
+/* The loss and the metrics of the `rows` training rows since the previous line. */
 void metrics_log_train(struct metrics_log *log, uint64_t step, int64_t rows,
                        const struct event_scalar *values, int values_count);
 
-/* name: which rows were evaluated, "test" or "validation". values_count is at most EVENT_SCALARS_MAX. */
+/* name: the evaluated rows, "test" or "validation". values_count is at most EVENT_SCALARS_MAX. */
 void metrics_log_evaluation(struct metrics_log *log, const char *name, uint64_t step,
                             const struct event_scalar *values, int values_count);
 
-/* The graph that is trained, a serialized GraphDef. Only event files hold it. */
+/* The trained graph, a serialized GraphDef. Only for event files. */
 void metrics_log_graph(struct metrics_log *log, struct bytes graph);
 
-/* Of a variable after this step. Only event files hold it. */
+/* Of a variable after this step. Only for event files. */
 void metrics_log_histogram(struct metrics_log *log, const char *variable, uint64_t step,
                            const struct histogram *histogram);
 
-/* Lets readers see what was logged, unless that was done within the last second. */
+/* Flushes the files for readers, unless that was done within the last second. */
 void metrics_log_show(struct metrics_log *log);
 
 void metrics_log_close(struct metrics_log *log);

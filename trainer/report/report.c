@@ -46,7 +46,7 @@ const char *report_loss(double loss, char out[LOSS_TEXT_MAX])
     return out;
 }
 
-/* "476.2 k": three digits before the unit. */
+/* "476.2 k": at least three digits. */
 static void print_rate(char *out, size_t size, double rate)
 {
     const char *unit = rate >= 1e6 ? " M" : rate >= 1e3 ? " k" : "";
@@ -112,8 +112,8 @@ static int terminal_columns(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
 }
 
-/* The bar gets the columns that the text leaves: if a line were longer than the terminal, redrawing
- * it would leave its beginning behind. */
+/* The bar gets the columns that the text leaves: redrawing a line longer than the terminal would
+ * leave its beginning behind. */
 static void draw_line(const struct report *report, uint64_t shown, const char *text)
 {
     int columns = terminal_columns() - 1, width = columns - (int)strlen(text) - 3;
@@ -129,11 +129,11 @@ static void draw_line(const struct report *report, uint64_t shown, const char *t
     printf("\r[%.*s] %s\033[K", width, bar, text);
 }
 
-/* Is it time for a plain line: each tenth of the job, or every 30 s? */
+/* Is a plain line due: each tenth of the job, or every 30 s? */
 static bool is_line_due(const struct report *report, uint64_t shown, int64_t now_ns, bool last)
 {
     if (last)
-        return report->next_line_step <= report->steps; /* otherwise it is printed already */
+        return report->next_line_step <= report->steps; /* otherwise it is already printed */
     return shown >= report->next_line_step ||
            (now_ns - report->line_ns >= LINE_NS && shown > report->line_step);
 }
@@ -248,7 +248,7 @@ void report_training(struct report *report, const struct progress *progress)
                   seconds_so_far(report, progress), speed);
 }
 
-/* Can the terminal show more than ASCII? Asks about the locale without changing the program's. */
+/* Can the terminal show more than ASCII? Queries the locale without changing the program's. */
 static bool is_utf8(void)
 {
     locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
@@ -288,7 +288,7 @@ void report_evaluation(struct report *report, const char *what, const struct tra
     buffer_finish(&text);
 }
 
-/* "model" of "model/1", "." of "1"; *version: is the last part a number? */
+/* Splits "model/1" into "model" and the rest; "." for "1". *version: is the last part a number? */
 static void split_directory(const char *directory, char *base, size_t size, bool *version)
 {
     const char *slash = strrchr(directory, '/'), *name = slash != NULL ? slash + 1 : directory;
@@ -303,7 +303,7 @@ static void split_directory(const char *directory, char *base, size_t size, bool
              slash == NULL ? "." : directory);
 }
 
-/* Prints modelserver's path beside this program, if it is there, or else its name. */
+/* Prints the path of modelserver beside this program, or else only its name. */
 static void print_server(const char *program, const char *base)
 {
     const char *slash = strrchr(program, '/');
@@ -321,7 +321,7 @@ static void print_server(const char *program, const char *base)
     buffer_finish(&command);
 }
 
-/* A value of an input, for use between double quotes. */
+/* A sample value of an input, for use between double quotes. */
 static const char *sample_value(const struct layers_port *input)
 {
     if (input->dtype == DT_STRING)
@@ -329,7 +329,7 @@ static const char *sample_value(const struct layers_port *input)
     return input->dtype == DT_FLOAT ? "0.5" : "1";
 }
 
-/* A row of one value: the parts of a SparseTensor or RaggedTensor, as the signature names them. */
+/* A row of one value: the parts of a SparseTensor or RaggedTensor, under the signature's names. */
 static void print_lists(const struct layers_port *input, const char *key, struct buffer *body)
 {
     if (input->layout == TENSOR_SPARSE)
@@ -366,7 +366,7 @@ static const char *input_key(const struct question *question, int input)
     return model->targets[0].kind == LAYERS_CLASSIFIER ? "images" : "x";
 }
 
-/* An instance; or by name, if there are several inputs or parts of them, one value of each. */
+/* Prints an instance; or a value by name, if there are several inputs or parts. */
 static uint64_t print_inputs(const struct question *question, struct buffer *body)
 {
     uint64_t expanded = 0;
@@ -407,8 +407,8 @@ static const char *predict_signature(const struct question *question)
                                                                             : "serving_default";
 }
 
-/* May the sample values be asked for? A name must not end the command's quotes, and a column with
- * classes takes only these. */
+/* Can sample values be used? A name must not end the command's quotes, and a column with classes
+ * accepts only these. */
 static bool can_ask(const struct question *question)
 {
     const struct layers_columns *columns = question->serving->columns;

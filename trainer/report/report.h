@@ -1,9 +1,9 @@
 /*
  * report: prints a job's progress and results on stdout, for people.
  *
- * On a terminal, progress is one line with a bar, drawn again and again. Elsewhere it is a plain
- * line every tenth of the job, and at least every 30 s. Each line begins with the time and the
- * task's name if stdout is not a terminal, or if the job has other tasks. Any thread may call.
+ * On a terminal, progress is one line with a bar that is redrawn. Elsewhere it is a plain line
+ * every tenth of the job, and at least every 30 s. Each line begins with the time and the task's
+ * name if stdout is not a terminal, or if the job has other tasks. Any thread may call.
  */
 #ifndef TRAINER_REPORT_REPORT_H
 #define TRAINER_REPORT_REPORT_H
@@ -15,7 +15,7 @@
 
 struct report {
     struct clock *clock;
-    bool quiet;     /* only results are printed */
+    bool quiet;     /* prints only results */
     bool silent;    /* nothing is printed */
     bool terminal;  /* stdout is a terminal */
     bool headed;    /* lines begin with the time and the task, as in the log */
@@ -27,7 +27,7 @@ struct report {
     bool line_open; /* the terminal's line needs its newline */
 };
 
-/* Above LOG_INFO only results are printed; at LOG_NONE, nothing. task: this process is one of
+/* Above LOG_INFO prints only results; at LOG_NONE, nothing. task: this process is one of
  * several. */
 void report_init(struct report *report, struct clock *clock, enum log_level level, bool task,
                  uint64_t steps, uint32_t rows_per_step);
@@ -36,19 +36,19 @@ void report_init(struct report *report, struct clock *clock, enum log_level leve
 #define LOSS_TEXT_MAX 32
 const char *report_loss(double loss, char out[LOSS_TEXT_MAX]);
 
-/* Ends the bar's line, if one is open, before something else is printed. */
+/* Ends the bar's line, if one is open, before other output. */
 void report_break(struct report *report);
 
 /* Prints a line about an event. */
 void report_line(struct report *report, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* Prints a line about a result, also if progress is not printed. */
+/* Prints a line about a result, even if progress is not printed. */
 void report_result(struct report *report, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* Draws the progress of a running job. */
 void report_progress(struct report *report, const struct progress *progress);
 
-/* Prints, at the end, "Trained 1000 steps in 0.21 s: 476.2 k samples/s". */
+/* At the end, prints "Trained 1000 steps in 0.21 s: 476.2 k samples/s". */
 void report_training(struct report *report, const struct progress *progress);
 /* Draws the loss by step, if stdout is a terminal that is wide enough. */
 void report_plot(struct report *report, const struct loss_plot *plot);

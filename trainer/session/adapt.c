@@ -6,7 +6,7 @@
 #include "trainer/adapt/adapt.h"
 #include "trainer/session/adapt.h"
 
-/* Beside the checkpoints: a job that continues from one has the states that it began with. */
+/* Beside the checkpoints: a job that resumes from one has the states that it began with. */
 #define STATES_FILE "preprocessing.tfrecord"
 
 bool session_is_stopped(void *context)
@@ -16,7 +16,7 @@ bool session_is_stopped(void *context)
     return *session->stop_signal != 0;
 }
 
-/* ---- The states of a job that continues. ---- */
+/* ---- The states of a job that resumes. ---- */
 
 static struct status read_states(struct session *session, const char *path, struct buffer *states)
 {
@@ -37,7 +37,7 @@ static struct status read_states(struct session *session, const char *path, stru
     return status_resume(held);
 }
 
-/* Renames last, so that the file is there as a whole or not at all. */
+/* Renames last, so that the file exists completely or not at all. */
 static struct status save_states(struct session *session, const char *path, struct bytes states)
 {
     const char *draft = arena_printf(session->arena, "%s.draft", path);

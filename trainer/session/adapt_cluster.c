@@ -19,7 +19,7 @@ static const char *states_key(const struct session *session, int pass)
     return arena_printf(session->arena, "preprocessing pass %d", pass);
 }
 
-/* In a sparse cluster nobody knows the workers, so the chief reads all rows. */
+/* In a sparse cluster the workers are unknown, so the chief reads all rows. */
 static uint32_t readers_count(const struct session *session)
 {
     return session->options.map.sparse ? 1 : session->options.job.workers;
@@ -153,7 +153,7 @@ static struct status make_passes(struct session *session, struct task_notes *not
     return status_ok();
 }
 
-/* The states are there if the job has begun, or if the chief has them from a checkpoint. */
+/* The states exist if the job has begun, or if the chief has them from a checkpoint. */
 static struct status take_states(struct session *session, struct task_notes *notes, bool wait)
 {
     int64_t until_ns = wait_until(session);

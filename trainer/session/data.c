@@ -79,7 +79,7 @@ static struct status load_rows(struct session *session)
     return status_in(weigh_classes(session), "--class_weight");
 }
 
-/* Do the data fit the model? */
+/* Checks that the data match the model. */
 static struct status check_data(const struct session *session)
 {
     const struct options *options = &session->options;

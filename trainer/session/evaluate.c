@@ -28,11 +28,11 @@ void session_log_evaluation(struct session *session, const char *name, uint64_t 
                           1 + graph->metrics_count);
 }
 
-/* Where the values of an evaluation are. */
+/* The source of an evaluation's values. */
 struct kept_values {
-    const void *const *whole; /* [variables_count]: of variables that are not sparse */
-    /* Of rows. NULL: there are no sparse variables, or `whole` has those by rows, and `checkpoint`
-     * those by keys. */
+    const void *const *whole; /* [variables_count]: of dense variables */
+    /* For rows. NULL: there are no sparse variables, or `whole` has those by rows, and
+     * `checkpoint` those by keys. */
     struct client_snapshot *snapshot;
     struct checkpoint *checkpoint;
 };
@@ -46,7 +46,7 @@ struct held_values {
     struct buffer *rows; /* [variables_count] */
 };
 
-/* Rows of a table that is in memory. */
+/* Copies rows of a table in memory. */
 static void choose_rows(const char *table, const struct row_ids *rows, size_t row_bytes, char *out)
 {
     for (size_t i = 0; i < rows->count; i++, out += row_bytes)
@@ -159,7 +159,7 @@ static struct status evaluate_final(struct session *session, const struct kept_v
     return evaluate_rows(session, "Test", "test", kept, data->test);
 }
 
-/* Tests and exports what `source` gives, which belongs to a snapshot or a checkpoint. */
+/* Tests and exports the values of `source`, which belongs to a snapshot or a checkpoint. */
 static struct status test_and_export(struct session *session, struct value_source *source,
                                      struct client_snapshot *snapshot,
                                      struct checkpoint *checkpoint)
@@ -174,7 +174,7 @@ static struct status test_and_export(struct session *session, struct value_sourc
     return status_is_ok(status) ? session_export(session, source) : status;
 }
 
-/* As Keras, which puts the values of the best epoch over the averages. */
+/* Like Keras, which overwrites the averages with the values of the best epoch. */
 static struct status conclude_with_best(struct session *session, struct checkpoint *best)
 {
     report_line(&session->report, "Going back to the best values, of step %" PRIu64,
@@ -221,9 +221,9 @@ struct status session_conclude(void *context, struct ps_client *client)
     return status;
 }
 
-/* ---- While the job trains. ---- */
+/* ---- During training. ---- */
 
-/* The rows of an evaluation by the chief. */
+/* The rows that the chief evaluates. */
 static const struct data_split *watched_rows(const struct session *session, const char **what,
                                              const char **name)
 {

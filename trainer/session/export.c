@@ -7,7 +7,7 @@
 
 #define SNAPSHOT_TIMEOUT_MS 30000
 
-/* Did the job begin at its last step? Then the chief before this one may have exported it. */
+/* Did the job begin at its last step? Then an earlier chief may have exported it. */
 static bool began_at_end(const struct session *session)
 {
     return atomic_load(&session->progress.first_step) >= session->options.job.stop_step;
@@ -42,8 +42,8 @@ static char *version_path(const struct session *session, int64_t version)
                                session->options.export_format, session->arena);
 }
 
-/* Exports as the next version, determined now: another job may have taken the number that was next
- * at the start. */
+/* Exports as the next version, determined now: another job may have used the number that was
+ * next at the start. */
 static struct status export_next(struct session *session, struct value_source *source)
 {
     const char *base = session->options.export_base;
@@ -90,7 +90,7 @@ struct status session_check_begin(const struct session *session, uint64_t step)
     return export_check_target(options->export_directory);
 }
 
-/* The directory that an export of this job would be in by now; NULL: there is none. */
+/* The directory of an earlier export of this job; NULL: none. */
 static char *find_own_export(const struct session *session)
 {
     const struct options *options = &session->options;
@@ -120,7 +120,7 @@ static struct status check_values(struct checkpoint *checkpoint)
     return status_ok();
 }
 
-/* Does the directory hold what these values are exported as? */
+/* Does the directory contain the export of these values? */
 static struct status check_export(const struct session *session, const char *directory,
                                   struct checkpoint *checkpoint)
 {
@@ -140,8 +140,8 @@ static struct status check_export(const struct session *session, const char *dir
     return status;
 }
 
-/* OK: the checkpoint is of the last step and complete, and the directory, if one is given, holds
- * its model. */
+/* OK: the checkpoint is of the last step and complete, and the directory, if given, has its
+ * model. */
 static struct status check_results(const struct session *session, const char *prefix,
                                    const char *directory)
 {

@@ -1,4 +1,4 @@
-/* The course of the training: what the session writes to --log_dir and --metrics_file. */
+/* Writes the session's metrics to --log_dir and --metrics_file. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ struct status session_open_metrics(struct session *session)
 
 /* ---- Steps. ---- */
 
-/* Of a table that no task has whole: the rows of the chief's next batch. */
+/* Of a table that no task holds completely: the rows of the chief's next batch. */
 static size_t elements_at_hand(const struct ps_client *client, int v)
 {
     const struct placed_variable *variable = &client->options.placement->variables[v];
@@ -92,9 +92,8 @@ static bool histograms_are_due(const struct session *session, uint64_t step)
 
 /* ---- The training rows of all workers. ---- */
 
-/* From here on the rows of this generation count. A chief that goes on with the values of one
- * before it does not know what that one has logged: it begins with the rows that come from now
- * on. */
+/* Starts counting with this generation. A chief that continues with the values of an earlier one
+ * does not know what that has logged, so it starts with the rows from now on. */
 static struct status begin_totals(struct session *session, struct ps_client *client)
 {
     struct train_totals *logged = &session->totals;
@@ -139,7 +138,7 @@ static struct status log_totals(struct session *session, struct ps_client *clien
     return status;
 }
 
-/* Without a reply there is no line: the next push meets the same failure. */
+/* Without a reply no line is written: the next push meets the same failure. */
 static void step_totals(struct session *session, struct ps_client *client, bool due)
 {
     struct status status = status_ok();
@@ -161,7 +160,7 @@ void session_stepped(void *context, struct ps_client *client, float loss)
     const struct client_job *job = &session->options.job;
     uint64_t step = client->global_step;
 
-    if (isfinite(loss)) /* of a step that was skipped it may not be */
+    if (isfinite(loss)) /* not finite if the step was skipped */
         loss_plot_add(&session->plot, step, (double)loss);
     float rate = schedule_rate(
         &job->schedule, job->learning_rate,

@@ -1,4 +1,4 @@
-/* Chooses which optimizer trains which variable. */
+/* Chooses the optimizer of each variable. */
 #include "trainer/options/other_optimizers.h"
 #include "trainer/session/prepare.h"
 
@@ -7,7 +7,7 @@ static const struct optimizer *optimizer_of(const struct client_job *job, int va
     return optimizer_find(client_job_optimizer(job, client_job_number(job, variable)).name);
 }
 
-/* What Keras' Muon does not train itself. */
+/* Assigns an optimizer to the variables that Keras' Muon does not train itself. */
 static struct status complete_muon(struct session *session)
 {
     const struct model *model = session->model;
@@ -52,7 +52,7 @@ static bool has_setting(const struct client_job *job, const char *name)
     return false;
 }
 
-/* Rows that would stay as they are need not be updated, however large the table is. */
+/* Rows that would not change need not be updated, however large the table is. */
 static void spare_resting_rows(struct session *session)
 {
     struct client_job *job = &session->options.job;
@@ -66,7 +66,7 @@ static void spare_resting_rows(struct session *session)
     job->all_rows &= !rests;
 }
 
-/* Checked again by each ps; here, before there is any. */
+/* Each ps checks this again; here it is checked before any ps exists. */
 static struct status check_tables(const struct session *session)
 {
     const struct client_job *job = &session->options.job;
@@ -87,7 +87,7 @@ static struct status check_tables(const struct session *session)
     return status_ok();
 }
 
-/* The pieces of a variable whose rows are cut do not tell a ps where the rows end. */
+/* From the pieces of a variable whose rows are split, a ps cannot tell where the rows end. */
 static struct status check_whole_variables(const struct session *session)
 {
     const struct client_job *job = &session->options.job;
@@ -105,7 +105,7 @@ static struct status check_whole_variables(const struct session *session)
     return status_ok();
 }
 
-/* Of a variable that SpectralNormalization divides before each update. */
+/* Checks the variables that SpectralNormalization divides before each update. */
 static struct status check_divided_variables(const struct session *session)
 {
     const struct client_job *job = &session->options.job;

@@ -41,7 +41,7 @@ static struct status make_model(struct session *session)
     return status_in(status, "--from_savedmodel");
 }
 
-/* The first graph tells which data the model takes; the states may change its shapes. */
+/* The first graph determines which data the model takes; the states may change its shapes. */
 static struct status adapt(struct session *session)
 {
     if (!adapt_needed(session->options.model))
@@ -91,7 +91,7 @@ static struct status open_checkpoints(struct session *session)
     return status_ok();
 }
 
-/* Has the disk room for the export and a checkpoint? */
+/* Checks that the disk has room for the export and a checkpoint. */
 static struct status check_space(const struct session *session)
 {
     const struct options *options = &session->options;
@@ -116,7 +116,7 @@ static struct status check_space(const struct session *session)
         "a checkpoint");
 }
 
-/* A job that goes on from a checkpoint of its own takes nothing from elsewhere. */
+/* A job that resumes from its own checkpoint takes nothing from another model. */
 static struct status open_init(struct session *session)
 {
     const struct flag_values *flags = &session->options.flags;
@@ -136,8 +136,8 @@ static struct status open_init(struct session *session)
 
 #define SHARE_ROWS 4096 /* takes many steps, so that a task seldom asks ps 0 for rows */
 
-/* How the rows of an asynchronous job are given out. Those of a synchronous one follow from its
- * step. */
+/* Chooses how the rows of an asynchronous job are assigned. Those of a synchronous one follow
+ * from its step. */
 static void choose_shares(struct session *session)
 {
     const struct data_split *train = session->data->train;
@@ -153,7 +153,7 @@ static void choose_shares(struct session *session)
     job->turns_per_share = rows > job->rows_per_turn ? rows / job->rows_per_turn : 1;
 }
 
-/* By the last checkpoint. Other tasks learn the last step from the chief. */
+/* The rows used up to the last checkpoint. Other tasks learn the last step from the chief. */
 static struct taken_rows taken_rows(struct session *session)
 {
     struct taken_rows taken = { 0 };
@@ -166,7 +166,7 @@ static struct taken_rows taken_rows(struct session *session)
     return taken;
 }
 
-/* What each push carries for --train_metrics. */
+/* Chooses the totals that each push carries for --train_metrics. */
 static struct status choose_totals(struct session *session)
 {
     size_t count = evaluation_sums_count(&session->graph);

@@ -1,4 +1,4 @@
-/* Chooses what the export takes and gives. */
+/* Chooses the inputs and class names of the export. */
 #include "trainer/session/prepare.h"
 
 /* Do all columns of that name take the same values? A dense column may feed a ragged input too. */
@@ -15,8 +15,8 @@ static bool is_same_everywhere(const struct layers_columns *columns, int count,
     return true;
 }
 
-/* The columns of the inputs, if the schema says more of one than how it is normalised, and all
- * inputs are made of columns that a request can carry; NULL: it carries the inputs. */
+/* The columns of the inputs, if the schema has more than normalisation and a request can carry
+ * the columns of all inputs; NULL: a request carries the inputs. */
 static const struct layers_columns *raw_columns(const struct session *session)
 {
     const struct data_split *rows = session->data->train;
@@ -62,7 +62,8 @@ static int64_t classes_count(const struct layers_model *model)
     return model->targets[0].kind == LAYERS_BINARY ? 2 : shape->dims[shape->rank - 1];
 }
 
-/* The names of the classes, if the only output's labels are a column that lists all of them. */
+/* Sets the names of the classes, if the only output's labels are a column that lists all of
+ * them. */
 static void name_classes(const struct session *session, struct layers_serving_options *out)
 {
     const struct layers_model *model = session->options.model;

@@ -14,7 +14,7 @@
 #include "trainer/session/adapt.h"
 
 #define MS_PER_S 1000
-#define SPEAK_MS 60000 /* between two lines of a worker about its step */
+#define SPEAK_MS 60000 /* between two log lines of a worker about its step */
 
 bool session_is_local(const struct session *session)
 {
@@ -88,13 +88,13 @@ static void fill_rows(void *context, int variable, int64_t first_row, int64_t ro
                     rows_count, out);
 }
 
-/* A variable by rows of a SavedModel that is trained further. */
+/* Is it a variable by rows of a SavedModel that is trained further? */
 static bool is_in_savedmodel(const struct session *session, int variable)
 {
     return session->options.finetune != NULL && session->graph.variables[variable].by_rows;
 }
 
-/* --init_from comes before --from_savedmodel. */
+/* --init_from takes precedence over --from_savedmodel. */
 static struct status taken_begin(void *context, int variable, bool *has)
 {
     struct session *session = context;
@@ -117,7 +117,7 @@ static struct status taken_next(void *context, struct bytes *chunk)
                                           : init_from_next(session->init, chunk);
 }
 
-/* A ps that was restarted has lost what other tasks may still ask for. */
+/* A restarted ps has lost the notes that other tasks may still ask for. */
 static void recovered(void *context)
 {
     session_post_states(context);
@@ -131,7 +131,7 @@ static struct status begun(void *context, uint64_t step)
 
 /* ---- Output for people. ---- */
 
-/* Ends the bar's line before a line of the log. */
+/* Ends the bar's line before a log line. */
 static void print(void *context, const char *line)
 {
     struct session *session = context;
@@ -211,7 +211,8 @@ static bool watch_task(void *context, const struct progress *progress)
     return *session->stop_signal == 0;
 }
 
-/* A step then takes as long as the whole table is large, which nobody expects of some rows. */
+/* Warns that a step takes as long as the whole table, which users do not expect of an update of
+ * some rows. */
 static void announce_rows(struct session *session)
 {
     const struct client_job *job = &session->options.job;
@@ -340,9 +341,9 @@ static struct status run_here(struct session *session)
     return local_job_run(&cluster, &session->progress);
 }
 
-#define SHOWN_WEIGHTS_MAX 200 /* bytes: the settings travel with every call that joins */
+#define SHOWN_WEIGHTS_MAX 200 /* bytes: the settings are part of every call that joins */
 
-/* --class_weight, or a checksum of a long one. */
+/* --class_weight, or a checksum of it if it is long. */
 static const char *describe_weights(const struct session *session)
 {
     const char *text = session->options.flags.class_weight;
@@ -353,9 +354,9 @@ static const char *describe_weights(const struct session *session)
     return size > 0 ? text : "none";
 }
 
-/* Lists the settings, apart from the model, that decide a task's batches and gradients. All tasks
- * that train must share them. Each task takes its places in the same order of all rows, so the rows
- * are included. In a sparse cluster nobody knows the number of workers. */
+/* Lists the settings, apart from the model, that determine a task's batches and gradients. All
+ * training tasks must share them. Each task reads its positions in the same order of all rows,
+ * so the rows are included. In a sparse cluster the number of workers is unknown. */
 static struct status describe_agreed(const struct session *session, const char **out)
 {
     const struct options *options = &session->options;

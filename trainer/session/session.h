@@ -13,42 +13,44 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/job/task.h"
 
-#define FINISHED_WAIT_MS 10000 /* as long as a ps stays after the job's end */
+#define FINISHED_WAIT_MS 10000 /* how long a ps stays after the job's end */
 
-/* The totals of the training's metrics that were logged last. */
+/* The totals of the training metrics that were logged last. */
 struct train_totals {
-    double *list; /* as evaluation_sums_read takes them, in the session's arena; NULL: none yet */
+    double *list; /* in the layout of evaluation_sums_read, in the session's arena; NULL: none
+                   * yet */
     uint64_t generation; /* of the job */
 };
 
 struct session {
     struct arena *arena;
     struct options options;
-    const char *hyperparameters;    /* what their file holds; "": no file */
+    const char *hyperparameters;    /* the contents of their file; "": no file */
     const _Atomic int *stop_signal; /* not 0: stop */
     struct data *data;
-    struct data *candidates;    /* as its training rows; NULL: no --candidate_files */
-    struct init_from *init;     /* NULL: no values are taken from elsewhere */
-    bool takes_from_savedmodel; /* the value that taken_begin has begun */
+    struct data *candidates;    /* its training rows are the candidates; NULL: no
+                                 * --candidate_files */
+    struct init_from *init;     /* NULL: no values come from another model */
+    bool takes_from_savedmodel; /* the source of the value that taken_begin has begun */
     struct training_graph graph;
     const struct layers_serving_options *serving; /* of the export; NULL until the data are known */
     struct model *model;
-    struct buffer states; /* of the preprocessing layers, as adapt_load takes them; the chief's */
+    struct buffer states; /* of the preprocessing layers, for adapt_load; the chief's */
     struct placement placement;
     struct checkpoint_dir *checkpoints;      /* NULL: no checkpoints */
-    struct checkpoint_dir *best;             /* the best values; NULL: they are not kept */
-    uint64_t evaluate_steps;                 /* of the chief; 0: it evaluates only at the end */
-    struct early_stopping stopping, settled; /* settled: as it is on disk */
-    const char *stopping_path;               /* NULL: it is not kept on disk */
+    struct checkpoint_dir *best;             /* the best values; NULL: not kept */
+    uint64_t evaluate_steps;                 /* for the chief; 0: it evaluates only at the end */
+    struct early_stopping stopping, settled; /* settled: the state on disk */
+    const char *stopping_path;               /* NULL: not kept on disk */
     struct progress progress;
     struct report report;
     struct metrics_log *metrics; /* NULL: none */
     struct train_totals totals;  /* used by the chief's thread */
     uint64_t histogram_step;     /* of the last histograms; used by the chief's thread */
     struct loss_plot plot;       /* the same */
-    bool trains;                 /* the log says that training has begun */
+    bool trains;                 /* the start of training was logged */
     bool exported;
-    bool finished; /* before this process began: nothing is left to do but to tell the ps tasks */
+    bool finished;    /* before this process began: only the ps tasks remain to be informed */
     int64_t spoke_ns; /* when a worker last logged its step */
 };
 
@@ -57,8 +59,8 @@ bool session_is_ps(const struct session *session);
 bool session_is_chief(const struct session *session);
 
 /**
- * Does what can fail because of the options, before training: reads the data, makes the model,
- * checks the directories. A ps needs none of this.
+ * Does everything that can fail because of the options, before training: reads the data, builds the
+ * model, checks the directories. A ps needs none of this.
  *
  * Errors  each ends the program with exit code 2
  */
@@ -69,7 +71,7 @@ struct status session_run(struct session *session);
 
 void session_finish(struct session *session);
 
-/* Adapts the preprocessing layers that need it to the training data. A job that continues from a
+/* Adapts the preprocessing layers that need it to the training data. A job that resumes from a
  * checkpoint has the states that it began with. */
 struct status session_adapt(struct session *session);
 
@@ -78,28 +80,28 @@ void session_warn(void *context, const char *text);
 
 /* ---- Evaluations: session/evaluate.c. ---- */
 
-/* Prepares the evaluations of this task while the job trains. Reads what a chief before this one
- * found; if it had stopped the job early, the job's last step is where it did. */
+/* Prepares the evaluations of this task during training. Reads the results of an earlier chief;
+ * if that had stopped the job early, its last step is the job's. */
 struct status session_prepare_evaluation(struct session *session);
 
-/* The memory that the task may take, of a ps for variables: --memory_budget_bytes. */
+/* Limit of the task's memory (for a ps, of its variables): --memory_budget_bytes. */
 int64_t session_memory_budget(const struct session *session);
 
-/* As struct monitor_options and struct evaluator_options want them. */
+/* Options for the monitor and the evaluator. */
 struct monitor_options session_monitor_options(struct session *session);
 struct status session_evaluate(void *context, uint64_t step, const void *const *values,
                                struct client_snapshot *snapshot, const _Atomic bool *enough,
                                struct verdict *out);
 
-/* Logs the values under the names that TensorFlow's Estimator gives them. name: NULL: they are of
- * the training rows of all workers. */
+/* Logs the values under the names of TensorFlow's Estimator. name NULL: of the training rows of
+ * all workers. */
 void session_log_evaluation(struct session *session, const char *name, uint64_t step,
                             const struct evaluation *evaluation);
 
 /* Called by the chief after the last step: evaluates and exports. */
 struct status session_conclude(void *context, struct ps_client *client);
 
-/* The best checkpoint, if it is what is exported. NULL: the last values are. Owner:
+/* Opens the best checkpoint if it is to be exported. NULL: the last values are. Owner:
  * checkpoint_close. `layout` outlives it. */
 struct status session_open_best(const struct session *session, struct checkpoint_layout *layout,
                                 struct checkpoint **out);
@@ -107,20 +109,20 @@ struct status session_open_best(const struct session *session, struct checkpoint
 /* Opens the files of --metrics_file and --log_dir, if this task writes them. */
 struct status session_open_metrics(struct session *session);
 
-/* As struct chief_options wants it. */
+/* See chief_options.stepped. */
 void session_stepped(void *context, struct ps_client *client, float loss);
 
-/* Exports these values, unless --noexport was given, and prints where. */
+/* Exports these values, unless --noexport was given, and prints the directory. */
 struct status session_export(struct session *session, struct value_source *source);
-/* A snapshot for it. Owner: client_snapshot_end. */
+/* Takes a snapshot for the export. Owner: client_snapshot_end. */
 struct status session_snapshot(struct ps_client *client, bool slots, struct client_snapshot *out);
-/* Sets `finished` if a chief before this one made the last step and its results are complete on
- * disk. Reads the last checkpoint, and compares the export with it byte for byte. */
+/* Sets `finished` if an earlier chief made the last step and its results are complete on disk.
+ * Reads the last checkpoint, and compares the export with it byte by byte. */
 void session_check_finished(struct session *session);
 /* The failure of a chief without checkpoints that no ps has answered. If its export may already
- * exist, so that it need not be started again, the text says that. Otherwise `why`. */
+ * exist, so that a restart is unnecessary, the text says that. Otherwise `why`. */
 struct status session_explain_alone(const struct session *session, struct status why);
-/* ALREADY_EXISTS: the job begins at this step, and its export directory holds another export. */
+/* ALREADY_EXISTS: the job begins at this step, and its export directory has another export. */
 struct status session_check_begin(const struct session *session, uint64_t step);
 
 /* The session's options as a task, also for `pstrain doctor`. */
