@@ -1,7 +1,6 @@
 /*
- * append_file: a file that only grows and that others read meanwhile: a log of values, an event
- * file. Pieces are collected in memory and written in one call each time, so that a process that is
- * killed leaves no half piece behind.
+ * append_file: an append-only file that others read meanwhile: a log of values, an event file.
+ * Pieces are buffered and written in one call, so a killed process leaves no partial piece.
  *
  *     struct append_file file;
  *     TRY(append_file_open(path, &file));
@@ -20,19 +19,19 @@ struct append_file {
     struct buffer pending;
 };
 
-/* Opens the file at its end; makes it if there is none. FAILED_PRECONDITION: not a regular file,
- * which may block. */
+/* Opens the file at its end, and creates it if it is missing. FAILED_PRECONDITION: not a regular
+ * file, which may block. */
 struct status append_file_open(const char *path, struct append_file *out);
-/* Makes a new file. ALREADY_EXISTS: there is one. */
+/* Creates a new file. ALREADY_EXISTS: it exists. */
 struct status append_file_create(const char *path, struct append_file *out);
 
-/* Adds a piece. Writes the pieces so far if they are many. */
+/* Adds a piece, and writes the buffered pieces if they are many. */
 struct status append_file_add(struct append_file *file, struct bytes piece);
 
-/* Writes the pieces so far. If that fails, they are lost. */
+/* Writes the buffered pieces. If that fails, they are lost. */
 struct status append_file_flush(struct append_file *file);
 
-/* Writes, fsyncs and closes. The file stays, also if that fails. Accepts a zeroed one. */
+/* Writes, fsyncs and closes. The file stays, even if that fails. Accepts a zeroed struct. */
 struct status append_file_close(struct append_file *file);
 
 #endif

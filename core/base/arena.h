@@ -21,7 +21,7 @@ struct budget;
 struct arena *arena_create(size_t limit_bytes);
 
 /* Charges the arena's blocks to the budget, which must outlive it. Call it before the first
- * allocation. Memory that is reused after arena_reset costs nothing. */
+ * allocation. Memory reused after arena_reset is not charged again. */
 void arena_charge(struct arena *arena, struct budget *budget);
 
 /* For small sizes that we choose: zeroed, aligned to 16. Ignores the limits of the arena and of the

@@ -18,8 +18,9 @@
 
 /* Embed it in the owner of memory that is kept for later use. */
 struct budget_holder {
-    /* Frees what is not in use; if `stale`, only what has not been used for a sweep or two. Called
-     * in any thread, with the budget locked: it may give memory back and must not take any. */
+    /* Frees memory that is not in use; if `stale`, only what has not been used for a sweep or
+     * two. Called in any thread, with the budget locked: it may return memory and must not take
+     * any. */
     void (*give_back)(struct budget_holder *holder, bool stale);
     struct budget_holder *next, *previous;
 };
@@ -32,7 +33,7 @@ struct budget {
     pthread_mutex_t lock; /* of what follows */
     struct budget_holder *holders;
     int holders_count;
-    int skips; /* coming shortages that do not ask the holders, who had nothing last time */
+    int skips; /* number of coming shortages that skip the holders, who had nothing last time */
 };
 
 /* Takes `bytes` if the limit allows it. Threads: safe. */

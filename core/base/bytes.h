@@ -33,7 +33,7 @@ static inline bool bytes_equal(struct bytes a, struct bytes b)
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-/* Where the bytes stand in an array of texts; -1: nowhere. */
+/* The index of the bytes in an array of texts; -1: not in it. */
 #define BYTES_FIND(bytes, texts) bytes_find(bytes, texts, COUNT(texts))
 int bytes_find(struct bytes bytes, const char *const *texts, size_t texts_count);
 
@@ -56,7 +56,8 @@ static inline void buffer_reserve(struct buffer *buffer, size_t more)
     if (more > buffer->capacity - buffer->size)
         buffer_grow(buffer, more);
 }
-/* Makes the capacity at least `size`, for sizes that a peer chooses. False: no memory. */
+/* Makes the capacity at least `size`, for sizes that a peer chooses. Returns false without
+ * memory. */
 bool buffer_try_reserve(struct buffer *buffer, size_t size);
 void buffer_append(struct buffer *buffer, const void *data, size_t size);
 void buffer_append_text(struct buffer *buffer, const char *text);
@@ -90,7 +91,7 @@ static inline void put_u64le(void *p, uint64_t v)
 }
 
 #define VARINT_MAX 10
-/* Writes up to VARINT_MAX bytes to `out` and returns how many. */
+/* Writes up to VARINT_MAX bytes to `out` and returns their number. */
 size_t varint_put_long(void *out, uint64_t value);
 static inline size_t varint_put(void *out, uint64_t value)
 {
@@ -101,7 +102,8 @@ static inline size_t varint_put(void *out, uint64_t value)
 }
 void buffer_append_varint(struct buffer *buffer, uint64_t value);
 
-/* Reads a varint from [*at, end) and moves *at past it. False: cut short or too long. */
+/* Reads a varint from [*at, end) and moves *at past it. Returns false if it is truncated or too
+ * long. */
 bool varint_get_long(const char **at, const char *end, uint64_t *out);
 static inline bool varint_get(const char **at, const char *end, uint64_t *out)
 {

@@ -11,7 +11,7 @@ static inline bool is_digit(char c)
     return (unsigned char)(c - '0') < 10;
 }
 
-/* The value of a hexadecimal digit of either case; -1: it is none. */
+/* The value of a hexadecimal digit of either case; -1: not a digit. */
 static inline int hex_digit(char c)
 {
     if (is_digit(c))
@@ -21,8 +21,8 @@ static inline int hex_digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Replaces each %XX by its byte; a '%' without two hexadecimal digits stays as it is. Writes at
- * most text.size bytes to `out` and returns how many. */
+/* Replaces each %XX by its byte; a '%' without two hexadecimal digits is kept. Writes at most
+ * text.size bytes to `out` and returns their number. */
 size_t percent_decode(struct bytes text, char *out);
 
 #endif

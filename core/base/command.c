@@ -87,7 +87,7 @@ static void print_usage(const struct command_set *set, FILE *out)
             set->program, set->program);
 }
 
-/* The text may be of a server or a file. */
+/* The text may come from a server or a file. */
 static void print_failure(const char *program, const char *message)
 {
     struct buffer text = { 0 };

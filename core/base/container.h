@@ -1,5 +1,5 @@
 /*
- * container: from a member back to the struct that it is embedded in.
+ * container: from a member to the enclosing struct.
  *
  *     static void on_flush(struct loop_task *task)
  *     {

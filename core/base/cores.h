@@ -1,5 +1,5 @@
 /*
- * cores: how many processors this process may keep busy.
+ * cores: the number of processors that this process may use.
  */
 #ifndef BASE_CORES_H
 #define BASE_CORES_H
@@ -10,7 +10,7 @@
 int cores_available(void);
 
 /* The quota of a control group, whose files are in `directory` (cpu.max of version 2,
- * cpu.cfs_quota_us of version 1), rounded up; 0: it has none. */
+ * cpu.cfs_quota_us of version 1), rounded up; 0: no quota. */
 int cores_of_group(const char *directory);
 
 #endif

@@ -56,7 +56,7 @@ static inline void denormals_set_mode(unsigned long mode)
 }
 #endif
 
-/* Returns the mode before, for denormals_restore. */
+/* Returns the previous mode, for denormals_restore. */
 static inline unsigned long denormals_flush(void)
 {
     unsigned long mode = denormals_mode();

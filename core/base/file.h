@@ -72,16 +72,17 @@ struct file_list {
 struct status file_list(const char *path, struct arena *arena, struct file_list *out);
 
 /**
- * Has the file system of `path`, or of its first existing parent, room for `size_bytes`?
+ * Checks that the file system of `path`, or of its first existing parent, has room for
+ * `size_bytes`.
  *
- * Errors  RESOURCE_EXHAUSTED there is not. OK if the file system does not say
+ * Errors  RESOURCE_EXHAUSTED it has not. OK if the file system does not report its size
  */
 struct status file_check_space(const char *path, uint64_t size_bytes);
 
 bool file_exists(const char *path);
 bool file_is_directory(const char *path);
 
-/* UNIMPLEMENTED, in TensorFlow's words, for gs://… and the like, which are not local paths. */
+/* UNIMPLEMENTED, with TensorFlow's text, for gs://… and the like, which are not local paths. */
 struct status file_check_local(const char *path);
 
 /* Are two files equal, or two directories with all their files? False if one cannot be read. */

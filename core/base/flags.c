@@ -233,7 +233,7 @@ static const char *nearest(const struct flag_set *set, const char *name, size_t 
     return found;
 }
 
-/* `name` without its leading dashes. */
+/* `name` is without its leading dashes. */
 static struct status unknown(const struct flag_set *set, int dashes, const char *name, size_t size)
 {
     const char *meant = nearest(set, name, size);
@@ -338,6 +338,6 @@ void flags_print_help(const struct flag_set *set, FILE *out)
             fprintf(out, "   one of: %s", flag->choices);
         fputc('\n', out);
         if (i + 1 == set->count || strcmp(flag->help, set->rows[i + 1].help) != 0)
-            print_wrapped(flag->help, out); /* once for all of which it is the same */
+            print_wrapped(flag->help, out); /* once for all rows with the same help */
     }
 }

@@ -41,7 +41,7 @@ float json_number_float(const struct json_number *number);
  * json_number_double. */
 bool json_number_is_too_big(const struct json_number *number, double value);
 
-/* False: it is not an integer literal, or it is out of range. */
+/* Returns false if it is not an integer literal, or out of range. */
 bool json_number_int64(const struct json_number *number, int64_t *out);
 bool json_number_uint64(const struct json_number *number, uint64_t *out);
 

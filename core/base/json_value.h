@@ -19,13 +19,13 @@ enum json_value_kind {
 
 struct json_value {
     enum json_value_kind kind;
-    int count; /* members of a list or an object */
+    int count; /* number of members of a list or an object */
     union {
         bool boolean;
         int64_t integer;
         double real;
         struct {
-            const char *text; /* ends with a NUL behind text_size bytes */
+            const char *text; /* ends with a NUL after text_size bytes */
             size_t text_size;
         };
         struct {
@@ -36,7 +36,7 @@ struct json_value {
 };
 
 /**
- * Reads JSON. Any value may stand at the top.
+ * Parses JSON. Any value may be at the top level.
  *
  * Owner   *out in `arena`
  * Errors  INVALID_ARGUMENT with line and column: not JSON, not UTF-8, more than 2048 levels;
@@ -54,7 +54,7 @@ struct status json_value_read_strict(struct bytes json, struct arena *arena,
 struct status json_value_read_reals(struct bytes json, struct arena *arena,
                                     const struct json_value **out);
 
-/* A member of an object; NULL: not there, not an object, or `object` is NULL. */
+/* A member of an object; NULL: missing, not an object, or `object` is NULL. */
 const struct json_value *json_value_get(const struct json_value *object, const char *key);
 /* The text of a member, or NULL. */
 const char *json_value_get_text(const struct json_value *object, const char *key);

@@ -22,7 +22,7 @@
 struct json_writer {
     struct buffer *out;
     int depth;
-    bool has_members; /* the innermost list or object already has one */
+    bool has_members; /* the innermost list or object already has a member */
 };
 
 void json_open(struct json_writer *writer, const char *key, char bracket);

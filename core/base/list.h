@@ -21,7 +21,7 @@
 /* Zero-initialise it. */
 struct list_link {
     struct list_link *next;
-    struct list_link **from; /* the pointer that leads here; NULL: it is in no list */
+    struct list_link **from; /* the pointer to this link; NULL: not in a list */
 };
 
 static inline bool list_holds(const struct list_link *link)

@@ -43,8 +43,8 @@ struct loop {
     struct loop_watch *wake_watch, *dead;
     bool (*wait)(void *context, int timeout_ms); /* NULL: the loop waits by itself */
     void *wait_context;
-    int rounds_apart; /* since the loop last looked at its own descriptors */
-    int64_t now_ns;   /* 0: to be read at the first question */
+    int rounds_apart; /* rounds since the loop last checked its own descriptors */
+    int64_t now_ns;   /* 0: read it when first asked */
     struct spin spin, expecting_spin;
     bool expecting; /* loop_expect was called in this round */
     _Atomic bool stopped;

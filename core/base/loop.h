@@ -68,9 +68,9 @@ void loop_set_round(struct loop *loop, bool (*round)(void *context), void *conte
 struct status loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
 
-/* Runs one round and waits until `until_ns` for events (0: does not wait), for a loop that several
- * threads run in turns (rpc/shared_loop.h), each of which owns it meanwhile. loop_run does this
- * itself. Any thread may end the wait with loop_wake. */
+/* Runs one round and waits until `until_ns` for events (0: does not wait), for a loop that
+ * several threads run in turn (rpc/shared_loop.h), each of which owns it meanwhile. loop_run
+ * does this itself. Any thread may end the wait with loop_wake. */
 struct status loop_turn(struct loop *loop, int64_t until_ns);
 void loop_own(struct loop *loop);
 void loop_disown(struct loop *loop);
@@ -95,7 +95,7 @@ int64_t loop_now_ns(struct loop *loop);
  * than the loop's descriptors, so that the loop need not wait for one epoll inside another. `wait`
  * waits up to timeout_ms (-1: without end) for the library's descriptors and for loop_descriptor,
  * which is readable while the loop has events, and handles the library's. It returns whether there
- * were any; if so, the loop looks at its own only every few rounds. NULL: the loop waits by itself
+ * were any; if so, the loop checks its own only every few rounds. NULL: the loop waits by itself
  * again.
  */
 void loop_set_wait(struct loop *loop, bool (*wait)(void *context, int timeout_ms), void *context);

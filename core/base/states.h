@@ -1,5 +1,5 @@
 /*
- * states: a life cycle that changes only as a table allows.
+ * states: a state machine whose transitions are limited by a table.
  *
  *     enum job_state { JOB_WAITING, JOB_RUNNING, JOB_ENDED };
  *
@@ -10,8 +10,8 @@
  *     };
  *     job->state = state_next(allowed, job->state, JOB_RUNNING);
  *
- * A change that the table does not have is a bug of the program: the assert stops there. In a
- * release build the table and the check are gone.
+ * A transition that the table lacks is a bug: the assert catches it. In a release build the table
+ * and the check are gone.
  */
 #ifndef BASE_STATES_H
 #define BASE_STATES_H

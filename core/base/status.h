@@ -1,5 +1,5 @@
 /*
- * status: how a failure travels, from the kernel to the wire.
+ * status: the outcome of an operation, from the kernel to the wire.
  *
  * A failing function returns `struct status`. Its codes are the canonical gRPC codes; the HTTP
  * number is a column of the same table.
@@ -7,7 +7,7 @@
  *     TRY(expr)            returns a failure to the caller, if there is nothing to undo
  *     TRY_OR(label, expr)  stores it in the local `status` and jumps to `label`, if there is
  *
- * Clang warns if a status is ignored; for GCC, tests/repo/test_statuses.py looks.
+ * Clang warns if a status is ignored; for GCC, tests/repo/test_statuses.py checks.
  */
 #ifndef BASE_STATUS_H
 #define BASE_STATUS_H
@@ -109,7 +109,7 @@ const char *status_code_name(enum status_code code);
 bool status_code_parse(const char *name, enum status_code *out);
 int status_http(enum status_code code);
 
-/* Marks a failure that has no consequence here. The comment beside the call says why. */
+/* Ignores a failure without consequence. The comment beside the call must say why. */
 static inline void status_ignore(struct status status)
 {
     (void)status;

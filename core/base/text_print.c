@@ -35,7 +35,7 @@ static void print_escape(struct buffer *out, uint32_t c)
     }
 }
 
-/* Here each byte that belongs to no character stands for itself. */
+/* A byte that belongs to no character counts as a character. */
 static size_t read_character(struct bytes text, size_t at, int32_t *c)
 {
     size_t length = utf8_read(text.data + at, text.size - at, c);

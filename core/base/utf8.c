@@ -1,7 +1,7 @@
 #include "base/utf8.h"
 
-/* The least second byte behind a first one, and the greatest: no surrogates, nothing beyond
- * 0x10FFFF, no character in more bytes than it needs (Unicode, table 3-7). */
+/* The least and the greatest second byte after a first one: no surrogates, nothing beyond
+ * 0x10FFFF, no overlong forms (Unicode, table 3-7). */
 static unsigned char least_second(unsigned char first)
 {
     return first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;

@@ -8,15 +8,15 @@
 
 #define UTF8_SIZE_MAX 4 /* bytes of a character */
 
-/* Reads the character at text[0]; size is at least 1. Returns its bytes. *character is -1 if it is
- * malformed; the bytes are then the longest start of a character, as Unicode recommends to replace
- * by one U+FFFD. */
+/* Reads the character at text[0]; size is at least 1. Returns its size in bytes. *character is
+ * -1 if it is malformed; the size is then that of the longest valid start of a character, which
+ * Unicode recommends to replace by one U+FFFD. */
 size_t utf8_read(const char *text, size_t size, int32_t *character);
 
 /* Does the text consist of well-formed characters? */
 bool utf8_is_valid(struct bytes text);
 
-/* Writes a character from 0 to 0x10FFFF; returns its bytes. */
+/* Writes a character from 0 to 0x10FFFF; returns its size in bytes. */
 size_t utf8_write(int32_t character, char out[UTF8_SIZE_MAX]);
 
 #endif

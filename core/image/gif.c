@@ -111,7 +111,7 @@ static struct status next_frame(struct reader *in, struct colours shared, struct
     return cut_short();
 }
 
-/* Where the next index of a frame goes. */
+/* The position of a frame's next index. */
 struct gif_canvas {
     const struct gif_frame *frame;
     unsigned char *pixels; /* of this image */
@@ -119,7 +119,7 @@ struct gif_canvas {
     int64_t x, y;          /* in the frame */
     int pass;              /* of an interlaced frame */
     const struct image_sink *sink;
-    bool first; /* what is transparent in the first frame is black */
+    bool first; /* transparent pixels of the first frame are black */
     bool full;
 };
 
@@ -189,10 +189,10 @@ struct gif_codes {
     uint16_t prefix[TABLE_MAX];
     unsigned char last[TABLE_MAX], stack[TABLE_MAX];
     int count; /* codes that are defined */
-    int clear; /* the code that empties the table; the next one ends the frame */
+    int clear; /* the code that clears the table; the next one ends the frame */
 };
 
-/* Writes the indices of a code, and tells the first of them. */
+/* Writes the indices of a code, and returns the first of them. */
 static struct status put_code(struct gif_codes *table, int code, struct gif_canvas *canvas,
                               int *first)
 {

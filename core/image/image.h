@@ -1,12 +1,12 @@
 /*
- * image: reads and writes the files of pictures: JPEG, PNG, GIF, BMP and WebP.
+ * image: reads and writes image files: JPEG, PNG, GIF, BMP and WebP.
  *
  * The pixels are those of TensorFlow's decode_jpeg and its siblings: row by row from the top. An
  * image of one channel is grey, of two grey and alpha, of three red, green and blue, of four the
  * same with alpha.
  *
- * A few bytes can ask for gigabytes of pixels. Therefore a decoder reads the size from the file's
- * headers first, and the caller makes room for the pixels or refuses (struct image_sink).
+ * A file of a few bytes can declare gigabytes of pixels. Therefore a decoder reads the size from
+ * the file's headers first, and the caller allocates the pixels or refuses (struct image_sink).
  */
 #ifndef IMAGE_IMAGE_H
 #define IMAGE_IMAGE_H
@@ -26,21 +26,21 @@ enum image_format {
     IMAGE_WEBP,
 };
 
-/* What a file holds, by its first bytes. */
+/* The format of a file, from its first bytes. */
 enum image_format image_format_of(struct bytes file);
 const char *image_format_name(enum image_format format);
 
 struct image_extent {
     int64_t frames, height, width;
     int channels;
-    size_t work_bytes; /* what the decoder takes by itself while it runs */
+    size_t work_bytes; /* memory that the decoder itself uses while it runs */
 };
 
-/* Where a decoder puts the pixels. */
+/* The destination of a decoder's pixels. */
 struct image_sink {
-    /* Called once, before any pixel is decoded. *pixels: room for all of them. */
+    /* Called once, before any pixel is decoded. *pixels: memory for all of them. */
     struct status (*make_room)(void *context, const struct image_extent *size, void **pixels);
-    /* Called now and then; a failure ends the work. May be NULL. */
+    /* Called periodically; a failure ends the work. May be NULL. */
     struct status (*check)(void *context);
     void *context;
 };
@@ -54,8 +54,8 @@ struct jpeg_options {
     int ratio;    /* 1, 2, 4 or 8: makes the image smaller */
     bool fancy_upscaling;
     bool accurate;                /* the slower DCT */
-    bool recover_truncated;       /* fills up what is missing at the end of the file */
-    bool refuse_damaged;          /* also if libjpeg can fill up what is missing */
+    bool recover_truncated;       /* fills up what is missing at the end of a truncated file */
+    bool refuse_damaged;          /* even if libjpeg can fill up what is missing */
     const struct jpeg_crop *crop; /* NULL: the whole image */
 };
 

@@ -12,7 +12,7 @@
 
 #define SCANS_MAX 200 /* of a progressive file: each costs a pass over all pixels */
 
-/* An error of libjpeg, or of a sink, jumps to `jump`; `status` tells the reason. */
+/* An error of libjpeg, or of a sink, jumps to `jump`; `status` is the reason. */
 struct jpeg_failure {
     struct jpeg_error_mgr manager; /* first: the functions cast */
     struct jpeg_progress_mgr progress;

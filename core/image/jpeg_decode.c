@@ -23,7 +23,7 @@ static int64_t coefficient_bytes(struct jpeg_decompress_struct *info)
     return blocks * (int64_t)sizeof(JBLOCK);
 }
 
-/* Ink, which is light where there is much of it if Adobe wrote the file. */
+/* CMYK to RGB. Files written by Adobe have inverted values. */
 static void from_cmyk(const JSAMPLE *cmyk, bool by_adobe, int64_t width, unsigned char *rgb)
 {
     for (int64_t x = 0; x < width; x++, cmyk += 4, rgb += 3) {
@@ -66,7 +66,7 @@ static struct status check_size(const struct jpeg_decompress_struct *info,
     return status_ok();
 }
 
-/* libjpeg only cuts off whole blocks: `*left` pixels are left before those that are wanted. */
+/* libjpeg crops only whole blocks: `*left` pixels remain before the wanted ones. */
 static void start_cropped(struct jpeg_decompress_struct *info, const struct jpeg_crop *crop,
                           int64_t *left)
 {

@@ -7,7 +7,7 @@
 
 #define SIDE_MAX  1000000 /* pixels */
 #define ROW_BYTES 8       /* of a pixel, at most */
-#define MEM_LEVEL 9       /* the most that zlib takes: as TensorFlow, for the same bytes */
+#define MEM_LEVEL 9       /* zlib's maximum, as in TensorFlow, for the same bytes */
 
 /* One reading or writing. */
 struct png_work {
@@ -109,7 +109,7 @@ static void decode(png_structp png, png_infop info, struct png_work *work, int c
     channels = channels != 0 ? channels : channels_of_file(png, info);
     struct image_extent size = { 1, png_get_image_height(png, info), png_get_image_width(png, info),
                                  channels, 0 };
-    size.work_bytes = 2 * ROW_BYTES * (size_t)size.width; /* the row, and the one before it */
+    size.work_bytes = 2 * ROW_BYTES * (size_t)size.width; /* the row, and the previous one */
     bool widens = bits == 16 && png_get_bit_depth(png, info) <= 8;
     int passes = png_set_interlace_handling(png);
     set_conversions(png, info, channels, bits);

@@ -18,7 +18,7 @@ static struct status check(const struct image_sink *sink)
 
 /* ---- one picture ---- */
 
-/* What libwebp takes for a picture: its pixels as it keeps them, the alpha, and rows of caches. */
+/* libwebp's memory for a picture: its pixels in libwebp's form, the alpha, and cached rows. */
 static size_t work_bytes(int64_t width, int64_t height)
 {
     return (size_t)(width * height) * 5 + (size_t)width * 64;

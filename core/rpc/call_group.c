@@ -74,8 +74,7 @@ static struct message borrow(struct kept_request *kept)
     return message;
 }
 
-/* Forgets the last calls. From now on a thread that cancels finds none. Returns how many there
- * were. */
+/* Drops the last calls. From now on a thread that cancels finds none. Returns their number. */
 static int forget(struct call_group *calls)
 {
     pthread_mutex_lock(&calls->lock);
@@ -219,7 +218,7 @@ void call_group_add(struct call_group *calls, struct channel *channel, const cha
     }
 }
 
-/* With the lock. When the next attempt is due, and *out, of which call. */
+/* With the lock. The earliest time of a next attempt, and *out, its call. */
 static int64_t earliest(struct call_group *calls, struct group_call **out)
 {
     int64_t next_ns = CLOCK_NEVER;
@@ -235,7 +234,7 @@ static int64_t earliest(struct call_group *calls, struct group_call **out)
     return next_ns;
 }
 
-/* With the lock, which is given up meanwhile. */
+/* With the lock, which is released meanwhile. */
 static void try_again(struct call_group *calls, struct group_call *entry)
 {
     struct client_call *before = entry->call;
@@ -263,7 +262,7 @@ static void end_pauses(struct call_group *calls)
     }
 }
 
-/* With the lock, which is given up meanwhile. */
+/* With the lock, which is released meanwhile. */
 static void cancel_all(struct call_group *calls)
 {
     calls->cancelled = true; /* no attempt follows */
@@ -324,7 +323,7 @@ static void await_requests(const struct call_group *calls)
     }
 }
 
-/* With the lock, which is given up meanwhile. */
+/* With the lock, which is released meanwhile. */
 static void look(struct call_group *calls, const struct call_watch *watch)
 {
     pthread_mutex_unlock(&calls->lock);

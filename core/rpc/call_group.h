@@ -36,7 +36,7 @@ struct call_group {
     int changes; /* counts the events for the waiting thread */
     bool cancelled;
     int cancelling; /* threads inside call_group_cancel, which may hold handles of these calls */
-    struct shared_loop *loop; /* of the channels; NULL: they need none */
+    struct shared_loop *loop; /* of the channels; NULL: not needed */
 };
 
 void call_group_init(struct call_group *calls, struct clock *clock, int capacity);
@@ -46,18 +46,18 @@ void call_group_add(struct call_group *calls, struct channel *channel, const cha
 
 /**
  * Waits until all calls have succeeded, or one has failed for good; cancels the others then,
- * because one ps may say why another will never answer. Returns the first failure. The requests
+ * because one ps may report why another will never answer. Returns the first failure. The requests
  * belong to the caller again.
  *
  * Owner  the status' text lives as long as any other of this thread
  */
 struct status call_group_wait(struct call_group *calls);
 
-/* The same, but waits for every call, whatever became of the others. */
+/* The same, but waits for every call, even if others fail. */
 struct status call_group_wait_all(struct call_group *calls);
 
-/* Checks now and then, by other calls, whether waiting still makes sense. A failure of `look` ends
- * the wait as a failed call does. */
+/* Checks periodically, with other calls, whether waiting still makes sense. A failure of `look`
+ * ends the wait like a failed call. */
 struct call_watch {
     int64_t every_ms;
     struct status (*look)(void *context);

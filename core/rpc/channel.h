@@ -23,7 +23,7 @@ struct client_call;
 struct channel;
 struct shared_loop;
 
-/* ---- What a service is. ---- */
+/* ---- The definition of a service. ---- */
 
 /* Runs in the thread that received the request. Takes the request, and releases it
  * (message_release) before or after the reply. */
@@ -61,7 +61,7 @@ struct metadata {
     const char *name, *value;
 };
 
-/* ---- What a server does with a call. ---- */
+/* ---- The server's side of a call. ---- */
 
 /* takes *reply; drops it if the client has left */
 void call_reply(struct call *call, struct message *reply);
@@ -69,9 +69,9 @@ void call_fail(struct call *call, struct status status);
 int64_t call_deadline_ns(const struct call *call); /* by the channel's clock; CLOCK_NEVER: none */
 
 /**
- * Asks to be told when the client leaves (cancels, passes its deadline, disconnects) before it got
- * its reply, so that nothing is kept for it. `left` runs at most once, in any thread, and without
- * the channel's locks. The call still needs its reply or failure.
+ * Registers a callback for a client that leaves (cancels, passes its deadline, disconnects) before
+ * it got its reply, so that resources can be freed. `left` runs at most once, in any thread, and
+ * without the channel's locks. The call still needs its reply or failure.
  *
  * A call is valid until its method returns, even if it is answered before. A method may thus first
  * let other threads answer, and then call this: if the call has ended, `left` runs at once; if the
@@ -86,8 +86,8 @@ void call_when_left(struct call *call, void (*left)(void *context, struct call *
 bool call_send(struct call *call, struct message *reply);
 void call_end(struct call *call); /* ends the replies with OK */
 
-/* Tells once when everything sent is on its way, or dropped because the client has left. In any
- * thread, possibly at once. */
+/* Calls `ready` once, when everything sent is on its way, or dropped because the client has
+ * left. In any thread, possibly at once. */
 void call_when_ready(struct call *call, void (*ready)(void *context, struct call *call),
                      void *context);
 
@@ -102,7 +102,7 @@ const char *call_metadata(const struct call *call, const char *name);
 /* Sent with the end of the call, as a trailer. Copied. Before the reply. */
 void call_add_metadata(struct call *call, const char *name, const char *value);
 
-/* ---- What a client does. ---- */
+/* ---- The client's side of a call. ---- */
 
 /* The status' text is valid during the call only. The function moves the parts that it keeps out of
  * *reply (message_move); the rest is released. */
@@ -139,9 +139,10 @@ void client_call_release(struct client_call *call); /* accepts NULL */
 const char *client_call_metadata(const struct client_call *call, const char *name);
 
 struct clock *channel_clock(const struct channel *channel);
-void channel_close(struct channel *channel); /* after the last client_call_release; accepts NULL */
+void channel_close(struct channel *channel); /* call it after the last client_call_release;
+                                              * accepts NULL */
 
-/* ---- What a kind of channel implements. Embed these structs first. ---- */
+/* ---- The implementation of a kind of channel. Embed these structs as the first member. ---- */
 
 struct channel_type {
     struct client_call *(*begin)(struct channel *channel, const char *path, struct message *request,
@@ -156,7 +157,7 @@ struct channel_type {
 struct channel {
     const struct channel_type *type;
     struct clock *clock;
-    /* turned by the thread that waits for a reply; NULL: replies need no loop */
+    /* run by the thread that waits for a reply; NULL: replies need no loop */
     struct shared_loop *loop;
 };
 

@@ -18,7 +18,7 @@
 struct grpc_frame {
     struct grpc_frame *next; /* in its stream's queue */
     struct message message;
-    size_t size, left; /* both with the prefix; left: not handed out yet */
+    size_t size, left; /* both with the prefix; left: not returned yet */
     int segment;       /* of the next run: 0 prefix, 1 header, 2 tag, 3 + i piece i */
     size_t offset;
     int references; /* 0: free for grpc_frame_init */
@@ -40,7 +40,7 @@ struct grpc_frame *grpc_frame_create_unframed(
 void grpc_frame_acquire(struct grpc_frame *frame);
 void grpc_frame_release(struct grpc_frame *frame); /* accepts NULL */
 
-/* The next run of at most `max` bytes. Requires that something is left. */
+/* The next run of at most `max` bytes. At least one byte must be left. */
 struct iovec grpc_frame_next_run(struct grpc_frame *frame, size_t max);
 void grpc_frame_rewind(struct grpc_frame *frame); /* starts over, for another connection */
 

@@ -31,8 +31,8 @@ struct grpc_frame_reader {
 };
 
 /**
- * Takes bytes up to the end of a message. *used: how many were taken; *complete: a message is here
- * for grpc_frame_reader_take, and the other bytes are fed after that.
+ * Takes bytes up to the end of a message. *used: the number taken; *complete: a message is ready
+ * for grpc_frame_reader_take; feed the other bytes afterwards.
  *
  * Errors  RESOURCE_EXHAUSTED the message is larger than message_max, or there is no memory;
  *         INTERNAL it is compressed although no header announced that, or damaged

@@ -40,14 +40,15 @@ void http2_enter(struct http2 *http2, enum http2_state state)
     http2->state = state_next(allowed, http2->state, state);
 }
 
-/* ---- What a connection, its streams and their headers hold. ---- */
+/* ---- Memory of a connection, its streams and their headers. ---- */
 
 #define CONNECTION_BYTES ((size_t)32 << 10) /* the session, its header tables, small output */
 #define STREAM_BYTES     ((size_t)2 << 10)  /* nghttp2's stream and the side's call */
-/* taken from the budget at a time, so that a call touches no shared counter */
+/* charged to the budget in steps, so that a call touches no shared counter */
 #define STEP_BYTES       ((size_t)64 << 10)
 
-/* Counts memory other than messages that the peer makes us use. False: the budget has no more. */
+/* Counts memory other than messages that the peer makes us use. Returns false if the budget is
+ * exhausted. */
 static bool hold(struct http2 *http2, size_t bytes)
 {
     struct budget *budget = http2->options.limits->budget;
@@ -117,8 +118,8 @@ void http2_io_failed(struct http2 *http2, const char *what)
     const struct transport *transport = http2->transport;
     int error = errno;
 
-    /* Under TLS 1.3 a server that refuses our certificate says so after our side of the handshake
-     * is done, as its first message. */
+    /* Under TLS 1.3 a server that refuses our certificate reports it after our side of the
+     * handshake is done, as its first message. */
     if (error == EPROTO && transport->type->trouble != NULL)
         http2_fail(http2, status_error(http2->state == HTTP2_READY ? STATUS_UNAVAILABLE
                                                                    : STATUS_UNAUTHENTICATED,

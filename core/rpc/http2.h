@@ -24,10 +24,10 @@ struct http2_limits {
     /* Milliseconds; 0: never. */
     int handshake_ms, idle_ms, stall_ms, keepalive_ms, keepalive_timeout_ms, age_ms, age_grace_ms;
     bool keepalive_idle;   /* even while there are no streams */
-    struct budget *budget; /* pays for received messages; NULL: none */
+    struct budget *budget; /* charged for received messages; NULL: none */
 };
 
-/* The part that a side still wants of a stream that its peer has not ended. */
+/* The events of a stream that a side still wants while the peer has not ended it. */
 enum http2_wants {
     HTTP2_WANTS_MESSAGES,
     HTTP2_WANTS_END,     /* messages are dropped, `ended` is called */
@@ -47,19 +47,19 @@ struct http2_stream {
     size_t held;                           /* what it added to http2_hold */
     enum http2_wants wants;
     bool ended;        /* the peer has ended its half; */
-    bool ending;       /* we end ours after what is queued. Either half may end first. */
+    bool ending;       /* we end ours after the queue is sent. Either half may end first. */
     bool asleep;       /* nghttp2 waits for http2_send or http2_end */
     bool patient;      /* the peer may be silent on it for any time */
     bool poor;         /* there was no memory for all of its headers */
     int64_t moved_ns;  /* when a byte last came or went */
-    size_t unconsumed; /* received, without a WINDOW_UPDATE yet */
+    size_t unconsumed; /* received bytes without a WINDOW_UPDATE yet */
     const struct http2_header *trailers; /* while ending; owned by the side */
     int trailers_count;
 };
 
 struct http2_header {
     struct bytes name, value;
-    bool passing;  /* the value changes each time: not worth a place in the peer's table */
+    bool passing;  /* the value changes each time, so it is not added to the peer's header table */
     bool constant; /* name and value are static: nghttp2 need not copy them */
 };
 
@@ -96,7 +96,7 @@ struct http2_side {
      * http2_why. */
     void (*closed)(struct http2_stream *stream, uint32_t error);
     void (*eased)(struct http2 *http2);  /* after http2_is_congested returned true */
-    void (*ready)(struct http2 *http2);  /* the peer's SETTINGS are here */
+    void (*ready)(struct http2 *http2);  /* the peer's SETTINGS have arrived */
     void (*pinged)(struct http2 *http2); /* a PING was answered */
     /* The peer takes no new streams. It has not processed those above the last one it names; they
      * close next. */
@@ -141,8 +141,8 @@ void http2_reset(struct http2_stream *stream, uint32_t error);
 /* Copies the runs of the frame that wait to be written; the owner may then reuse its memory. */
 void http2_detach_frame(struct http2 *http2, struct grpc_frame *message);
 
-/* Tells the peer to go; streams in flight go on. at_once: refuses new streams from now on;
- * otherwise those on their way are still taken. */
+/* Sends GOAWAY; streams in flight continue. at_once: refuses new streams from now on; otherwise
+ * accepts those in flight. */
 void http2_go_away(struct http2 *http2, bool at_once);
 void http2_ping(struct http2 *http2);
 
@@ -151,12 +151,12 @@ struct status http2_why(const struct http2 *http2); /* why it is over */
 bool http2_passed_handshake(const struct http2 *http2);
 int http2_first_byte(const struct http2 *http2); /* received; -1: none was */
 bool http2_has_room(const struct http2 *http2);  /* the peer reads what it asked for */
-/* The opposite. `eased` is called when that changes. */
+/* The opposite of having room. `eased` is called when that changes. */
 bool http2_is_congested(struct http2 *http2);
 int64_t http2_round_trip_ns(const struct http2 *http2); /* of the last PING; 0: none was answered */
 
-/* Counts memory other than messages that the peer makes us keep for the stream, until it closes or
- * until http2_let_go_for. False: the budget has no more. */
+/* Counts memory other than messages that the peer makes us keep for the stream, until it closes
+ * or until http2_let_go_for. Returns false if the budget is exhausted. */
 bool http2_hold_for(struct http2_stream *stream, size_t bytes);
 void http2_let_go_for(struct http2_stream *stream, size_t bytes);
 

@@ -63,8 +63,8 @@ static void keep_alive(struct http2 *http2, int64_t now_ns)
         http2_ping(http2);
 }
 
-/* Tells an old connection to go, so that its client connects anew, perhaps to another server behind
- * the same name. Streams in flight, and those on their way, go on. */
+/* Sends GOAWAY on an old connection, so that its client reconnects, perhaps to another server
+ * behind the same name. Streams in flight continue. */
 static void retire(struct http2 *http2, int64_t now_ns)
 {
     const struct http2_limits *limits = http2->options.limits;

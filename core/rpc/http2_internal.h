@@ -34,7 +34,7 @@ struct http2 {
     nghttp2_nv *nvs; /* scratch space for a block of headers */
     int nvs_capacity;
     struct message_buffers *buffers;
-    /* bytes beside messages, and what was taken from the budget for them, in steps */
+    /* bytes besides messages, and the amount charged to the budget for them, in steps */
     size_t held, paid;
     struct list_link *streams; /* of struct http2_stream, the newest first */
     int streams_count;
@@ -48,13 +48,13 @@ struct http2 {
     size_t unconsumed;                /* received, without a WINDOW_UPDATE yet */
     size_t unsent;                    /* bytes of messages queued in streams */
 
-    int64_t retired_ns; /* when it was told to go because of its age; 0: not yet */
+    int64_t retired_ns; /* when it was sent GOAWAY because of its age; 0: not yet */
     int64_t created_ns, received_ns, written_ns, pinged_ns, round_trip_ns, idle_since_ns;
     struct bucket control;
     enum http2_state state;
     bool flush_deferred; /* to the end of the round */
     bool ping_sent;      /* and not answered */
-    bool congested;      /* its side was told so, and waits for `eased` */
+    bool congested;      /* its side was notified, and waits for `eased` */
     bool refuses;        /* the second GOAWAY after retired_ns, which refuses streams, was sent */
     int first_byte;      /* from the peer; -1: none came */
     uint32_t peer_error; /* of HTTP/2, which the peer was told that it has made; 0: none */

@@ -19,8 +19,8 @@
  * byte can name a header of 4 KiB. */
 #define METADATA_ABUSE 8
 
-/* After a large message, a read only glances at the next one, so that its bytes can be read to
- * their place. */
+/* After a large message, a read only peeks at the next one, so that its bytes can be read to
+ * their destination. */
 #define LARGE_MIN    (SOCKET_BUFFER_BYTES / 2)
 #define GLANCE_BYTES ((size_t)4 << 10)
 
@@ -61,8 +61,8 @@ static void fail_stream(struct http2_stream *stream, struct status status)
     stream->http2->options.side->failed(stream, status);
 }
 
-/* Incomplete messages may take as much as complete ones plus a few: an honest sender has many under
- * way. */
+/* Incomplete messages may take as much as complete ones plus a few: an honest sender has many in
+ * flight. */
 static bool too_much_unfinished(const struct http2 *http2)
 {
     const struct http2_limits *limits = http2->options.limits;
@@ -139,7 +139,7 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
         return 0;
     if (http2_opened(http2, frame->hd.stream_id) != NULL)
         return 0;
-    /* Mostly no memory. gRPC clients take ENHANCE_YOUR_CALM for RESOURCE_EXHAUSTED. */
+    /* Usually no memory. gRPC clients take ENHANCE_YOUR_CALM for RESOURCE_EXHAUSTED. */
     return nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
                                      NGHTTP2_ENHANCE_YOUR_CALM);
 }
@@ -330,8 +330,8 @@ static size_t piece_bytes(const struct http2 *http2)
     return http2->last_size > SMALL_MAX ? SOCKET_BUFFER_BYTES : SMALL_ROUND_BYTES;
 }
 
-/* The buffers to read to: first the place of the current message's next bytes, then the socket
- * buffer. */
+/* The buffers to read into: first the destination of the current message's next bytes, then the
+ * socket buffer. */
 static int aim(struct http2 *http2, struct socket_buffer *buffer, struct iovec to[2])
 {
     struct http2_stream *stream = http2->data_stream;

@@ -5,8 +5,8 @@
 
 #include "base/arena.h"
 
-/* nghttp2 is asked for no more while this much waits to be written; the room that a frame needs at
- * least. */
+/* nghttp2 is asked for no more output while this much waits to be written; the minimum room for
+ * a frame. */
 #define WRITE_QUEUE_HIGH ((size_t)1 << 20)
 #define FRAME_ROOM       ((16 << 10) + 64)
 
@@ -40,7 +40,7 @@ void http2_drop_queue(struct http2_stream *stream)
     stream->queue_last = NULL;
 }
 
-/* The headers as nghttp2 wants them, in memory that the connection reuses. */
+/* The headers in nghttp2's form, in memory that the connection reuses. */
 static nghttp2_nv *to_nvs(struct http2 *http2, const struct http2_header *headers, int count)
 {
     if (count > http2->nvs_capacity) {
@@ -277,7 +277,7 @@ bool http2_is_congested(struct http2 *http2)
     return http2->congested;
 }
 
-/* Tells a side that was told of congestion when it ends. */
+/* Notifies a side that was told of congestion when it ends. */
 static void check_congestion(struct http2 *http2)
 {
     if (!http2->congested || !http2_has_room(http2))

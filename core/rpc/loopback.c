@@ -119,7 +119,7 @@ static void finish(struct call *server, struct status status, struct message *re
     struct message nothing = { 0 };
 
     pthread_mutex_lock(&call->loopback->lock);
-    call->left = NULL; /* from now on the method need not know that the client leaves */
+    call->left = NULL; /* from now on the method need not be told that the client leaves */
     pthread_mutex_unlock(&call->loopback->lock);
     if (call->received != NULL && reply != NULL)
         deliver(call, reply);

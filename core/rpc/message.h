@@ -43,8 +43,8 @@ struct payload_cursor {
 };
 
 /**
- * The next `size` bytes in one run; NULL if they are cut, which payload_copy handles. The caller
- * has checked that the payload has as many (message_payload_size).
+ * The next `size` bytes if they are contiguous; otherwise NULL, and payload_copy is needed. The
+ * caller has checked that the payload has as many (message_payload_size).
  */
 const void *payload_borrow(struct payload_cursor *payload, size_t size);
 void payload_copy(struct payload_cursor *payload, void *out, size_t size);

@@ -42,8 +42,8 @@ void message_buffers_charge(struct message_buffers *buffers, struct budget *budg
 
 /* NULL: no memory */
 struct message_buffer *message_buffers_take(struct message_buffers *buffers, size_t size);
-/* For a message that claims to have `size` bytes, of which `sure` are here. With a budget, a new
- * buffer is small or has room for `sure` only, so that a false claim costs nothing. */
+/* For a message that claims to have `size` bytes, of which `sure` have arrived. With a budget, a
+ * new buffer is small or has room only for `sure`, so a false claim costs nothing. */
 struct message_buffer *message_buffers_take_promised(struct message_buffers *buffers, size_t size,
                                                      size_t sure);
 /* keeps the content; false: no memory */
@@ -53,7 +53,8 @@ void message_buffer_release(void *buffer); /* fits `release` of struct message *
 /* Counts `size` bytes of the buffer as held until its release. */
 void message_buffer_count_held(struct message_buffer *buffer, size_t size);
 size_t message_buffers_held(struct message_buffers *buffers);
-/* True: more than `limit` bytes are held, and `eased` is called when they no longer are. */
+/* Returns true if more than `limit` bytes are held; `eased` is then called when they no longer
+ * are. */
 bool message_buffers_watch(struct message_buffers *buffers, size_t limit);
 void message_buffers_trim(struct message_buffers *buffers); /* frees the buffers kept for later */
 

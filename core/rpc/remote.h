@@ -27,8 +27,8 @@ struct remote_options {
                                with UNAVAILABLE when an attempt fails */
     int connect_timeout_ms; /* 5000: for the socket to connect, and again for TLS and the first
                                SETTINGS */
-    int reconnect_min_ms;   /* 100: the pause after a failed attempt, which grows by half after each
-                             */
+    int reconnect_min_ms;   /* 100: the pause after a failed attempt, multiplied by 1.5 after
+                             * each */
     int reconnect_max_ms;   /* 2000: the longest pause */
     int keepalive_ms; /* 20000: of silence before a PING, while calls are in flight; negative: never
                        */
@@ -46,9 +46,9 @@ struct status remote_open(const char *address, const struct remote_options *opti
 
 /* The reason why there is no connection. */
 enum remote_trouble {
-    REMOTE_FINE,        /* there is one, or none was needed yet */
+    REMOTE_FINE,        /* there is a connection, or none was needed yet */
     REMOTE_UNRESOLVED,  /* no such host, or no resolver */
-    REMOTE_REFUSED,     /* nobody listens at the address */
+    REMOTE_REFUSED,     /* nothing listens at the address */
     REMOTE_UNREACHABLE, /* no route, or the socket did not connect in time (a dead host, a firewall)
                          */
     REMOTE_SILENT,      /* it accepted the connection, and then said nothing */

@@ -102,7 +102,7 @@ void remote_call_wait(struct remote_call *call)
 
 /* ---- The end. ---- */
 
-/* The caller has the memory of the request back before `done` is called. */
+/* The caller gets the memory of the request back before `done` is called. */
 static void release_request(struct remote_call *call)
 {
     struct grpc_frame *request = call->request;
@@ -172,7 +172,8 @@ static int fill_headers(const struct remote_call *call, char timeout[GRPC_TIMEOU
     int count = COUNT(fixed);
 
     memcpy(out, fixed, sizeof fixed);
-    if (remote->authorization != NULL) /* passing: no table of headers keeps a secret */
+    if (remote->authorization != NULL) /* passing: never stored in a header table, because it is
+                                        * a secret */
         out[count++] = (struct http2_header){ .name = HTTP2_TEXT("authorization"),
                                               .value = bytes_of(remote->authorization),
                                               .passing = true };

@@ -8,7 +8,7 @@
  *
  * A method runs in the loop's thread as soon as its request is complete; its reply may come from
  * any thread. Back-pressure: a connection is not read while its requests are not released, or its
- * replies not read (HTTP/2 flow control), so the memory that a peer can hold is bounded.
+ * replies not read (HTTP/2 flow control), which bounds the memory that a peer can hold.
  *
  * Threads: everything belongs to the loop's thread (or, before the loop runs, to the thread that
  * has it), except what channel.h says about a call.
@@ -35,8 +35,8 @@ struct rpc_server_options {
     int frame_max_bytes; /* 16 MiB - 1, the most there is: the largest DATA frame that a client may
                             send */
     int handshake_timeout_ms; /* 20000: from accept to the peer's SETTINGS */
-    int idle_timeout_ms;      /* never: a connection without calls is told to go */
-    int age_max_ms;           /* never: an older connection is told to go (GOAWAY), */
+    int idle_timeout_ms;      /* never: a connection without calls is sent GOAWAY */
+    int age_max_ms;           /* never: an older connection is sent GOAWAY, */
     int age_grace_ms;         /* never: and closed this much later, with its calls */
     int stall_timeout_ms; /* 60000: without a byte of an incomplete request, or of a reply that is
                              not read */
@@ -46,18 +46,18 @@ struct rpc_server_options {
     /* Calls without this secret are UNAUTHENTICATED; NULL: none is needed. Borrowed; outlives the
      * server */
     const char *token;
-    /* Asked when the headers of a call are here, with its path and its header `authorization`
-     * (NULL: none came). A failure ends the call. NULL: every call may come. In the loop's
-     * thread */
+    /* Called when the headers of a call have arrived, with its path and its header
+     * `authorization` (NULL: none). A failure ends the call. NULL: every call is allowed. In the
+     * loop's thread */
     struct status (*authorize)(void *context, const char *path, const char *authorization);
     void *authorize_context;
-    /* Gets each connection that comes in at an address, before anything is read. It gives the
-     * descriptor to rpc_server_accept of this or another server, whose loop may be another. NULL:
-     * this server takes all. */
+    /* Gets each accepted connection before anything is read. It passes the descriptor to
+     * rpc_server_accept of this or another server, possibly in another loop. NULL: this server
+     * takes all. */
     void (*accepted)(void *context, int fd);
     void *accepted_context;
-    struct budget *budget; /* NULL: none. Pays for the requests of all connections; without room
-                              RESOURCE_EXHAUSTED. Outlives what methods hold of them */
+    struct budget *budget; /* NULL: none. Charged for the requests of all connections;
+                            * RESOURCE_EXHAUSTED without room. Outlives what methods hold of them */
 };
 
 struct status rpc_server_create(struct loop *loop, const struct rpc_server_options *options,
@@ -67,13 +67,13 @@ struct status rpc_server_create(struct loop *loop, const struct rpc_server_optio
 void rpc_server_add(struct rpc_server *server, const struct service *service, void *instance);
 
 /* Listens; may be called for several addresses. *port (may be NULL): the port, which the system
- * chooses if the address says 0. Replaces the file of a Unix socket on which nobody listens, and
- * removes it at the end. */
+ * chooses if the address has port 0. Replaces the file of a Unix socket on which nobody listens,
+ * and removes it at the end. */
 struct status rpc_server_listen(struct rpc_server *server, const char *address, int *port);
 
 /**
  * Serves a connection that was accepted elsewhere. Takes the descriptor, blocking or not, and
- * copies `peeked`: the bytes that were read from it (empty if it was only looked at).
+ * copies `peeked`: the bytes already read from it (empty if they were only peeked at).
  */
 void rpc_server_accept(struct rpc_server *server, int fd, struct bytes peeked);
 
@@ -82,7 +82,7 @@ void rpc_server_take(struct rpc_server *server, struct transport *transport);
 
 int rpc_server_connections(const struct rpc_server *server);
 
-/* Stops listening, tells the clients to go (GOAWAY), and lets the calls in flight finish. `drained`
+/* Stops listening, sends GOAWAY to the clients, and lets the calls in flight finish. `drained`
  * is called once, when no connection is left; the deadline closes the last ones. */
 void rpc_server_drain(struct rpc_server *server, int64_t deadline_ns,
                       void (*drained)(void *context), void *context);

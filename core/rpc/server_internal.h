@@ -43,7 +43,7 @@ struct rpc_server {
     struct socket_buffers *socket_buffers;
     struct session_memory *memory;
     struct map methods;              /* path → struct method_entry */
-    const struct method_entry *last; /* the last one found: the next call mostly wants the same */
+    const struct method_entry *last; /* the last one found: the next call usually wants the same */
     struct server_listener *listeners;
     struct list_link *connections; /* of struct server_connection */
     int connections_count;

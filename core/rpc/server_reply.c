@@ -9,7 +9,7 @@
 #include "rpc/message_inflate.h"
 #include "rpc/server_internal.h"
 
-/* With more than this of call_send on its way, the client is slower than the method. */
+/* With more than this from call_send in flight, the client is slower than the method. */
 #define SENT_HIGH ((size_t)1 << 20)
 
 static struct server_call *of_call(const struct call *call)
@@ -142,7 +142,7 @@ void server_call_end(struct server_call *call, struct status status, struct mess
     server_call_detach(call);
 }
 
-/* ---- What the method says. ---- */
+/* ---- Replies of the method. ---- */
 
 /* In the loop's thread. Drops the method's reference. */
 static void finish_here(struct server_call *call, struct status status, struct message *reply)

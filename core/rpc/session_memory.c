@@ -17,7 +17,7 @@
 #define KEPT_BYTES_MAX ((size_t)1 << 20)
 #endif
 
-/* Stands before each allocation. index: of its free list; SIZES: too large for one. */
+/* Precedes each allocation. index: of its free list; SIZES: too large for one. */
 struct allocation {
     union {
         struct allocation *next; /* while it is kept */

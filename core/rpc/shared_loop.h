@@ -1,10 +1,10 @@
 /*
- * shared_loop: an event loop that the threads waiting for it turn themselves, so that a reply needs
- * no hand-over from a network thread to the waiting one.
+ * shared_loop: an event loop that is run by the threads that wait for it, so that a reply needs no
+ * hand-over from a network thread to the waiting one.
  *
- * One thread turns it at a time. Other waiting threads sleep until their condition holds or it is
- * their turn. While no thread waits, a housekeeping thread turns the loop every 20 ms, or
- * continuously if calls are in flight, to answer PINGs and to notice lost connections.
+ * One thread runs it at a time. Other waiting threads sleep until their condition holds or the loop
+ * is free. While no thread waits, a housekeeping thread runs the loop every 20 ms, or continuously
+ * if calls are in flight, to answer PINGs and to notice lost connections.
  */
 #ifndef RPC_SHARED_LOOP_H
 #define RPC_SHARED_LOOP_H
@@ -19,18 +19,18 @@ void shared_loop_destroy(struct shared_loop *shared); /* call it after closing i
 
 struct loop *shared_loop_of(struct shared_loop *shared);
 
-/* Turns the loop, or sleeps while another thread does, until over(context) or the deadline. Checks
- * `over` after each turn, possibly while another thread turns the loop: it must lock what it reads.
- * Not from within the loop. */
+/* Runs the loop, or sleeps while another thread does, until over(context) or the deadline.
+ * Checks `over` after each round, possibly while another thread runs the loop: it must lock what
+ * it reads. Not from within the loop. */
 void shared_loop_wait(struct shared_loop *shared, bool (*over)(void *context), void *context,
                       int64_t deadline_ns);
 
-/* Turns the loop in this thread until over(context), which is called within the loop. No other
- * thread turns it meanwhile. Not from within the loop. */
+/* Runs the loop in this thread until over(context), which is called within the loop. No other
+ * thread runs it meanwhile. Not from within the loop. */
 void shared_loop_run(struct shared_loop *shared, bool (*over)(void *context), void *context);
 
-/* Takes the loop for a moment, if it is free or this thread's already. False: another thread turns
- * it (use loop_post). */
+/* Takes the loop for a moment, if it is free or this thread's already. Returns false if another
+ * thread runs it (use loop_post). */
 bool shared_loop_enter(struct shared_loop *shared);
 /* The same, but waits until the loop is free. Not from within the loop. */
 void shared_loop_claim(struct shared_loop *shared);

@@ -20,10 +20,10 @@ struct socket_buffers;
 struct socket_buffer;
 
 struct socket_buffers *socket_buffers_create(void);
-/* buffers that are kept live on; accepts NULL */
+/* buffers that are kept stay valid; accepts NULL */
 void socket_buffers_destroy(struct socket_buffers *buffers);
 
-/* The buffer for the next read, which nobody keeps: SOCKET_BUFFER_BYTES of room, valid until the
+/* The buffer for the next read, which nobody holds: SOCKET_BUFFER_BYTES of room, valid until the
  * next call. */
 struct socket_buffer *socket_buffers_next(struct socket_buffers *buffers);
 char *socket_buffer_data(struct socket_buffer *buffer);

@@ -61,7 +61,7 @@ static void append_printable(struct buffer *out, const char *text, size_t size)
         buffer_append_char(out, text[i] >= ' ' && text[i] < 0x7f ? text[i] : '?');
 }
 
-/* "'ps0.example', '10.0.0.1'": the hosts that a certificate is for. */
+/* "'ps0.example', '10.0.0.1'": the hosts of a certificate. */
 static void append_names(struct buffer *out, gnutls_x509_crt_t cert)
 {
     char name[256], digits[INET6_ADDRSTRLEN];

@@ -9,7 +9,7 @@
 
 #include "rpc/tls.h"
 
-/* What one reading of the certificates gave. A connection keeps those that it began with. */
+/* The certificates of one load. A connection keeps those that it started with. */
 struct tls_keys {
     gnutls_certificate_credentials_t credentials;
     bool server, verify_client;

@@ -34,7 +34,7 @@ struct tls_transport {
     char trouble[192];
 };
 
-/* ---- What GnuTLS sees. ---- */
+/* ---- GnuTLS's side. ---- */
 
 static bool later(int error)
 {
@@ -109,7 +109,7 @@ static void forget_received(struct tls_transport *connection)
     connection->received_at = connection->received_end = 0;
 }
 
-/* ---- What the connection sees. ---- */
+/* ---- The connection's side. ---- */
 
 static struct tls_transport *tls_of(const struct transport *transport)
 {
@@ -186,7 +186,7 @@ static ssize_t tls_read(struct transport *transport, const struct iovec *to, int
     if (total > 0)
         return (ssize_t)total; /* a failure after these bytes shows at the next read */
     if (got == GNUTLS_E_PREMATURE_TERMINATION)
-        return 0; /* no farewell: HTTP/2 knows whether something is missing */
+        return 0; /* no close notification: HTTP/2 knows whether something is missing */
     return got < 0 ? broken(connection, got) : got;
 }
 
@@ -240,9 +240,9 @@ static const char *next_record(struct source *source, char *gathered, size_t *ou
 }
 
 /*
- * Encrypted bytes must be sent as they are, but may not fit into the socket now. In that case the
- * last byte is held back: it is reported as not written, so that the caller comes back when the
- * socket has room. It comes back with the same byte, which is in the middle of a frame.
+ * Encrypted bytes must be sent as they are, but may not fit into the socket now. Then the last byte
+ * is held back: it is reported as not written, so that the caller calls again when the socket has
+ * room. It then passes the same byte, which is in the middle of a frame.
  */
 static ssize_t tls_write(struct transport *transport, const struct iovec *from, int count)
 {
@@ -297,7 +297,7 @@ static void tls_close(struct transport *transport)
     struct tls_transport *connection = tls_of(transport);
     if (connection->ready && connection->held_back == 0)
         gnutls_bye(connection->session, GNUTLS_SHUT_WR);
-    flush(connection); /* as much as fits: nobody waits for a farewell */
+    flush(connection); /* as much as fits: nobody waits for a close notification */
     gnutls_deinit(connection->session);
     tls_keys_release(connection->tls, connection->keys);
     free(connection->received);

@@ -1,6 +1,6 @@
 /*
- * transport: the bytes of a connection, plain or encrypted. tls.h plugs in here; http2.c knows
- * nothing of what is below.
+ * transport: the bytes of a connection, plain or encrypted. tls.h plugs in here; http2.c is
+ * independent of the implementation.
  *
  * An implementation embeds `struct transport` first. Its descriptor is non-blocking. All functions
  * are called from the loop's thread, and none blocks.
@@ -21,16 +21,16 @@ struct transport_type {
     /* Continues the handshake. *wants: whether it is done, or what the descriptor must be ready for
      * before the next call. Called until done, before anything else. */
     struct status (*handshake)(struct transport *transport, enum transport_wants *wants);
-    /* As readv and writev: the bytes moved; 0 from read: the peer has closed; -1 with errno, which
-     * is EAGAIN for "not now". */
+    /* Like readv and writev: the number of bytes; 0 from read: the peer has closed; -1 with
+     * errno, which is EAGAIN for "not now". */
     ssize_t (*read)(struct transport *transport, const struct iovec *to, int count);
     ssize_t (*write)(struct transport *transport, const struct iovec *from, int count);
     /* `read` would return bytes that were already taken from the descriptor, which therefore does
      * not become readable for them. */
     bool (*pending)(const struct transport *transport);
-    /* Describes in words why read or write returned -1 with EPROTO. NULL: errno always tells. */
+    /* Describes why read or write returned -1 with EPROTO. NULL: errno suffices. */
     const char *(*trouble)(const struct transport *transport);
-    /* Sends a farewell if possible, closes the descriptor, frees. */
+    /* Sends a close notification if possible, closes the descriptor, frees. */
     void (*close)(struct transport *transport);
 };
 
@@ -42,8 +42,8 @@ struct transport {
 /* Without encryption. Owns the descriptor. */
 struct transport *transport_plain(int fd);
 
-/* Makes the transport of a connection from its descriptor: a TLS context, or a test's. NULL stands
- * for plain. Owns the descriptor, even if it fails. */
+/* Makes the transport of a connection from its descriptor: a TLS context, or a test's. NULL
+ * means plain. Owns the descriptor, even if it fails. */
 struct transport_maker {
     /* peer: the host name that a client asked for, which it verifies and sends as SNI; NULL on a
      * server. */

@@ -28,7 +28,7 @@ size_t write_queue_copy_room(const struct write_queue *queue);
 void write_queue_copy(struct write_queue *queue, const void *data, size_t size);
 /* Adds a run of `owner`; a short one is copied. */
 void write_queue_add(struct write_queue *queue, struct grpc_frame *owner, struct iovec run);
-/* Writes what the transport takes: the bytes written, or -1 with errno. */
+/* Writes what the transport accepts: the number of bytes, or -1 with errno. */
 ssize_t write_queue_flush(struct write_queue *queue, struct transport *transport);
 /* Copies the queued runs of `owner`, so that its memory is no longer needed. */
 void write_queue_detach(struct write_queue *queue, struct grpc_frame *owner);

@@ -8,7 +8,8 @@
 #include "base/status.h"
 #include "proto/meta_graph.pb-c.h"
 
-/* NULL: there is none of that name. The last of two counts, as everywhere in protobuf. */
+/* Finds a collection; NULL: none of that name. The last of two counts, as everywhere in
+ * protobuf. */
 Tensorflow__CollectionDef *collection_find(const Tensorflow__MetaGraphDef *meta, const char *name);
 void collection_remove(Tensorflow__MetaGraphDef *meta, const char *name);
 

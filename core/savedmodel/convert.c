@@ -38,8 +38,8 @@ struct conversion {
     Tensorflow__MetaGraphDef *meta;
 };
 
-/* A SavedModel may name a saver and have no checkpoint: its loaders then restore nothing. Those of
- * a session_bundle fail, unless it names none. */
+/* A SavedModel may name a saver without having a checkpoint: its loaders then restore nothing.
+ * Those of a session_bundle fail, unless it names no saver. */
 static struct status copy_variables(const struct conversion *conversion, const char *directory,
                                     struct arena *arena)
 {

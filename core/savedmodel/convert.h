@@ -1,7 +1,7 @@
 /*
  * convert: rewrites an export of one format (format.h) in the other. The graph, its collections and
- * signatures, the variables and the assets stay; session_bundle_proto.h says what changes. Needs
- * memory for the graph and for the largest variable.
+ * signatures, the variables and the assets are kept; session_bundle_proto.h lists the changes.
+ * Needs memory for the graph and for the largest variable.
  */
 #ifndef SAVEDMODEL_CONVERT_H
 #define SAVEDMODEL_CONVERT_H

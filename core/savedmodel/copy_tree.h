@@ -1,5 +1,5 @@
 /*
- * copy_tree: copies files of a model that stay as they are.
+ * copy_tree: copies files of a model unchanged.
  */
 #ifndef SAVEDMODEL_COPY_TREE_H
 #define SAVEDMODEL_COPY_TREE_H

@@ -28,7 +28,7 @@ const char *savedmodel_format_name(enum savedmodel_format format);
 /* false: unknown; *out is then unchanged */
 bool savedmodel_format_find(const char *name, enum savedmodel_format *out);
 
-/* The file that makes a directory a model. *is_text: it is in protobuf's text form. */
+/* The file that makes a directory a model. *is_text: it is in protobuf's text format. */
 struct model_file {
     const char *name; /* "saved_model.pb" */
     enum savedmodel_format format;

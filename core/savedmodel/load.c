@@ -43,7 +43,7 @@ struct savedmodel {
 
 /* ---- reading the file ---- */
 
-/* As TensorFlow does: nodes of the graph are checked at load, those of functions when they are
+/* Like TensorFlow, checks nodes of the graph at load, and those of functions when they are
  * called. */
 static struct status check_registered(const struct graph *graph)
 {
@@ -148,7 +148,7 @@ static struct status asset_feeds(const struct savedmodel *model, struct arena *a
     return status_ok();
 }
 
-/* What decides which variables are restored: the callable signatures, and behind them the init
+/* The requests that decide which variables are restored: the callable signatures, then the init
  * op. */
 struct needed {
     struct flatten_request *requests;
@@ -200,8 +200,9 @@ static struct status run_init_op(struct savedmodel *model, const struct run_feed
     return status_in(status, "init op '%s'", meta->init_op);
 }
 
-/* A request that does not flatten has no graph: a signature fails when it is called. Nor has one
- * that computes the same as another, because it needs the same variables. */
+/* A request that does not flatten has no graph: a signature then fails when it is called. A
+ * request that computes the same as another has none either, because it needs the same
+ * variables. */
 static void flatten_needed(const struct savedmodel *model, struct needed *needed)
 {
     for (int i = 0; i < needed->count; i++) {
@@ -257,7 +258,7 @@ static struct status restore_flattened(struct savedmodel *model, struct arena *s
     model->times.restore_ns = clock_now_ns(clock_monotonic()) - began_ns;
     model->variables = restore.variables;
     model->variables_count = restore.variables_count;
-    /* Confines ops only after the restore: links in a model's directory may lead to a store of
+    /* Confines ops only after the restore: links in a model's directory may point to a store of
      * large files. */
     if (!model->options.allow_paths_outside_model)
         TRY(resources_confine(model->resources, model->directory));
@@ -324,7 +325,7 @@ void savedmodel_destroy(struct savedmodel *model)
 
 /* ---- plans ---- */
 
-/* Takes `flat`, if there is one. */
+/* Takes over `flat`, if there is one. */
 static void make_plan(struct savedmodel *model, const struct flatten_request *request,
                       struct flat_graph *flat, const struct map *own_variables,
                       struct plan_slot *slot)
@@ -353,7 +354,7 @@ static struct plan_slot *slot_of(const struct savedmodel *model, const struct si
     return &model->slots[signature - model->meta.signatures];
 }
 
-/* Called with the lock held. False: the signature's endpoints are not in the graph. */
+/* Called with the lock held. Returns false if the signature's endpoints are not in the graph. */
 static bool read_request(struct savedmodel *model, const struct signature *signature,
                          struct arena *scratch, struct flatten_request *out)
 {

@@ -9,7 +9,7 @@
  *     TRY(savedmodel_plan(model, signature, &plan));
  *     TRY(plan_run(plan, run, feeds, fetches));
  *
- * feeds have the order of signature->inputs, fetches that of signature->outputs.
+ * feeds are in the order of signature->inputs, fetches in that of signature->outputs.
  */
 #ifndef SAVEDMODEL_LOAD_H
 #define SAVEDMODEL_LOAD_H
@@ -52,7 +52,7 @@ int savedmodel_signatures_count(const struct savedmodel *model);
 const struct signature *savedmodel_signature_at(const struct savedmodel *model, int index);
 /* NULL: no such signature */
 const struct signature *savedmodel_signature(const struct savedmodel *model, struct bytes name);
-/* The one that is meant if none is named: signature_choose. */
+/* The signature to use if none is named: signature_choose. */
 const struct signature *savedmodel_default_signature(const struct savedmodel *model);
 
 /* The plan of a signature, made by the first call or by savedmodel_plan_all. Lives as long as the

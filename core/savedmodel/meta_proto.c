@@ -16,7 +16,7 @@
 
 typedef Tensorflow__MetaGraphDef meta_graph;
 
-/* ---- which meta graph ---- */
+/* ---- choosing the meta graph ---- */
 
 static bool has_tag(char *const *tags, size_t count, const char *tag)
 {

@@ -1,5 +1,5 @@
 /*
- * meta_proto: reads what a loader needs of one meta graph of saved_model.pb or export.meta.
+ * meta_proto: reads the parts of a meta graph in saved_model.pb or export.meta that a loader needs.
  * protobuf-c's types end here.
  */
 #ifndef SAVEDMODEL_META_PROTO_H
@@ -54,7 +54,7 @@ struct meta {
     struct map bound_inputs;        /* name of a function -> struct bound_inputs */
     /* Names of variables as TensorFlow 1 lists them: "dense/kernel:0" -> any value. */
     struct map trainable;
-    bool lists_trainable; /* a collection of them is there */
+    bool lists_trainable; /* the file has such a collection */
 };
 
 /**

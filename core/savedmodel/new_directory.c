@@ -58,8 +58,8 @@ done:
     return status;
 }
 
-/* Makes a directory and removes it, with the parents that it made: a job that fails before its
- * export leaves nothing. */
+/* Creates and removes a directory, with any missing parents: a job that fails before its export
+ * leaves nothing. */
 static struct status try_directory(const char *directory, struct arena *arena)
 {
     int missing = 0;

@@ -1,6 +1,6 @@
 /*
- * new_directory: makes an export directory, complete or not at all. It is built beside its final
- * name and renamed last: a server that polls the base path sees a complete version or none.
+ * new_directory: creates an export directory atomically. It is built beside its final name and
+ * renamed last: a server that polls the base path sees a complete version or none.
  *
  *     model/1.tmp-<pid>-<n>/…  is written and fsynced, then renamed to  model/1
  */

@@ -1,5 +1,5 @@
 /*
- * The messages on the way to a node, with the numbers of the fields that hold them:
+ * The messages on the path to a node, with the numbers of the fields:
  *
  *     SavedModel ─2─▶ MetaGraphDef ─2─▶ GraphDef ─1─▶ NodeDef ─5─▶ entry of its attributes
  *                                           └─2─▶ FunctionDefLibrary ─1─▶ FunctionDef ─3─▶ NodeDef

@@ -39,7 +39,7 @@ done:
     return status;
 }
 
-/* ---- which variables are needed ---- */
+/* ---- finding the needed variables ---- */
 
 static void collect_handles(const struct graph *graph, struct map *needed)
 {
@@ -158,7 +158,7 @@ static struct status run_restore_op(struct restore *restore, const struct map *n
         feeds[i].endpoint = flat.feeds[i];
     int targets_count;
     struct node **targets = pick_targets(restore, flat.graph, needed, scratch, &targets_count);
-    /* Reading takes as long as the disk needs, and as much memory as the checkpoint has bytes. */
+    /* Reading takes as long as the disk needs, and memory of the checkpoint's size. */
     struct work_limits reading = { 0 };
     if (restore->limits != NULL)
         reading = (struct work_limits){ .check = restore->limits->check,
@@ -197,7 +197,8 @@ static bool is_initialised(const struct restore *restore, const struct node *han
     return !empty;
 }
 
-/* The op `Variable`, which VariableV2 replaced, says "scalar" if it does not know its shape. */
+/* The op `Variable`, the predecessor of VariableV2, declares "scalar" if it does not know its
+ * shape. */
 static bool declares_shape(const struct node *handle, const struct shape **out)
 {
     return status_is_ok(node_attr_shape(handle, "shape", out)) &&
@@ -239,7 +240,7 @@ static struct status check_restored(const struct restore *restore, const struct 
     return status_ok();
 }
 
-/* ---- by the object graphs ---- */
+/* ---- restoring by the object graphs ---- */
 
 static struct status restore_from_key(struct restore *restore, const struct bundle *bundle,
                                       const struct node *handle, const char *key)

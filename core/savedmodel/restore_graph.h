@@ -1,6 +1,6 @@
 /*
- * restore_graph: what the nodes of a restore sub-graph say: which key of the checkpoint is assigned
- * to which variable. For restore.c and trainable.c.
+ * restore_graph: reads a restore sub-graph: which key of the checkpoint is assigned to which
+ * variable. For restore.c and trainable.c.
  */
 #ifndef SAVEDMODEL_RESTORE_GRAPH_H
 #define SAVEDMODEL_RESTORE_GRAPH_H

@@ -5,8 +5,8 @@
  *     call node of the graph -> its function's bound inputs -> object of saved_model.pb
  *         -> the object of the checkpoint on the same path from the root -> checkpoint key
  *
- * Names decide nothing: tf.saved_model.save may give several objects one name, and adds suffixes to
- * the names of their handles in an order of its own. Source: TensorFlow's saved_model/save.py
+ * Names do not help: tf.saved_model.save may give several objects one name, and adds suffixes to
+ * the names of their handles in an unspecified order. Source: TensorFlow's saved_model/save.py
  * (_SaveableView) and load.py (_setup_function_captures).
  */
 #ifndef SAVEDMODEL_RESTORE_OBJECTS_H

@@ -18,7 +18,7 @@ static struct status write_assets(const char *directory, const struct saved_mode
     return status_ok();
 }
 
-/* The first dimensions that only the source knows, also in the graph. */
+/* Completes the first dimensions that only the source knows, also in the graph. */
 static struct status complete_shapes(const struct saved_model *model, struct value_source *source,
                                      struct arena *arena, struct saved_variable **out)
 {

@@ -1,8 +1,8 @@
 /*
  * save: writes a SavedModel, or a session_bundle (format.h): a flat graph in the style of TF1 with
  * resource variables, which tf.saved_model.load, TensorFlow Serving and this project's loader all
- * read. The variables' values
- * come from a `value_source` in chunks, so it needs memory for a chunk and not for the model.
+ * read. The variables' values come from a `value_source` in chunks, so it needs memory only for a
+ * chunk.
  */
 #ifndef SAVEDMODEL_SAVE_H
 #define SAVEDMODEL_SAVE_H
@@ -19,8 +19,8 @@ struct value_source {
     /* The next chunk of that variable; size 0: its end. Valid until the next call. Strings come as
      * an array of struct bytes, all in one chunk. */
     struct status (*next)(struct value_source *source, struct bytes *chunk);
-    /* The first dimension of a variable that is declared with -1 there. NULL: the source has no
-     * such variables. */
+    /* Returns the first dimension of a variable that is declared with -1 there. NULL: the source
+     * has no such variables. */
     struct status (*count_rows)(struct value_source *source, const char *name, int64_t *rows);
 };
 

@@ -15,8 +15,8 @@ struct save_names {
 };
 
 /* Adds save/… and, for each variable v that lacks them, v/Initializer/zeros, v/Assign and
- * v/Read/ReadVariableOp. Only TensorFlow runs the half that saves: if somebody loads the export in
- * Python and saves it again. It writes the format of the checkpoint beside the graph. */
+ * v/Read/ReadVariableOp. Only TensorFlow runs the saving half, if the export is loaded in Python
+ * and saved again. It writes the checkpoint's format. */
 struct status save_graph_add(struct graph *graph, enum savedmodel_format format,
                              const struct saved_variable *variables, int count,
                              struct save_names *out);

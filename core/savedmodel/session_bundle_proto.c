@@ -78,7 +78,7 @@ static bool is_bound(const tensor_binding *binding)
     return binding != NULL && binding->tensor_name[0] != '\0';
 }
 
-/* An unbound tensor, such as the classes of a classification without them, is left out. */
+/* An unbound tensor, such as the classes of a classification without them, is omitted. */
 static void add_input(Tensorflow__SignatureDef *def, const char *key, const tensor_binding *binding,
                       struct arena *arena)
 {
@@ -245,7 +245,7 @@ static struct status upgrade_signatures(Tensorflow__MetaGraphDef *meta, struct a
                    ? upgrade_named(meta, SIGNATURE_DEFAULT, signatures, arena)
                    : status_ok();
     TRY(upgrade_default(meta, signatures->default_signature, arena));
-    if (!has_others) /* named signatures that say nothing are no error here: TensorFlow skips all */
+    if (!has_others) /* as in TensorFlow, named signatures without a usable one are not an error */
         status_ignore(upgrade_named(meta, PREDICT, signatures, arena));
     return status_ok();
 }
@@ -499,7 +499,7 @@ static void downgrade_signatures(Tensorflow__MetaGraphDef *meta, struct arena *a
 
 static const char *const main_ops[] = { MAIN_OP, "legacy_init_op" };
 
-/* The op that runs after the restore, wherever a SavedModel names it; NULL: none. */
+/* The op that runs after the restore, from whichever field of the SavedModel; NULL: none. */
 static char *main_op(const Tensorflow__MetaGraphDef *meta, struct arena *arena)
 {
     const Tensorflow__SignatureDef *def = signature_named(meta, SIGNATURE_INIT_OP);

@@ -26,14 +26,14 @@ int shared_plans_alike(struct flat_graph *const *flats, const struct flatten_req
 struct plan_finder {
     const struct flatten_request *requests;
     struct map last;   /* name -> &number of the last request that reads it */
-    struct map shared; /* names of variables that a plan needs for more than reading them once */
+    struct map shared; /* names of variables that a plan needs for more than a single read */
     bool has_branches; /* whose bodies may use any variable */
     struct arena *arena;
     int *numbers; /* [count] numbers[i] = i */
 };
 
-/* Folding reads a variable at a ReadVariableOp. Other ops, such as ResourceGather, read it in each
- * run. A variable in a container is not known by its name alone. */
+/* Folding reads a variable at a ReadVariableOp. Other ops, such as ResourceGather, read it in
+ * each run. A variable in a container is not identified by its name alone. */
 static bool only_reads(const struct node *user, const struct node *handle)
 {
     struct bytes container = { "", 0 };

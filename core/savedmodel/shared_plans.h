@@ -1,5 +1,5 @@
 /*
- * shared_plans: which signatures can share a plan, and which variables belong to one plan alone.
+ * shared_plans: finds signatures that can share a plan, and variables that only one plan needs.
  * Keras exports a model as `serve` and as `serving_default`: one plan for both halves the memory
  * and the time of a load.
  */
@@ -9,13 +9,14 @@
 #include "graph/graph.h"
 
 struct shared_plans {
-    int *first;      /* [count] the first request that computes the same: itself if there is none */
-    struct map *own; /* [count] names of variables whose values the request's plan may take: it only
-                      reads them, and no plan that is made later needs them */
+    int *first;      /* [count] the first request that computes the same: the request itself if
+                      * none */
+    struct map *own; /* [count] names of variables whose values the request's plan may take over:
+                      * it only reads them, and no later plan needs them */
 };
 
 /* The nearest request before `index` whose flattened graph computes the same; `index` itself if
- * none of a few does. flats[index] is there; others need not be. */
+ * none of a few does. flats[index] must exist; the others need not. */
 int shared_plans_alike(struct flat_graph *const *flats, const struct flatten_request *requests,
                        int index);
 

@@ -324,7 +324,7 @@ static struct status restore_for(const struct trainable *trainable, struct node 
 {
     const struct flatten_request request = { .targets = &init, .targets_count = 1 };
     struct flatten_result needed = { 0 };
-    /* An init op that does not flatten needs nothing: running it reports the error. */
+    /* An init op that does not flatten needs no variables: running it reports the error. */
     status_ignore(graph_flatten(trainable->meta.graph, &request, arena, &needed));
     struct restore restore = {
         .meta = &trainable->meta,

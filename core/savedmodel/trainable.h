@@ -1,6 +1,6 @@
 /*
- * trainable: a SavedModel as something to train: the graph of one of its signatures with variables
- * that are fed, their values, and the same SavedModel with other values.
+ * trainable: trains a SavedModel further: builds the graph of one of its signatures with variables
+ * as feeds, reads their values, and writes the same SavedModel with new values.
  *
  *     struct trainable *trainable;
  *     struct trainable_graph graph;
@@ -28,8 +28,8 @@ struct trainable_options {
     const char *signature; /* NULL: signature_choose */
     const char *outputs;   /* the signature's outputs that are trained, "a,b"; NULL: the only one */
     bool all_outputs;      /* NULL: all of them */
-    /* Patterns of names or keys of variables, such as "bn_*"; NULL: none. One that fits none may
-     * leave out the number behind a name, as in Keras' own names of them. */
+    /* Patterns of names or keys of variables, such as "bn_*"; NULL: none. A pattern without a
+     * match may omit the number after a name, as Keras' own names do. */
     const char *freeze;
 };
 
@@ -42,10 +42,10 @@ struct trainable_variable {
 };
 
 /**
- * Reads the graph, and what the checkpoint's index says about the variables of the signature.
+ * Reads the graph, and the checkpoint's index of the signature's variables.
  *
- * A variable is trained unless a pattern freezes it, the file says that it is not trainable (the
- * moving averages of a batch normalisation), or its elements are not floating-point numbers.
+ * A variable is trained unless a pattern freezes it, the file marks it as not trainable (the moving
+ * averages of a batch normalisation), or its elements are not floating-point numbers.
  *
  * Owner   *out is the caller's: trainable_close
  * Errors  NOT_FOUND no SavedModel, signature or output; INVALID_ARGUMENT several outputs and none
@@ -62,13 +62,13 @@ const struct graph *trainable_whole_graph(const struct trainable *trainable); /*
 const struct signature *trainable_signature(const struct trainable *trainable);
 /* Does the graph parse the input as serialized tf.Examples? */
 bool trainable_input_is_example(const struct trainable *trainable, int input);
-/* Two inputs are the values [?] and the row splits, int64 [rows + 1], of a ragged tensor: their
- * first dimensions are not the rows. Before the first trainable_build. */
+/* Declares that two inputs are the values [?] and the row splits, int64 [rows + 1], of a ragged
+ * tensor: their first dimensions are not the rows. Call it before the first trainable_build. */
 void trainable_set_ragged(struct trainable *trainable, int values, int row_splits);
-/* Three inputs are those of a sparse tensor (signature_is_sparse). */
+/* Declares that three inputs are those of a sparse tensor (signature_is_sparse). */
 void trainable_set_sparse(struct trainable *trainable, int indices,
                           const struct signature_sparse *parts);
-/* Those that are trained, in the order of the signature. */
+/* The trained outputs, in the order of the signature. */
 int trainable_outputs_count(const struct trainable *trainable);
 const struct signature_tensor *trainable_output_at(const struct trainable *trainable, int index);
 int trainable_variables_count(const struct trainable *trainable);
@@ -78,9 +78,9 @@ const struct trainable_variable *trainable_variable_at(const struct trainable *t
 struct trainable_graph {
     struct graph *graph;
     struct endpoint *inputs;  /* placeholders, in the order of the signature */
-    struct endpoint *outputs; /* those that are trained, behind Identity nodes */
+    struct endpoint *outputs; /* the trained ones, behind Identity nodes */
     struct endpoint *values;  /* placeholders, in the order of the variables */
-    /* In the same order: is the value [-1, row…], the rows that the lookups name? */
+    /* In the same order: is the value [-1, row…], the looked-up rows? */
     bool *by_rows;
     struct row_lookup *lookups; /* training_graph.h */
     int lookups_count;
@@ -106,9 +106,9 @@ struct status trainable_begin(const struct trainable *trainable, int variable,
                               struct bundle_stream *stream);
 
 /**
- * Writes the SavedModel again, with the trained variables' values from `source`, by their names,
- * and all other files and values as they are. Only fingerprint.pb, which has checksums of the
- * values, is left out. Needs memory for chunks.
+ * Writes the SavedModel with the trained variables' values from `source`, by their names, and all
+ * other files and values unchanged. Only fingerprint.pb, which has checksums of the values, is
+ * omitted. Needs memory for chunks.
  *
  * Errors  as savedmodel_write; `again` as savedmodel_write_again
  */

@@ -86,7 +86,7 @@ static void set_batch(struct trainable_graph *graph, const struct trainable *tra
     }
 }
 
-/* Infers all shapes. The places of rows have the shapes of the ids. */
+/* Infers all shapes. The positions of rows have the shapes of the ids. */
 static struct status infer(const struct trainable_graph *graph)
 {
     TRY(graph_infer(graph->graph));
@@ -112,7 +112,7 @@ static void complete_output(const struct signature_tensor *declared, int64_t bat
         shape->dims[0] = batch;
 }
 
-#define LISTED_MAX 20 /* nodes that an error names */
+#define LISTED_MAX 20 /* limit of the nodes that an error names */
 
 /* The error for ops that Slipway does not know names all of them. */
 static struct status check_ops(const struct graph *graph)
@@ -133,7 +133,7 @@ static struct status check_ops(const struct graph *graph)
     return status;
 }
 
-/* Replaces what reads variables in the flattened graph, and infers shapes again. */
+/* Replaces reads of variables in the flattened graph, and infers shapes again. */
 static struct status feed_variables(const struct trainable *trainable, int64_t batch,
                                     struct trainable_graph *out)
 {

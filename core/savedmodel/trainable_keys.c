@@ -1,14 +1,14 @@
-/* trainable_keys: which variables a signature has, and which keys of the checkpoint hold their
- * values. A loader may restore a variable by the restore sub-graph or by the object graphs, and
- * Keras writes each weight twice: as the object that the signatures capture, and as one of the
- * model's lists. All keys of one weight must get the same new value. */
+/* trainable_keys: finds the variables of a signature, and the checkpoint keys of their values. A
+ * loader may restore a variable by the restore sub-graph or by the object graphs, and Keras
+ * writes each weight twice: as the object that the signatures capture, and as one of the model's
+ * lists. All keys of one weight must get the same new value. */
 #include <fnmatch.h>
 
 #include "savedmodel/restore_graph.h"
 #include "savedmodel/restore_objects.h"
 #include "savedmodel/trainable_internal.h"
 
-/* What the file says about handles, by their names. */
+/* The file's keys of handles, by the handles' names. */
 struct key_lists {
     struct map restored; /* handle -> key that the restore sub-graph assigns */
     struct map objects;  /* handle -> struct object_key */
@@ -70,7 +70,7 @@ static struct status check_variable(const struct trainable *trainable,
     return status_ok();
 }
 
-/* Does the file call the variable trainable? Without a word about it, it is. */
+/* Does the file mark the variable as trainable? That is the default. */
 static bool is_trainable(const struct trainable *trainable,
                          const struct trainable_variable *variable, const struct object_key *object)
 {
@@ -136,7 +136,8 @@ static struct trainable_variable *find_original(const struct trainable *trainabl
     return node_is_handle(handle) ? map_get(&trainable->by_name, handle_name(handle)) : NULL;
 }
 
-/* Notes all keys that hold a variable's value. A key whose value differs is another variable's. */
+/* Records all keys that hold a variable's value. A key with another value belongs to another
+ * variable. */
 static void note_keys(struct trainable *trainable, const struct key_lists *lists)
 {
     const struct graph *graph = trainable->meta.graph;
@@ -272,7 +273,7 @@ struct status trainable_freeze(struct trainable *trainable, const char *patterns
     for (const char *at = patterns != NULL ? patterns : ""; *at != '\0';) {
         size_t size = strcspn(at, ",");
         const char *pattern = arena_memdup(arena, at, size);
-        /* Keras' exports may have a weight's own name with a number behind it only. */
+        /* Keras' exports may have a weight's name only with a number after it. */
         if (size > 0 && freeze_matching(trainable, pattern, false) == 0 &&
             freeze_matching(trainable, pattern, true) == 0)
             return status_error(STATUS_INVALID_ARGUMENT,

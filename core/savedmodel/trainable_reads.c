@@ -57,7 +57,7 @@ static struct endpoint shape_of_value(struct variable_reads *reads, const struct
                  (const struct attr[]){ attr_type("out_type", dtype), ATTR_END });
 }
 
-/* What replaces a node that reads a variable; a null node: it does not read one. */
+/* The replacement of a node that reads a variable; a null node: it does not read one. */
 static struct endpoint replacement(struct variable_reads *reads, struct node *node)
 {
     int variable = node->inputs_count > 0 ? variable_reads_find(reads, node->inputs[0]) : -1;
@@ -122,15 +122,16 @@ struct status variable_reads_check(const struct variable_reads *reads)
 
 /* ---- functions of loops and branches ---- */
 
-/* A function whose arguments are to be values in place of handles. */
+/* A function whose arguments become values instead of handles. */
 struct captures {
     struct variable_reads *caller;
     struct node *node; /* the loop or branch */
-    int first;         /* the input that is argument 0: a branch has its condition before it */
+    int first;         /* index of the input that is argument 0, which follows the condition of a
+                        * branch */
     int count;         /* arguments */
 };
 
-/* The body without calls, with placeholders for its arguments in out->args. */
+/* The body with calls inlined, with placeholders for its arguments in out->args. */
 static struct status flatten_body(const struct captures *captures, const struct function_name *name,
                                   struct function_body *out)
 {
@@ -156,7 +157,7 @@ static struct status flatten_body(const struct captures *captures, const struct 
     return status_ok();
 }
 
-/* Makes arguments of the placeholders: values of those that were handles. */
+/* Turns the placeholders into arguments: values for those that were handles. */
 static void replace_args(const struct captures *captures, struct function_body *body,
                          struct variable_reads *reads)
 {
@@ -182,7 +183,7 @@ static void replace_args(const struct captures *captures, struct function_body *
     }
 }
 
-/* A loop returns the handles that it takes, and nothing else may be returned. */
+/* A loop returns the handles that it takes; returning anything else is an error. */
 static struct status replace_results(const struct captures *captures,
                                      const struct variable_reads *reads, struct function_body *body)
 {
@@ -233,7 +234,7 @@ static struct status check_body(const struct variable_reads *reads)
 #define FUNCTION_DEPTH_MAX    64
 #define FUNCTIONS_WRITTEN_MAX 1000
 
-/* May the body of this function be written again? Functions of a damaged file may call themselves,
+/* May the body of this function be rewritten? Functions of a damaged file may call themselves,
  * or each other so often that their bodies double at every level. */
 static struct status check_calls(struct variable_reads *caller, const char *function)
 {
@@ -281,7 +282,7 @@ static struct status replace_in_function(const struct captures *captures,
     return function_add(graph, arena_printf(graph->arena, "%s_values", name->name), &body, out);
 }
 
-/* The attribute, if it names functions, with those that take values. */
+/* Replaces the functions in an attribute by those that take values. */
 static struct status replace_in_attr(const struct captures *captures, struct attr *attr)
 {
     struct variable_reads *caller = captures->caller;
@@ -304,7 +305,7 @@ static struct status replace_in_attr(const struct captures *captures, struct att
     return status_ok();
 }
 
-/* The declared shapes of a loop's outputs with those of values in place of handles. */
+/* Sets the declared shapes of a loop's outputs to those of values instead of handles. */
 static void set_shapes(const struct captures *captures)
 {
     struct variable_reads *caller = captures->caller;
@@ -324,7 +325,7 @@ static void set_shapes(const struct captures *captures)
     node_set_attr(graph, node, &attr);
 }
 
-/* The node takes values, and a loop returns them. */
+/* Makes the node take values, and a loop return them. */
 static void replace_inputs(const struct captures *captures)
 {
     struct variable_reads *caller = captures->caller;

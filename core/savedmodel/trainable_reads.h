@@ -1,13 +1,13 @@
 /*
- * trainable_reads: replaces what reads variables by their values, in the graph of a signature and
- * in the functions of its loops and branches. Internal to trainable_graph.c.
+ * trainable_reads: replaces reads of variables by their values, in the graph of a signature and in
+ * the functions of its loops and branches. Internal to trainable_graph.c.
  *
  *     struct variable_reads reads = { .trainable = …, .builder = …, .values = placeholders };
  *     variable_reads_begin(&reads, handles_max);
  *     variable_reads_add(&reads, handle, variable);                 for each handle
  *     TRY(variable_reads_replace(&reads));
  *     output = variable_reads_image(&reads, output);
- *     …remove what nothing needs any more…
+ *     …remove unused nodes…
  *     TRY(variable_reads_check(&reads));
  */
 #ifndef SAVEDMODEL_TRAINABLE_READS_H
@@ -31,7 +31,7 @@ struct variable_reads {
     struct builder builder;
     struct endpoint *values; /* by variable: its value in this graph; a null node: it has none */
     int count;               /* nodes of the graph before the replacement */
-    struct endpoint *images; /* [count]: what replaces output 0; a null node: nothing does */
+    struct endpoint *images; /* [count]: the replacement of output 0; a null node: none */
     struct variable_handle *handles;
     int handles_count;
 };
@@ -40,12 +40,12 @@ struct variable_reads {
 void variable_reads_begin(struct variable_reads *reads, int handles_max);
 void variable_reads_add(struct variable_reads *reads, const struct node *handle, int variable);
 
-/* The variable whose handle an endpoint is, behind Identity nodes; -1: it is none. */
+/* The variable whose handle an endpoint is, behind Identity nodes; -1: not a handle. */
 int variable_reads_find(const struct variable_reads *reads, struct endpoint endpoint);
 
 /**
  * Replaces the reads. A loop or a branch that takes a handle takes the variable's value instead:
- * its functions are written again under new names, without calls.
+ * its functions are rewritten under new names, with all calls inlined.
  *
  * Errors  UNIMPLEMENTED names a node of a function that does something to a variable other than
  *         read it, or a function that calls itself; RESOURCE_EXHAUSTED too many functions, one
@@ -53,7 +53,7 @@ int variable_reads_find(const struct variable_reads *reads, struct endpoint endp
  */
 struct status variable_reads_replace(struct variable_reads *reads);
 
-/* What an endpoint of the graph has become. */
+/* The replacement of an endpoint of the graph. */
 struct endpoint variable_reads_image(const struct variable_reads *reads, struct endpoint endpoint);
 
 /* UNIMPLEMENTED names a node that still uses a handle. */
@@ -65,8 +65,8 @@ struct status variable_reads_check(const struct variable_reads *reads);
  * the replacement, in the graph of a signature. */
 bool *variable_rows_choose(const struct variable_reads *reads, const struct endpoint *outputs);
 
-/* Replaces what reads the variables out->by_rows; reads->values has placeholders for their rows.
- * Makes out->lookups. */
+/* Replaces the reads of variables in out->by_rows; reads->values has placeholders for their
+ * rows. Sets out->lookups. */
 void variable_rows_replace(struct variable_reads *reads, struct trainable_graph *out);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * trainable_rows: which variables a graph reads only by rows, as an Embedding does, and the lookups
- * in place of these reads (training_graph.h): a step of a table of a gigabyte moves the rows of its
- * batch.
+ * trainable_rows: finds variables that a graph reads only by rows, as an Embedding does, and
+ * replaces these reads by lookups (training_graph.h): a step of a table of a gigabyte then
+ * transfers only the rows of its batch.
  */
 #include "savedmodel/restore_graph.h"
 #include "savedmodel/trainable_reads.h"
@@ -11,7 +11,7 @@ static bool is_op(const struct node *node, const char *name)
     return strcmp(node->op_name, name) == 0;
 }
 
-/* The variable whose whole value an endpoint is, behind Identity nodes; -1: it is none. */
+/* The variable whose whole value an endpoint is, behind Identity nodes; -1: none. */
 static int find_value(const struct variable_reads *reads, struct endpoint endpoint)
 {
     int index;
@@ -35,7 +35,7 @@ static bool is_constant_zero(struct endpoint endpoint)
     return value->dtype == DT_INT32 && *(const int32_t *)value->data == 0;
 }
 
-/* The variable of which a node takes the rows that its input 1 names; -1: it takes none. */
+/* The variable from which a node gathers the rows in its input 1; -1: none. */
 static int find_table(const struct variable_reads *reads, const struct node *node)
 {
     if (node->inputs_count < 2 || node_attr_int_or_0(node, "batch_dims") != 0)
@@ -48,7 +48,7 @@ static int find_table(const struct variable_reads *reads, const struct node *nod
     return -1;
 }
 
-/* The variable whose shape a node asks for; -1: it does not. */
+/* The variable whose shape a node computes; -1: none. */
 static int find_shape(const struct variable_reads *reads, const struct node *node)
 {
     if (node->inputs_count != 1)
@@ -58,7 +58,7 @@ static int find_shape(const struct variable_reads *reads, const struct node *nod
     return is_op(node, "Shape") ? find_value(reads, node->inputs[0]) : -1;
 }
 
-/* ---- which variables ---- */
+/* ---- choosing the variables ---- */
 
 struct row_search {
     const struct variable_reads *reads;
@@ -87,7 +87,7 @@ static void note_inputs(const struct row_search *search, const struct node *node
         return;
     search->is_table[table] = true;
     if (search->depends[node->inputs[1].node->id])
-        search->is_whole[table] = true; /* the ids are not known before the values */
+        search->is_whole[table] = true; /* the ids depend on a variable's value */
 }
 
 /* The nodes of a flattened graph are in topological order. */

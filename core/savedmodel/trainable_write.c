@@ -6,7 +6,7 @@
 #include "savedmodel/save_variables.h"
 #include "savedmodel/trainable_internal.h"
 
-/* The values of the original checkpoint, but for the trained variables. */
+/* The values of the original checkpoint, except for the trained variables. */
 struct mixed_source {
     struct value_source source; /* first: the functions cast */
     const struct trainable *trainable;

@@ -74,8 +74,8 @@ struct status bundle_stream_begin(struct bundle_stream *stream, const struct bun
 struct status bundle_stream_next(struct bundle_stream *stream, struct bytes *chunk);
 void bundle_stream_finish(struct bundle_stream *stream); /* accepts a zeroed one */
 
-/* Prepares for reading these tensors, which will live equally long: if they are large, numbers come
- * to lie in one block of memory (tensor_block.h). Call it once. */
+/* Prepares for reading these tensors, which will have the same lifetime: large ones are
+ * allocated in one block of memory (tensor_block.h). Call it once. */
 void bundle_expect(struct bundle *bundle, const char *const *names, int count);
 
 /* The same for one tensor of RestoreV2: `spec` is its shape_and_slice ("": the whole tensor),

@@ -31,7 +31,7 @@ struct bundle {
     struct bundle_piece **pieces; /* [count], by name: tensors, not slices */
     size_t count;
     struct map by_key;          /* every key of the index -> struct bundle_piece */
-    struct tensor_block *block; /* that takes numbers which are read; NULL: the heap does */
+    struct tensor_block *block; /* allocates numbers that are read; NULL: the heap does */
 };
 
 /* V1. NOT_FOUND: no file matches. */

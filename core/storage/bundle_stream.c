@@ -32,7 +32,7 @@ struct status bundle_stream_begin(struct bundle_stream *stream, const struct bun
     stream->piece = NULL;
     stream->offset = 0;
     stream->crc = 0;
-    if (piece == NULL || !is_plain(bundle, piece)) /* bundle_read says what is wrong with it */
+    if (piece == NULL || !is_plain(bundle, piece)) /* bundle_read reports the error */
         return bundle_read(bundle, name, &stream->tensor);
     stream->piece = piece;
     if (stream->room == NULL)

@@ -1,6 +1,6 @@
 /*
  * bundle_writer: writes a checkpoint of one shard, byte for byte as TensorFlow does. Values are
- * passed in chunks, so it needs memory for a chunk and not for the model.
+ * passed in chunks, so it needs memory only for a chunk.
  *
  *     struct bundle_writer *writer;
  *     TRY(bundle_writer_open("variables/variables", &writer));
@@ -11,8 +11,9 @@
  *     fail:
  *     bundle_writer_abandon(writer);
  *
- * Tensors may come in any order: the data file has them in that order, the index sorted by name.
- * Both files get temporary names, are fsynced, and are renamed, the index last: it commits.
+ * Tensors may come in any order: the data file has them in that order, the index is sorted by name.
+ * Both files get temporary names, are fsynced, and are renamed. The index comes last: its rename is
+ * the commit.
  */
 #ifndef STORAGE_BUNDLE_WRITER_H
 #define STORAGE_BUNDLE_WRITER_H

@@ -21,9 +21,9 @@ struct checkpoint_v1_writer {
     struct file_writer file;
     struct table_writer table;
     struct arena *scratch; /* of one slice */
-    struct buffer slice;   /* elements that wait until the slice is full */
-    int64_t row;           /* of the current tensor: where the slice begins */
-    uint64_t expected;     /* bytes of the current tensor that are still to come */
+    struct buffer slice;   /* elements buffered until the slice is full */
+    int64_t row;           /* start of the slice in the current tensor */
+    uint64_t expected;     /* bytes of the current tensor that are still missing */
 };
 
 static bool has_type(enum dtype dtype)

@@ -1,7 +1,7 @@
 /*
  * checkpoint_v1_writer: writes a checkpoint of format V1 in one file, byte for byte as TensorFlow's
  * op SaveSlices does. checkpoint_v1.c draws the format. Its table is sorted and begins with the
- * list of all tensors, so they are declared first, and their values come in that order.
+ * list of all tensors, so they are declared first, and their values are written in that order.
  *
  *     struct checkpoint_v1_writer *writer;
  *     TRY(checkpoint_v1_writer_open("export-00000-of-00001", tensors, count, &writer));
@@ -11,9 +11,9 @@
  *     fail:
  *     checkpoint_v1_writer_abandon(writer);
  *
- * A tensor larger than CHECKPOINT_V1_SLICE_BYTES is cut by rows into slices, as TensorFlow stores a
- * partitioned variable. So the writer needs memory for a slice and not for the model, and no value
- * reaches protobuf's limit of 2 GiB.
+ * A tensor larger than CHECKPOINT_V1_SLICE_BYTES is split by rows into slices, as TensorFlow stores
+ * a partitioned variable. The writer therefore needs memory only for a slice, and no value reaches
+ * protobuf's limit of 2 GiB.
  */
 #ifndef STORAGE_CHECKPOINT_V1_WRITER_H
 #define STORAGE_CHECKPOINT_V1_WRITER_H

@@ -17,7 +17,7 @@
 
 struct event_file {
     struct append_file file;
-    struct buffer event, record; /* of one event; kept for the next */
+    struct buffer event, record; /* of one event; reused for the next */
 };
 
 static struct status add(struct event_file *file, const Tensorflow__Event *event)
@@ -38,7 +38,7 @@ static void name_host(char out[HOST_MAX])
         *at = *at == '/' ? '_' : *at;
 }
 
-/* Processes of other containers may have the same host name and number. */
+/* Processes of other containers may have the same host name and process number. */
 static struct status create_file(const char *directory, long long now_s, struct append_file *out)
 {
     struct arena *arena = arena_create(0);
@@ -124,7 +124,7 @@ struct status event_file_add_scalars(struct event_file *file, double wall_time_s
     return add_summary(file, wall_time_s, step, pointers, count);
 }
 
-/* A run of empty buckets becomes one bucket. Returns how many there are. */
+/* Merges runs of empty buckets. Returns the number of buckets. */
 static size_t join_buckets(const struct histogram *histogram, double *limits, double *counts)
 {
     size_t count = 0;

@@ -1,12 +1,13 @@
 /*
  * event_file: writes scalars, histograms and graphs to an event file, which TensorBoard and
- * summary_iterator read, also while it grows. An event file holds TFRecords of tensorflow.Event
+ * summary_iterator can read while it grows. An event file holds TFRecords of tensorflow.Event
  * (proto/event.proto); the first one names the version.
  *
  *     struct event_file *file;
  *     TRY(event_file_create("logs", &file));
  *     TRY(event_file_add_start(file, wall_time_s, 501));
- *     TRY(event_file_add_scalars(file, wall_time_s, 501, (struct event_scalar[]){ { "loss", .5f } },
+ *     TRY(event_file_add_scalars(file, wall_time_s, 501, (struct event_scalar[]){ { "loss", .5f }
+ *     },
  *                                1));
  *     TRY(event_file_flush(file));
  *     TRY(event_file_close(file));
@@ -24,12 +25,12 @@ struct event_scalar {
     double value;    /* stored as a float */
 };
 
-/* Makes a new file, events.out.tfevents.TIME.HOST.PID.N, in the directory, which is made if there
- * is none. */
+/* Creates events.out.tfevents.TIME.HOST.PID.N in the directory, and the directory if it is
+ * missing. */
 struct status event_file_create(const char *directory, struct event_file **out);
 
-/* Tells readers that training goes on at `step`: what earlier files hold of it and of later steps
- * is void. */
+/* Tells readers that training continues at `step`: earlier files' events of that step and later
+ * ones are void. */
 struct status event_file_add_start(struct event_file *file, double wall_time_s, uint64_t step);
 
 /* At most EVENT_SCALARS_MAX of them. */
@@ -43,7 +44,7 @@ struct status event_file_add_histogram(struct event_file *file, double wall_time
 /* graph: a serialized GraphDef. The last one of a directory is shown. */
 struct status event_file_add_graph(struct event_file *file, double wall_time_s, struct bytes graph);
 
-/* Lets readers see the events so far. If that fails, they are lost. */
+/* Flushes the events for readers. If that fails, they are lost. */
 struct status event_file_flush(struct event_file *file);
 
 /* Flushes, fsyncs and closes. The file stays. Accepts NULL. */

@@ -33,7 +33,8 @@ static int sextet(char c)
     return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
 }
 
-/* Appends the bytes of base64 of either alphabet, with or without padding. False: it is none. */
+/* Appends the bytes of base64 of either alphabet, with or without padding. Returns false if it
+ * is not base64. */
 static bool put_base64(struct bytes text, struct buffer *out)
 {
     size_t size = text.size, padding = 0;
@@ -55,7 +56,7 @@ static bool put_base64(struct bytes text, struct buffer *out)
     return true;
 }
 
-/* A number in a text, as strtod reads it. False: it is none. */
+/* A number in a text, in strtod's syntax. Returns false if it is not one. */
 static bool read_text(struct bytes text, double *out)
 {
     char copy[NUMBER_TEXT_MAX], *end;

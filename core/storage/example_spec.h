@@ -11,7 +11,7 @@ struct example_column {
     struct example_feature feature;
     bool variable;    /* dense with a first dimension of -1 */
     int64_t elements; /* dense: of one example; variable: of one step of the first dimension */
-    int place;        /* among the features of its form */
+    int place;        /* index among the features of its form */
 };
 
 struct example_spec {

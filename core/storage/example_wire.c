@@ -212,8 +212,9 @@ static inline bool last_id_get(const char **at, const char *end, uint64_t *out)
     return varint_get(at, end, out);
 }
 
-/* As varint_get, with the sizes that ids have in place: up to four bytes. Most ids of a large table
- * have three. The processor guesses that: the next id need not wait for the size of this one. */
+/* Like varint_get, inlined for the sizes of ids: up to four bytes. Most ids of a large table
+ * have three. The processor predicts that, so the next id need not wait for the size of this
+ * one. */
 static inline bool id_get(const char **at, const char *end, uint64_t *out)
 {
     uint32_t four;

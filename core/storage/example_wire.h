@@ -36,19 +36,19 @@ bool example_wire_entries(struct bytes example, struct buffer *entries);
  */
 bool sequence_wire_entries(struct bytes sequence, struct buffer *entries, struct buffer *lists);
 
-/* Takes the next Feature of a FeatureList off its front. False: damaged. *found is false at the
- * end. */
+/* Removes the next Feature from the front of a FeatureList. Returns false if it is damaged.
+ * *found is false at the end. */
 bool sequence_wire_next(struct bytes *list, struct bytes *feature, bool *found);
 
-/* Finds the type of a Feature's list; DT_INVALID: it has none. False: not a Feature. */
+/* Finds the type of a Feature's list; DT_INVALID: none. Returns false if it is not a Feature. */
 bool example_wire_dtype(struct bytes feature, enum dtype *out);
 
 /* An upper bound of the number of elements in the list. */
 size_t example_wire_bound(struct bytes feature, enum dtype dtype);
 
-/* Reads the elements of the list into `out`, which has room for `capacity` of them: float, int64_t,
- * or struct bytes that point into the list. *count is how many the list has. False: damaged, or
- * more strings than fit. */
+/* Reads the elements of the list into `out`, which has room for `capacity` of them: float,
+ * int64_t, or struct bytes that point into the list. *count: the length of the list. Returns
+ * false if it is damaged, or has more strings than fit. */
 bool example_wire_list(struct bytes feature, enum dtype dtype, void *out, size_t capacity,
                        size_t *count);
 

@@ -18,7 +18,7 @@
 
 struct gzip_file;
 
-/* Do these first bytes of a file say that it is a gzip file? */
+/* Are these the first bytes of a gzip file? */
 bool gzip_begins(const void *data, size_t size);
 
 struct status gzip_file_open(const char *path, struct gzip_file **out);

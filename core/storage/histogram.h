@@ -1,5 +1,5 @@
 /*
- * histogram: how the values of a tensor are spread, in TensorFlow's buckets: their limits grow by a
+ * histogram: the distribution of a tensor's values, in TensorFlow's buckets: their limits grow by a
  * tenth from 1e-12 to 1e20, on both sides of 0.
  *
  *     struct histogram *histogram = histogram_create();
@@ -28,7 +28,7 @@ void histogram_clear(struct histogram *histogram);
 /* NaN and infinite values are left out. */
 void histogram_add(struct histogram *histogram, const float *values, size_t count);
 
-/* The end of a bucket, which does not belong to it. That of the last one is the largest double. */
+/* The exclusive upper limit of a bucket. That of the last one is the largest double. */
 double histogram_limit(int bucket);
 
 #endif

@@ -28,14 +28,14 @@ struct prediction_log {
     bool has_response;
 };
 
-/* Reads a record, from which *out borrows. False: it is no PredictionLog. */
+/* Reads a record, from which *out borrows. Returns false if it is not a PredictionLog. */
 bool prediction_log_read(struct bytes record, struct prediction_log *out);
 
 /* Appends the record; `kind` is one that has a request. */
 size_t prediction_log_size(const struct prediction_log *log);
 void prediction_log_put(const struct prediction_log *log, struct buffer *out);
 
-/* What a LogMetadata says. */
+/* The fields of a LogMetadata. */
 struct prediction_metadata {
     struct bytes model, signature;
     int64_t version;

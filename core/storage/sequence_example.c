@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "storage/sequence_wire.h"
 
-/* What the examples hold for one key. Features with the same key share it. */
+/* The examples' features for one key. Features with the same key share it. */
 struct sequence_slot {
     enum example_form form;
     struct tensor held;   /* the memory of `protos` */
@@ -101,7 +101,7 @@ static struct status add_slots(struct sequence_parsing *parse, struct sequence_s
     return status_ok();
 }
 
-/* ---- what the examples hold ---- */
+/* ---- collecting the features ---- */
 
 static struct status damaged_message(const struct sequence_parsing *parse, int64_t example)
 {
@@ -336,7 +336,8 @@ static struct status list_dense(struct sequence_parsing *parse, struct sequence_
     return status_ok();
 }
 
-/* Where the elements of sparse and ragged features go, example by example and row by row. */
+/* The destination of the elements of sparse and ragged features, example by example and row by
+ * row. */
 struct sequence_filling {
     struct tensor *values;
     int64_t *indices;             /* sparse: the next one; NULL otherwise */

@@ -25,7 +25,7 @@ struct sequence_feature {
     struct shape shape;            /* dense: of one row */
     enum dtype splits_type;        /* ragged */
     const struct tensor *fallback; /* dense, of the context: the default value, or empty */
-    bool may_be_missing;           /* dense, of a list: it then has no rows */
+    bool may_be_missing;           /* dense, in a list: it then has no rows */
     /* The results. Sparse: indices, values, shape. Dense: values and, of a list, the number of rows
      * of each example. Ragged: values, row splits of the examples and, of a list, of its rows. */
     struct tensor made[SEQUENCE_MADE_MAX];
@@ -39,7 +39,7 @@ struct sequence_features {
 
 struct sequence_spec {
     struct sequence_features context, lists;
-    /* Called now and then: a failure ends the parsing (a deadline has passed). NULL: none */
+    /* Called periodically: a failure ends the parsing (such as a deadline). NULL: none */
     struct status (*check)(const void *context);
     const void *check_context;
 };

@@ -204,7 +204,7 @@ static bool check_rows(struct bytes entry, struct feature_values *out)
     return !rows.entry.damaged && !rows.list.damaged;
 }
 
-/* Does all of the message parse? Later steps then need not ask. */
+/* Does the whole message parse? Later steps then need not check. */
 static bool check_message(struct sequence_single *single)
 {
     for (uint32_t side = 1; side <= 2; side++) {

@@ -1,7 +1,7 @@
 /*
  * sequence_wire: reads the parts of a serialized SequenceExample as TensorFlow's fast parser does,
- * which is stricter and looser than protobuf: the key of an entry comes first, and a length that
- * reaches past the end of what holds it is cut.
+ * which is stricter and looser than protobuf: the key of an entry comes first, and a length past
+ * the end of the enclosing message is truncated.
  *
  *     SequenceExample := entries*, lists of them     fields 1 (context) and 2 (feature lists)
  *     entries         := entry*                      field 1
@@ -31,12 +31,12 @@ static inline bool sequence_at_end(const struct sequence_wire *wire)
     return wire->at == wire->end;
 }
 
-/* Reads a length and makes the next bytes the message that is read. Afterwards the caller sets
- * wire->end to *outer. False: damaged. */
+/* Reads a length and enters a nested message. The caller restores wire->end from *outer
+ * afterwards. Returns false if it is damaged. */
 bool sequence_enter(struct sequence_wire *wire, const char **outer);
 
 enum sequence_field { SEQUENCE_CONTEXT, SEQUENCE_LISTS, SEQUENCE_OTHER, SEQUENCE_DAMAGED };
-/* Reads the tag of a field of a SequenceExample, and skips a field that it does not know. */
+/* Reads the tag of a field of a SequenceExample, and skips unknown fields. */
 enum sequence_field sequence_next_field(struct sequence_wire *wire);
 
 /* An entry. The data of an empty value is not NULL. */
@@ -45,8 +45,8 @@ struct sequence_entry {
 };
 bool sequence_next_entry(struct sequence_wire *wire, struct sequence_entry *out);
 
-/* Reads the list of a Feature into `out`, which may be NULL: then it only counts, and a string that
- * is cut short counts, too. Returns the number of elements; -1: another type, or damaged. */
+/* Reads the list of a Feature into `out`. With `out` NULL, only counts, including a truncated
+ * string. Returns the number of elements; -1: another type, or damaged. */
 int64_t sequence_values(struct sequence_wire *wire, enum dtype dtype, void *out);
 
 enum sequence_row { SEQUENCE_ROW_OK, SEQUENCE_ROW_OTHER_TYPE, SEQUENCE_ROW_DAMAGED };

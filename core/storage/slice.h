@@ -34,7 +34,7 @@ struct status slice_resolve(const struct tensor_slice *slice, const struct shape
 
 struct shape slice_shape(const struct tensor_slice *resolved);
 bool slice_intersect(const struct tensor_slice *a, const struct tensor_slice *b,
-                     struct tensor_slice *out); /* false: nothing in common */
+                     struct tensor_slice *out); /* Returns false if they have nothing in common. */
 
 /* "0,500:-", in a buffer of the thread. */
 const char *slice_text(const struct tensor_slice *slice);

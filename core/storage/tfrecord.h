@@ -17,7 +17,7 @@
 #include "base/bytes.h"
 
 enum tfrecord_compression {
-    TFRECORD_DETECT, /* for reading: the first bytes tell */
+    TFRECORD_DETECT, /* for reading: detected from the first bytes */
     TFRECORD_PLAIN,
     TFRECORD_ZLIB,
     TFRECORD_GZIP,
@@ -38,8 +38,8 @@ struct status tfrecord_reader_open(const char *path, enum tfrecord_compression c
  */
 struct status tfrecord_reader_next(struct tfrecord_reader *reader, struct bytes *record,
                                    bool *found);
-/* Did the last call fail only because the checksum of a record's data is wrong? The next call reads
- * the record behind it. */
+/* Did the last call fail only because of a wrong data checksum? The next call then reads the
+ * following record. */
 bool tfrecord_reader_can_go_on(const struct tfrecord_reader *reader);
 /* Of the next record, in decompressed bytes. */
 uint64_t tfrecord_reader_offset(const struct tfrecord_reader *reader);
@@ -48,8 +48,7 @@ uint64_t tfrecord_reader_file_bytes(const struct tfrecord_reader *reader);
 void tfrecord_reader_close(struct tfrecord_reader *reader); /* accepts NULL */
 
 /**
- * The record at *at of a file that is in memory, decompressed; moves *at behind it. `path` is for
- * the texts.
+ * The record at *at of a decompressed file in memory; moves *at past it. `path` is for error texts.
  *
  * Errors  as tfrecord_reader_next
  */

@@ -76,7 +76,7 @@ static struct status read_end64(const struct file_reader *file, uint64_t end,
     return status_ok();
 }
 
-/* The end stands before a comment, whose size nobody knows. */
+/* The end record precedes a comment of unknown size, so it is searched backwards. */
 static struct status find_directory(const struct file_reader *file, struct zip_directory *out)
 {
     size_t size =

@@ -1,6 +1,6 @@
 /*
- * constraint: what a variable's values satisfy after each update, as one of Keras' constraints
- * says: MaxNorm, MinMaxNorm, UnitNorm, NonNeg.
+ * constraint: one of Keras' constraints on a variable's values, applied after each update: MaxNorm,
+ * MinMaxNorm, UnitNorm, NonNeg.
  */
 #ifndef TENSOR_CONSTRAINT_H
 #define TENSOR_CONSTRAINT_H
@@ -10,7 +10,7 @@
 enum constraint_kind {
     CONSTRAINT_NONE,
     CONSTRAINT_NON_NEGATIVE, /* negative values become 0 */
-    CONSTRAINT_NORM,         /* the norms along some axes are moved to a range */
+    CONSTRAINT_NORM,         /* the norms along some axes are scaled into a range */
 };
 
 struct constraint {
@@ -20,7 +20,7 @@ struct constraint {
     uint32_t axes; /* bit d: a norm is taken along axis d */
 };
 
-/* Does a value depend on values in other rows (places of axis 0)? */
+/* Does a value depend on values in other rows (indices of axis 0)? */
 bool constraint_joins_rows(const struct constraint *constraint);
 
 /**

@@ -21,21 +21,21 @@ struct status npy_read_file(const char *path, size_t max_bytes, struct arena *ar
 #define NPY_START_BYTES      12
 #define NPY_HEADER_BYTES_MAX ((size_t)65536) /* that npy_header_size accepts */
 
-/* The front of a file, for readers that do not hold all of it. */
+/* The header of a file, for readers that do not hold all of it. */
 struct npy_header {
     enum dtype dtype;
     struct shape shape;
     size_t size; /* bytes before the data */
 };
 
-/* The size of the front, of which the first NPY_START_BYTES are here. INVALID_ARGUMENT: not a .npy
- * file, or a larger header. */
+/* The size of the header, given its first NPY_START_BYTES. INVALID_ARGUMENT: not a .npy file, or
+ * a larger header. */
 struct status npy_header_size(struct bytes start, size_t *out);
 /* Reads a front of npy_header_size bytes. Errors as npy_read; UNIMPLEMENTED: an array of text. */
 struct status npy_header_read(struct bytes front, struct npy_header *out);
 
-/* The front of a file of such an array, in bytes, and the bytes themselves; the elements follow. A
- * size of 0: numpy has no such dtype, or it is one of strings. */
+/* The size of the header for such an array, and its bytes; the elements follow. A size of 0:
+ * numpy has no such dtype, or it is strings. */
 size_t npy_front_size(enum dtype dtype, const struct shape *shape);
 void npy_put_front(enum dtype dtype, const struct shape *shape, struct buffer *out);
 

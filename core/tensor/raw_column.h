@@ -1,6 +1,6 @@
 /*
- * raw_column: a column of raw values, and how it becomes a part of a model's input. Training data
- * are prepared so by trainer/data; an exported graph does the same with the values of a request
+ * raw_column: a column of raw values, and its conversion to a part of a model's input. trainer/data
+ * converts training data in this way, and an exported graph the values of a request
  * (layers/serving/columns.c).
  */
 #ifndef TENSOR_RAW_COLUMN_H
@@ -15,9 +15,10 @@ struct raw_column {
     double mean, stddev;     /* and then (value - mean) / stddev */
     bool has_default;        /* dense: for Examples without the feature */
     double default_value;
-    struct bytes default_text; /* dense: what an empty text stands for; .data NULL: itself */
-    /* Of the next three, one at most: */
-    int64_t hash_buckets;        /* > 0: a value, as text, becomes its fingerprint modulo this */
+    struct bytes default_text; /* dense: replaces an empty text; .data NULL: not replaced */
+    /* At most one of the next three: */
+    int64_t hash_buckets;        /* > 0: a value, as text, is hashed to this many buckets
+                                  * (fingerprint modulo buckets) */
     const struct bytes *classes; /* a value becomes its index in this list; NULL: no list */
     int classes_count;
     const float
@@ -25,14 +26,14 @@ struct raw_column {
     int boundaries_count;
 };
 
-/* The categories that the values become, each of which has a column in an input of floats; 0:
+/* The number of categories of the values, each of which has a column in an input of floats; 0:
  * none. */
 static inline int64_t raw_column_categories(const struct raw_column *column)
 {
     return column->boundaries != NULL ? column->boundaries_count + 1 : column->hash_buckets;
 }
 
-/* What a request has in place of an integer that a row lacks. */
+/* Stands for a missing integer in a request. */
 #define RAW_INTEGER_MISSING INT64_MIN
 
 /* May a row lack a value, which then has no bucket, as in training? */
@@ -42,11 +43,11 @@ static inline bool raw_column_may_lack_integer(const struct raw_column *column)
            column->spec.layout == TENSOR_DENSE && !column->has_default;
 }
 
-/* What an exported graph does with the values of an input, so that the data need not. */
+/* How an exported graph prepares the values of an input, so that the client need not. */
 enum raw_values {
     RAW_NOTHING, /* it takes prepared values */
     RAW_SCALE,   /* it subtracts the mean and divides by the standard deviation */
-    RAW_COLUMN,  /* it does all that a raw_column says */
+    RAW_COLUMN,  /* it applies all conversions of a raw_column */
 };
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * row_keys_spec: what a layer asks of its hash table: the first values of rows, and which keys get
- * and keep a row. trainer/protocol/row_keys.h says what each rule means.
+ * row_keys_spec: the rules of a layer's hash table: the initial values of rows, and which keys get
+ * and keep a row. trainer/protocol/row_keys.h describes the rules.
  */
 #ifndef TENSOR_ROW_KEYS_SPEC_H
 #define TENSOR_ROW_KEYS_SPEC_H
 
 #include <stdint.h>
 
-/* How the first value of each element of a row is drawn. */
+/* The initial distribution of each element of a row. */
 enum key_initializer {
     KEY_CONSTANT,         /* a */
     KEY_UNIFORM,          /* from a to b */

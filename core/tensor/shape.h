@@ -17,9 +17,9 @@
 #define SHAPE_RANK_MAX        12
 #define SHAPE_RANK_TENSORFLOW 254
 #define SHAPE_UNKNOWN_RANK    (-1)
-/* The rank of a shape of 13 to 254 known dimensions, which lie packed in `dims`. It is negative so
- * that no loop over `dims` runs. Requests may have such tensors, and a few kernels take them
- * (kernel.any_rank); everywhere else they are UNIMPLEMENTED: see shape_check_rank. */
+/* The rank of a shape of 13 to 254 known dimensions, which are packed into `dims`. It is
+ * negative so that no loop over `dims` runs. Requests may have such tensors, and a few kernels
+ * accept them (kernel.any_rank); everywhere else they are UNIMPLEMENTED: see shape_check_rank. */
 #define SHAPE_PACKED          (-2)
 
 struct shape {

@@ -51,8 +51,8 @@ struct tensor {
 
 #define TENSOR_ALIGNMENT 64
 
-/* An element of a resource or variant tensor: counted, with a small table of functions. Embed it
- * first. */
+/* An element of a resource or variant tensor: reference counted, with a small table of
+ * functions. Embed it as the first member. */
 struct object;
 struct object_type {
     const char *name;                       /* "variable", "hash table", "tensor list" */
@@ -61,7 +61,7 @@ struct object_type {
 struct object {
     const struct object_type *type;
     _Atomic int references;
-    struct object *next; /* of those whose end waits for another's */
+    struct object *next; /* of objects whose destruction waits for another's */
 };
 static inline struct object *object_acquire(struct object *object)
 {
@@ -107,7 +107,7 @@ static inline struct tensor tensor_acquire(const struct tensor *tensor)
     return *tensor;
 }
 
-/* Gives up one owner and clears *tensor. Accepts a zeroed tensor. */
+/* Releases one reference and clears *tensor. Accepts a zeroed tensor. */
 void tensor_release(struct tensor *tensor);
 void tensors_release(int64_t count, struct tensor *tensors); /* each of them */
 
