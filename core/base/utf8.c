@@ -37,6 +37,13 @@ size_t utf8_read(const char *text, size_t size, int32_t *character)
     return used;
 }
 
+size_t utf8_stated_size(const char *text, size_t size)
+{
+    unsigned char first = (unsigned char)text[0];
+    size_t wanted = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    return wanted < size ? wanted : size;
+}
+
 bool utf8_is_valid(struct bytes text)
 {
     int32_t character = 0;

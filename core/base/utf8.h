@@ -13,6 +13,10 @@
  * Unicode recommends to replace by one U+FFFD. */
 size_t utf8_read(const char *text, size_t size, int32_t *character);
 
+/* The bytes of the character at text[0] as its first byte tells, even if it is malformed; at most
+ * `size`, which is at least 1. */
+size_t utf8_stated_size(const char *text, size_t size);
+
 /* Does the text consist of well-formed characters? */
 bool utf8_is_valid(struct bytes text);
 

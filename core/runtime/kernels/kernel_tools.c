@@ -28,20 +28,27 @@ struct status kernel_check_rank(const struct kernel_context *k, int64_t rank)
     return status_is_ok(status) ? status : kernel_error(k, status.code, "%s", status.message);
 }
 
-struct status kernel_scratch_grow(struct kernel_context *k, struct tensor *memory, int64_t count,
-                                  int64_t capacity, size_t size)
+#define RESERVED_BYTES_MIN 256
+
+struct status kernel_scratch_reserve(struct kernel_context *k, struct tensor *memory, int64_t count,
+                                     int64_t more, size_t size)
 {
-    struct tensor more;
-    int64_t bytes;
-    if (__builtin_mul_overflow(capacity, (int64_t)size, &bytes))
+    struct tensor larger;
+    int64_t bytes, doubled = 2 * memory->size;
+    if (__builtin_add_overflow(count, more, &bytes) ||
+        __builtin_mul_overflow(bytes, (int64_t)size, &bytes))
         return kernel_error(k, STATUS_RESOURCE_EXHAUSTED, "room for %lld elements of %zu bytes",
-                            (long long)capacity, size);
-    struct shape shape = shape_of(bytes);
-    TRY(kernel_scratch(k, DT_UINT8, &shape, &more));
+                            (long long)more, size);
+    if (bytes <= memory->size)
+        return status_ok();
+    if (doubled < RESERVED_BYTES_MIN)
+        doubled = RESERVED_BYTES_MIN;
+    struct shape shape = shape_of(bytes > doubled ? bytes : doubled);
+    TRY(kernel_scratch(k, DT_UINT8, &shape, &larger));
     if (count > 0)
-        memcpy(more.data, memory->data, (size_t)count * size);
+        memcpy(larger.data, memory->data, (size_t)count * size);
     tensor_release(memory);
-    *memory = more;
+    *memory = larger;
     return status_ok();
 }
 

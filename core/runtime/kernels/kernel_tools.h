@@ -35,10 +35,10 @@ struct status kernel_scalar(struct kernel_context *k, int index, const char *nam
 /* An input that must be a vector; `name` is for the error. */
 struct status kernel_vector(const struct kernel_context *k, int index, const char *name);
 
-/* Gives a scratch tensor, or one that is empty yet, room for `capacity` elements of `size` bytes.
- * The first `count` move to the new memory. */
-struct status kernel_scratch_grow(struct kernel_context *k, struct tensor *memory, int64_t count,
-                                  int64_t capacity, size_t size);
+/* Gives an array of elements of `size` bytes room for `more` behind the first `count`, which may
+ * move. The memory is a scratch tensor, or zero as long as it is empty. */
+struct status kernel_scratch_reserve(struct kernel_context *k, struct tensor *memory, int64_t count,
+                                     int64_t more, size_t size);
 
 /* The number of elements in the dimensions before an axis, and behind it. */
 int64_t shape_outer(const struct shape *shape, int axis);

@@ -17,7 +17,7 @@ struct dataset_group {
 
 struct dataset_groups {
     struct dataset_group *at; /* by key */
-    int64_t count, capacity;
+    int64_t count;
     struct tensor memory;
     struct tensors scratch; /* room for arguments and results */
     bool input_ended;
@@ -52,24 +52,14 @@ static struct status make_key(struct kernel_context *k, int64_t key, struct tens
     return status_ok();
 }
 
-static struct status reserve_group(struct kernel_context *k, struct dataset_groups *groups)
-{
-    if (groups->count < groups->capacity)
-        return status_ok();
-    int64_t capacity = 2 * groups->capacity + 8;
-    TRY(kernel_scratch_grow(k, &groups->memory, groups->count, capacity, sizeof *groups->at));
-    groups->at = groups->memory.data;
-    groups->capacity = capacity;
-    return status_ok();
-}
-
 /* The group of that key, which may be a new one. */
 static struct status find_group(struct kernel_context *k, struct dataset_groups *groups,
                                 int64_t key, struct dataset_group **out)
 {
     int64_t place = lower_bound(groups->at, sizeof *groups->at, groups->count, key);
     if (place == groups->count || groups->at[place].key != key) {
-        TRY(reserve_group(k, groups));
+        TRY(kernel_scratch_reserve(k, &groups->memory, groups->count, 1, sizeof *groups->at));
+        groups->at = groups->memory.data;
         memmove(groups->at + place + 1, groups->at + place,
                 (size_t)(groups->count - place) * sizeof *groups->at);
         groups->at[place] = (struct dataset_group){ .key = key };

@@ -15,7 +15,7 @@ struct shuffle {
     struct tensors buffer; /* elements, one after the other, from place `first` on */
     int64_t first;         /* the elements before are gone */
     int64_t *epochs;       /* [epochs_count] how many elements of each epoch are in the buffer */
-    int64_t epochs_count, epochs_capacity;
+    int64_t epochs_count;
     struct tensor epochs_memory;
     int64_t epoch;
     bool input_ended, has_read;
@@ -69,19 +69,9 @@ static struct philox take_seeds(struct kernel_context *k, struct run_dataset *da
 
 static struct status add_epoch(struct kernel_context *k, struct shuffle *shuffle)
 {
-    if (shuffle->epochs_count == shuffle->epochs_capacity) {
-        int64_t capacity = 2 * shuffle->epochs_capacity + 8;
-        struct shape shape = shape_of(capacity * (int64_t)sizeof *shuffle->epochs);
-        struct tensor memory;
-        TRY(kernel_scratch(k, DT_UINT8, &shape, &memory));
-        if (shuffle->epochs_count > 0)
-            memcpy(memory.data, shuffle->epochs,
-                   (size_t)shuffle->epochs_count * sizeof *shuffle->epochs);
-        tensor_release(&shuffle->epochs_memory);
-        shuffle->epochs_memory = memory;
-        shuffle->epochs = memory.data;
-        shuffle->epochs_capacity = capacity;
-    }
+    TRY(kernel_scratch_reserve(k, &shuffle->epochs_memory, shuffle->epochs_count, 1,
+                               sizeof *shuffle->epochs));
+    shuffle->epochs = shuffle->epochs_memory.data;
     shuffle->epochs[shuffle->epochs_count++] = 0;
     return status_ok();
 }

@@ -51,7 +51,7 @@ static struct status reserve_places(struct kernel_context *k, struct unique_elem
     if (2 * (unique->seen.count + 1) <= unique->places_count)
         return status_ok();
     int64_t count = unique->places_count > 0 ? 2 * unique->places_count : 16;
-    TRY(kernel_scratch_grow(k, &unique->memory, 0, count, sizeof *unique->places));
+    TRY(kernel_scratch_reserve(k, &unique->memory, 0, count, sizeof *unique->places));
     unique->places = unique->memory.data;
     memset(unique->places, 0, (size_t)count * sizeof *unique->places);
     unique->places_count = count;

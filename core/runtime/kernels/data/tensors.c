@@ -19,13 +19,8 @@ void tensors_acquire(int count, const struct tensor *from, struct tensor *to)
 
 struct status tensors_reserve(struct kernel_context *k, struct tensors *tensors, int64_t count)
 {
-    int64_t wanted = tensors->count + count, capacity = tensors->capacity;
-    if (wanted <= capacity)
-        return status_ok();
-    capacity = 2 * capacity > wanted ? 2 * capacity : wanted;
-    TRY(kernel_scratch_grow(k, &tensors->memory, tensors->count, capacity, sizeof *tensors->at));
+    TRY(kernel_scratch_reserve(k, &tensors->memory, tensors->count, count, sizeof *tensors->at));
     tensors->at = tensors->memory.data;
-    tensors->capacity = capacity;
     return status_ok();
 }
 

@@ -16,7 +16,6 @@ void tensors_acquire(int count, const struct tensor *from, struct tensor *to);
 struct tensors {
     struct tensor *at; /* [count] */
     int64_t count;
-    int64_t capacity;
     struct tensor memory;
 };
 /* Makes room for `count` more. */

@@ -29,12 +29,9 @@ struct status tensor_cells_grow(struct kernel_context *k, struct tensor_cells *c
 {
     if (count <= cells->count)
         return status_ok();
-    if (count > cells->capacity) {
-        int64_t capacity = count < cells->capacity * 2 ? cells->capacity * 2 : count;
-        TRY(kernel_scratch_grow(k, &cells->cells_of, cells->count, capacity, sizeof *cells->cells));
-        cells->cells = cells->cells_of.data;
-        cells->capacity = capacity;
-    }
+    TRY(kernel_scratch_reserve(k, &cells->cells_of, cells->count, count - cells->count,
+                               sizeof *cells->cells));
+    cells->cells = cells->cells_of.data;
     memset(cells->cells + cells->count, 0, (size_t)(count - cells->count) * sizeof *cells->cells);
     cells->count = count;
     return status_ok();

@@ -26,7 +26,7 @@ struct tensor_cells {
     bool has_one_shape;      /* the first write decides the shape of all */
     bool is_closed;
     bool is_gradient; /* tensor_array_grad.c: writes to the same cell add up */
-    int64_t count, capacity;
+    int64_t count;
     int64_t count_max; /* of a stack; -1: any */
     struct tensor_cell *cells;
     struct tensor cells_of; /* the pooled buffer that holds them */

@@ -19,7 +19,7 @@ struct status tensor_list_create(struct kernel_context *k, enum dtype dtype,
     struct shape size = shape_of((int64_t)sizeof(struct tensor_list));
     struct tensor self, elements = { 0 };
     TRY(kernel_scratch(k, DT_UINT8, &size, &self));
-    struct status status = kernel_scratch_grow(k, &elements, 0, count, sizeof(struct tensor));
+    struct status status = kernel_scratch_reserve(k, &elements, 0, count, sizeof(struct tensor));
     if (!status_is_ok(status)) {
         tensor_release(&self);
         return status;
@@ -29,7 +29,6 @@ struct status tensor_list_create(struct kernel_context *k, enum dtype dtype,
                                   .dtype = dtype,
                                   .shape = *shape,
                                   .count = count,
-                                  .capacity = count,
                                   .elements = elements.data,
                                   .elements_of = elements,
                                   .self = self };
@@ -100,13 +99,9 @@ struct status tensor_list_output(struct kernel_context *k, int index, struct ten
 
 struct status tensor_list_resize(struct kernel_context *k, struct tensor_list *list, int64_t count)
 {
-    if (count > list->capacity) {
-        int64_t capacity = count < list->capacity * 2 ? list->capacity * 2 : count;
-        TRY(kernel_scratch_grow(k, &list->elements_of, list->count, capacity,
-                                sizeof *list->elements));
-        list->elements = list->elements_of.data;
-        list->capacity = capacity;
-    }
+    TRY(kernel_scratch_reserve(k, &list->elements_of, list->count, count - list->count,
+                               sizeof *list->elements));
+    list->elements = list->elements_of.data;
     tensors_release(list->count - count, list->elements + count);
     if (count > list->count)
         memset(list->elements + list->count, 0,

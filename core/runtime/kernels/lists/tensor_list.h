@@ -12,7 +12,7 @@ struct tensor_list {
     struct object object;
     enum dtype dtype;
     struct shape shape; /* of every element; may be partly unknown */
-    int64_t count, capacity;
+    int64_t count;
     struct tensor *elements;   /* dtype DT_INVALID: not set, zeros when read */
     struct tensor elements_of; /* the pooled buffer that holds them */
     struct tensor self;        /* the tensor that holds the list itself */

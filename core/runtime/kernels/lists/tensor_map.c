@@ -16,7 +16,7 @@ struct map_pair {
 
 struct tensor_map {
     struct object object;
-    int64_t count, capacity;
+    int64_t count;
     struct map_pair *pairs;
     struct tensor pairs_of; /* the pooled buffer that holds them */
     struct tensor self;     /* the tensor that holds the map itself */
@@ -42,13 +42,10 @@ static const struct object_type tensor_map_type = { "tensorflow::TensorMap", map
 
 /* ---- the object ---- */
 
-static struct status map_grow(struct kernel_context *k, struct tensor_map *map, int64_t capacity)
+static struct status map_reserve(struct kernel_context *k, struct tensor_map *map, int64_t more)
 {
-    if (capacity <= map->capacity)
-        return status_ok();
-    TRY(kernel_scratch_grow(k, &map->pairs_of, map->count, capacity, sizeof *map->pairs));
+    TRY(kernel_scratch_reserve(k, &map->pairs_of, map->count, more, sizeof *map->pairs));
     map->pairs = map->pairs_of.data;
-    map->capacity = capacity;
     return status_ok();
 }
 
@@ -68,7 +65,7 @@ static struct status map_copy(struct kernel_context *k, const struct tensor_map 
 {
     struct tensor_map *copy;
     TRY(map_create(k, &copy));
-    struct status status = map_grow(k, copy, map->count);
+    struct status status = map_reserve(k, copy, map->count);
     if (!status_is_ok(status)) {
         object_release(&copy->object);
         return status;
@@ -209,8 +206,7 @@ static struct status lookup_compute(struct kernel_context *k)
 static struct status add_pair(struct kernel_context *k, struct tensor_map *map,
                               const struct map_pair *pair)
 {
-    if (map->count == map->capacity)
-        TRY(map_grow(k, map, 2 * map->capacity + 4));
+    TRY(map_reserve(k, map, 1));
     map->pairs[map->count++] = *pair;
     return status_ok();
 }

@@ -20,7 +20,7 @@ struct normalizing {
     struct text_block block;
     bool with_offsets;
     struct tensor memory; /* of the offsets, int64 */
-    int64_t count, capacity;
+    int64_t count;
 };
 
 static struct status read_model(struct normalizing *n, const struct tensor *x)
@@ -32,21 +32,12 @@ static struct status read_model(struct normalizing *n, const struct tensor *x)
     return flat_table_text(&table, POOL, &n->pool);
 }
 
-static struct status reserve_offsets(struct normalizing *n, size_t more)
-{
-    int64_t needed = n->count + (int64_t)more;
-    if (needed <= n->capacity)
-        return status_ok();
-    n->capacity = needed + needed / 2 + 64;
-    return kernel_scratch_grow(n->k, &n->memory, n->count, n->capacity, sizeof(int64_t));
-}
-
 /* Where the next bytes of the result stand in the text; each of them is `step` behind the last. */
 static struct status add_offsets(struct normalizing *n, size_t offset, size_t count, int64_t step)
 {
     if (!n->with_offsets)
         return status_ok();
-    TRY(reserve_offsets(n, count));
+    TRY(kernel_scratch_reserve(n->k, &n->memory, n->count, (int64_t)count, sizeof(int64_t)));
     int64_t *at = (int64_t *)n->memory.data + n->count;
     for (size_t i = 0; i < count; i++)
         at[i] = (int64_t)offset + step * (int64_t)i;

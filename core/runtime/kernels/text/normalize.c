@@ -48,8 +48,7 @@ struct normalizing_texts {
 static struct status append_part(struct normalizing_texts *n, struct bytes part)
 {
     int64_t room = (int64_t)(TEXT_NORMAL_GROWTH * part.size);
-    if (room > n->room.size)
-        TRY(kernel_scratch_grow(n->k, &n->room, 0, room, 1));
+    TRY(kernel_scratch_reserve(n->k, &n->room, 0, room, 1));
     size_t length = text_normalize(part.data, part.size, n->form, n->room.data);
     if (length == TEXT_NORMAL_FAILED)
         return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory to normalize a text of %zu bytes",

@@ -85,10 +85,10 @@ static struct status read_extras(struct kernel_context *k, const struct sentence
     return out->eos ? check_named(model, model->eos, model->eos_text) : status_ok();
 }
 
-static void reverse(struct piece_token *tokens, int64_t count)
+static void reverse(struct text_token *tokens, int64_t count)
 {
     for (int64_t i = 0, j = count - 1; i < j; i++, j--) {
-        struct piece_token token = tokens[i];
+        struct text_token token = tokens[i];
         tokens[i] = tokens[j];
         tokens[j] = token;
     }
@@ -103,12 +103,9 @@ struct tokenizing {
     struct piece_sampling sampling;
 };
 
-static struct status add_named(struct piece_work *work, int32_t id, struct bytes text)
+static struct status add_named(struct token_list *tokens, int32_t id, struct bytes text)
 {
-    TRY(piece_room(work, &work->tokens, 1, sizeof(struct piece_token)));
-    ((struct piece_token *)work->tokens.memory.data)[work->tokens.count++] =
-        (struct piece_token){ .text = text, .id = id };
-    return status_ok();
+    return token_list_add_numbered(tokens, (struct text_token){ .text = text, .number = id });
 }
 
 /* nbest_size 0 and 1: the best way; less: any way, at random. */
@@ -133,12 +130,12 @@ static struct status tokenize(struct tokenizing *t, int64_t i)
     int64_t first = work->tokens.count;
     TRY(choose_sampling(t, i, &sampling));
     if (t->extras.bos)
-        TRY(add_named(work, model->bos, model->bos_text));
+        TRY(add_named(&work->tokens, model->bos, model->bos_text));
     TRY(sentencepiece_encode(work, tensor_strings(kernel_input(work->k, 1))[i], sampling));
     if (t->extras.eos)
-        TRY(add_named(work, model->eos, model->eos_text));
+        TRY(add_named(&work->tokens, model->eos, model->eos_text));
     if (t->extras.reverse)
-        reverse((struct piece_token *)work->tokens.memory.data + first, work->tokens.count - first);
+        reverse(work->tokens.at + first, work->tokens.count - first);
     return status_ok();
 }
 
@@ -159,21 +156,21 @@ static struct status tokenize_all(struct tokenizing *t)
     return status_ok();
 }
 
-static struct status give_tokens(struct kernel_context *k, const struct piece_array *array)
+static struct status give_tokens(struct kernel_context *k, const struct token_list *list)
 {
-    const struct piece_token *tokens = array->memory.data;
-    struct shape shape = shape_of(array->count);
+    const struct text_token *tokens = list->at;
+    struct shape shape = shape_of(list->count);
     struct tensor *values, *begins = NULL, *ends = NULL;
     TRY(kernel_output(k, 0, &shape, &values));
     if (kernel_outputs_count(k) > 2) {
         TRY(kernel_output(k, 2, &shape, &begins));
         TRY(kernel_output(k, 3, &shape, &ends));
     }
-    for (int64_t i = 0; i < array->count; i++) {
+    for (int64_t i = 0; i < list->count; i++) {
         if (values->dtype == DT_STRING)
             tensor_strings_mut(values)[i] = tokens[i].text;
         else
-            tensor_int32s_mut(values)[i] = tokens[i].id;
+            tensor_int32s_mut(values)[i] = (int32_t)tokens[i].number;
         if (begins != NULL) {
             tensor_set_index(begins, i, tokens[i].begin);
             tensor_set_index(ends, i, tokens[i].end);
@@ -205,7 +202,7 @@ static struct status tokenize_prepare(struct prepare_context *p)
 
 static struct status tokenize_compute(struct kernel_context *k)
 {
-    struct tokenizing t = { .work = { .k = k } };
+    struct tokenizing t = { .work = { .k = k, .tokens.k = k } };
     random_init(&t.sampling.random, kernel_random_seed(k), 0);
     t.nbest = kernel_input(k, 2);
     t.alpha = kernel_input(k, 3);
@@ -244,18 +241,18 @@ static struct status check_splits(const struct tensor *splits, const struct tens
 }
 
 static struct status read_token(const struct sentencepiece_model *model,
-                                const struct tensor *values, int64_t i, struct piece_token *out)
+                                const struct tensor *values, int64_t i, struct text_token *out)
 {
+    *out = (struct text_token){ 0 };
     if (values->dtype == DT_STRING) {
         out->text = tensor_strings(values)[i];
-        out->id = piece_id(model, out->text);
-        return status_ok();
+    } else {
+        int32_t id = tensor_int32s(values)[i];
+        if (id < 0 || id >= model->pieces_count)
+            return status_error(STATUS_OUT_OF_RANGE, "Invalid id: %d", id);
+        out->text = model->pieces[id].text; /* another piece may have the same text */
     }
-    out->id = tensor_int32s(values)[i];
-    if (out->id < 0 || out->id >= model->pieces_count)
-        return status_error(STATUS_OUT_OF_RANGE, "Invalid id: %d", out->id);
-    out->text = model->pieces[out->id].text;
-    out->id = piece_id(model, out->text); /* another piece may have the same text */
+    out->number = piece_id(model, out->text);
     return status_ok();
 }
 
@@ -264,13 +261,14 @@ static struct status detokenize(struct piece_work *work, const struct extras *ex
                                 int64_t end, struct bytes *out)
 {
     work->tokens.count = 0;
-    TRY(piece_room(work, &work->tokens, (size_t)(end - begin), sizeof(struct piece_token)));
-    struct piece_token *tokens = work->tokens.memory.data;
-    for (int64_t i = begin; i < end; i++)
-        TRY(read_token(work->model, kernel_input(work->k, 1), i, &tokens[i - begin]));
+    for (int64_t i = begin; i < end; i++) {
+        struct text_token token;
+        TRY(read_token(work->model, kernel_input(work->k, 1), i, &token));
+        TRY(token_list_add_numbered(&work->tokens, token));
+    }
     if (extras->reverse)
-        reverse(tokens, end - begin);
-    return sentencepiece_decode(work, tokens, end - begin, out);
+        reverse(work->tokens.at, end - begin);
+    return sentencepiece_decode(work, work->tokens.at, end - begin, out);
 }
 
 static struct status detokenize_all(struct piece_work *work, const struct extras *extras)
@@ -290,7 +288,7 @@ static struct status detokenize_all(struct piece_work *work, const struct extras
 
 static struct status detokenize_compute(struct kernel_context *k)
 {
-    struct piece_work work = { .k = k };
+    struct piece_work work = { .k = k, .tokens.k = k };
     struct extras extras;
     TRY(model_of(k, &work.model));
     TRY(read_extras(k, work.model, 3, &extras));

@@ -2,6 +2,7 @@
  * sentencepiece_bpe: divides a text by merging pairs of neighbours into pieces, best score first
  * (byte pair encoding). To sample, it leaves out merges at random.
  */
+#include "base/utf8.h"
 #include "runtime/kernels/text/sentencepiece_text.h"
 
 struct symbol {
@@ -72,12 +73,12 @@ static struct status split_symbols(struct merging *m)
     struct piece_work *work = m->work;
     const char *text = work->normal.memory.data;
     work->a.count = 0;
-    TRY(piece_room(work, &work->a, (size_t)work->normal.count, sizeof *m->symbols));
+    TRY(piece_room(work, &work->a, work->normal.count, sizeof *m->symbols));
     m->symbols = work->a.memory.data;
     for (int64_t at = 0; at < work->normal.count;) {
         size_t rest = (size_t)(work->normal.count - at);
         size_t whole = user_defined_size(work->model, (struct bytes){ text + at, rest });
-        size_t size = whole > 0 ? whole : piece_character_size(text + at, rest);
+        size_t size = whole > 0 ? whole : utf8_stated_size(text + at, rest);
         m->symbols[m->count] = (struct symbol){ (uint32_t)at, (uint32_t)size, (int32_t)m->count - 1,
                                                 (int32_t)m->count + 1, whole > 0 };
         m->count++;
@@ -143,19 +144,16 @@ static struct status add_part(struct piece_work *work, uint32_t begin, uint32_t 
             return add_part(work, begin + cut, size - cut);
         }
     }
-    TRY(piece_room(work, &work->found, 1, sizeof(struct piece_part)));
-    ((struct piece_part *)work->found.memory.data)[work->found.count++] =
-        (struct piece_part){ begin, size, id };
-    return status_ok();
+    return piece_found(work, begin, size, id);
 }
 
 static struct status prepare_cuts(struct piece_work *work)
 {
-    size_t count = work->model->has_unused ? (size_t)work->model->pieces_count : 0;
+    int64_t count = work->model->has_unused ? work->model->pieces_count : 0;
     work->c.count = 0;
     TRY(piece_room(work, &work->c, count, sizeof(struct unused_cut)));
     if (count > 0)
-        memset(work->c.memory.data, 0, count * sizeof(struct unused_cut));
+        memset(work->c.memory.data, 0, (size_t)count * sizeof(struct unused_cut));
     return status_ok();
 }
 

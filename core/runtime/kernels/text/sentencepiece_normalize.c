@@ -51,8 +51,8 @@ static struct status add(struct piece_work *work, const char *data, size_t size,
 {
     if (size == 0)
         return status_ok();
-    TRY(piece_room(work, &work->normal, size, 1));
-    TRY(piece_room(work, &work->origins, size, sizeof(uint32_t)));
+    TRY(piece_room(work, &work->normal, (int64_t)size, 1));
+    TRY(piece_room(work, &work->origins, (int64_t)size, sizeof(uint32_t)));
     memcpy((char *)work->normal.memory.data + work->normal.count, data, size);
     for (size_t i = 0; i < size; i++)
         ((uint32_t *)work->origins.memory.data)[work->origins.count + (int64_t)i] =

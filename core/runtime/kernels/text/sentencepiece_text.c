@@ -3,31 +3,21 @@
 
 static const char space[] = PIECE_SPACE;
 
-struct status piece_room(struct piece_work *work, struct piece_array *array, size_t more,
-                         size_t size)
-{
-    int64_t needed = array->count + (int64_t)more;
-    if (needed <= array->capacity)
-        return status_ok();
-    int64_t capacity = 2 * array->capacity > needed ? 2 * array->capacity : needed + 64;
-    TRY(kernel_scratch_grow(work->k, &array->memory, array->count, capacity, size));
-    array->capacity = capacity;
-    return status_ok();
-}
-
-size_t piece_character_size(const char *text, size_t size)
-{
-    uint8_t first = (uint8_t)text[0];
-    size_t wanted = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    return wanted < size ? wanted : size;
-}
-
 void piece_work_finish(struct piece_work *work)
 {
-    struct piece_array *arrays[] = { &work->tokens, &work->normal, &work->origins, &work->found,
-                                     &work->a,      &work->b,      &work->c };
+    struct piece_array *arrays[] = { &work->normal, &work->origins, &work->found,
+                                     &work->a,      &work->b,       &work->c };
+    token_list_finish(&work->tokens);
     for (size_t i = 0; i < COUNT(arrays); i++)
         tensor_release(&arrays[i]->memory);
+}
+
+struct status piece_found(struct piece_work *work, int64_t begin, int64_t size, int32_t id)
+{
+    TRY(piece_room(work, &work->found, 1, sizeof(struct piece_part)));
+    ((struct piece_part *)work->found.memory.data)[work->found.count++] =
+        (struct piece_part){ (uint32_t)begin, (uint32_t)size, id };
+    return status_ok();
 }
 
 /* ---- dividing ---- */
@@ -36,10 +26,7 @@ static struct status divide_at(struct piece_work *work, int64_t begin, int64_t e
 {
     const char *text = work->normal.memory.data;
     struct bytes part = { text + begin, (size_t)(end - begin) };
-    TRY(piece_room(work, &work->found, 1, sizeof(struct piece_part)));
-    ((struct piece_part *)work->found.memory.data)[work->found.count++] =
-        (struct piece_part){ (uint32_t)begin, (uint32_t)part.size, piece_id(work->model, part) };
-    return status_ok();
+    return piece_found(work, begin, end - begin, piece_id(work->model, part));
 }
 
 static struct status divide_characters(struct piece_work *work)
@@ -49,7 +36,7 @@ static struct status divide_characters(struct piece_work *work)
         size_t rest = (size_t)(work->normal.count - at);
         size_t size = user_defined_size(work->model, (struct bytes){ text + at, rest });
         if (size == 0)
-            size = piece_character_size(text + at, rest);
+            size = utf8_stated_size(text + at, rest);
         TRY(divide_at(work, at, at + (int64_t)size));
         at += (int64_t)size;
     }
@@ -63,7 +50,7 @@ static struct status divide_words(struct piece_work *work)
     int64_t begin = 0;
     for (int64_t at = 0; at < work->normal.count;) {
         size_t rest = (size_t)(work->normal.count - at);
-        size_t size = piece_character_size(text + at, rest);
+        size_t size = utf8_stated_size(text + at, rest);
         bool is_space = size == strlen(space) && memcmp(text + at, space, size) == 0;
         if (is_space && at > begin) {
             TRY(divide_at(work, begin, at));
@@ -93,13 +80,6 @@ static struct status divide(struct piece_work *work, struct piece_sampling *samp
 
 /* ---- tokens ---- */
 
-static struct status add_token(struct piece_work *work, struct piece_token token)
-{
-    TRY(piece_room(work, &work->tokens, 1, sizeof token));
-    ((struct piece_token *)work->tokens.memory.data)[work->tokens.count++] = token;
-    return status_ok();
-}
-
 /* The last byte of a character stands for its place in the text. */
 static struct status add_bytes(struct piece_work *work, struct bytes part, int64_t begin,
                                int64_t end)
@@ -107,8 +87,9 @@ static struct status add_bytes(struct piece_work *work, struct bytes part, int64
     const struct sentencepiece_model *model = work->model;
     for (size_t i = 0; i < part.size; i++) {
         int32_t id = model->byte_ids[(uint8_t)part.data[i]];
-        TRY(add_token(work, (struct piece_token){ model->pieces[id].text, id, begin,
-                                                  i + 1 == part.size ? end : begin }));
+        struct text_token token = { model->pieces[id].text, begin, i + 1 == part.size ? end : begin,
+                                    id };
+        TRY(token_list_add_numbered(&work->tokens, token));
     }
     return status_ok();
 }
@@ -148,8 +129,8 @@ static struct status add_parts(struct piece_work *work)
         } else {
             part = piece->text;
         }
-        TRY(add_token(work,
-                      (struct piece_token){ part, parts[i].id, origins[begin], origins[end] }));
+        TRY(token_list_add_numbered(
+            &work->tokens, (struct text_token){ part, origins[begin], origins[end], parts[i].id }));
     }
     return status_ok();
 }
@@ -166,7 +147,7 @@ struct status sentencepiece_encode(struct piece_work *work, struct bytes text,
 /* ---- joining ---- */
 
 /* The characters of pieces of bytes; one that is malformed becomes U+FFFD. */
-static struct status join_bytes(struct piece_work *work, const struct piece_token *tokens,
+static struct status join_bytes(struct piece_work *work, const struct text_token *tokens,
                                 int64_t count)
 {
     for (int64_t i = 0; i < count;) {
@@ -174,7 +155,7 @@ static struct status join_bytes(struct piece_work *work, const struct piece_toke
         size_t size = 0;
         int32_t character;
         while (size < sizeof bytes && i + (int64_t)size < count) {
-            bytes[size] = (char)work->model->pieces[tokens[i + (int64_t)size].id].byte;
+            bytes[size] = (char)work->model->pieces[tokens[i + (int64_t)size].number].byte;
             size++;
         }
         size = utf8_read(bytes, size, &character);
@@ -206,10 +187,10 @@ static struct status join_text(struct piece_work *work, struct bytes text)
 /* Appends a token. At the begin of the text, leaves out the space that normalizing adds, of each
  * token until there is a text: as in the SentencePiece that TensorFlow Text has; newer ones leave
  * out only one. */
-static struct status join_token(struct piece_work *work, const struct piece_token *token)
+static struct status join_token(struct piece_work *work, const struct text_token *token)
 {
     const struct sentencepiece_model *model = work->model;
-    const struct sentence_piece *piece = &model->pieces[token->id];
+    const struct sentence_piece *piece = &model->pieces[token->number];
     const struct piece_rules *rules = &model->normal;
     struct bytes text = token->text;
     bool at_begin = work->block.size == work->block.begin;
@@ -227,11 +208,11 @@ static struct status join_token(struct piece_work *work, const struct piece_toke
     return join_text(work, text);
 }
 
-static struct status join(struct piece_work *work, const struct piece_token *tokens, int64_t count)
+static struct status join(struct piece_work *work, const struct text_token *tokens, int64_t count)
 {
     const struct sentence_piece *pieces = work->model->pieces;
     for (int64_t i = 0, run; i < count; i += run) {
-        for (run = 0; i + run < count && pieces[tokens[i + run].id].kind == PIECE_BYTE;)
+        for (run = 0; i + run < count && pieces[tokens[i + run].number].kind == PIECE_BYTE;)
             run++;
         if (run > 0) {
             TRY(join_bytes(work, tokens + i, run));
@@ -243,7 +224,7 @@ static struct status join(struct piece_work *work, const struct piece_token *tok
     return status_ok();
 }
 
-struct status sentencepiece_decode(struct piece_work *work, const struct piece_token *tokens,
+struct status sentencepiece_decode(struct piece_work *work, const struct text_token *tokens,
                                    int64_t count, struct bytes *out)
 {
     const struct piece_rules *rules = &work->model->denormal;

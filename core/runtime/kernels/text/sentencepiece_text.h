@@ -2,7 +2,7 @@
  * sentencepiece_text: normalizes texts as a SentencePiece model wants, divides them into its
  * pieces, and joins pieces again. The memory is the run's, and is used again for the next text.
  *
- *     struct piece_work work = { .k = k, .model = model };
+ *     struct piece_work work = { .k = k, .model = model, .tokens.k = k };
  *     TRY(sentencepiece_encode(&work, text, NULL));   appends to work.tokens
  *     piece_work_finish(&work);
  */
@@ -13,24 +13,19 @@
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/text/sentencepiece_model.h"
 #include "runtime/kernels/text/text_block.h"
+#include "runtime/kernels/text/token_list.h"
 
 /* An array that grows in scratch memory. */
 struct piece_array {
     struct tensor memory;
-    int64_t count, capacity;
+    int64_t count;
 };
 
-struct piece_token {
-    struct bytes text; /* of the model or of the run's arena */
-    int32_t id;
-    int64_t begin, end; /* of its place in the text, in bytes */
-};
-
-/* Zero-initialise it, but for the first two. */
+/* Zero-initialise it, but for the first two and tokens.k. */
 struct piece_work {
     struct kernel_context *k;
     const struct sentencepiece_model *model;
-    struct piece_array tokens;  /* of struct piece_token: the result */
+    struct token_list tokens;   /* the result */
     struct piece_array normal;  /* of char: the normalized text */
     struct piece_array origins; /* of uint32_t: where each of its bytes, and its end, come from */
     struct piece_array found;   /* of struct piece_part: what it was divided into */
@@ -52,10 +47,13 @@ struct piece_sampling {
 };
 
 /* Room for `more` elements of `size` bytes behind the last. */
-struct status piece_room(struct piece_work *work, struct piece_array *array, size_t more,
-                         size_t size);
-/* The bytes of a character, as its first byte tells, but not more than the text has. */
-size_t piece_character_size(const char *text, size_t size);
+static inline struct status piece_room(struct piece_work *work, struct piece_array *array,
+                                       int64_t more, size_t size)
+{
+    return kernel_scratch_reserve(work->k, &array->memory, array->count, more, size);
+}
+/* Appends to work->found. */
+struct status piece_found(struct piece_work *work, int64_t begin, int64_t size, int32_t id);
 
 /* Writes work->normal and work->origins. */
 struct status sentencepiece_normalize(struct piece_work *work, const struct piece_rules *rules,
@@ -68,8 +66,8 @@ struct status divide_bpe(struct piece_work *work, struct piece_sampling *samplin
 /* sampling: NULL for the best way. */
 struct status sentencepiece_encode(struct piece_work *work, struct bytes text,
                                    struct piece_sampling *sampling);
-/* The text of tokens, of which each has `id` and `text`. */
-struct status sentencepiece_decode(struct piece_work *work, const struct piece_token *tokens,
+/* The text of tokens, of which each has `number` and `text`. */
+struct status sentencepiece_decode(struct piece_work *work, const struct text_token *tokens,
                                    int64_t count, struct bytes *out);
 void piece_work_finish(struct piece_work *work);
 

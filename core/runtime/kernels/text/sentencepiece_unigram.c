@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "base/utf8.h"
 #include "runtime/kernels/text/sentencepiece_text.h"
 
 #define UNKNOWN_PENALTY 10.0f
@@ -52,7 +53,7 @@ static struct status all_pieces(struct piece_work *work, take_piece *take, void 
 {
     const char *text = work->normal.memory.data;
     for (int64_t at = 0, turn = 1; at < work->normal.count; turn++) {
-        int64_t size = (int64_t)piece_character_size(text + at, (size_t)(work->normal.count - at));
+        int64_t size = (int64_t)utf8_stated_size(text + at, (size_t)(work->normal.count - at));
         TRY(pieces_at(work, at, size, take, argument));
         at += size;
         if (turn % 16384 == 0)
@@ -84,14 +85,6 @@ static struct status take_best(struct piece_work *work, void *argument, int64_t 
     return status_ok();
 }
 
-static struct status add_part(struct piece_work *work, int64_t begin, int64_t end, int32_t id)
-{
-    TRY(piece_room(work, &work->found, 1, sizeof(struct piece_part)));
-    ((struct piece_part *)work->found.memory.data)[work->found.count++] =
-        (struct piece_part){ (uint32_t)begin, (uint32_t)(end - begin), id };
-    return status_ok();
-}
-
 static void turn_around(struct piece_array *found)
 {
     struct piece_part *parts = found->memory.data;
@@ -105,13 +98,13 @@ static void turn_around(struct piece_array *found)
 static struct status divide_best(struct piece_work *work)
 {
     work->a.count = 0;
-    TRY(piece_room(work, &work->a, (size_t)work->normal.count + 1, sizeof(struct best_way)));
+    TRY(piece_room(work, &work->a, work->normal.count + 1, sizeof(struct best_way)));
     struct best_way *best = work->a.memory.data;
     for (int64_t i = 0; i <= work->normal.count; i++)
         best[i] = (struct best_way){ 0, -1, -1 };
     TRY(all_pieces(work, take_best, best));
     for (int64_t end = work->normal.count; end > 0; end = best[end].begin)
-        TRY(add_part(work, best[end].begin, end, best[end].id));
+        TRY(piece_found(work, best[end].begin, end - best[end].begin, best[end].id));
     return status_ok();
 }
 
@@ -162,14 +155,14 @@ static const struct way_edge *choose(const struct piece_work *work, const struct
 static struct status divide_at_random(struct piece_work *work, struct piece_sampling *sampling)
 {
     work->a.count = work->b.count = 0;
-    TRY(piece_room(work, &work->a, (size_t)work->normal.count + 1, sizeof(struct way_end)));
+    TRY(piece_room(work, &work->a, work->normal.count + 1, sizeof(struct way_end)));
     struct way_end *endings = work->a.memory.data;
     for (int64_t i = 0; i <= work->normal.count; i++)
         endings[i] = (struct way_end){ 0, -1 };
     TRY(all_pieces(work, take_edge, sampling));
     for (int64_t end = work->normal.count; end > 0;) {
         const struct way_edge *edge = choose(work, &endings[end], sampling);
-        TRY(add_part(work, edge->begin, end, edge->id));
+        TRY(piece_found(work, edge->begin, end - edge->begin, edge->id));
         end = edge->begin;
     }
     return status_ok();

@@ -4,12 +4,8 @@
 
 struct status token_list_add_numbered(struct token_list *list, struct text_token token)
 {
-    if (list->count == list->capacity) {
-        int64_t capacity = 2 * list->capacity + 64;
-        TRY(kernel_scratch_grow(list->k, &list->memory, list->count, capacity, sizeof *list->at));
-        list->at = list->memory.data;
-        list->capacity = capacity;
-    }
+    TRY(kernel_scratch_reserve(list->k, &list->memory, list->count, 1, sizeof *list->at));
+    list->at = list->memory.data;
     list->at[list->count++] = token;
     return list->count % TOKENS_PER_CHECK == 0 ? kernel_check(list->k) : status_ok();
 }

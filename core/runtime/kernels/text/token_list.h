@@ -22,7 +22,7 @@ struct text_token {
 struct token_list {
     struct kernel_context *k;
     struct text_token *at;
-    int64_t count, capacity;
+    int64_t count;
     struct tensor memory;
 };
 
