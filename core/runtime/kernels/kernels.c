@@ -205,23 +205,30 @@
     X(state, variable_life)         \
     X(state, variable_scatter)      \
     X(text, base64)                 \
+    X(text, boise_tags)             \
+    X(text, byte_ranges)            \
     X(text, character_tokens)       \
+    X(text, constrained_sequence)   \
     X(text, edit_distance)          \
     X(text, fast_normalize)         \
     X(text, fast_word_pieces)       \
     X(text, fingerprint_rows)       \
+    X(text, merge_tokens)           \
     X(text, ngrams_join)            \
     X(text, normalize)              \
     X(text, reduce_join)            \
     X(text, regex)                  \
     X(text, regex_split)            \
+    X(text, rouge)                  \
     X(text, round_robin)            \
     X(text, sentencepiece)          \
+    X(text, spanning_tree)          \
     X(text, string_format)          \
     X(text, string_hash)            \
     X(text, string_split)           \
     X(text, strings)                \
     X(text, substr)                 \
+    X(text, text_bits)              \
     X(text, unicode)                \
     X(text, unicode_script)         \
     X(text, white_space)            \

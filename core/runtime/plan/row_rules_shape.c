@@ -194,17 +194,15 @@ struct row_fact rows_parse_example(const struct rows *rows, const struct node *n
     return fits ? rows_kept(rows, node) : none;
 }
 
-/* A table, then keys that have rows, then the default. */
+/* A table or a model, then keys that have rows, then for instance a default. */
 struct row_fact rows_lookup(const struct rows *rows, const struct node *node)
 {
-    bool fits = kind_of(rows, node, 0) == FACT_SAME && kind_of(rows, node, 1) == FACT_ROWS &&
-                kind_of(rows, node, 2) == FACT_SAME;
-    return fits ? is_rows : none;
+    return kind_of(rows, node, 1) == FACT_ROWS && others_same(rows, node, 1) ? is_rows : none;
 }
 
-/* A table's handle is the same for all riders, though its op is stateful. */
+/* The handle of a table or a model that never changes is the same for all riders, though its op is
+ * stateful; and so is what the op finds by it. */
 struct row_fact rows_table_handle(const struct rows *rows, const struct node *node)
 {
-    (void)rows;
-    return node->inputs_count == 0 ? same : none;
+    return others_same(rows, node, -1) ? same : none;
 }

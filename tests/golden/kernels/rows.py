@@ -92,7 +92,7 @@ def attr_text(name, kind, value):
 
 def clean(message):
     message = re.sub(r"^\{\{function_node [^}]*\}\} ?(\{\{node [^}]*\}\} ?)?", "", message)
-    message = re.sub(r" \[Op:\w+\].*$", "", message, flags=re.S)
+    message = re.sub(r" \[Op:[\w>]+\].*$", "", message, flags=re.S)
     message = re.sub(r"goo\.gle/debug.*", "", message, flags=re.S)  # prints of messages differ from process to process
     return message.replace("\n", " ").strip()
 

@@ -30,7 +30,9 @@ def load():
                 functions[name.replace("_", "")] = getattr(library, name)
     for op in ["CaseFoldUTF8", "NormalizeUTF8", "RegexSplitWithOffsets", "TFText>WhitespaceTokenizeWithOffsetsV2", "TFText>ByteSplitWithOffsets",
                "TFText>RoundRobinTrim", "TFText>RoundRobinGenerateMasks", "UnicodeScriptTokenizeWithOffsets", "WhitespaceTokenizeWithOffsets",
-               "TFText>NgramsStringJoin", "FastWordpieceTokenizeWithOffsets", "TFText>FastWordpieceDetokenize", "FastBertNormalize"]:
+               "TFText>NgramsStringJoin", "FastWordpieceTokenizeWithOffsets", "TFText>FastWordpieceDetokenize", "FastBertNormalize",
+               "SplitMergeTokenizeWithOffsets", "TokenizerFromLogits", "TFText>ByteSplitByOffsets", "TFText>Utf8Binarize", "TFText>OffsetsToBoiseTags",
+               "TFText>BoiseTagsToOffsets", "RougeL", "ConstrainedSequence", "MaxSpanningTree"]:
         rows_of.HIDDEN_OPS[op] = functions[op.lower().replace(">", "")]
     return tensorflow_text.WhitespaceTokenizer()._config
 

@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from answered_graphs import tf, v1, write  # noqa: E402
 from sentencepiece_models import BPE, MODELS, UNIGRAM  # noqa: E402
-from tensorflow_text.python.ops import sentencepiece_tokenizer  # noqa: E402
+from tensorflow_text.python.ops import normalize_ops, sentencepiece_tokenizer  # noqa: E402
 from tensorflow_text.python.ops import wordpiece_tokenizer as ops  # noqa: E402
 
 sentencepiece = sentencepiece_tokenizer.gen_sentencepiece_tokenizer
@@ -110,6 +110,31 @@ def piece_runs(texts, ids):
 
 for each in MODELS:
     CASES["pieces_" + each] = lambda name=each: pieces(name)
+
+
+# Letters that compose (not U+1E9B and the like, where ICU divides further), that marks follow, and that have several characters in a compatible form; Hangul; and bytes that are no character.
+LETTERS = ["a", "e", "q", "x", "2", " ", "\u0301", "\u0323", "\u0316", "\u0328", "\u0345", "\u05b0", "\u00e9", "\u1e69", "\u212b", "\u1100", "\u1161", "\u11a8", "\uac00", "\uac01", "\uffa1",
+           "\u304b", "\u3099", "\uff76", "\uff9e", "\uff21", "\ufb01", "\u2460", "\ufdfa", "\u00a8", "\u09c7", "\u09be", "\u0958", "\U0001d15e", "\u6771", "\U0002f800"]
+PLACES = 44
+
+
+def normal_offsets(form):
+    """Places in normal texts, from before their begins to behind their ends."""
+    texts, places, splits = v1.placeholder(tf.string, None, name="texts"), v1.placeholder(tf.int64, None, name="places"), v1.placeholder(tf.int32, [None], name="splits")
+    normal, changes = normalize_ops.gen_normalize_ops.normalize_utf8_with_offsets_map(texts, form)
+    found = normalize_ops.gen_normalize_ops.find_source_offsets(changes, places, splits)
+    generator = random.Random(3)
+    drawn = ["".join(generator.choice(LETTERS) for _ in range(generator.randrange(9))).encode() for _ in range(400)]
+    known = [s.encode() for s in ["", "plain", "e\u0323\u0301x", "\u1112\u1161\u11ab", "\ufdfa.", "\ufb01\ufb01x", "A\u030a\u00c5\u212b", "\u2460\u2461\u0301", "\u1100\u1161\u11a8\u11a8\u1161", "\uac00\ub098\u11a8x"]]
+
+    def run(values, count=PLACES):
+        return {texts: values, places: list(range(-2, count - 2)) * len(values), splits: [count * i for i in range(len(values) + 1)]}
+    runs = [run(known), run(drawn), run(INVALID + [b"e\xff\xcc\x81\xcc\xa3e\xcc\x81"]), {**run([b"a", b"b"]), splits: [0, 2 * PLACES]}]
+    return {"normal": normal, "found": found}, runs + [{texts: [[b"a"], ["\u00c5".encode()]], places: [[1], [2]], splits: [0, 1, 2]}]
+
+
+for each in ["NFC", "NFKC", "NFD", "NFKD"]:
+    CASES["normal_offsets_" + each] = lambda form=each: normal_offsets(form)
 
 
 if __name__ == "__main__":

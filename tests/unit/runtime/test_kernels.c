@@ -194,6 +194,8 @@ static bool is_tested_elsewhere(const char *op)
         "SparseMatrix",
         "Sentencepiece",
         "Wordpiece",
+        "OffsetsMap",
+        "FindSourceOffsets",
     };
     for (size_t i = 0; i < COUNT(parts); i++)
         if (strstr(op, parts[i]) != NULL)

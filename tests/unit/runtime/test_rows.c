@@ -355,6 +355,31 @@ static struct endpoint one_that_no_rule_knows(struct endpoint x, struct endpoint
     return build_binary(&b, "Cumsum", NULL, x, build_const_int(&b, NULL, 1));
 }
 
+/* The model's pieces are `<unk>` and `1`; its number is a constant besides. */
+static struct endpoint numbers_of_pieces(struct endpoint x, struct endpoint y)
+{
+    (void)y;
+    struct endpoint model =
+        build(&b, "SentencepieceOp", NULL, 0, NULL,
+              (struct attr[]){ attr_text("model", "\x0a\x09\x0a\x05<unk>\x18\x02\x0a\x03\x0a\x01"
+                                                  "1"),
+                               ATTR_END });
+    struct endpoint whole = build_cast(&b, NULL, x, DT_INT32);
+    struct endpoint texts = build_unary(&b, "AsString", NULL, whole);
+    struct endpoint ids = build_binary(&b, "SentencepieceStringToIdOp", NULL, model, texts);
+    struct endpoint size = build_unary(&b, "SentencepieceVocabSizeOp", NULL, model);
+    return build_cast(&b, NULL, build_binary(&b, "AddV2", NULL, ids, size), DT_FLOAT);
+}
+
+static struct endpoint bits_of_texts(struct endpoint x, struct endpoint y)
+{
+    (void)y;
+    struct endpoint texts = build_unary(&b, "AsString", NULL, sum_over(x, 1));
+    return build(&b, "TFText>Utf8Binarize", NULL, 1, &texts,
+                 (struct attr[]){ attr_int("word_length", 3), attr_int("bits_per_char", 4),
+                                  attr_int("replacement_char", 1), ATTR_END });
+}
+
 static const struct row rows[] = {
     { "a dense layer", dense, true },
     { "a product along the rows", transposed_matmul, false },
@@ -399,6 +424,8 @@ static const struct row rows[] = {
     { "an einsum over the rows", einsum_over_the_rows, false },
     { "an einsum of a constant per row", einsum_of_a_constant_per_row, false },
     { "an einsum with the rows twice", einsum_with_the_rows_twice, false },
+    { "the numbers of pieces", numbers_of_pieces, true },
+    { "the bits of texts", bits_of_texts, true },
     { "an op without a rule", one_that_no_rule_knows, false },
 };
 

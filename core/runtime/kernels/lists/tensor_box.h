@@ -1,7 +1,7 @@
 /*
  * tensor_box: an element of a variant tensor that holds tensors: a ragged tensor (its row splits,
- * then its values), one plain tensor, the components of an optional, none if it has no value, or a
- * sparse matrix (kernels/sparse/csr.h).
+ * then its values), one plain tensor, the components of an optional, none if it has no value, a
+ * sparse matrix (kernels/sparse/csr.h), or the changes of a text (kernels/text/normal_offsets.c).
  * The boxes of a run share the tensors with their other owners.
  */
 #ifndef KERNELS_TENSOR_BOX_H
@@ -16,7 +16,7 @@ struct tensor_box {
     struct tensor parts[];
 };
 
-enum box_kind { BOX_RAGGED, BOX_PLAIN, BOX_OPTIONAL, BOX_CSR };
+enum box_kind { BOX_RAGGED, BOX_PLAIN, BOX_OPTIONAL, BOX_CSR, BOX_TEXT_CHANGES };
 
 /* Takes over the `count` tensors at `parts`, also after a failure. Owner: the caller. */
 struct status tensor_box_create(struct kernel_context *k, enum box_kind kind, int count,

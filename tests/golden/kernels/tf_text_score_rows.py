@@ -1,0 +1,184 @@
+"""Rows of ops of TensorFlow Text 2.21 on labels, spans and scores: tokens from labels, tags, bits, ROUGE, sequences of states and spanning trees."""
+import random
+
+import numpy as np
+from rows import Rows
+from tf_text_rows import INVALID, load, texts
+
+import tensorflow as tf
+
+LINES = [b"a b cd", "I\u3000love \u6771\u4eac".encode(), b"", b" ", b"  x ", "\u00e9\u0301 \U0001f600!".encode()]
+
+
+def ints(*values):
+    return tf.constant(values, tf.int32)
+
+
+def longs(*values):
+    return tf.constant(values, tf.int64)
+
+
+def size_of(text):
+    """Characters, as their first bytes tell."""
+    count, at = 0, 0
+    while at < len(text):
+        at += 1 if text[at] < 0xc0 else 2 if text[at] < 0xe0 else 3 if text[at] < 0xf0 else 4
+        count += 1
+    return count
+
+
+def labels():
+    """Texts that are divided as labels say, and spans of tokens."""
+    load()
+    rows = Rows("labels")
+    merged(rows)
+    ranges(rows)
+    bits(rows)
+    tags(rows)
+    rouge(rows)
+    rows.write()
+
+
+def merged(rows):
+    draw = random.Random(1)
+    whole = LINES + [b"\xc3\xa9\xff\x80 x"]
+    for values in [whole, [], [b""]]:
+        counts = [size_of(v) + more for more, v in enumerate(values)]
+        for chosen in [lambda: 0, lambda: 1, lambda: draw.randrange(3)]:
+            for force in [False, True]:
+                labels_of = [chosen() for _ in range(sum(counts))]
+                splits = np.cumsum([0] + counts)
+                rows.add("SplitMergeTokenizeWithOffsets", [texts(*values), ints(*labels_of), ints(*splits)], force_split_at_break_character=force)
+                most = max(counts + [0])
+                logits = np.array([[[chosen() - 0.5, draw.randrange(2)] for _ in range(most)] for _ in values], np.float32).reshape(len(values), most, 2)
+                rows.add("TokenizerFromLogits", [texts(*values), logits, tf.constant(force)])
+    rows.add("SplitMergeTokenizeWithOffsets", [texts(b"abc"), ints(0, 1), ints(0, 2)])
+    rows.add("SplitMergeTokenizeWithOffsets", [texts(b"abc"), ints(0, 1, 1), ints(0)])
+    rows.add("TokenizerFromLogits", [texts(b"abc"), tf.zeros([1, 2, 2]), tf.constant(True)])
+    rows.add("TokenizerFromLogits", [texts(b"abc"), tf.zeros([1, 3, 3]), tf.constant(True)])
+    rows.add("TokenizerFromLogits", [texts(b"abc"), tf.zeros([2, 3, 2]), tf.constant(True)])
+
+
+def ranges(rows):
+    def cut(values, begins, ends, splits):
+        rows.add("TFText>ByteSplitByOffsets", [texts(*values), ints(*begins), ints(*ends), longs(*splits)])
+    cut([b"hello", b"", b"wo\0rld"], [0, 3, 0, 1, 2], [2, 5, 0, 1, 6], [0, 2, 3, 5])
+    cut([b"hello", b"x"], [], [], [0, 0, 0])
+    cut([], [], [], [0])
+    cut([b"hello"], [1], [2, 3], [0, 1])
+    for begin, end in [(0, 6), (3, 1), (7, 8), (-1, 2), (5, 5)]:
+        cut([b"hello"], [begin], [end], [0, 1])
+
+
+def bits(rows):
+    values = texts(b"hi", b"", b"a\0b", "h\u2764\ufe0f!\U0001f600\U0010ffff".encode(), *INVALID)
+    for length, width, malformed in [(3, 4, 65533), (5, 10, 5), (2, 24, 0xFFFD), (1, 40, -1), (2, 33, 2**31 - 1), (0, 3, 0), (3, 0, 0)]:
+        rows.add("TFText>Utf8Binarize", [values, ], word_length=length, bits_per_char=width, replacement_char=malformed)
+    rows.add("TFText>Utf8Binarize", [texts()], word_length=2, bits_per_char=3, replacement_char=0)
+
+
+def tags(rows):
+    draw = random.Random(2)
+
+    def spans(count, most):
+        """Ranges that go up and do not overlap, apart from some."""
+        places = sorted(draw.randrange(most) for _ in range(2 * count))
+        return places[::2], [max(a + 1, b) for a, b in zip(places[::2], places[1::2])]
+    for strict in [False, True]:
+        for _ in range(20):
+            begins, ends = spans(12, 40)
+            span_begins, span_ends = spans(6, 40)
+            types = [draw.choice([b"per", b"", b"loc\xff"]) for _ in range(6)]
+            cut, span_cut = draw.randrange(13), draw.randrange(7)
+            rows.add("TFText>OffsetsToBoiseTags", [ints(*begins), ints(*ends), ints(*span_begins), ints(*span_ends), texts(*types)] + [longs(0, cut, 12)] * 2 + [longs(0, span_cut, 6)] * 3 + [tf.constant(strict)])
+        empty = [ints(), ints()]
+        rows.add("TFText>OffsetsToBoiseTags", empty * 2 + [texts()] + [longs(0, 0)] * 5 + [tf.constant(strict)])
+        rows.add("TFText>OffsetsToBoiseTags", [ints(0, 3), ints(2, 5)] + empty + [texts()] + [longs(0, 2)] * 2 + [longs(0, 0)] * 3 + [tf.constant(strict)])
+    letters = [b"O", b"B-a", b"I-a", b"E-a", b"S-a", b"I-b", b"E-b", b"B-", b"", b"x", b"B", b"Oh", b"S-a\0b", b"e-a"]
+    for _ in range(40):
+        begins, ends = spans(14, 60)
+        drawn = [draw.choice(letters) for _ in range(14)]
+        cut = draw.randrange(15)
+        rows.add("TFText>BoiseTagsToOffsets", [ints(*begins), ints(*ends), texts(*drawn)] + [longs(0, cut, 14)] * 3)
+    rows.add("TFText>BoiseTagsToOffsets", [ints(), ints(), texts()] + [longs(0, 0, 0)] * 3)
+    rows.add("TFText>BoiseTagsToOffsets", [ints(1), ints(2), texts(b"O", b"O")] + [longs(0, 1)] * 3, text=False)
+
+
+def rouge(rows):
+    draw = random.Random(3)
+    for dtype in [tf.int32, tf.int64, tf.string]:
+        for splits in [tf.int32, tf.int64]:
+            for alpha in [-1, 0, 0.25, 1]:
+                values = [[draw.randrange(5) for _ in range(20)] for _ in range(2)]
+                values = [tf.constant([b"w%d" % v for v in part]) if dtype == tf.string else tf.constant(part, dtype) for part in values]
+                rows.add("RougeL", [values[0], tf.constant([0, 7, 7, 8, 20], splits), values[1], tf.constant([0, 6, 6, 6, 20], splits), tf.constant(alpha, tf.float32)], each=1e-6)
+    one = tf.constant([1])
+    for hypothesis, reference, alpha in [([0, 1], [0, 1], 2), ([0, 1], [0, 0, 1], 1), ([], [], 1), ([0], [0], 1)]:
+        rows.add("RougeL", [one[:len(hypothesis) - 1], longs(*hypothesis), one[:len(reference) - 1], longs(*reference), tf.constant(alpha, tf.float32)])
+
+
+def sequences():
+    """The best sequences of states, and the best trees."""
+    load()
+    rows = Rows("state_sequences")
+    state_sequences(rows)
+    trees(rows)
+    rows.write()
+
+
+def state_sequences(rows):
+    draw = np.random.RandomState(4)
+    nothing = [np.zeros([0, 0], bool), np.zeros([0, 0], np.float32)]
+
+    def search(scores, lengths, tables, adds=True, **attrs):
+        rows.add("ConstrainedSequence", [scores, lengths] + tables, **{**dict(use_viterbi=True, use_log_space=adds, use_start_and_end_states=True), **attrs})
+    for ends in [False, True]:
+        for viterbi in [False, True]:
+            for adds in [False, True]:
+                for dtype in [np.int32, np.int64]:
+                    scores = draw.randint(0, 5, [4, 6, 3]).astype(np.float32)  # with ties
+                    size = 3 + ends
+                    allowed, weights = draw.rand(size, size) < 0.6, draw.randint(0, 4, [size, size]).astype(np.float32) / 2
+                    lengths = np.array([6, 0, 1, 4], dtype)
+                    for tables in [nothing, [allowed, nothing[1]], [nothing[0], weights], [allowed, weights], [np.zeros_like(allowed), weights]]:
+                        search(scores, lengths, tables, adds, use_viterbi=viterbi, use_start_and_end_states=ends, Tsplits=tf.int32 if dtype == np.int64 else tf.int64)
+                search(draw.randn(2, 30, 5).astype(np.float32), np.array([30, 17]), nothing, adds, use_viterbi=viterbi, use_start_and_end_states=ends)
+                strange = np.array([[np.nan, 1, np.inf], [np.nan] * 3, [-np.inf] * 3], np.float32)
+                for steps in [1, 2, 3]:
+                    search(strange, np.array([steps]), nothing, adds, use_viterbi=viterbi, use_start_and_end_states=ends)
+                if adds:  # otherwise, TensorFlow Text crashes
+                    search(np.zeros([1, 2, 0], np.float32), np.array([2]), nothing, adds, use_viterbi=viterbi, use_start_and_end_states=ends)
+                search(np.zeros([0, 2, 3], np.float32), np.zeros([0], np.int64), nothing, adds, use_viterbi=viterbi, use_start_and_end_states=ends)
+    one = np.ones([1, 3], np.float32)
+    search(one, np.array([2]), nothing)
+    search(one, np.array([1, 1]), nothing)
+    search(np.ones([3], np.float32), np.array([1]), nothing)
+    search(one, np.array([1]), [nothing[0], np.ones([1, 1], np.float32)])
+    search(one, np.array([1]), [np.ones([4, 3], bool), nothing[1]])
+    search(one, np.array([1]), [np.ones([4], bool), nothing[1]])
+    search(one, np.array([1]), [nothing[0], -np.ones([4, 4], np.float32)], adds=False)
+
+
+def trees(rows):
+    draw = np.random.RandomState(5)
+    for forest in [False, True]:
+        for dtype in [np.int32, np.float32, np.float64]:
+            for size, batch, greatest in [(1, 2, 5), (2, 3, 3), (3, 8, 4), (5, 12, 6), (8, 12, 12), (12, 6, 1000)]:  # small numbers: ties and cycles
+                scores = draw.randint(-greatest, greatest, [batch, size, size]).astype(dtype)
+                rows.add("MaxSpanningTree", [draw.randint(1, size + 1, batch).astype(np.int32), scores], forest=forest)
+            rows.add("MaxSpanningTree", [np.zeros([0], np.int32), np.zeros([0, 3, 3], dtype)], forest=forest)
+            for counts, shape in [([0], [1, 2, 2]), ([3], [1, 2, 2]), ([2, 2], [1, 2, 2]), ([2], [1, 2, 3]), ([2], [2, 2])]:
+                rows.add("MaxSpanningTree", [ints(*counts), np.ones(shape, dtype)], forest=forest, text=False)
+        for _ in range(4):
+            scores = draw.randn(6, 9, 9)
+            rows.add("MaxSpanningTree", [np.full(6, 9, np.int32), scores], forest=forest)
+            rows.add("MaxSpanningTree", [np.full(6, 9, np.int32), scores.astype(np.float32)], forest=forest)
+        for _ in range(8):  # arcs that are missing
+            scores = np.where(draw.rand(1, 6, 6) < 0.5, np.float32(np.nan), draw.randint(0, 9, [1, 6, 6]).astype(np.float32))
+            rows.add("MaxSpanningTree", [ints(6), scores], forest=forest)
+        rows.add("MaxSpanningTree", [ints(2), np.float32([[[np.inf, 2], [3, -np.inf]]])], forest=forest)
+        rows.add("MaxSpanningTree", [ints(2), np.float32([[[3e38, -3e38], [3e38, 1]]])], forest=forest)
+        rows.add("MaxSpanningTree", [ints(3), np.int32([[[2**31 - 1, 7, -2**31], [2**30, 5, 2**31 - 1], [1, 2, 3]]])], forest=forest)
+
+
+FAMILIES = [labels, sequences]
