@@ -13,13 +13,13 @@
 #include "server/inference/call_queues.h"
 #include "server/inference/request_metrics.h"
 
-#define LOOP_COST_MAX_NS 200000 /* calls that cost more go to the pool */
-#define LOOP_RUN_MAX_NS \
-    1000000 /* a run of one or many calls that takes longer also goes to the pool */
+#define LOOP_COST_MAX_NS  200000 /* calls that cost more go to the pool */
+/* A run of one or many calls that takes longer also goes to the pool. */
+#define LOOP_RUN_MAX_NS   1000000
 #define ROUND_COST_MAX_NS 1000000 /* of all runs of a round */
 #define CHEAP_NS          10000   /* a cheaper run costs no more than the overhead around it */
-#define CHEAP_BYTES_MAX \
-    81920 /* limit of the inputs of cheap runs in a round, which must stay in the L2 cache */
+/* Limit of the inputs of cheap runs in a round, which must stay in the L2 cache. */
+#define CHEAP_BYTES_MAX   81920
 
 /* When requests that run in a loop coincide with pool runs that take longer than LONG_RUN_NS,
  * the pool's priority is lowered for good. At equal priority, a loop that has just run for 0.2

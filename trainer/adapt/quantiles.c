@@ -11,9 +11,8 @@
 #include "trainer/adapt/summary.h"
 
 #define PENDING_MIN ((size_t)64 << 10)
-#define COARSE_MAX \
-    16 /* dropped bits: with 22 more, there are at most QUANTILES_MAX distinct
-                        * values */
+/* Dropped bits: with 22 more, there are at most QUANTILES_MAX distinct values. */
+#define COARSE_MAX  16
 
 /* A value as an integer that sorts in the same order, and its count. */
 struct quantile_bin {

@@ -9,14 +9,13 @@
 #include "base/container.h"
 #include "trainer/client/internal.h"
 
-#define BEAT_MS 1000
-#define BEAT_TIMEOUT_MS \
-    6000 /* no answer within this time counts as silence; connecting may take
-                              * 5 s */
-#define RETRY_MIN_MS 50
-#define RETRY_MAX_MS 500
-#define TICK_MS      100
-#define OTHER_MS     2000
+#define BEAT_MS         1000
+/* No answer within this time counts as silence; connecting may take 5 s. */
+#define BEAT_TIMEOUT_MS 6000
+#define RETRY_MIN_MS    50
+#define RETRY_MAX_MS    500
+#define TICK_MS         100
+#define OTHER_MS        2000
 
 #define BEAT_ARENA_MAX ((size_t)1 << 20)
 

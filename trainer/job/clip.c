@@ -9,9 +9,8 @@
 
 #include "base/clones.h"
 
-#define LANES \
-    8 /* independent partial sums, because the compiler must not reorder a sum of
-                 * floats */
+/* Independent partial sums, because the compiler must not reorder a sum of floats. */
+#define LANES 8
 
 struct clipping_source {
     struct gradient_source source; /* first */

@@ -13,9 +13,8 @@
 #define REPEAT_MS       10000
 #define CALL_TIMEOUT_MS 300000 /* minimum, because a synchronous step may take long */
 #define LAST_STEP_MS    500    /* for a stopped task's push to reach all ps tasks */
-#define CALL_MARGIN_MS \
-    60000 /* so that a wait ends with its own message before the call times
-                                * out */
+/* So that a wait ends with its own message before the call times out. */
+#define CALL_MARGIN_MS  60000
 
 struct trainee {
     const struct task_options *options;

@@ -301,9 +301,8 @@ void advance_nadam(const float *settings, float *scalars)
     scalars[1] *= nadam_beta1(settings[0], scalars[0]);
 }
 
-#define LANES \
-    8 /* independent partial sums, because the compiler must not reorder a sum of
-                 * floats */
+/* Independent partial sums, because the compiler must not reorder a sum of floats. */
+#define LANES 8
 
 /* Element i of LAMB's update, before its length is scaled. */
 #define LAMB_PARTS                                                                      \

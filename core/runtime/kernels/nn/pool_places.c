@@ -8,8 +8,8 @@
 #include "runtime/kernels/float_values.h"
 #include "runtime/kernels/plain/window_places.h"
 
-#define STEPS_PER_CHECK \
-    ((int64_t)1 << 22) /* elements looked at between two looks at the deadline */
+/* Elements looked at between two looks at the deadline. */
+#define STEPS_PER_CHECK ((int64_t)1 << 22)
 
 /* How many windows of a row to handle at once. */
 static int64_t windows_per_check(const struct conv_size *size)
