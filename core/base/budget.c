@@ -21,6 +21,8 @@ void budget_hold(struct budget *budget, struct budget_holder *holder)
 void budget_forget(struct budget *budget, struct budget_holder *holder)
 {
     pthread_mutex_lock(&budget->lock);
+    if (budget->sweep_at == holder)
+        budget->sweep_at = holder->next;
     if (holder->next != NULL)
         holder->next->previous = holder->previous;
     if (holder->previous != NULL)
@@ -31,12 +33,17 @@ void budget_forget(struct budget *budget, struct budget_holder *holder)
     pthread_mutex_unlock(&budget->lock);
 }
 
-void budget_sweep(struct budget *budget)
+bool budget_sweep(struct budget *budget, int holders_max)
 {
     pthread_mutex_lock(&budget->lock);
-    for (struct budget_holder *holder = budget->holders; holder != NULL; holder = holder->next)
+    struct budget_holder *holder = budget->sweeping ? budget->sweep_at : budget->holders;
+    for (int i = 0; holder != NULL && i < holders_max; i++, holder = holder->next)
         holder->give_back(holder, true);
+    budget->sweep_at = holder;
+    bool ended = holder == NULL;
+    budget->sweeping = !ended;
     pthread_mutex_unlock(&budget->lock);
+    return ended;
 }
 
 /* Asks one holder after the other until enough memory is free. */

@@ -34,6 +34,8 @@ struct budget {
     struct budget_holder *holders;
     int holders_count;
     int skips; /* number of coming shortages that skip the holders, who had nothing last time */
+    bool sweeping;
+    struct budget_holder *sweep_at; /* while sweeping: who is asked next; NULL: nobody is left */
 };
 
 /* Takes `bytes` if the limit allows it. Threads: safe. */
@@ -90,7 +92,9 @@ static inline void budget_give(struct budget *budget, int64_t bytes)
 void budget_hold(struct budget *budget, struct budget_holder *holder);
 void budget_forget(struct budget *budget, struct budget_holder *holder);
 
-/* Asks all holders to free what is stale. Call it from a timer: each call is one sweep. */
-void budget_sweep(struct budget *budget);
+/* Asks the next holders, at most so many, to free what is stale. True: all that there were at the
+ * beginning have been asked, and the next call begins another sweep. Call it from a timer. A
+ * thousand holders take half a millisecond, for which requests should not wait. */
+bool budget_sweep(struct budget *budget, int holders_max);
 
 #endif

@@ -74,12 +74,32 @@ static void what_is_kept_makes_room(void **state)
     assert_int_equal(a.asked + b.asked, 1); /* exceeds the limit: asks nobody */
     assert_int_equal(budget_take(&budget, 40).code, STATUS_OK);
     assert_int_equal(a.kept + b.kept, 0);
-    budget_sweep(&budget);
+    assert_true(budget_sweep(&budget, 10));
     assert_int_equal(a.swept + b.swept, 2);
     budget_forget(&budget, &a.holder);
     budget_forget(&budget, &b.holder);
-    budget_sweep(&budget);
+    assert_true(budget_sweep(&budget, 10));
     assert_int_equal(a.swept + b.swept, 2);
+}
+
+static void a_sweep_may_take_several_calls(void **state)
+{
+    (void)state;
+    struct budget budget = { .limit_bytes = 100 };
+    struct keeper keepers[5], late;
+    for (int i = 0; i < 5; i++)
+        keep(&keepers[i], &budget, 0);
+    assert_false(budget_sweep(&budget, 2)); /* the last ones first */
+    keep(&late, &budget, 0);
+    budget_forget(&budget, &keepers[2].holder); /* whose turn it is */
+    assert_false(budget_sweep(&budget, 1));
+    budget_forget(&budget, &keepers[0].holder); /* nobody is left */
+    assert_true(budget_sweep(&budget, 1));
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(keepers[i].swept, i == 4 || i == 3 || i == 1);
+    assert_int_equal(late.swept, 0);
+    assert_true(budget_sweep(&budget, 4));
+    assert_int_equal(late.swept, 1);
 }
 
 static void a_vain_walk_over_many_holders_is_rare(void **state)
@@ -133,6 +153,7 @@ int main(void)
         cmocka_unit_test(takes_up_to_the_limit),
         cmocka_unit_test(small_things_find_room_in_the_reserve),
         cmocka_unit_test(what_is_kept_makes_room),
+        cmocka_unit_test(a_sweep_may_take_several_calls),
         cmocka_unit_test(a_vain_walk_over_many_holders_is_rare),
         cmocka_unit_test(an_arena_pays_for_its_blocks),
     };
