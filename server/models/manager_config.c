@@ -150,7 +150,7 @@ static struct status pay_for_new_models(const struct manager *manager,
     if (manager->options.budget == NULL)
         return status_ok();
     for (size_t i = 0; i < configs->count; i++)
-        if (!map_has(&manager->models, bytes_of(configs->items[i].name)))
+        if (configs->items[i].model == NULL)
             bytes += (int64_t)manager_model_bytes(configs->items[i].name);
     return status_in(budget_take(manager->options.budget, bytes), "models that are new");
 }
@@ -200,9 +200,11 @@ static void forget_removed(struct manager *manager)
 
 /* ---- Applying a configuration. ---- */
 
-static struct managed_model *find_model(const struct manager *manager, const char *name)
+/* Finds the model of each name once: a configuration may list thousands, most of them unchanged. */
+static void find_models(const struct manager *manager, struct model_configs *configs)
 {
-    return map_get_text(&manager->models, name);
+    for (size_t i = 0; i < configs->count; i++)
+        configs->items[i].model = map_get_text(&manager->models, configs->items[i].name);
 }
 
 static struct managed_model *add_model(struct manager *manager, const char *name)
@@ -217,11 +219,16 @@ static struct managed_model *add_model(struct manager *manager, const char *name
     return model;
 }
 
+/* What the model of this name has now; NULL: it is new, or was removed. */
+static const struct model_config *config_before(const struct model_config *config)
+{
+    return config->model != NULL ? config->model->model.config : NULL;
+}
+
 static struct status check_same_platform(const struct manager *manager,
-                                         const struct managed_model *model,
                                          const struct model_config *config)
 {
-    const struct model_config *old = model != NULL ? model->model.config : NULL;
+    const struct model_config *old = config_before(config);
     (void)manager;
     if (old == NULL || strcmp(config->platform, old->platform) == 0)
         return status_ok();
@@ -232,11 +239,9 @@ static struct status check_same_platform(const struct manager *manager,
 }
 
 static struct status check_platform(const struct manager *manager,
-                                    const struct managed_model *model,
                                     const struct model_config *config)
 {
     (void)manager;
-    (void)model;
     if (strcmp(config->platform, PLATFORM_TENSORFLOW) == 0)
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT, "Model %s requests unsupported platform %s",
@@ -245,10 +250,10 @@ static struct status check_platform(const struct manager *manager,
 
 /* A label may refer only to an available version or, if labels are allowed in advance, to any
  * version unless the label already refers to another one. */
-static struct status check_labels(const struct manager *manager, const struct managed_model *model,
-                                  const struct model_config *config)
+static struct status check_labels(const struct manager *manager, const struct model_config *config)
 {
-    const struct model_config *old = model != NULL ? model->model.config : NULL;
+    const struct managed_model *model = config->model;
+    const struct model_config *old = config_before(config);
     for (size_t i = 0; i < config->labels_count; i++) {
         const struct version_label *label = &config->labels[i];
         int64_t before = label->version;
@@ -274,13 +279,12 @@ static struct status check(const struct manager *manager, const struct model_con
                             "Cannot transition to requested config. It is only legal to transition "
                             "from one ModelConfigList to another.");
     /* TensorFlow Serving makes each check for all models before the next check. */
-    static struct status (*const checks[])(
-        const struct manager *, const struct managed_model *,
-        const struct model_config *) = { check_same_platform, check_labels, check_platform };
+    static struct status (*const checks[])(const struct manager *, const struct model_config *) = {
+        check_same_platform, check_labels, check_platform
+    };
     for (size_t i = 0; i < COUNT(checks); i++)
         for (size_t j = 0; j < configs->count; j++)
-            TRY(checks[i](manager, find_model(manager, configs->items[j].name),
-                          &configs->items[j]));
+            TRY(checks[i](manager, &configs->items[j]));
     return status_ok();
 }
 
@@ -317,12 +321,12 @@ static bool is_same_policy(const struct version_policy *a, const struct version_
            (bytes == 0 || memcmp(a->versions, b->versions, bytes) == 0);
 }
 
-static void configure(struct manager *manager, const struct model_config *config,
+static void configure(struct manager *manager, struct model_config *config,
                       struct models_waiter *waiter)
 {
-    struct managed_model *model = find_model(manager, config->name);
-    if (model == NULL)
-        model = add_model(manager, config->name);
+    if (config->model == NULL)
+        config->model = add_model(manager, config->name);
+    struct managed_model *model = config->model;
     const struct model_config *old = model->model.config;
     bool moved = old != NULL && strcmp(old->base_path, config->base_path) != 0;
     if (old == NULL) {
@@ -340,10 +344,10 @@ static void configure(struct manager *manager, const struct model_config *config
 }
 
 /* Removes the models that only the old configuration has. */
-static void remove_others(struct manager *manager, const struct model_configs *old)
+static void remove_others(const struct model_configs *old)
 {
     for (size_t i = 0; old != NULL && i < old->count; i++) {
-        struct managed_model *model = find_model(manager, old->items[i].name);
+        struct managed_model *model = old->items[i].model;
         if (model->model.config != &old->items[i])
             continue;
         log_info("model %s: removed", model->name);
@@ -355,15 +359,15 @@ static void remove_others(struct manager *manager, const struct model_configs *o
 static struct status apply(struct manager *manager, struct model_configs *configs,
                            struct models_waiter *waiter)
 {
+    find_models(manager, configs);
     TRY(check(manager, configs));
     TRY(open_logs(manager, configs));
     TRY(pay_for_new_models(manager, configs));
-    atomic_fetch_add(&manager->generation, 1); /* labels may refer to other versions */
     if (configs->kind == CONFIGS_LIST) {
         struct model_configs *old = manager->configs;
         for (size_t i = 0; i < configs->count; i++)
             configure(manager, &configs->items[i], waiter);
-        remove_others(manager, old);
+        remove_others(old);
         manager->configs = configs;
         drop_configs(manager, old);
     } else {
@@ -375,6 +379,8 @@ static struct status apply(struct manager *manager, struct model_configs *config
     manager_tell_waiters(manager);
     forget_removed(manager);
     manager_wake(manager);
+    /* Labels may refer to other versions. Last, because a loop that sees it waits for the lock. */
+    atomic_fetch_add(&manager->generation, 1);
     return status_ok();
 }
 

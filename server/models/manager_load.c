@@ -364,10 +364,11 @@ static struct managed_model *begin_step(struct manager *manager, unsigned kinds,
                                         struct model_step *step)
 {
     struct managed_model *model;
+    int64_t now_ns = manager_now_ns(manager);
     pthread_mutex_lock(&manager->lock);
     for (size_t i = 0; !manager->stopping && (model = manager_next_model(manager, &i)) != NULL;) {
         unsigned allowed = manager->ends_loads ? kinds & ~(unsigned)STEP_LOAD : kinds;
-        *step = served_model_begin_step(&model->model, allowed, manager_now_ns(manager));
+        *step = served_model_begin_step(&model->model, allowed, now_ns);
         if (step->kind == STEP_UNLOAD) {
             manager_tell_waiters(manager);
             manager_wake(manager);

@@ -40,13 +40,16 @@ struct model_logging {
     uint64_t id;        /* of the log, once the configuration is applied; 0: none */
 };
 
+struct managed_model;
+
 struct model_config {
     const char *name, *base_path, *platform;
     struct model_logging logging;
     struct version_policy policy;
     const struct version_label *labels; /* [labels_count]; of two with one name, the last counts */
     size_t labels_count;
-    struct map labels_by_name; /* for lookup by requests, because a client may send many labels */
+    struct map labels_by_name;   /* for lookup by requests, because a client may send many labels */
+    struct managed_model *model; /* the manager's; NULL: it has none of this name yet */
 };
 
 struct model_configs {

@@ -106,10 +106,17 @@ static void want_nothing(struct served_model *model)
         v->present = v->wanted = false;
 }
 
+static bool is_same_log(const struct model_config *old, const struct model_config *config)
+{
+    return old != NULL && config != NULL && old->logging.id == config->logging.id &&
+           old->logging.rate == config->logging.rate;
+}
+
 void served_model_configure(struct served_model *model, const struct model_config *config)
 {
+    bool same_log = is_same_log(model->config, config);
     model->config = config;
-    for (struct model_version *v = model->versions; v != NULL; v = v->next)
+    for (struct model_version *v = model->versions; v != NULL && !same_log; v = v->next)
         set_log(model, v->servable);
     if (config == NULL) {
         model->unloaded = false;
@@ -414,13 +421,13 @@ void served_model_end_load(struct served_model *model, struct model_version *ver
         end_failed_load(model, version, status, now_ns);
         return;
     }
-    version->servable = servable;
-    set_log(model, servable);
-    set_state(model, version, STATE_AVAILABLE);
-    clear_error(version);
     log_info("model %s version %lld: available, loaded in %.1f ms from %s", model->options.name,
              (long long)version->number, (double)(now_ns - version->load_began_ns) / NS_PER_MS,
              version->directory);
+    version->servable = servable;
+    set_log(model, servable);
+    clear_error(version);
+    set_state(model, version, STATE_AVAILABLE); /* last: requests look at it, and wait for us */
 }
 
 struct servable *served_model_take_servable(struct served_model *model)
