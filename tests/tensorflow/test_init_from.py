@@ -41,6 +41,11 @@ class InitFrom(TestCase):
         for name, value in want.items():
             self.assertTrue(np.array_equal(got[name], np.asarray(value)), name)
         self.assertIn("First values: 4 of 4 variables from ", text)
+        # Keras names the variables of a Sequential model after the model too.
+        self.assertEqual([v.path for v in model.variables][:2], ["sequential/base/kernel", "sequential/base/bias"])
+        again, _ = self.start_of("--init_from=" + self.path("saved"))
+        for name, value in want.items():
+            self.assertTrue(np.array_equal(again[name], np.asarray(value)), name)
 
     def test_a_checkpoint_of_tensorflow_by_its_variables_names(self):
         kernel, bias = tf.Variable(tf.ones((784, 3)), name="old/kernel"), tf.Variable([1.0, 2.0, 3.0], name="old/bias")

@@ -23,6 +23,7 @@ struct init_from {
     struct arena *arena;
     const struct placement *placement;
     const char *prefix; /* of the files */
+    const char *model;  /* its name; NULL: it has none */
     struct bundle *bundle;
     struct map full_names; /* names of a TF2 checkpoint's objects -> their keys */
     struct renaming *renamings;
@@ -81,14 +82,24 @@ static struct status read_full_names(struct init_from *init)
     return status_ok();
 }
 
-/* The key of a value by its name; NULL: not there. */
-static const char *find_key(const struct init_from *init, const char *name)
+static const char *find_exact_key(const struct init_from *init, const char *name)
 {
     const char *key = map_get_text(&init->full_names, name);
 
     if (key == NULL && bundle_find(init->bundle, name) != NULL)
         key = bundle_find(init->bundle, name)->name;
     return key != NULL && bundle_find(init->bundle, key) != NULL ? key : NULL;
+}
+
+/* The key of a value by its name; NULL: not there. The variables of Keras' Sequential models
+ * are named after the model as well: "sequential/dense/kernel". */
+static const char *find_key(const struct init_from *init, const char *name)
+{
+    const char *key = find_exact_key(init, name);
+
+    if (key != NULL || init->model == NULL)
+        return key;
+    return find_exact_key(init, arena_printf(init->arena, "%s/%s", init->model, name));
 }
 
 /* ---- The map. ---- */
@@ -158,13 +169,17 @@ static const char *old_name(struct init_from *init, const char *name)
 
 /* ---- Finding the value of each variable. ---- */
 
+/* The variables' names, or the keys of a file without them. */
 static const char *names_there(const struct init_from *init)
 {
     const char *text = "";
-    size_t count = bundle_count(init->bundle), shown = 0;
+    size_t named = init->full_names.count, shown = 0;
+    size_t count = named > 0 ? named : bundle_count(init->bundle);
 
     for (size_t i = 0; i < count && shown < NAMES_SHOWN; i++, shown++)
-        text = arena_printf(init->arena, "%s\n    %s", text, bundle_at(init->bundle, i)->name);
+        text = arena_printf(init->arena, "%s\n    %s", text,
+                            named > 0 ? init->full_names.entries[i].key.data
+                                      : bundle_at(init->bundle, i)->name);
     return count > NAMES_SHOWN
                ? arena_printf(init->arena, "%s\n    and %zu more", text, count - NAMES_SHOWN)
                : text;
@@ -252,6 +267,7 @@ struct status init_from_open(const struct init_from_options *options,
 
     init->arena = arena_create(0);
     init->placement = placement;
+    init->model = options->model;
     TRY_OR(fail, find_prefix(options->path, init->arena, &init->prefix));
     TRY_OR(fail, bundle_open(init->prefix, &init->bundle));
     TRY_OR(fail, read_full_names(init));

@@ -120,9 +120,11 @@ static struct status check_space(const struct session *session)
 static struct status open_init(struct session *session)
 {
     const struct flag_values *flags = &session->options.flags;
+    const struct layers_model *model = session->options.model;
     const struct init_from_options options = { .path = flags->init_from,
                                                .map = flags->init_map,
-                                               .partial = flags->init_partial };
+                                               .partial = flags->init_partial,
+                                               .model = model != NULL ? model->name : NULL };
 
     if (*flags->init_from == '\0' || !session_is_chief(session))
         return status_ok();

@@ -98,6 +98,8 @@ static const struct row {
       STATUS_OK },
     { "the first entry that fits counts", "ckpt", "=enc/b,=head,base/*=enc/*", false,
       "1 of 3 variables", STATUS_OK },
+    { "names behind the model's name", "ckpt", "*=enc/*,=head", false,
+      "\n    taken: enc/w, there base/w\n    taken: enc/b, there base/b", STATUS_OK },
     { "no such files", "none", "", true, "--init_from=none: there is neither a checkpoint",
       STATUS_NOT_FOUND },
     { "an empty directory", "empty", "", true, "--init_from=empty: there is neither",
@@ -124,7 +126,7 @@ static const struct row {
 static void decides_what_is_taken(void **state)
 {
     const struct row *row = *state;
-    const struct init_from_options options = { row->path, row->map, row->partial };
+    const struct init_from_options options = { row->path, row->map, row->partial, "base" };
     struct init_from *init = NULL;
     struct status status = init_from_open(&options, &placement, &init);
     const char *text = status_is_ok(status) ? init_from_report(init) : status.message;
@@ -136,7 +138,9 @@ static void decides_what_is_taken(void **state)
 
 static void gives_the_values_in_chunks(void **state)
 {
-    const struct init_from_options options = { "ckpt", "base/*=enc/*", true };
+    const struct init_from_options options = { .path = "ckpt",
+                                               .map = "base/*=enc/*",
+                                               .partial = true };
     struct init_from *init;
     struct bytes chunk;
     int64_t seen = 0;
@@ -166,7 +170,9 @@ static void gives_the_values_in_chunks(void **state)
 
 static void refuses_a_nan(void **state)
 {
-    const struct init_from_options options = { "ckpt", "base/nan=head", true };
+    const struct init_from_options options = { .path = "ckpt",
+                                               .map = "base/nan=head",
+                                               .partial = true };
     struct init_from *init;
     struct bytes chunk;
     bool has;
