@@ -43,6 +43,18 @@ void layer_constrain(struct layer_context *context, const struct layer *layer,
         layer_fail(context, layer, "argument '%s_constraint': %s", prefix, status.message);
 }
 
+/* The one value that moves an average as far as two updates one after the other: with momenta p and
+ * q, x becomes (xp + (1 - p)a)q + (1 - q)b, which is xpq + (1 - pq)c. */
+static struct endpoint join_updates(struct builder *b, struct endpoint first, double p,
+                                    struct endpoint second, double q)
+{
+    if (p * q == 1)
+        return second; /* neither moves it */
+    double share = (1 - q) / (1 - p * q);
+    return build_binary(b, "AddV2", NULL, build_by_number(b, "Mul", first, 1 - share),
+                        build_by_number(b, "Mul", second, share));
+}
+
 void layer_move_average(struct layer_context *context, struct endpoint variable,
                         struct endpoint update, double momentum)
 {
@@ -51,11 +63,8 @@ void layer_move_average(struct layer_context *context, struct endpoint variable,
     if (row == NULL || !status_is_ok(context->builder.status))
         return;
     if (row->average.node != NULL) {
-        layer_refuse(context, row->layer,
-                     "it is called several times in training, so that a step has several values "
-                     "for '%s', which is not implemented",
-                     row->name);
-        return;
+        update = join_updates(&context->builder, row->average, row->momentum, update, momentum);
+        momentum *= row->momentum;
     }
     row->average = update;
     row->momentum = momentum;

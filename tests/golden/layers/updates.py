@@ -55,3 +55,7 @@ if not legacy:  # with a frozen layer, and one whose penalty is of the divided k
             L.Dense(5, kernel_constraint=C.MaxNorm(0.6), name="inner"), power_iterations=3, name="second"), L.Dense(2)))
     case("moments_spectral_ids", sequential(
         L.Input((3,)), L.SpectralNormalization(L.Embedding(7, 4, name="table"), name="ids"), L.Flatten(), L.Dense(2)))
+x = L.Input((4,), name="x")  # a layer that is called three times moves its averages three times in a step
+norm, base = L.BatchNormalization(momentum=0.8, name="norm"), L.Dense(3, name="base")
+case("moments_shared", keras.Model(x, L.Dense(2, name="last")(L.Concatenate(name="all")([
+    norm(base(x)), norm(L.Dense(3, activation="tanh", name="other")(x)), norm(L.Dense(3, name="third")(x))])), name="shared"))
