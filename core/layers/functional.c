@@ -131,7 +131,7 @@ static struct status read_port(const struct connections *c, const struct json_va
     if (!is_history(history))
         return status_error(STATUS_INVALID_ARGUMENT, "got %s, expected [layer, call, output]",
                             json_value_show(history, c->arena));
-    TRY(functional_find_value(c, history, &value));
+    TRY(functional_find_value(c, history, true, &value));
     if (key != NULL)
         TRY(check_layer_name(key));
     return add_port(c, key != NULL ? key : history->members[0].text, &value, ports, count);

@@ -31,9 +31,10 @@ struct connections {
 
 /* Is the value [layer, call, output], or [layer, call, output, keywords]? */
 bool is_history(const struct json_value *value);
-/* Finds the file call and the output that a history names. */
+/* Finds the file call and the output that a history names. `port`: it stands in input_layers or
+ * output_layers. */
 struct status functional_find_value(const struct connections *c, const struct json_value *history,
-                                    struct call_input *out);
+                                    bool port, struct call_input *out);
 /* Reads the arguments of every call. */
 struct status functional_read_calls(struct connections *c, const struct layers_model *model);
 

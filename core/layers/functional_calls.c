@@ -20,19 +20,23 @@ static bool lacks_output(const struct layer_class *class, const struct json_valu
     return output->kind != JSON_VALUE_INT || output->integer < 0 || output->integer >= end;
 }
 
-/* The number of a layer's first call in a history. Keras 2 counts the calls of a nested model
- * from 1, because call 0 is the one that created it. */
-static int first_number(const struct connections *c, int layer)
+/* Does the layer count its calls from 1, because its call 0 is the one that created it? Keras 2
+ * counts those of each nested model so, and Keras 3 those of a Functional one, but only in
+ * input_layers and output_layers. */
+static bool counts_from_one(const struct connections *c, int layer, bool port)
 {
-    const struct json_value *nodes = json_value_get(&c->entries->members[layer], "inbound_nodes");
+    const struct json_value *entry = &c->entries->members[layer],
+                            *nodes = json_value_get(entry, "inbound_nodes");
+    const char *class_name = json_value_get_text(entry, "class_name");
     bool lists = json_value_count(nodes) > 0 && nodes->kind == JSON_VALUE_LIST &&
                  nodes->members[0].kind == JSON_VALUE_LIST;
 
-    return lists && c->model->layers[layer].class == &layer_model ? 1 : 0;
+    return (lists && c->model->layers[layer].class == &layer_model) ||
+           (port && class_name != NULL && strcmp(class_name, "Functional") == 0);
 }
 
 struct status functional_find_value(const struct connections *c, const struct json_value *history,
-                                    struct call_input *out)
+                                    bool port, struct call_input *out)
 {
     const char *name = history->members[0].text;
     const struct json_value *call = &history->members[1], *output = &history->members[2];
@@ -42,7 +46,7 @@ struct status functional_find_value(const struct connections *c, const struct js
         if (of == NULL || strcmp(of, name) != 0)
             continue;
         const struct layer_class *class = c->model->layers[i].class;
-        int first = first_number(c, i);
+        int first = counts_from_one(c, i, port);
         if (call->kind != JSON_VALUE_INT || call->integer < first ||
             call->integer - first >= c->calls_of[i])
             return status_error(STATUS_INVALID_ARGUMENT, "call %s of layer '%s', which has %d",
@@ -74,7 +78,7 @@ static struct status add_input(struct connections *c, struct file_call *call, co
     struct call_input *input = &call->inputs[call->inputs_count];
     *input = (struct call_input){ .call = NO_CALL };
     if (history != NULL)
-        TRY(functional_find_value(c, history, input));
+        TRY(functional_find_value(c, history, false, input));
     input->argument = argument;
     call->inputs_count++;
     return status_ok();

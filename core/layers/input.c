@@ -21,7 +21,7 @@ static struct status read_list(const struct json_value *value, struct arena *are
     return status_ok();
 }
 
-/* Reads [null, 784]: the batch, then the known dimensions. */
+/* Reads [null, 784]: the batch, then the dimensions. One that is null becomes -1. */
 static struct status read_shape(const struct json_value *value, struct arena *arena,
                                 struct shape *out)
 {
@@ -33,14 +33,14 @@ static struct status read_shape(const struct json_value *value, struct arena *ar
     int64_t size = 1;
     for (int i = 1; i < list->count; i++) {
         const struct json_value *dim = &list->members[i];
-        if (dim->kind != JSON_VALUE_INT || dim->integer < 1 || dim->integer > INT32_MAX ||
-            (size *= dim->integer) > INT32_MAX)
-            return status_error(
-                STATUS_INVALID_ARGUMENT,
-                "dimension %d of the input's shape is %s; it must be known, and the "
-                "whole less than 2^31",
-                i, json_value_show(dim, arena));
-        out->dims[i] = dim->integer;
+        bool open = json_value_is_null(dim);
+        if (!open && (dim->kind != JSON_VALUE_INT || dim->integer < 1 || dim->integer > INT32_MAX ||
+                      (size *= dim->integer) > INT32_MAX))
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "dimension %d of the input's shape is %s; expected a number, and "
+                                "the whole less than 2^31",
+                                i, json_value_show(dim, arena));
+        out->dims[i] = open ? -1 : dim->integer;
     }
     return status_ok();
 }
@@ -135,6 +135,20 @@ struct status input_names_check(const struct layers_model *model)
                                     "an input '%s' beside '%s': a sparse or ragged input has parts "
                                     "of such names",
                                     model->inputs[k].name, model->inputs[i].name);
+    return status_ok();
+}
+
+struct status input_shapes_check(const struct layers_model *model)
+{
+    for (int i = 0; i < model->inputs_count; i++) {
+        const struct layers_port *port = &model->inputs[i];
+        for (int k = 1; port->layout != TENSOR_RAGGED && k < port->shape.rank; k++)
+            if (port->shape.dims[k] < 0)
+                return status_error(STATUS_INVALID_ARGUMENT,
+                                    "layer '%s': dimension %d of the input's shape is null; write "
+                                    "the size that the data have",
+                                    port->name, k);
+    }
     return status_ok();
 }
 

@@ -17,7 +17,7 @@ static bool fit_port(struct layer_context *context, const struct layer *layer,
     if (fits && layout == TENSOR_SPARSE)
         fits = input->lists->columns == port->shape.dims[1];
     for (int i = 1; fits && layout == TENSOR_DENSE && i < port->shape.rank; i++)
-        fits = shape->dims[i] == port->shape.dims[i];
+        fits = port->shape.dims[i] < 0 || shape->dims[i] == port->shape.dims[i];
     if (!fits || (text && endpoint_dtype(input->value) != port->dtype)) {
         layer_fail(context, layer, "its input '%s' is %s %s, it is given %s %s", port->name,
                    dtype_name(port->dtype), shape_text(&port->shape),

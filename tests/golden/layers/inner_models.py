@@ -31,3 +31,17 @@ tower = keras.Model(ids, L.Dense(3, name="up")(L.Flatten(name="flat")(L.Embeddin
 u, v = keras.Input((2,), dtype="int32", name="u"), keras.Input((2,), dtype="int32", name="v")
 case("inner_tower", keras.Model([u, v], L.Dot(axes=1, name="product")([tower(u), tower(v)]), name="towers"), trained=True,
      inputs=[np.int32([[0, 6], [3, 3], [5, 1]]), np.int32([[2, 2], [6, 0], [4, 5]])])
+
+# A model of sequences of any length, called with sequences of two lengths.
+steps = keras.Input((None, 3), name="steps")
+mixed = L.Add(name="add")([steps, L.Dense(3, activation="tanh", name="dense")(L.LayerNormalization(name="norm")(steps))])
+block = keras.Model(steps, mixed, name="block")
+lists = keras.Sequential([keras.Input((None, 3)), L.Conv1D(2, 2, name="conv")], name="lists")
+long, short = keras.Input((5, 3), name="long"), keras.Input((3, 3), name="short")
+pooled = [L.Flatten(name="flat%d" % i)(lists(block(x))) for i, x in enumerate((long, short))]
+case("inner_open", keras.Model([long, short], L.Dense(2, name="last")(L.Concatenate(name="all")(pooled)), name="open"), trained=True)
+
+# A model whose output is that of a model inside it, whose output is the second call of one inside that.
+low, mid = keras.Input((3,), name="low"), keras.Input((3,), name="mid")
+twice = keras.Model(low, L.Dense(3, activation="tanh", name="dense")(low), name="twice")
+case("inner_last", keras.Model(a, keras.Model(mid, twice(twice(mid)), name="middle")(L.Dense(3, name="first")(a)), name="last"), trained=True)
