@@ -36,6 +36,18 @@ static struct status read_bytes(struct text_input *input, char *data, size_t siz
     return status_ok();
 }
 
+/* Passes a byte order mark of UTF-8. */
+static struct status skip_mark(struct text_input *input)
+{
+    if (input->size >= 2 &&
+        (memcmp(input->data, "\xff\xfe", 2) == 0 || memcmp(input->data, "\xfe\xff", 2) == 0))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "the text is UTF-16; convert it to UTF-8, as with iconv");
+    if (input->size >= 3 && memcmp(input->data, "\xef\xbb\xbf", 3) == 0)
+        input->at = 3;
+    return status_ok();
+}
+
 struct status text_input_open(const char *path, size_t window_bytes, struct text_input *out)
 {
     struct text_input input = { .line = 1 };
@@ -47,8 +59,7 @@ struct status text_input_open(const char *path, size_t window_bytes, struct text
     input.data = zalloc(input.capacity + TEXT_PADDING);
     TRY_OR(fail, open_compressed(path, &input));
     TRY_OR(fail, text_input_more(&input, &grown));
-    if (input.size >= 3 && memcmp(input.data, "\xef\xbb\xbf", 3) == 0)
-        input.at = 3;
+    TRY_OR(fail, skip_mark(&input));
     *out = input;
     return status_ok();
 

@@ -102,6 +102,7 @@ static const struct record_row rows[] = {
       { X, S },
       "(line 2: column 'x': 'z' is not a number) [2|'b'] " },
     { "the file: an empty one", "", { X }, "!the file is empty: it has no header" },
+    { "the file: UTF-16", "\xff\xfex\0\n\0", { X }, "!the text is UTF-16" },
     { "the file: no such column", "a,b\n1,2\n", { X }, "!no column 'x' among a, b" },
     { "the file: the column twice", "x,x\n1,2\n", { X }, "!two columns 'x'" },
     { "the file: a header without a closing quote",
