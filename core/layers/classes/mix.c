@@ -55,6 +55,18 @@ static struct endpoint draw_beta(struct layer_context *context, const struct lay
     return build_binary(b, "Reshape", NULL, share, build_const_ints(b, NULL, 4, dims));
 }
 
+/* Both gamma draws of a small alpha are often 0, which makes the share NaN. The distribution then
+ * has nearly all its mass at 0 and 1, half of it each. */
+static struct endpoint replace_nan(struct layer_context *context, const struct layer *layer,
+                                   struct endpoint share)
+{
+    struct builder *b = &context->builder;
+    const struct endpoint shape = build_unary(b, "Shape", NULL, share);
+    struct endpoint coin = build_unary(b, "Round", NULL, draw_uniform(context, layer, shape));
+
+    return build_select(b, NULL, build_unary(b, "IsNan", NULL, share), coin, share);
+}
+
 /* ---- MixUp ---- */
 
 static const struct layer_arg mix_up_args[] = {
@@ -77,6 +89,7 @@ static struct endpoint mix_up_build(struct layer_context *context, const struct 
         return x;
     struct endpoint partners = draw_partners(context, layer, x);
     struct endpoint share = draw_beta(context, layer, x, build_const_float(b, NULL, (float)alpha));
+    share = replace_nan(context, layer, share);
     struct endpoint rest = build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1), share);
     return build_binary(b, "AddV2", NULL, build_binary(b, "Mul", NULL, share, x),
                         build_binary(b, "Mul", NULL, rest, partners));

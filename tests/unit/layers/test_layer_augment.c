@@ -126,6 +126,27 @@ static void draws_for_each_image(void **state)
     assert_true(fabsf((first[0] - images[0]) - (first[1] - images[1])) < 0.01f);
 }
 
+/* A share of nearly 0 or 1: each image, or its partner. */
+static void mixes_by_a_small_alpha(void **state)
+{
+    (void)state;
+    static const char layer[] = "{\"class_name\": \"MixUp\", \"config\": {\"alpha\": 0.0001}}";
+    float out[IMAGES * PIXELS];
+    int kept = 0, swapped = 0;
+
+    for (int64_t step = 1; step <= 40; step++) {
+        run_layer(layer, LAYERS_TRAIN, 0, step, out);
+        for (int image = 0; image < IMAGES; image++) {
+            const float *got = out + (ptrdiff_t)image * PIXELS;
+            bool own = fabsf(got[0] - images[image * PIXELS]) < 1e-2f;
+            assert_true(own || fabsf(got[0] - images[(1 - image) * PIXELS]) < 1e-2f);
+            kept += own;
+            swapped += !own;
+        }
+    }
+    assert_true(kept > swapped && swapped > 5); /* a partner is the image itself half of the time */
+}
+
 /* An erased rectangle of each image, at another place in each step. */
 static void erases_a_part(void **state)
 {
@@ -260,6 +281,7 @@ static void refuses_sides_too_long_for_the_graph(void **state)
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(mixes_by_a_small_alpha),
         cmocka_unit_test(erases_a_part),
         cmocka_unit_test(crops_somewhere),
         cmocka_unit_test(refuses_wrong_arguments),
