@@ -60,6 +60,13 @@ class TrainFiles(FilesTestCase):
         self.assertRegex(shown, r"Test: mean squared error 0\.0(09|10)")  # the variance of the noise
         self.assert_is_the_line(self.path("line"))
 
+    def test_the_index_that_pandas_writes(self):
+        """A column without a name is no feature, whether the rows have weights or not."""
+        for weights, flags in (("", []), (",w", ["--weight_column=w"])):
+            rows = "".join("%d,%f,%f%s\n" % (i, *point, weights.replace("w", "1")) for i, point in enumerate(self.line(50)))
+            path = self.write("frame%d.csv" % len(flags), ",x,y" + weights + "\n" + rows)
+            self.train("--model=linear", "--train_files=" + path, "--label_column=y", "--noexport", "--stop_at_step=3", *flags)
+
     def test_a_csv_file_with_gzip(self):
         """The plain file gives the same bits, and a file that is cut short is named."""
         text = "x,y\n" + "".join("%.6f,%.6f\n" % point for point in self.line())

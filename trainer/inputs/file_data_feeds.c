@@ -85,7 +85,8 @@ static void report_left_out(const struct file_data_maker *maker, const struct sc
     request->warn(request->context, text);
 }
 
-/* All columns that the feed can take, except those of the loss and the weight. */
+/* All columns except those of the loss and the weight that the feed can take. Leaves out a column
+ * without a name, such as the index that pandas writes. */
 static struct text_list other_columns(const struct file_data_maker *maker,
                                       const struct training_feed *feed)
 {
@@ -98,7 +99,7 @@ static struct text_list other_columns(const struct file_data_maker *maker,
     for (int i = 0; i < schema->count; i++) {
         const struct schema_column *column = &schema->columns[i];
         if (is_in(&labels, column->name) || is_of_loss(maker->request, column->name) ||
-            strcmp(column->name, weight) == 0 ||
+            strcmp(column->name, weight) == 0 || *column->name == '\0' ||
             (has_id(maker->request) && strcmp(column->name, maker->request->id_column) == 0))
             continue;
         if (may_feed(column, feed))
