@@ -8,15 +8,23 @@
 #include <string.h>
 
 #include "base/budget.h"
+#include "base/memory.h"
 #include "base/poison.h"
 
 #define BLOCK_MIN ((size_t)4096)
 #define BLOCK_MAX ((size_t)256 * 1024)
 
+/* An arena that holds this much gets further blocks of one huge page each. The graphs of a large
+ * model fill tens of megabytes once, and each page of 4 KB costs a page fault. */
+#define LARGE_ARENA ((size_t)4 << 20)
+#define HUGE_BLOCK  ((size_t)2 << 20)
+#define HUGE_DATA   (HUGE_BLOCK - sizeof(struct arena_block))
+
 struct arena_block {
     struct arena_block *next;
     size_t size; /* of data */
     size_t used;
+    bool is_mapped; /* by memory_reserve */
     _Alignas(64) char data[];
 };
 
@@ -93,17 +101,20 @@ static struct status pay(struct budget *budget, size_t size, enum payment paymen
     return status_ok();
 }
 
+/* A block of HUGE_DATA is a huge page, unless a sanitizer looks for pointers to what has leaked: it
+ * only looks on the heap. */
 static struct status block_create(struct arena *arena, size_t size, enum payment payment,
                                   struct arena_block **out)
 {
     if (size > INT64_MAX - sizeof(struct arena_block) - 64)
         return no_memory(size);
+    bool is_mapped = size == HUGE_DATA && !POISON_WORKS;
     size_t total = (sizeof(struct arena_block) + size + 63) & ~(size_t)63;
     if (arena->stop != NULL && payment == PAY_IF_THERE_IS &&
         atomic_load_explicit(arena->stop, memory_order_relaxed))
         return status_error(STATUS_CANCELLED, "nobody wants it any more");
     TRY(pay(arena->budget, total, payment));
-    struct arena_block *block = aligned_alloc(64, total);
+    struct arena_block *block = is_mapped ? memory_reserve(total) : aligned_alloc(64, total);
     if (block == NULL) {
         if (arena->budget != NULL)
             budget_give(arena->budget, (int64_t)total);
@@ -112,6 +123,7 @@ static struct status block_create(struct arena *arena, size_t size, enum payment
     block->next = NULL;
     block->size = total - sizeof(struct arena_block);
     block->used = 0;
+    block->is_mapped = is_mapped;
     POISON(block->data, block->size);
     arena->held += total;
     *out = block;
@@ -138,19 +150,22 @@ static struct status take(struct arena *arena, size_t size, size_t align, enum p
         block = block->next;
     }
 
-    size_t want = arena->next_size;
+    bool is_large = arena->held >= LARGE_ARENA;
+    size_t want = is_large ? HUGE_DATA : arena->next_size;
+    bool alone = is_large && size > want / 4; /* the rest of the current block is not given up */
     struct arena_block *fresh;
-    TRY(block_create(arena, size > want ? size : want, payment, &fresh));
+    TRY(block_create(arena, alone || size > want ? size : want, payment, &fresh));
     if (arena->next_size < BLOCK_MAX)
         arena->next_size *= 2;
-    if (arena->current == NULL) {
+    if (arena->current == NULL || alone) {
         fresh->next = arena->first;
         arena->first = fresh;
     } else {
         fresh->next = arena->current->next;
         arena->current->next = fresh;
     }
-    arena->current = fresh;
+    if (arena->current == NULL || !alone)
+        arena->current = fresh;
     fresh->used = size;
     arena->used += size;
     UNPOISON(fresh->data, size);
@@ -250,7 +265,10 @@ void arena_trim(struct arena *arena)
     for (struct arena_block *block = arena->first, *next; block != NULL; block = next) {
         next = block->next;
         UNPOISON(block->data, block->size);
-        free(block);
+        if (block->is_mapped)
+            memory_unmap(block, HUGE_BLOCK);
+        else
+            free(block);
     }
     if (arena->budget != NULL && arena->held > 0)
         budget_give(arena->budget, (int64_t)arena->held);

@@ -12,7 +12,8 @@
 #include "base/budget.h"
 #include "base/poison.h"
 
-#define LARGE ((size_t)1 << 20) /* larger than the arena's regular blocks */
+#define LARGE     ((size_t)1 << 20) /* larger than the arena's regular blocks */
+#define HUGE_PAGE ((size_t)2 << 20)
 
 static int create(void **state)
 {
@@ -139,6 +140,47 @@ static void blocks_are_paid_for_while_they_are_held(void **state)
     assert_int_equal(budget.used_bytes, 0);
 }
 
+static bool begins_a_huge_page(const char *data)
+{
+    size_t place = (uintptr_t)data % HUGE_PAGE;
+    return place > 0 && place <= 64; /* behind what the arena keeps of the block */
+}
+
+static void a_large_arena_grows_by_huge_pages(void **state)
+{
+    (void)state;
+    struct budget budget = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    struct arena *arena = arena_create(0);
+    char *all[12000];
+    int begun = 0;
+    arena_charge(arena, &budget);
+    for (size_t i = 0; i < COUNT(all); i++) {
+        all[i] = arena_alloc(arena, 1000);
+        assert_true(is_zero(all[i], 1000));
+        memset(all[i], (int)i, 1000);
+        begun += begins_a_huge_page(all[i]);
+    }
+    for (size_t i = 0; i < COUNT(all); i++)
+        assert_int_equal((unsigned char)all[i][999], i & 255);
+    if (!POISON_WORKS)
+        assert_in_range(begun, 3, 5);
+    assert_int_equal(budget.used_bytes, arena_held(arena));
+    arena_destroy(arena);
+    assert_int_equal(budget.used_bytes, 0);
+}
+
+static void a_large_piece_leaves_the_block_of_small_ones(void **state)
+{
+    struct arena *arena = *state;
+    for (int i = 0; i < 5; i++)
+        arena_alloc(arena, LARGE);
+    char *small = arena_alloc(arena, 16);
+    size_t held = arena_held(arena);
+    assert_non_null(arena_alloc(arena, 2 * LARGE));
+    assert_in_range(arena_held(arena) - held, 2 * LARGE, 2 * LARGE + 128);
+    assert_ptr_equal(arena_alloc(arena, 16), small + 16);
+}
+
 static void stopped_it_gives_only_what_it_has(void **state)
 {
     struct arena *arena = *state;
@@ -196,6 +238,8 @@ int main(void)
         TEST(a_size_beyond_all_memory_is_a_failure),
         TEST(a_reset_keeps_the_blocks_and_a_trim_frees_them),
         cmocka_unit_test(blocks_are_paid_for_while_they_are_held),
+        cmocka_unit_test(a_large_arena_grows_by_huge_pages),
+        TEST(a_large_piece_leaves_the_block_of_small_ones),
         TEST(stopped_it_gives_only_what_it_has),
         TEST(texts_end_with_a_nul),
         TEST(the_sanitizer_reports_the_use_of_what_was_not_handed_out),
