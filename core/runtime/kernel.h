@@ -59,9 +59,10 @@ const struct node *prepare_node(const struct prepare_context *context);
 const struct tensor *prepare_constant(const struct prepare_context *context, int input);
 /* Asks for the buffer of a constant input. If no other step uses the constant, `take` is called
  * with the kernel's state when all steps of the plan are prepared. It may drop the buffer and set
- * `data` to NULL; the kernel then sees a tensor that has only dtype and shape. */
+ * `data` to NULL; the kernel then sees a tensor that has only dtype and shape. All calls of `take`
+ * share `scratch`, which is empty: its memory grows with the largest use. */
 void prepare_claim(struct prepare_context *context, int input,
-                   void (*take)(void *state, struct tensor *constant));
+                   void (*take)(void *state, struct tensor *constant, struct buffer *scratch));
 struct arena *prepare_arena(struct prepare_context *context); /* the plan's */
 struct resources *prepare_resources(struct prepare_context *context);
 /* Zeroed state for compute, in the plan's arena; `destroy` (may be NULL) is called with it when the

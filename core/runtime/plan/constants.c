@@ -23,7 +23,7 @@ static int count_inputs(const struct prepare_context *context, const struct tens
 }
 
 void prepare_claim(struct prepare_context *context, int input,
-                   void (*take)(void *state, struct tensor *constant))
+                   void (*take)(void *state, struct tensor *constant, struct buffer *scratch))
 {
     struct plan_maker *maker = context->maker;
     const struct tensor *constant = prepare_constant(context, input);
@@ -90,6 +90,7 @@ void plan_settle_constants(struct plan_maker *maker)
 {
     struct plan *plan = maker->plan;
     size_t dropped = 0;
+    struct buffer scratch = { 0 };
     if (maker->claims_count > 0)
         memory_give_back(); /* packing needs the memory of the graphs that the load has dropped */
     if (maker->uses_count > 0)
@@ -106,7 +107,8 @@ void plan_settle_constants(struct plan_maker *maker)
         struct tensor *constant = (struct tensor *)claim->use.constant;
         if (is_used_by_others(maker, &claim->use) || !tensor_writable(constant))
             continue;
-        claim->take(claim->state, constant);
+        claim->take(claim->state, constant, &scratch);
         count_dropped(constant->buffer == NULL ? tensor_bytes(constant) : 0, &dropped);
     }
+    buffer_finish(&scratch);
 }

@@ -74,7 +74,7 @@ struct constant_use {
 /* A kernel that can do without a constant, see prepare_claim. */
 struct constant_claim {
     struct constant_use use;
-    void (*take)(void *state, struct tensor *constant);
+    void (*take)(void *state, struct tensor *constant, struct buffer *scratch);
     void *state;
 };
 

@@ -398,6 +398,7 @@ static void computes_from_the_packed_filter_alone(void **state)
 {
     const bool has_room = *(const bool *)*state;
     int packed_count = 0, in_place_count = 0;
+    struct buffer scratch = { 0 };
     static const struct {
         int64_t batch, edge, kernel, channels, filters, groups;
     } rows[] = { { 1, 7, 1, 64, 320, 1 },  { 1, 7, 3, 48, 200, 1 },  { 2, 56, 3, 3, 96, 1 },
@@ -433,7 +434,8 @@ static void computes_from_the_packed_filter_alone(void **state)
         struct conv2d_onednn *packed = conv2d_onednn_create(&spec);
         bool in_place;
         if (packed != NULL &&
-            conv2d_onednn_pack(packed, &declared, filter, has_room ? filter_bytes : 0, &in_place)) {
+            conv2d_onednn_pack(packed, &declared, filter, has_room ? filter_bytes : 0, &scratch,
+                               &in_place)) {
             assert_true(conv2d_onednn_run(usual, &size, copy, x, want));
             if (!in_place)
                 memset(filter, -1, filter_bytes);
@@ -450,6 +452,7 @@ static void computes_from_the_packed_filter_alone(void **state)
         conv2d_onednn_destroy(packed);
         free(filter), free(copy), free(unpacked), free(x), free(want), free(got);
     }
+    buffer_finish(&scratch);
     if (packed_count > 0) /* 0: built without oneDNN */
         assert_int_equal(in_place_count > 0, has_room);
 }

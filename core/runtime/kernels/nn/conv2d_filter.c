@@ -82,6 +82,17 @@ static bool move_to_place(struct packed_filter *packed, struct filter_source *so
     return true;
 }
 
+/* Not new memory for each filter, because each of its pages would cost a page fault. */
+static void *take_scratch(struct buffer *scratch, size_t bytes)
+{
+    if (bytes > scratch->capacity) {
+        buffer_finish(scratch);
+        scratch->data = memory_of_table(bytes);
+        scratch->capacity = scratch->data != NULL ? bytes : 0;
+    }
+    return scratch->data;
+}
+
 const struct packed_filter *filter_pack(const struct conv2d_onednn_spec *spec, dnnl_engine_t engine,
                                         dnnl_stream_t stream, const dnnl_memory_desc_t *layout,
                                         struct filter_source *source, struct packed_filter **list)
@@ -93,7 +104,7 @@ const struct packed_filter *filter_pack(const struct conv2d_onednn_spec *spec, d
     struct packed_filter *packed = zalloc(sizeof *packed);
     size_t bytes = dnnl_memory_desc_get_size(layout);
     bool stays = source->place == NULL || bytes > source->place_bytes;
-    void *values = stays ? memory_map(bytes) : malloc(bytes);
+    void *values = stays ? memory_map(bytes) : take_scratch(source->scratch, bytes);
     packed->layout = *layout;
     packed->values = values;
     bool done = values != NULL &&
@@ -102,7 +113,6 @@ const struct packed_filter *filter_pack(const struct conv2d_onednn_spec *spec, d
     if (!stays) {
         packed->is_callers = true;
         done = done && move_to_place(packed, source);
-        free(values);
     }
     if (!done) {
         packed_filters_destroy(packed);

@@ -23,6 +23,7 @@ struct filter_source {
     const float *values; /* as the caller has it. NULL: a layout of the list has the values */
     void *place;         /* the same values, if the packed filter may take their place */
     size_t place_bytes;
+    struct buffer *scratch; /* with a place: the packed filter is made here */
 };
 
 /* Some channels of a packed filter, which stays where it is, and of the bias. */

@@ -413,10 +413,10 @@ static bool pack_for(struct conv2d_onednn *conv, const struct conv2d_piece *piec
 }
 
 bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
-                        float *filter, size_t filter_bytes, bool *in_place)
+                        float *filter, size_t filter_bytes, struct buffer *scratch, bool *in_place)
 {
     struct conv2d_piece pieces[CONV2D_PIECES_MAX];
-    struct filter_source source = { filter, filter, filter_bytes };
+    struct filter_source source = { filter, filter, filter_bytes, scratch };
     if (conv2d_thread_stream(conv->engine) == NULL)
         return false;
     bool packed = conv2d_cut_blocks(conv, size, &source, pieces) > 0;

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
+
 #define CONV2D_ONEDNN_SIZES 64
 
 enum conv_activation {
@@ -64,10 +66,11 @@ bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_si
 /* Packs the filter for images of this size. The caller then passes NULL to later runs: other sizes
  * that want another layout get it from the packed one. If the packed filter fits into
  * `filter_bytes`, it takes the place of the caller's: *in_place, and the caller keeps that memory
- * until conv2d_onednn_destroy. Otherwise the caller may free it. False: oneDNN does not compute
- * this size. To be called before any run. */
+ * until conv2d_onednn_destroy. Otherwise the caller may free it. `scratch` is empty; calls for
+ * several filters share its memory. False: oneDNN does not compute this size. To be called before
+ * any run. */
 bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
-                        float *filter, size_t filter_bytes, bool *in_place);
+                        float *filter, size_t filter_bytes, struct buffer *scratch, bool *in_place);
 /* The filter as it was before conv2d_onednn_pack, bit for bit. False: oneDNN failed. */
 bool conv2d_onednn_unpack(struct conv2d_onednn *conv, float *filter);
 

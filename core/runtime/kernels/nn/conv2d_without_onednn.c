@@ -3,9 +3,9 @@
 #include "runtime/kernels/nn/conv2d_onednn.h"
 
 bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
-                        float *filter, size_t filter_bytes, bool *in_place)
+                        float *filter, size_t filter_bytes, struct buffer *scratch, bool *in_place)
 {
-    (void)conv, (void)size, (void)filter, (void)filter_bytes, (void)in_place;
+    (void)conv, (void)size, (void)filter, (void)filter_bytes, (void)scratch, (void)in_place;
     return false;
 }
 

@@ -174,12 +174,12 @@ static size_t place_bytes(const struct tensor *filter)
 
 /* Packs the filter for one image of the shape that the graph declares, and drops it unless the
  * packed one is in its place: then the plan keeps the buffer, whose data are no filter any more. */
-static void take_filter(void *opaque, struct tensor *filter)
+static void take_filter(void *opaque, struct tensor *filter, struct buffer *scratch)
 {
     struct state *state = opaque;
     bool in_place = false;
     if (!conv2d_onednn_pack(state->fast, &state->declared, tensor_floats_mut(filter),
-                            place_bytes(filter), &in_place))
+                            place_bytes(filter), scratch, &in_place))
         return;
     struct tensor gone = *filter;
     filter->data = NULL;
