@@ -92,8 +92,49 @@ struct endpoint layer_draw_dropout(struct layer_context *context, double rate, i
 static const struct layer_arg dropout_args[] = {
     { "rate", ARG_NUMBER, REQUIRED },
     { "seed", ARG_NULL_OR_INT, "null" },
-    { "noise_shape", ARG_NONE, "null" },
+    { "noise_shape", ARG_VALUE, "null" },
 };
+
+/* Reads the argument "noise_shape": along a dimension of 1, all elements share a number; null and
+ * the size of x draw one for each. Sets keeps[i] = 0 for the former. Returns false on failure. */
+static bool read_noise_shape(struct layer_context *context, const struct layer *layer,
+                             const struct shape *shape, int32_t keeps[SHAPE_RANK_MAX])
+{
+    const struct json_value *list = layer_arg(layer, "noise_shape")->value;
+    bool fits = list->kind == JSON_VALUE_LIST && list->count == shape->rank;
+
+    for (int i = 0; fits && i < shape->rank; i++) {
+        const struct json_value *dim = &list->members[i];
+        keeps[i] = !(dim->kind == JSON_VALUE_INT && dim->integer == 1);
+        fits = json_value_is_null(dim) ||
+               (dim->kind == JSON_VALUE_INT &&
+                (dim->integer == 1 || (i > 0 && dim->integer == shape->dims[i])));
+    }
+    if (!fits)
+        layer_fail(context, layer,
+                   "argument 'noise_shape': got %s, expected null, 1 or the input's size for each "
+                   "dimension of %s",
+                   json_value_show(list, context->arena), shape_text(shape));
+    return fits;
+}
+
+/* The shape of the numbers that Dropout draws for x. */
+static struct endpoint shape_of_dropout(struct layer_context *context, const struct layer *layer,
+                                        struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    const struct shape *shape = endpoint_shape(x);
+    int32_t keeps[SHAPE_RANK_MAX], ones[SHAPE_RANK_MAX];
+    struct endpoint whole = shape_of_noise(b, x);
+
+    if (json_value_is_null(layer_arg(layer, "noise_shape")->value) ||
+        !read_noise_shape(context, layer, shape, keeps))
+        return whole;
+    for (int i = 0; i < shape->rank; i++)
+        ones[i] = 1 - keeps[i];
+    whole = build_binary(b, "Mul", NULL, whole, build_const_ints(b, NULL, shape->rank, keeps));
+    return build_binary(b, "AddV2", NULL, whole, build_const_ints(b, NULL, shape->rank, ones));
+}
 
 /* Scales up the kept elements, so that serving needs no change. */
 static struct endpoint drop(struct layer_context *context, const struct layer *layer,
@@ -109,9 +150,11 @@ static struct endpoint drop(struct layer_context *context, const struct layer *l
 static struct endpoint dropout_build(struct layer_context *context, const struct layer *layer,
                                      struct endpoint x)
 {
+    struct endpoint shape = shape_of_dropout(context, layer, x);
+
     if (!is_noisy(context, layer, "rate", false))
         return x;
-    return drop(context, layer, x, shape_of_noise(&context->builder, x));
+    return drop(context, layer, x, shape);
 }
 MASKED_LAYER_CLASS(dropout, "Dropout", dropout_args, dropout_build);
 
@@ -218,10 +261,11 @@ static struct endpoint alpha_dropout_build(struct layer_context *context, const 
     double rate = layer_arg(layer, "rate")->number;
     const double limit = -1.6732632423543772848 * 1.0507009873554804934;
     double scale = 1 / sqrt((1 - rate) * (1 + rate * limit * limit));
+    struct endpoint shape = shape_of_dropout(context, layer, x);
 
     if (!is_noisy(context, layer, "rate", false))
         return x;
-    struct endpoint mask = draw_mask(context, layer, shape_of_noise(b, x));
+    struct endpoint mask = draw_mask(context, layer, shape);
     struct endpoint dropped = build_by_number(
         b, "Mul", build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1), mask), limit);
     struct endpoint y =

@@ -131,3 +131,7 @@ for layer in frozen:
 case("batch_norm_frozen", sequential(
     L.Input((4, 5, 2)), L.Conv2D(3, 2), frozen[0], L.ReLU(), frozen[1], L.Flatten(), L.Dense(3), frozen[2], L.Dense(2)), trained=True)
 case("dropped_batch_norm", sequential(L.Input((6,)), L.Dense(3), L.BatchNormalization(), L.Dense(2)), gradients=False)
+if not legacy:  # stochastic depth drops whole rows
+    case("dropped_rows", sequential(
+        L.Input((4, 3)), L.Dense(3, activation="tanh"), L.Dropout(0.4, noise_shape=(None, 1, 3)), L.Dropout(0.3, noise_shape=(None, 1, 1)), L.Flatten(),
+        L.Dense(2)))

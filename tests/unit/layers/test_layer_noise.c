@@ -35,6 +35,10 @@ static const struct drawing {
         "SpatialDropout1D", "\"rate\": 0.5") "," LAYER("Reshape",
                                                        "\"target_shape\": [2, 2, 25]") "," LAYER(
         "SpatialDropout2D", "\"rate\": 0.25") "," LAYER("Flatten", "")),
+}, shared = {
+    .json = MODEL(LAYER("Reshape", "\"target_shape\": [4, 25]") "," LAYER(
+        "Dropout", "\"rate\": 0.5, \"noise_shape\": [null, 1, 25]") "," LAYER(
+        "Dropout", "\"rate\": 0.25, \"noise_shape\": [null, 1, 1]") "," LAYER("Flatten", "")),
 }, flips = {
     .json = MODEL(LAYER("Reshape", "\"target_shape\": [4, 25, 1]") "," LAYER(
         "RandomFlip", "\"seed\": 3") "," LAYER("Flatten", "")),
@@ -156,6 +160,26 @@ static void drops_whole_channels(void **state)
     assert_in_range(kept / 4, 140, 235);
 }
 
+/* The four steps of a channel share a number, and then all elements of a row. */
+static void drops_what_shares_a_number(void **state)
+{
+    (void)state;
+    float out[ROWS * FEATURES];
+    int rows = 0, kept = 0;
+
+    draw(3, 1, out);
+    for (int i = 0; i < ROWS; i++) {
+        int before = kept;
+        for (int k = 0; k < FEATURES; k++) {
+            assert_float_equal(out[i * FEATURES + k], out[i * FEATURES + k % 25], 0);
+            kept += out[i * FEATURES + k] != 0;
+        }
+        rows += kept != before;
+    }
+    assert_in_range(rows, 11, 19); /* three quarters of 20, and half of their channels */
+    assert_in_range(kept, rows * FEATURES * 2 / 5, rows * FEATURES * 3 / 5);
+}
+
 /* Images of 4 × 25 pixels: each as it was, or flipped along its width and its height. */
 static void flips_half_of_the_images(void **state)
 {
@@ -205,6 +229,8 @@ int main(void)
         { "the seed decides, a known batch", the_seed_decides_and_each_step_differs, setup,
           teardown, (void *)&dropout_of_a_known_batch },
         { "drops whole channels", drops_whole_channels, setup, teardown, (void *)&channels },
+        { "drops what shares a number", drops_what_shares_a_number, setup, teardown,
+          (void *)&shared },
         { "flips half of the images", flips_half_of_the_images, setup, teardown, (void *)&flips },
     };
     struct test_group group = { 0 };
