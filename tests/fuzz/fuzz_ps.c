@@ -40,9 +40,10 @@ static struct bytes take(struct rest *rest, size_t size)
 static void ask(struct small_cluster *cluster, struct rest *rest, struct bytes *payload,
                 struct call_group *calls)
 {
-    static const char *const paths[] = { PS_JOIN, PS_CREATE, PS_PULL,   PS_PUSH,  PS_HOLD,  PS_CUT,
-                                         PS_READ, PS_DROP,   PS_FINISH, PS_AWAIT, PS_WRITE, PS_OPEN,
-                                         PS_BEAT, PS_STOP,   PS_PASS,   PS_TAKE,  PS_TOTALS };
+    static const char *const paths[] = { PS_JOIN,  PS_CREATE, PS_PULL,      PS_PUSH,   PS_HOLD,
+                                         PS_CUT,   PS_READ,   PS_DROP,      PS_FINISH, PS_AWAIT,
+                                         PS_WRITE, PS_OPEN,   PS_HEARTBEAT, PS_STOP,   PS_PASS,
+                                         PS_TAKE,  PS_TOTALS };
     const uint8_t *head = (const uint8_t *)take(rest, HEAD_BYTES).data;
     struct bytes header = take(rest, head[1] | (size_t)head[2] << 8);
 

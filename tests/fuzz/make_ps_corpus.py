@@ -10,7 +10,7 @@ import random
 import re
 import struct
 
-METHODS = ["join", "create", "pull", "push", "hold", "cut", "read", "drop", "finish", "await", "write", "open", "beat", "stop", "pass", "take", "totals"]
+METHODS = ["join", "create", "pull", "push", "hold", "cut", "read", "drop", "finish", "await", "write", "open", "heartbeat", "stop", "pass", "take", "totals"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 OUT = os.path.join(HERE, "corpus", "ps")
 # A ps rejects another version of the protocol, or another placement, early.
@@ -139,13 +139,13 @@ VALID = {
     "await": request("await", f1=1),
     "write": request("write", GRADIENTS[:16], f1=2, f2=F64(1), f3=0),
     "open": request("open", f1=2, f2=F64(1)),
-    "beat": request("beat", f1=identity(1, 5)),
+    "heartbeat": request("heartbeat", f1=identity(1, 5)),
     "stop": request("stop", f1=CHIEF),
     "pass": request("pass", f1=CHIEF, f2=0),
     "take": request("take", f1=CHIEF, f2=1, f3=1),
     "reader_stop": request("stop", f1=READER),
     "reader_join": request("join", f1=identity(0, 7, 1), f2=1),
-    "reader_beat": request("beat", f1=identity(0, 7, 1)),
+    "reader_heartbeat": request("heartbeat", f1=identity(0, 7, 1)),
     "reader_hold": request("hold", f1=READER, f2=4),
     "reader_cut": request("cut", f1=READER, f2=APPLIED, f4=4),
     "reader_drop": request("drop", f1=READER, f2=4),
@@ -199,7 +199,7 @@ SEQUENCES = {
         [message(f1=8, f2=16, f3=1, f6=1, f12=[2, 2], f13=2**32 - 1), PIECES[9]],
         [message(f1=8, f2=16, f3=1, f6=1, f12=[4, 4], f13=1), PIECES[9]], [PIECES[8]],
         [PIECES[8], message(f1=9, f2=12, f6=1, f7=1)])),
-    "all": b"".join(V[m] for m in ("join", "beat", "pull", "push", "hold", "cut", "drop", "await")),
+    "all": b"".join(V[m] for m in ("join", "heartbeat", "pull", "push", "hold", "cut", "drop", "await")),
 }
 
 

@@ -7,7 +7,7 @@ import subprocess
 from harness import TestCase, main
 
 # Their programs hold code that starts threads, of the runtime for example, and do not run it.
-ONE_THREAD = r"(exporter|layers|runtime|savedmodel)/.*|graph/test_gradient|trainer/test_(await_rows|beat|divided|model)"
+ONE_THREAD = r"(exporter|layers|runtime|savedmodel)/.*|graph/test_gradient|trainer/test_(await_rows|heartbeat|divided|model)"
 
 
 class Threads(TestCase):

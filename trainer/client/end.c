@@ -84,19 +84,19 @@ struct status client_await(struct ps_client *client, bool job, int64_t timeout_m
 
 void client_ask_whom(struct ps_client *client, int ps, char *out, size_t size)
 {
-    struct beat_request header = { 0 };
+    struct heartbeat_request header = { 0 };
     struct identity identity = client_identity(&client->options, ps);
-    struct beat_reply reply;
+    struct heartbeat_reply reply;
     struct arena *arena = arena_create(REPLY_ARENA_MAX);
 
     header.identity = &identity;
     call_group_begin(&client->calls);
-    struct message request = pack_beat_request(&header);
-    client_call_ps(client, ps, PS_BEAT, &request, client_deadline_ns(client, LAST_WORDS_MS));
+    struct message request = pack_heartbeat_request(&header);
+    client_call_ps(client, ps, PS_HEARTBEAT, &request, client_deadline_ns(client, LAST_WORDS_MS));
     struct status status = call_group_wait(&client->calls);
     if (status_is_ok(status))
-        status =
-            status_in(unpack_beat_reply(&client->calls.replies[0], arena, &reply), "ps %d", ps);
+        status = status_in(unpack_heartbeat_reply(&client->calls.replies[0], arena, &reply),
+                           "ps %d", ps);
     snprintf(out, size, "%s", status_is_ok(status) ? reply.note : "");
     arena_destroy(arena);
 }

@@ -9,19 +9,19 @@
 #include "base/container.h"
 #include "trainer/client/internal.h"
 
-#define BEAT_MS         1000
+#define HEARTBEAT_MS         1000
 /* No answer within this time counts as silence; connecting may take 5 s. */
-#define BEAT_TIMEOUT_MS 6000
-#define RETRY_MIN_MS    50
-#define RETRY_MAX_MS    500
-#define TICK_MS         100
-#define OTHER_MS        2000
+#define HEARTBEAT_TIMEOUT_MS 6000
+#define RETRY_MIN_MS         50
+#define RETRY_MAX_MS         500
+#define TICK_MS              100
+#define OTHER_MS             2000
 
-#define BEAT_ARENA_MAX ((size_t)1 << 20)
+#define HEARTBEAT_ARENA_MAX ((size_t)1 << 20)
 
 /* The result of a heartbeat: written by the thread that gets the reply, read by the loop's
  * thread. */
-struct beat_result {
+struct heartbeat_result {
     enum status_code code;
     char text[512];
     uint64_t incarnation, global_step;
@@ -38,7 +38,7 @@ struct presence_peer {
     struct loop_timer next;
     struct loop_task arrived;
     _Atomic bool in_flight; /* until `replied` has returned */
-    struct beat_result result;
+    struct heartbeat_result result;
     bool answered; /* ever */
     uint64_t incarnation;
     int64_t troubled_ns; /* time since which it has not answered; 0: it answers */
@@ -75,23 +75,23 @@ static void end(struct presence *presence, struct status why)
     presence->options.ended(presence->options.context, why);
 }
 
-/* ---- One beat. ---- */
+/* ---- One heartbeat. ---- */
 
-static void read_reply(struct beat_result *result, const struct message *reply)
+static void read_reply(struct heartbeat_result *result, const struct message *reply)
 {
-    struct arena *arena = arena_create(BEAT_ARENA_MAX);
-    struct beat_reply beat;
-    struct status status = unpack_beat_reply(reply, arena, &beat);
+    struct arena *arena = arena_create(HEARTBEAT_ARENA_MAX);
+    struct heartbeat_reply heartbeat;
+    struct status status = unpack_heartbeat_reply(reply, arena, &heartbeat);
 
     result->code = status.code;
     snprintf(result->text, sizeof result->text, "%s", status.message);
     if (status_is_ok(status)) {
-        result->incarnation = beat.incarnation;
-        result->global_step = beat.global_step;
-        snprintf(result->note, sizeof result->note, "%s", beat.note);
-        result->over = beat.over;
-        result->outcome = (enum status_code)beat.code;
-        snprintf(result->outcome_text, sizeof result->outcome_text, "%s", beat.text);
+        result->incarnation = heartbeat.incarnation;
+        result->global_step = heartbeat.global_step;
+        snprintf(result->note, sizeof result->note, "%s", heartbeat.note);
+        result->over = heartbeat.over;
+        result->outcome = (enum status_code)heartbeat.code;
+        snprintf(result->outcome_text, sizeof result->outcome_text, "%s", heartbeat.text);
     }
     arena_destroy(arena);
 }
@@ -101,7 +101,7 @@ static void replied(void *context, struct status status, struct message *reply)
 {
     struct presence_peer *peer = context;
 
-    peer->result = (struct beat_result){ .code = status.code };
+    peer->result = (struct heartbeat_result){ .code = status.code };
     snprintf(peer->result.text, sizeof peer->result.text, "%s", status.message);
     if (status_is_ok(status))
         read_reply(&peer->result, reply);
@@ -109,21 +109,21 @@ static void replied(void *context, struct status status, struct message *reply)
     atomic_store(&peer->in_flight, false); /* last: from here on the peer may be freed */
 }
 
-static void beat(void *context)
+static void heartbeat(void *context)
 {
     struct presence_peer *peer = context;
     const struct ps_client_options *client = peer->presence->options.client;
     struct channel *channel = client->channels[peer->ps];
-    struct beat_request header = { 0 };
+    struct heartbeat_request header = { 0 };
     struct identity identity = client_identity(client, peer->ps);
 
     header.identity = &identity;
-    struct message request = pack_beat_request(&header);
+    struct message request = pack_heartbeat_request(&header);
     client_call_release(peer->call);
     atomic_store(&peer->in_flight, true);
-    peer->call =
-        channel_start(channel, PS_BEAT, &request,
-                      clock_deadline_ns(channel_clock(channel), BEAT_TIMEOUT_MS), replied, peer);
+    peer->call = channel_start(channel, PS_HEARTBEAT, &request,
+                               clock_deadline_ns(channel_clock(channel), HEARTBEAT_TIMEOUT_MS),
+                               replied, peer);
 }
 
 /* ---- Interpreting the answers. ---- */
@@ -187,7 +187,7 @@ static void check_ready(struct presence *presence)
 /* If the job ends before a task has begun, the task would see its ps tasks disappear one by one,
  * so the heartbeat tells it the outcome. A training task learns the outcome from its own calls,
  * and a reader from the heartbeat. */
-static void check_over(struct presence *presence, const struct beat_result *result)
+static void check_over(struct presence *presence, const struct heartbeat_result *result)
 {
     bool told = presence->ready && !presence->options.client->reader;
 
@@ -217,7 +217,7 @@ static void arrived(struct loop_task *task)
         peer->retry_ms = peer->retry_ms == 0                     ? RETRY_MIN_MS
                          : peer->retry_ms * 3 / 2 < RETRY_MAX_MS ? peer->retry_ms * 3 / 2
                                                                  : RETRY_MAX_MS;
-    int64_t pause_ms = peer->retry_ms > 0 ? peer->retry_ms : BEAT_MS;
+    int64_t pause_ms = peer->retry_ms > 0 ? peer->retry_ms : HEARTBEAT_MS;
     loop_set_timer(presence->options.loop, &peer->next, now_ns + pause_ms * NS_PER_MS);
     if (!presence->ready && !presence->ended)
         check_ready(presence);
@@ -310,7 +310,7 @@ void presence_start(struct presence *presence, const struct presence_options *op
         struct presence_peer *peer = &presence->peers[ps];
         peer->presence = presence;
         peer->ps = ps;
-        peer->next = (struct loop_timer){ .expired = beat, .context = peer };
+        peer->next = (struct loop_timer){ .expired = heartbeat, .context = peer };
         peer->arrived.work = arrived;
         loop_set_timer(options->loop, &peer->next, now_ns);
     }

@@ -25,7 +25,7 @@
 #include "trainer/protocol/share_table.h"
 
 /* Incremented when training.proto changes incompatibly. */
-#define PROTOCOL_VERSION 23
+#define PROTOCOL_VERSION 24
 
 #define PS_PATH(method) "/slipway.training.ParameterServer/" method
 #define PS_JOIN         PS_PATH("Join")
@@ -40,7 +40,7 @@
 #define PS_DROP         PS_PATH("Drop")
 #define PS_FINISH       PS_PATH("Finish")
 #define PS_AWAIT        PS_PATH("Await")
-#define PS_BEAT         PS_PATH("Beat")
+#define PS_HEARTBEAT    PS_PATH("Heartbeat")
 #define PS_POST         PS_PATH("Post")
 #define PS_FETCH        PS_PATH("Fetch")
 #define PS_STOP         PS_PATH("Stop")
@@ -82,11 +82,11 @@ struct join_reply {
     bool finished, open, over, paced;
 };
 
-struct beat_request {
+struct heartbeat_request {
     const struct identity *identity;
 };
 
-struct beat_reply {
+struct heartbeat_reply {
     uint64_t incarnation, generation, global_step;
     bool over;
     int code;
@@ -176,8 +176,8 @@ struct status unpack_fetch_reply(const struct message *message, struct arena *ar
                                  struct fetch_reply *out);
 struct message pack_join_request(const struct join_request *request);
 struct message pack_join_reply(const struct join_reply *reply);
-struct message pack_beat_request(const struct beat_request *request);
-struct message pack_beat_reply(const struct beat_reply *reply);
+struct message pack_heartbeat_request(const struct heartbeat_request *request);
+struct message pack_heartbeat_reply(const struct heartbeat_reply *reply);
 struct message pack_finish_request(const struct finish_request *request);
 struct message pack_await_request(const struct await_request *request);
 struct message pack_await_reply(const struct await_reply *reply);
@@ -194,10 +194,10 @@ struct status unpack_join_request(const struct message *message, struct arena *a
                                   struct join_request *out);
 struct status unpack_join_reply(const struct message *message, struct arena *arena,
                                 struct join_reply *out);
-struct status unpack_beat_request(const struct message *message, struct arena *arena,
-                                  struct beat_request *out);
-struct status unpack_beat_reply(const struct message *message, struct arena *arena,
-                                struct beat_reply *out);
+struct status unpack_heartbeat_request(const struct message *message, struct arena *arena,
+                                       struct heartbeat_request *out);
+struct status unpack_heartbeat_reply(const struct message *message, struct arena *arena,
+                                     struct heartbeat_reply *out);
 struct status unpack_finish_request(const struct message *message, struct arena *arena,
                                     struct finish_request *out);
 struct status unpack_await_request(const struct message *message, struct arena *arena,

@@ -63,28 +63,28 @@ struct status unpack_join_reply(const struct message *message, struct arena *are
     return status_ok();
 }
 
-struct message pack_beat_request(const struct beat_request *request)
+struct message pack_heartbeat_request(const struct heartbeat_request *request)
 {
-    PROTO(BeatRequest) header = SLIPWAY__TRAINING__BEAT_REQUEST__INIT;
+    PROTO(HeartbeatRequest) header = SLIPWAY__TRAINING__HEARTBEAT_REQUEST__INIT;
     PROTO(Identity) identity;
 
     header.identity = identity_to_proto(request->identity, &identity);
     return protocol_pack(&header);
 }
 
-struct status unpack_beat_request(const struct message *message, struct arena *arena,
-                                  struct beat_request *out)
+struct status unpack_heartbeat_request(const struct message *message, struct arena *arena,
+                                       struct heartbeat_request *out)
 {
-    PROTO(BeatRequest) * header;
+    PROTO(HeartbeatRequest) * header;
 
-    TRY(PROTOCOL_UNPACK(message, beat_request, arena, &header));
-    *out = (struct beat_request){ .identity = identity_from_proto(header->identity, arena) };
+    TRY(PROTOCOL_UNPACK(message, heartbeat_request, arena, &header));
+    *out = (struct heartbeat_request){ .identity = identity_from_proto(header->identity, arena) };
     return status_ok();
 }
 
-struct message pack_beat_reply(const struct beat_reply *reply)
+struct message pack_heartbeat_reply(const struct heartbeat_reply *reply)
 {
-    PROTO(BeatReply) header = SLIPWAY__TRAINING__BEAT_REPLY__INIT;
+    PROTO(HeartbeatReply) header = SLIPWAY__TRAINING__HEARTBEAT_REPLY__INIT;
 
     header.incarnation = reply->incarnation;
     header.generation = reply->generation;
@@ -96,19 +96,19 @@ struct message pack_beat_reply(const struct beat_reply *reply)
     return protocol_pack(&header);
 }
 
-struct status unpack_beat_reply(const struct message *message, struct arena *arena,
-                                struct beat_reply *out)
+struct status unpack_heartbeat_reply(const struct message *message, struct arena *arena,
+                                     struct heartbeat_reply *out)
 {
-    PROTO(BeatReply) * header;
+    PROTO(HeartbeatReply) * header;
 
-    TRY(PROTOCOL_UNPACK(message, beat_reply, arena, &header));
-    *out = (struct beat_reply){ .incarnation = header->incarnation,
-                                .generation = header->generation,
-                                .global_step = header->global_step,
-                                .over = header->over,
-                                .code = header->code,
-                                .text = header->text,
-                                .note = header->note };
+    TRY(PROTOCOL_UNPACK(message, heartbeat_reply, arena, &header));
+    *out = (struct heartbeat_reply){ .incarnation = header->incarnation,
+                                     .generation = header->generation,
+                                     .global_step = header->global_step,
+                                     .over = header->over,
+                                     .code = header->code,
+                                     .text = header->text,
+                                     .note = header->note };
     return status_ok();
 }
 

@@ -6,7 +6,7 @@
 
 #include "trainer/ps/internal.h"
 
-#define BACK_MS   3000 /* three beats */
+#define BACK_MS   3000 /* three heartbeats */
 #define SILENT_MS 5000 /* nobody waits for a worker that has been silent for this long */
 
 struct attendance {

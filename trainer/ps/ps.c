@@ -118,7 +118,7 @@ static const struct method methods[] = {
     { PS_DROP, ps_drop, METHOD_UNARY, true },
     { PS_FINISH, ps_finish, METHOD_UNARY, true },
     { PS_AWAIT, ps_await, METHOD_UNARY, true },
-    { PS_BEAT, ps_beat, METHOD_UNARY, true },
+    { PS_HEARTBEAT, ps_heartbeat, METHOD_UNARY, true },
     { PS_POST, ps_post, METHOD_UNARY, true },
     { PS_FETCH, ps_fetch, METHOD_UNARY, true },
     { PS_STOP, ps_stop_early, METHOD_UNARY, true },

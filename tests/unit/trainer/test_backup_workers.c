@@ -186,13 +186,13 @@ static void without_backup_workers_all_are_needed(void **state)
 
 /* ---- Lost workers. ---- */
 
-static void beat(struct fixture *f, int w)
+static void heartbeat(struct fixture *f, int w)
 {
     struct identity identity = client_identity(&f->workers[w].options, 0);
-    const struct beat_request header = { &identity };
-    struct message request = pack_beat_request(&header), reply = { 0 };
+    const struct heartbeat_request header = { &identity };
+    struct message request = pack_heartbeat_request(&header), reply = { 0 };
 
-    OK(channel_call(f->cluster.channels[0], PS_BEAT, &request, CLOCK_NEVER, &reply));
+    OK(channel_call(f->cluster.channels[0], PS_HEARTBEAT, &request, CLOCK_NEVER, &reply));
     message_release(&reply);
 }
 
@@ -217,11 +217,11 @@ static void ends_the_job_if_more_workers_are_lost_than_are_spare(void **state)
 
     start(&f, loss->backup);
     for (int i = 0; i < WORKERS; i++)
-        beat(&f, i);
+        heartbeat(&f, i);
     clock_fake_advance(f.clock, 10 * (int64_t)NS_PER_S);
     for (int i = 0; i < WORKERS; i++)
         if (!loss->silent[i])
-            beat(&f, i);
+            heartbeat(&f, i);
     ps_watch(f.cluster.ps[0], 5000, 1000000);
     assert_int_equal(ps_outcome(f.cluster.ps[0], &outcome), loss->over);
     stop(&f);

@@ -63,13 +63,13 @@ static void push(struct fixture *f, int w)
     OK(client_push(&f->workers[w], all_ones, false));
 }
 
-static void beat(struct fixture *f, int w)
+static void heartbeat(struct fixture *f, int w)
 {
     struct identity identity = client_identity(&f->workers[w].options, 0);
-    const struct beat_request header = { &identity };
-    struct message request = pack_beat_request(&header), reply = { 0 };
+    const struct heartbeat_request header = { &identity };
+    struct message request = pack_heartbeat_request(&header), reply = { 0 };
 
-    OK(channel_call(f->cluster.channels[0], PS_BEAT, &request, CLOCK_NEVER, &reply));
+    OK(channel_call(f->cluster.channels[0], PS_HEARTBEAT, &request, CLOCK_NEVER, &reply));
     message_release(&reply);
 }
 
@@ -177,20 +177,20 @@ static void nobody_waits_for_a_silent_worker(void **state)
     (void)state;
 
     start(&f, 0, 2);
-    beat(&f, 0);
-    beat(&f, 1);
+    heartbeat(&f, 0);
+    heartbeat(&f, 1);
     push(&f, 0);
     assert_false(ask(&f, 0));
     clock_fake_advance(f.clock, 4 * (int64_t)NS_PER_S);
-    beat(&f, 0);
+    heartbeat(&f, 0);
     ps_watch(f.cluster.ps[0], 1000000, 1000000);
     assert_false(f.asked[0].ended);
     clock_fake_advance(f.clock, 2 * (int64_t)NS_PER_S);
     ps_watch(f.cluster.ps[0], 1000000, 1000000);
     assert_true(f.asked[0].ended);
-    beat(&f, 1); /* it is back, one step behind */
+    heartbeat(&f, 1); /* it is back, one step behind */
     push(&f, 0);
-    beat(&f, 0);
+    heartbeat(&f, 0);
     assert_false(ask(&f, 0));
     stop(&f);
 }

@@ -141,25 +141,26 @@ static void may_die_while_it_holds_a_ps(void **state)
     assert_int_equal(hold(&fixture->reader, 5).code, STATUS_NOT_FOUND);
 }
 
-static void beat(struct ps_client *client, struct status *status)
+static void heartbeat(struct ps_client *client, struct status *status)
 {
-    struct beat_request header = { 0 };
+    struct heartbeat_request header = { 0 };
     struct identity identity = client_identity(&client->options, 0);
     struct message reply = { 0 };
 
     header.identity = &identity;
-    struct message request = pack_beat_request(&header);
-    *status = channel_call(client->options.channels[0], PS_BEAT, &request, CLOCK_NEVER, &reply);
+    struct message request = pack_heartbeat_request(&header);
+    *status =
+        channel_call(client->options.channels[0], PS_HEARTBEAT, &request, CLOCK_NEVER, &reply);
     message_release(&reply);
 }
 
-/* The chief's hold expires only 5 s after its last beat. */
+/* The chief's hold expires only 5 s after its last heartbeat. */
 static void training_goes_on_when_the_chief_dies_while_it_holds_a_ps(void **state)
 {
     struct fixture *fixture = *state;
     struct status status;
 
-    beat(&fixture->chief, &status);
+    heartbeat(&fixture->chief, &status);
     OK(status);
     OK(hold(&fixture->chief, 5));
     assert_expires_after(fixture, 5000);
@@ -230,14 +231,14 @@ static void is_nobody_that_is_waited_for(void **state)
     struct ps *ps = fixture->cluster.ps[0];
     struct status status;
 
-    beat(&fixture->reader, &status);
+    heartbeat(&fixture->reader, &status);
     OK(status);
     assert_int_equal(ps_heard_ns(ps), 0);
     OK(client_report(&fixture->worker, status_ok(), false));
     OK(client_report(&fixture->chief, status_ok(), false));
     OK(client_await(&fixture->chief, false, 1000));
     OK(client_report(&fixture->chief, status_ok(), true));
-    beat(&fixture->reader, &status);
+    heartbeat(&fixture->reader, &status);
     OK(status);
     OK(client_await(&fixture->reader, true, 1000));
     assert_int_equal(ps_untold(ps, 2), 1); /* only the worker: the reader does not count */

@@ -75,13 +75,13 @@ static struct status push(struct fixture *f, int w)
     return client_push(&f->workers[w], all_ones, false);
 }
 
-static void beat(struct fixture *f, int w)
+static void heartbeat(struct fixture *f, int w)
 {
     struct identity identity = client_identity(&f->workers[w].options, 0);
-    const struct beat_request header = { &identity };
-    struct message request = pack_beat_request(&header), reply = { 0 };
+    const struct heartbeat_request header = { &identity };
+    struct message request = pack_heartbeat_request(&header), reply = { 0 };
 
-    OK(channel_call(f->cluster.channels[0], PS_BEAT, &request, CLOCK_NEVER, &reply));
+    OK(channel_call(f->cluster.channels[0], PS_HEARTBEAT, &request, CLOCK_NEVER, &reply));
     message_release(&reply);
 }
 
@@ -184,13 +184,13 @@ static void the_turns_of_a_silent_worker_go_to_others(void **state)
 
     (void)state;
     start(&f, 2, 2, &small_job);
-    beat(&f, 0);
-    beat(&f, 1);
+    heartbeat(&f, 0);
+    heartbeat(&f, 1);
     assert_int_equal(next(&f, 1), 0);
     clock_fake_advance(f.clock, 6 * (int64_t)NS_PER_S);
-    beat(&f, 0);
+    heartbeat(&f, 0);
     assert_int_equal(next(&f, 0), 0);
-    beat(&f, 1); /* it is back, with a turn that is not its own any more */
+    heartbeat(&f, 1); /* it is back, with a turn that is not its own any more */
     f.workers[1].replied_ns = 0;
     assert_int_equal(push(&f, 1).code, STATUS_ABORTED);
     for (int ps = 0; ps < 2; ps++)
@@ -201,19 +201,19 @@ static void the_turns_of_a_silent_worker_go_to_others(void **state)
     stop(&f);
 }
 
-/* Its turn was its own when it asked: it gets the time that a beat would have given it. */
+/* Its turn was its own when it asked: it gets the time that a heartbeat would have given it. */
 static void a_silent_worker_keeps_a_turn_that_nobody_else_has(void **state)
 {
     struct fixture f;
 
     (void)state;
     start(&f, 2, 2, &small_job);
-    beat(&f, 0);
-    beat(&f, 1);
+    heartbeat(&f, 0);
+    heartbeat(&f, 1);
     assert_int_equal(next(&f, 1), 0);
     clock_fake_advance(f.clock, 6 * (int64_t)NS_PER_S);
     OK(client_keep_turn(&f.workers[1]));
-    beat(&f, 0);
+    heartbeat(&f, 0);
     assert_int_equal(next(&f, 0), 4);
     OK(push(&f, 1));
     for (int ps = 0; ps < 2; ps++)

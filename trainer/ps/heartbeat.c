@@ -94,36 +94,36 @@ void ps_note(struct ps *ps, char *out, size_t size)
     buffer_finish(&text);
 }
 
-/* ---- The beat. ---- */
+/* ---- The heartbeat. ---- */
 
-static struct message beat_reply(struct ps *ps, uint32_t rank)
+static struct message heartbeat_reply(struct ps *ps, uint32_t rank)
 {
     struct status outcome = outcome_status(ps);
     struct buffer text = { 0 };
 
     note(ps, rank, &text);
     buffer_append_char(&text, '\0');
-    struct beat_reply reply = { .incarnation = ps->options.incarnation,
-                                .generation = ps_generation(ps)->number,
-                                .global_step = pushes_step(ps),
-                                .over = outcome_is_known(ps),
-                                .code = (int)outcome.code,
-                                .text = outcome.message,
-                                .note = text.data };
+    struct heartbeat_reply reply = { .incarnation = ps->options.incarnation,
+                                     .generation = ps_generation(ps)->number,
+                                     .global_step = pushes_step(ps),
+                                     .over = outcome_is_known(ps),
+                                     .code = (int)outcome.code,
+                                     .text = outcome.message,
+                                     .note = text.data };
     attendance_mark_told(ps, rank);
-    struct message message = pack_beat_reply(&reply);
+    struct message message = pack_heartbeat_reply(&reply);
     buffer_finish(&text);
     return message;
 }
 
-void ps_beat(void *instance, struct call *call, struct message *message)
+void ps_heartbeat(void *instance, struct call *call, struct message *message)
 {
     struct ps *ps = instance;
     struct arena *arena = arena_create(REQUEST_ARENA_MAX);
-    struct beat_request request;
+    struct heartbeat_request request;
     struct message reply = { 0 };
 
-    struct status status = unpack_beat_request(message, arena, &request);
+    struct status status = unpack_heartbeat_request(message, arena, &request);
     message_release(message);
     if (status_is_ok(status)) {
         ps_lock(ps);
@@ -131,7 +131,8 @@ void ps_beat(void *instance, struct call *call, struct message *message)
         if (status_is_ok(status)) {
             if (!request.identity->reader)
                 attendance_hear(ps, request.identity);
-            reply = beat_reply(ps, request.identity->reader ? NOBODY : request.identity->index);
+            reply =
+                heartbeat_reply(ps, request.identity->reader ? NOBODY : request.identity->index);
         }
         ps_unlock(ps);
     }

@@ -1,4 +1,4 @@
-/* The beats of the tasks: which tasks are present, which of them a ps waits for, and the job's
+/* The heartbeats of the tasks: which tasks are present, which of them a ps waits for, and the job's
  * outcome. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "small_cluster.h"
 #include "trainer/client/internal.h"
 
-struct beat {
+struct heartbeat {
     struct status status;
     uint64_t generation;
     bool over;
@@ -20,27 +20,27 @@ struct beat {
 
 static struct arena *arena;
 
-static struct beat beat(struct ps_client *client)
+static struct heartbeat heartbeat(struct ps_client *client)
 {
-    struct beat_request header = { 0 };
+    struct heartbeat_request header = { 0 };
     struct identity identity = client_identity(&client->options, 0);
-    struct beat_reply reply;
+    struct heartbeat_reply reply;
     struct message answer;
 
     header.identity = &identity;
-    struct message request = pack_beat_request(&header);
-    struct beat beat = { .status = channel_call(client->options.channels[0], PS_BEAT, &request,
-                                                CLOCK_NEVER, &answer) };
-    if (status_is_ok(beat.status)) {
-        beat.status = unpack_beat_reply(&answer, arena, &reply);
-        beat.generation = reply.generation;
-        beat.over = reply.over;
-        beat.code = reply.code;
-        beat.text = reply.text;
-        beat.note = reply.note;
+    struct message request = pack_heartbeat_request(&header);
+    struct heartbeat heartbeat = { .status = channel_call(client->options.channels[0], PS_HEARTBEAT,
+                                                          &request, CLOCK_NEVER, &answer) };
+    if (status_is_ok(heartbeat.status)) {
+        heartbeat.status = unpack_heartbeat_reply(&answer, arena, &reply);
+        heartbeat.generation = reply.generation;
+        heartbeat.over = reply.over;
+        heartbeat.code = reply.code;
+        heartbeat.text = reply.text;
+        heartbeat.note = reply.note;
     }
     message_release(&answer);
-    return beat;
+    return heartbeat;
 }
 
 struct fixture {
@@ -81,8 +81,8 @@ static void begin(struct fixture *fixture, bool sync)
     assert_true(status_is_ok(client_join(&fixture->chief, false, 1000)));
     assert_true(status_is_ok(small_create(&fixture->chief, 2, sync)));
     assert_true(status_is_ok(client_join(&fixture->worker, true, 1000)));
-    assert_true(status_is_ok(beat(&fixture->chief).status));
-    assert_true(status_is_ok(beat(&fixture->worker).status));
+    assert_true(status_is_ok(heartbeat(&fixture->chief).status));
+    assert_true(status_is_ok(heartbeat(&fixture->worker).status));
 }
 
 static void says_whom_the_start_waits_for(void **state)
@@ -90,17 +90,17 @@ static void says_whom_the_start_waits_for(void **state)
     struct fixture *fixture = *state;
 
     assert_int_equal(ps_heard_ns(fixture->cluster.ps[0]), 0);
-    assert_string_equal(beat(&fixture->worker).note,
+    assert_string_equal(heartbeat(&fixture->worker).note,
                         "the chief (never heard of) to make the variables");
     assert_int_equal(ps_heard_ns(fixture->cluster.ps[0]), NS_PER_S);
-    assert_string_equal(beat(&fixture->chief).note, "");
-    assert_string_equal(beat(&fixture->worker).note, "chief to make the variables");
+    assert_string_equal(heartbeat(&fixture->chief).note, "");
+    assert_string_equal(heartbeat(&fixture->worker).note, "chief to make the variables");
     clock_fake_advance(fixture->clock, 12 * NS_PER_S);
-    assert_string_equal(beat(&fixture->worker).note,
+    assert_string_equal(heartbeat(&fixture->worker).note,
                         "chief (last heard of 12 s ago) to make the variables");
     begin(fixture, false);
-    assert_string_equal(beat(&fixture->worker).note, "");
-    assert_int_equal(beat(&fixture->worker).generation, 1);
+    assert_string_equal(heartbeat(&fixture->worker).note, "");
+    assert_int_equal(heartbeat(&fixture->worker).generation, 1);
 }
 
 static void does_not_say_to_a_task_that_it_waits_for_itself(void **state)
@@ -110,7 +110,7 @@ static void does_not_say_to_a_task_that_it_waits_for_itself(void **state)
 
     begin(fixture, false);
     assert_true(status_is_ok(client_report(&fixture->chief, status_ok(), false)));
-    assert_string_equal(beat(&fixture->worker).note, "");
+    assert_string_equal(heartbeat(&fixture->worker).note, "");
     ps_note(fixture->cluster.ps[0], text, sizeof text);
     assert_string_equal(text, "worker 1 to finish");
 }
@@ -121,9 +121,9 @@ static void says_whom_the_end_waits_for(void **state)
 
     begin(fixture, false);
     assert_true(status_is_ok(client_report(&fixture->chief, status_ok(), false)));
-    assert_string_equal(beat(&fixture->chief).note, "worker 1 to finish");
+    assert_string_equal(heartbeat(&fixture->chief).note, "worker 1 to finish");
     assert_true(status_is_ok(client_report(&fixture->worker, status_ok(), false)));
-    assert_string_equal(beat(&fixture->worker).note, "the chief to save what was learnt");
+    assert_string_equal(heartbeat(&fixture->worker).note, "the chief to save what was learnt");
 }
 
 static void a_failure_of_the_chief_is_everybodys(void **state)
@@ -137,7 +137,7 @@ static void a_failure_of_the_chief_is_everybodys(void **state)
     assert_int_equal(status.code, STATUS_CANCELLED);
     assert_string_equal(status.message, "the job ended: no place to write");
     assert_int_equal(ps_untold(fixture->cluster.ps[0], 3), 2);
-    struct beat told = beat(&fixture->worker);
+    struct heartbeat told = heartbeat(&fixture->worker);
     assert_true(told.over);
     assert_int_equal(told.code, STATUS_PERMISSION_DENIED);
     assert_string_equal(told.text, "no place to write");
@@ -200,7 +200,7 @@ static void a_chief_that_is_gone_ends_the_job(void **state)
 
     begin(fixture, false);
     clock_fake_advance(fixture->clock, 9 * NS_PER_S);
-    assert_true(status_is_ok(beat(&fixture->worker).status));
+    assert_true(status_is_ok(heartbeat(&fixture->worker).status));
     ps_watch(ps, 10000, 10000);
     assert_false(ps_outcome(ps, &outcome));
     clock_fake_advance(fixture->clock, 2 * NS_PER_S);
@@ -234,7 +234,7 @@ static void a_worker_that_is_gone_ends_only_a_synchronous_job(void **state)
 
     begin(fixture, true);
     clock_fake_advance(fixture->clock, 11 * NS_PER_S);
-    assert_true(status_is_ok(beat(&fixture->chief).status));
+    assert_true(status_is_ok(heartbeat(&fixture->chief).status));
     ps_watch(ps, 10000, 10000);
     assert_true(ps_outcome(ps, &outcome));
     assert_string_equal(outcome.message, "worker 1 has not been heard of for 10 s");
@@ -263,7 +263,7 @@ static void a_worker_that_never_comes_ends_only_a_synchronous_job_and_is_named(v
         assert_true(status_is_ok(client_join(&fixture->chief, false, 1000)));
         clock_fake_advance(fixture->clock, 60 * NS_PER_S);
         assert_true(status_is_ok(small_create(&fixture->chief, 2, sync)));
-        assert_true(status_is_ok(beat(&fixture->chief).status));
+        assert_true(status_is_ok(heartbeat(&fixture->chief).status));
         ps_watch(ps, 100000, 10000); /* the time starts when the variables exist */
         assert_false(ps_outcome(ps, &outcome));
         clock_fake_advance(fixture->clock, 11 * NS_PER_S);
@@ -283,7 +283,7 @@ a_task_beyond_the_lists_is_refused_before_and_after_the_variables_are_there(void
 
     start_again_with_lists(fixture, 1);
     for (int created = 0; created < 2; created++) {
-        struct status status = beat(&fixture->worker).status;
+        struct status status = heartbeat(&fixture->worker).status;
         assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
         assert_non_null(strstr(status.message, "--worker_hosts"));
         assert_int_equal(client_join(&fixture->worker, false, 1000).code,
@@ -312,7 +312,7 @@ static void a_worker_of_an_asynchronous_job_may_go(void **state)
 
     begin(fixture, false);
     clock_fake_advance(fixture->clock, 11 * NS_PER_S);
-    assert_true(status_is_ok(beat(&fixture->chief).status));
+    assert_true(status_is_ok(heartbeat(&fixture->chief).status));
     ps_watch(fixture->cluster.ps[0], 10000, 10000);
     assert_false(ps_outcome(fixture->cluster.ps[0], &outcome));
     assert_true(status_is_ok(
@@ -343,7 +343,7 @@ static void a_synchronous_job_waits_for_a_worker_that_was_stopped(void **state)
         &fixture->worker, status_error(STATUS_CANCELLED, "stopped at step 3"), false)));
     assert_false(ps_outcome(ps, &outcome));
     clock_fake_advance(fixture->clock, 11 * NS_PER_S);
-    assert_true(status_is_ok(beat(&fixture->chief).status));
+    assert_true(status_is_ok(heartbeat(&fixture->chief).status));
     ps_watch(ps, 10000, 10000);
     assert_true(ps_outcome(ps, &outcome));
 }
@@ -370,10 +370,10 @@ static void tells_once_who_comes_falls_silent_and_comes_back(void **state)
     assert_news(fixture, "chief has not been heard of for 6 s; the job ends if that lasts 300 s");
     assert_news(fixture, "worker 1 has not been heard of for 6 s");
     assert_news(fixture, "");
-    assert_true(status_is_ok(beat(&fixture->worker).status));
+    assert_true(status_is_ok(heartbeat(&fixture->worker).status));
     assert_news(fixture, "worker 1 is here again");
     fixture->chief.options.incarnation++;
-    assert_true(status_is_ok(beat(&fixture->chief).status));
+    assert_true(status_is_ok(heartbeat(&fixture->chief).status));
     assert_news(fixture, "chief is here, started anew");
     assert_news(fixture, "");
 }
@@ -387,7 +387,8 @@ static void tells_who_leaves_and_waits_no_more_for_it(void **state)
     assert_news(fixture, "worker 1 is here");
     assert_true(status_is_ok(client_report(
         &fixture->worker, status_error(STATUS_CANCELLED, "stopped at step 3"), false)));
-    assert_true(status_is_ok(beat(&fixture->worker).status)); /* a last beat that was in flight */
+    assert_true(
+        status_is_ok(heartbeat(&fixture->worker).status)); /* a last heartbeat that was in flight */
     assert_news(fixture, "worker 1 has left: stopped at step 3");
     assert_news(fixture, "");
     clock_fake_advance(fixture->clock, 2 * NS_PER_S);
@@ -395,7 +396,7 @@ static void tells_who_leaves_and_waits_no_more_for_it(void **state)
     assert_int_equal(ps_untold(fixture->cluster.ps[0], 2), 0);
 }
 
-/* The chief may fail before any task has sent a beat. */
+/* The chief may fail before any task has sent a heartbeat. */
 static void knows_who_has_told_it_the_outcome(void **state)
 {
     struct fixture *fixture = *state;
@@ -410,7 +411,7 @@ static void a_stranger_is_not_heard(void **state)
     struct fixture *fixture = *state;
 
     fixture->worker.options.cluster = "another";
-    assert_int_equal(beat(&fixture->worker).status.code, STATUS_PERMISSION_DENIED);
+    assert_int_equal(heartbeat(&fixture->worker).status.code, STATUS_PERMISSION_DENIED);
     assert_int_equal(ps_heard_ns(fixture->cluster.ps[0]), 0);
 }
 
@@ -439,5 +440,5 @@ int main(void)
         TEST(knows_who_has_told_it_the_outcome),
         TEST(a_stranger_is_not_heard),
     };
-    return cmocka_run_group_tests_name("beat", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("heartbeat", tests, NULL, NULL);
 }
