@@ -55,17 +55,17 @@ static struct status answer_rows(struct inference_call *call, const struct tenso
 }
 
 /* The calls that share one run: a list, up to `end`. */
-struct riders {
+struct run_calls {
     struct inference_call *first, *end;
     const struct batch_limits *limits;
     int64_t run_ns;  /* how long the run may take; 0: no limit */
     int64_t stop_ns; /* the end of that time; 0: never */
 };
 
-static int64_t latest_deadline(const struct riders *riders)
+static int64_t latest_deadline(const struct run_calls *run_calls)
 {
-    int64_t latest = riders->first->deadline_ns;
-    for (const struct inference_call *call = riders->first; call != riders->end;
+    int64_t latest = run_calls->first->deadline_ns;
+    for (const struct inference_call *call = run_calls->first; call != run_calls->end;
          call = call->next) {
         if (call->deadline_ns == 0)
             return 0;
@@ -76,13 +76,14 @@ static int64_t latest_deadline(const struct riders *riders)
 }
 
 /* Does anybody still want the outcome? */
-static struct status check_wanted(const struct riders *riders)
+static struct status check_wanted(const struct run_calls *run_calls)
 {
-    if (atomic_load_explicit(&riders->limits->stopping, memory_order_relaxed))
+    if (atomic_load_explicit(&run_calls->limits->stopping, memory_order_relaxed))
         return status_error(STATUS_UNAVAILABLE, "the server is going down");
-    if (riders->limits->load != NULL)
-        TRY(riders->limits->load->check(riders->limits->load->context));
-    for (const struct inference_call *call = riders->first; call != riders->end; call = call->next)
+    if (run_calls->limits->load != NULL)
+        TRY(run_calls->limits->load->check(run_calls->limits->load->context));
+    for (const struct inference_call *call = run_calls->first; call != run_calls->end;
+         call = call->next)
         if (!batch_split_has_left(call))
             return status_ok();
     return status_error(STATUS_CANCELLED, "the client has left");
@@ -90,7 +91,7 @@ static struct status check_wanted(const struct riders *riders)
 
 struct status batch_prepare(struct inference_call *call, const struct batch_limits *limits)
 {
-    struct riders alone = { call, call->next, limits, .run_ns = 0 };
+    struct run_calls alone = { call, call->next, limits, .run_ns = 0 };
     TRY(check_wanted(&alone));
     struct status status = call->prepare(call);
     TRY(check_wanted(&alone)); /* the client may have left, or the call been cancelled, in the
@@ -98,19 +99,19 @@ struct status batch_prepare(struct inference_call *call, const struct batch_limi
     return status;
 }
 
-static struct status check_time(const struct riders *riders)
+static struct status check_time(const struct run_calls *run_calls)
 {
-    if (riders->stop_ns == 0 || clock_now_ns(clock_monotonic()) < riders->stop_ns)
+    if (run_calls->stop_ns == 0 || clock_now_ns(clock_monotonic()) < run_calls->stop_ns)
         return status_ok();
-    for (struct inference_call *call = riders->first; call != riders->end; call = call->next)
+    for (struct inference_call *call = run_calls->first; call != run_calls->end; call = call->next)
         call->unfinished = true;
     return status_error(STATUS_ABORTED, "the run takes longer than the loop has time for");
 }
 
-static struct status check_run(const void *riders)
+static struct status check_run(const void *run_calls)
 {
-    TRY(check_wanted(riders));
-    return check_time(riders);
+    TRY(check_wanted(run_calls));
+    return check_time(run_calls);
 }
 
 static void measure(const struct inference_call *first, int64_t rows, int64_t took_ns)
@@ -120,17 +121,18 @@ static void measure(const struct inference_call *first, int64_t rows, int64_t to
         cost_add(&first->callable->costs, key, took_ns);
 }
 
-static void note_times(const struct riders *riders, int64_t began_ns, int64_t ended_ns)
+static void note_times(const struct run_calls *run_calls, int64_t began_ns, int64_t ended_ns)
 {
-    for (struct inference_call *call = riders->first; call != riders->end; call = call->next) {
+    for (struct inference_call *call = run_calls->first; call != run_calls->end;
+         call = call->next) {
         call->run_began_ns = began_ns;
         call->run_ended_ns = ended_ns;
     }
 }
 
-static void stop_waiting(const struct riders *riders)
+static void stop_waiting(const struct run_calls *run_calls)
 {
-    for (struct inference_call *call = riders->first; call != riders->end; call = call->next)
+    for (struct inference_call *call = run_calls->first; call != run_calls->end; call = call->next)
         batch_split_stop_waiting(call);
 }
 
@@ -143,29 +145,29 @@ static struct status has_expired(const struct callable *callable)
 }
 
 /* Runs the plan, unless all calls have become unwanted while they waited. */
-static struct status run_plan(struct riders *riders, int64_t rows, struct run *run,
+static struct status run_plan(struct run_calls *run_calls, int64_t rows, struct run *run,
                               const struct tensor *feeds, struct tensor *outputs)
 {
-    struct callable *callable = riders->first->callable;
-    int64_t deadline_ns = latest_deadline(riders);
+    struct callable *callable = run_calls->first->callable;
+    int64_t deadline_ns = latest_deadline(run_calls);
     int64_t begin = clock_now_ns(clock_monotonic());
     if (deadline_ns != 0 && begin > deadline_ns)
         return has_expired(callable);
-    TRY(check_wanted(riders));
-    stop_waiting(riders);
+    TRY(check_wanted(run_calls));
+    stop_waiting(run_calls);
     run_set_deadline(run, (uint64_t)deadline_ns);
-    riders->stop_ns = riders->run_ns > 0 ? begin + riders->run_ns : 0;
-    run_set_check(run, check_run, riders);
-    run_set_profile(run, riders->first->profile);
+    run_calls->stop_ns = run_calls->run_ns > 0 ? begin + run_calls->run_ns : 0;
+    run_set_check(run, check_run, run_calls);
+    run_set_profile(run, run_calls->first->profile);
     struct status status = plan_run(callable->plan, run, feeds, outputs);
     run_set_profile(run, NULL);
     run_set_check(run, NULL, NULL);
     int64_t end = clock_now_ns(clock_monotonic());
-    note_times(riders, begin, end);
-    request_metrics_run(callable, riders->limits->load == NULL ? rows : 0);
+    note_times(run_calls, begin, end);
+    request_metrics_run(callable, run_calls->limits->load == NULL ? rows : 0);
     /* unfinished: it costs at least as much */
-    if (status_is_ok(status) || riders->first->unfinished)
-        measure(riders->first, rows, end - begin);
+    if (status_is_ok(status) || run_calls->first->unfinished)
+        measure(run_calls->first, rows, end - begin);
     return status;
 }
 
@@ -197,7 +199,7 @@ static struct status run_one(struct inference_call *call, const struct batch_lim
 {
     int count = call->callable->signature->outputs_count;
     struct tensor *outputs = ARENA_ARRAY(call->arena, struct tensor, count);
-    struct riders alone = { call, call->next, limits, .run_ns = run_ns };
+    struct run_calls alone = { call, call->next, limits, .run_ns = run_ns };
     TRY(align_inputs(call));
     TRY(run_plan(&alone, call->rows, run, call->inputs, outputs));
     struct status status = call->answer(call, outputs);
@@ -244,7 +246,7 @@ static struct status run_together(struct inference_call *calls, struct batch_siz
     const struct signature *signature = callable->signature;
     struct tensor *feeds = ARENA_ARRAY(calls->arena, struct tensor, signature->inputs_count);
     struct tensor *outputs = ARENA_ARRAY(calls->arena, struct tensor, signature->outputs_count);
-    struct riders all = { calls, NULL, limits, .run_ns = run_ns };
+    struct run_calls all = { calls, NULL, limits, .run_ns = run_ns };
     struct status status = status_ok();
     for (int i = 0; i < signature->inputs_count && status_is_ok(status); i++)
         status = batch_merge(calls, i, size.rows, size.padding, run, &feeds[i]);
