@@ -7,7 +7,7 @@
 struct share_source {
     struct batch_source source; /* first */
     struct batch_source *inner;
-    struct turn_giver giver;
+    struct turn_source turns;
     uint64_t batch_rows;
     uint32_t batches; /* of a turn */
     uint32_t left;    /* of this turn */
@@ -20,7 +20,7 @@ static struct status next_turn(struct share_source *source, bool *found)
 {
     uint64_t turn;
 
-    TRY(source->giver.next(source->giver.context, found, &turn));
+    TRY(source->turns.next(source->turns.context, found, &turn));
     if (!*found)
         return status_ok();
     uint64_t first = turn * source->batches * source->batch_rows;
@@ -58,7 +58,7 @@ static struct status seek(struct batch_source *base, uint64_t rows)
 
     (void)rows;
     source->left = 0;
-    source->giver.begin(source->giver.context);
+    source->turns.begin(source->turns.context);
     return status_ok();
 }
 
@@ -70,7 +70,7 @@ static void destroy(struct batch_source *base)
     free(source);
 }
 
-struct batch_source *share_source(struct batch_source *inner, const struct turn_giver *giver,
+struct batch_source *share_source(struct batch_source *inner, const struct turn_source *turns,
                                   uint64_t batch_rows, uint32_t batches)
 {
     struct share_source *source = zalloc(sizeof *source);
@@ -79,7 +79,7 @@ struct batch_source *share_source(struct batch_source *inner, const struct turn_
         .next = next, .seek = seek, .destroy = destroy, .keep_max = inner->keep_max
     };
     source->inner = inner;
-    source->giver = *giver;
+    source->turns = *turns;
     source->batch_rows = batch_rows;
     source->batches = batches;
     return &source->source;

@@ -1,5 +1,5 @@
 /*
- * share_source: a batch_source whose rows are assigned in turns by a giver: a turn is `batches`
+ * share_source: a batch_source whose rows are assigned in turns by a turns: a turn is `batches`
  * batches of the endless sequence of epochs, and turn t begins after t turns of rows. Consecutive
  * turns are read without a break.
  *
@@ -11,7 +11,7 @@
 #include "trainer/data/batch_source.h"
 
 /* Assigns the turns. Called by the thread that calls the source. */
-struct turn_giver {
+struct turn_source {
     struct status (*next)(void *context, bool *found, uint64_t *turn);
     /* Rows that were read and not used yet will not be used. */
     void (*begin)(void *context);
@@ -21,9 +21,9 @@ struct turn_giver {
 /**
  * Takes ownership of `inner`, which reads all rows (one worker), with `repeat`. Each `next`
  * requests batch_rows rows. seek, to any position, drops the rest of the turn and calls
- * giver->begin.
+ * turns->begin.
  */
-struct batch_source *share_source(struct batch_source *inner, const struct turn_giver *giver,
+struct batch_source *share_source(struct batch_source *inner, const struct turn_source *turns,
                                   uint64_t batch_rows, uint32_t batches);
 
 #endif

@@ -48,7 +48,7 @@ void model_fill_rows(const struct model *model, uint64_t seed, int variable, int
 /**
  * Makes a worker's source of gradients, for batches of the split in this order. With `sync`, each
  * step takes a batch from every worker; otherwise the workers share the steps. The rows of up to
- * `batches` batches are requested before they are used; the source holds that many. giver: assigns
+ * `batches` batches are requested before they are used; the source holds that many. turns: assigns
  * turns of `batches` batches to any worker; NULL: the worker reads its own part of the rows, as in
  * `order`.
  *
@@ -57,7 +57,7 @@ void model_fill_rows(const struct model *model, uint64_t seed, int variable, int
  */
 struct status model_source(const struct model *model, const struct data_split *split,
                            const struct batch_order *order, bool sync, uint32_t batches,
-                           const struct turn_giver *giver, struct gradient_source **out);
+                           const struct turn_source *turns, struct gradient_source **out);
 
 /* Makes the source multiply the loss by *scale, read at each step. The graph must have a loss
  * scale feed. */

@@ -163,9 +163,9 @@ void model_source_keep_totals(struct gradient_source *base, double *totals)
     source->totals = totals;
 }
 
-/* Opens rows that `giver` assigns in turns. Prefetching is outside of it, so that the next share
+/* Opens rows that `turns` assigns in turns. Prefetching is outside of it, so that the next share
  * is requested before this one ends. */
-static struct status open_shared(const struct model_source *source, const struct turn_giver *giver,
+static struct status open_shared(const struct model_source *source, const struct turn_source *turns,
                                  uint32_t batches, struct batch_source **out)
 {
     const struct data_split *split = source->split;
@@ -177,7 +177,7 @@ static struct status open_shared(const struct model_source *source, const struct
     all.workers = 1;
     all.ahead = 0;
     TRY(split->open(split, &all, out));
-    *out = share_source(*out, giver, (uint64_t)batch, batches);
+    *out = share_source(*out, turns, (uint64_t)batch, batches);
     *out = prefetch_source(*out, split->columns_count, &ahead);
     return status_ok();
 }
@@ -260,7 +260,7 @@ static int count_fetches(const struct model *model)
 
 struct status model_source(const struct model *model, const struct data_split *split,
                            const struct batch_order *order, bool sync, uint32_t batches,
-                           const struct turn_giver *giver, struct gradient_source **out)
+                           const struct turn_source *turns, struct gradient_source **out)
 {
     struct status status;
     struct model_source *source = zalloc(sizeof *source);
@@ -284,7 +284,7 @@ struct status model_source(const struct model *model, const struct data_split *s
     for (int i = 0; i < source->feeders_count; i++)
         TRY_OR(fail, feeder_create(model->graph, &model->graph->step, split, &source->feeders[i]));
     TRY_OR(fail,
-           giver != NULL ? open_shared(source, giver, batches, &source->rows) : open_rows(source));
+           turns != NULL ? open_shared(source, turns, batches, &source->rows) : open_rows(source));
     keep_batches(source);
     *out = &source->source;
     return status_ok();

@@ -55,11 +55,11 @@ static struct status make_source(void *context, struct ps_client *client,
                                  .worker = index,
                                  .workers = index < job->workers ? job->workers : index + 1,
                                  .ahead = session->options.flags.prefetch_batches };
-    const struct turn_giver giver = { give_turn, begin_turns, client };
+    const struct turn_source turns = { give_turn, begin_turns, client };
     struct gradient_source *source;
 
     TRY(model_source(session->model, session->data->train, &order, job->sync,
-                     session->options.accumulation, job->sync ? NULL : &giver, &source));
+                     session->options.accumulation, job->sync ? NULL : &turns, &source));
     if (job->totals_count > 0)
         model_source_keep_totals(source, client_keep_totals(client, job->totals_count));
     if (job->loss_scale.scale > 0) {

@@ -75,13 +75,13 @@ static void begin(void *context)
 static struct batch_source *open_source(struct numbers *numbers, struct list *list,
                                         uint32_t batches)
 {
-    const struct turn_giver giver = { give, begin, list };
+    const struct turn_source turns = { give, begin, list };
 
     *numbers = (struct numbers){ .source = { .next = numbers_next,
                                              .seek = numbers_seek,
                                              .destroy = numbers_destroy,
                                              .keep_max = 1 } };
-    return share_source(&numbers->source, &giver, ROWS, batches);
+    return share_source(&numbers->source, &turns, ROWS, batches);
 }
 
 static void reads_turns_that_follow_each_other_without_a_seek(void **state)
