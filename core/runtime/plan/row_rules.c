@@ -76,7 +76,7 @@ struct row_fact rows_broadcast(const struct rows *rows, const struct node *node)
     return fact;
 }
 
-/* Covers rows, and also a scalar count times a scalar that is the same for all run_calls. */
+/* Covers rows, and also a scalar count times a scalar that is the same for all requests. */
 struct row_fact rows_mul(const struct rows *rows, const struct node *node)
 {
     for (int i = 0; i < 2; i++) {

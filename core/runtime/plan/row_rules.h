@@ -3,7 +3,7 @@
  * helpers that their files share. Internal to core/runtime; see rows.h.
  *
  * rows_unknown    nothing is proved
- * rows_kept       the rows are those of input 0; all other inputs are the same for all run_calls
+ * rows_kept       the rows are those of input 0; all other inputs are the same for all requests
  * rows_passed_on  the same, and counts that contain the number of rows go through as well
  * rows_broadcast  any input may have rows; operands broadcast as in numpy
  *
@@ -50,7 +50,7 @@ static inline bool flag(const struct node *node, const char *name)
 
 /* As rows_kept, if input 0 has at least `rank_min` dimensions. */
 struct row_fact keep_rows_of_rank(const struct rows *rows, const struct node *node, int rank_min);
-/* Does an operand that is the same for all run_calls broadcast along dimension 0 of one with rows? */
+/* Does an operand that is the same for all requests broadcast along dimension 0 of one with rows? */
 bool leaves_rows_alone(const struct rows *rows, struct endpoint operand, int rank);
 
 #endif

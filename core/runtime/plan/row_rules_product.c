@@ -1,4 +1,4 @@
-/* Rules of products and sliding windows: input 0 has rows, the weights are the same for all run_calls.
+/* Rules of products and sliding windows: input 0 has rows, the weights are the same for all requests.
  */
 #include "graph/einsum.h"
 #include "runtime/plan/row_rules.h"
@@ -104,7 +104,7 @@ static bool leads(const struct einsum_labels *labels, char label)
 }
 
 /* Is dimension 0 the first of an ellipsis, which is longer than that of all other operands that are
- * the same for all run_calls, and as long as that of those with rows? */
+ * the same for all requests, and as long as that of those with rows? */
 static bool ellipsis_leads(const struct rows *rows, const struct node *node,
                            const struct einsum_equation *einsum, int n)
 {

@@ -11,7 +11,7 @@ struct row_fact rows_shape(const struct rows *rows, const struct node *node)
         return none;
     struct row_fact counts = { .kind = FACT_COUNTS, .rank = 1, .elements_count = rank };
     counts.elements[0] = kind == FACT_ROWS ? COUNT_ROWS : COUNT_MULTIPLE;
-    return counts; /* COUNT_SAME is 0: all run_calls have rows of one shape */
+    return counts; /* COUNT_SAME is 0: all requests have rows of one shape */
 }
 
 /* counts[begin : end] with stride 1, or counts[begin]. */

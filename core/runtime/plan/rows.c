@@ -1,11 +1,11 @@
 /*
- * May rows of different requests ("run_calls") share a run? The proof gives each value a fact; the
+ * May rows of different requests share a run? The proof gives each value a fact; the
  * rule of an op derives the facts of its outputs from those of its inputs, and derives FACT_NONE in
  * every case that it does not cover. The answer is yes only if every fetch ends as FACT_ROWS. A
  * wrong yes would give one client the rows of another.
  *
  * The proof assumes that each feed has the rank of its Placeholder, which plan_rows_fit checks when
- * a batch is formed, and that all run_calls have rows of the same shape.
+ * a batch is formed, and that all requests have rows of the same shape.
  */
 #include <string.h>
 
@@ -47,7 +47,7 @@ static bool all_inputs_same(const struct rows *rows, const struct node *node)
     return true;
 }
 
-/* A pure op of values that are the same for all run_calls gives another such value. */
+/* A pure op of values that are the same for all requests gives another such value. */
 static bool is_same(const struct rows *rows, const struct node *node)
 {
     return op_is_pure(node->op) && !node_is_control(node) && all_inputs_same(rows, node);

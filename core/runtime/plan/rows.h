@@ -11,16 +11,16 @@
 enum fact_kind {
     FACT_NONE,   /* nothing is proved */
     FACT_SAME,   /* depends neither on the values of feeds nor on the number of rows; it may depend
-                    on the shape of a row, which all run_calls share */
+                    on the shape of a row, which all requests share */
     FACT_ROWS,   /* dimension 0 has one slice per row, which depends on that row alone */
     FACT_BLOCKS, /* the same with k consecutive slices per row (rows · k in all) */
     FACT_COUNTS, /* integers such as a shape; elements[i] tells which hold the number of rows */
 };
 
 enum count_kind {
-    COUNT_SAME,     /* the same for all run_calls */
+    COUNT_SAME,     /* the same for all requests */
     COUNT_ROWS,     /* the number of rows */
-    COUNT_MULTIPLE, /* the number of rows times a number that is the same for all run_calls */
+    COUNT_MULTIPLE, /* the number of rows times a number that is the same for all requests */
 };
 
 struct row_fact {
