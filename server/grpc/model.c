@@ -187,30 +187,30 @@ enum { RELOAD_CONFIG = 1, RELOAD_METRIC_NAMES = 2, RELOAD_STATUS = 1, RELOAD_MET
 enum { METRIC_NAME = 1, METRIC_INCREASE = 2 };
 
 /* A metric whose increase the client requests. */
-struct asked_metric {
+struct requested_metric {
     struct bytes name;
     int64_t before;
-    struct asked_metric *next;
+    struct requested_metric *next;
 };
 
 /* A reload in progress. */
 struct reload {
     struct model_configs *configs; /* NULL: the manager owns them */
     struct map names;              /* of the metrics: each is answered once */
-    struct asked_metric *metrics;
+    struct requested_metric *metrics;
 };
 
 static void ask_metric(struct served_request *request, struct reload *asked, struct bytes name)
 {
     if (map_has(&asked->names, name))
         return;
-    struct asked_metric *metric = ARENA_NEW(request->arena, struct asked_metric);
-    *metric = (struct asked_metric){ name, metric_first_value(name), asked->metrics };
+    struct requested_metric *metric = ARENA_NEW(request->arena, struct requested_metric);
+    *metric = (struct requested_metric){ name, metric_first_value(name), asked->metrics };
     asked->metrics = metric;
     map_put(&asked->names, name, metric);
 }
 
-static void put_metric(const struct asked_metric *metric, struct buffer *out)
+static void put_metric(const struct requested_metric *metric, struct buffer *out)
 {
     char increase[1 + VARINT_MAX] = { METRIC_INCREASE << 3 }; /* in a oneof, even 0 is encoded */
     int64_t value = metric_first_value(metric->name) - metric->before;
@@ -257,7 +257,7 @@ static void on_reloaded(void *context, struct status status)
     struct buffer *out = &request->reply;
     load_metrics_reload("rpc", status);
     wire_close(out, wire_open(out, RELOAD_STATUS));
-    for (const struct asked_metric *at = asked->metrics; at != NULL; at = at->next)
+    for (const struct requested_metric *at = asked->metrics; at != NULL; at = at->next)
         put_metric(at, out);
     if (!status_is_ok(status))
         log_error("ReloadConfig failed: %s", status.message);

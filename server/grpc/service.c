@@ -69,7 +69,8 @@ static struct grpc_request *request_begin(struct grpc_service *grpc, struct call
     if (++grpc->calls > grpc->expected)
         grpc->expected = grpc->calls;
     served_request_begin(&request->served);
-    if (row->api <= API_MULTI_INFERENCE && explain_is_asked(call_metadata(call, EXPLAIN_HEADER)))
+    if (row->api <= API_MULTI_INFERENCE &&
+        explain_is_requested(call_metadata(call, EXPLAIN_HEADER)))
         request->explain = explain_begin(&request->served);
     return request;
 }

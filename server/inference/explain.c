@@ -46,7 +46,7 @@ struct explain *explain_begin(struct served_request *request)
     return explain;
 }
 
-bool explain_is_asked(const char *value)
+bool explain_is_requested(const char *value)
 {
     return value != NULL && (strcmp(value, "1") == 0 || strcasecmp(value, "true") == 0);
 }

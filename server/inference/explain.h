@@ -16,7 +16,7 @@ struct explain *explain_begin(struct served_request *request);
 #define EXPLAIN_HEADER "x-slipway-explain" /* of a request, and of gRPC's trailers */
 
 /* Does a header's value request it? `1` and `true` do; NULL: not sent. */
-bool explain_is_asked(const char *value);
+bool explain_is_requested(const char *value);
 
 /**
  * Appends {"stages_us": {…}, "ops": [{"node": …, "op": …, "count": …, "us": …}, …]}, with `indent`

@@ -456,7 +456,7 @@ static bool wants_explanation(const struct request *request)
     if (!route_is_v1(exchange->url) ||
         (api != API_PREDICT && api != API_CLASSIFY && api != API_REGRESS))
         return false;
-    return exchange->query.size > 0 || explain_is_asked(rest_header(request, EXPLAIN_HEADER));
+    return exchange->query.size > 0 || explain_is_requested(rest_header(request, EXPLAIN_HEADER));
 }
 
 /* The request is complete. */

@@ -172,7 +172,7 @@ static struct status check_part(const struct ps *ps, const struct snapshot *snap
 }
 
 /* The rows of a request, checked. */
-struct asked_rows {
+struct requested_rows {
     const struct snapshot *snapshot;
     uint32_t part;
     struct row_list rows;
@@ -192,7 +192,7 @@ static struct status copy_keys(const struct slice *slice, struct key_snapshot *s
 }
 
 static struct status copy_all(const struct ps *ps, const struct piece_range *range,
-                              const struct asked_rows *asked, char *out)
+                              const struct requested_rows *asked, char *out)
 {
     struct slice_rows numbers = { 0 };
     struct status status = status_ok();
@@ -222,7 +222,7 @@ static struct status copy_all(const struct ps *ps, const struct piece_range *ran
 
 static struct status check_asked(const struct ps *ps, const struct read_request *request,
                                  const struct message *message, const struct piece_range *range,
-                                 struct asked_rows *out)
+                                 struct requested_rows *out)
 {
     out->part = request->part;
     out->rows = (struct row_list){ .message = message, .count = request->rows };
@@ -237,7 +237,7 @@ static struct status check_asked(const struct ps *ps, const struct read_request 
 static struct status read_rows(struct ps *ps, const struct read_request *request,
                                const struct message *message, struct message *reply)
 {
-    struct asked_rows asked = { 0 };
+    struct requested_rows asked = { 0 };
     struct piece_range range;
     struct cutter *cutter;
 
