@@ -88,7 +88,7 @@ static struct status source_seek(struct gradient_source *base, uint64_t begin, u
 
 /* ---- The chief. ---- */
 
-static struct status first_values(void *context, struct arena *arena, const void *const **out)
+static struct status initial_values(void *context, struct arena *arena, const void *const **out)
 {
     static const float zeros[LOSSY_ELEMENTS];
     const void **values = ARENA_ARRAY(arena, const void *, 1);
@@ -153,7 +153,7 @@ static struct status run_chief(struct lossy_task *task)
     if (options->checkpoints != NULL)
         TRY(checkpoint_dir_open(options->checkpoints, 2, &checkpoints));
     struct chief_options chief = { .job = options->job,
-                                   .first_values = first_values,
+                                   .initial_values = initial_values,
                                    .checkpoints = { .dir = checkpoints,
                                                     .every_steps = options->checkpoint_steps,
                                                     .channels = options->saver_channels },

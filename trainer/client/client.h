@@ -231,7 +231,7 @@ struct status client_create(struct ps_client *client, const struct client_job *j
                             const void *const *values);
 
 /* Initial values; those of variables by rows need not be in memory as a whole. */
-struct first_values {
+struct initial_values {
     const void *const *whole; /* [variables_count]; NULL: filled by rows */
     void (*fill_rows)(void *context, int variable, int64_t first_row, int64_t rows_count,
                       void *out); /* may be NULL if all values are whole */
@@ -244,7 +244,7 @@ struct first_values {
 };
 
 struct status client_create_from(struct ps_client *client, const struct client_job *job,
-                                 const struct first_values *values);
+                                 const struct initial_values *values);
 
 /* Requests rows of a variable by rows or keys at the next pull, or push that pulls; its values
  * are then [count, row]. The rows are borrowed until that call returns and forgets them: a later

@@ -402,10 +402,10 @@ struct status client_begin(struct ps_client *client, const struct client_job *jo
 
 /* ---- First values. ---- */
 
-struct first_state {
+struct initial_state {
     struct client_state state; /* first */
     const struct placement *placement;
-    const struct first_values *values;
+    const struct initial_values *values;
     int variable;
     bool taken;         /* from elsewhere */
     int64_t row;        /* the next one to fill */
@@ -415,7 +415,7 @@ struct first_state {
 
 static struct status first_begin(struct client_state *base, int variable, int part, bool *has)
 {
-    struct first_state *state = (struct first_state *)base;
+    struct initial_state *state = (struct initial_state *)base;
     const struct placed_variable *row = &state->placement->variables[variable];
 
     *has = part == 0;
@@ -430,7 +430,7 @@ static struct status first_begin(struct client_state *base, int variable, int pa
 }
 
 /* Fills as many rows as fit in a chunk, or a single larger row. */
-static struct status fill_first_rows(struct first_state *state, struct bytes *chunk)
+static struct status fill_initial_rows(struct initial_state *state, struct bytes *chunk)
 {
     const struct placed_variable *variable = &state->placement->variables[state->variable];
     size_t row_bytes = placement_row_bytes(variable);
@@ -449,23 +449,23 @@ static struct status fill_first_rows(struct first_state *state, struct bytes *ch
 
 static struct status first_next(struct client_state *base, struct bytes *chunk)
 {
-    struct first_state *state = (struct first_state *)base;
+    struct initial_state *state = (struct initial_state *)base;
 
     if (state->taken)
         return state->values->taken_next(state->values->context, chunk);
     if (state->values->whole[state->variable] == NULL)
-        return fill_first_rows(state, chunk);
+        return fill_initial_rows(state, chunk);
     *chunk = state->whole;
     state->whole.size = 0;
     return status_ok();
 }
 
 struct status client_create_from(struct ps_client *client, const struct client_job *job,
-                                 const struct first_values *values)
+                                 const struct initial_values *values)
 {
-    struct first_state first = { .state = { first_begin, first_next },
-                                 .placement = client->options.placement,
-                                 .values = values };
+    struct initial_state first = { .state = { first_begin, first_next },
+                                   .placement = client->options.placement,
+                                   .values = values };
 
     struct status status = client_begin(client, job, &first.state);
     buffer_finish(&first.filled);
@@ -475,7 +475,7 @@ struct status client_create_from(struct ps_client *client, const struct client_j
 struct status client_create(struct ps_client *client, const struct client_job *job,
                             const void *const *values)
 {
-    const struct first_values first = { .whole = values };
+    const struct initial_values first = { .whole = values };
 
     return client_create_from(client, job, &first);
 }

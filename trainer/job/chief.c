@@ -41,14 +41,14 @@ static struct status begin_anew(struct chief *chief)
     const struct chief_options *options = chief->options;
     struct arena *arena = arena_create(0);
     struct client_job job = options->job;
-    struct first_values first = { .fill_rows = options->fill_rows,
-                                  .taken_begin = options->taken_begin,
-                                  .taken_next = options->taken_next,
-                                  .context = options->context };
+    struct initial_values first = { .fill_rows = options->fill_rows,
+                                    .taken_begin = options->taken_begin,
+                                    .taken_next = options->taken_next,
+                                    .context = options->context };
 
     job.stop_step = chief->stop_step;
     job.place = place_of(&job, (struct row_place){ 0 });
-    struct status status = options->first_values(options->context, arena, &first.whole);
+    struct status status = options->initial_values(options->context, arena, &first.whole);
     if (status_is_ok(status))
         status = client_create_from(chief->client, &job, &first);
     else /* the text may be in the arena */

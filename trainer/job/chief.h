@@ -26,8 +26,8 @@ struct chief_options {
     /* The initial values of all variables, *out: [variables_count], in `arena`, which is
      * destroyed once the ps tasks have them. NULL for a variable by rows, whose rows fill_rows
      * returns in parts. */
-    struct status (*first_values)(void *context, struct arena *arena, const void *const **out);
-    /* See struct first_values; NULL: no other source. */
+    struct status (*initial_values)(void *context, struct arena *arena, const void *const **out);
+    /* See struct initial_values; NULL: no other source. */
     struct status (*taken_begin)(void *context, int variable, bool *has);
     struct status (*taken_next)(void *context, struct bytes *chunk);
     void (*fill_rows)(void *context, int variable, int64_t first_row, int64_t rows_count,

@@ -189,8 +189,8 @@ void model_seed_keys(struct model *model, uint64_t seed)
             model->variables[v].keys.seed = seed_of(seed, v);
 }
 
-struct status model_first_values(const struct model *model, uint64_t seed, struct arena *arena,
-                                 const void *const **out)
+struct status model_initial_values(const struct model *model, uint64_t seed, struct arena *arena,
+                                   const void *const **out)
 {
     const void **values = ARENA_ARRAY(arena, const void *, model->variables_count);
 

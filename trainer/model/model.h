@@ -40,8 +40,8 @@ void model_seed_keys(struct model *model, uint64_t seed);
 /* The initial values of all variables for a seed: *out is [variables_count], in `arena`; NULL
  * for hash tables, which begin empty, and for variables by rows, whose rows [rows_count, row…]
  * model_fill_rows writes to `out`. Errors: as training_variable.fill. */
-struct status model_first_values(const struct model *model, uint64_t seed, struct arena *arena,
-                                 const void *const **out);
+struct status model_initial_values(const struct model *model, uint64_t seed, struct arena *arena,
+                                   const void *const **out);
 void model_fill_rows(const struct model *model, uint64_t seed, int variable, int64_t first_row,
                      int64_t rows_count, void *out);
 

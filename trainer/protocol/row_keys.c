@@ -99,7 +99,7 @@ static double draw(const struct row_keys_spec *spec, struct random *random)
     }
 }
 
-void key_first_value(const struct row_keys_spec *spec, int64_t key, float *out, size_t count)
+void key_initial_value(const struct row_keys_spec *spec, int64_t key, float *out, size_t count)
 {
     struct random random;
 

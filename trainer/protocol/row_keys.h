@@ -77,7 +77,7 @@ static inline int64_t key_from_wire(uint64_t number)
 bool key_has_chance(const struct row_keys_spec *spec, int64_t key);
 
 /* The initial value of a key's row, [count]. */
-void key_first_value(const struct row_keys_spec *spec, int64_t key, float *out, size_t count);
+void key_initial_value(const struct row_keys_spec *spec, int64_t key, float *out, size_t count);
 
 /* In evaluation and serving, the value of each element for a key without a row: the mean of the
  * initial distribution. */

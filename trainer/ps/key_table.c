@@ -120,7 +120,7 @@ bool key_table_admit(struct key_table *table, struct key_entry *entry)
         return false;
     }
     float *at = key_row(table, row);
-    key_first_value(&table->spec, entry->key, at, table->row_floats);
+    key_initial_value(&table->spec, entry->key, at, table->row_floats);
     for (int s = 0; s < optimizer->slots_count; s++) {
         float *slot = at + (size_t)(1 + s) * table->row_floats;
         float initial = optimizer_initial(table->settings, optimizer->slots[s].initial_setting);
@@ -196,7 +196,7 @@ void key_table_copy_value(const struct key_table *table, int64_t key, const floa
     if (row != NULL)
         memcpy(out, row, table->row_floats * sizeof *out);
     else if (reading != KEY_EVALUATED)
-        key_first_value(&table->spec, key, out, table->row_floats);
+        key_initial_value(&table->spec, key, out, table->row_floats);
     else
         for (size_t i = 0; i < table->row_floats; i++)
             out[i] = key_default_value(&table->spec);

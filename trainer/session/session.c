@@ -73,11 +73,11 @@ static struct status make_source(void *context, struct ps_client *client,
     return status_ok();
 }
 
-static struct status first_values(void *context, struct arena *arena, const void *const **out)
+static struct status initial_values(void *context, struct arena *arena, const void *const **out)
 {
     struct session *session = context;
 
-    return model_first_values(session->model, (uint64_t)session->options.flags.seed, arena, out);
+    return model_initial_values(session->model, (uint64_t)session->options.flags.seed, arena, out);
 }
 
 static void fill_rows(void *context, int variable, int64_t first_row, int64_t rows_count, void *out)
@@ -264,7 +264,7 @@ static struct chief_options chief_options(struct session *session)
 
     return (struct chief_options){
         .job = session->options.job,
-        .first_values = first_values,
+        .initial_values = initial_values,
         .fill_rows = fill_rows,
         .taken_begin = taken_begin,
         .taken_next = taken_next,

@@ -52,7 +52,7 @@ static struct status step(struct gradient_source *base, const void *const *value
     return status_ok();
 }
 
-static struct status first_values(void *context, struct arena *of_values, const void *const **out)
+static struct status initial_values(void *context, struct arena *of_values, const void *const **out)
 {
     const void **values = ARENA_ARRAY(of_values, const void *, 2);
 
@@ -84,7 +84,7 @@ static struct status run(struct job *job)
     struct job_source source = { .source = { .step = step }, .job = job };
     struct chief_options options = {
         .job = { .optimizer = "sgd", .learning_rate = .5f, .workers = 1, .stop_step = STEPS },
-        .first_values = first_values,
+        .initial_values = initial_values,
         .checkpoints = { .dir = job->checkpoints, .channels = job->cluster.channels },
         .start_timeout_ms = 60000,
         .finish_timeout_ms = 60000,

@@ -71,7 +71,7 @@ static void model_use(struct model *model, uint32_t k, const float *g, uint64_t 
     if (!known->has_row && ++known->count < model->spec.min_count)
         return;
     if (!known->has_row) {
-        key_first_value(&model->spec, key_of(k), known->row, model->row);
+        key_initial_value(&model->spec, key_of(k), known->row, model->row);
         for (int s = 0; s < optimizer->slots_count; s++)
             for (size_t i = 0; i < model->row; i++)
                 known->slots[s][i] =
@@ -159,7 +159,7 @@ static void model_value(const struct model *model, uint32_t k, enum key_reading 
         for (size_t i = 0; i < model->row; i++)
             out[i] = key_default_value(&model->spec);
     else
-        key_first_value(&model->spec, key_of(k), out, model->row);
+        key_initial_value(&model->spec, key_of(k), out, model->row);
 }
 
 static void assert_values(const struct model *model, enum key_reading reading, const float *values)

@@ -732,7 +732,7 @@ static void an_evaluation_reads_the_default_of_a_key_without_a_row(void **state)
     struct row_ids both = { keys, 2 };
     float first[6];
 
-    key_first_value(&keys_variables[IDS].keys, 1, first, 3);
+    key_initial_value(&keys_variables[IDS].keys, 1, first, 3);
     for (int times = 0; times < 3; times++) {
         struct variable_gradient gradients[VARIABLES] = {
             [IDS] = { g, { keys + 1, 1 } }, [W] = { .values = g }
@@ -748,7 +748,7 @@ static void an_evaluation_reads_the_default_of_a_key_without_a_row(void **state)
     OK(client_pull(&lone->chief));
     const float *values = lone->chief.values[IDS];
     assert_true(values[0] == 1 && values[1] == 1 && values[2] == 1); /* from -1 to 3 */
-    key_first_value(&keys_variables[IDS].keys, 2, first, 3);
+    key_initial_value(&keys_variables[IDS].keys, 2, first, 3);
     assert_true(values[3] < first[0] && values[3] != 1);
     lone->chief.evaluates = false;
 }

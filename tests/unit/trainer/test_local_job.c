@@ -124,7 +124,7 @@ static void warn(void *context, const char *text)
     fail_msg("%s", text);
 }
 
-static struct status first_values(void *context, struct arena *arena, const void *const **out)
+static struct status initial_values(void *context, struct arena *arena, const void *const **out)
 {
     static const float zeros[WIDE];
     const void **values = ARENA_ARRAY(arena, const void *, 2);
@@ -186,7 +186,7 @@ static struct status run(struct job *job)
                                 .evaluate = evaluate,
                                 .settled = settled,
                                 .context = job },
-                   .first_values = first_values,
+                   .initial_values = initial_values,
                    .start_timeout_ms = 20000,
                    .finish_timeout_ms = 20000,
                    .conclude = conclude,

@@ -62,12 +62,12 @@ static struct model *open_model(struct arena *arena, const char *name,
     return open_description(arena, layers_builtin(name), reduction);
 }
 
-static const void *const *first_values(const struct model *model, uint64_t seed,
-                                       struct arena *arena)
+static const void *const *initial_values(const struct model *model, uint64_t seed,
+                                         struct arena *arena)
 {
     const void *const *values;
 
-    struct status status = model_first_values(model, seed, arena, &values);
+    struct status status = model_initial_values(model, seed, arena, &values);
     assert_string_equal(status.message, "");
     return values;
 }
@@ -113,7 +113,7 @@ static void a_model_learns(void **state)
     const char *name = *state;
     struct arena *arena = arena_create(0);
     struct model *model = open_model(arena, name, LAYERS_MEAN);
-    const void *const *values = first_values(model, 1, arena);
+    const void *const *values = initial_values(model, 1, arena);
     struct gradient_source *source;
     struct evaluation before, after;
     float losses[40];
@@ -144,7 +144,7 @@ static void the_sum_of_losses_has_batch_times_the_gradient_of_their_mean(void **
     float losses[2];
 
     for (int i = 0; i < 2; i++) {
-        const void *const *values = first_values(models[i], 1, arena);
+        const void *const *values = initial_values(models[i], 1, arena);
         assert_string_equal(
             model_source(models[i], &digits.split, &order, false, 1, NULL, &sources[i]).message,
             "");
@@ -167,8 +167,9 @@ static void first_values_are_the_seeds(void **state)
     struct arena *arena = arena_create(0);
     struct model *model = open_model(arena, "mlp", LAYERS_MEAN);
     size_t bytes = (size_t)shape_size(&model->variables[0].shape) * sizeof(float);
-    const void *const *a = first_values(model, 1, arena), *const *b = first_values(model, 1, arena);
-    const void *const *c = first_values(model, 2, arena);
+    const void *const *a = initial_values(model, 1, arena), *const *b =
+                                                                initial_values(model, 1, arena);
+    const void *const *c = initial_values(model, 2, arena);
 
     assert_memory_equal(a[0], b[0], bytes);
     assert_memory_not_equal(a[0], c[0], bytes);
@@ -182,7 +183,7 @@ static void a_source_goes_on_where_it_is_told(void **state)
     (void)state;
     struct arena *arena = arena_create(0);
     struct model *model = open_model(arena, "mlp", LAYERS_MEAN);
-    const void *const *values = first_values(model, 1, arena);
+    const void *const *values = initial_values(model, 1, arena);
     const struct variable_gradient *gradients;
     struct gradient_source *source;
     float losses[6], loss;
@@ -225,7 +226,7 @@ static void a_worker_takes_the_units_from_a_place_on(void **state)
     (void)state;
     struct arena *arena = arena_create(0);
     struct model *model = open_model(arena, "mlp", LAYERS_MEAN);
-    const void *const *values = first_values(model, 1, arena);
+    const void *const *values = initial_values(model, 1, arena);
     const struct row_place even = { 2, 0, 6 }, odd = { 2, 0, 5 },
                            later = { 2, 2 * (uint64_t)BATCH, 2 },
                            many = { ROW_READERS_MAX + 1, 0, 0 };
@@ -265,7 +266,7 @@ static void an_evaluation_has_the_penalty_once(void **state)
     for (int i = 0; i < 2; i++) {
         struct bytes json = { texts[i], strlen(texts[i]) };
         struct model *model = open_description(arena, json, LAYERS_MEAN);
-        const void *const *values = first_values(model, 1, arena);
+        const void *const *values = initial_values(model, 1, arena);
         struct status status = evaluate(model, values, &digits.split, &evaluations[i]);
         assert_string_equal(status.message, "");
         const float *kernel = values[0];

@@ -142,7 +142,7 @@ static struct status ones_step(struct gradient_source *base, const void *const *
     return status_ok();
 }
 
-static struct status first_values(void *context, struct arena *of_values, const void *const **out)
+static struct status initial_values(void *context, struct arena *of_values, const void *const **out)
 {
     float *w = ARENA_ARRAY(of_values, float, SMALL_W), *b = ARENA_ARRAY(of_values, float, SMALL_B);
     const void **values = ARENA_ARRAY(of_values, const void *, 2);
@@ -190,7 +190,7 @@ static struct status run_chief(struct fixture *f, struct ps_client *client,
 {
     struct chief_options options = {
         .job = { .optimizer = "sgd", .learning_rate = RATE, .workers = 2, .stop_step = STEPS },
-        .first_values = first_values,
+        .initial_values = initial_values,
         .checkpoints = { .dir = f->checkpoints, .every_steps = 20, .channels = f->channels[SAVER] },
         .start_timeout_ms = DEADLINE_S * 1000,
         .finish_timeout_ms = DEADLINE_S * 1000,

@@ -59,10 +59,10 @@ static void draws_first_values_from_the_seed_and_the_key(void **state)
     float a[4], b[4], c[4], d[4];
 
     (void)state;
-    key_first_value(&spec, -3, a, 4);
-    key_first_value(&spec, -3, b, 4);
-    key_first_value(&spec, -4, c, 4);
-    key_first_value(&other, -3, d, 4);
+    key_initial_value(&spec, -3, a, 4);
+    key_initial_value(&spec, -3, b, 4);
+    key_initial_value(&spec, -4, c, 4);
+    key_initial_value(&other, -3, d, 4);
     assert_memory_equal(a, b, sizeof a);
     assert_memory_not_equal(a, c, sizeof a);
     assert_memory_not_equal(a, d, sizeof a);
@@ -85,7 +85,7 @@ static void draws_first_values_with_the_mean_of_the_default(void **state)
         double sum = 0;
         for (int64_t key = 0; key < 10000; key++) {
             float value;
-            key_first_value(&specs[s], key, &value, 1);
+            key_initial_value(&specs[s], key, &value, 1);
             sum += (double)value;
         }
         assert_true(fabs(sum / 10000 - (double)key_default_value(&specs[s])) < 0.1);

@@ -138,10 +138,10 @@ static struct model *open_model(struct arena *arena, const char *regularizer)
 }
 
 /* The first values, with the table as a whole. */
-static const void *const *first_values(const struct model *model, struct arena *arena)
+static const void *const *initial_values(const struct model *model, struct arena *arena)
 {
     const void *const *some;
-    assert_string_equal(model_first_values(model, 1, arena, &some).message, "");
+    assert_string_equal(model_initial_values(model, 1, arena, &some).message, "");
     const void **values = ARENA_ARRAY(arena, const void *, model->variables_count);
     float *table = ARENA_ARRAY(arena, float, TABLE *WIDTH);
 
@@ -210,7 +210,7 @@ static void a_step_of_some_rows_is_that_of_the_whole_table(void **state)
     struct arena *arena = arena_create(0);
     struct model *some = open_model(arena, BY_ROWS), *whole = open_model(arena, WHOLE);
     struct gradient_source *sources[2];
-    const void *const *values = first_values(some, arena);
+    const void *const *values = initial_values(some, arena);
     const struct row_ids *rows = NULL;
 
     assert_true(some->variables[0].by_rows);
@@ -239,7 +239,7 @@ static void several_batches_of_some_rows_are_those_of_the_whole_table(void **sta
     (void)state;
     struct arena *arena = arena_create(0);
     struct model *models[] = { open_model(arena, BY_ROWS), open_model(arena, WHOLE) };
-    const void *const *values = first_values(models[0], arena);
+    const void *const *values = initial_values(models[0], arena);
     struct placement placements[2];
     struct gradient_source *sources[2];
     const struct row_ids *rows = NULL;
@@ -270,7 +270,7 @@ static void an_evaluation_of_some_rows_is_that_of_the_whole_table(void **state)
     (void)state;
     struct arena *arena = arena_create(0);
     struct model *models[] = { open_model(arena, BY_ROWS), open_model(arena, WHOLE) };
-    const void *const *values = first_values(models[0], arena);
+    const void *const *values = initial_values(models[0], arena);
     struct evaluation evaluations[2];
     const _Atomic bool stop = false;
 

@@ -48,14 +48,14 @@ static int row_floats(int v)
     return rows_variables[v].shape.rank > 1 ? (int)rows_variables[v].shape.dims[1] : 1;
 }
 
-static float first_values[VARIABLES][ELEMENTS_MAX];
+static float initial_values[VARIABLES][ELEMENTS_MAX];
 
 static int fill_first_values(void **state)
 {
     (void)state;
     for (int v = 0; v < VARIABLES; v++)
         for (int i = 0; i < ELEMENTS_MAX; i++)
-            first_values[v][i] = (float)(i + 1) * .1f - (float)v;
+            initial_values[v][i] = (float)(i + 1) * .1f - (float)v;
     return 0;
 }
 
@@ -64,7 +64,7 @@ static struct status create(struct ps_client *chief, const struct client_job *jo
     const void *values[VARIABLES];
 
     for (int v = 0; v < VARIABLES; v++)
-        values[v] = first_values[v];
+        values[v] = initial_values[v];
     return client_create(chief, job, values);
 }
 
@@ -238,8 +238,8 @@ static void a_job_learns_the_same_bits_for_any_number_of_ps_tasks(void **state)
                                       .sync = sync };
             struct outcome one, other;
             run_job(1, &job, 0, &one);
-            assert_memory_equal(one.values[FROZEN], first_values[FROZEN], 12 * sizeof(float));
-            assert_memory_not_equal(one.values[EMB], first_values[EMB], 40 * sizeof(float));
+            assert_memory_equal(one.values[FROZEN], initial_values[FROZEN], 12 * sizeof(float));
+            assert_memory_not_equal(one.values[EMB], initial_values[EMB], 40 * sizeof(float));
             for (int i = 0; i < 3; i++) {
                 run_job(i == 0 ? 1 : i == 1 ? 2 : 5, &job, chunks[i], &other);
                 assert_memory_equal(&one, &other, sizeof one);
@@ -285,13 +285,13 @@ static void a_step_takes_the_mean_of_the_workers_that_have_a_row(void **state)
     struct outcome outcome;
     (void)state;
 
-    memcpy(expected, first_values[EMB], sizeof expected);
+    memcpy(expected, initial_values[EMB], sizeof expected);
     for (int step = 0; step < STEPS; step++)
         step_without_a_ps(expected, step);
     run_job(2, &job, 0, &outcome);
     for (int i = 0; i < ELEMENTS_MAX; i++)
         assert_true(fabsf(outcome.values[EMB][i] - expected[i]) < 4e-6f); /* rounds otherwise */
-    assert_memory_equal(&outcome.values[EMB][14], &first_values[EMB][14], 2 * sizeof(float));
+    assert_memory_equal(&outcome.values[EMB][14], &initial_values[EMB][14], 2 * sizeof(float));
 }
 
 /* ---- A push that reached half of the ps tasks. ---- */
@@ -499,10 +499,10 @@ static void unaligned_gradients_reach_their_rows(void **state)
     OK(client_pull(&lone->chief));
     for (int i = 0; i < 6; i++)
         assert_float_equal(((const float *)lone->chief.values[EMB])[i],
-                           first_values[EMB][emb[i / 2] * 2 + i % 2] - .5f * g[i], 0);
+                           initial_values[EMB][emb[i / 2] * 2 + i % 2] - .5f * g[i], 0);
     for (int i = 0; i < 2; i++)
         assert_float_equal(((const float *)lone->chief.values[BIAS])[i],
-                           first_values[BIAS][bias[i]] - .5f * g[18 + i], 0);
+                           initial_values[BIAS][bias[i]] - .5f * g[18 + i], 0);
 }
 
 /* A push of w's 48 bytes, and of the rows that a list names. */
@@ -563,7 +563,7 @@ static void a_push_with_a_bad_list_is_refused(void **state)
     }
     take_outcome(&lone->chief, false, &outcome);
     for (int v = 0; v < VARIABLES; v++)
-        assert_memory_equal(outcome.values[v], first_values[v],
+        assert_memory_equal(outcome.values[v], initial_values[v],
                             (size_t)(rows_of(v) * row_floats(v)) * sizeof(float));
 }
 
@@ -606,8 +606,8 @@ static void a_pull_with_a_bad_list_is_refused(void **state)
     assert_int_equal(message_payload_size(&reply), 16);
     float values[4];
     payload_copy(&(struct payload_cursor){ .message = &reply }, values, sizeof values);
-    assert_memory_equal(values, &first_values[EMB][8], 8);
-    assert_memory_equal(values + 2, &first_values[EMB][14], 8);
+    assert_memory_equal(values, &initial_values[EMB][8], 8);
+    assert_memory_equal(values + 2, &initial_values[EMB][14], 8);
     message_release(&reply);
 }
 
@@ -643,8 +643,8 @@ static void a_push_that_comes_twice_is_applied_once_and_answered_twice(void **st
         OK(ask_push(lone, header, (struct bytes){ payload, sizeof payload }, &reply));
         assert_int_equal(message_payload_size(&reply), sizeof values);
         payload_copy(&(struct payload_cursor){ .message = &reply }, values, sizeof values);
-        assert_true(values[0] == first_values[EMB][10] - .5f);
-        assert_true(values[1] == first_values[EMB][11] - .5f);
+        assert_true(values[0] == initial_values[EMB][10] - .5f);
+        assert_true(values[1] == initial_values[EMB][11] - .5f);
         message_release(&reply);
     }
     assert_int_equal(ps_global_step(lone->paying), 1);
@@ -702,7 +702,7 @@ static void a_snapshot_gives_rows_as_they_were(void **state)
         for (int v = 0; v < VARIABLES; v++)
             for (size_t i = 0; i < rows[v].count; i++)
                 assert_memory_equal(out[v].data + i * (size_t)row_floats(v) * sizeof(float),
-                                    &first_values[v][rows[v].ids[i] * row_floats(v)],
+                                    &initial_values[v][rows[v].ids[i] * row_floats(v)],
                                     (size_t)row_floats(v) * sizeof(float));
     }
     OK(client_snapshot_read_rows(&snapshot, (const struct row_ids[VARIABLES]){ { NULL, 0 } }, out));

@@ -49,7 +49,7 @@ static const struct placed_variable variables[] = {
 };
 
 static const int64_t ids[ROWS] = { 1, 4 };
-static const void *const first_values[VARIABLES] = {
+static const void *const initial_values[VARIABLES] = {
     [DENSE] = ones, [ROWED] = ones, [AVERAGED] = ones, [DIVIDED] = ones, [VECTOR] = ones
 };
 static const float nans[SMALL_W] = {
@@ -95,7 +95,7 @@ static void start(struct small_cluster *cluster, int ps_count, const struct clie
     small_start_placed(cluster, ps_count, variables, VARIABLES, NULL, NULL, 0);
     small_client(cluster, 0, 1, chief);
     OK(client_join(chief, false, 1000));
-    OK(client_create(chief, job, first_values));
+    OK(client_create(chief, job, initial_values));
     want_rows(chief);
     OK(client_pull(chief));
 }
@@ -347,7 +347,7 @@ static void a_snapshot_has_it_and_a_generation_begins_with_it(void **state)
                 kept.skipped == 1);
     job.loss_scale = kept;
     job.global_step = 2;
-    OK(client_create(&chief, &job, first_values));
+    OK(client_create(&chief, &job, initial_values));
     want_rows(&chief);
     OK(client_pull(&chief));
     assert_true(chief.scaling.scale == 4 && chief.scaling.skipped == 1);

@@ -22,7 +22,7 @@ struct fixture {
 };
 
 static const float zeros[SMALL_W];
-static const void *const first_values[] = { zeros, zeros };
+static const void *const initial_values[] = { zeros, zeros };
 
 static const struct client_job small_job = { .optimizer = "sgd",
                                              .learning_rate = .5f,
@@ -45,7 +45,7 @@ static void start(struct fixture *f, int ps_count, int workers, const struct cli
     *f = (struct fixture){ .clock = clock_fake_create(NS_PER_S) };
     small_start_at(&f->cluster, ps_count, f->clock);
     join(f, 0, 1);
-    OK(client_create(&f->workers[0], job, first_values));
+    OK(client_create(&f->workers[0], job, initial_values));
     for (int w = 0; w < workers; w++)
         join(f, w, (uint64_t)w + 1);
 }
@@ -261,7 +261,7 @@ static void a_job_goes_on_where_its_snapshot_was(void **state)
     job.global_step = snapshot.global_step;
     job.position = snapshot.position;
     job.position_count = snapshot.position_count;
-    OK(client_create(&f.workers[0], &job, first_values));
+    OK(client_create(&f.workers[0], &job, initial_values));
     client_snapshot_end(&snapshot);
     assert_int_equal(push(&f, 1).code, STATUS_ABORTED); /* of the generation before */
     join(&f, 1, 2);
@@ -348,7 +348,7 @@ static void refuses_a_job(void **state)
     job.sync = row->sync;
     job.position = position;
     job.position_count = row->position_count;
-    assert_int_equal(client_create(&f.workers[0], &job, first_values).code, row->code);
+    assert_int_equal(client_create(&f.workers[0], &job, initial_values).code, row->code);
     stop(&f);
 }
 

@@ -20,7 +20,7 @@ struct fixture {
 };
 
 static const float zeros[SMALL_W];
-static const void *const first_values[] = { zeros, zeros };
+static const void *const initial_values[] = { zeros, zeros };
 
 static const struct client_job small_job = { .optimizer = "sgd",
                                              .learning_rate = .5f,
@@ -38,7 +38,7 @@ static void start(struct fixture *f, int ps_count, const struct client_job *job)
         small_client(&f->cluster, w, 1 + w, &f->workers[w]);
         OK(client_join(&f->workers[w], false, 1000));
         if (w == 0)
-            OK(client_create(&f->workers[0], job, first_values));
+            OK(client_create(&f->workers[0], job, initial_values));
         client_shares_begin(&f->workers[w]);
         client_keep_totals(&f->workers[w], job->totals_count);
     }
@@ -186,7 +186,7 @@ static void a_generation_begins_with_none(void **state)
     start(&f, 1, &small_job);
     compute(&f, 1, 1);
     OK(client_push(&f.workers[1], all_ones, false));
-    OK(client_create(&f.workers[0], &small_job, first_values));
+    OK(client_create(&f.workers[0], &small_job, initial_values));
     expect(&f, 0, 0);
     stop(&f);
 }
@@ -203,7 +203,7 @@ static void refuses_another_number_of_totals(void **state)
         if (count != TOTALS)
             assert_int_equal(push_raw(&f, 1, 1, 0, totals, count).code, STATUS_INVALID_ARGUMENT);
     job.totals_count = TOTALS_MAX + 1;
-    assert_int_equal(client_create(&f.workers[0], &job, first_values).code,
+    assert_int_equal(client_create(&f.workers[0], &job, initial_values).code,
                      STATUS_INVALID_ARGUMENT);
     stop(&f);
 }
