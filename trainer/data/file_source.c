@@ -6,7 +6,7 @@
 #include "trainer/data/prefetch.h"
 
 /* Returns the memory of the oldest batch, which need no longer stay valid. */
-static struct kept_batch *next_memory(struct file_source *source)
+static struct batch_buffer *next_memory(struct file_source *source)
 {
     int kept = source->source.keep > 1 ? source->source.keep : 1;
 
@@ -20,18 +20,18 @@ static struct status take_rows(struct file_source *source, int64_t rows_max, str
     bool found = true;
 
     assert(rows_max > 0 && rows_max <= UINT32_MAX);
-    struct kept_batch *batch = next_memory(source);
-    TRY(kept_batch_begin(batch, layout, rows_max));
+    struct batch_buffer *batch = next_memory(source);
+    TRY(batch_buffer_begin(batch, layout, rows_max));
     while (batch->rows < rows_max) {
         TRY(file_source_find_row(source, &found));
         if (!found)
             break;
         size_t left = source->block_rows - source->place, wanted = (size_t)(rows_max - batch->rows);
         size_t count = left < wanted ? left : wanted;
-        kept_batch_append(batch, layout, &source->block, source->order + source->place, count);
+        batch_buffer_append(batch, layout, &source->block, source->order + source->place, count);
         source->place += count;
     }
-    kept_batch_end(batch, layout, out);
+    batch_buffer_end(batch, layout, out);
     return status_ok();
 }
 
@@ -116,7 +116,7 @@ static void file_source_destroy(struct batch_source *base)
     record_reader_close(source->open);
     columns_finish(&source->block);
     for (int i = 0; i < KEPT_MAX; i++)
-        kept_batch_finish(&source->batches[i], &source->split->options.layout);
+        batch_buffer_finish(&source->batches[i], &source->split->options.layout);
     free(source->order);
     free(source->files);
     free(source);

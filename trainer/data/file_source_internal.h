@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 #include "trainer/data/file_source.h"
-#include "trainer/data/kept_batch.h"
+#include "trainer/data/batch_buffer.h"
 
 #define KEPT_MAX 16
 
@@ -43,9 +43,9 @@ struct file_source {
     size_t order_capacity, place;
     struct random random; /* orders the blocks of this epoch */
 
-    struct kept_batch batches[KEPT_MAX]; /* source.keep of them, used round-robin; zeroed until
+    struct batch_buffer batches[KEPT_MAX]; /* source.keep of them, used round-robin; zeroed until
                                           * used */
-    int current;                         /* the one that is made */
+    int current;                           /* the one that is made */
 };
 
 /* ---- Epochs and their files (file_source_epoch.c). ---- */

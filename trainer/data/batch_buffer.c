@@ -1,4 +1,4 @@
-#include "trainer/data/kept_batch.h"
+#include "trainer/data/batch_buffer.h"
 
 #include <stdlib.h>
 
@@ -27,8 +27,8 @@ static struct status allocate_rows(const struct row_tensor *tensor, int64_t rows
                         (long long)rows, tensor->column.spec.name, row_bytes(tensor));
 }
 
-struct status kept_batch_begin(struct kept_batch *batch, const struct row_layout *layout,
-                               int64_t rows_max)
+struct status batch_buffer_begin(struct batch_buffer *batch, const struct row_layout *layout,
+                                 int64_t rows_max)
 {
     int64_t capacity = batch->capacity;
 
@@ -51,7 +51,7 @@ struct status kept_batch_begin(struct kept_batch *batch, const struct row_layout
     return status_ok();
 }
 
-void kept_batch_finish(struct kept_batch *batch, const struct row_layout *layout)
+void batch_buffer_finish(struct batch_buffer *batch, const struct row_layout *layout)
 {
     for (int t = 0; t < layout->count && batch->columns != NULL; t++) {
         free(batch->values[t]);
@@ -72,7 +72,7 @@ static void keep_texts(struct buffer *out, const struct bytes *texts, size_t cou
         buffer_append(out, texts[i].data, texts[i].size);
 }
 
-static void append_rows(struct kept_batch *batch, const struct row_layout *layout,
+static void append_rows(struct batch_buffer *batch, const struct row_layout *layout,
                         const struct columns *columns, const uint32_t *rows, size_t count)
 {
     for (int t = 0; t < layout->count; t++) {
@@ -99,8 +99,8 @@ static void append_rows(struct kept_batch *batch, const struct row_layout *layou
 
 /* Shuffled rows are scattered over a block that the L1 and L2 caches do not hold, so the next
  * ones are prefetched while some are copied. */
-void kept_batch_append(struct kept_batch *batch, const struct row_layout *layout,
-                       const struct columns *columns, const uint32_t *rows, size_t count)
+void batch_buffer_append(struct batch_buffer *batch, const struct row_layout *layout,
+                         const struct columns *columns, const uint32_t *rows, size_t count)
 {
     for (size_t i = 0, some; i < count; i += some) {
         some = count - i < ROWS_AT_ONCE ? count - i : ROWS_AT_ONCE;
@@ -110,7 +110,7 @@ void kept_batch_append(struct kept_batch *batch, const struct row_layout *layout
     }
 }
 
-static void place_texts(struct kept_batch *batch, const struct row_layout *layout)
+static void place_texts(struct batch_buffer *batch, const struct row_layout *layout)
 {
     for (int t = 0; t < layout->count; t++) {
         const struct row_lists *lists = &batch->lists[t];
@@ -156,7 +156,8 @@ static struct batch_column column_of_rows(const struct tensor_spec *spec, int64_
     return (struct batch_column){ .values = tensor_borrow(spec->dtype, &shape, values) };
 }
 
-void kept_batch_end(struct kept_batch *batch, const struct row_layout *layout, struct batch *out)
+void batch_buffer_end(struct batch_buffer *batch, const struct row_layout *layout,
+                      struct batch *out)
 {
     place_texts(batch, layout);
     for (int t = 0; t < layout->count; t++) {

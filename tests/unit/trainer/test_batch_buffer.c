@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "trainer/data/kept_batch.h"
+#include "trainer/data/batch_buffer.h"
 
 /* As malloc does without a sanitizer. */
 const char *__asan_default_options(void);
@@ -36,18 +36,18 @@ static void a_batch_beyond_the_memory_is_an_error(void **state)
           .names_count = 1 },
     };
     struct arena *arena = arena_create(0);
-    struct kept_batch batch = { 0 };
+    struct batch_buffer batch = { 0 };
     struct row_layout layout;
     struct schema schema;
 
     assert_string_equal(schema_read(bytes_of(schema_text), arena, &schema).message, "");
     assert_string_equal(row_layout_make(&schema, requests, 2, arena, &layout).message, "");
-    struct status status = kept_batch_begin(&batch, &layout, 1 << 20); /* 2^53 bytes */
+    struct status status = batch_buffer_begin(&batch, &layout, 1 << 20); /* 2^53 bytes */
     assert_int_equal(status.code, STATUS_RESOURCE_EXHAUSTED);
     assert_string_equal(status.message, "no memory for a batch of 1048576 rows of 'x', 8589934588 "
                                         "bytes each: take a smaller --batch_size");
     assert_int_equal(batch.capacity, 0);
-    kept_batch_finish(&batch, &layout);
+    batch_buffer_finish(&batch, &layout);
     arena_destroy(arena);
 }
 
@@ -56,5 +56,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_batch_beyond_the_memory_is_an_error),
     };
-    return cmocka_run_group_tests_name("kept_batch", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("batch_buffer", tests, NULL, NULL);
 }
