@@ -158,7 +158,7 @@ struct status file_check_local(const char *path)
                         path);
 }
 
-bool file_is_bare(const char *path)
+bool file_tree_is_empty(const char *path)
 {
     struct stat info;
     if (lstat(path, &info) < 0 || !S_ISDIR(info.st_mode))
@@ -167,18 +167,18 @@ bool file_is_bare(const char *path)
     struct file_list entries = { 0 };
     bool bare = status_is_ok(file_list(path, arena, &entries));
     for (size_t i = 0; i < entries.count && bare; i++)
-        bare = file_is_bare(file_join(arena, path, entries.names[i]));
+        bare = file_tree_is_empty(file_join(arena, path, entries.names[i]));
     arena_destroy(arena);
     return bare;
 }
 
-void file_remove_bare(const char *path)
+void file_remove_empty_tree(const char *path)
 {
     struct arena *arena = arena_create(0);
     struct file_list entries = { 0 };
     status_ignore(file_list(path, arena, &entries));
     for (size_t i = 0; i < entries.count; i++)
-        file_remove_bare(file_join(arena, path, entries.names[i]));
+        file_remove_empty_tree(file_join(arena, path, entries.names[i]));
     arena_destroy(arena);
     rmdir(path);
 }
@@ -217,14 +217,14 @@ static bool same_directories(const char *a, const char *b)
                 status_is_ok(file_list(b, arena, &right)) && left.count == right.count;
 
     for (size_t i = 0; same && i < left.count; i++)
-        same =
-            strcmp(left.names[i], right.names[i]) == 0 &&
-            file_is_same(file_join(arena, a, left.names[i]), file_join(arena, b, right.names[i]));
+        same = strcmp(left.names[i], right.names[i]) == 0 &&
+               file_contents_equal(file_join(arena, a, left.names[i]),
+                                   file_join(arena, b, right.names[i]));
     arena_destroy(arena);
     return same;
 }
 
-bool file_is_same(const char *a, const char *b)
+bool file_contents_equal(const char *a, const char *b)
 {
     bool directory = file_is_directory(a);
 

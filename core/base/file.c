@@ -264,7 +264,7 @@ struct status file_real_path(const char *path, struct arena *arena, const char *
     return status_ok();
 }
 
-bool file_is_one(const char *a, const char *b)
+bool file_paths_equal(const char *a, const char *b)
 {
     struct stat one, other;
     return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&

@@ -86,18 +86,18 @@ bool file_is_directory(const char *path);
 struct status file_check_local(const char *path);
 
 /* Are two files equal, or two directories with all their files? False if one cannot be read. */
-bool file_is_same(const char *a, const char *b);
+bool file_contents_equal(const char *a, const char *b);
 
 /* Is it a directory that contains no files at any depth, as a failed run may leave it? */
-bool file_is_bare(const char *path);
-void file_remove_bare(const char *path); /* removes only empty directories */
+bool file_tree_is_empty(const char *path);
+void file_remove_empty_tree(const char *path); /* removes only empty directories */
 
 /* The absolute path without symbolic links, in `arena`. For a file in another mount namespace
- * (/proc/PID/root/…) it is a path in that namespace: check with file_is_one. */
+ * (/proc/PID/root/…) it is a path in that namespace: check with file_paths_equal. */
 struct status file_real_path(const char *path, struct arena *arena, const char **out);
 
 /* Do both paths lead to the same file? */
-bool file_is_one(const char *a, const char *b);
+bool file_paths_equal(const char *a, const char *b);
 
 /* "a/b" for "a" or "a/" and "b"; `name` alone if it is absolute or `directory` is empty. */
 char *file_join(struct arena *arena, const char *directory, const char *name);

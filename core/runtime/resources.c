@@ -152,6 +152,6 @@ struct status resources_real_path(const struct resources *resources, struct byte
                             "'%s' is outside of the model's directory '%s': it is read only with "
                             "--allow_paths_outside_model",
                             given, resources->root);
-    *out = file_is_one(real, given) ? real : given;
+    *out = file_paths_equal(real, given) ? real : given;
     return status_ok();
 }

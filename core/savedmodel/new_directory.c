@@ -10,7 +10,7 @@ static struct status check_empty(const char *directory)
     if (file_exists(directory) && !file_is_directory(directory))
         return status_error(STATUS_ALREADY_EXISTS, "'%s' is a file: a new directory is wanted",
                             directory);
-    if (file_exists(directory) && !file_is_bare(directory))
+    if (file_exists(directory) && !file_tree_is_empty(directory))
         return status_error(STATUS_ALREADY_EXISTS,
                             "'%s' exists and is not empty: export to a new version or remove it",
                             directory);
@@ -22,11 +22,11 @@ static struct status publish(const char *beside, const char *target, const char 
 {
     struct status empty = check_empty(target); /* another process may have been faster */
 
-    if (empty.code == STATUS_ALREADY_EXISTS && again && file_is_same(beside, target))
+    if (empty.code == STATUS_ALREADY_EXISTS && again && file_contents_equal(beside, target))
         return file_remove_tree(beside);
     TRY(empty);
     if (file_exists(target)) /* not every file system lets rename replace an empty directory */
-        file_remove_bare(target);
+        file_remove_empty_tree(target);
     TRY(file_rename(beside, target));
     return file_sync_directory(parent);
 }
