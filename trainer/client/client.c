@@ -82,8 +82,8 @@ void client_call_ps(struct ps_client *client, int ps, const char *path, struct m
     call_group_add(&client->calls, client->options.channels[ps], path, request, deadline_ns);
 }
 
-struct status client_call_aside(struct ps_client *client, int ps, const char *path,
-                                struct message *request, struct message *reply)
+struct status client_call_single(struct ps_client *client, int ps, const char *path,
+                                 struct message *request, struct message *reply)
 {
     call_group_begin(&client->side_calls);
     call_group_add(&client->side_calls, client->options.channels[ps], path, request,
@@ -269,7 +269,7 @@ static struct status compare(struct ps_client *client, int ps, const struct join
     return status_ok();
 }
 
-struct status client_look(void *client)
+struct status client_check_generation(void *client)
 {
     return ask_all(client, compare);
 }

@@ -136,7 +136,7 @@ struct ps_client {
     struct client_scaling scaling;
     struct call_group side_calls;  /* for single calls beside `calls`, whose replies hold the
                                     * values */
-    _Atomic uint64_t side_replies; /* number of replies to client_call_aside */
+    _Atomic uint64_t side_replies; /* number of replies to client_call_single */
     int64_t replied_ns; /* time of ps 0's last reply to a push or to a call that keeps its turn */
     uint64_t created;   /* the last generation that this client has begun; 0: none */
     /* A pull returns the default value for a key without a row, as evaluation requires, instead
@@ -292,7 +292,7 @@ struct status client_await(struct ps_client *client, bool job, int64_t timeout_m
 
 /* For the log: whom or what a ps waits for, such as "worker 2 (last heard of 7 s ago) to
  * finish"; "" for nothing, or if the ps does not answer. */
-void client_ask_whom(struct ps_client *client, int ps, char *out, size_t size);
+void client_describe_wait(struct ps_client *client, int ps, char *out, size_t size);
 
 /* A consistent snapshot as a source of values for the exporter. Reading a value that is NaN or
  * infinite fails with OUT_OF_RANGE: it is neither exported nor saved. */

@@ -82,7 +82,7 @@ struct status client_await(struct ps_client *client, bool job, int64_t timeout_m
     return status;
 }
 
-void client_ask_whom(struct ps_client *client, int ps, char *out, size_t size)
+void client_describe_wait(struct ps_client *client, int ps, char *out, size_t size)
 {
     struct heartbeat_request header = { 0 };
     struct identity identity = client_identity(&client->options, ps);

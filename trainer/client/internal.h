@@ -97,13 +97,13 @@ void client_call_ps(struct ps_client *client, int ps, const char *path, struct m
                     int64_t deadline_ns);
 /* Calls one ps outside of `calls`, whose replies hold the values. *reply belongs to the caller.
  * CANCELLED: client_interrupt. */
-struct status client_call_aside(struct ps_client *client, int ps, const char *path,
-                                struct message *request, struct message *reply);
+struct status client_call_single(struct ps_client *client, int ps, const char *path,
+                                 struct message *request, struct message *reply);
 
 /* ABORTED if a ps was restarted or has another generation than when this client joined it. Call
  * it during a wait that only other tasks can end, because they may have noticed already. Does
  * not use client->calls. */
-struct status client_look(void *client);
+struct status client_check_generation(void *client);
 #define CLIENT_LOOK_MS 1000
 
 /* How to retry calls that fail on the way to a ps. */

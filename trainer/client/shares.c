@@ -85,7 +85,7 @@ struct status client_keep_turn(struct ps_client *client)
     if (turn == 0 || client->options.placement->ps_count == 1 || client->replied_ns > since_ns)
         return status_ok();
     struct message request = pack_take_request(&header), reply;
-    TRY(client_call_aside(client, 0, PS_TAKE, &request, &reply));
+    TRY(client_call_single(client, 0, PS_TAKE, &request, &reply));
     message_release(&reply);
     return status_ok();
 }

@@ -171,7 +171,7 @@ static struct status name_missing(struct ps_client *client, const struct furthes
 {
     char whom[256];
 
-    client_ask_whom(client, furthest->slowest_ps, whom, sizeof whom);
+    client_describe_wait(client, furthest->slowest_ps, whom, sizeof whom);
     return status_error(STATUS_DEADLINE_EXCEEDED,
                         "ps %d is at step %" PRIu64 " and another ps at step %" PRIu64 "%s%s",
                         furthest->slowest_ps, furthest->least_step, furthest->step,
@@ -249,7 +249,7 @@ static struct status read_chunk(struct client_snapshot *snapshot, const struct p
     header.size = CHUNK_BYTES;
     header.part = (uint32_t)snapshot->part;
     struct message request = pack_read_request(&header);
-    TRY(client_call_aside(client, piece->ps, PS_READ, &request, &snapshot->chunk));
+    TRY(client_call_single(client, piece->ps, PS_READ, &request, &snapshot->chunk));
     size_t sent = message_payload_size(&snapshot->chunk), rest = piece->size - snapshot->offset;
     if (snapshot->chunk.pieces_count != 1 || sent == 0 || sent > rest)
         return status_error(STATUS_INTERNAL, "ps %d sent %zu bytes of piece %d, which has %zu more",
@@ -271,7 +271,7 @@ struct status client_snapshot_read_keys(struct client_snapshot *snapshot, int va
 
     message_release(&snapshot->chunk);
     struct message request = pack_read_request(&header);
-    TRY(status_in(client_call_aside(client, ps, PS_READ, &request, &snapshot->chunk),
+    TRY(status_in(client_call_single(client, ps, PS_READ, &request, &snapshot->chunk),
                   "variable '%s'", row->name));
     *out = snapshot->chunk.pieces_count > 0 ? snapshot->chunk.pieces[0] : (struct bytes){ "", 0 };
     size_t each = part < KEY_PART_KEYS ? placement_row_bytes(row) : sizeof(int64_t);

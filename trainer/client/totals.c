@@ -38,7 +38,7 @@ struct status client_read_totals(struct ps_client *client, double *out, uint64_t
     struct totals_reply reply;
     struct status status;
 
-    TRY_OR(done, client_call_aside(client, 0, PS_TOTALS, &request, &answer));
+    TRY_OR(done, client_call_single(client, 0, PS_TOTALS, &request, &answer));
     TRY_OR(done, unpack_totals_reply(&answer, arena, &reply));
     status = take_reply(client, &reply, out, global_step);
 done:

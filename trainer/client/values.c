@@ -342,7 +342,7 @@ static struct status push(struct ps_client *client, const struct variable_gradie
     client->scaling.overflowed = false;
     /* Polled to avoid a deadlock: a restarted worker may wait for a restarted ps, while this
      * push waits at another ps for that worker. */
-    struct call_watch watch = { CLIENT_LOOK_MS, client_look, client };
+    struct call_watch watch = { CLIENT_LOOK_MS, client_check_generation, client };
     TRY(call_group_wait_watched(&client->calls, &watch));
     client->replied_ns = clock_now_ns(client->calls.clock);
     client_turn_was_pushed(client->shares);
@@ -383,7 +383,7 @@ struct status client_pass(struct ps_client *client)
     struct message request = pack_pass_request(&header);
     client_call_ps(client, 0, PS_PASS, &request,
                    client_deadline_ns(client, client->options.call_timeout_ms));
-    struct call_watch watch = { CLIENT_LOOK_MS, client_look, client };
+    struct call_watch watch = { CLIENT_LOOK_MS, client_check_generation, client };
     TRY(call_group_wait_watched(&client->calls, &watch));
     struct arena *arena = arena_create(REPLY_ARENA_MAX);
     struct status status =

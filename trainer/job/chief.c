@@ -205,7 +205,7 @@ static void warn_of_workers(struct chief *chief)
     const struct chief_options *options = chief->options;
     char whom[256], text[512];
 
-    client_ask_whom(chief->client, 0, whom, sizeof whom);
+    client_describe_wait(chief->client, 0, whom, sizeof whom);
     snprintf(text, sizeof text, "--finish_timeout (%lld s) has passed: no longer waiting for %s",
              (long long)options->finish_timeout_ms / 1000, *whom != '\0' ? whom : "the workers");
     options->warn(options->context, text);

@@ -43,7 +43,7 @@ static bool may_leave(struct serving *serving, int64_t now_ns)
     uint32_t trainers = job_map_trainers(serving->options->map);
 
     return now_ns - serving->over_ns >= (int64_t)FAREWELL_MS * NS_PER_MS ||
-           (ps_untold(serving->ps, trainers) == 0 &&
+           (ps_count_uninformed(serving->ps, trainers) == 0 &&
             rpc_server_connections(serving->endpoint.server) == 0);
 }
 
@@ -67,7 +67,7 @@ static void check_outcome(struct serving *serving, struct status outcome, int64_
 static void check_idle(struct serving *serving, int64_t now_ns)
 {
     const struct task_options *options = serving->options;
-    int64_t heard_ns = ps_heard_ns(serving->ps);
+    int64_t heard_ns = ps_last_heard_ns(serving->ps);
     int64_t since_ns = heard_ns != 0 ? heard_ns : serving->began_ns;
     int64_t limit_ms = serving->training ? options->linger_timeout_ms : options->start_timeout_ms;
 
@@ -89,7 +89,7 @@ static void tell_news(struct serving *serving)
 {
     char line[512];
 
-    while (ps_news(serving->ps, serving->options->linger_timeout_ms, line, sizeof line))
+    while (ps_next_news(serving->ps, serving->options->linger_timeout_ms, line, sizeof line))
         log_info("%s", line);
 }
 
@@ -98,7 +98,7 @@ static void check_note(struct serving *serving, int64_t now_ns)
     char text[256];
     uint64_t step = ps_global_step(serving->ps);
 
-    ps_note(serving->ps, text, sizeof text);
+    ps_describe_wait(serving->ps, text, sizeof text);
     if (note_due(&serving->note, text, step, now_ns, REPEAT_MS))
         log_info("waiting for %s", text);
     if (!serving->training && *text == '\0') {

@@ -122,7 +122,7 @@ static bool tell(const struct ps *ps, struct member *member, int64_t lost_ms, ch
     return member->said != said;
 }
 
-bool ps_news(struct ps *ps, int64_t lost_ms, char *out, size_t size)
+bool ps_next_news(struct ps *ps, int64_t lost_ms, char *out, size_t size)
 {
     bool any = false;
 
@@ -147,7 +147,7 @@ bool attendance_is_present(const struct ps *ps, const struct worker *worker)
 
 /* ---- For the process. ---- */
 
-int64_t ps_heard_ns(struct ps *ps)
+int64_t ps_last_heard_ns(struct ps *ps)
 {
     int64_t heard_ns = 0;
 
@@ -171,7 +171,7 @@ void ps_forgive(struct ps *ps, int64_t stood_still_ns)
     ps_unlock(ps);
 }
 
-uint32_t ps_untold(struct ps *ps, uint32_t trainers)
+uint32_t ps_count_uninformed(struct ps *ps, uint32_t trainers)
 {
     uint32_t untold = 0;
 

@@ -83,7 +83,7 @@ static void note(const struct ps *ps, uint32_t asker, struct buffer *out)
     }
 }
 
-void ps_note(struct ps *ps, char *out, size_t size)
+void ps_describe_wait(struct ps *ps, char *out, size_t size)
 {
     struct buffer text = { 0 };
 

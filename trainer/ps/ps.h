@@ -49,7 +49,8 @@ uint64_t ps_global_step(struct ps *ps); /* updates applied so far */
 
 /* ---- For the process that serves a ps: who is present, is the job over? (heartbeat.c) ---- */
 
-int64_t ps_heard_ns(struct ps *ps); /* when any task of the job was last heard from; 0: never */
+int64_t
+ps_last_heard_ns(struct ps *ps); /* when any task of the job was last heard from; 0: never */
 
 /* Ends the job if a task that it needs (the chief; in a synchronous job, each worker) has not
  * been heard from for lost_ms, or if such a worker has not appeared within start_ms after the
@@ -65,7 +66,7 @@ void ps_forgive(struct ps *ps, int64_t stood_still_ns);
 
 /* The next log line about a task: "worker 3 has not been heard of for 5 s". Returns false if
  * there is nothing new. */
-bool ps_news(struct ps *ps, int64_t lost_ms, char *out, size_t size);
+bool ps_next_news(struct ps *ps, int64_t lost_ms, char *out, size_t size);
 
 /* Ends the job on this ps, unless it has ended: answers every waiting call, and all later ones,
  * with the outcome. */
@@ -75,9 +76,9 @@ void ps_end(struct ps *ps, struct status outcome);
 bool ps_outcome(struct ps *ps, struct status *out);
 
 /* The number of the first `trainers` ranks that have not been told the outcome. */
-uint32_t ps_untold(struct ps *ps, uint32_t trainers);
+uint32_t ps_count_uninformed(struct ps *ps, uint32_t trainers);
 
 /* For the log: what the ps waits for, such as "worker 2 (has left) to finish"; "" for nothing. */
-void ps_note(struct ps *ps, char *out, size_t size);
+void ps_describe_wait(struct ps *ps, char *out, size_t size);
 
 #endif

@@ -89,10 +89,10 @@ static void says_whom_the_start_waits_for(void **state)
 {
     struct fixture *fixture = *state;
 
-    assert_int_equal(ps_heard_ns(fixture->cluster.ps[0]), 0);
+    assert_int_equal(ps_last_heard_ns(fixture->cluster.ps[0]), 0);
     assert_string_equal(heartbeat(&fixture->worker).note,
                         "the chief (never heard of) to make the variables");
-    assert_int_equal(ps_heard_ns(fixture->cluster.ps[0]), NS_PER_S);
+    assert_int_equal(ps_last_heard_ns(fixture->cluster.ps[0]), NS_PER_S);
     assert_string_equal(heartbeat(&fixture->chief).note, "");
     assert_string_equal(heartbeat(&fixture->worker).note, "chief to make the variables");
     clock_fake_advance(fixture->clock, 12 * NS_PER_S);
@@ -111,7 +111,7 @@ static void does_not_say_to_a_task_that_it_waits_for_itself(void **state)
     begin(fixture, false);
     assert_true(status_is_ok(client_report(&fixture->chief, status_ok(), false)));
     assert_string_equal(heartbeat(&fixture->worker).note, "");
-    ps_note(fixture->cluster.ps[0], text, sizeof text);
+    ps_describe_wait(fixture->cluster.ps[0], text, sizeof text);
     assert_string_equal(text, "worker 1 to finish");
 }
 
@@ -136,12 +136,12 @@ static void a_failure_of_the_chief_is_everybodys(void **state)
     struct status status = client_pull(&fixture->worker);
     assert_int_equal(status.code, STATUS_CANCELLED);
     assert_string_equal(status.message, "the job ended: no place to write");
-    assert_int_equal(ps_untold(fixture->cluster.ps[0], 3), 2);
+    assert_int_equal(ps_count_uninformed(fixture->cluster.ps[0], 3), 2);
     struct heartbeat told = heartbeat(&fixture->worker);
     assert_true(told.over);
     assert_int_equal(told.code, STATUS_PERMISSION_DENIED);
     assert_string_equal(told.text, "no place to write");
-    assert_int_equal(ps_untold(fixture->cluster.ps[0], 3), 1);
+    assert_int_equal(ps_count_uninformed(fixture->cluster.ps[0], 3), 1);
     assert_int_equal(client_await(&fixture->worker, true, -1).code, STATUS_PERMISSION_DENIED);
     /* Passing the outcome on does not set another one. */
     assert_true(status_is_ok(client_report(&fixture->worker, status_ok(), true)));
@@ -352,7 +352,7 @@ static void assert_news(struct fixture *fixture, const char *expected)
 {
     char line[256] = "";
 
-    bool any = ps_news(fixture->cluster.ps[0], 300000, line, sizeof line);
+    bool any = ps_next_news(fixture->cluster.ps[0], 300000, line, sizeof line);
     assert_string_equal(line, expected);
     assert_int_equal(any, *expected != '\0');
 }
@@ -393,7 +393,7 @@ static void tells_who_leaves_and_waits_no_more_for_it(void **state)
     assert_news(fixture, "");
     clock_fake_advance(fixture->clock, 2 * NS_PER_S);
     assert_true(status_is_ok(client_report(&fixture->chief, status_ok(), true)));
-    assert_int_equal(ps_untold(fixture->cluster.ps[0], 2), 0);
+    assert_int_equal(ps_count_uninformed(fixture->cluster.ps[0], 2), 0);
 }
 
 /* The chief may fail before any task has sent a heartbeat. */
@@ -403,7 +403,7 @@ static void knows_who_has_told_it_the_outcome(void **state)
 
     assert_true(status_is_ok(
         client_report(&fixture->chief, status_error(STATUS_NOT_FOUND, "no data"), true)));
-    assert_int_equal(ps_untold(fixture->cluster.ps[0], 1), 0);
+    assert_int_equal(ps_count_uninformed(fixture->cluster.ps[0], 1), 0);
 }
 
 static void a_stranger_is_not_heard(void **state)
@@ -412,7 +412,7 @@ static void a_stranger_is_not_heard(void **state)
 
     fixture->worker.options.cluster = "another";
     assert_int_equal(heartbeat(&fixture->worker).status.code, STATUS_PERMISSION_DENIED);
-    assert_int_equal(ps_heard_ns(fixture->cluster.ps[0]), 0);
+    assert_int_equal(ps_last_heard_ns(fixture->cluster.ps[0]), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)

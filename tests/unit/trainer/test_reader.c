@@ -233,7 +233,7 @@ static void is_nobody_that_is_waited_for(void **state)
 
     heartbeat(&fixture->reader, &status);
     OK(status);
-    assert_int_equal(ps_heard_ns(ps), 0);
+    assert_int_equal(ps_last_heard_ns(ps), 0);
     OK(client_report(&fixture->worker, status_ok(), false));
     OK(client_report(&fixture->chief, status_ok(), false));
     OK(client_await(&fixture->chief, false, 1000));
@@ -241,7 +241,8 @@ static void is_nobody_that_is_waited_for(void **state)
     heartbeat(&fixture->reader, &status);
     OK(status);
     OK(client_await(&fixture->reader, true, 1000));
-    assert_int_equal(ps_untold(ps, 2), 1); /* only the worker: the reader does not count */
+    assert_int_equal(ps_count_uninformed(ps, 2),
+                     1); /* only the worker: the reader does not count */
 }
 
 static void changes_nothing(void **state)

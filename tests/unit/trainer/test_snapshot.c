@@ -133,7 +133,7 @@ static void of_a_torn_step_names_the_worker_whose_push_is_missing(void **state)
         push_to(torn, ps, &torn->chief, &chiefs[ps]);
     push_to(torn, 0, &torn->worker, &workers);
     OK(call_group_wait(&workers));
-    client_ask_whom(&torn->worker, 1, whom, sizeof whom); /* ps 1 learns the worker's name */
+    client_describe_wait(&torn->worker, 1, whom, sizeof whom); /* ps 1 learns the worker's name */
     torn->late.code = STATUS_DEADLINE_EXCEEDED;
     torn->late.fails = 2;
     struct status status = client_snapshot_begin(&torn->chief, false, 20000, &snapshot);
