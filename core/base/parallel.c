@@ -50,7 +50,7 @@ static _Atomic bool started;
 static _Atomic int running; /* processors in use: entered threads and helpers */
 static _Thread_local int entered;
 static _Atomic int helpers_nice;  /* of parallel_lower_priority; 0: nobody has called it */
-static _Thread_local bool alone;  /* parallel_stay_alone */
+static _Thread_local bool alone;  /* parallel_disable_helpers */
 static _Thread_local bool low;    /* parallel_lower_priority */
 static _Thread_local bool inside; /* this thread computes a part */
 
@@ -108,8 +108,8 @@ static bool is_crowded(void)
 
 static void run_part(struct parallel_job *job, int part)
 {
-    job->body(job->context, parallel_border(job->items, job->parts, part),
-              parallel_border(job->items, job->parts, part + 1));
+    job->body(job->context, parallel_part_begin(job->items, job->parts, part),
+              parallel_part_begin(job->items, job->parts, part + 1));
 }
 
 static void run_parts(struct parallel_job *job, bool helps)
@@ -291,7 +291,7 @@ void parallel_resume(void)
         atomic_fetch_add_explicit(&running, 1, memory_order_relaxed);
 }
 
-void parallel_stay_alone(void)
+void parallel_disable_helpers(void)
 {
     alone = true;
 }

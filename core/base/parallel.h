@@ -49,11 +49,11 @@ int parallel_parts(int64_t items, double cost_ns);
 
 /* Threads  any; a part must not wait for another part */
 void parallel_for(int64_t items, double cost_ns, parallel_body *body, void *context);
-/* The same with the number of parts given. Part i of n has the items from parallel_border(i). */
+/* The same with the number of parts given. Part i of n has the items from parallel_part_begin(i). */
 void parallel_for_parts(int64_t items, int parts, parallel_body *body, void *context);
 
 /* The larger parts come first, so that the smaller ones fill up the end. */
-static inline int64_t parallel_border(int64_t items, int parts, int part)
+static inline int64_t parallel_part_begin(int64_t items, int parts, int part)
 {
     int64_t each = items / parts, larger = items % parts;
     return each * part + (part < larger ? part : larger);
@@ -67,7 +67,7 @@ void parallel_pause(void);
 void parallel_resume(void);
 /* From now on, loops of this thread have no helpers, and its runs take no processor of the
  * width: for a thread of low priority, which only uses idle processors. */
-void parallel_stay_alone(void);
+void parallel_disable_helpers(void);
 /* Gives the calling thread and all helpers this nice value (base/scheduling.h), for good. Threads
  * that have not called it get no helpers any more: they would wait for one of lower priority. */
 void parallel_lower_priority(int nice);

@@ -79,8 +79,8 @@ struct status run_in_chunks(const struct plan *plan, struct run *run, const stru
     struct status status = status_ok();
     memset(fetches, 0, (size_t)count * sizeof *fetches);
     for (int64_t i = 0; i < chunks && status_is_ok(status); i++) {
-        struct rows_range range = { .first = parallel_border(rows, (int)chunks, (int)i),
-                                    .end = parallel_border(rows, (int)chunks, (int)i + 1),
+        struct rows_range range = { .first = parallel_part_begin(rows, (int)chunks, (int)i),
+                                    .end = parallel_part_begin(rows, (int)chunks, (int)i + 1),
                                     .all = rows };
         status = run_check(run);
         if (status_is_ok(status))

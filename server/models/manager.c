@@ -60,7 +60,7 @@ void manager_wake(struct manager *manager)
  * loops would not have it. */
 static void lower_priority(void)
 {
-    parallel_stay_alone();
+    parallel_disable_helpers();
     scheduling_lower_priority(LOADER_NICE);
 }
 

@@ -216,7 +216,7 @@ static void a_thread_that_waits_leaves_its_processor_to_others(void **state)
 
 static void *stay_alone(void *context)
 {
-    parallel_stay_alone();
+    parallel_disable_helpers();
     parallel_enter();
     parallel_for(ITEMS_MAX, LONG_NS, count, context);
     parallel_leave();

@@ -46,8 +46,8 @@ static int cut_pixels(const struct conv2d_onednn_spec *spec, const struct conv2d
 {
     int64_t pixels = size->batch * size->height * size->width;
     for (int i = 0; i < count; i++) {
-        int64_t first = parallel_border(pixels, count, i);
-        int64_t each = parallel_border(pixels, count, i + 1) - first;
+        int64_t first = parallel_part_begin(pixels, count, i);
+        int64_t each = parallel_part_begin(pixels, count, i + 1) - first;
         out[i] = (struct conv2d_piece){
             .size = { .batch = 1, .height = 1, .width = each, .out_height = 1, .out_width = each },
             .in = first * spec->channels,
@@ -62,14 +62,14 @@ static void cut_images(const struct conv2d_onednn_spec *spec, const struct conv2
                        int count, struct conv2d_piece *out)
 {
     for (int i = 0; i < count; i++) {
-        int64_t first = parallel_border(size->batch, count, i);
+        int64_t first = parallel_part_begin(size->batch, count, i);
         out[i] = (struct conv2d_piece){
             .size = *size,
             .in = first * size->height * size->width * spec->channels,
             .out = first * size->out_height * size->out_width * spec->filters,
             .filters = spec->filters,
         };
-        out[i].size.batch = parallel_border(size->batch, count, i + 1) - first;
+        out[i].size.batch = parallel_part_begin(size->batch, count, i + 1) - first;
     }
 }
 
@@ -111,8 +111,8 @@ int conv2d_cut(const struct conv2d_onednn_spec *spec, const struct conv2d_onednn
         return images;
     for (int i = 0; i < images * bands; i++) {
         int band = i % bands;
-        if (!cut_rows(spec, &whole[i / bands], parallel_border(size->out_height, bands, band),
-                      parallel_border(size->out_height, bands, band + 1), &out[i])) {
+        if (!cut_rows(spec, &whole[i / bands], parallel_part_begin(size->out_height, bands, band),
+                      parallel_part_begin(size->out_height, bands, band + 1), &out[i])) {
             cut_images(spec, size, images, out);
             return images;
         }
@@ -145,11 +145,11 @@ int conv2d_cut_channels(const struct conv2d_onednn_spec *spec,
             CONV2D_PART_FLOATS)
         return 0;
     for (int i = 0; i < count; i++) {
-        int64_t first = parallel_border(blocks, count, i);
+        int64_t first = parallel_part_begin(blocks, count, i);
         out[i] = (struct conv2d_piece){
             .size = *size,
             .first = first * block,
-            .filters = (parallel_border(blocks, count, i + 1) - first) * block,
+            .filters = (parallel_part_begin(blocks, count, i + 1) - first) * block,
         };
     }
     return count;

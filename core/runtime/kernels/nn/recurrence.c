@@ -432,8 +432,8 @@ static void run_step(const struct turns *t, const struct row_block *b, int64_t s
 static void run_block(const struct turns *t, int block)
 {
     int64_t columns = t->cell->columns;
-    struct row_block b = { .row = parallel_border(t->rows, t->blocks, block) };
-    b.count = parallel_border(t->rows, t->blocks, block + 1) - b.row;
+    struct row_block b = { .row = parallel_part_begin(t->rows, t->blocks, block) };
+    b.count = parallel_part_begin(t->rows, t->blocks, block + 1) - b.row;
     b.x_count = t->x_rows == t->rows ? b.count : 1;
     b.x_row = t->x_rows == t->rows ? b.row : 0;
     b.sums = t->sums + block * t->block_sums;
