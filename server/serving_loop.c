@@ -38,7 +38,7 @@ bool serving_loop_end_round(void *context)
 struct status serving_loop_create(const struct serving_options *options, int index,
                                   struct serving_loop **out)
 {
-    struct serving_loop *serving = memory_of_lines(sizeof *serving);
+    struct serving_loop *serving = memory_alloc_lines(sizeof *serving);
     struct server_context *context = &serving->context;
     *out = serving;
     serving->index = index;

@@ -51,7 +51,7 @@ size_t memory_of_machine(void)
 #define ALIGNMENT 64
 #define HUGE_PAGE ((size_t)2 << 20)
 
-void *memory_of_table(size_t size_bytes)
+void *memory_alloc_table(size_t size_bytes)
 {
     size_t alignment = size_bytes < 2 * HUGE_PAGE ? ALIGNMENT : HUGE_PAGE;
     void *block;
@@ -65,7 +65,7 @@ void *memory_of_table(size_t size_bytes)
     return block;
 }
 
-void *memory_of_lines(size_t size_bytes)
+void *memory_alloc_lines(size_t size_bytes)
 {
     void *lines = NULL;
     if (posix_memalign(&lines, ALIGNMENT, (size_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT) !=
@@ -123,7 +123,7 @@ void memory_unmap(void *block, size_t size_bytes)
         munmap(block, size_bytes);
 }
 
-void memory_keep_gaps(void *block, size_t size_bytes)
+void memory_forbid_huge_pages(void *block, size_t size_bytes)
 {
     madvise(block, whole_pages(size_bytes), MADV_NOHUGEPAGE);
 }
@@ -137,7 +137,7 @@ void memory_drop(void *data, size_t size_bytes)
         madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
-void memory_give_back(void)
+void memory_trim(void)
 {
     malloc_trim(0);
 }

@@ -13,11 +13,11 @@ size_t memory_of_machine(void);
 /* A block for a table with random access, aligned for vectors (64 bytes). A large one uses huge
  * pages where the system has them, so that one TLB entry covers 2 MB instead of 4 KB. Owner:
  * free. NULL: no memory. Threads: safe. */
-void *memory_of_table(size_t size_bytes);
+void *memory_alloc_table(size_t size_bytes);
 
 /* Zeroed cache lines without other data, for variables that one thread writes often. Dies if
  * there is no memory. Owner: free. Threads: safe. */
-void *memory_of_lines(size_t size_bytes);
+void *memory_alloc_lines(size_t size_bytes);
 
 /* A block with its own pages, which return to the system when it is freed: for large blocks that
  * are short-lived, or that would leave gaps on the heap. Zeroed. From 2 MB on, it begins at a
@@ -31,7 +31,7 @@ void *memory_reserve(size_t size_bytes);
 
 /* Keeps the system from making more huge pages in the block; existing ones stay. Otherwise it
  * would fill gaps that memory_drop makes, because it merges partly unused pages. */
-void memory_keep_gaps(void *block, size_t size_bytes);
+void memory_forbid_huge_pages(void *block, size_t size_bytes);
 
 /* Returns the whole pages in a part of such a block to the system. They read as zeros. Threads:
  * safe. */
@@ -39,7 +39,7 @@ void memory_drop(void *data, size_t size_bytes);
 
 /* Returns free memory of the heap to the system. Takes up to some milliseconds: for use after
  * many megabytes were freed that are not needed again soon. Threads: safe. */
-void memory_give_back(void);
+void memory_trim(void);
 
 /* The current resident set of this process; 0: unknown. Threads: safe. */
 size_t memory_in_use(void);

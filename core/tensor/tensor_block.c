@@ -43,7 +43,7 @@ void tensor_block_release(struct tensor_block *block)
 {
     if (block == NULL)
         return;
-    memory_keep_gaps(block, block->size);
+    memory_forbid_huge_pages(block, block->size);
     drop_reference(block);
 }
 

@@ -348,7 +348,7 @@ static void free_servable(struct manager *manager, struct managed_model *model,
 {
     manager->options.loader->free(step->servable);
     if (step->bytes >= TRIM_BYTES)
-        memory_give_back();
+        memory_trim();
     log_info("model %s version %lld: unloaded", model->name, (long long)step->version->number);
     pthread_mutex_lock(&manager->lock);
     served_model_end_free(&model->model, step->version);

@@ -103,10 +103,10 @@ static struct status load(const char *name, int64_t version, const char *directo
 void servable_divide(struct servable *servable, int loops)
 {
     servable->loops = loops;
-    servable->own = memory_of_lines(sizeof *servable->own * (size_t)loops);
+    servable->own = memory_alloc_lines(sizeof *servable->own * (size_t)loops);
     for (int i = 0; i < servable->callables_count; i++) {
         struct callable *callable = &servable->callables[i];
-        callable->own = memory_of_lines(sizeof *callable->own * (size_t)loops);
+        callable->own = memory_alloc_lines(sizeof *callable->own * (size_t)loops);
         for (int j = 0; j < loops; j++)
             pthread_mutex_init(&callable->own[j].idle.lock, NULL);
     }

@@ -12,7 +12,7 @@
 
 static void *allocate(size_t size_bytes)
 {
-    void *data = memory_of_table(size_bytes);
+    void *data = memory_alloc_table(size_bytes);
 
     if (data == NULL) {
         fprintf(stderr, "out of memory: %zu bytes\n", size_bytes);

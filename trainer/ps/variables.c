@@ -380,7 +380,7 @@ static struct status make_slices(struct variables *variables, const struct creat
 {
     size_t total = block_bytes(request), offset = 0;
     uint64_t rows = 0;
-    void *block = memory_of_table(total);
+    void *block = memory_alloc_table(total);
 
     if (block == NULL)
         return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for %zu bytes of variables",
@@ -476,7 +476,7 @@ static void make_slots(struct variables *variables, const struct create_request 
 
     if (variables->slots_block != NULL || size == 0)
         return;
-    variables->slots_block = memory_of_table(size);
+    variables->slots_block = memory_alloc_table(size);
     if (variables->slots_block != NULL)
         place_slots(variables, request, training, variables->slots_block);
 }

@@ -81,7 +81,7 @@ static void count_dropped(size_t bytes, size_t *dropped)
 {
     *dropped += bytes;
     if (*dropped >= GIVE_BACK_BYTES) {
-        memory_give_back();
+        memory_trim();
         *dropped = 0;
     }
 }
@@ -92,7 +92,7 @@ void plan_settle_constants(struct plan_maker *maker)
     size_t dropped = 0;
     struct buffer scratch = { 0 };
     if (maker->claims_count > 0)
-        memory_give_back(); /* packing needs the memory of the graphs that the load has dropped */
+        memory_trim(); /* packing needs the memory of the graphs that the load has dropped */
     if (maker->uses_count > 0)
         qsort(maker->uses, (size_t)maker->uses_count, sizeof *maker->uses, compare_uses);
     for (int i = 0; i < plan->owned_count; i++) {
