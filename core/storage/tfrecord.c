@@ -228,7 +228,7 @@ void tfrecord_frame(struct bytes record, struct buffer *out)
     buffer_append(out, tail, sizeof tail);
 }
 
-bool tfrecord_reader_can_go_on(const struct tfrecord_reader *reader)
+bool tfrecord_reader_can_continue(const struct tfrecord_reader *reader)
 {
     return reader->data_damaged;
 }

@@ -30,7 +30,7 @@ struct status tfrecord_reader_open(const char *path, enum tfrecord_compression c
 
 /**
  * Reads the next record. *record is valid until the next call; *found is false at the end. After a
- * failure nothing more can be read, unless tfrecord_reader_can_go_on.
+ * failure nothing more can be read, unless tfrecord_reader_can_continue.
  *
  * Errors  DATA_LOSS a damaged record, with TensorFlow's texts (`corrupted record at 12`; offsets
  *         count decompressed bytes), or damaged compression. As in TensorFlow, a file that is cut
@@ -40,7 +40,7 @@ struct status tfrecord_reader_next(struct tfrecord_reader *reader, struct bytes 
                                    bool *found);
 /* Did the last call fail only because of a wrong data checksum? The next call then reads the
  * following record. */
-bool tfrecord_reader_can_go_on(const struct tfrecord_reader *reader);
+bool tfrecord_reader_can_continue(const struct tfrecord_reader *reader);
 /* Of the next record, in decompressed bytes. */
 uint64_t tfrecord_reader_offset(const struct tfrecord_reader *reader);
 /* Of the file, as it was when it was opened. */

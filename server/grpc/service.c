@@ -195,7 +195,7 @@ static void handle(struct grpc_service *grpc, struct call *call, struct message 
         return;
     }
     struct status status = row->method(&request->served);
-    if (served_request_go_on(&request->served, status))
+    if (served_request_continue(&request->served, status))
         finish(&request->served, status);
 }
 

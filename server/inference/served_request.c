@@ -99,7 +99,7 @@ void served_request_finish(struct served_request *request, struct status status)
     request->pool->kind->finish(request, status);
 }
 
-bool served_request_go_on(struct served_request *request, struct status status)
+bool served_request_continue(struct served_request *request, struct status status)
 {
     if (!status_is_ok(status) || (!request->runs && !request->waits))
         return true;
@@ -118,7 +118,7 @@ static void run_done(struct inference_call *call, struct status status)
         status = model_gate_name_deadline(request->gate, status);
     if (status_is_ok(status) && request->next != NULL)
         status = request->next(request);
-    if (served_request_go_on(request, status))
+    if (served_request_continue(request, status))
         request->pool->kind->finish(request, status);
 }
 

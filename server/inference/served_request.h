@@ -156,7 +156,7 @@ void served_request_finish(struct served_request *request, struct status status)
 /* For a protocol, after a handler in the loop's thread has returned `status`: submits the run
  * that it requested. Returns true if the answer is complete, or has failed; false if
  * kind->finish follows. */
-bool served_request_go_on(struct served_request *request, struct status status);
+bool served_request_continue(struct served_request *request, struct status status);
 /* For a protocol: calls `read` in the pool, then continues as after a handler. */
 void served_request_read_in_pool(struct served_request *request,
                                  struct status (*read)(struct served_request *request));

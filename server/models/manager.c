@@ -86,7 +86,7 @@ static void *manage(void *context)
     while (!manager->stopping) {
         uint64_t events = manager->events;
         pthread_mutex_unlock(&manager->lock);
-        manager_look(manager);
+        manager_poll(manager);
         bool busy = manager_take_step(manager, kinds, true);
         int64_t wake_ns = busy ? 0 : manager_wake_time(manager);
         pthread_mutex_lock(&manager->lock);

@@ -337,7 +337,7 @@ static void configure(struct manager *manager, struct model_config *config,
     if (old == NULL || moved || !is_same_policy(&old->policy, &config->policy)) {
         model->seen = false;
         model->looks++;
-        manager_schedule_look(manager, model,
+        manager_schedule_poll(manager, model,
                               manager->options.poll_wait_seconds < 0 ? CLOCK_NEVER : 0);
     }
     served_model_configure(&model->model, config);
@@ -430,7 +430,7 @@ static void set_unloaded(struct manager *manager, struct managed_model *model, b
     served_model_set_unloaded(&model->model, unloaded);
     model->seen = false; /* polls the base path from scratch */
     model->looks++;
-    manager_schedule_look(manager, model, 0);
+    manager_schedule_poll(manager, model, 0);
     atomic_fetch_add(&manager->generation, 1);
     manager_tell_waiters(manager);
     manager_wake(manager);

@@ -88,7 +88,7 @@ static inline struct managed_model *manager_next_model(const struct manager *man
 void manager_destroy_model(struct manager *manager, struct managed_model *model);
 
 /* Sets the time of the next poll of the model's base path. Called with the lock held. */
-static inline void manager_schedule_look(struct manager *manager, struct managed_model *model,
+static inline void manager_schedule_poll(struct manager *manager, struct managed_model *model,
                                          int64_t at_ns)
 {
     model->look_at_ns = at_ns;
@@ -105,7 +105,7 @@ void manager_wake(struct manager *manager);
 /* manager_load.c. Called without the lock. */
 
 /* Reads the config file and the base paths that are due. */
-void manager_look(struct manager *manager);
+void manager_poll(struct manager *manager);
 /* Executes one step of these kinds. Returns false if there is nothing to do now. `alone`: this
  * thread also polls base paths, and continues that during a load. */
 bool manager_take_step(struct manager *manager, unsigned kinds, bool alone);

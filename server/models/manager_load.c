@@ -130,7 +130,7 @@ static void see(struct manager *manager, struct managed_model *model, struct sta
     if (status_is_ok(status)) {
         if (!model->seen)
             compare_with_policy(model, found, remarks);
-        served_model_see(&model->model, found);
+        served_model_set_found(&model->model, found);
         charge_versions(manager, model);
     }
     model->seen = true;
@@ -163,7 +163,7 @@ static void look_at_model(struct manager *manager, struct managed_model *model,
 static void schedule_look(struct manager *manager, struct managed_model *model)
 {
     int poll = manager->options.poll_wait_seconds;
-    manager_schedule_look(manager, model,
+    manager_schedule_poll(manager, model,
                           poll > 0 ? manager_now_ns(manager) + poll * NS_PER_S : CLOCK_NEVER);
 }
 
@@ -183,7 +183,7 @@ static void take_look(struct manager *manager, struct managed_model *model)
     pthread_mutex_lock(&manager->lock);
 }
 
-void manager_look(struct manager *manager)
+void manager_poll(struct manager *manager)
 {
     struct managed_model *model;
     manager_poll_config(manager);
@@ -198,7 +198,7 @@ void manager_look(struct manager *manager)
         if (model->model.config == NULL)
             continue;
         if (model->look_at_ns > now_ns)
-            manager_schedule_look(manager, model, model->look_at_ns);
+            manager_schedule_poll(manager, model, model->look_at_ns);
         else
             take_look(manager, model);
     }
@@ -222,7 +222,7 @@ static struct status check_wanted(const void *context)
     struct manager *manager = loading->manager;
     struct status status = status_ok();
     if (loading->alone)
-        manager_look(manager);
+        manager_poll(manager);
     pthread_mutex_lock(&manager->lock);
     if (manager->stopping || manager->ends_loads)
         status = status_error(STATUS_CANCELLED, "the server stops");

@@ -146,7 +146,7 @@ static struct model_version **pass_missing(struct model_version **link,
     return link;
 }
 
-void served_model_see(struct served_model *model, const struct source_versions *found)
+void served_model_set_found(struct served_model *model, const struct source_versions *found)
 {
     if (model->config == NULL || model->unloaded || wants_no_change(&model->config->policy))
         return;

@@ -13,7 +13,7 @@
  * It has no thread and reads neither the clock nor the disk. Its owner (manager.c) does, and
  * reports what it found:
  *
- *     served_model_see(model, &found);                     the current contents of the base path
+ *     served_model_set_found(model, &found);                     the current contents of the base path
  *     struct model_step step = served_model_begin_step(model, STEP_ANY, now_ns);
  *     STEP_LOAD    load the version, then served_model_end_load
  *     STEP_UNLOAD  nothing: the version waits for its last request
@@ -82,16 +82,16 @@ void served_model_finish(struct served_model *model);
  * longer served, and all its versions will be unloaded. */
 void served_model_configure(struct served_model *model, const struct model_config *config);
 
-/* Unloads all versions, or lets served_model_see find them again. */
+/* Unloads all versions, or lets served_model_set_found find them again. */
 void served_model_set_unloaded(struct served_model *model, bool unloaded);
 
 /* Records the versions in the base path, of which the policy wants some. A version that has
  * failed or was unloaded starts again if it was absent in between, or if it is wanted and its
  * files have changed. */
-void served_model_see(struct served_model *model, const struct source_versions *found);
+void served_model_set_found(struct served_model *model, const struct source_versions *found);
 
 /* Compares the files of the versions that have failed with those of the attempt. The next
- * served_model_see starts a version again if they have changed since, but not between the last two
+ * served_model_set_found starts a version again if they have changed since, but not between the last two
  * polls: the version was read in the middle of a copy, which is complete now.
  *
  * `fingerprint` reads the disk. served_model_list_failed returns the directories, so that this

@@ -348,7 +348,7 @@ static bool begin_call(struct request *request)
     enter(request, REQUEST_RUNNING);
     if (large)
         served_request_read_in_pool(served, handle);
-    else if (!served_request_go_on(served, status) && served->waits)
+    else if (!served_request_continue(served, status) && served->waits)
         call_to_pool(&served->call);
     return true;
 }

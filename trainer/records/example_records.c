@@ -171,7 +171,7 @@ static struct status example_read(struct record_reader *base, size_t rows_max,
     for (size_t i = 0; i < rows_max; i++) {
         uint64_t offset = tfrecord_reader_offset(reader->records);
         struct status status = tfrecord_reader_next(reader->records, &example, &found);
-        if (!status_is_ok(status) && !tfrecord_reader_can_go_on(reader->records))
+        if (!status_is_ok(status) && !tfrecord_reader_can_continue(reader->records))
             return status;
         if (status_is_ok(status) && !found)
             return status_ok();
@@ -195,7 +195,7 @@ static struct status example_skip(struct record_reader *base, bool *found)
     bool more = false;
 
     struct status status = tfrecord_reader_next(reader->records, &example, &more);
-    if (!status_is_ok(status) && !tfrecord_reader_can_go_on(reader->records))
+    if (!status_is_ok(status) && !tfrecord_reader_can_continue(reader->records))
         return status;
     *found = more || !status_is_ok(status);
     if (*found)

@@ -69,7 +69,7 @@ static void see_spelled(unsigned versions, const char *prefix)
             snprintf(directories[number], sizeof directories[number], "%s%d", prefix, number);
             items[found.count++] = (struct source_version){ number, directories[number] };
         }
-    served_model_see(&model, &found);
+    served_model_set_found(&model, &found);
 }
 
 #define V(number) (1U << (number))
@@ -259,7 +259,7 @@ static void see_every(int64_t step_size, int64_t least, size_t count)
     struct source_versions found = { .items = zalloc(count * sizeof *found.items), .count = count };
     for (size_t i = 0; i < count; i++)
         found.items[i] = (struct source_version){ least + (int64_t)i * step_size, directory };
-    served_model_see(&model, &found);
+    served_model_set_found(&model, &found);
     free(found.items);
 }
 

@@ -144,7 +144,7 @@ static void a_request_that_waits_is_finished_once(void **state)
     struct served_request *request = request_pool_take(&pool);
     served_request_begin(request);
     served_request_wait(request);
-    assert_false(served_request_go_on(request, status_ok()));
+    assert_false(served_request_continue(request, status_ok()));
     assert_int_equal(finished, 0);
     served_request_finish(request, status_error(STATUS_UNKNOWN, "a model failed"));
     assert_int_equal(finished, 1);
@@ -159,7 +159,7 @@ static void a_failed_handler_does_not_go_on(void **state)
     struct served_request *request = request_pool_take(&pool);
     served_request_begin(request);
     request->runs = true;
-    assert_true(served_request_go_on(request, status_error(STATUS_UNKNOWN, "bad")));
+    assert_true(served_request_continue(request, status_error(STATUS_UNKNOWN, "bad")));
     served_request_end(request, status_ok());
     request_pool_give(request);
     request_pool_finish(&pool);
