@@ -58,7 +58,7 @@ struct status server_open_ports(struct server *server)
     TRY(open_grpc(server));
     if (port != 0)
         say_ready(server);
-    service_manager_tell("READY=1\nSTATUS=Serving: REST on port %d, gRPC on port %d", port,
-                         options->port);
+    service_manager_notify("READY=1\nSTATUS=Serving: REST on port %d, gRPC on port %d", port,
+                           options->port);
     return status_ok();
 }

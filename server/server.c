@@ -209,7 +209,7 @@ static bool start_models(struct server *server)
         log_warning(
             "--file_system_poll_wait_seconds=%d: no base path is read, and no version loaded",
             server->options.file_system_poll_wait_seconds);
-    service_manager_tell("STATUS=Waiting for a version that serves");
+    service_manager_notify("STATUS=Waiting for a version that serves");
     struct status status = start_manager(server);
     if (status_is_ok(status))
         return true;
@@ -225,8 +225,8 @@ static void sweep(void *context)
 {
     struct server *server = context;
     bool ended = budget_sweep(&server->budget, SWEEP_HOLDERS);
-    if (ended && service_manager_watches())
-        service_manager_tell("WATCHDOG=1");
+    if (ended && service_manager_has_watchdog())
+        service_manager_notify("WATCHDOG=1");
     struct loop *loop = server_loop(server);
     loop_set_timer(loop, &server->sweep, loop_now_ns(loop) + (ended ? SWEEP_NS : 0));
 }

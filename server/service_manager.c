@@ -52,7 +52,7 @@ static struct status send_state(const char *name, const char *state, size_t size
     return status;
 }
 
-void service_manager_tell(const char *format, ...)
+void service_manager_notify(const char *format, ...)
 {
     const char *name = getenv("NOTIFY_SOCKET");
     char state[STATE_BYTES];
@@ -69,7 +69,7 @@ void service_manager_tell(const char *format, ...)
                     (int)strcspn(state, "\n"), state, status.message);
 }
 
-bool service_manager_watches(void)
+bool service_manager_has_watchdog(void)
 {
     const char *interval = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
     return interval != NULL && atoll(interval) > 0 && (pid == NULL || atoll(pid) == getpid());

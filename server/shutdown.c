@@ -84,9 +84,9 @@ static void tell_stopping(const struct server_options *options)
 {
     int64_t seconds =
         (int64_t)options->shutdown_grace_seconds + options->drain_timeout_seconds + FINISH_SECONDS;
-    service_manager_tell("STOPPING=1\nEXTEND_TIMEOUT_USEC=%lld000000\n"
-                         "STATUS=Finishing requests in flight",
-                         (long long)seconds);
+    service_manager_notify("STOPPING=1\nEXTEND_TIMEOUT_USEC=%lld000000\n"
+                           "STATUS=Finishing requests in flight",
+                           (long long)seconds);
 }
 
 /* The first signal lets requests in flight finish; the second one does not wait for them. */

@@ -422,7 +422,7 @@ static struct status run_round(struct loop *loop, int timeout_ms)
     return status_ok();
 }
 
-struct status loop_turn(struct loop *loop, int64_t until_ns)
+struct status loop_run_once(struct loop *loop, int64_t until_ns)
 {
     TRY(run_round(loop, wait_ms(loop, until_ns)));
     run_deferred(loop);

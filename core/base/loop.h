@@ -71,7 +71,7 @@ void loop_stop(struct loop *loop);
 /* Runs one round and waits until `until_ns` for events (0: does not wait), for a loop that
  * several threads run in turn (rpc/shared_loop.h), each of which owns it meanwhile. loop_run
  * does this itself. Any thread may end the wait with loop_wake. */
-struct status loop_turn(struct loop *loop, int64_t until_ns);
+struct status loop_run_once(struct loop *loop, int64_t until_ns);
 void loop_own(struct loop *loop);
 void loop_disown(struct loop *loop);
 bool loop_is_mine(const struct loop *loop); /* does this thread own the loop? Any thread may call */

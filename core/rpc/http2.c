@@ -128,7 +128,7 @@ void http2_io_failed(struct http2 *http2, const char *what)
         http2_fail(http2, status_in(status_errno(error, "%s", what), "connection lost"));
 }
 
-struct status http2_why(const struct http2 *http2)
+struct status http2_failure(const struct http2 *http2)
 {
     return (struct status){ http2->why_code, http2->why == NULL ? "" : http2->why };
 }
@@ -179,7 +179,7 @@ static void end_of_round(struct loop_task *task)
     loop_clear_timer(http2->options.loop, &http2->timer);
     loop_clear_timer(http2->options.loop, &http2->rest);
     drop_streams(http2);
-    http2->options.side->lost(http2, http2_why(http2));
+    http2->options.side->lost(http2, http2_failure(http2));
 }
 
 void http2_destroy(struct http2 *http2)

@@ -93,7 +93,7 @@ struct http2_side {
     void (*ended)(struct http2_stream *stream); /* the peer has ended its half */
     void (*sent)(struct http2_stream *stream);  /* everything queued is written */
     /* The stream is gone, and the side may free it. `error` is HTTP/2's, or HTTP2_LOST: see
-     * http2_why. */
+     * http2_failure. */
     void (*closed)(struct http2_stream *stream, uint32_t error);
     void (*eased)(struct http2 *http2);  /* after http2_is_congested returned true */
     void (*ready)(struct http2 *http2);  /* the peer's SETTINGS have arrived */
@@ -146,7 +146,7 @@ void http2_detach_frame(struct http2 *http2, struct grpc_frame *message);
 void http2_go_away(struct http2 *http2, bool at_once);
 void http2_ping(struct http2 *http2);
 
-struct status http2_why(const struct http2 *http2); /* why it is over */
+struct status http2_failure(const struct http2 *http2); /* why it is over */
 /* of the transport; true even if it is over now */
 bool http2_passed_handshake(const struct http2 *http2);
 int http2_first_byte(const struct http2 *http2); /* received; -1: none was */

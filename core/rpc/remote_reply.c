@@ -100,7 +100,7 @@ static void closed(struct http2_stream *stream, uint32_t error)
         remote_call_wait(call);
         remote_submit_waiting(call->remote);
     } else if (error == HTTP2_LOST) {
-        struct status why = http2_why(http2);
+        struct status why = http2_failure(http2);
         remote_call_finish(
             call, status_error(STATUS_UNAVAILABLE, "%s: %s", call->remote->text, why.message),
             NULL);

@@ -47,7 +47,7 @@ static void give_up(struct shared_loop *shared)
 static void turn(struct shared_loop *shared, int64_t until_ns)
 {
     pthread_mutex_unlock(&shared->lock);
-    status_ignore(loop_turn(shared->loop, until_ns));
+    status_ignore(loop_run_once(shared->loop, until_ns));
     pthread_mutex_lock(&shared->lock);
 }
 
@@ -188,7 +188,7 @@ void shared_loop_run(struct shared_loop *shared, bool (*over)(void *context), vo
 {
     shared_loop_claim(shared);
     while (!over(context))
-        status_ignore(loop_turn(shared->loop, CLOCK_NEVER));
+        status_ignore(loop_run_once(shared->loop, CLOCK_NEVER));
     shared_loop_leave(shared);
 }
 

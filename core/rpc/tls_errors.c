@@ -17,7 +17,7 @@ static const char *alert_words(gnutls_session_t session)
     return name != NULL ? name : "unknown alert";
 }
 
-void tls_words(gnutls_session_t session, int error, char *out, size_t out_size)
+void tls_describe_error(gnutls_session_t session, int error, char *out, size_t out_size)
 {
     if (error == GNUTLS_E_FATAL_ALERT_RECEIVED)
         snprintf(out, out_size, "TLS: the peer refused the connection: %s", alert_words(session));
@@ -168,7 +168,7 @@ struct status tls_handshake_error(gnutls_session_t session, const struct tls_key
     case GNUTLS_E_NO_CERTIFICATE_FOUND:
         return status_error(STATUS_UNAUTHENTICATED, "TLS: the client shows no certificate");
     case GNUTLS_E_FATAL_ALERT_RECEIVED:
-        tls_words(session, error, words, sizeof words);
+        tls_describe_error(session, error, words, sizeof words);
         return status_error(is_about_certificates(gnutls_alert_get(session))
                                 ? STATUS_UNAUTHENTICATED
                                 : STATUS_UNAVAILABLE,
@@ -186,7 +186,7 @@ struct status tls_handshake_error(gnutls_session_t session, const struct tls_key
     case GNUTLS_E_NO_APPLICATION_PROTOCOL:
         return status_error(STATUS_UNAVAILABLE, "TLS: the peer does not offer HTTP/2 (ALPN h2)");
     default:
-        tls_words(session, error, words, sizeof words);
+        tls_describe_error(session, error, words, sizeof words);
         return status_error(STATUS_UNAVAILABLE, "%s", words);
     }
 }

@@ -39,6 +39,6 @@ struct status tls_handshake_error(gnutls_session_t session, const struct tls_key
                                   const char *host, int error);
 
 /* Describes in words why a read or write failed. */
-void tls_words(gnutls_session_t session, int error, char *out, size_t out_size);
+void tls_describe_error(gnutls_session_t session, int error, char *out, size_t out_size);
 
 #endif

@@ -165,7 +165,8 @@ static ssize_t broken(struct tls_transport *connection, ssize_t error)
     } else if (error == GNUTLS_E_PULL_ERROR || error == GNUTLS_E_PUSH_ERROR) {
         errno = ECONNRESET;
     } else {
-        tls_words(connection->session, (int)error, connection->trouble, sizeof connection->trouble);
+        tls_describe_error(connection->session, (int)error, connection->trouble,
+                           sizeof connection->trouble);
         errno = EPROTO;
     }
     return -1;

@@ -58,7 +58,7 @@ static int accept_one(struct loop *loop, int listener)
     int fd = -1;
     for (int turn = 0; fd < 0; turn++) {
         expect(turn < TURNS_MAX);
-        check(loop_turn(loop, false));
+        check(loop_run_once(loop, false));
         fd = accept(listener, NULL, NULL);
     }
     return fd;
@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         say(loop, fd, data + at, size - at < cut ? size - at : cut);
     close(fd);
     for (int turn = 0; ended < CALLS && turn < TURNS_MAX; turn++) {
-        check(loop_turn(loop, false));
+        check(loop_run_once(loop, false));
         fd = accept(listener, NULL, NULL); /* after a GOAWAY the client connects again */
         if (fd >= 0)
             close(fd);
@@ -109,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < CALLS; i++) {
         if (done[i] == 0) {
             client_call_cancel(calls[i]);
-            check(loop_turn(loop, false));
+            check(loop_run_once(loop, false));
         }
         expect(done[i] == 1);
         client_call_release(calls[i]);

@@ -98,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     close(fds[1]);
     for (int turn = 0; rpc_server_connections(server) > 0; turn++) {
         expect(turn < TURNS_MAX); /* the server drops a closed connection */
-        check(loop_turn(loop, false));
+        check(loop_run_once(loop, false));
     }
     return 0;
 }

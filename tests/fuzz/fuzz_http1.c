@@ -51,7 +51,7 @@ static void start(void)
 
 static void turn(void)
 {
-    check(loop_turn(server.loop, 0));
+    check(loop_run_once(server.loop, 0));
     rest_answer(rest);
 }
 

@@ -42,7 +42,7 @@ static inline void say(struct loop *loop, int fd, const void *bytes, size_t size
             at += sent;
             size -= (size_t)sent;
         }
-        check(loop_turn(loop, false));
+        check(loop_run_once(loop, false));
         drain(fd);
         if (sent < 0 && turn > 10)
             return; /* the other side has closed or stopped reading */

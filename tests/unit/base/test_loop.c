@@ -195,7 +195,7 @@ static void a_library_waits_for_the_loop_too(void **state)
     assert_true(library.answered_ns >= library.asked_ns);
     int waits = library.waits;
     loop_set_wait(loop, NULL, NULL);
-    assert_int_equal(loop_turn(loop, 0).code, STATUS_OK);
+    assert_int_equal(loop_run_once(loop, 0).code, STATUS_OK);
     assert_int_equal(library.waits, waits);
     loop_unwatch(loop, watch);
     close(library.epoll);
@@ -212,7 +212,7 @@ static void a_busy_library_does_not_starve_the_loop(void **state)
     assert_int_equal(loop_watch(loop, ends[0], EPOLLIN, on_data, NULL, &watch).code, STATUS_OK);
     assert_int_equal(write(ends[1], "b", 1), 1);
     for (int turn = 0; turn < 100 && trace[0] == '\0'; turn++)
-        assert_int_equal(loop_turn(loop, 0).code, STATUS_OK);
+        assert_int_equal(loop_run_once(loop, 0).code, STATUS_OK);
     assert_string_equal(trace, "b");
     assert_true(library.waits > 1);
     loop_unwatch(loop, watch);

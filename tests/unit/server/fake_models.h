@@ -271,7 +271,7 @@ static inline void put(unsigned versions)
 
 static inline void take_turn(void)
 {
-    assert_ok(loop_turn(options.loop, 0));
+    assert_ok(loop_run_once(options.loop, 0));
 }
 
 static inline struct servable *find_in(const char *name, int64_t number)

@@ -151,7 +151,7 @@ static void submit(struct caller *caller, const struct tensor *input)
 static void wait_for(struct caller *caller)
 {
     while (!caller->done)
-        assert_ok(loop_turn(loop, INT64_MAX));
+        assert_ok(loop_run_once(loop, INT64_MAX));
     assert_ok(caller->status);
     assert_int_equal(caller->answers, 1);
     assert_true(caller->right);
@@ -384,7 +384,7 @@ static void submit_unread(struct caller *caller, struct status (*prepare)(struct
 static void take_turns(struct caller *caller)
 {
     while (!caller->done && inference_waiting(inference) == 0)
-        assert_ok(loop_turn(loop, INT64_MAX));
+        assert_ok(loop_run_once(loop, INT64_MAX));
 }
 
 static void a_call_is_read_in_the_pool(void **state)

@@ -118,7 +118,7 @@ static void is_answered(int client, bool leads)
     assert_int_equal(send(client, request, strlen(request), MSG_NOSIGNAL), strlen(request));
     while ((size = recv(client, answer, sizeof answer, 0)) < 0) {
         assert_true(clock_now_ns(clock_monotonic()) < end_ns);
-        assert_true(status_is_ok(loop_turn(server.loop, unfinished ? 0 : end_ns)));
+        assert_true(status_is_ok(loop_run_once(server.loop, unfinished ? 0 : end_ns)));
         unfinished = rest_answer(rest);
         rest_lead(rest, leads);
     }

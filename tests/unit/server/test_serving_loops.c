@@ -74,7 +74,7 @@ static void take_turns(void)
     for (int turn = 0; turn < 4; turn++)
         for (int i = 0; i < LOOPS; i++) {
             struct serving_loop *serving = loops.items[i];
-            assert_ok(loop_turn(serving->context.loop, 0));
+            assert_ok(loop_run_once(serving->context.loop, 0));
             serving_loop_end_round(serving);
         }
 }
