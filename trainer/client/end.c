@@ -6,13 +6,13 @@
 
 /* The timeout of the final report to a ps that may be gone. If it does not arrive, another task
  * informs the ps, or the ps times out. */
-#define LAST_WORDS_MS 3000
+#define LAST_REPORT_MS 3000
 
 struct status client_report(struct ps_client *client, struct status outcome, bool job)
 {
     bool last = job || !status_is_ok(outcome);
     int64_t until =
-        client_deadline_ns(client, last ? LAST_WORDS_MS : client->options.call_timeout_ms);
+        client_deadline_ns(client, last ? LAST_REPORT_MS : client->options.call_timeout_ms);
     char text[1024];
 
     atomic_store(&client->leaving, last);
@@ -92,7 +92,7 @@ void client_describe_wait(struct ps_client *client, int ps, char *out, size_t si
     header.identity = &identity;
     call_group_begin(&client->calls);
     struct message request = pack_heartbeat_request(&header);
-    client_call_ps(client, ps, PS_HEARTBEAT, &request, client_deadline_ns(client, LAST_WORDS_MS));
+    client_call_ps(client, ps, PS_HEARTBEAT, &request, client_deadline_ns(client, LAST_REPORT_MS));
     struct status status = call_group_wait(&client->calls);
     if (status_is_ok(status))
         status = status_in(unpack_heartbeat_reply(&client->calls.replies[0], arena, &reply),

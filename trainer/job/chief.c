@@ -152,7 +152,7 @@ static struct status begin_with_retries(struct chief *chief)
     int64_t until = clock_deadline_ns(clock, chief->options->recovery_timeout_ms);
     struct status status = begin(chief);
 
-    while (worker_may_return(status, chief->client, chief->progress) &&
+    while (worker_can_rejoin(status, chief->client, chief->progress) &&
            clock_now_ns(clock) < until) {
         clock_sleep(clock, RETRY_MS);
         TRY(client_join(chief->client, false, chief->options->recovery_timeout_ms));
@@ -338,7 +338,7 @@ static struct status recover(struct chief *chief)
 
     stop_threads(chief);
     struct status status = go_back(chief);
-    while (worker_may_return(status, client, chief->progress) &&
+    while (worker_can_rejoin(status, client, chief->progress) &&
            clock_now_ns(client->calls.clock) < until) {
         clock_sleep(client->calls.clock, RETRY_MS);
         status = go_back(chief);
@@ -364,7 +364,7 @@ static struct status begin_and_work(struct chief *chief)
     atomic_store(&chief->progress->global_step, chief->client->global_step);
     for (;;) {
         struct status status = work(chief);
-        if (!worker_may_return(status, chief->client, chief->progress))
+        if (!worker_can_rejoin(status, chief->client, chief->progress))
             return status;
         progress_say(chief->progress, "Training pauses at step %llu: %s", step_of(chief),
                      status.message);
@@ -388,11 +388,11 @@ struct status chief_run(struct ps_client *client, struct gradient_source *source
     if (chief.watches)
         monitor_finish(&chief.monitor);
     saver_destroy(chief.saver);
-    status = worker_settle(status, client, progress);
+    status = worker_outcome(status, client, progress);
     if (status.code == STATUS_CANCELLED && atomic_load(&progress->stop)) {
         status = worker_stopped(client, progress);
         status = status_error(status.code, "%s was %s", client->options.task, status.message);
     }
     /* If no ps can be reached, each task ends by its own timeouts. */
-    return worker_last_words(client, status, true);
+    return worker_report_end(client, status, true);
 }

@@ -189,7 +189,7 @@ struct status worker_steps(struct ps_client *client, struct gradient_source *sou
     return status_ok();
 }
 
-struct status worker_last_words(struct ps_client *client, struct status status, bool job)
+struct status worker_report_end(struct ps_client *client, struct status status, bool job)
 {
     char text[1024];
 
@@ -208,7 +208,7 @@ static struct status await_outcome(struct ps_client *client, const struct progre
         clock_sleep(client->calls.clock, RETRY_MS);
         outcome = client_await(client, true, -1);
     }
-    return client->told ? worker_last_words(client, outcome, true) : outcome;
+    return client->told ? worker_report_end(client, outcome, true) : outcome;
 }
 
 struct status worker_stopped(const struct ps_client *client, const struct progress *progress)
@@ -220,15 +220,15 @@ struct status worker_stopped(const struct ps_client *client, const struct progre
                         itself ? "" : progress->why.message);
 }
 
-struct status worker_settle(struct status status, struct ps_client *client,
-                            const struct progress *progress)
+struct status worker_outcome(struct status status, struct ps_client *client,
+                             const struct progress *progress)
 {
     if (status.code != STATUS_CANCELLED || client->told || atomic_load(&progress->stop))
         return status;
     return await_outcome(client, progress);
 }
 
-bool worker_may_return(struct status status, const struct ps_client *client,
+bool worker_can_rejoin(struct status status, const struct ps_client *client,
                        const struct progress *progress)
 {
     return status.code == STATUS_ABORTED && !client->told && !atomic_load(&progress->stop);
@@ -241,16 +241,16 @@ static struct status take_part(struct ps_client *client, struct gradient_source 
     if (client->finished)
         return await_outcome(client, progress); /* this worker came too late: all steps are done */
     struct status status = worker_steps(client, source, stop_step, progress, NULL);
-    if (worker_may_return(status, client, progress) ||
+    if (worker_can_rejoin(status, client, progress) ||
         (status.code == STATUS_CANCELLED && !atomic_load(&progress->stop)))
         return status;
     if (status.code == STATUS_CANCELLED)
         status = worker_stopped(client, progress);
     if (!status_is_ok(status))
-        return worker_last_words(client, status, false);
+        return worker_report_end(client, status, false);
     /* If the report is lost, the chief warns about this worker at the end. */
     struct status reported = client_report(client, status, false);
-    return worker_may_return(reported, client, progress) ? reported
+    return worker_can_rejoin(reported, client, progress) ? reported
                                                          : await_outcome(client, progress);
 }
 
@@ -290,7 +290,7 @@ static struct status run(struct ps_client *client, struct gradient_source *sourc
             progress_say(progress, "stops at step %llu, as the chief says, and not at %llu",
                          (unsigned long long)stop_step, (unsigned long long)options->stop_step);
         struct status status = take_part(client, source, stop_step, progress);
-        if (!worker_may_return(status, client, progress))
+        if (!worker_can_rejoin(status, client, progress))
             return status;
         progress_say(progress, "pauses at step %llu: %s; waits for the chief to go on",
                      (unsigned long long)client->global_step, status.message);
@@ -305,5 +305,5 @@ static struct status run(struct ps_client *client, struct gradient_source *sourc
 struct status worker_run(struct ps_client *client, struct gradient_source *source,
                          const struct worker_options *options, struct progress *progress)
 {
-    return worker_settle(run(client, source, options, progress), client, progress);
+    return worker_outcome(run(client, source, options, progress), client, progress);
 }

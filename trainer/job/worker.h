@@ -71,7 +71,7 @@ struct status worker_join(struct ps_client *client, int64_t timeout_ms,
                           const struct progress *progress);
 
 /* Does this failure mean that the job returns to an earlier step, so that a task may join again? */
-bool worker_may_return(struct status status, const struct ps_client *client,
+bool worker_can_rejoin(struct status status, const struct ps_client *client,
                        const struct progress *progress);
 
 /* The status that a stopped task reports to the others: its text has the step and the reason. */
@@ -79,12 +79,12 @@ struct status worker_stopped(const struct ps_client *client, const struct progre
 
 /* Reports to the reachable ps tasks how this task ended and, with `job`, that the job ended with
  * it. Returns `status`, with a text that survives these calls. */
-struct status worker_last_words(struct ps_client *client, struct status status, bool job);
+struct status worker_report_end(struct ps_client *client, struct status status, bool job);
 
 /* Returns the outcome of a task: the job's outcome if `status` only says that the job is over,
  * otherwise `status` itself. */
-struct status worker_settle(struct status status, struct ps_client *client,
-                            const struct progress *progress);
+struct status worker_outcome(struct status status, struct ps_client *client,
+                             const struct progress *progress);
 
 struct worker_options {
     uint64_t stop_step;
