@@ -245,8 +245,8 @@ void layer_refuse(struct layer_context *context, const struct layer *layer, cons
     va_end(arguments);
 }
 
-bool layer_fits(struct layer_context *context, const struct layer *layer, const char *what,
-                int count, const int64_t *sizes)
+bool layer_check_size(struct layer_context *context, const struct layer *layer, const char *what,
+                      int count, const int64_t *sizes)
 {
     int64_t product = 1;
 
@@ -259,7 +259,7 @@ bool layer_fits(struct layer_context *context, const struct layer *layer, const 
     return product <= INT32_MAX;
 }
 
-bool layer_wants_rank(struct layer_context *context, const struct layer *layer, struct endpoint x,
+bool layer_check_rank(struct layer_context *context, const struct layer *layer, struct endpoint x,
                       int rank)
 {
     if (!status_is_ok(context->builder.status))
@@ -413,7 +413,7 @@ int layer_axes(struct layer_context *context, const struct layer *layer, struct 
     bool list = value->kind == JSON_VALUE_LIST;
     int count = list ? value->count : 1, rank = endpoint_shape(x)->rank;
 
-    if (!layer_wants_rank(context, layer, x, rank))
+    if (!layer_check_rank(context, layer, x, rank))
         return 0;
     if (count < 1 || count >= rank) {
         layer_fail(context, layer, "argument 'axis': %d axes of an input of rank %d", count, rank);

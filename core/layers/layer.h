@@ -239,16 +239,16 @@ void layer_refuse(struct layer_context *context, const struct layer *layer, cons
     PRINTF_LIKE(3, 4);
 /* Checks that the product of `sizes`, each at least 1, fits into an int32, the type in which
  * kernels count the elements of a row. `what` names the sizes in the error. */
-bool layer_fits(struct layer_context *context, const struct layer *layer, const char *what,
-                int count, const int64_t *sizes);
+bool layer_check_size(struct layer_context *context, const struct layer *layer, const char *what,
+                      int count, const int64_t *sizes);
 /* Checks the rank of a layer's input. Returns false on failure. */
-bool layer_wants_rank(struct layer_context *context, const struct layer *layer, struct endpoint x,
+bool layer_check_rank(struct layer_context *context, const struct layer *layer, struct endpoint x,
                       int rank);
 
 /* Checks that two inputs of the same rank broadcast: each pair of dimensions is equal, or one of
  * them is 1. Returns false on failure. */
-bool layer_inputs_fit(struct layer_context *context, const struct layer *layer, struct endpoint a,
-                      struct endpoint b);
+bool layer_check_broadcast(struct layer_context *context, const struct layer *layer,
+                           struct endpoint a, struct endpoint b);
 
 /* The value of the variable "<layer>/<name>". Its initializer, regularizer and constraint are
  * the arguments "<name>_initializer", "<name>_regularizer" and "<name>_constraint". Every call

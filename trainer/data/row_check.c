@@ -149,7 +149,7 @@ static struct status check_sparse(const struct row_part *part, const struct colu
 static struct status check_hot_class(const struct row_tensor *tensor, const struct columns *columns,
                                      size_t row)
 {
-    if (!tensor->is_one_hot || row_hot_classes(tensor, columns, row, NULL))
+    if (!tensor->is_one_hot || row_one_hot_classes(tensor, columns, row, NULL))
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT,
                         "the columns from '%s' on are not a class: expected 1 in one of %" PRId64

@@ -85,7 +85,7 @@ static void gather_classes(const struct row_tensor *tensor, const struct columns
 {
     for (size_t r = 0; r < count; r++, out += tensor->width) {
         if (tensor->is_one_hot)
-            row_hot_classes(tensor, columns, rows[r], out); /* the rows were checked */
+            row_one_hot_classes(tensor, columns, rows[r], out); /* the rows were checked */
         else
             for (int p = 0; p < tensor->parts_count; p++)
                 gather_part_classes(tensor, &tensor->parts[p], columns, rows[r], out);

@@ -80,8 +80,8 @@ int64_t row_bucket(const struct row_part *part, const struct column *column, siz
     return (int64_t)(fingerprint64(text) % (uint64_t)part->from->hash_buckets);
 }
 
-bool row_hot_classes(const struct row_tensor *tensor, const struct columns *columns, size_t row,
-                     int32_t *out)
+bool row_one_hot_classes(const struct row_tensor *tensor, const struct columns *columns, size_t row,
+                         int32_t *out)
 {
     int64_t found = -1, class = 0, step = 0;
 

@@ -102,8 +102,8 @@ static inline int64_t row_defaults_count(const struct schema_column *from, size_
 
 /* The class of each step, from one-hot values. Writes the classes to `out` [tensor->width],
  * unless it is NULL. Returns false if a step has no class. */
-bool row_hot_classes(const struct row_tensor *tensor, const struct columns *columns, size_t row,
-                     int32_t *out);
+bool row_one_hot_classes(const struct row_tensor *tensor, const struct columns *columns, size_t row,
+                         int32_t *out);
 
 /* Writes a row's values of a dense column, or its default. */
 void row_gather_dense(const struct row_tensor *tensor, const struct row_part *part,

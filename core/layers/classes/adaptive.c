@@ -59,7 +59,7 @@ static struct endpoint adaptive_pooling(struct layer_context *context, const str
 {
     const int64_t *sizes = layer_arg(layer, "output_size")->sides + 3 - directions;
 
-    if (!layer_wants_rank(context, layer, x, directions + 2))
+    if (!layer_check_rank(context, layer, x, directions + 2))
         return x;
     for (int d = 0; d < directions; d++) {
         int64_t length = endpoint_shape(x)->dims[1 + d];

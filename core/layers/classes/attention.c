@@ -167,7 +167,7 @@ static bool read_inputs(struct layer_context *context, const struct layer *layer
     for (int i = 0; i < masks; i++)
         inputs[i].mask = given[i].value;
     for (int i = 0; i < 3; i++)
-        if (!layer_wants_rank(context, layer, inputs[i].value, 3))
+        if (!layer_check_rank(context, layer, inputs[i].value, 3))
             return false;
     const struct shape *query = endpoint_shape(inputs[0].value),
                        *value = endpoint_shape(inputs[1].value),
@@ -177,8 +177,8 @@ static bool read_inputs(struct layer_context *context, const struct layer *layer
                    shape_text(query), shape_text(value), shape_text(key));
         return false;
     }
-    return layer_fits(context, layer, "the scores", 3,
-                      (const int64_t[]){ query->dims[1], key->dims[1], query->dims[2] });
+    return layer_check_size(context, layer, "the scores", 3,
+                            (const int64_t[]){ query->dims[1], key->dims[1], query->dims[2] });
 }
 
 static void attend(struct layer_context *context, const struct layer *layer, struct layer_io *io,
@@ -420,9 +420,9 @@ static bool fits(struct layer_context *context, const struct layer *layer,
                   projected[] = { heads->query, heads->key_size, queries > keys ? queries : keys },
                   combined[] = { heads->query, heads->value_size, queries > keys ? queries : keys };
 
-    return layer_fits(context, layer, "the scores", 3, scores) &&
-           layer_fits(context, layer, "query or key", 3, projected) &&
-           layer_fits(context, layer, "value", 3, combined);
+    return layer_check_size(context, layer, "the scores", 3, scores) &&
+           layer_check_size(context, layer, "query or key", 3, projected) &&
+           layer_check_size(context, layer, "value", 3, combined);
 }
 
 /* The inputs of a call; `key` is `value` unless it is given. */
@@ -501,9 +501,9 @@ static bool read_heads_inputs(struct layer_context *context, const struct layer 
         layer_fail(context, layer, "argument 'sliding_window': got %lld, expected at least 1",
                    (long long)window->integer);
     out->key = given_or(io, "key", out->value);
-    if (!layer_wants_rank(context, layer, out->query, 3) ||
-        !layer_wants_rank(context, layer, out->value, 3) ||
-        !layer_wants_rank(context, layer, out->key, 3))
+    if (!layer_check_rank(context, layer, out->query, 3) ||
+        !layer_check_rank(context, layer, out->value, 3) ||
+        !layer_check_rank(context, layer, out->key, 3))
         return false;
     if (endpoint_shape(out->value)->dims[1] != endpoint_shape(out->key)->dims[1]) {
         layer_fail(context, layer, "value %s and key %s have different numbers of steps",

@@ -70,7 +70,7 @@ bool augment_value_range(struct layer_context *context, const struct layer *laye
 
 bool augment_has_pixels(struct layer_context *context, const struct layer *layer, struct endpoint x)
 {
-    if (!layer_wants_rank(context, layer, x, 4))
+    if (!layer_check_rank(context, layer, x, 4))
         return false;
     const struct shape *shape = endpoint_shape(x);
     if (shape->dims[1] < 1 || shape->dims[2] < 1)

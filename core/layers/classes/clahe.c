@@ -53,8 +53,8 @@ static bool read_tiling(struct layer_context *context, const struct layer *layer
     }
     const int64_t sizes[] = { t->grid[0] + 2, t->grid[1] + 2, LEVELS, t->channels };
     const int64_t pixels[] = { padded(t, 0), padded(t, 1), t->channels };
-    return layer_fits(context, layer, "the histograms", 4, sizes) &&
-           layer_fits(context, layer, "the tiles", 3, pixels);
+    return layer_check_size(context, layer, "the histograms", 4, sizes) &&
+           layer_check_size(context, layer, "the tiles", 3, pixels);
 }
 
 /* Pads with mirrored pixels at the bottom and right: [batch, height, width, channels]. */

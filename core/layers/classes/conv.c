@@ -25,7 +25,7 @@
 static struct endpoint image_of(struct layer_context *context, const struct layer *layer,
                                 struct endpoint x, int directions)
 {
-    if (!layer_wants_rank(context, layer, x, directions + 2))
+    if (!layer_check_rank(context, layer, x, directions + 2))
         return (struct endpoint){ 0 };
     return directions == 1 ? image_of_sequence(&context->builder, x) : x;
 }
@@ -77,7 +77,7 @@ static struct endpoint finish(struct layer_context *context, const struct layer 
 {
     struct builder *b = &context->builder;
 
-    if (!leaves_something(context, layer, y))
+    if (!window_fits(context, layer, y))
         return y;
     if (directions == 1)
         y = sequence_of_image(b, y);
@@ -222,7 +222,7 @@ LAYER_CLASS(conv2d, "Conv2D", conv2d_args, conv2d_build);
 static struct endpoint conv1d_build(struct layer_context *context, const struct layer *layer,
                                     struct endpoint x)
 {
-    if (layer_wants_rank(context, layer, x, 3))
+    if (layer_check_rank(context, layer, x, 3))
         x = convolve(context, layer, x, 1);
     return x;
 }
@@ -274,7 +274,7 @@ static struct endpoint apply_depthwise(struct layer_context *context, const stru
         return convolution(context, layer, "DepthwiseConv2dNative", 2, both, NULL, 2,
                            (const struct endpoint[]){ x, kernel });
     const int64_t outs[] = { dims[2], dims[3] };
-    if (!layer_fits(context, layer, "the output", 2, outs))
+    if (!layer_check_size(context, layer, "the output", 2, outs))
         return x;
     const int32_t grouped[] = { (int32_t)dims[0], (int32_t)dims[1], 1,
                                 (int32_t)(dims[2] * dims[3]) };
@@ -322,7 +322,7 @@ static struct endpoint separable(struct layer_context *context, const struct lay
     struct builder *b = &context->builder;
     struct endpoint y = convolve_channels(context, layer, x, directions, "depthwise_kernel");
 
-    if (y.node == NULL || !leaves_something(context, layer, y))
+    if (y.node == NULL || !window_fits(context, layer, y))
         return y;
     const int64_t ones[] = { 1, 1, 1 };
     struct endpoint kernel = kernel_of(context, layer, "pointwise_kernel", "pointwise", directions,

@@ -305,7 +305,7 @@ static struct endpoint reverse(struct layer_context *context, struct endpoint x)
 static bool check_input(struct layer_context *context, const struct layer *layer, struct endpoint x,
                         int directions)
 {
-    if (!layer_wants_rank(context, layer, x, directions + 3))
+    if (!layer_check_rank(context, layer, x, directions + 3))
         return false;
     const struct shape *shape = endpoint_shape(x);
     for (int i = 1; i < shape->rank; i++)
@@ -339,17 +339,18 @@ static bool begin_cell(struct layer_context *context, const struct layer *layer,
     if (flag(layer, "use_bias"))
         bias = bias_variable(context, layer);
     struct endpoint y = project(context, layer, directions, x, kernel);
-    if (!leaves_something(context, layer, y))
+    if (!window_fits(context, layer, y))
         return false;
     cell->image = (struct shape){ .rank = endpoint_shape(y)->rank - 1 };
     memcpy(cell->image.dims, endpoint_shape(y)->dims + 1,
            (size_t)cell->image.rank * sizeof *cell->image.dims);
     cell->image.dims[cell->image.rank - 1] = filters;
-    if (!layer_fits(context, layer, "the pixels of a state", cell->image.rank, cell->image.dims))
+    if (!layer_check_size(context, layer, "the pixels of a state", cell->image.rank,
+                          cell->image.dims))
         return false;
     cell->units = shape_size(&cell->image);
     const int64_t sizes[] = { steps, GATES, cell->units }, rows[] = { steps, GATES * cell->units };
-    if (!layer_fits(context, layer, "the gates of all steps", 3, sizes))
+    if (!layer_check_size(context, layer, "the gates of all steps", 3, sizes))
         return false;
     if (bias.node != NULL)
         y = build_binary(b, "BiasAdd", NULL, y, bias);

@@ -77,7 +77,7 @@ static struct endpoint dense_build(struct layer_context *context, const struct l
                    shape_text(&shape));
         return x;
     }
-    if (!layer_wants_rank(context, layer, x, shape.rank))
+    if (!layer_check_rank(context, layer, x, shape.rank))
         return x;
     struct endpoint kernel =
         layer_variable(context, layer, "kernel", shape_of(shape.dims[shape.rank - 1], units));
@@ -129,7 +129,7 @@ static int64_t row_size(struct layer_context *context, const struct layer *layer
     const struct shape *shape = endpoint_shape(x);
     int64_t size = 1;
 
-    if (!layer_wants_rank(context, layer, x, shape->rank))
+    if (!layer_check_rank(context, layer, x, shape->rank))
         return 0;
     for (int i = 1; i < shape->rank; i++)
         size *= shape->dims[i];
@@ -203,7 +203,7 @@ static struct endpoint permute_build(struct layer_context *context, const struct
     int32_t order[SHAPE_RANK_MAX] = { 0 };
     bool seen[SHAPE_RANK_MAX] = { true };
 
-    if (!layer_wants_rank(context, layer, x, dims->ints.count + 1))
+    if (!layer_check_rank(context, layer, x, dims->ints.count + 1))
         return x;
     for (int i = 1; i < rank; i++) {
         int64_t from = dims->ints.values[i - 1];
@@ -228,7 +228,7 @@ static struct endpoint repeat_vector_build(struct layer_context *context, const 
     struct builder *b = &context->builder;
     const int32_t times[] = { 1, (int32_t)layer_arg(layer, "n")->integer, 1 };
 
-    if (!layer_wants_rank(context, layer, x, 2))
+    if (!layer_check_rank(context, layer, x, 2))
         return x;
     x = build_binary(b, "ExpandDims", NULL, x, build_const_int(b, NULL, 1));
     return build_binary(b, "Tile", NULL, x, build_const_ints(b, NULL, 3, times));

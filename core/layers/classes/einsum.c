@@ -218,7 +218,7 @@ static struct endpoint einsum_build(struct layer_context *context, const struct 
     const struct attr attrs[] = { attr_text("equation", text), ATTR_END };
     struct einsum_shapes einsum;
 
-    if (!layer_wants_rank(context, layer, x, shape->rank))
+    if (!layer_check_rank(context, layer, x, shape->rank))
         return x;
     if (!json_value_is_null(bias_axes) && bias_axes->kind != JSON_VALUE_TEXT) {
         layer_fail(context, layer, "argument 'bias_axes' is no text of axes, such as 'd'");

@@ -15,7 +15,7 @@ struct attr attr_window(struct builder *b, const char *name, int directions, con
     return attr_ints(b, name, 4, (const int64_t[]){ 1, sides[1], sides[2], 1 });
 }
 
-bool leaves_something(struct layer_context *context, const struct layer *layer, struct endpoint y)
+bool window_fits(struct layer_context *context, const struct layer *layer, struct endpoint y)
 {
     if (!status_is_ok(context->builder.status))
         return false;
@@ -77,7 +77,7 @@ static struct endpoint pooling(struct layer_context *context, const struct layer
     const int64_t *size = layer_arg(layer, "pool_size")->sides;
     const struct arg_value *strides = layer_arg(layer, "strides");
 
-    if (!layer_wants_rank(context, layer, x, directions + 2))
+    if (!layer_check_rank(context, layer, x, directions + 2))
         return x;
     if (directions == 1)
         x = image_of_sequence(b, x);
@@ -88,7 +88,7 @@ static struct endpoint pooling(struct layer_context *context, const struct layer
         ATTR_END,
     };
     struct endpoint y = build(b, op, NULL, 1, &x, attrs);
-    leaves_something(context, layer, y);
+    window_fits(context, layer, y);
     return directions == 1 ? sequence_of_image(b, y) : y;
 }
 
@@ -103,7 +103,7 @@ static struct endpoint global_pooling(struct layer_context *context, const struc
 {
     struct builder *b = &context->builder;
 
-    if (!layer_wants_rank(context, layer, x, rank))
+    if (!layer_check_rank(context, layer, x, rank))
         return x;
     struct endpoint axes = build_const_ints(b, NULL, rank - 2, (const int32_t[]){ 1, 2, 3 });
     const struct attr attrs[] = { attr_bool("keep_dims", layer_arg(layer, "keepdims")->boolean),
@@ -152,7 +152,7 @@ static void global_average_pooling1d_call(struct layer_context *context, const s
 
     io->outputs_count = 1;
     io->outputs[0].value = x;
-    if (!layer_wants_rank(context, layer, x, 3))
+    if (!layer_check_rank(context, layer, x, 3))
         return;
     if (mask.node != NULL) {
         mask = build_binary(b, "ExpandDims", NULL, mask, build_const_int(b, NULL, 2));
@@ -256,7 +256,7 @@ static struct endpoint zero_padding(struct layer_context *context, const struct 
 {
     int32_t paddings[5 * 2] = { 0 };
 
-    if (!layer_wants_rank(context, layer, x, rank) ||
+    if (!layer_check_rank(context, layer, x, rank) ||
         !read_margins(context, layer, "padding", rank, paddings))
         return x;
     return pad_zeros(&context->builder, x, rank, paddings);
@@ -268,7 +268,7 @@ static struct endpoint cropping(struct layer_context *context, const struct laye
     struct builder *b = &context->builder;
     int32_t margins[5 * 2] = { 0 }, begin[5], size[5] = { -1 };
 
-    if (!layer_wants_rank(context, layer, x, rank) ||
+    if (!layer_check_rank(context, layer, x, rank) ||
         !read_margins(context, layer, "cropping", rank, margins))
         return x;
     for (int i = 0; i < rank; i++) {
@@ -337,13 +337,13 @@ static struct endpoint up_sampling(struct layer_context *context, const struct l
 {
     const int64_t *sides = layer_arg(layer, "size")->sides;
 
-    if (!layer_wants_rank(context, layer, x, rank))
+    if (!layer_check_rank(context, layer, x, rank))
         return x;
     const struct shape shape = *endpoint_shape(x);
     int64_t sizes[8] = { 0 };
     memcpy(sizes, shape.dims + 1, (size_t)(rank - 1) * sizeof *sizes);
     memcpy(sizes + rank - 1, sides, 3 * sizeof *sides);
-    if (!layer_fits(context, layer, "the output", rank + 2, sizes))
+    if (!layer_check_size(context, layer, "the output", rank + 2, sizes))
         return x;
     for (int i = rank - 2; i > 0; i--)
         if (sides[i + 4 - rank] > 1 && status_is_ok(context->builder.status))

@@ -22,7 +22,7 @@ const char *padding_of(const struct layer *layer);
 struct attr attr_window(struct builder *b, const char *name, int directions,
                         const int64_t sides[3]);
 /* Does the window fit? False: it is larger than the image or volume, or another failure. */
-bool leaves_something(struct layer_context *context, const struct layer *layer, struct endpoint y);
+bool window_fits(struct layer_context *context, const struct layer *layer, struct endpoint y);
 
 /* Zeros before and after each of `rank` dimensions. */
 struct endpoint pad_zeros(struct builder *b, struct endpoint x, int rank, const int32_t *paddings);

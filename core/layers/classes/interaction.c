@@ -54,7 +54,7 @@ static void feature_cross_call(struct layer_context *context, const struct layer
     io->outputs[0] = (struct layer_value){ .value = x0, .mask = io->inputs[0].mask };
     io->outputs_count = 1;
     int rank = endpoint_shape(x0)->rank;
-    if (!layer_wants_rank(context, layer, x0, rank) || !layer_wants_rank(context, layer, x, rank))
+    if (!layer_check_rank(context, layer, x0, rank) || !layer_check_rank(context, layer, x, rank))
         return;
     if (rank < 2 || memcmp(endpoint_shape(x0)->dims + 1, endpoint_shape(x)->dims + 1,
                            (size_t)(rank - 1) * sizeof(int64_t)) != 0) {
@@ -144,7 +144,7 @@ static struct endpoint dot_interaction_build(struct layer_context *context,
         return inputs[0];
     }
     for (int i = 0; i < count; i++) {
-        if (!layer_wants_rank(context, layer, inputs[i], 2))
+        if (!layer_check_rank(context, layer, inputs[i], 2))
             return inputs[0];
         if (endpoint_shape(inputs[i])->dims[1] != endpoint_shape(inputs[0])->dims[1]) {
             layer_fail(context, layer, "inputs of shapes %s and %s; expected one shape",

@@ -13,7 +13,7 @@ static struct endpoint *same_rank(struct layer_context *context, const struct la
     int rank = 0;
 
     for (int i = 0; i < count; i++) {
-        if (!layer_wants_rank(context, layer, inputs[i], endpoint_shape(inputs[i])->rank))
+        if (!layer_check_rank(context, layer, inputs[i], endpoint_shape(inputs[i])->rank))
             return NULL;
         rank = endpoint_shape(inputs[i])->rank > rank ? endpoint_shape(inputs[i])->rank : rank;
     }
@@ -32,8 +32,8 @@ static struct endpoint *same_rank(struct layer_context *context, const struct la
     return out;
 }
 
-bool layer_inputs_fit(struct layer_context *context, const struct layer *layer, struct endpoint a,
-                      struct endpoint b)
+bool layer_check_broadcast(struct layer_context *context, const struct layer *layer,
+                           struct endpoint a, struct endpoint b)
 {
     const struct shape *x = endpoint_shape(a), *y = endpoint_shape(b);
 
@@ -56,7 +56,7 @@ static struct endpoint fold(struct layer_context *context, const struct layer *l
     if (same == NULL)
         return y;
     y = same[0];
-    for (int i = 1; i < count && layer_inputs_fit(context, layer, y, same[i]); i++) {
+    for (int i = 1; i < count && layer_check_broadcast(context, layer, y, same[i]); i++) {
         y = build_binary(&context->builder, op, NULL, y, same[i]);
         if (!status_is_ok(context->builder.status))
             return y;
@@ -152,7 +152,7 @@ static struct endpoint concatenate_build(struct layer_context *context, const st
 
     for (int i = 0; i < count && axis > 0; i++) {
         const struct shape *shape = endpoint_shape(inputs[i]);
-        if (!layer_wants_rank(context, layer, inputs[i], shape->rank))
+        if (!layer_check_rank(context, layer, inputs[i], shape->rank))
             return inputs[0];
         if (!same_but(first, shape, axis)) {
             layer_fail(context, layer, "inputs of shapes %s and %s do not fit along axis %d",
@@ -288,7 +288,7 @@ static struct endpoint dot_build(struct layer_context *context, const struct lay
     if (!wants_two(context, layer, count))
         return inputs[0];
     for (int i = 0; i < 2; i++)
-        if (!layer_wants_rank(context, layer, inputs[i], endpoint_shape(inputs[i])->rank))
+        if (!layer_check_rank(context, layer, inputs[i], endpoint_shape(inputs[i])->rank))
             return inputs[0];
     if (!dot_axes(context, layer, inputs, axes))
         return inputs[0];

@@ -177,7 +177,7 @@ static struct endpoint drop_channels(struct layer_context *context, const struct
     struct builder *b = &context->builder;
     int32_t begin[5] = { 0 }, size[] = { -1, 1, 1, 1, 1 };
 
-    if (!layer_wants_rank(context, layer, x, rank) || !is_noisy(context, layer, "rate", false))
+    if (!layer_check_rank(context, layer, x, rank) || !is_noisy(context, layer, "rate", false))
         return x;
     size[rank - 1] = -1;
     /* The mask has the shape of one step of the input. */
@@ -306,7 +306,7 @@ static struct endpoint random_flip_build(struct layer_context *context, const st
     int32_t axes[2];
     int count = 0;
 
-    if (!layer_wants_rank(context, layer, x, 4) || context->mode != LAYERS_TRAIN)
+    if (!layer_check_rank(context, layer, x, 4) || context->mode != LAYERS_TRAIN)
         return x;
     if (strcmp(mode, "vertical") != 0)
         axes[count++] = 2;

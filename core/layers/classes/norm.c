@@ -153,7 +153,7 @@ static struct endpoint group_norm_build(struct layer_context *context, const str
     int32_t apart[SHAPE_RANK_MAX + 1], joined[SHAPE_RANK_MAX], reduced[SHAPE_RANK_MAX];
     int count = 0;
 
-    if (shape.rank >= SHAPE_RANK_MAX || !layer_wants_rank(context, layer, x, shape.rank))
+    if (shape.rank >= SHAPE_RANK_MAX || !layer_check_rank(context, layer, x, shape.rank))
         return x;
     int axis = layer_axis(context, layer, wanted->is_null ? -1 : wanted->integer, shape.rank);
     int64_t groups = axis == 0 ? 0 : groups_of(context, layer, shape.dims[axis]);

@@ -110,7 +110,7 @@ static bool find_operand(struct layer_context *context, const struct layer *laye
         layer_fail(context, layer, "argument '%s' of a call is text; expected numbers", argument);
         return false;
     }
-    return layer_wants_rank(context, layer, out->tensor, endpoint_shape(out->tensor)->rank);
+    return layer_check_rank(context, layer, out->tensor, endpoint_shape(out->tensor)->rank);
 }
 
 /* The position of a dtype in the promotion order from bool to float. */
@@ -175,7 +175,7 @@ static bool fit_together(struct layer_context *context, const struct layer *laye
                        shape_text(shape), shape_text(own));
             return false;
         }
-        if (is_tensor && !layer_inputs_fit(context, layer, first->tensor, other->tensor))
+        if (is_tensor && !layer_check_broadcast(context, layer, first->tensor, other->tensor))
             return false;
     }
     return true;

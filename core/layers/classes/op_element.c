@@ -74,7 +74,7 @@ static void where_call(struct layer_context *context, const struct layer *layer,
         return;
     for (int i = 0; i < 2; i++)
         if (endpoint_shape(operands[i])->rank == endpoint_shape(condition)->rank &&
-            !layer_inputs_fit(context, layer, condition, operands[i]))
+            !layer_check_broadcast(context, layer, condition, operands[i]))
             return;
     op_give(io, build_select(&context->builder, NULL, cast_to(context, condition, DT_BOOL),
                              operands[0], operands[1]));

@@ -43,7 +43,7 @@ static void matmul_call(struct layer_context *context, const struct layer *layer
 
     op_give(io, io->inputs[0].value);
     if (x.node == NULL || !op_floats(context, layer, &x) ||
-        !layer_wants_rank(context, layer, x, endpoint_shape(x)->rank))
+        !layer_check_rank(context, layer, x, endpoint_shape(x)->rank))
         return;
     if (y.node == NULL && const_matrix(context, io, "x2", &matrix)) {
         by_matrix(context, layer, io, x, &matrix);
@@ -56,7 +56,7 @@ static void matmul_call(struct layer_context *context, const struct layer *layer
         return;
     }
     if (!op_floats(context, layer, &y) ||
-        !layer_wants_rank(context, layer, y, endpoint_shape(x)->rank))
+        !layer_check_rank(context, layer, y, endpoint_shape(x)->rank))
         return;
     const struct endpoint inputs[] = { x, y };
     op_give(io, build(&context->builder, "BatchMatMulV2", NULL, 2, inputs, NULL));

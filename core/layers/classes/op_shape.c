@@ -3,7 +3,7 @@
 
 static bool all_known(struct layer_context *context, const struct layer *layer, struct endpoint x)
 {
-    return layer_wants_rank(context, layer, x, endpoint_shape(x)->rank);
+    return layer_check_rank(context, layer, x, endpoint_shape(x)->rank);
 }
 
 /* ---- dimensions ---- */
@@ -241,7 +241,7 @@ static void stack_call(struct layer_context *context, const struct layer *layer,
     op_give(io, values[0]);
     for (int i = 0; i < io->call->inputs_count; i++) {
         const struct shape *shape = endpoint_shape(values[i]);
-        if (!layer_wants_rank(context, layer, values[i], rank))
+        if (!layer_check_rank(context, layer, values[i], rank))
             return;
         if (endpoint_dtype(values[i]) != endpoint_dtype(values[0]) ||
             memcmp(shape->dims + 1, endpoint_shape(values[0])->dims + 1,

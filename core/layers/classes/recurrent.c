@@ -182,7 +182,7 @@ static struct endpoint reverse(struct builder *b, struct endpoint x, int32_t axi
 static bool check_sequence(struct layer_context *context, const struct layer *layer,
                            const struct sequence *sequence, const struct cells *cells)
 {
-    if (!layer_wants_rank(context, layer, sequence->x, 3))
+    if (!layer_check_rank(context, layer, sequence->x, 3))
         return false;
     if (endpoint_shape(sequence->x)->dims[1] < 1) {
         layer_fail(context, layer, "the input has no steps");
@@ -199,7 +199,7 @@ static bool check_sequence(struct layer_context *context, const struct layer *la
         return false;
     }
     for (int i = 0; i < sequence->initial_count; i++)
-        if (!layer_wants_rank(context, layer, sequence->initial[i], 2))
+        if (!layer_check_rank(context, layer, sequence->initial[i], 2))
             return false;
     return cells->count > 0;
 }
@@ -218,7 +218,7 @@ static bool check_size(struct layer_context *context, const struct layer *layer,
                      UNROLLED_MAX);
         return false;
     }
-    return layer_fits(context, layer, "the gates of all steps", (int)COUNT(sizes), sizes);
+    return layer_check_size(context, layer, "the gates of all steps", (int)COUNT(sizes), sizes);
 }
 
 /* Runs the cells one after the other over the whole sequence. This is correct with masks,

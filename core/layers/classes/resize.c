@@ -73,7 +73,7 @@ static struct endpoint pad_to_ratio(struct layer_context *context, const struct 
     const int64_t sizes[] = { all.height + 2 * above, all.width + 2 * before,
                               endpoint_shape(x)->dims[3] };
 
-    if (above + before == 0 || !layer_fits(context, layer, "padded pixels", 3, sizes))
+    if (above + before == 0 || !layer_check_size(context, layer, "padded pixels", 3, sizes))
         return x;
     const int32_t margins[4][2] = {
         [1] = { (int32_t)above, (int32_t)above }, [2] = { (int32_t)before, (int32_t)before }
@@ -103,7 +103,7 @@ static struct endpoint resize(struct builder *b, struct endpoint x, struct image
 static bool read_size(struct layer_context *context, const struct layer *layer, struct endpoint x,
                       struct image_size *out)
 {
-    if (!layer_wants_rank(context, layer, x, 4))
+    if (!layer_check_rank(context, layer, x, 4))
         return false;
     *out = (struct image_size){ layer_arg(layer, "height")->integer,
                                 layer_arg(layer, "width")->integer };
@@ -114,8 +114,8 @@ static bool read_size(struct layer_context *context, const struct layer *layer, 
                    shape_text(endpoint_shape(x)));
         return false;
     }
-    return layer_fits(context, layer, "pixels", 3, sizes) &&
-           layer_fits(context, layer, "pixels", 2, given);
+    return layer_check_size(context, layer, "pixels", 3, sizes) &&
+           layer_check_size(context, layer, "pixels", 2, given);
 }
 
 static struct endpoint resizing_build(struct layer_context *context, const struct layer *layer,

@@ -157,7 +157,7 @@ static struct endpoint sampled_softmax_build(struct layer_context *context,
     int64_t units = layer_arg(layer, "units")->integer,
             count = layer_arg(layer, "num_sampled")->integer;
 
-    if (!layer_wants_rank(context, layer, x, 2))
+    if (!layer_check_rank(context, layer, x, 2))
         return x;
     if (endpoint_shape(x)->dims[1] < 0) {
         layer_fail(context, layer, "its input has shape %s; expected a known number of columns",
@@ -170,8 +170,8 @@ static struct endpoint sampled_softmax_build(struct layer_context *context,
                    (long long)count, (long long)units);
         return x;
     }
-    if (!layer_fits(context, layer, "draws of num_sampled", 2,
-                    (const int64_t[]){ DRAWS_BY_CLASS, count }))
+    if (!layer_check_size(context, layer, "draws of num_sampled", 2,
+                          (const int64_t[]){ DRAWS_BY_CLASS, count }))
         return x;
     return context->mode == LAYERS_TRAIN ? take_sample(context, layer, x)
                                          : full_softmax(context, layer, x);

@@ -38,7 +38,7 @@ static bool read_sound(struct layer_context *context, const struct layer *layer,
                            *max_freq = layer_arg(layer, "max_freq");
     int64_t rate = layer_arg(layer, "sampling_rate")->integer;
 
-    if (!layer_wants_rank(context, layer, x, 2))
+    if (!layer_check_rank(context, layer, x, 2))
         return false;
     *s = (struct sound){
         .samples = endpoint_shape(x)->dims[1],
@@ -63,8 +63,8 @@ static bool read_sound(struct layer_context *context, const struct layer *layer,
     s->frames = 1 + (s->samples + 2 * (s->fft / 2) - s->fft) / s->stride;
     s->bins = s->fft / 2 + 1;
     const int64_t of_frames[] = { s->frames, s->fft }, of_bands[] = { s->bins, s->bands };
-    if (!layer_fits(context, layer, "the samples of all frames", 2, of_frames) ||
-        !layer_fits(context, layer, "the bins of all bands", 2, of_bands))
+    if (!layer_check_size(context, layer, "the samples of all frames", 2, of_frames) ||
+        !layer_check_size(context, layer, "the bins of all bands", 2, of_bands))
         return false;
     if (s->frames * s->fft > CONSTANTS_MAX || s->bins * s->bands > CONSTANTS_MAX)
         layer_refuse(context, layer, "more than %d samples of all frames, or bins of all bands",
@@ -285,7 +285,7 @@ static bool read_stft(struct layer_context *context, const struct layer *layer, 
         return false;
     }
     const int64_t sizes[] = { frame, s->frequencies };
-    return layer_fits(context, layer, "the kernel", 2, sizes) &&
+    return layer_check_size(context, layer, "the kernel", 2, sizes) &&
            read_waves(context, layer, &s->waves);
 }
 
@@ -365,7 +365,7 @@ static struct endpoint stft_spectrogram_build(struct layer_context *context,
     bool expand = layer_arg(layer, "expand_dims")->boolean;
     struct stft s;
 
-    if (!layer_wants_rank(context, layer, x, 3) || !read_stft(context, layer, &s))
+    if (!layer_check_rank(context, layer, x, 3) || !read_stft(context, layer, &s))
         return x;
     const int32_t samples = (int32_t)endpoint_shape(x)->dims[1],
                   channels = (int32_t)endpoint_shape(x)->dims[2];
@@ -378,12 +378,12 @@ static struct endpoint stft_spectrogram_build(struct layer_context *context,
     x = build_binary(b, "Transpose", NULL, x, build_const_ints(b, NULL, 3, channels_first));
     x = build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, 4, images));
     struct endpoint y = spectrum(context, layer, &s, x);
-    if (!leaves_something(context, layer, y))
+    if (!window_fits(context, layer, y))
         return y;
     const int32_t frames = (int32_t)endpoint_shape(y)->dims[2],
                   width = (int32_t)endpoint_shape(y)->dims[3];
     const int64_t sizes[] = { frames, channels, width };
-    if (!layer_fits(context, layer, "the frequencies of all channels", 3, sizes))
+    if (!layer_check_size(context, layer, "the frequencies of all channels", 3, sizes))
         return y;
     const int32_t apart[] = { -1, channels, frames, width },
                   rows[] = { -1, frames, channels * width };

@@ -34,7 +34,7 @@ static struct endpoint time_distributed_build(struct layer_context *context,
     if (shape.rank < 3)
         layer_fail(context, layer, "the input has shape %s, expected [batch, steps, …]",
                    shape_text(&shape));
-    if (!layer_wants_rank(context, layer, x, shape.rank) || !layer_can_be_inside(context, inner))
+    if (!layer_check_rank(context, layer, x, shape.rank) || !layer_can_be_inside(context, inner))
         return x;
     for (int i = 2; i < shape.rank; i++)
         dims[i - 1] = (int32_t)shape.dims[i];
@@ -42,7 +42,7 @@ static struct endpoint time_distributed_build(struct layer_context *context,
     b->scope = arena_printf(context->arena, "%s/", inner->name);
     struct endpoint y = inner->class->build(context, inner, x);
     b->scope = scope;
-    if (!status_is_ok(b->status) || !layer_wants_rank(context, inner, y, endpoint_shape(y)->rank))
+    if (!status_is_ok(b->status) || !layer_check_rank(context, inner, y, endpoint_shape(y)->rank))
         return y;
     const struct shape *out = endpoint_shape(y);
     if (out->rank == SHAPE_RANK_MAX) {
