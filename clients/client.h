@@ -8,9 +8,10 @@
  *     … answer.outputs[i].name, answer.outputs[i].tensor
  *     client_close(client);
  *
- * The address chooses the protocol: "host:port" and "unix:/path" are gRPC, "http://host:port"
- * and "https://host:port" are REST. The server may also be TensorFlow Serving. If it refuses a request, the status has the
- * server's code and text; over REST the code is the one that the HTTP status stands for.
+ * The address chooses the protocol: "host:port" and "unix:/path" are gRPC, "http://host:port" and
+ * "https://host:port" are REST. The server may also be TensorFlow Serving. If it refuses a request,
+ * the status has the server's code and text; over REST the code is the one that the HTTP status
+ * stands for.
  */
 #ifndef CLIENTS_CLIENT_H
 #define CLIENTS_CLIENT_H

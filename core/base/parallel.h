@@ -49,7 +49,8 @@ int parallel_parts(int64_t items, double cost_ns);
 
 /* Threads  any; a part must not wait for another part */
 void parallel_for(int64_t items, double cost_ns, parallel_body *body, void *context);
-/* The same with the number of parts given. Part i of n has the items from parallel_part_begin(i). */
+/* The same with the number of parts given. Part i of n has the items from
+ * parallel_part_begin(i). */
 void parallel_for_parts(int64_t items, int parts, parallel_body *body, void *context);
 
 /* The larger parts come first, so that the smaller ones fill up the end. */

@@ -25,8 +25,8 @@ struct tensor_spec {
                            SPARSE: [-1, columns] */
 };
 
-/* "float [?,784]", "ragged int64 [?,?]", "sparse float [?,123]": without the name. Valid until 8 more calls in the thread.
- */
+/* "float [?,784]", "ragged int64 [?,?]", "sparse float [?,123]": without the name. Valid until 8
+ * more calls in the thread. */
 const char *tensor_spec_text(const struct tensor_spec *spec);
 
 /* The number of elements in a row (of a sparse one: columns), or in a value of a ragged row. 0: a

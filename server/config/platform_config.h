@@ -31,7 +31,8 @@ struct platform_config {
  * differs: no batches, and no warm-up.
  *
  * Owner   the result lives in `arena`
- * Errors  INVALID_ARGUMENT it does not parse, or has no configuration for the platform "tensorflow";
+ * Errors  INVALID_ARGUMENT it does not parse, or has no configuration for the platform
+ *         "tensorflow";
  *         UNIMPLEMENTED a field for an unsupported feature, or another platform
  */
 struct status platform_config_read(struct bytes text, struct arena *arena,

@@ -13,7 +13,8 @@
  * It has no thread and reads neither the clock nor the disk. Its owner (manager.c) does, and
  * reports what it found:
  *
- *     served_model_set_found(model, &found);                     the current contents of the base path
+ *     served_model_set_found(model, &found);                     the current contents of the base
+ *     path
  *     struct model_step step = served_model_begin_step(model, STEP_ANY, now_ns);
  *     STEP_LOAD    load the version, then served_model_end_load
  *     STEP_UNLOAD  nothing: the version waits for its last request
@@ -91,8 +92,8 @@ void served_model_set_unloaded(struct served_model *model, bool unloaded);
 void served_model_set_found(struct served_model *model, const struct source_versions *found);
 
 /* Compares the files of the versions that have failed with those of the attempt. The next
- * served_model_set_found starts a version again if they have changed since, but not between the last two
- * polls: the version was read in the middle of a copy, which is complete now.
+ * served_model_set_found starts a version again if they have changed since, but not between the
+ * last two polls: the version was read in the middle of a copy, which is complete now.
  *
  * `fingerprint` reads the disk. served_model_list_failed returns the directories, so that this
  * happens without the lock. */

@@ -7,7 +7,8 @@
  * TensorFlow can read, and can be read from a bundle that TensorFlow wrote.
  *
  *     struct checkpoint *checkpoint;
- *     TRY(checkpoint_open(&layout, "ckpt/model.ckpt-100", &checkpoint));     checks names and shapes
+ *     TRY(checkpoint_open(&layout, "ckpt/model.ckpt-100", &checkpoint));     checks names and
+ *     shapes
  *     job.global_step = checkpoint->global_step;
  *     status = client_begin(client, &job, &checkpoint->state);
  *     checkpoint_close(checkpoint);

@@ -50,7 +50,8 @@ static inline bool flag(const struct node *node, const char *name)
 
 /* As rows_kept, if input 0 has at least `rank_min` dimensions. */
 struct row_fact keep_rows_of_rank(const struct rows *rows, const struct node *node, int rank_min);
-/* Does an operand that is the same for all requests broadcast along dimension 0 of one with rows? */
+/* Does an operand that is the same for all requests broadcast along dimension 0 of one with
+ * rows? */
 bool leaves_rows_alone(const struct rows *rows, struct endpoint operand, int rank);
 
 #endif

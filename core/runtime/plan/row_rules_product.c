@@ -1,5 +1,5 @@
-/* Rules of products and sliding windows: input 0 has rows, the weights are the same for all requests.
- */
+/* Rules of products and sliding windows: input 0 has rows, the weights are the same for all
+ * requests. */
 #include "graph/einsum.h"
 #include "runtime/plan/row_rules.h"
 
