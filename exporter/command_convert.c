@@ -10,7 +10,7 @@ static struct {
 
 static const struct flag rows[] = {
     { "to", FLAG_TEXT, &options.to, "",
-      .help = "the format of the copy; without it, the one that the original does not have",
+      .help = "the format of the copy; the default is the format that the original does not have",
       .choices = SAVEDMODEL_FORMAT_NAMES },
     COMMON_FLAGS,
 };

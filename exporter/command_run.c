@@ -25,7 +25,7 @@ static const struct flag rows[] = {
     { "outdir", FLAG_TEXT, &options.outdir, "",
       .help = "also write each output to NAME.npy in this directory, strings as |S" },
     { "overwrite", FLAG_BOOL, &options.overwrite, "false",
-      .help = "let --outdir replace files that exist" },
+      .help = "let --outdir replace existing files" },
     { "repeat", FLAG_INT32, &options.repeat, "0",
       .help = "run this many more times and print the latency", .max = 1e9 },
     { "threads", FLAG_INT32, &options.threads, "0",
@@ -124,10 +124,10 @@ static bool has_npy_type(const struct tensor *tensor)
 static struct status find_output_file(const char *key, struct arena *arena, const char **out)
 {
     if (strchr(key, '/') != NULL)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "--outdir: output '%s' has a '/' in its name, and no file can be named "
-                            "after it: leave --outdir out",
-                            key);
+        return status_error(
+            STATUS_INVALID_ARGUMENT,
+            "--outdir: output '%s' has a '/' in its name, which a file cannot have: omit --outdir",
+            key);
     *out = file_join(arena, options.outdir, arena_printf(arena, "%s.npy", key));
     if (!options.overwrite && file_exists(*out))
         return status_error(STATUS_ALREADY_EXISTS, "--outdir: '%s' exists: --overwrite replaces it",
@@ -165,10 +165,9 @@ static struct status save_outputs(const struct signature *signature, const struc
         if (has_npy_type(&fetches[i]))
             TRY(save_output(paths[i], &fetches[i]));
         else
-            fprintf(
-                stderr,
-                "savedmodel: output '%s' is %s, which numpy does not have: it is printed only\n",
-                signature->outputs[i].key, dtype_name(fetches[i].dtype));
+            fprintf(stderr,
+                    "savedmodel: output '%s' is %s, which numpy lacks: it is only printed\n",
+                    signature->outputs[i].key, dtype_name(fetches[i].dtype));
     }
     return status_ok();
 }

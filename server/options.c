@@ -21,7 +21,7 @@ static struct {
 
 #define PORT_MAX     .max = 65535
 #define ANY_POSITIVE .max = INFINITY
-#define MET          "accepted for compatibility; both values ask for what happens anyway"
+#define MET          "accepted for compatibility; both values give the same behaviour"
 #define REFUSED      "known, but refused unless it is empty"
 #define FOREIGN      "accepted for compatibility; has no effect"
 
@@ -61,7 +61,7 @@ static const struct flag rows[] = {
       .help = "replay the requests in assets.extra/tf_serving_warmup_requests of a version before "
               "it serves" },
     { "num_request_iterations_for_warmup", FLAG_INT32, &options.num_request_iterations_for_warmup,
-      "0", .help = "how often each of these requests is replayed; 0 or less: once" },
+      "0", .help = "number of times that each of these requests is replayed; 0 or less: once" },
     { "warm_up_with_zeros", FLAG_BOOL, &options.warm_up_with_zeros, "true",
       .help = "run each signature of a version without such requests once, with zeros, before it "
               "serves, unless that could have side effects; needs --enable_model_warmup" },
@@ -83,8 +83,8 @@ static const struct flag rows[] = {
           "the same for the REST API; it may be the same file, and has to be if the two share a "
           "port" },
     { "auth_token_file", FLAG_TEXT, &options.auth_token_file, "",
-      .help = "file with a token on each line, of which a request needs one: in REST the header "
-              "'Authorization: Bearer TOKEN', in gRPC the metadata authorization. Health checks "
+      .help = "file with a token per line. A request must have one of them: in REST's header "
+              "'Authorization: Bearer TOKEN', or in gRPC's metadata authorization. Health checks "
               "need none. It is read again when it changes" },
     { "enable_grpc_healthcheck_service", FLAG_BOOL, &options.enable_grpc_healthcheck_service,
       "false", .help = "serve grpc.health.v1.Health, with a status for each model" },
@@ -102,15 +102,14 @@ static const struct flag rows[] = {
               "large ops; runs at the same time share them. 0 or less: every core of the "
               "process or its control group" },
     { "tensorflow_inter_op_parallelism", FLAG_INT64, &options.tensorflow_inter_op_parallelism, "0",
-      .help = "the most ops of a run that may be computed at the same time. Any value is kept, "
-              "because ops are computed one after another" },
+      .help = "the most ops of a run that may be computed at the same time. Any value is "
+              "satisfied, because ops are computed one after another" },
     { "tensorflow_session_parallelism", FLAG_INT64, &options.tensorflow_session_parallelism, "0",
       .help = "the value of both, if neither is given" },
     { "tensorflow_session_config_file", FLAG_TEXT, &options.tensorflow_session_config_file, "",
       .help =
-          "file with a ConfigProto in text format, whose intra_op_parallelism_threads counts if "
-          "none of these three flags is given; fields that ask for what this server does not do "
-          "are refused" },
+          "file with a ConfigProto in text format, whose intra_op_parallelism_threads applies if "
+          "none of these three flags is given; fields for unsupported features are refused" },
     { "platform_config_file", FLAG_TEXT, &options.platform_config_file, "",
       .help =
           "file with a PlatformConfigMap in text format, whose SessionBundleConfig replaces the "
@@ -127,12 +126,12 @@ static const struct flag rows[] = {
     { "file_system_poll_wait_seconds", FLAG_INT32, &options.file_system_poll_wait_seconds, "1",
       .help = "seconds between polls for new versions; 0: poll once, at the start; less: never" },
     { "max_num_load_retries", FLAG_INT32, &options.max_num_load_retries, "5",
-      .help = "how many more times to try to load a version that failed", ANY_POSITIVE },
+      .help = "number of retries to load a version that failed", ANY_POSITIVE },
     { "load_retry_interval_micros", FLAG_INT64, &options.load_retry_interval_micros, "60000000",
       .help = "microseconds between attempts to load a version; 0 or less: none" },
     { "load_timeout_in_ms", FLAG_INT64, &options.load_timeout_in_ms, "600000",
-      .help = "milliseconds that the init op of a version may take, and that preparing each "
-              "signature may take; 0: no limit",
+      .help = "time limit in milliseconds for the init op of a version, and for preparing each "
+              "signature; 0: no limit",
       .max = 1e12 },
     { "allow_paths_outside_model", FLAG_BOOL, &options.allow_paths_outside_model, "false",
       .help = "let a model read files outside its directory, also through links: tables from "
@@ -186,13 +185,14 @@ static const struct flag rows[] = {
     { "request_log_file_seconds", FLAG_INT64, &options.request_log_file_seconds, "3600",
       .help = "age of such a file, after which another one begins; 0: no limit", .max = 1e9 },
     { "request_log_files_max", FLAG_INT32, &options.request_log_files_max, "0",
-      .help = "files of a log that are kept; the oldest go first. 0: all", ANY_POSITIVE },
+      .help = "number of files of a log to keep; the oldest are deleted first. 0: all",
+      ANY_POSITIVE },
     { "request_log_waiting_bytes", FLAG_INT64, &options.request_log_waiting_bytes, "67108864",
       .help = "memory for logged requests that wait for the disk, within --memory_budget_bytes; "
               "beyond it, requests are not logged",
       ANY_POSITIVE },
     { "drain_timeout_seconds", FLAG_INT32, &options.drain_timeout_seconds, "60",
-      .help = "seconds that requests in flight may take to end after SIGTERM, and after "
+      .help = "seconds that requests in flight may take to finish after SIGTERM and "
               "--shutdown_grace_seconds",
       ANY_POSITIVE },
     { "log_level", FLAG_TEXT, &options.log_level, "info", .help = "the lowest level that is logged",

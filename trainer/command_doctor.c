@@ -6,7 +6,7 @@
 static const char usage[] =
     "usage: pstrain doctor [flags]\n\n"
     "Dials every task of the cluster that the flags, TF_CONFIG, Slurm or MPI describe, and prints\n"
-    "who is there. It reads the flags of a cluster; the others are accepted and do nothing.";
+    "which of them answer. It reads the flags of a cluster; the others are accepted and ignored.";
 
 static struct status examine(struct session *session, int argc, char **argv)
 {

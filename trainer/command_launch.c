@@ -27,11 +27,11 @@ static const struct flag rows[] = {
     { "first_port", FLAG_INT32, &launching.first_port, "2222",
       .help = "port of the first task on each host; the others follow", .min = 1, .max = 65535 },
     { "ssh", FLAG_TEXT, &launching.ssh, SSH,
-      .help = "the command that is given a host and a command for the shell there" },
+      .help = "the remote shell: called with a host and a command for the shell there" },
     { "program", FLAG_TEXT, &launching.program, "",
       .help = "path of pstrain on the hosts; the default is this program's path" },
     { "directory", FLAG_TEXT, &launching.directory, "",
-      .help = "directory on the hosts in which the tasks work; the default is this one here" },
+      .help = "working directory on the hosts; the default is the current directory here" },
     { "env", FLAG_TEXTS, &launching.environment, "",
       .help = "NAME=VALUE, or NAME for its value here: environment variable of the tasks; once for "
               "each" },
@@ -46,7 +46,8 @@ static const struct flag_set flags = {
     "usage: pstrain launch --hosts HOST,... [flags] -- FLAGS OF THE TASKS\n\n"
     "Starts the tasks of a job on hosts, by ssh:\n"
     "  pstrain launch --hosts a,b,c -- --model mlp --sync --export_dir /models/digits/1\n"
-    "Prints their output behind the tasks' names. If a task fails, the others are stopped.",
+    "Prints their output, each line prefixed by the task's name. If a task fails, the others are "
+    "stopped.",
     rows, COUNT(rows)
 };
 

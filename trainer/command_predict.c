@@ -19,27 +19,27 @@ static const struct flag rows[] = {
     { "data_format", FLAG_TEXT, &files.data_format, "", .help = "as in training" },
     { "schema", FLAG_TEXT, &files.schema, "", .help = "as in training" },
     { "feature_columns", FLAG_TEXT, &files.feature_columns, "",
-      .help = "columns that the model's input is made of, side by side; the default is all columns "
-              "but those of the next three flags" },
+      .help = "columns that form the model's input, side by side; the default is all columns "
+              "except those of the next three flags" },
     { "id_column", FLAG_TEXT, &options.id_column, "",
-      .help =
-          "column that is written in front of each row's predictions, as it stands in the file" },
+      .help = "column to copy to the front of each row's predictions" },
     { "label_column", FLAG_TEXT, &files.label_column, "",
-      .help = "columns that the model did not get in training; the default is `label`, or of "
-              "several outputs that are evaluated, their names" },
+      .help = "columns that are not inputs of the model; the default is `label` or, to evaluate "
+              "several outputs, their names" },
     { "weight_column", FLAG_TEXT, &files.weight_column, "",
       .help = "the same for the weight, which --evaluate multiplies each row's loss by" },
     { "column_names", FLAG_TEXT, &files.column_names, "",
       .help = "names of the columns of CSV and TSV files without a header" },
     { "max_bad_records", FLAG_INT64, &files.max_bad_records, "0",
-      .help = "records that may be bad; each is reported and passed, and has no line in the output",
+      .help =
+          "bad records to tolerate; each is reported and skipped, and has no line in the output",
       .max = 9e15 },
-    { "batch_size", FLAG_INT32, &files.batch_size, "100", .help = "rows that run at a time",
-      .min = 1, .max = 1e6 },
+    { "batch_size", FLAG_INT32, &files.batch_size, "100", .help = "rows per run", .min = 1,
+      .max = 1e6 },
     { "sparse_width", FLAG_INT64, &files.sparse_width, "0",
       .help = "number of columns of the model's sparse inputs", .max = 9e15 },
     { "signature", FLAG_TEXT, &options.signature, "",
-      .help = "signature that answers; the default is serving_default, or the only one that takes "
+      .help = "signature to run; the default is serving_default, or the only one that takes "
               "tensors" },
     { "output", FLAG_TEXT, &options.output, "",
       .help = "file for the predictions, which appears when it is complete (until then it is "
@@ -47,9 +47,8 @@ static const struct flag rows[] = {
     { "output_format", FLAG_TEXT, &options.output_format, "jsonl",
       .help = "a JSON object for each row, or CSV with a header", .choices = "jsonl csv" },
     { "evaluate", FLAG_BOOL, &options.evaluate, "false",
-      .help =
-          "print the loss and the metrics of all rows, whose labels are --label_column, in place "
-          "of the predictions, which are only written to --output" },
+      .help = "print the loss and the metrics of all rows, whose labels are --label_column, "
+              "instead of the predictions, which are written only to --output" },
     { "loss", FLAG_TEXT, &files.loss, "", .help = "of --evaluate: as in training" },
     { "metrics", FLAG_TEXT, &files.metrics, "", .help = "of --evaluate: as in training" },
     { "compile_config", FLAG_TEXT, &files.compile_config, "",

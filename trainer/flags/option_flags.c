@@ -25,7 +25,7 @@ static const struct flag rows[] = {
       .help = "softmax, mlp, convnet, linear, logistic, sparse_logistic, two_tower, retrieval, "
               "wide_deep, click, fm, deepfm, dcn_v2, or a file that Keras' to_json() wrote" },
     { "from_savedmodel", FLAG_TEXT, &values.from_savedmodel, "", .filled = true,
-      .help = "directory of a SavedModel to train further, in place of --model; the export is the "
+      .help = "directory of a SavedModel to train further, instead of --model; the export is the "
               "same SavedModel with new values" },
     { "signature", FLAG_TEXT, &values.signature, "",
       .help = "signature of the SavedModel that is trained; the default is serving_default, or the "
@@ -45,7 +45,7 @@ static const struct flag rows[] = {
       .help = "metrics of --from_savedmodel: Keras' names, such as accuracy,auc, or a JSON list" },
     { "compile_config", FLAG_TEXT, &values.compile_config, "",
       .help = "file with the optimizer, the loss and the metrics of --from_savedmodel as Keras' "
-              "get_compile_config() prints them, in place of --loss and --metrics" },
+              "get_compile_config() prints them, instead of --loss and --metrics" },
     { "hyperparameters", FLAG_TEXT, &values.hyperparameters, "",
       .help = "JSON file of flags, such as {\"batch_size\": 128, \"sync\": true}; a flag on the "
               "command line wins" },
@@ -60,12 +60,14 @@ static const struct flag rows[] = {
     { "test_files", FLAG_TEXT, &values.test_files, "", .filled = true,
       .help = "files of test rows" },
     { "candidate_files", FLAG_TEXT, &values.candidate_files, "", .filled = true,
-      .help = "files of all candidates, which the metric FactorizedTopK of a retrieval model ranks; "
+      .help = "files of all candidates, which the metric FactorizedTopK of a retrieval model "
+              "ranks; "
               "they need the columns of the candidates only" },
     { "data_format", FLAG_TEXT, &values.data_format, "",
-      .help = "csv, tsv, libsvm, libffm, criteo, tfrecord (of tf.Examples or tf.SequenceExamples), npz, "
-              "image (JPEG and PNG) or text (lines); the default is "
-              "what a file's name or first bytes tell" },
+      .help = "csv, tsv, libsvm, libffm, criteo, tfrecord (of tf.Examples or "
+              "tf.SequenceExamples), npz, "
+              "image (JPEG and PNG) or text (lines); the default is detected from a file's name "
+              "or first bytes" },
     { "schema", FLAG_TEXT, &values.schema, "",
       .help = "JSON file that describes the columns; `pstrain schema FILE` prints one. The default "
               "is guessed from the first training file" },
@@ -75,21 +77,21 @@ static const struct flag rows[] = {
     { "weight_column", FLAG_TEXT, &values.weight_column, "",
       .help = "column of the weight of each row: a factor of its loss, in the evaluation as well" },
     { "feature_columns", FLAG_TEXT, &values.feature_columns, "",
-      .help = "columns that the model's input is made of, side by side, such as x1,x2; the default "
-              "is all columns of the schema but the labels and the weight" },
+      .help = "columns that form the model's input, side by side, such as x1,x2; the default is "
+              "all columns of the schema except the labels and the weight" },
     { "column_names", FLAG_TEXT, &values.column_names, "",
       .help = "names of the columns of CSV and TSV files without a header" },
     { "shuffle_buffer", FLAG_INT32, &values.shuffle_buffer, "10000",
-      .help = "rows of the training files that are read at a time and put in random order; 0: "
-              "rows and files stay in order",
+      .help = "rows of the training files that are read and shuffled together; 0: rows and files "
+              "keep their order",
       .min = 0, .max = 1e9 },
     { "prefetch_batches", FLAG_INT32, &values.prefetch_batches, "4",
-      .help = "batches of the training files that a thread of each worker reads in advance; 0: "
-              "the worker reads each one when it needs it",
+      .help = "batches of the training files that a thread of each worker prefetches; 0: the "
+              "worker reads each one when it needs it",
       .min = 0, .max = 14 },
     { "max_bad_records", FLAG_INT64, &values.max_bad_records, "0",
-      .help = "records of the files that may be bad in each task; each is reported and passed, and "
-              "one more ends the job",
+      .help = "bad records to tolerate in each task; each is reported and skipped, and one more "
+              "ends the job",
       STEPS },
     { "training_iteration", FLAG_INT64, &values.training_iteration, "0",
       .help = "number of steps; overrides --epochs; 0: as the model says", STEPS },
@@ -106,7 +108,8 @@ static const struct flag rows[] = {
     { "optimizer_for", FLAG_TEXT, &values.optimizer_for, "",
       .help = "other optimizers for some variables: 'PATTERN=NAME(SETTING=NUMBER, ...); ...', such "
               "as 'wide/*=ftrl(learning_rate=0.1, l1_regularization_strength=0.01)'. The first "
-              "pattern that fits a variable's name counts; the others have --optimizer" },
+              "pattern that matches a variable's name counts; the other variables have "
+              "--optimizer" },
     { "lazy_rows", FLAG_BOOL, &values.lazy_rows, "false",
       .help = "of a table that is read by rows, update only the rows that have a gradient, also "
               "with a model's optimizer of which Keras updates all rows" },
@@ -126,9 +129,10 @@ static const struct flag rows[] = {
       .help = "clip all gradients together to this norm. At most one of the three can be given",
       CLIP },
     { "use_ema", FLAG_BOOL, &values.use_ema, "false",
-      .help = "keep the moving average of each trained variable, and test and export the averages" },
+      .help = "keep the moving average of each trained variable, and test and export the "
+              "averages" },
     { "ema_momentum", FLAG_DOUBLE, &values.ema_momentum, "0.99",
-      .help = "how much of the average stays at each step", .min = 0, .max = 1 },
+      .help = "decay of the average at each step", .min = 0, .max = 1 },
     { "ema_overwrite_frequency", FLAG_INT64, &values.ema_overwrite_frequency, "0",
       .help = "replace the variables by their averages every this many steps; 0: never",
       .min = 0, .max = 8e6 },
@@ -136,16 +140,16 @@ static const struct flag rows[] = {
       .help = "batches whose mean gradient makes a step; 0: as the model says, or else 1", .min = 0,
       .max = 1e6 },
     { "loss_scale_factor", FLAG_DOUBLE, &values.loss_scale_factor, "0",
-      .help = "the gradients are computed of the loss times this factor and then divided by it; 0: "
+      .help = "the gradients are those of the loss times this factor, then divided by it; 0: "
               "as the model says, or else 1",
       .min = 0, .max = 1e30 },
     { "initial_scale", FLAG_DOUBLE, &values.initial_scale, "0",
-      .help = "the same for a factor that begins with this number. If a gradient is not finite, the "
+      .help = "the same for a dynamic factor with this initial value. If a gradient is not "
+              "finite, the "
               "step is skipped and the factor halved. 0: as the model says, or else none",
       .min = 0, .max = 1e38 },
     { "dynamic_growth_steps", FLAG_INT64, &values.dynamic_growth_steps, "2000",
-      .help = "steps with finite gradients after which the factor that --initial_scale began is "
-              "doubled",
+      .help = "steps with finite gradients after which the factor of --initial_scale is doubled",
       .min = 1, .max = 1e15 },
     { "loss_reduction", FLAG_TEXT, &values.reduction, "",
       .help = "mean or sum of the losses in a batch; the default is the model's. For TensorFlow "
@@ -155,16 +159,16 @@ static const struct flag rows[] = {
       .help = "factors of the losses of training rows by class, such as 0:1,7:2.5; other classes "
               "have 1" },
     { "init_from", FLAG_TEXT, &values.init_from, "", .filled = true,
-      .help = "first values of the variables: a checkpoint, a directory of checkpoints, a SavedModel "
-              "or a session_bundle, on the chief's disk. A job that goes on from a checkpoint of its "
-              "own does not read it" },
+      .help = "source of the variables' initial values: a checkpoint, a directory of checkpoints, "
+              "a SavedModel or a session_bundle, on the chief's disk. A job that resumes from its "
+              "own checkpoint does not read it" },
     { "init_map", FLAG_TEXT, &values.init_map, "",
       .help = "old=new,...: a variable of the model takes the value that has another name there, "
-              "such as base/*=encoder/*; =new begins anew" },
+              "such as base/*=encoder/*; =new initializes it afresh" },
     { "init_partial", FLAG_BOOL, &values.init_partial, "false",
-      .help = "variables that are not there begin anew" },
+      .help = "initialize variables that are missing there afresh" },
     { "seed", FLAG_INT64, &values.seed, "1",
-      .help = "decides the first values, the order of the rows, and dropout", STEPS },
+      .help = "determines the initial values, the order of the rows, and dropout", STEPS },
     { "threads", FLAG_INT32, &values.threads, "1",
       .help = "cores that the steps of this process use together. Each worker computes in a thread "
               "of its own; with more cores than workers, large ops are split, and so are a ps's "
@@ -175,7 +179,8 @@ static const struct flag rows[] = {
       .help = "train synchronously: each step waits for all workers. For a seed, the result then "
               "has the same bits for any number of ps tasks" },
     { "backup_workers", FLAG_INT32, &values.backup_workers, "0",
-      .help = "with --sync, how many workers a step does not wait for: it takes the gradients of the "
+      .help = "with --sync, how many workers a step does not wait for: it takes the gradients of "
+              "the "
               "others, and drops those that come later",
       .min = 0, .max = 4095 },
     { "max_staleness", FLAG_INT32, &values.max_staleness, "-1",
@@ -183,7 +188,7 @@ static const struct flag rows[] = {
               "number",
       .min = -1, .max = 1e9 },
     { "placement", FLAG_TEXT, &values.placement, "bytes",
-      .help = "how variables are spread over the ps tasks: balanced by bytes, or in turn",
+      .help = "how variables are distributed over the ps tasks: balanced by bytes, or round-robin",
       .choices = "bytes round_robin" },
     { "export_dir", FLAG_TEXT, &values.export_dir, "", .group = "the export",
       .help = "directory to create, such as model/1. If it holds numbered versions, the export "
@@ -211,7 +216,7 @@ static const struct flag rows[] = {
       STEPS },
     { "max_to_keep", FLAG_INT32, &values.max_to_keep, "5",
       .help = "number of checkpoints to keep; 0: all", .min = 0, .max = 1e6 },
-    { "log_dir", FLAG_TEXT, &values.log_dir, "", .group = "the course of the training",
+    { "log_dir", FLAG_TEXT, &values.log_dir, "", .group = "metrics and logs",
       .help = "directory on the chief's disk for event files, which TensorBoard reads: loss, "
               "learning_rate and global_step/sec; evaluations in its sub-directories" },
     { "metrics_file", FLAG_TEXT, &values.metrics_file, "",
@@ -219,7 +224,8 @@ static const struct flag rows[] = {
     { "save_summary_steps", FLAG_INT64, &values.save_summary_steps, "100",
       .help = "write to both at the multiples of this many steps", .min = 1, .max = 9e15 },
     { "train_metrics", FLAG_BOOL, &values.train_metrics, "false",
-      .help = "write the loss and the metrics of all workers' training rows since the line before to "
+      .help = "write the loss and the metrics of all workers' training rows since the line before "
+              "to "
               "both" },
     { "histogram_steps", FLAG_INT64, &values.histogram_steps, "0",
       .help = "write histograms of the variables to --log_dir at the multiples of this many steps; "
@@ -236,10 +242,10 @@ static const struct flag rows[] = {
       .help = "addresses of the workers; without --chief_hosts, the first one is the chief" },
     { "chief_hosts", FLAG_TEXT, &values.chief_hosts, "", .help = "address of the chief" },
     { "job_name", FLAG_TEXT, &values.job_name, "",
-      .help = "what this task is: ps, worker, chief, master (the chief's old name), or evaluator, "
+      .help = "role of this task: ps, worker, chief, master (the chief's old name), or evaluator, "
               "which is in no list" },
     { "task_index", FLAG_INT64, &values.task_index, "-1",
-      .help = "this task's place in its list, from 0", .min = -1, .max = JOB_TASKS_MAX },
+      .help = "this task's index in its list, from 0", .min = -1, .max = JOB_TASKS_MAX },
     { "num_ps", FLAG_INT32, &values.num_ps, "1",
       .help = "ps tasks among those that Slurm or MPI has started, such as by `srun -n 8 pstrain`; "
               "0: each of them trains alone",
@@ -265,7 +271,8 @@ static const struct flag rows[] = {
     { "finish_timeout", FLAG_INT32, &values.finish_timeout, "300",
       .help = "seconds that the chief waits for the workers after the last step", LIMIT_S },
     { "memory_budget_bytes", FLAG_INT64, &values.memory_budget_bytes, "0",
-      .help = "limit for the variables, slots and requests of a ps together, and for the vectors of "
+      .help = "limit for the variables, slots and requests of a ps together, and for the vectors "
+              "of "
               "--candidate_files; 0: three quarters of the memory of the host or its control group",
       .min = 0, .max = 9e18 },
     { "tls_cert", FLAG_TEXT, &values.tls_cert, "",
@@ -283,29 +290,29 @@ static const struct flag rows[] = {
               "this many steps; 0: after each epoch if a flag below needs it, or else never",
       STEPS },
     { "monitor", FLAG_TEXT, &values.monitor, "val_loss",
-      .help = "what decides which evaluation is the best: loss or the name of a metric; `val_` may "
+      .help = "value that determines the best evaluation: loss or the name of a metric; `val_` may "
               "precede it" },
     { "monitor_mode", FLAG_TEXT, &values.monitor_mode, "auto",
-      .help = "which values are better: min for smaller, max for larger ones; auto: as the metric "
-              "is meant",
+      .help = "which values are better: min for smaller, max for larger ones; auto: the metric's "
+              "own direction",
       .choices = "auto min max" },
     { "early_stopping_patience", FLAG_INT64, &values.early_stopping_patience, "-1",
       .help = "end the training after this many evaluations without improvement, as Keras' "
               "EarlyStopping; -1: never",
       .min = -1, .max = 1e9 },
     { "early_stopping_min_delta", FLAG_DOUBLE, &values.early_stopping_min_delta, "0",
-      .help = "a change that is not larger is no improvement", .min = 0, .max = 1e30 },
+      .help = "a change counts as an improvement only if it is larger", .min = 0, .max = 1e30 },
     { "early_stopping_baseline", FLAG_TEXT, &values.early_stopping_baseline, "",
-      .help = "value that has to be beaten as well before the patience begins anew" },
+      .help = "value that must also be exceeded before the patience restarts" },
     { "early_stopping_start", FLAG_INT64, &values.early_stopping_start, "0",
-      .help = "evaluations at the start that do not count", STEPS },
+      .help = "number of evaluations to ignore at the start", STEPS },
     { "early_stopping_task", FLAG_TEXT, &values.early_stopping_task, "chief",
       .help = "whose evaluations end the training: the chief's, or those of the evaluator",
       .choices = "chief evaluator" },
     { "save_best", FLAG_BOOL, &values.save_best, "false",
       .help = "keep the values of the chief's best evaluation in checkpoint_dir/best" },
     { "restore_best_weights", FLAG_BOOL, &values.restore_best_weights, "false",
-      .help = "keep the same values, and test and export them in place of the last ones" },
+      .help = "keep the same values, and test and export them instead of the last ones" },
     { "eval_start_delay_secs", FLAG_DOUBLE, &values.eval_start_delay_secs, "120",
       .group = "an evaluator", .help = "seconds from the evaluator's start to its first evaluation",
       PERIOD_S },
