@@ -42,8 +42,8 @@ struct client_tensor {
     struct tensor tensor;
 };
 
-/* The outputs live in the call's arena. `version` is the version that answered; -1 over REST, which
- * does not report it. */
+/* The outputs live in the call's arena. `version` is the version that answered; -1 over REST,
+ * which does not report it. */
 struct client_outputs {
     struct client_tensor *outputs;
     int count;
@@ -65,7 +65,8 @@ struct client_values {
     int count;
 };
 
-struct client_endpoint { /* an input or an output; the rank is unknown if the model does not say */
+struct client_endpoint { /* an input or an output; the rank is unknown if the model does not
+                          * state it */
     const char *key;
     enum dtype dtype;
     struct shape shape;

@@ -13,7 +13,7 @@ struct comparison {
     struct buffer *out; /* empty as long as nothing differs */
 };
 
-/* Names and labels are a server's: they do not reach the terminal as they are. */
+/* Names and labels come from a server: they are escaped for the terminal. */
 static void print_name(const char *before, struct bytes name, struct buffer *out)
 {
     buffer_printf(out, "%s'", before);
@@ -46,7 +46,7 @@ static double number_at(const struct tensor *tensor, int64_t i)
     }
 }
 
-/* How many numbers make an element; 0: elements are compared byte by byte. */
+/* The number of numbers in an element; 0: elements are compared byte by byte. */
 static int parts_of(enum dtype dtype)
 {
     switch (dtype) {
@@ -207,7 +207,7 @@ static struct status compare_values(const struct comparison *in, struct bytes ex
 
 enum { MULTI_RESULT = 1, RESULT_CLASSES = 2, RESULT_VALUES = 3, RESPONSE_RESULT = 1 };
 
-/* The result as the answer of a Classify or a Regress would have it. */
+/* The result in the form of a Classify or Regress answer. */
 static struct bytes as_answer(struct bytes result, uint32_t number, struct arena *arena)
 {
     struct wire wire = wire_of(result);

@@ -13,8 +13,9 @@ struct tolerance {
 };
 
 /**
- * Compares the messages of two answers to a request of this kind. *different: says in `out`, in one
- * line, where they first differ and how many values do. Versions are not compared.
+ * Compares the messages of two answers to a request of this kind. *different: true if they differ;
+ * a line in `out` then has the first difference and the number of differing values. Versions are
+ * not compared.
  *
  * Errors  INTERNAL one of them is not a message of that kind
  */

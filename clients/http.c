@@ -140,7 +140,7 @@ static struct status connect_any(struct http *http, int64_t deadline_ns)
                         "%s: %s", http->host, status.message);
 }
 
-/* Why read or write failed, in words. */
+/* Describes why read or write failed. */
 static const char *trouble(const struct http *http)
 {
     const struct transport *transport = http->transport;

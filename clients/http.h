@@ -20,8 +20,8 @@ struct http {
     struct buffer in;            /* received, and not consumed yet */
 };
 
-/* The address, behind http:// or https://, is "host:port" or "host", whose port is 8501.
- * INVALID_ARGUMENT: it is neither. */
+/* The address, after http:// or https://, is "host:port", or "host" with port 8501.
+ * INVALID_ARGUMENT: neither. */
 struct status http_init(struct http *http, const char *address);
 void http_finish(struct http *http);
 

@@ -48,7 +48,7 @@ static void put_spec(struct bytes spec, const struct client_target *target, stru
     wire_close(out, opened);
 }
 
-/* The other fields follow as they are. */
+/* The other fields follow unchanged. */
 static void put_message(struct bytes message, const struct client_target *target,
                         struct buffer *out)
 {

@@ -1,5 +1,5 @@
 /*
- * log_request: requests of a log, as they are sent again.
+ * log_request: converts a logged request into one to send again.
  */
 #ifndef CLIENTS_LOG_REQUEST_H
 #define CLIENTS_LOG_REQUEST_H
@@ -10,8 +10,8 @@
 /* The gRPC method that answers requests of this kind; NULL: none does. */
 const char *log_request_path(enum prediction_kind kind);
 
-/* Appends the record's request, with the model, version or label of `target` in place of its own.
- * The signature stays. NULL and negative: the request's. */
+/* Appends the record's request, with the model, version or label of `target` instead of its own.
+ * The signature is kept. NULL and negative: the request's. */
 void log_request_put(const struct prediction_log *record, const struct client_target *target,
                      struct buffer *out);
 

@@ -16,7 +16,7 @@
 
 struct replay_slot;
 
-/* Everything runs in the thread that turns the loop. */
+/* Everything runs in the loop's thread. */
 struct replay {
     const struct replay_options *options;
     struct replay_result *result;
@@ -34,7 +34,7 @@ struct replay {
     int64_t times_max;
     struct arena *arena;    /* of one comparison */
     struct arena *failures; /* the text of `status` */
-    struct status status;   /* why the replay cannot go on */
+    struct status status;   /* why the replay cannot continue */
 };
 
 /* One request in flight. */
@@ -141,7 +141,8 @@ static void note_refusal(struct replay *replay, const struct replay_slot *slot,
     buffer_finish(&text);
 }
 
-/* The next requests go out from the loop, and not from here: a call may fail while it is begun. */
+/* The next requests are sent from the loop rather than from here, because a call may fail while
+ * it begins. */
 static void wake_pump(struct replay *replay)
 {
     if (replay->pumps)

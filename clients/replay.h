@@ -11,7 +11,7 @@
 
 struct replay_options {
     const struct load_options *load; /* `count` is the most requests; 0: all */
-    double rate; /* requests a second; 0: the next one goes out when an answer has come */
+    double rate; /* requests a second; 0: the next one is sent when an answer has arrived */
     const struct client_target *target; /* see log_request_put */
     struct tolerance tolerance;
     int64_t shown_max; /* differences that are printed */
@@ -21,8 +21,9 @@ struct replay_options {
 struct replay_result {
     struct load_result load; /* of the requests that were answered; free load.times_ns */
     int64_t equal, different;
-    int64_t refused;    /* by the server, though the log has an answer or none is expected */
-    int64_t unanswered; /* the log has no answer, so that there is nothing to compare */
+    int64_t refused;    /* refused by the server, although the log has an answer or none is
+                         * expected */
+    int64_t unanswered; /* the log has no answer to compare with */
     int64_t skipped;    /* records without a request, or of a kind that no method answers */
 };
 

@@ -28,7 +28,7 @@ static void put_escaped(struct buffer *out, const char *text)
             buffer_printf(out, "%%%02X", (unsigned char)*text);
 }
 
-/* "/v1/models/NAME/versions/7", and `rest` behind it. */
+/* "/v1/models/NAME/versions/7", followed by `rest`. */
 static void put_path(struct buffer *out, const struct client_target *target, const char *rest)
 {
     buffer_append_text(out, "/v1/models/");

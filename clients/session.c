@@ -73,8 +73,8 @@ static struct status ask(struct client_session *session, session_function *run)
     return status;
 }
 
-/* The failure, with the server in front if the server is to blame. Its text may lie in the
- * session's arena: this copies it. */
+/* The failure, prefixed by the server if that is to blame. Copies its text, which may be in the
+ * session's arena. */
 static struct status describe(const struct modelclient_options *options, struct status status)
 {
     if (command_line_is_wrong())
@@ -83,7 +83,7 @@ static struct status describe(const struct modelclient_options *options, struct 
                         status.message);
 }
 
-/* The names and texts in it are a server's. */
+/* The names and texts in it come from a server. */
 static void print_answer(const struct buffer *out)
 {
     struct buffer text = { 0 };

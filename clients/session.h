@@ -1,5 +1,5 @@
 /*
- * session: one command of `modelclient` from its flags to what it prints.
+ * session: runs one command of `modelclient`, from its flags to its output.
  */
 #ifndef CLIENTS_SESSION_H
 #define CLIENTS_SESSION_H

@@ -36,7 +36,7 @@ struct status argument_type(const struct node *node, const struct op *op, const 
  * allows. INVALID_ARGUMENT names the node, the attribute, the value and the allowed ones. */
 struct status node_check_attrs(const struct node *node);
 
-/* Fills in node->outputs (types, no shapes) if the node has a signature. Checks the attributes
+/* Sets node->outputs (types, no shapes) if the node has a signature. Checks the attributes
  * (node_check_attrs). */
 struct status node_fill_outputs(struct graph *graph, struct node *node);
 

@@ -54,7 +54,7 @@ struct attr {
     struct attr_value value;
 };
 
-/* Have they the same attributes, in any order? */
+/* Do both have the same attributes, in any order? */
 bool attrs_equal(const struct attr *a, int a_count, const struct attr *b, int b_count);
 
 /* The attribute of that name, or NULL. */

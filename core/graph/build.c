@@ -112,7 +112,7 @@ static struct status derive_attrs(struct builder *builder, struct node *node)
         if (count < 0)
             count = open;
         if (count > node->inputs_count - at)
-            break; /* too few inputs: node_check_inputs says so */
+            break; /* too few inputs: node_check_inputs reports it */
         derive(builder, node, &op->inputs[i], at, count);
         at += count;
     }

@@ -1,6 +1,6 @@
 /*
- * control_flow: the kinds of nodes of which TensorFlow 1 makes branches and loops (lower.h). The
- * variants for references count as the same.
+ * control_flow: the kinds of nodes in TensorFlow 1's branches and loops (lower.h). The variants for
+ * references count as the same.
  */
 #ifndef GRAPH_CONTROL_FLOW_H
 #define GRAPH_CONTROL_FLOW_H

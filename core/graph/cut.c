@@ -202,7 +202,7 @@ static struct status copy_node(struct cutting *cutting, const struct node *from,
     const char *name = from->name;
     struct node *to;
 
-    for (unsigned i = 1; graph_find(graph, name) != NULL; i++) /* an argument is called so */
+    for (unsigned i = 1; graph_find(graph, name) != NULL; i++) /* an argument has this name */
         name = arena_printf(graph->arena, "%s_%u", from->name, i);
     TRY(graph_add(graph, from->op_name, name, &to));
     to->device = from->device;
@@ -313,7 +313,7 @@ static struct status fill(struct cutting *cutting)
     TRY(add_arguments(cutting));
     for (int i = 0; i < from->nodes_count; i++)
         TRY(copy_node(cutting, from->nodes[i], &cut->tables->copies[from->nodes[i]->id]));
-    /* variables and constants may come on top of the copies */
+    /* variables and constants may be added to the copies */
     int nodes_max = body->graph->count + cut->variables_count + from->results_count;
     bool *is_used = ARENA_ARRAY(scratch, bool, nodes_max + 1);
     for (int i = 0; i < from->nodes_count; i++)

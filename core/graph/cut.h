@@ -14,21 +14,21 @@
 
 #include "graph/function.h"
 
-/* What the cuts of one graph share, so that each costs only what its own nodes cost. Nodes that
- * are added to the graph later must not be cut out of it. */
+/* Shared by the cuts of one graph, so that the cost of each is proportional to its own nodes.
+ * Nodes that are added to the graph later must not be cut out. */
 struct cut_tables {
     struct graph *graph;
     struct arena *scratch;
     int **arguments;      /* [id][output] 1 + argument, or -1 - variable; 0: neither */
     struct node **copies; /* [id] the copy in the function that is being made */
-    bool *is_inside;      /* [id] one of the nodes of that function */
+    bool *is_inside;      /* [id] is it a node of that function? */
 };
 
 void cut_tables_init(struct cut_tables *tables, struct graph *graph, struct arena *scratch);
 
 struct cut {
     struct cut_tables *tables;
-    struct endpoint *sources; /* what the caller passes for each argument */
+    struct endpoint *sources; /* the caller's value for each argument */
     enum dtype *dtypes;
     struct endpoint *marked; /* the outputs that have an entry in tables->arguments */
     struct node **variables; /* whose references the functions use */
@@ -44,19 +44,19 @@ struct cut_body {
     int nodes_count;
     const struct endpoint *results; /* node NULL: the constant `index`, of type int32 */
     int results_count;
-    bool runs_sinks; /* run also the nodes that nothing uses, for their effect */
+    bool runs_sinks; /* also run the nodes that nothing uses, for their effect */
 };
 
 void cut_begin(struct cut *cut, struct cut_tables *tables);
 void cut_end(struct cut *cut);
 
-/* In the functions, `inside` is an argument, for which the caller passes `source`. Two outputs may
- * be the same argument (`cut_alias`). UNIMPLEMENTED: its type is not known. */
+/* Makes `inside` an argument of the functions, for which the caller passes `source`. Two outputs
+ * may be the same argument (`cut_alias`). UNIMPLEMENTED: its type is unknown. */
 struct status cut_argument(struct cut *cut, struct endpoint inside, struct endpoint source);
 struct status cut_alias(struct cut *cut, struct endpoint inside, struct endpoint same);
 
-/* Makes arguments of all that the body uses and that is neither inside nor an argument yet. The
- * caller waits for nodes outside that those inside wait for. */
+/* Makes arguments of all values that the body uses and that are neither inside nor arguments
+ * yet. The caller waits for outside nodes that inside nodes wait for. */
 struct status cut_capture(struct cut *cut, const struct cut_body *body);
 
 /* The caller waits for this node. */

@@ -40,7 +40,7 @@ static struct bytes part_of(struct bytes text, size_t begin, size_t end)
     return (struct bytes){ text.data + begin, end - begin };
 }
 
-/* Where "->" stands at `from` or behind it; the length of the text if nowhere. */
+/* The position of "->" at or after `from`; the length of the text if there is none. */
 static size_t find_arrow(struct bytes text, size_t from)
 {
     for (size_t i = from; i + 2 <= text.size; i++)

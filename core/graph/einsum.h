@@ -3,8 +3,8 @@
  * inference, the gradient, the kernel and the rule of batching all read them here.
  *
  * A label is any character but '.'. Each operand may hold one ellipsis, "...", which stands for any
- * number of dimensions; those of two operands broadcast. A label that stands twice in an operand
- * takes its diagonal; one that stands twice in the output writes a diagonal among zeros. The output
+ * number of dimensions; those of two operands broadcast. A label that occurs twice in an operand
+ * takes its diagonal; one that occurs twice in the output writes a diagonal among zeros. The output
  * must be given.
  *
  * Bound to shapes, an equation is a list of axes, and the product is
@@ -25,7 +25,7 @@
 /* The labels of one operand or of the output. */
 struct einsum_labels {
     int count;    /* without the ellipsis */
-    int ellipsis; /* the labels before the ellipsis; -1: there is none */
+    int ellipsis; /* the number of labels before the ellipsis; -1: no ellipsis */
     char at[EINSUM_LABELS_MAX];
 };
 
@@ -37,15 +37,15 @@ struct einsum_equation {
 struct einsum_axis {
     int label;   /* a character, or 256 + n for the nth dimension of the ellipsis from its end */
     int64_t dim; /* -1: unknown */
-    bool in_output, in[EINSUM_OPERANDS_MAX]; /* an operand whose dimension is broadcast lacks it */
-    int64_t out_stride, strides[EINSUM_OPERANDS_MAX]; /* in elements; 0 where it is lacking */
+    bool in_output, in[EINSUM_OPERANDS_MAX]; /* a broadcast dimension is absent from its operand */
+    int64_t out_stride, strides[EINSUM_OPERANDS_MAX]; /* in elements; 0 if absent */
 };
 
 struct einsum_binding {
     int count;
     struct einsum_axis at[EINSUM_AXES_MAX];
     struct shape output;
-    bool output_repeats; /* a label stands twice in the output: most of its elements are 0 */
+    bool output_repeats; /* a label occurs twice in the output: most of its elements are 0 */
 };
 
 /* INVALID_ARGUMENT quotes the equation. */

@@ -71,7 +71,7 @@ static struct status add_feeds(struct frame *frame)
     return status_ok();
 }
 
-/* ---- taking away what is not needed ---- */
+/* ---- removing unneeded nodes ---- */
 
 static void prune(struct flatten *flatten, const struct flatten_result *result)
 {

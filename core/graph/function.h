@@ -41,18 +41,17 @@ const struct op *function_signature(const struct function *function);
 struct status function_instantiate(const struct graph *graph, const struct function_name *name,
                                    struct arena *arena, struct function_body *out);
 
-/* Gives the graph a library of functions, if it has none, for bodies to share. */
+/* Creates a library of functions for the graph, if it has none, for bodies to share. */
 void function_share_library(struct graph *graph);
 
-/* Gives the graph a library of its own with the functions of the one that it shares, so that
- * function_add does not change the graph that it was made of. */
+/* Copies the shared library, so that function_add does not change the graph from which it came. */
 void function_own_library(struct graph *graph);
 
-/* The same without a copy: functions are added to a library inside of the shared one, which must
+/* The same without a copy: functions are added to a library nested in the shared one, which must
  * live as long. Such a graph cannot be written to a file. */
 void function_nest_library(struct graph *graph);
 
-/* Adds an argument to a body that is built; body->args must have room. */
+/* Adds an argument to a body under construction; body->args must have room. */
 struct endpoint function_add_arg(struct builder *builder, struct function_body *body,
                                  enum dtype dtype, const struct shape *shape);
 

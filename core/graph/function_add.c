@@ -9,7 +9,7 @@ static const char *arg_name(struct arena *arena, int index)
     return arena_printf(arena, "arg_%d", index);
 }
 
-/* How a body names an endpoint: "arg_3", or "node:out:1". */
+/* A body's name for an endpoint: "arg_3", or "node:out:1". */
 static struct status endpoint_reference(const struct graph *body, struct endpoint endpoint,
                                         struct arena *arena, const char **out)
 {
@@ -134,8 +134,8 @@ void function_nest_library(struct graph *graph)
     graph->library->outer = outer;
 }
 
-/* Makes room for a function more. The list at least doubles, so that adding many costs no more than
- * copying each a few times; those before it move. */
+/* Makes room for one more function. The list at least doubles, so the copies are amortized;
+ * earlier functions move. */
 static void reserve(struct graph *graph, struct function_library *library)
 {
     if (library->count < library->capacity)

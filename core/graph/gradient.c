@@ -10,7 +10,7 @@ struct arrival {
     struct arrival *next;
 };
 
-/* The walk visits the first `count` nodes; those that it adds are behind them. */
+/* The walk visits the first `count` nodes; those that it adds are after them. */
 struct gradient_walk {
     struct builder *builder;
     struct arena *arena; /* of the walk alone */

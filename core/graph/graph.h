@@ -27,7 +27,7 @@ struct endpoint {
     int index;
 };
 
-/* The dtype and the shape of an output as far as they are known before running. DT_INVALID:
+/* The dtype and the shape of an output, as far as they are known before running. DT_INVALID:
  * unknown. */
 struct output {
     enum dtype dtype; /* the base type of a reference */
@@ -46,7 +46,7 @@ struct node {
     int controls_count;
     struct attr *attrs; /* as given, without defaults */
     int attrs_count;
-    struct output *outputs; /* filled in for known ops; outputs_count 0 for unknown ones */
+    struct output *outputs; /* set for known ops; outputs_count 0 for unknown ones */
     int outputs_count;
     const char *device;
     int inputs_capacity, controls_capacity, attrs_capacity;
@@ -62,7 +62,7 @@ struct graph {
     struct map name_counters; /* name -> the last suffix that made it unique (build.c) */
     struct tensor *owned;     /* constants whose buffers end with the graph */
     int owned_count, owned_capacity;
-    int outputs_total; /* of all nodes: limited, because a few bytes of a file may ask for many */
+    int outputs_total; /* of all nodes: limited, because a few bytes of a file may declare many */
 };
 
 /* An empty graph, in an arena that must outlive it. graph_finish releases the constants that the
@@ -154,13 +154,13 @@ struct flatten_request {
 };
 struct flatten_result {
     struct graph *graph;
-    struct endpoint *feeds, *fetches; /* as many as asked for, in that order */
+    struct endpoint *feeds, *fetches; /* in the order of the request */
     struct node **targets;
 };
 struct status graph_flatten(const struct graph *graph, const struct flatten_request *request,
                             struct arena *arena, struct flatten_result *out);
 
-/* A flattened graph and the arena that it lives in, which go from owner to owner together. */
+/* A flattened graph and its arena, which are always owned together. */
 struct flat_graph {
     struct arena *arena; /* NULL: there is none */
     struct flatten_result parts;

@@ -1,5 +1,5 @@
 /*
- * instance: the body of a function while it is made, and the references in it: "arg", "arg:1",
+ * instance: the body of a function under construction, and the references in it: "arg", "arg:1",
  * "node:out", "node:out:1", "^node", as TensorFlow's function.cc resolves them. For function.c and
  * reference.c.
  */
@@ -13,7 +13,7 @@ struct arg_range {
     int first, count;
 };
 
-/* A body while it is made. */
+/* A body under construction. */
 struct instance {
     const struct function *function;
     struct graph *graph; /* the body */

@@ -8,7 +8,7 @@
 #include "graph/op_parse.h"
 #include "graph/ops/infer.h"
 
-/* A row of ops.def as it stands there. */
+/* A row of ops.def, unparsed. */
 struct op_row {
     const char *name;
     unsigned traits;

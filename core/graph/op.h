@@ -68,7 +68,7 @@ enum op_trait {
 /* One input or output argument: a tensor, or a list of them. */
 struct op_arg {
     const char *name;
-    enum dtype type;            /* DT_INVALID where an attribute says it */
+    enum dtype type;            /* DT_INVALID if an attribute determines it */
     const char *type_attr;      /* "T" of x:T, or NULL */
     const char *number_attr;    /* "N" of inputs:N*T, or NULL */
     const char *type_list_attr; /* "Tin" of args:list Tin, or NULL */
@@ -88,7 +88,7 @@ struct op_attr {
 
 struct op {
     const char *name;
-    int index;       /* of its row in ops.def; -1: the signature of a function of a graph */
+    int index;       /* of its row in ops.def; -1: the signature of a graph's function */
     unsigned traits; /* enum op_trait */
     const struct op_arg *inputs, *outputs;
     int inputs_count, outputs_count;

@@ -2,8 +2,8 @@
 
 #include "graph/control_flow.h"
 
-/* Depth-first search without recursion: a node stays on the stack until all that it needs is in
- * the order. */
+/* Depth-first search without recursion: a node stays on the stack until everything that it needs
+ * is in the order. */
 struct visit {
     struct node *node;
     int next; /* inputs, then controls */

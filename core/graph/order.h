@@ -8,10 +8,9 @@
 
 /* The nodes to order. */
 struct order_request {
-    struct node *const *seeds; /* these and what they need */
+    struct node *const *seeds; /* these nodes and everything that they need */
     int seeds_count;
-    /* Is this input (index -1: a control) given from elsewhere, so that the nodes it needs are left
-     * out? */
+    /* Is this input (index -1: a control) given externally, so that its nodes are omitted? */
     bool (*is_cut)(const void *context, struct endpoint input);
     const void *context;
 };

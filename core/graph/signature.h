@@ -1,6 +1,6 @@
 /*
  * signature: SignatureDef: named inputs and outputs bound to endpoints. It is part of graph, not of
- * savedmodel, because core/layers describes serving graphs and does not know how one is saved.
+ * savedmodel, because core/layers describes serving graphs independently of how they are saved.
  */
 #ifndef GRAPH_SIGNATURE_H
 #define GRAPH_SIGNATURE_H
@@ -30,16 +30,16 @@ struct signature {
     int inputs_count, outputs_count;
 };
 
-/* Names with two leading underscores are internal to TensorFlow: what runs once when a model
+/* Names with two leading underscores are internal to TensorFlow: they run once when a model
  * loads. */
 bool signature_is_callable(const struct signature *signature);
 
 /* Does it take serialized tf.Examples, as those that classify and regress do? */
 bool signature_takes_examples(const struct signature *signature);
 
-/* The signature that is meant if none is named: serving_default, unless it takes serialized
- * tf.Examples and another one takes tensors, or else the only one that takes tensors, or else the
- * only one. NULL: there are several, or none. */
+/* The signature to use if none is named: serving_default, unless it takes serialized tf.Examples
+ * and another one takes tensors; otherwise the only one that takes tensors, or the only one.
+ * NULL: several, or none. */
 const struct signature *signature_choose(const struct signature *list, int count);
 
 /* The inputs beside the indices K of a sparse tensor. */
@@ -55,8 +55,8 @@ bool signature_is_sparse(const struct signature *signature, int input,
 /* UNIMPLEMENTED: it is one of TensorFlow 1's named sparse tensors, or a composite one. */
 struct status signature_check_named(const struct signature_tensor *tensor);
 
-/* Of the input K, the input K_1 that may be the row splits of a ragged tensor whose values K are,
- * or -1. Two inputs of a number per row look the same. */
+/* For the input K, the index of the input K_1 if it may be the row splits of a ragged tensor
+ * with the values K; otherwise -1. Two inputs of a number per row look the same. */
 int signature_row_splits(const struct signature *signature, int input);
 
 /* Index of the input or output of that key, or -1. */

@@ -1,7 +1,8 @@
 /*
- * training_graph: what a job trains, whoever made it: the graphs of a training step and of an
- * evaluation, the names and types of what they are fed, the variables with their updates, and how
- * to export the result. core/layers makes one of a model description (layers_training_graph).
+ * training_graph: everything that a job trains, independently of its origin: the graphs of a
+ * training step and of an evaluation, the names and types of their feeds, the variables with their
+ * updates, and how to export the result. core/layers makes one of a model description
+ * (layers_training_graph).
  *
  *     for each batch   feed graph->feeds (from the data), the variables' values and the random seed
  *                      into graph->step; fetch the loss and the updates
@@ -30,28 +31,29 @@
 #include "tensor/raw_column.h"
 
 enum feed_role {
-    FEED_INPUT,  /* what the model computes from, also when it is served */
-    FEED_LABEL,  /* what the loss compares the outputs with */
-    FEED_COLUMN, /* what else the loss takes from the data: the column of this name */
+    FEED_INPUT,  /* an input of the model, also in serving */
+    FEED_LABEL,  /* labels with which the loss compares the outputs */
+    FEED_COLUMN, /* another column of the data that the loss reads, by this name */
     FEED_WEIGHT, /* a factor of each row's loss, or of each step's */
 };
 
 struct training_feed {
     struct tensor_spec spec; /* the shape's dimension 0 is -1 */
     enum feed_role role;
-    int64_t classes; /* a label that is a class: 0 … classes - 1. 0: it is not a class */
-    /* One more number that is no class and that the loss leaves out; NULL: there is none */
+    int64_t classes; /* for a label that is a class: 0 … classes - 1. 0: not a class */
+    /* One more number that is not a class and that the loss ignores; NULL: none */
     const int64_t *ignored_class;
     bool is_binary;      /* a label that is 0 or 1, or a probability */
     bool is_example;     /* an input of serialized tf.Examples, which the graph parses */
-    enum raw_values raw; /* of an input: what of the schema the graph does itself */
+    enum raw_values raw; /* for an input: the conversions of the schema that the graph itself
+                          * applies */
 };
 
 enum variable_update {
     UPDATE_NONE,     /* keeps its value */
     UPDATE_GRADIENT, /* the optimizer applies the gradient of the loss */
-    UPDATE_AVERAGE,  /* value = momentum value + (1 - momentum) update: a moving average. Of a
-                        synchronous step, the update is the mean over the workers */
+    UPDATE_AVERAGE,  /* value = momentum value + (1 - momentum) update: a moving average. In a
+                      * synchronous step, the update is the mean over the workers */
 };
 
 struct training_variable {
@@ -61,18 +63,18 @@ struct training_variable {
     enum variable_update update;
     double momentum;              /* UPDATE_AVERAGE */
     struct constraint constraint; /* of the values after each update */
-    /* Of UPDATE_GRADIENT: above 0, an update first divides the values as spectral_divide, with so
-     * many iterations, and the next variable, an UPDATE_AVERAGE, as the vector. */
+    /* For UPDATE_GRADIENT: above 0, an update first divides the values by spectral_divide with
+     * this many iterations, and the next variable, an UPDATE_AVERAGE, as the vector. */
     uint32_t power_iterations;
-    bool by_rows; /* a step reads and updates only the rows that its row_lookups name */
-    /* The same with 64-bit keys in place of row numbers: a hash table, of shape [-1, row…]. Rows
-     * begin as `keys` says; `fill` and `fill_rows` are NULL. */
+    bool by_rows; /* a step reads and updates only the rows of its row_lookups */
+    /* The same with 64-bit keys instead of row numbers: a hash table, of shape [-1, row…].
+     * `keys` defines the initial rows; `fill` and `fill_rows` are NULL. */
     bool by_keys;
     struct row_keys_spec keys;
     bool has_seed; /* keys.seed is set; otherwise the trainer chooses one */
-    /* Writes the first value that belongs to `seed` to `out`: all elements, of dtype. By rows:
-     * `rows_count` rows from `first_row` on, the same ones however they are divided. fill fails if
-     * the value comes from a file that cannot be read. */
+    /* Writes the initial value for `seed` to `out`: all elements, of dtype. By rows:
+     * `rows_count` rows from `first_row` on, independently of how the rows are divided. fill
+     * fails if the value comes from a file that cannot be read. */
     struct status (*fill)(const struct training_variable *variable, uint64_t seed, void *out);
     void (*fill_rows)(const struct training_variable *variable, uint64_t seed, int64_t first_row,
                       int64_t rows_count, void *out); /* by rows; otherwise NULL */
@@ -86,8 +88,8 @@ static inline bool training_variable_is_sparse(const struct training_variable *v
     return variable->by_rows || variable->by_keys;
 }
 
-/* A metric of an evaluation. Each batch gives totals, which are summed over all batches (and may be
- * summed over all workers); `result` makes the metric of the sums. */
+/* A metric of an evaluation. Each batch gives totals, which are summed over all batches (and may
+ * be summed over all workers); `result` computes the metric from the sums. */
 struct training_metric {
     const char *name; /* "accuracy" */
     int64_t totals_count;
@@ -96,32 +98,32 @@ struct training_metric {
     const void *context;
 };
 
-/* Where a feed goes into a graph. A null node: the graph does not use it. */
+/* The endpoints of a feed in a graph. A null node: the graph does not use it. */
 struct feed_endpoints {
     struct endpoint values;
     struct endpoint ids;        /* of a sparse feed */
     struct endpoint row_splits; /* of a ragged or sparse feed */
-    /* In their place, for a graph that takes a SparseTensor: int64 [values, 2] and [2] */
+    /* Instead, for a graph that takes a SparseTensor: int64 [values, 2] and [2] */
     struct endpoint indices, sparse_shape;
 };
 
-/* A place where a pass reads rows of a variable by rows or by keys. Several places may read the
- * same variable: the rows of all their ids are its values. */
+/* A lookup of rows of a variable by rows or by keys. Several lookups may read the same variable:
+ * its values are then the union of their rows. */
 struct row_lookup {
     int variable;
     /* int64, of any shape; an id is a row's number or key. It depends only on feeds of the data and
      * the random seed, so that the ids are known before the values. */
     struct endpoint ids;
-    struct endpoint positions; /* a feed, int64, in the shape of ids: the place of each id's row in
-                                  the variable's values */
+    struct endpoint positions; /* a feed, int64, in the shape of ids: the index of each id's row
+                                * in the variable's values */
 };
 
-/* What an evaluation ranks each row's own candidate among: the candidates of all rows of other
- * data. */
+/* The candidates among which an evaluation ranks each row's own candidate: those of all rows of
+ * other data. */
 struct candidate_ends {
     struct endpoint vectors; /* float [batch, n], of the rows of a batch */
-    struct endpoint ids;     /* [batch], of any type that can be equal; a null node: not used */
-    struct endpoint all_vectors, all_ids; /* feeds: the same of all rows of those data */
+    struct endpoint ids;     /* [batch], of any type with equality; a null node: not used */
+    struct endpoint all_vectors, all_ids; /* feeds: the same for all rows of those data */
 };
 
 /* The graph of one kind of run. All arrays are in the order of the training_graph's lists. */
@@ -129,30 +131,30 @@ struct training_pass {
     struct graph *graph;
     int64_t batch;                /* rows; 0: any number */
     struct feed_endpoints *feeds; /* [feeds_count] */
-    /* [variables_count]: feeds that stand for the variables. By rows or keys: [-1, row…], the rows
-     * that the lookups name, each once, in rising order. */
+    /* [variables_count]: feeds for the variables' values. By rows or keys: [-1, row…], the
+     * distinct rows of the lookups, in rising order. */
     struct endpoint *values;
     struct row_lookup *lookups;
     int lookups_count;
-    /* Feeds of all candidates, behind all other feeds: their vectors and, if they are used, ids. */
+    /* Feeds of all candidates, after all other feeds: their vectors and, if they are used, ids. */
     struct endpoint candidates[2];
     int candidates_count;
-    /* A feed, int64 [2]: what random ops draw from, another one each step. A null node: nothing is
+    /* A feed, int64 [2]: the seed of random ops, different in each step. A null node: nothing is
      * random. */
     struct endpoint random_seed;
-    /* A feed, a float: what the loss is multiplied by before the gradients are taken. A null node:
-     * nothing, or a constant. */
+    /* A feed, a float: the factor of the loss before the gradients are taken. A null node: none,
+     * or a constant. */
     struct endpoint loss_scale;
-    /* Run it once, before anything else: it fills the graph's tables, which have the same names in
-     * all passes. NULL: there are none. */
+    /* Run it once, before anything else: it fills the graph's tables, which have the same names
+     * in all passes. NULL: none. */
     struct node *init;
     struct endpoint loss; /* scalar float, regularization included */
     bool loss_is_sum;     /* of the rows; otherwise their mean */
     /* [variables_count], of the step: the gradient, in the shape of the variable's values, or the
      * value that is averaged. A null node: UPDATE_NONE. */
     struct endpoint *updates;
-    /* [metrics_count]: float [totals_count], of the rows of the batch. NULL: of a step whose
-     * metrics nobody wants. */
+    /* [metrics_count]: float [totals_count], of the rows of the batch. NULL: a step without
+     * metrics. */
     struct endpoint *metrics;
 };
 
@@ -166,7 +168,7 @@ struct serving_graph {
     int variables_count;
 };
 
-/* Makes the graph that is exported, anew for each export. Embed it first. */
+/* Makes a graph for each export. Embed it as the first member. */
 struct export_recipe {
     /**
      * Owner   out lives in `arena`; graph_finish(out->graph) when it is done with
@@ -186,12 +188,12 @@ struct training_graph {
     const struct training_metric *metrics;
     int metrics_count;
     struct training_pass step, evaluation;
-    /* The evaluation's graph, as far as the vectors and the ids of candidates need it: it has no
-     * other feeds of the data, and no loss. No graph: no metric ranks among all candidates. */
+    /* The part of the evaluation's graph that computes the vectors and the ids of candidates: it
+     * has no other feeds of the data, and no loss. No graph: no metric ranks all candidates. */
     struct training_pass ranking;
     struct candidate_ends candidates;
     const char *ranking_metric; /* the name of the first such metric */
-    uint64_t hash; /* of what is computed, apart from the batch size and the loss's reduction */
+    uint64_t hash; /* of the computation, apart from the batch size and the loss's reduction */
     const struct export_recipe *recipe;
 };
 

@@ -1,4 +1,4 @@
-/* Runs a batch in chunks of rows (plan/chunk.c), and puts their results together. */
+/* Runs a batch in chunks of rows (plan/chunk.c), and concatenates their results. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static struct tensor slice_rows(const struct tensor *feed, const struct rows_ran
                          (const char *)feed->data + (size_t)range->first * row_bytes);
 }
 
-/* Puts the rows of a chunk in their place; the first chunk makes the whole result. */
+/* Copies the rows of a chunk into the result; the first chunk allocates the whole result. */
 static struct status place_rows(struct run *run, const struct tensor *rows,
                                 const struct rows_range *range, struct tensor *whole)
 {

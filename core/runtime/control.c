@@ -46,7 +46,7 @@ struct status condition_truth(const struct tensor *condition, bool *out)
     }
 }
 
-/* What TensorFlow's Switch and LoopCond ask of a condition. */
+/* Checks a condition as TensorFlow's Switch and LoopCond do. */
 static struct status check_lowered(const struct tensor *condition, enum dtype dtype,
                                    const char *input)
 {
@@ -115,8 +115,8 @@ static struct status evaluate_condition(struct kernel_context *context, bool *ou
     return status_ok();
 }
 
-/* One iteration. Its results wait in `next`: one of them may be a carried value of this iteration,
- * which another result replaces. */
+/* One iteration. Its results are kept in `next`: one of them may be a carried value of this
+ * iteration that another result replaces. */
 static struct status run_iteration(struct kernel_context *context)
 {
     const struct control *control = context->step->control;

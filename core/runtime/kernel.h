@@ -33,7 +33,7 @@ struct kernel {
     bool costly;   /* takes long enough that the deadline is checked before it */
     bool once;     /* gives the same result in every run, whatever its inputs: a handle, a constant.
                     Computed when the plan is made, even with folding off */
-    const struct dataset_kind *dataset; /* what the op makes, see kernels/data/dataset.h */
+    const struct dataset_kind *dataset; /* the dataset kind of the op, see kernels/data/dataset.h */
 };
 
 struct kernel_table {
@@ -108,30 +108,29 @@ struct tensor_pool *kernel_pool(struct kernel_context *context);
 struct arena *kernel_arena(struct kernel_context *context);
 struct resources *kernel_resources(struct kernel_context *context);
 /**
- * Counts a value that a variable or table keeps beyond the run, instead of `replaced` if that is
- * not NULL. Reads `replaced` only during a load, when no other thread has it.
+ * Counts a value that a variable or table keeps beyond the run, replacing `replaced` if that is not
+ * NULL. Reads `replaced` only during a load, when no other thread has it.
  *
  * Errors  RESOURCE_EXHAUSTED the init op keeps more than a load may; later runs have no such limit
  */
 struct status kernel_keep(struct kernel_context *context, const struct tensor *value,
                           const struct tensor *replaced);
 /**
- * May a table of `bytes` bytes grow by `more`? The memory of tables is not the run's. Therefore no
- * run makes tables grow by more than the run may hold, and none makes one larger than that. Call
- * kernel_table_grew after the change, with the growth.
+ * May a table of `bytes` bytes grow by `more`? The memory of tables does not count as the run's.
+ * Therefore a run may not make tables grow by more than its memory limit, nor make one larger than
+ * that. Call kernel_table_grew after the change, with the growth.
  *
  * Errors  RESOURCE_EXHAUSTED
  */
 struct status kernel_table_may_grow(struct kernel_context *context, size_t bytes, size_t more);
 void kernel_table_grew(struct kernel_context *context, size_t bytes);
-/* A table that this run made grow gave `bytes` back. */
+/* A table that this run made grow has freed `bytes`. */
 void kernel_table_shrank(struct kernel_context *context, size_t bytes);
 /* For long loops to call: DEADLINE_EXCEEDED, or the reason why the run must end. */
 struct status kernel_check(const struct kernel_context *context);
 /**
  * Waits for another run: until `changed` is signalled, or for a while. The caller holds `lock`, and
- * looks again for what it waits for, as after pthread_cond_wait. `changed` is made by
- * clock_cond_init.
+ * checks its condition again, as after pthread_cond_wait. `changed` is made by clock_cond_init.
  *
  *     int64_t deadline_ns = kernel_wait_deadline(k);
  *     while (status_is_ok(status) && queue->count == 0)
@@ -145,8 +144,8 @@ struct status kernel_wait(const struct kernel_context *context, pthread_cond_t *
                           pthread_mutex_t *lock, int64_t deadline_ns);
 /* Waits for a time. Errors as kernel_wait. */
 struct status kernel_sleep(const struct kernel_context *context, int64_t duration_ns);
-/* Keeps an object until the run ends, and gives it a number, which kernel_named_object finds it by:
- * for handles that are texts. Takes over the reference. */
+/* Keeps an object until the run ends, and returns a number by which kernel_named_object finds
+ * it: for handles that are texts. Takes over the reference. */
 int64_t kernel_name_object(struct kernel_context *context, struct object *object);
 /* Borrowed; NULL: no object of this run has the number. */
 struct object *kernel_named_object(const struct kernel_context *context, int64_t number);

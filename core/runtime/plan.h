@@ -21,10 +21,10 @@ struct run;
 struct resources;
 struct budget;
 
-/* Limits the work of loading a model, because the file decides what is computed. */
+/* Limits on the work of loading a model, because the file determines the computation. */
 struct work_limits {
-    size_t memory_bytes; /* that a run may hold at once, and leave behind; 0: no limit */
-    int64_t timeout_ms;  /* for each piece: the init op, the plan of one signature; 0: no limit */
+    size_t memory_bytes; /* memory that a run may hold at once, and keep afterwards; 0: no limit */
+    int64_t timeout_ms;  /* for each part: the init op, the plan of one signature; 0: no limit */
     struct status (*check)(const void *context); /* called repeatedly: a failure ends the work */
     const void *context;
 };
@@ -32,11 +32,12 @@ struct work_limits {
 struct plan_options {
     bool no_fold; /* keep constants and variables as steps: for tests that compare both ways */
     bool no_fuse;
-    bool writes_variables; /* the plan may run beside others that write variables: it takes no
-                              variable for a constant */
+    bool writes_variables; /* the plan may run concurrently with others that write variables: it
+                            * treats no variable as a constant */
     const struct work_limits *limits; /* for making the plan; NULL: none */
-    /* Names of variables that nothing else reads, before or after: the plan takes their values and
-     * may change them in place, so that the weights are not in memory twice. NULL: none. */
+    /* Names of variables that nothing else reads, before or after: the plan takes over their
+     * values and may change them in place, so that the weights are in memory only once. NULL:
+     * none. */
     const struct map *own_variables;
 };
 
@@ -45,7 +46,7 @@ struct plan_options {
  * refers to the arena and the library of `graph`, which must outlive it, and to no other part of
  * it.
  *
- * The plan takes a variable for a constant if it is initialised in `resources` and is not in
+ * The plan treats a variable as a constant if it is initialised in `resources` and is not in
  * `mutable_variables`: the names of the variables that some signature or the servable's init op
  * writes (plan_written_variables). NULL: those that `request` writes.
  *
@@ -75,8 +76,8 @@ struct status plan_missing_kernels(const struct graph *graph, const struct flatt
                                    void (*report)(void *context, const struct node *node),
                                    void *context);
 
-/* May rows of different requests share a run? True if row i of every fetch is proved to depend on
- * row i of the feeds alone (plan/rows.h). */
+/* May rows of different requests share a run? True if row i of every fetch provably depends only
+ * on row i of the feeds (plan/rows.h). */
 bool plan_rows_independent(const struct plan *plan);
 /* Do these feeds have the ranks and row shapes that the proof assumed, and the same number of rows?
  * If not, the request must run alone. Two requests whose rows differ in shape must not share a run
@@ -104,12 +105,12 @@ void run_set_deadline(struct run *run, uint64_t deadline_ns);
 /* `check` is called wherever the deadline is checked: a failure ends the run. NULL: none. */
 void run_set_check(struct run *run, struct status (*check)(const void *context),
                    const void *context);
-/* Hears how long each step of a run took, without the steps of its branches and bodies. */
+/* Receives the duration of each step of a run, without the steps of its branches and bodies. */
 struct run_profile {
     void (*step)(struct run_profile *profile, const struct node *node, int64_t took_ns);
     int64_t inner_ns; /* private: of the steps inside the current one */
 };
-/* Until it is set to NULL. The plain path stays as it is: a run with a profile has its own. */
+/* Applies until it is set to NULL. A run with a profile uses a separate code path. */
 void run_set_profile(struct run *run, struct run_profile *profile);
 void run_set_limits(struct run *run, const struct work_limits *limits); /* deadline and check */
 struct tensor_pool *run_pool(struct run *run); /* feeds may be made in it */

@@ -27,7 +27,7 @@ struct status resources_find_or_create(struct resources *resources, const struct
                                        void *argument, struct object **out);
 
 /**
- * From now on ops may read files in `directory` only; without this call, everywhere. A client can
+ * From now on ops may read only files in `directory`; without this call, any file. A client can
  * choose the file that ReadFile reads.
  *
  * Errors  of file_real_path
@@ -58,10 +58,11 @@ struct variable {
 struct status variable_find_or_create(struct resources *resources, struct bytes container,
                                       struct bytes name, enum dtype dtype,
                                       const struct shape *shape, struct variable **out);
-/* A reference variable that no name leads to; `text` is its name in errors. Owner: the caller. */
+/* A reference variable without a name to find it by; `text` is its name in errors. Owner: the
+ * caller. */
 struct status variable_create_unnamed(const char *text, enum dtype dtype, const struct shape *shape,
                                       struct variable **out);
-/* A plan is made that has it as a VariableV2. */
+/* Call it when a plan has the variable as a VariableV2. */
 void variable_set_ref(struct variable *variable);
 /* A snapshot of the value; the caller owns one reference. FAILED_PRECONDITION in TensorFlow's words
  * if it is not initialised. */

@@ -1,11 +1,11 @@
 /*
- * steps: a finished plan as the executor sees it, and the state of its runs. Internal to
+ * steps: a finished plan in the executor's form, and the state of its runs. Internal to
  * core/runtime; runtime/plan/maker.h makes it.
  *
  * A plan is a tree of blocks. A block is a linear list of steps: the signature's own, or the body
  * of a branch or a loop. A step calls one kernel. Every value of the whole tree has its own slot,
- * and a body reads a value of an outer block from the slot of the step that made it: passing
- * arguments to branches, and arguments that a loop never changes, costs nothing.
+ * and a body reads a value of an outer block directly from its slot: passing arguments to branches,
+ * and arguments that a loop never changes, costs nothing.
  *
  *     plan ── main ── step, step, step ── control ── block ── step, step
  *                                                └── block ── step
@@ -36,8 +36,8 @@ struct step {
     int inputs_count, outputs_count, releases_count;
     bool costly;                           /* check the deadline before this step */
     bool any_rank;                         /* the kernel's */
-    const struct control *control;         /* what a branch or a loop runs; NULL: neither */
-    const struct plan_function *functions; /* what the kernel of an op with OP_FUNCTIONS may run */
+    const struct control *control;         /* the blocks of a branch or a loop; NULL: neither */
+    const struct plan_function *functions; /* the functions of a kernel with OP_FUNCTIONS */
     int functions_count;
 };
 
@@ -56,8 +56,9 @@ struct control {
     struct plan_block **blocks; /* the branches; of a loop: cond, body */
     int blocks_count;
     uint32_t *carried; /* of a loop: slots that the body reads and each iteration overwrites */
-    uint32_t *next;    /* [carried_count] where results of an iteration wait for each other */
-    int *outputs;      /* [carried_count] the output of the node that each carried value becomes */
+    uint32_t *next;    /* [carried_count] where results of an iteration are kept until all are
+                        * complete */
+    int *outputs;      /* [carried_count] the output of the node for each carried value */
     int carried_count;
     bool by_index;   /* Case: input 0 is an index, not a truth value */
     bool is_lowered; /* node_is_lowered */
@@ -74,7 +75,7 @@ struct plan_function {
     int first_capture; /* the input of the node */
 };
 
-/* A function that is running, and the one that it was called from. */
+/* A running function, and its caller. */
 struct running_function {
     const struct plan_function *function;
     const struct running_function *caller;
@@ -123,10 +124,10 @@ struct run {
     struct tensor_pool *pool;
     uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
     bool packed;          /* a feed has a packed shape, so others may */
-    size_t kept_bytes;    /* what variables and tables have taken over */
+    size_t kept_bytes;    /* bytes that variables and tables have taken over */
     size_t kept_max;      /* of kept_bytes; 0: not counted */
     size_t memory_max;    /* of the arena, of the pool, and of each table that the run fills */
-    size_t grown_bytes;   /* by which tables have grown in this run */
+    size_t grown_bytes;   /* growth of tables in this run */
     struct status (*check)(const void *context);
     const void *check_context;
     struct run_profile *profile; /* NULL: steps are not timed */
@@ -146,8 +147,7 @@ struct kernel_context {
     const struct plan *plan;
 };
 
-/* The run's frame for a plan; made at the first use, in place of the one that was used least
- * recently. */
+/* The run's frame for a plan; created at the first use, replacing the least recently used one. */
 struct run_frame *run_find_frame(struct run *run, const struct plan *plan);
 /* Releases the objects that kernel_name_object keeps. */
 void run_release_named(struct run *run);
@@ -159,7 +159,7 @@ struct status run_whole(const struct plan *plan, struct run *run, const struct t
                         struct tensor *fetches);
 
 /* chunks.c: a batch whose values do not fit into the cache runs in chunks of rows. The chunks
- * follow from the sizes alone. */
+ * depend only on the sizes. */
 bool run_takes_chunks(const struct plan *plan, const struct tensor *feeds);
 struct status run_in_chunks(const struct plan *plan, struct run *run, const struct tensor *feeds,
                             struct tensor *fetches);
@@ -200,14 +200,14 @@ struct status loop_compute(struct kernel_context *context);
  * (a string: not empty), any other tensor if it has elements. */
 struct status condition_truth(const struct tensor *condition, bool *out);
 
-/* The block that a branch runs, by its condition. INVALID_ARGUMENT: it is no condition. */
+/* Chooses the block of a branch by its condition. INVALID_ARGUMENT: not a condition. */
 struct status branch_choose(const struct control *control, const struct tensor *condition,
                             int *out);
 
 /**
  * Prepares a kernel for a step that the kernel of `context` runs itself, such as one link of a
- * fused node. `node` is what the inner kernel sees; its inputs are endpoints of the plan, or NULL
- * nodes for values that only the outer kernel knows. Only step->state is written.
+ * fused node. The inner kernel sees `node`, whose inputs are endpoints of the plan, or NULL nodes
+ * for values that only the outer kernel knows. Only step->state is written.
  */
 struct status prepare_inner(const struct prepare_context *context, const struct node *node,
                             const struct kernel *kernel, struct step *step);

@@ -237,7 +237,7 @@ static bool constant_copies(struct gradient_context *c, struct endpoint *out)
     return unknown <= 1;
 }
 
-/* The same when it is run. */
+/* The same at run time. */
 static struct endpoint count_copies(struct gradient_context *c)
 {
     const int32_t flat = -1, swap[] = { 1, 0 };
@@ -249,7 +249,7 @@ static struct endpoint count_copies(struct gradient_context *c)
     return binary(c, "Reshape", columns, build_const_ints(c->builder, NULL, 1, &flat));
 }
 
-/* Sums the copies: [m·d] is seen as [m, d]. */
+/* Sums the copies: [m·d] is reshaped to [m, d]. */
 struct status gradient_tile(struct gradient_context *c)
 {
     const struct shape *shape = endpoint_shape(input(c, 0));
@@ -301,7 +301,7 @@ static struct endpoint sum_rows(struct gradient_context *c, struct endpoint rows
     return build(c->builder, "UnsortedSegmentSum", NULL, 3, inputs, NULL);
 }
 
-/* The axis comes first for the sum, and goes back to its place. */
+/* Moves the axis to the front for the sum, and then back. */
 static struct status gather_along(struct gradient_context *c, int axis)
 {
     int rank = endpoint_shape(input(c, 0))->rank;

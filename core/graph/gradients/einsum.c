@@ -2,9 +2,9 @@
  * The gradient of Einsum, which is an Einsum again: for "ab,bc->ac", that of the first operand is
  * "ac,bc->ab" of the gradient and the second operand.
  *
- * Two things need more. A label that only this operand has was summed: its gradient is repeated
+ * Two cases need more. A label that only this operand has was summed: its gradient is repeated
  * along it, by a product with ones. And an ellipsis that was broadcast is summed again; for that it
- * stands in front.
+ * is moved to the front.
  */
 #include "graph/einsum.h"
 #include "graph/gradients/emit.h"
@@ -51,7 +51,7 @@ static struct endpoint rearrange(struct gradient_context *c, struct endpoint x,
     return einsum(c, &equation, 1, &x);
 }
 
-/* The labels of an operand that nothing else has (`alone`), and the others, each once. */
+/* The labels of an operand that occur nowhere else (`alone`), and the others, each once. */
 static void split_labels(const struct einsum_equation *e, int index, struct einsum_labels *alone,
                          struct einsum_labels *others)
 {
@@ -85,7 +85,7 @@ static struct endpoint contract(struct gradient_context *c, const struct einsum_
     return einsum(c, &equation, e->inputs_count, operands);
 }
 
-/* The same along the labels that nothing else has: x times ones. */
+/* The same along the labels that occur nowhere else: x times ones. */
 static struct endpoint repeat(struct gradient_context *c, const struct einsum_equation *e,
                               int index, struct endpoint x, const struct einsum_labels *others,
                               const struct einsum_labels *alone, const struct einsum_labels *to)
@@ -102,7 +102,7 @@ static struct endpoint repeat(struct gradient_context *c, const struct einsum_eq
     return einsum(c, &equation, 2, operands);
 }
 
-/* Sums a gradient, whose ellipsis stands in front, to the dimensions that the operand has. */
+/* Sums a gradient, whose ellipsis is at the front, to the dimensions of the operand. */
 static struct endpoint unbroadcast(struct gradient_context *c, const struct einsum_equation *e,
                                    int index, struct endpoint x, const struct einsum_labels *front)
 {

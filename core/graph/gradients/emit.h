@@ -55,8 +55,8 @@ static inline struct endpoint binary(struct gradient_context *c, const char *op,
 /* A scalar of the dtype of `like`. */
 struct endpoint number(struct gradient_context *c, struct endpoint like, double value);
 
-/* The value of a gradient that is the same everywhere, as a scalar (as out of a Sum or a Mean
- * over everything); a null node: it may differ. */
+/* The value of a gradient that is the same everywhere, as a scalar (as after a Sum or a Mean
+ * over everything); a null node: it may vary. */
 struct endpoint uniform(struct endpoint gradient);
 /* Is it the constant 1? */
 bool is_one(struct endpoint endpoint);

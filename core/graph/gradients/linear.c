@@ -38,7 +38,7 @@ static struct endpoint adjoint(struct gradient_context *c, struct endpoint x, in
                   build_const_ints(c->builder, NULL, rank, order));
 }
 
-/* Columns [from, from + count) of matrices; count -1: all behind. */
+/* Columns [from, from + count) of matrices; count -1: all remaining ones. */
 static struct endpoint columns(struct gradient_context *c, struct endpoint x, int rank,
                                int64_t from, int64_t count)
 {
@@ -335,7 +335,7 @@ struct status gradient_self_adjoint_eig_v2(struct gradient_context *c)
     return flow(c, 0, half_lower(c, binary(c, "AddV2", a, adjoint(c, a, rank))));
 }
 
-/* Of u [.., m, m], v [.., n, m or n], with m <= n. */
+/* For u [.., m, m], v [.., n, m or n], with m <= n. */
 struct svd_grad {
     int rank;
     int64_t m, n;
@@ -366,7 +366,7 @@ static struct endpoint svd_rest(struct gradient_context *c, const struct svd_gra
     return product(c, product(c, f->u, false, inverse, false), false, rest, false);
 }
 
-/* Of complex matrices: what the phase of the vectors passes on. */
+/* For complex matrices: the contribution of the vectors' phase. */
 static struct endpoint svd_phase(struct gradient_context *c, const struct svd_grad *f,
                                  struct endpoint v_dv, struct endpoint v1)
 {

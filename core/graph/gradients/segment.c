@@ -4,11 +4,11 @@
 
 /* ---- segments, sorted or not ---- */
 
-/* What the op says of its segments. An unsorted segment below 0 is dropped. */
+/* The segments of the op. An unsorted segment below 0 is dropped. */
 struct segment_grad {
     const char *sum, *product; /* the ops of that kind */
     struct endpoint ids;       /* at least 0 */
-    struct endpoint kept;      /* for each element, that its segment is not dropped; null: all */
+    struct endpoint kept;      /* for each element: is its segment kept? null: all are */
 };
 
 static struct endpoint reduced(struct gradient_context *c, const char *op, struct endpoint x)

@@ -19,8 +19,8 @@ static bool is_unchanged(const struct function_body *body, int i)
     return body->results[i].node == body->args[i].node;
 }
 
-/* Forgets what iterations do not agree on: the shape of an argument where the result has
- * another. */
+/* Widens a shape where iterations differ: where an argument and its result have different
+ * shapes. */
 static bool widen_shape(struct shape *shape, const struct shape *result)
 {
     bool changed = false;
@@ -90,8 +90,8 @@ static struct status differentiate(struct loop_gradient *g)
     return graph_gradients_from(&g->inner, seeds, ys, dys, g->count, g->body.args, g->found);
 }
 
-/* May the gradient of this carried value be left out: is it a constant of the loop whose gradient
- * nobody wants? */
+/* May the gradient of this carried value be omitted, because it is a constant of the loop whose
+ * gradient is not wanted? */
 static bool is_unwanted(const struct loop_gradient *g, int i)
 {
     return is_unchanged(&g->body, i) && !g->c->wanted[i];
@@ -113,7 +113,7 @@ static struct status find_flows(struct loop_gradient *g)
     return status_ok();
 }
 
-/* ---- what the forward body computes ---- */
+/* ---- the values that the forward body computes ---- */
 
 static bool asks_for_shape(const struct node *node)
 {
@@ -121,7 +121,7 @@ static bool asks_for_shape(const struct node *node)
 }
 
 /* Marks the nodes that the forward body needs: its own, those that the gradient of an inner loop
- * has made them need, and shapes, which are smaller than what they are shapes of. */
+ * has added, and shapes, which are smaller than the tensors that they describe. */
 static void mark_forward(struct loop_gradient *g)
 {
     const struct graph *graph = g->body.graph;
@@ -143,7 +143,7 @@ static void mark_forward(struct loop_gradient *g)
     }
 }
 
-/* The carried value that an endpoint is, unchanged by iterations; -1: none. */
+/* The carried value that equals an endpoint in all iterations; -1: none. */
 static int unchanged_value(const struct loop_gradient *g, struct endpoint endpoint)
 {
     for (int i = 0; i < g->count; i++)
@@ -323,8 +323,8 @@ static void set_attrs(struct loop_gradient *g, const char *cond, const char *bod
         node_set_attr(b->graph, loop, &attrs[i]);
 }
 
-/* Makes the loop count its iterations and push what the gradient takes. Its outputs stay; those
- * that it gets are behind them. */
+/* Makes the loop count its iterations and push the values that the gradient takes. New outputs
+ * follow the existing ones. */
 static struct status extend_forward(struct loop_gradient *g)
 {
     struct builder *b = g->c->builder;

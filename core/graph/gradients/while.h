@@ -11,11 +11,11 @@
 /* A forward value that the backward body takes. */
 struct taken {
     struct endpoint value; /* in the forward body */
-    int carried;           /* the carried value that it is, unchanged; -1: it is pushed */
+    int carried;           /* the carried value that it equals; -1: it is pushed */
     struct endpoint image; /* in the backward body */
 };
 
-/* While the gradient of one loop is made. */
+/* The state while the gradient of one loop is built. */
 struct loop_gradient {
     struct gradient_context *c;
     struct arena *arena; /* of the graph */
@@ -32,9 +32,9 @@ struct loop_gradient {
     int taken_count, taken_capacity;
 };
 
-/* The forward value that the backward body takes; NULL: it does not. */
+/* Finds the forward value among those that the backward body takes; NULL: not taken. */
 struct taken *while_find_taken(const struct loop_gradient *g, struct endpoint value);
-/* Adds the backward loop, behind the forward loop that pushes, and passes its gradients on. */
+/* Adds the backward loop, after the forward loop that pushes, and passes its gradients on. */
 struct status while_add_backward(struct loop_gradient *g);
 
 #endif

@@ -61,8 +61,8 @@ static struct endpoint zeros_like(struct builder *b, struct endpoint x)
     return build_unary(b, "ZerosLike", NULL, x);
 }
 
-/* The gradient of a last value that has none. Of a list, whose elements' type is known only to the
- * op that made it, as many unset elements. */
+/* The gradient of a last value that has none. For a list, whose elements' type is known only to
+ * the op that made it: as many unset elements. */
 static struct endpoint no_gradient(const struct loop_gradient *g, int i)
 {
     struct builder *b = g->c->builder;
@@ -81,8 +81,8 @@ static struct endpoint no_gradient(const struct loop_gradient *g, int i)
         (const struct attr[]){ attr_type("element_dtype", dtype), ATTR_END });
 }
 
-/* What the backward loop carries first: the number of iterations, the gradients of the last values,
- * and what it takes. */
+/* The first carried values of the backward loop: the number of iterations, the gradients of the
+ * last values, and the forward values. */
 static int list_carried(struct loop_gradient *g, struct endpoint *carried)
 {
     int count = 0, list = g->count + 1;
@@ -97,7 +97,7 @@ static int list_carried(struct loop_gradient *g, struct endpoint *carried)
     return count;
 }
 
-/* Takes the forward values from the carried ones; results: the lists without what was popped. */
+/* Takes the forward values from the carried ones; results: the lists after popping. */
 static void pop_taken(struct loop_gradient *g, struct builder *b, const struct endpoint *values,
                       struct endpoint *results)
 {

@@ -1,8 +1,8 @@
 /*
- * Nodes behind a Switch as branches of an If. Each node has a guard: the predicate and the value of
- * it with which the node runs. A Merge of the two sides of one predicate ends the guard. Nodes that
- * depend on each other within a guard, and the Merges behind them, are one If: one tf.cond may
- * become several, and several that share a predicate never become one.
+ * Turns nodes after a Switch into branches of an If. Each node has a guard: the predicate and the
+ * value of it with which the node runs. A Merge of the two sides of one predicate ends the guard.
+ * Nodes that depend on each other within a guard, and the Merges after them, are one If: one
+ * tf.cond may become several, and several that share a predicate never become one.
  */
 #include "graph/lower/lowering.h"
 #include "graph/while_loop.h"
@@ -32,7 +32,7 @@ static bool is_identity(const struct node *node)
     return strcmp(node->op_name, "Identity") == 0;
 }
 
-/* The predicate behind identities: each tf.cond makes one of its own. */
+/* The predicate behind identities, because each tf.cond makes its own. */
 static struct endpoint find_predicate(struct endpoint at)
 {
     while (is_identity(at.node))
@@ -58,7 +58,7 @@ static struct status number_predicate(struct guarding *guarding, struct endpoint
     return status_ok();
 }
 
-/* A Switch that always runs begins a guard for those who use its outputs. */
+/* A Switch that always runs begins a guard for the users of its outputs. */
 static bool is_outer_switch(const struct guarding *guarding, const struct node *node)
 {
     return is_switch(node) && guarding->guards[node->id] == 0;
@@ -116,7 +116,7 @@ static struct status find_guard(struct guarding *guarding, struct node *node)
     if (is_merge(node))
         return guard_merge(guarding, node);
     if (strcmp(node->op_name, "ControlTrigger") == 0)
-        return status_ok(); /* it runs even if what it waits for is dead */
+        return status_ok(); /* it runs even if a control input is dead */
     for (int i = 0; i < node->inputs_count; i++) {
         TRY(guard_of(guarding, node->inputs[i], &from));
         TRY(join_guard(node, from, &found));

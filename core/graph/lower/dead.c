@@ -80,7 +80,7 @@ static bool visit(struct deadness *deadness, struct node *node)
     return false;
 }
 
-/* A Switch or Merge that waits, and a Merge that tells which input it took, are more than a value.
+/* A Switch or Merge that waits, and a Merge whose input number is used, are more than a value.
  * They are rare; branches with constant predicates then stay branches. */
 static bool is_simple(const struct graph *graph)
 {

@@ -48,7 +48,7 @@ static bool is_cut(const void *context, struct endpoint input)
 
 /* ---- nodes of the result ---- */
 
-/* Not arena_printf, which would take a fifth of the time of flattening a large network. */
+/* Avoids arena_printf, which would take a fifth of the time of flattening a large network. */
 static const char *join(struct arena *arena, const char *prefix, const char *name)
 {
     size_t prefix_size = strlen(prefix), name_size = strlen(name);
@@ -93,7 +93,7 @@ static void copy_outputs(struct arena *arena, const struct node *from, struct no
         memcpy(to->outputs, from->outputs, (size_t)from->outputs_count * sizeof(struct output));
 }
 
-/* ---- looking up what became of an endpoint ---- */
+/* ---- finding the counterpart of an endpoint ---- */
 
 struct status frame_endpoint(const struct frame *frame, struct endpoint from, struct endpoint *out)
 {
@@ -113,7 +113,7 @@ struct status frame_endpoint(const struct frame *frame, struct endpoint from, st
     return status_ok();
 }
 
-/* The node that has run when the call has, made on demand. */
+/* The node that runs after the call, made on demand. */
 static struct status map_call(struct frame *frame, const struct node *call, struct node **out)
 {
     struct image *image = &frame->images[call->id];

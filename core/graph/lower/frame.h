@@ -1,6 +1,6 @@
 /*
- * frame: one graph that is being flattened: the requested graph, or the body of a call. For
- * flatten.c, which makes the outermost frame, and frame.c.
+ * frame: one graph during flattening: the requested graph, or the body of a call. For flatten.c,
+ * which makes the outermost frame, and frame.c.
  */
 #ifndef GRAPH_LOWER_FRAME_H
 #define GRAPH_LOWER_FRAME_H
@@ -49,7 +49,7 @@ struct status frame_control(struct frame *frame, const struct node *from, struct
 struct status frame_add_node(struct frame *frame, const char *op_name, const char *name,
                              struct node **out);
 
-/* The placeholder that stands for a fed endpoint; false: it is not fed. */
+/* The placeholder of a fed endpoint. Returns false if it is not fed. */
 bool flatten_find_feed(const struct flatten *flatten, struct endpoint endpoint,
                        struct endpoint *out);
 

@@ -18,7 +18,7 @@ struct carried {
 
 struct frame_nodes {
     struct bytes name;
-    struct node **nodes; /* in the order of the graph; Enter is in, and so is Exit */
+    struct node **nodes; /* in the order of the graph; includes Enter and Exit */
     int nodes_count;
     struct node *condition; /* LoopCond */
     struct carried *carried;
@@ -26,7 +26,7 @@ struct frame_nodes {
     struct node *loop; /* the While */
 };
 
-/* Where a node's outputs are. */
+/* The frame of a node's outputs. */
 struct place {
     int frame; /* 1 + the outermost frame; 0: in none */
     int depth; /* frames around it */
@@ -284,7 +284,7 @@ static void need_effects(struct frames *frames, const struct frame_nodes *frame)
     }
 }
 
-/* Puts the results in place, and collects the nodes that they need. */
+/* Completes the results, and collects the nodes that they need. */
 static void describe_body(struct frames *frames, const struct frame_nodes *frame, int who,
                           const struct endpoint *results, int count, struct cut_body *out)
 {
@@ -303,7 +303,7 @@ static void describe_body(struct frames *frames, const struct frame_nodes *frame
             nodes[out->nodes_count++] = frame->nodes[i];
 }
 
-/* An input of a node of a loop that no argument stands for. */
+/* Checks an input of a loop's node that is not an argument. */
 static struct status check_input(const struct frames *frames, const struct frame_nodes *frame,
                                  const struct node *node, const struct cut *cut,
                                  struct endpoint input)

@@ -40,7 +40,7 @@ static bool takes_reference(const struct node *node)
     return false;
 }
 
-/* Branches and loops give values, but no references. */
+/* Branches and loops return values, but no references. */
 static struct status follow_inputs(const struct lowering *lowering, struct node *node)
 {
     for (int i = 0; i < node->inputs_count; i++) {
@@ -53,7 +53,7 @@ static struct status follow_inputs(const struct lowering *lowering, struct node 
     return status_ok();
 }
 
-/* A node that waited for one of a branch or loop waits for all of it. */
+/* A node that waited for a node of a branch or loop waits for all of it. */
 static void follow_controls(const struct lowering *lowering, struct node *node)
 {
     int count = 0;

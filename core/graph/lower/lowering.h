@@ -10,7 +10,7 @@
 
 /* What becomes of a node. */
 struct fate {
-    bool is_gone;      /* it is part of a function now, or not needed */
+    bool is_gone;      /* it is now part of a function, or not needed */
     bool has_value[2]; /* output k is output first_output + k of `node` */
     struct node *node; /* wait for this one instead; NULL: for none */
     int first_output;

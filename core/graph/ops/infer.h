@@ -1,7 +1,7 @@
 /*
  * infer: helpers of the inference functions of ops.def, which are declared here and defined, by
- * family, in the files beside this one. An inference function may know less than TensorFlow's, but
- * must not contradict it.
+ * family, in the other files of this folder. An inference function may know less than TensorFlow's,
+ * but must not contradict it.
  */
 #ifndef GRAPH_OPS_INFER_H
 #define GRAPH_OPS_INFER_H
@@ -15,9 +15,9 @@ struct status node_infer(struct graph *graph, struct node *node);
 #define VALUE_UNKNOWN INT64_MIN
 #define VALUES_MAX    32
 
-/* The elements of an integer scalar or vector as far as they are known before running. */
+/* The elements of an integer scalar or vector, as far as they are known before running. */
 struct values {
-    int rank;  /* 0 or 1; -1: nothing is known */
+    int rank;  /* 0 or 1; -1: unknown */
     int count; /* 1 for a scalar */
     int64_t at[VALUES_MAX];
 };
@@ -34,7 +34,7 @@ bool infer_int(const struct infer_context *context, int index, int64_t *out);
 /* An axis in [-rank, rank) -> [0, rank). INVALID_ARGUMENT names both. */
 struct status infer_axis(int64_t axis, int rank, int *out);
 
-/* Merges what both know; INVALID_ARGUMENT if they differ. */
+/* Merges two partly known shapes; INVALID_ARGUMENT if they differ. */
 struct status infer_merge(const struct shape *a, const struct shape *b, struct shape *out);
 struct status infer_rank(const struct shape *shape, int rank, const char *what);
 

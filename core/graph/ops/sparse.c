@@ -35,7 +35,7 @@ struct status infer_sparse_matrix(struct infer_context *context)
     return status_ok();
 }
 
-/* What the input `shape` says, and the inner dimensions of the values. */
+/* The shape in the input `shape`, and the inner dimensions of the values. */
 struct status infer_ragged_to_tensor(struct infer_context *context)
 {
     struct shape shape = infer_shape_value(context, 0);
@@ -77,7 +77,7 @@ struct status infer_ragged_to_sparse(struct infer_context *context)
     return status_ok();
 }
 
-/* A sparse tensor of which only the form is known. */
+/* A sparse tensor of which only the rank is known. */
 struct status infer_sparse_result(struct infer_context *context)
 {
     const struct shape indices = shape_of(-1, -1), values = shape_of(-1), shape = shape_of(-1);
@@ -112,7 +112,7 @@ struct status infer_ragged_cross(struct infer_context *context)
     return status_ok();
 }
 
-/* The values are a vector; how many there are depends on which rows are empty. */
+/* The values are a vector; their number depends on which rows are empty. */
 struct status infer_fill_empty_rows(struct infer_context *context)
 {
     struct shape vector = shape_of(-1);

@@ -60,8 +60,8 @@ struct status infer_assign(struct infer_context *context)
     return status_ok();
 }
 
-/* Is each key a scalar, for certain? A dense table may have vectors as keys, and then the shape of
- * the keys says too little. The handle may also come from an argument or a branch. */
+/* Is each key certainly a scalar? A dense table may have vectors as keys, and then the shape of
+ * the keys is not enough. The handle may also come from an argument or a branch. */
 static bool has_scalar_keys(const struct infer_context *context)
 {
     struct endpoint handle = context->node->inputs[0];
@@ -90,7 +90,7 @@ struct status infer_lookup_export(struct infer_context *context)
     return status_ok();
 }
 
-/* The shape of one element, which an input gives; -1 as a scalar stands for an unknown rank. */
+/* The shape of one element, which an input gives; -1 as a scalar means an unknown rank. */
 struct status infer_list_item(struct infer_context *context)
 {
     struct shape shape = infer_shape_value(context, 2);
