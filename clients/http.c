@@ -26,7 +26,7 @@ struct status http_init(struct http *http, const char *text)
     if (text[size] != '\0' && text[size + 1] != '\0') {
         buffer_finish(&address);
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "'%s': want http://host:port with nothing behind it", text);
+                            "'%s': want http://host:port with nothing after it", text);
     }
     const char *bracket = strchr(address.data, ']');
     if (strchr(bracket != NULL ? bracket : address.data, ':') == NULL)

@@ -17,7 +17,7 @@
 struct export_request {
     const struct export_recipe *recipe;
     const struct trainable
-        *original;         /* write it with other values, in place of the recipe; or NULL */
+        *original;         /* write it with other values, instead of the recipe; or NULL */
     const char *directory; /* the final one, "model/1"; absent or empty */
     enum savedmodel_format format;
     bool again; /* accept a directory that holds this very export, from a task killed after it */

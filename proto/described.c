@@ -297,7 +297,7 @@ static bool is_packable(enum described_type type)
            type != DESCRIBED_GROUP;
 }
 
-/* Where protobuf-c keeps the value of a field, and how it tells whether there is one. */
+/* Fills in the offsets of a field's value and of its presence flag in protobuf-c's struct. */
 static struct status place_field(const struct draft *draft, const field_proto *proto, size_t index,
                                  ProtobufCFieldDescriptor *out)
 {
@@ -539,8 +539,8 @@ static void leave_out_zero(const ProtobufCFieldDescriptor *field, ProtobufCMessa
         memset((char *)message + field->quantifier_offset, 0, sizeof(protobuf_c_boolean));
 }
 
-/* What protobuf-c does not do: leaves out floats of proto3 that are 0. False: a string of proto3 is
- * not UTF-8. Recurses as deep as messages nest, which their parsers limit. */
+/* Leaves out floats of proto3 that are 0, which protobuf-c does not do. False: a string of
+ * proto3 is not UTF-8. Recurses as deep as messages nest, which their parsers limit. */
 static bool settle(ProtobufCMessage *message)
 {
     bool right = true;

@@ -1,6 +1,6 @@
 /*
  * digits: reads decimal digits eight at a time. Eight bytes are loaded from where a number begins:
- * readers keep some behind the end of the text.
+ * readers keep some after the end of the text.
  */
 #ifndef BASE_DIGITS_H
 #define BASE_DIGITS_H

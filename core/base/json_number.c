@@ -252,7 +252,7 @@ static const double tenths[] = { 1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7 };
  * The bytes are then added up in pairs of 10 and 1, and the pairs weighed by the product with
  * `even` (the bytes 0 and 1 in its high half, 4 and 5 in the low one) and with `odd` (2 and 3, 6
  * and 7). In this way the comma is one more digit of 0, every form gives millionths, and what
- * stands behind the comma has the weight 0.
+ * stands after the comma has the weight 0.
  */
 struct short_form {
     uint64_t zeros, others, highs, even, odd;
@@ -279,7 +279,7 @@ static inline bool has_form(uint64_t eight, const struct short_form *form, uint6
     return (((*digits + form->others) | *digits) & form->highs) == 0;
 }
 
-/* By the number of digits behind the point. NULL: the number has none of the forms. */
+/* By the number of digits after the point. NULL: the number has none of the forms. */
 static inline const struct short_form *find_form(uint64_t eight)
 {
     uint64_t digits;
@@ -320,8 +320,8 @@ static inline __m128 floats_of_millionths(__m128i values)
                          _mm_cvtpd_ps(_mm_mul_pd(_mm_cvtepi32_pd(others), unit)));
 }
 
-/* Reads numbers of one form, with a space behind each comma or with none, while four at a time are
- * of it. Their distance is known, so that nothing waits for the end of the number before. */
+/* Reads numbers of one form, with a space after each comma or with none, while four at a time
+ * are of it. Their distance is known, so that nothing waits for the end of the number before. */
 static inline const char *read_fours(const char *at, const struct short_form *form, bool spaced,
                                      float *out, size_t max, size_t *count)
 {

@@ -2,7 +2,7 @@
  * json_number: converts JSON numbers to binary: for tensors of numbers, and for files of them.
  *
  * It reads up to eight digits at a time. Values come from exact arithmetic on the digits; strtod
- * decides only what that cannot. The text must have JSON_PADDING zero bytes behind it.
+ * decides only what that cannot. The text must have JSON_PADDING zero bytes after it.
  */
 #ifndef BASE_JSON_NUMBER_H
 #define BASE_JSON_NUMBER_H

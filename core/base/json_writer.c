@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-/* The letter behind the backslash; 0: none has one. */
+/* The letter after the backslash; 0: none has one. */
 static char escape_letter(char c)
 {
     static const char controls[] = "\b\f\n\r\t", letters[] = "bfnrt";

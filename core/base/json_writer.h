@@ -32,7 +32,7 @@ void json_write_integer(struct json_writer *writer, const char *key, int64_t val
 void json_write_bool(struct json_writer *writer, const char *key, bool value);
 void json_write_null(struct json_writer *writer, const char *key);
 
-/* A string alone, in quotes. Bytes that are not UTF-8 stay as they are. */
+/* A string alone, in quotes. Bytes that are not UTF-8 stay unchanged. */
 void json_put_string(struct buffer *out, struct bytes text);
 
 #endif

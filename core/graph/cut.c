@@ -74,8 +74,8 @@ static bool is_reference(struct endpoint endpoint)
     return endpoint.node->outputs[endpoint.index].is_ref;
 }
 
-/* The variable behind a reference: through Switch, Enter, Assign and the like, whose first input
- * is the reference that they give. */
+/* The variable of a reference: through Switch, Enter, Assign and the like, whose first input is
+ * the reference that they give. */
 static struct status find_variable(const struct cut *cut, struct endpoint reference,
                                    struct node **out)
 {

@@ -60,7 +60,7 @@ struct endpoint function_add_arg(struct builder *builder, struct function_body *
  * function_add_arg, its results any endpoints of it, its controls any nodes of it.
  *
  * Owner   the function shares the nodes' attributes with the body; *out, its name, in the graph's
- *         arena: `wanted`, with a number behind it if that is taken
+ *         arena: `wanted`, followed by a number if that is taken
  */
 struct status function_add(struct graph *graph, const char *wanted,
                            const struct function_body *body, const char **out);

@@ -102,7 +102,7 @@ struct node *graph_find(const struct graph *graph, const char *name)
     return map_get_text(&graph->names, name);
 }
 
-/* The number behind the last colon; -1: no colon, -2: not a number. */
+/* The number after the last colon; -1: no colon, -2: not a number. */
 static int output_number(const char *colon)
 {
     if (colon == NULL)

@@ -48,7 +48,7 @@ static struct status read_input(struct graph *graph, struct node *node, const ch
         status.code = STATUS_INVALID_ARGUMENT; /* the file is wrong, not the request */
     TRY(status);
     if (node->controls_count > 0)
-        return status_error(STATUS_INVALID_ARGUMENT, "input '%s' stands behind a control input",
+        return status_error(STATUS_INVALID_ARGUMENT, "input '%s' comes after a control input",
                             text);
     node_add_input(graph, node, input);
     return status_ok();

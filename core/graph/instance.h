@@ -34,7 +34,7 @@ struct status reference_resolve(const struct instance *instance, const char *tex
 struct endpoint reference_endpoint(const struct instance *instance, const struct resolved *resolved,
                                    int index);
 
-/* The name behind "^". */
+/* The name after "^". */
 struct status reference_control(const struct instance *instance, const char *name,
                                 struct node **out);
 

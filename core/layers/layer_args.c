@@ -7,7 +7,7 @@
 /* Limit of the layers in one list argument. */
 #define INNER_LAYERS_MAX 64
 
-/* How many of the common keys an error lists. */
+/* The number of common keys that an error lists. */
 #define COMMON_SHOWN 3
 
 bool same_name(const char *a, const char *b)

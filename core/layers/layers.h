@@ -96,7 +96,7 @@ struct layers_other_optimizer {
 struct layers_training {
     const char *optimizer; /* Keras' class in lower case: "sgd", "adam", "adagrad", … */
     double learning_rate;
-    struct layers_schedule schedule;       /* in place of learning_rate */
+    struct layers_schedule schedule;       /* instead of learning_rate */
     const struct layers_setting *settings; /* the optimizer's other numbers */
     int settings_count;
     const struct layers_other_optimizer *others; /* beside `optimizer` */
@@ -170,7 +170,7 @@ struct layers_model {
     int metrics_count;
     bool keras2;
     struct layers_training training;
-    const struct layers_body *body; /* in place of layers; NULL: none */
+    const struct layers_body *body; /* instead of layers; NULL: none */
     struct layer *layers;
     int layers_count;
     struct layer_call *calls; /* in topological order: each after the calls whose outputs it
@@ -425,7 +425,7 @@ struct status layers_check_requests(const struct layers_model *model,
                                     const struct layers_serving_options *options,
                                     struct arena *arena);
 
-/* How an exported graph prepares the input that is this tensor, such as "x:0". */
+/* The preparation by an exported graph of the input that is this tensor, such as "x:0". */
 enum raw_values layers_input_raw(const struct graph *graph, const char *tensor);
 
 struct layers_training_options {

@@ -225,7 +225,7 @@ static bool feed_is_needed(const struct needed_nodes *needed, const struct feed_
 }
 
 /* Keeps only what the pass needs for its candidates. The ids of a lookup are found before its
- * rows, and the nodes behind these do not lead to them. */
+ * rows, and the nodes after these do not lead to them. */
 static struct status keep_needed(const struct candidate_ends *ends, int feeds_count,
                                  struct arena *arena, struct training_pass *pass)
 {

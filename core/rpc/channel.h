@@ -54,7 +54,7 @@ struct service {
 
 /* HTTP headers: short texts beside the messages. Names are in lower case; a "-bin" value is base64,
  * on the wire and here. */
-/* What comes before a shared secret in the header `authorization`. */
+/* The prefix of a shared secret in the header `authorization`. */
 #define RPC_TOKEN_SCHEME "Bearer "
 
 struct metadata {

@@ -17,7 +17,7 @@ size_t grpc_timeout_print(int64_t timeout_ns, char out[GRPC_TIMEOUT_MAX]);
 
 /* Percent-encodes everything but the characters from space to ~, and % itself. */
 void grpc_message_encode(const char *text, struct buffer *out);
-/* Anything that is not %XX stays as it is. */
+/* Anything that is not %XX stays unchanged. */
 void grpc_message_decode(struct bytes text, struct buffer *out);
 
 /* "application/grpc", with or without "+proto" or ";parameters". */

@@ -45,7 +45,7 @@ struct http2 {
     struct socket_buffer *read_into;  /* holds the bytes that nghttp2 looks at; NULL: elsewhere */
     size_t last_size;                 /* of the last message: the next one is mostly alike */
     size_t unfinished;                /* bytes of incomplete messages */
-    size_t unconsumed;                /* received, without a WINDOW_UPDATE yet */
+    size_t unconsumed;                /* received bytes without a WINDOW_UPDATE yet */
     size_t unsent;                    /* bytes of messages queued in streams */
 
     int64_t retired_ns; /* when it was sent GOAWAY because of its age; 0: not yet */

@@ -53,7 +53,7 @@ static struct status unpack(struct message_unpacking *unpacking, struct bytes co
     TRY(inflate_stream(INFLATE_EITHER, &compressed, &unpacking->output, &result));
     switch (result) {
     case INFLATE_END:
-        return compressed.size == 0 ? status_ok() : damaged("bytes behind its end");
+        return compressed.size == 0 ? status_ok() : damaged("bytes after its end");
     case INFLATE_CUT_SHORT:
         return damaged("it is cut short");
     case INFLATE_TOO_LARGE:

@@ -20,8 +20,8 @@ bool message_inflate_knows(struct bytes encoding);
 struct status message_inflate(struct message_buffers *buffers, struct bytes compressed, size_t max,
                               struct message_buffer **out, size_t *out_size);
 
-/* Replaces a compressed message that a METHOD_PACKED received by its content; a plain one stays as
- * it is. On failure, for the reasons above, the message is unchanged. Any thread. */
+/* Replaces a compressed message that a METHOD_PACKED received by its content; a plain one stays
+ * unchanged. On failure, for the reasons above, the message is unchanged. Any thread. */
 struct status message_unpack(struct message *message);
 
 #endif

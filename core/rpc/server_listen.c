@@ -46,7 +46,7 @@ static void on_connection(void *context, uint32_t events)
     }
 }
 
-/* Removes a socket that a server left behind and nobody listens on, but no other kind of file. */
+/* Removes a socket that a server left and nobody listens on, but no other kind of file. */
 static void remove_stale(const struct socket_address *address)
 {
     struct stat there;

@@ -23,7 +23,7 @@ struct tls_pem {
     const char *text, *name;
 };
 
-/* What a side offers by ALPN. A peer that offers others only is refused. */
+/* The protocol that both sides offer by ALPN. A peer that offers others only is refused. */
 enum tls_protocols {
     TLS_HTTP2, /* h2 */
     TLS_HTTP1, /* http/1.1 */

@@ -1,4 +1,4 @@
-/* How a kernel waits for what another run does. */
+/* Waits of a kernel for another run. */
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "runtime/steps.h"

@@ -20,8 +20,8 @@ enum savedmodel_format {
 
 #define SAVEDMODEL_FORMAT_NAMES "saved_model session_bundle" /* the choices of a flag */
 
-/* What Slipway writes before its version as MetaInfoDef.tensorflow_git_version. The other version
- * in that message must be one of TensorFlow, whose loaders parse it. */
+/* The prefix of Slipway's version in MetaInfoDef.tensorflow_git_version. The other version in
+ * that message must be one of TensorFlow, whose loaders parse it. */
 #define SAVEDMODEL_GIT_PREFIX "slipway "
 
 const char *savedmodel_format_name(enum savedmodel_format format);
@@ -46,7 +46,7 @@ const char *savedmodel_format_file(enum savedmodel_format format);
  * Appends that file's bytes to `out`.
  *
  * Errors  NOT_FOUND the directory holds no model; UNIMPLEMENTED only a saved_model.cpb; DATA_LOSS a
- *         Git LFS pointer in place of the model; RESOURCE_EXHAUSTED more than protobuf's 2 GiB
+ *         Git LFS pointer instead of the model; RESOURCE_EXHAUSTED more than protobuf's 2 GiB
  */
 struct status savedmodel_read_file(const char *directory, const struct model_file **kind,
                                    struct buffer *out);

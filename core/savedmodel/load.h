@@ -41,7 +41,7 @@ struct status savedmodel_load(const char *directory, const struct savedmodel_opt
                               struct savedmodel **out);
 void savedmodel_destroy(struct savedmodel *model); /* accepts NULL */
 
-/* How long the stages of savedmodel_load took. */
+/* The durations of the stages of savedmodel_load. */
 struct savedmodel_times {
     int64_t restore_ns, init_ns; /* variables; the init op, 0 if there is none */
 };

@@ -13,7 +13,7 @@ bool node_is_assign(const struct node *node); /* AssignVariableOp, Assign */
 /* The name of the variable: its shared name, or for a reference variable without one its node's. */
 struct bytes handle_name(const struct node *handle);
 
-/* The node behind Identity nodes, and the index of its output. */
+/* The node before Identity nodes, and the index of its output. */
 const struct node *skip_identity(struct endpoint endpoint, int *index);
 
 /* May the node run functions, whose nodes its graph does not show? Of an unknown op: yes. */

@@ -41,9 +41,9 @@ struct status session_bundle_upgrade(struct Tensorflow__MetaGraphDef *meta, stru
 /**
  * The reverse. `serving_default` becomes the default signature if it classifies or regresses; a
  * signature that predicts (`serving_default`, or else the first by name) becomes the named
- * signatures `inputs` and `outputs`. All signatures also stay as they are: readers of that time
- * skip them, and session_bundle_upgrade finds them again. ParseExampleV2 and AddV2, which
- * TensorFlow 1 does not have, become ParseExample and Add.
+ * signatures `inputs` and `outputs`. All signatures also stay unchanged: readers of that time skip
+ * them, and session_bundle_upgrade finds them again. ParseExampleV2 and AddV2, which TensorFlow 1
+ * does not have, become ParseExample and Add.
  */
 struct status session_bundle_downgrade(struct Tensorflow__MetaGraphDef *meta, struct arena *arena);
 

@@ -10,8 +10,7 @@
  *     TRY(trainable_write(trainable, "model/2", false, &source));
  *
  * Functions are inlined. The file's graph computes what the model computes when it is served:
- * dropout drops nothing, and a batch normalisation uses its moving averages, which stay as they
- * are.
+ * dropout drops nothing, and a batch normalisation uses its moving averages, which stay unchanged.
  */
 #ifndef SAVEDMODEL_TRAINABLE_H
 #define SAVEDMODEL_TRAINABLE_H
@@ -78,7 +77,7 @@ const struct trainable_variable *trainable_variable_at(const struct trainable *t
 struct trainable_graph {
     struct graph *graph;
     struct endpoint *inputs;  /* placeholders, in the order of the signature */
-    struct endpoint *outputs; /* the trained ones, behind Identity nodes */
+    struct endpoint *outputs; /* the trained ones, with Identity nodes skipped */
     struct endpoint *values;  /* placeholders, in the order of the variables */
     /* In the same order: is the value [-1, row…], the looked-up rows? */
     bool *by_rows;

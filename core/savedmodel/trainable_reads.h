@@ -40,7 +40,7 @@ struct variable_reads {
 void variable_reads_begin(struct variable_reads *reads, int handles_max);
 void variable_reads_add(struct variable_reads *reads, const struct node *handle, int variable);
 
-/* The variable whose handle an endpoint is, behind Identity nodes; -1: not a handle. */
+/* The variable whose handle an endpoint is, with Identity nodes skipped; -1: not a handle. */
 int variable_reads_find(const struct variable_reads *reads, struct endpoint endpoint);
 
 /**

@@ -11,7 +11,7 @@ static bool is_op(const struct node *node, const char *name)
     return strcmp(node->op_name, name) == 0;
 }
 
-/* The variable whose whole value an endpoint is, behind Identity nodes; -1: none. */
+/* The variable whose whole value an endpoint is, with Identity nodes skipped; -1: none. */
 static int find_value(const struct variable_reads *reads, struct endpoint endpoint)
 {
     int index;

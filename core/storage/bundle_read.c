@@ -230,7 +230,7 @@ static struct status read_variants(const struct bundle *bundle, const struct bun
     }
     if (at != end)
         return status_error(STATUS_DATA_LOSS,
-                            "%zu of the stored %zu bytes are left behind %" PRId64 " variants",
+                            "%zu of the stored %zu bytes are left after %" PRId64 " variants",
                             (size_t)(end - at), raw.size, count);
     return check_sum(piece, crc);
 }

@@ -37,7 +37,7 @@ double histogram_limit(int bucket)
     return side == 0 ? 0 : side > 0 ? limits[side - 1] : -limits[-side - 1];
 }
 
-/* How many of the limits above 0 are less than x, or equal to it if `equal`. */
+/* The number of the limits above 0 that are less than x, or equal to it if `equal`. */
 static int limits_up_to(double x, bool equal)
 {
     int low = 0, high = HISTOGRAM_SIDE;

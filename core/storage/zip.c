@@ -126,7 +126,7 @@ static struct status read_extra(const char *at, const char *end, struct zip_memb
     return status_ok();
 }
 
-/* Reads the entry at *at and moves behind it. */
+/* Reads the entry at *at and moves past it. */
 static struct status read_entry(const char **at, const char *end, struct zip_member *out)
 {
     const char *entry = *at;

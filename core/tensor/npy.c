@@ -128,7 +128,7 @@ static struct status read_data(struct bytes data, const char *descr, const struc
                         ".npy: dtype '%s' is not read (numbers little-endian, <U, |S are)", descr);
 }
 
-/* Where the header's text begins, and its size. */
+/* Finds the offset and the size of the header's text. */
 static struct status find_header(struct bytes file, size_t *start, size_t *size)
 {
     static const char magic[6] = { '\x93', 'N', 'U', 'M', 'P', 'Y' };

@@ -43,7 +43,7 @@ static inline bool raw_column_may_lack_integer(const struct raw_column *column)
            column->spec.layout == TENSOR_DENSE && !column->has_default;
 }
 
-/* How an exported graph prepares the values of an input, so that the client need not. */
+/* The preparation of an input's values by an exported graph, which saves the client from it. */
 enum raw_values {
     RAW_NOTHING, /* it takes prepared values */
     RAW_SCALE,   /* it subtracts the mean and divides by the standard deviation */

@@ -10,9 +10,9 @@
 #define SPECTRAL_ITERATIONS_MAX 1000
 
 /**
- * out = values / σ, with σ = v W uᵀ after `iterations` steps of power iteration,
- * v = u Wᵀ / ‖u Wᵀ‖ and u = v W / ‖v W‖. W is `values` as a matrix whose columns are the last
- * dimension. Values that are all 0 stay as they are.
+ * out = values / σ, with σ = v W uᵀ after `iterations` steps of power iteration, v = u Wᵀ / ‖u Wᵀ‖
+ * and u = v W / ‖v W‖. W is `values` as a matrix whose columns are the last dimension. Values that
+ * are all 0 stay unchanged.
  *
  * Shapes  values, out: float, shape_size(shape), of rank 1 or more; they may be the same.
  *         vector, the first u: [shape.dims[rank - 1]]

@@ -19,8 +19,8 @@
 #include "server/inference/inference.h"
 
 void call_list_append(struct call_list *list, struct inference_call *call);
-/* Takes the first call and calls close behind it that can share its run, of up to `rows_max`
- * rows in total; 0: only the first. */
+/* Takes the first call and calls close after it that can share its run, of up to `rows_max` rows
+ * in total; 0: only the first. */
 struct inference_call *call_list_take_batch(struct call_list *list, int64_t rows_max);
 
 struct call_queues {

@@ -29,7 +29,8 @@ struct call_queue {
     unsigned choices;               /* number of choices made for --target_p99_ms */
     int64_t chosen_rows, chosen_ns; /* the last choice that was logged, and its time */
 
-    /* How calls form batches (--enable_batching). NULL: those that are ready share a run. */
+    /* The rules by which calls form batches (--enable_batching). NULL: those that are ready
+     * share a run. */
     const struct batching *batching;
     /* Batches have numbers; more calls may follow those of the open one. */
     int64_t first_batch, open_batch, last_batch; /* last_batch: that of the last call */

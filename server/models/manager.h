@@ -40,8 +40,8 @@ struct manager_options {
     struct savedmodel_options savedmodel;
     struct budget *budget;             /* charged for the memory of runs; NULL: not charged */
     struct model_limits_table *limits; /* limits of each model's requests; NULL: none */
-    /* How requests form batches. NULL: as they arrive. If each version has its own parameters,
-     * these only enable batching. */
+    /* The rules by which requests form batches. NULL: as they arrive. If each version has its
+     * own parameters, these only enable batching. */
     const struct batching *batching;
     bool batching_per_version;
 

@@ -13,8 +13,7 @@
  * It has no thread and reads neither the clock nor the disk. Its owner (manager.c) does, and
  * reports what it found:
  *
- *     served_model_set_found(model, &found);                     the current contents of the base
- *     path
+ *     served_model_set_found(model, &found);       the current contents of the base path
  *     struct model_step step = served_model_begin_step(model, STEP_ANY, now_ns);
  *     STEP_LOAD    load the version, then served_model_end_load
  *     STEP_UNLOAD  nothing: the version waits for its last request

@@ -264,7 +264,7 @@ static struct status take_binary(struct infer_json_reader *reader, struct json_i
         return status_error(STATUS_INVALID_ARGUMENT, "both data and binary_data_size");
     if (input->binary_size > reader->binary.size)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "binary_data_size is %llu, but %zu bytes are left behind the JSON "
+                            "binary_data_size is %llu, but %zu bytes are left after the JSON "
                             "object, whose size is in the header Inference-Header-Content-Length",
                             (unsigned long long)input->binary_size, reader->binary.size);
     struct bytes raw = { reader->binary.data, (size_t)input->binary_size };

@@ -200,7 +200,7 @@ class Launch(TestCase):
                  (dict(hosts="a,localhost"), 2, "other hosts cannot reach a task by the name localhost"),
                  (dict(hosts="-oProxyCommand=x"), 2, "--hosts: '-oProxyCommand=x' is not a host"),
                  (dict(hosts="n[1-"), 2, "--hosts: 'n[1-'"),
-                 (dict(tasks=("--task_index=1",)), 2, "--task_index behind --: the launcher sets it"))
+                 (dict(tasks=("--task_index=1",)), 2, "--task_index after --: the launcher sets it"))
         for options, code, words in cases:
             with self.subTest(words):
                 done = self.launch(**options)

@@ -171,7 +171,7 @@ class Client(TestCase):
                               ("--repeat does not apply to status", ["status", "--repeat=1"]),
                               ("--signature does not apply to metadata", ["metadata", "--signature=a"]),
                               ("--concurrency needs --repeat", ["predict", "--concurrency=2"]),
-                              ("", ["status", "--server=no port"]), ("nothing behind it", ["status", "--server=http://localhost:1/v1"])):
+                              ("", ["status", "--server=no port"]), ("nothing after it", ["status", "--server=http://localhost:1/v1"])):
             self.fails(2, text, *command)
 
     def test_version_and_help(self):

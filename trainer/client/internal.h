@@ -106,7 +106,7 @@ struct status client_call_single(struct ps_client *client, int ps, const char *p
 struct status client_check_generation(void *client);
 #define CLIENT_LOOK_MS 1000
 
-/* How to retry calls that fail on the way to a ps. */
+/* Retries of calls that fail on the way to a ps. */
 struct call_retry client_retry(const struct ps_client *client);
 
 #endif

@@ -84,7 +84,7 @@ static struct status go_on(struct file_source *source, uint64_t rows, bool passe
     return status_ok();
 }
 
-/* Moves there from the current position, or from the beginning if that is behind it. */
+/* Moves there from the current position, or from the beginning if that is past it. */
 static struct status go_to(struct file_source *source, uint64_t rows, bool passes, bool *passed)
 {
     if (source->astray || rows < rows_taken(source))

@@ -9,7 +9,7 @@
 
 /* The values of the flags, in the order of --help; 0 and "": not given. */
 struct flag_values {
-    /* What is trained: the model, */
+    /* The trained model, */
     const char *model, *hyperparameters;
     const char *from_savedmodel, *signature, *output, *freeze, *loss, *metrics, *compile_config;
     int64_t sparse_width;

@@ -52,7 +52,7 @@ static const char *no_answer(struct probed_task *probed_task, struct channel *ch
     return arena_printf(probed_task->arena, "%s%s", words[state.trouble], state.text);
 }
 
-/* How the answering task differs from the one in the map; NULL: not at all. */
+/* The difference of the answering task from the one in the map; NULL: none. */
 static const char *judge(struct probed_task *probed_task, const struct task_identity *found)
 {
     const struct task_identity *mine = &probed_task->endpoint->identity;

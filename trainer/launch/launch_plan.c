@@ -57,7 +57,7 @@ static struct status check_flags(const struct launch_request *request)
         for (size_t k = 0; k < COUNT(own) && dashes > 0; k++)
             if (strlen(own[k]) == size && strncmp(flag + dashes, own[k], size) == 0)
                 return status_error(STATUS_INVALID_ARGUMENT,
-                                    "--%s behind --: the launcher sets it for each task", own[k]);
+                                    "--%s after --: the launcher sets it for each task", own[k]);
     }
     return status_ok();
 }

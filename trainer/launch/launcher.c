@@ -27,7 +27,7 @@ struct launched {
     struct line_printer printers[STREAMS];
 };
 
-/* What the launcher has asked the tasks to do; the stages follow in this order. */
+/* The request of the launcher to the tasks; the stages follow in this order. */
 enum stage { RUNNING, STOPPING, KILLING, KILLED };
 
 struct launcher {

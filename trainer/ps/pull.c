@@ -75,7 +75,7 @@ static bool refer_to_slice(struct value_references *references, struct slice *sl
     return true;
 }
 
-/* How rows are copied. */
+/* The state of copying rows. */
 struct row_copies {
     bool before;
     _Atomic bool lost; /* the rows from before the last step were not kept */
@@ -89,7 +89,7 @@ static void copy_rows(void *context, const struct row_item *item, const uint32_t
         atomic_store_explicit(&copies->lost, true, memory_order_relaxed);
 }
 
-/* Schedules the copy of a slice's wanted rows, behind those of the previous slices. */
+/* Schedules the copy of a slice's wanted rows, after those of the previous slices. */
 static void refer_to_rows(struct value_references *references, struct slice *slice,
                           struct row_work *work, struct row_ids_reader *reader, char **at)
 {

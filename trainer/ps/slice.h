@@ -132,7 +132,7 @@ float *slice_writable(struct slice *slice, int part);
 /* Under the slice's lock: drops the values before the last update. */
 void slice_forget_before(struct slice *slice);
 
-/* How an update is made. */
+/* The parameters of an update. */
 struct slice_update {
     const struct optimizer *optimizer;
     const float *settings;

@@ -10,7 +10,7 @@
 
 /* ---- Variables (variables.c). Called without the lock, unless stated otherwise. ---- */
 
-/* How some slices are trained. */
+/* The optimizer of some slices. */
 struct training_rule {
     const struct optimizer *optimizer;
     float rate;  /* for rule 0: the initial rate, if there is a schedule */

@@ -60,7 +60,7 @@ struct status delimited_find_targets(struct delimited_reader *reader,
                                      const struct record_options *options,
                                      const struct columns *columns);
 
-/* Moves the window behind a record, and counts its lines. */
+/* Moves the window past a record, and counts its lines. */
 void delimited_advance(struct text_input *input, const char *next);
 
 #endif

@@ -63,7 +63,7 @@ enum record_end delimited_field(struct delimited_reader *reader, const char **po
     } else {
         *out = (struct field_text){ { reader->unquoted.data, reader->unquoted.size }, true };
         if (next < end && !ends_field(next, reader->dialect->delimiter))
-            *bad = status_error(STATUS_INVALID_ARGUMENT, "text behind a closing quote");
+            *bad = status_error(STATUS_INVALID_ARGUMENT, "text after a closing quote");
     }
     *position = next;
     if (!status_is_ok(*bad))

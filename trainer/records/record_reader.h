@@ -40,7 +40,7 @@ struct record_options {
     int image_channels;
 };
 
-/* What a file offers. */
+/* A field of a file. */
 struct record_field {
     const char *name;
     enum column_kind kind;

@@ -72,7 +72,7 @@ static inline struct status read_float(const char **at, float *out)
         TRY(number_text_float(word, out));
         next = word.data + word.size;
         if (*next == ':')
-            return status_error(STATUS_INVALID_ARGUMENT, "a ':' behind the number %.*s",
+            return status_error(STATUS_INVALID_ARGUMENT, "a ':' after the number %.*s",
                                 (int)(word.size < 40 ? word.size : 40), word.data);
     }
     *at = next;

@@ -75,7 +75,7 @@ AVX2 static inline uint64_t convert(__m128i digits)
 /* The extents of a pair and its value. */
 struct pair_form {
     size_t size, index_size;
-    const char *value; /* behind '-' and "0." */
+    const char *value; /* after '-' and "0." */
     size_t value_size;
     size_t negative, fraction; /* 1: it begins with '-'; "0." follows */
 };

@@ -340,7 +340,7 @@ static void print_lists(const struct layers_port *input, const char *key, struct
                       input->dtype == DT_FLOAT ? "0.5" : "0", key);
 }
 
-/* What a request carries. */
+/* The model and inputs of a request. */
 struct question {
     const struct layers_model *model;
     const struct layers_serving_options *serving;

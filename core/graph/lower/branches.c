@@ -32,7 +32,7 @@ static bool is_identity(const struct node *node)
     return strcmp(node->op_name, "Identity") == 0;
 }
 
-/* The predicate behind identities, because each tf.cond makes its own. */
+/* The predicate without identities around it, because each tf.cond makes its own. */
 static struct endpoint find_predicate(struct endpoint at)
 {
     while (is_identity(at.node))

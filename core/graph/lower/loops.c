@@ -207,7 +207,7 @@ static struct status add_switch(const struct frame_nodes *frame, struct node *no
         at++;
     if (at == frame->carried_count)
         return not_structured(node, "it switches on LoopCond, but no value that the loop carries");
-    lowering->fates[node->id].first_output = at; /* for the Exit behind it */
+    lowering->fates[node->id].first_output = at; /* for the Exit after it */
     return cut_alias(cut, (struct endpoint){ node, 1 }, data);
 }
 

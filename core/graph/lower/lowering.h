@@ -8,7 +8,7 @@
 #include "graph/cut.h"
 #include "graph/lower/lower.h"
 
-/* What becomes of a node. */
+/* The replacement of a node. */
 struct fate {
     bool is_gone;      /* it is now part of a function, or not needed */
     bool has_value[2]; /* output k is output first_output + k of `node` */

@@ -134,7 +134,7 @@ struct status infer_filled(struct infer_context *context)
     return status_ok();
 }
 
-/* The shape in input 0, and that of input 1 behind it. */
+/* The shape in input 0, followed by that of input 1. */
 struct status infer_appended(struct infer_context *context)
 {
     struct shape shape = infer_shape_value(context, 0), behind = *infer_input(context, 1);

@@ -189,7 +189,7 @@ static const struct layer_arg hashing_args[] = {
     { "sparse", ARG_NONE, "false" },
 };
 
-/* Where does x have the value that means "no value"? */
+/* Is each element of x the value that means "no value"? */
 static struct endpoint is_masked(struct layer_context *context, const struct layer *layer,
                                  struct endpoint x, const struct json_value *value)
 {

@@ -150,7 +150,7 @@ static struct endpoint repeat_edges(struct builder *b, struct endpoint table,
 }
 
 /* Finds the position of the pixels of a row or column between tile centers: the tile before
- * each, counting the repeated one, and the weight of the tile behind it. */
+ * each, counting the repeated one, and the weight of the tile after it. */
 static void place_pixels(int64_t pixels, int64_t tile, int32_t *before, float *weight)
 {
     for (int64_t i = 0; i < pixels; i++) {

@@ -1,6 +1,6 @@
 /*
  * conv_lstm: ConvLSTM1D, ConvLSTM2D, ConvLSTM3D: an LSTM over a sequence of images, with
- * convolutions in place of its matrix products. Source: keras/src/layers/rnn/conv_lstm.py.
+ * convolutions instead of its matrix products. Source: keras/src/layers/rnn/conv_lstm.py.
  *
  * As for other recurrent layers, the input is convolved for all steps at once. The recurrence
  * carries rows of numbers: a state, [height, width, filters], is flattened to a row, and each step

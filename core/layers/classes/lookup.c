@@ -38,7 +38,7 @@ static const struct layer_arg integer_lookup_args[] = {
 /* Limit of a vocabulary's bytes: its constants are in a graph that must stay below 2 GB. */
 #define VOCABULARY_BYTES_MAX ((size_t)1 << 30)
 
-/* What the arguments say. */
+/* The parsed arguments. */
 struct lookup {
     const struct layer *layer;
     enum dtype dtype; /* of the tokens */

@@ -1,4 +1,4 @@
-/* op_reduce: operations that reduce axes behind the batch. */
+/* op_reduce: operations that reduce axes after the batch. */
 #include "layers/classes/op.h"
 
 static const struct layer_arg reduce_args[] = {

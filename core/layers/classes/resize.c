@@ -199,7 +199,7 @@ static struct endpoint crop_anywhere(struct layer_context *context, const struct
 
 /* If the image is too small, or outside of training, takes the largest centred part with the
  * aspect ratio of the result, as Keras 3 documents. Keras 3's code instead passes the images of
- * an evaluation unchanged, and the layers behind it fail. */
+ * an evaluation unchanged, and the layers after it fail. */
 static struct endpoint random_crop_build(struct layer_context *context, const struct layer *layer,
                                          struct endpoint x)
 {

@@ -104,7 +104,7 @@ static struct endpoint join_masks(struct builder *b, struct endpoint mask, struc
 }
 
 /* A graph that is not made of layers may return half, bfloat16 or double. As in Keras, losses
- * and metrics are computed in float, and behind a softmax from the probabilities instead of the
+ * and metrics are computed in float, and after a softmax from the probabilities instead of the
  * logits. */
 static struct endpoint as_float(struct builder *b, struct endpoint x)
 {

@@ -3,7 +3,7 @@
  * keras/src/losses/losses.py. */
 #include "layers/losses/internal.h"
 
-/* Moves the steps first, and class 0 behind the others, because CTCLoss takes the last class as
+/* Moves the steps first, and class 0 after the others, because CTCLoss takes the last class as
  * the blank. [steps, batch, classes] */
 static struct endpoint steps_first(struct builder *b, struct endpoint x)
 {

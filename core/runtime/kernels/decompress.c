@@ -5,7 +5,7 @@
 
 #include "base/inflate.h"
 
-/* The deadline is checked after so many bytes of output. */
+/* The deadline is checked after every so many bytes of output. */
 #define BYTES_PER_CHECK ((size_t)16 << 20)
 #define FIRST_BYTES     ((size_t)4096)
 

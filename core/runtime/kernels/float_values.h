@@ -8,7 +8,7 @@
  * The caller releases it. */
 struct status float_values(struct kernel_context *k, const struct tensor *x, struct tensor *out);
 
-/* For kernels that compute half and bfloat16 in float, and other types as they are. widened: the
+/* For kernels that compute half and bfloat16 in float, and other types unchanged. widened: the
  * elements of x as floats, or x itself. widened_output: room for the results, or `out` itself.
  * widened_store rounds the results. The caller releases both tensors. */
 struct status widened(struct kernel_context *k, const struct tensor *x, struct tensor *out);

@@ -35,12 +35,12 @@ struct status kernel_scalar(struct kernel_context *k, int index, const char *nam
 /* An input that must be a vector; `name` is for the error. */
 struct status kernel_vector(const struct kernel_context *k, int index, const char *name);
 
-/* Gives an array of elements of `size` bytes room for `more` behind the first `count`, which may
+/* Gives an array of elements of `size` bytes room for `more` after the first `count`, which may
  * move. The memory is a scratch tensor, or zero as long as it is empty. */
 struct status kernel_scratch_reserve(struct kernel_context *k, struct tensor *memory, int64_t count,
                                      int64_t more, size_t size);
 
-/* The number of elements in the dimensions before an axis, and behind it. */
+/* The number of elements in the dimensions before an axis, and in those after it. */
 int64_t shape_outer(const struct shape *shape, int axis);
 int64_t shape_inner(const struct shape *shape, int axis);
 
@@ -52,7 +52,7 @@ void hold_elements(enum dtype dtype, const void *x, int64_t count);
 /* to[at] = from[i], for tensors of one dtype. */
 void copy_element(const struct tensor *from, int64_t i, struct tensor *to, int64_t at);
 
-/* Conjugates complex numbers; elements of other types stay as they are. */
+/* Conjugates complex numbers; elements of other types stay unchanged. */
 void conjugate_elements(enum dtype dtype, void *x, int64_t count);
 
 /* Sets all elements to one value. */

@@ -11,7 +11,7 @@
 /* Reads bad_indices_policy: whether a row that names no slice is left out (IGNORE), or an error. */
 struct status nd_index_prepare(struct prepare_context *p, bool *out_skips);
 
-/* Sets *at to the slice that row i names in a tensor of `shape`; false: there is none. */
+/* Sets *at to the slice that row i names in a tensor of `shape`; false: it does not exist. */
 bool nd_index_find(const struct tensor *indices, int64_t i, int64_t depth,
                    const struct shape *shape, int64_t *at);
 

@@ -1,6 +1,6 @@
 /*
- * number_text: a number in a text, as TensorFlow's StringToNumber and DecodeCSV read it: with
- * white space around it, and nothing else.
+ * number_text: a number in a text, as TensorFlow's StringToNumber and DecodeCSV read it: white
+ * space may surround it, and nothing else.
  */
 #ifndef KERNELS_NUMBER_TEXT_H
 #define KERNELS_NUMBER_TEXT_H

@@ -153,7 +153,7 @@ struct status quantized_set_range(struct kernel_context *k, int output, float lo
     return status_ok();
 }
 
-/* How far apart are the numbers of two integers that follow each other? */
+/* The distance of the numbers of two consecutive integers. */
 static float step_of(enum dtype dtype, const float range[2])
 {
     return (range[1] - range[0]) / (float)(steps_of(dtype) - 1);

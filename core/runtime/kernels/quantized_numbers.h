@@ -3,8 +3,8 @@
  * convert them. The lowest integer of the type is range[0], the highest range[1], and 0 is moved to
  * the nearest integer.
  *
- * TensorFlow has two ways of the same meaning that round differently: one by one in double, and
- * whole tensors in float. Each op uses the one that TensorFlow's uses.
+ * TensorFlow has two conversions of the same meaning that round differently: one by one in double,
+ * and whole tensors in float. Each op uses the one of its counterpart in TensorFlow.
  */
 #ifndef KERNELS_QUANTIZED_NUMBERS_H
 #define KERNELS_QUANTIZED_NUMBERS_H

@@ -80,7 +80,7 @@ struct status check_captures(const struct node *node, const struct region *body,
     return status_ok();
 }
 
-/* The type that the node's op wants for input `at`. */
+/* The type that the node's op requires of input `at`. */
 static bool find_input_type(const struct node *node, int at, enum dtype *out)
 {
     bool is_ref;
@@ -96,7 +96,7 @@ static bool find_input_type(const struct node *node, int at, enum dtype *out)
     return false;
 }
 
-/* Gives a feed of an unknown op the type that its users want; all must agree. */
+/* Gives a feed of an unknown op the type that its users require; all must agree. */
 static struct status type_feed(const struct region *region, struct endpoint feed, int index)
 {
     struct output *output = &feed.node->outputs[feed.index];

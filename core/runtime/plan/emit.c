@@ -381,9 +381,9 @@ static struct status keep_outputs(const struct node *node, struct tensor *made,
     return status_ok();
 }
 
-/* The run that computes a constant. A small file must not make a large result: small constants give
- * results of at most MAKE_BYTES_MAX. A result of large constants may be several times as large as
- * they are, because their file was large already. */
+/* The run that computes a constant. A small file must not cause a large result: small constants
+ * give results of at most MAKE_BYTES_MAX. A result of large constants may be several times as
+ * large as they are, because their file was large already. */
 static struct run *folding_run(const struct plan_maker *maker, const struct region *region,
                                const struct node *node)
 {

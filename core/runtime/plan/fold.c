@@ -1,7 +1,7 @@
 /*
- * Finds what is constant before anything runs: Const nodes, variables that no reachable node
- * writes, and all that follows from these alone. Removes identities, and adds reads of references
- * whose user wants a value. Walks into the bodies of branches and loops with the facts about their
+ * Finds the constants before anything runs: Const nodes, variables that no reachable node writes,
+ * and all that follows from these alone. Removes identities, and adds reads of references whose
+ * user needs a value. Walks into the bodies of branches and loops with the facts about their
  * arguments.
  */
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static bool is_inert(const struct region *region, const struct node *node)
 }
 
 /* Drops void control edges. An edge from an identity that was removed becomes one from the node
- * behind it. */
+ * that made its input. */
 static void simplify_controls(struct region *region, struct node *node)
 {
     int count = 0;
@@ -142,7 +142,7 @@ static void fold_read(struct plan_maker *maker, struct region *region, struct no
     take_variable(maker, name, variable, read->constant);
 }
 
-/* Adds a read of a reference, just before the node that wants the value. */
+/* Adds a read of a reference, just before the node that needs the value. */
 static struct endpoint read_reference(struct plan_maker *maker, struct region *region,
                                       struct endpoint reference, const struct node *user)
 {
@@ -353,8 +353,8 @@ static struct status fold_values(struct plan_maker *maker, struct region *region
     return status_ok();
 }
 
-/* A handle that leaves the region can be written by whoever gets it, unless the body returns an
- * argument in its own place. */
+/* Whoever receives a handle that leaves the region can write to its variable, unless the body
+ * returns an argument at its own index. */
 static void note_handle_result(struct plan_maker *maker, const struct region *region, int index)
 {
     struct endpoint result = region->results[index];

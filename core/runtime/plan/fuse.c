@@ -1,8 +1,8 @@
 /*
- * Fusion: a table of patterns. A pattern looks at a node and at the node that makes its input. If
- * the two can be one, the later node is rewritten in place, keeping its name and its users, and the
- * earlier one is no longer used. One after the other, bias, scale and activation thus become part
- * of the product before them.
+ * Fusion: a table of patterns. A pattern matches a node and the node that makes its input. If the
+ * two can be one, the later node is rewritten in place, keeping its name and its users, and the
+ * earlier one is no longer used. Bias, scale and activation thus become part of the product before
+ * them.
  *
  * Fused ops are TensorFlow's _FusedMatMul and _FusedConv2D, and two more of the same form: inputs
  * and attributes of the product, then `args` (the bias, if there is one) and `fused_ops`, such as

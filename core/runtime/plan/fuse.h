@@ -29,8 +29,8 @@ struct product {
     const struct base *base;
     struct endpoint weights, bias; /* bias.node NULL: none */
     const char *activation;        /* NULL: none */
-    struct node *reshape;          /* gives its result another shape, with the same channels last;
-                                      NULL: none */
+    struct node *reshape;          /* changes the shape of its result, with the same channels
+                                    * last; NULL: none */
     float alpha;                   /* of LeakyRelu */
 };
 
@@ -58,8 +58,8 @@ static inline bool is_float(const struct node *node)
 bool has_one_user(const struct fuse *fuse, struct endpoint endpoint);
 /* The base that the node's op is, plain or fused; NULL: none. */
 const struct base *base_of(const struct node *node);
-/* Finds a product that can take in the node behind it: one without an activation. A Reshape may lie
- * between them, as in Keras' Dense on more than two dimensions. */
+/* Finds a product that can absorb the node after it: one without an activation. A Reshape may
+ * lie between them, as in Keras' Dense on more than two dimensions. */
 bool find_product(const struct fuse *fuse, struct endpoint endpoint, struct product *out);
 /* The same for a product that the nodes of a pattern use `uses` times. */
 bool find_product_used(const struct fuse *fuse, struct endpoint endpoint, int uses,
@@ -93,7 +93,7 @@ bool fuse_ragged_rows(struct fuse *fuse, struct node *node);
 /* A loop with the body of a recurrent layer. */
 bool fuse_recurrence(struct fuse *fuse, struct node *node);
 
-/* After the patterns, with uses counted anew. */
+/* After the patterns, with new counts of uses. */
 void fuse_pointwise(struct fuse *fuse);
 
 /* After the patterns: transposes the weights of a product with few columns. */

@@ -1,5 +1,5 @@
-/* Scales and shifts per channel behind a product of constant weights become part of its weights and
- * bias. */
+/* Scales and shifts per channel after a product of constant weights become part of its weights
+ * and bias. */
 #include "base/clones.h"
 #include "runtime/plan/fuse.h"
 
@@ -29,7 +29,7 @@ static struct status not_finite(const char *name)
     return status_error(STATUS_OUT_OF_RANGE, "%s: an element is not finite", name);
 }
 
-/* bias = bias · scale + sign · shift; NULL stands for a bias or shift of 0, a scale of 1. */
+/* bias = bias · scale + sign · shift; NULL means a bias or shift of 0, a scale of 1. */
 static struct status make_bias(struct fuse *fuse, const struct node *node,
                                const struct product *product, int64_t channels,
                                const struct tensor *scale, const struct tensor *shift, float sign,
@@ -187,7 +187,7 @@ bool fuse_add(struct fuse *fuse, struct node *node)
     return false;
 }
 
-/* BiasAdd of a constant behind a product that already has a bias. */
+/* BiasAdd of a constant after a product that already has a bias. */
 bool fuse_second_bias(struct fuse *fuse, struct node *node)
 {
     const struct tensor *constant = constant_of(fuse, node->inputs[1]);

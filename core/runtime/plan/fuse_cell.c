@@ -1,6 +1,6 @@
 /*
  * The cells of recurrent layers: LSTM, GRU (reset_after) and SimpleRNN. A cell is found from its
- * new state backwards; operands may stand in any order, and gates may come of Split or of slices.
+ * new state backwards; operands may be in any order, and gates may come of Split or of slices.
  */
 #include "runtime/plan/fuse_recurrence.h"
 

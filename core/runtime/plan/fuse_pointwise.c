@@ -9,7 +9,7 @@
 #define OPERANDS_MAX 8 /* as many as plain/broadcast.h walks together */
 
 struct tree {
-    struct node *members[LINKS_MAX]; /* the root first, and then each behind a user of it */
+    struct node *members[LINKS_MAX]; /* the root first, and then each after a user of it */
     int count;
 };
 
@@ -29,7 +29,7 @@ static int place_in(const struct tree *tree, const struct node *node)
     return -1;
 }
 
-/* How often members use the node. */
+/* The number of uses of the node by members. */
 static int uses_within(const struct tree *tree, const struct node *node)
 {
     int uses = 0;
@@ -65,8 +65,8 @@ static void grow(const struct fuse *fuse, struct tree *tree)
     }
 }
 
-/* Orders the members so that each comes behind those that it uses: all its uses are members, so the
- * one that no member left over uses is the last. */
+/* Sorts the members topologically: each comes after those that it uses. All its uses are
+ * members, so the one that no remaining member uses is the last. */
 static void order(struct tree *tree)
 {
     for (int left = tree->count; left > 1; left--) {
@@ -82,7 +82,7 @@ static void order(struct tree *tree)
     }
 }
 
-/* What the members read from outside, each once. */
+/* The operands of the members from outside, each once. */
 static int find_operands(const struct tree *tree, struct endpoint *operands)
 {
     int count = 0;
@@ -104,8 +104,8 @@ static int find_operands(const struct tree *tree, struct endpoint *operands)
 
 #define ATTRS_COUNT 4
 
-/* Of them, ops and sources tell for each member its op, and for each of its operands the number of
- * the input or, from N on, of the member that makes it; -1: it has no second one. */
+/* Of them, ops and sources hold for each member its op, and for each of its operands the index
+ * of the input or, from N on, of the member that makes it; -1: it has no second one. */
 static struct attr *make_attrs(struct fuse *fuse, const struct tree *tree,
                                const struct endpoint *operands, int count)
 {

@@ -16,8 +16,8 @@
 
 /* ---- the input ---- */
 
-/* Finds the tensor [time, batch, columns] behind a list that the loop reads: a TensorListFromTensor
- * whose element_shape says nothing else. */
+/* Finds the tensor [time, batch, columns] of a list that the loop reads: a TensorListFromTensor
+ * whose element_shape adds no constraint. */
 static bool find_sequence(const struct loop_match *loop, int list_argument, int64_t columns,
                           struct endpoint *out)
 {
@@ -53,7 +53,7 @@ static bool find_input(const struct loop_match *loop, struct recurrence_match *f
 /* ---- the mask ---- */
 
 /* A choice by the mask: SelectV2(mask, taken, kept). Keras tiles the mask [batch, 1], which may
- * give it the cells that SelectV2 would give it anyway. */
+ * add the broadcasting that SelectV2 does anyway. */
 static bool is_choice(const struct loop_match *loop, const struct recurrence_match *found,
                       struct endpoint value, struct endpoint taken, struct endpoint *kept)
 {
@@ -246,7 +246,7 @@ static bool is_pure(struct region *region)
     return true;
 }
 
-/* Finds the cell whose new h the body returns, as it is or chosen by a mask. */
+/* Finds the cell whose new h the body returns, directly or chosen by a mask. */
 static bool find_cell(const struct loop_match *loop, struct recurrence_match *found)
 {
     const struct region *body = loop->body;

@@ -3,8 +3,8 @@
  *
  *     region_create            region.c    makes a region of a flattened graph: the signature's
  *                                          and, with fold.c, those of its branches and loops
- *     region_drop_unread       unread.c    drops ops that others wait for and nobody reads
- *     region_fold              fold.c      finds what is constant, takes identities out
+ *     region_drop_unread       unread.c    drops ops that others wait for and nothing reads
+ *     region_fold              fold.c      computes constants, removes identities
  *     region_fuse              fuse.c      makes one node of a pattern of nodes
  *     region_emit              emit.c      makes blocks of steps of the regions; prepares kernels
  *     block_liveness           liveness.c  finds the last use of every slot
@@ -41,7 +41,7 @@ struct branches {
     bool is_loop;
     int chosen; /* the branch that a constant condition chooses; -1: known when it runs */
     /* [inputs] Is the input an argument that never changes? NULL: all are. In a loop, the body
-     * returns it unchanged; a kernel that runs functions gives it to each call. */
+     * returns it unchanged; a kernel that runs functions passes it to each call. */
     bool *invariant;
     /* [count] of functions: the first such input, and how many there are. */
     int *captures, *captures_count;
@@ -137,7 +137,7 @@ struct status check_captures(const struct node *node, const struct region *body,
                              int count);
 struct status check_feeds(struct region *region);
 
-/* unread.c: makes a NoOp of each node that has no effect and whose outputs nobody reads. */
+/* unread.c: makes a NoOp of each node that has no effect and whose outputs nothing reads. */
 void region_drop_unread(struct region *region);
 
 /* fold.c: finds out what is constant; walks into bodies. */

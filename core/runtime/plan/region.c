@@ -351,7 +351,7 @@ static struct status make_branch(struct plan_maker *maker, struct region *region
 
 /* ---- the functions that a kernel runs ---- */
 
-/* The inputs of the node that argument `name` of its op stands for; false: it has no such. */
+/* The inputs of the node for argument `name` of its op; false: the op has no such argument. */
 static bool find_inputs(const struct node *node, const char *name, int *first, int *count)
 {
     *first = 0;

@@ -87,7 +87,7 @@ struct row_fact rows_conv_transposed(const struct rows *rows, const struct node 
     return size_fits && kind_of(rows, node, 2) == FACT_ROWS ? is_rows : none;
 }
 
-/* How often a label stands in an operand or in the output. */
+/* The number of occurrences of a label in an operand or in the output. */
 static int count_label(const struct einsum_labels *labels, char label)
 {
     int count = 0;
@@ -121,7 +121,7 @@ static bool ellipsis_leads(const struct rows *rows, const struct node *node,
     return true;
 }
 
-/* Dimension 0 of each operand with rows is dimension 0 of the output, and nothing else. */
+/* Dimension 0 of each operand with rows is dimension 0 of the output, and no other. */
 struct row_fact rows_einsum(const struct rows *rows, const struct node *node)
 {
     struct einsum_equation einsum;
@@ -133,7 +133,8 @@ struct row_fact rows_einsum(const struct rows *rows, const struct node *node)
     for (int n = 0; n < einsum.inputs_count; n++) {
         const struct einsum_labels *labels = &einsum.inputs[n];
         if (kind_of(rows, node, n) == FACT_SAME) {
-            /* With the label of the rows, it would have a dimension of as many elements. */
+            /* With the label of the rows, this operand would have a dimension of as many
+             * elements. */
             if (einsum.output.count > 0 && einsum.output.ellipsis != 0 &&
                 einsum_has_label(labels, einsum.output.at[0]))
                 return none;

@@ -82,7 +82,7 @@ static int64_t row_size(const struct rows *rows, struct endpoint endpoint)
     return size;
 }
 
-/* [-1, constants]: rows stay rows if a row has as many elements as the constants multiply to. */
+/* [-1, constants]: rows stay rows if the size of a row is the product of the constants. */
 static struct row_fact reshape_constant(const struct rows *rows, const struct node *node,
                                         const struct tensor *shape)
 {
@@ -200,8 +200,8 @@ struct row_fact rows_lookup(const struct rows *rows, const struct node *node)
     return kind_of(rows, node, 1) == FACT_ROWS && others_same(rows, node, 1) ? is_rows : none;
 }
 
-/* The handle of a table or a model that never changes is the same for all riders, though its op is
- * stateful; and so is what the op finds by it. */
+/* The handle of a table or a model that never changes is the same for all requests, though its op
+ * is stateful; and so is what the op finds by it. */
 struct row_fact rows_table_handle(const struct rows *rows, const struct node *node)
 {
     return others_same(rows, node, -1) ? same : none;

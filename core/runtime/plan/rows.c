@@ -92,8 +92,8 @@ static bool visit_node(struct rows *rows, struct node *node)
     }
     row_rule *rule = row_rule_of(node->op);
     put_all(rows, node, rule(rows, node));
-    /* Nothing is known of the values that an op without a rule makes. If it has an effect besides,
-     * nothing is known of the plan. */
+    /* Nothing is known of the values that an op without a rule makes. If it also has a side
+     * effect, nothing is known of the plan. */
     return rule != rows_unknown || op_is_pure(node->op);
 }
 

@@ -1,8 +1,8 @@
 /*
- * Nodes that others only wait for, such as an EnsureShape or a Cholesky in
- * tf.control_dependencies: if they have no effect, nobody can tell whether they ran, but for the
- * error that they may give. TensorFlow's optimizer makes a NoOp of each, and so do we. Assert and
- * CheckNumerics count as having an effect.
+ * Nodes that others only wait for, such as an EnsureShape or a Cholesky in tf.control_dependencies:
+ * if they have no effect, nobody can tell whether they ran, except by the error that they may
+ * return. TensorFlow's optimizer makes a NoOp of each, and so do we. Assert and CheckNumerics count
+ * as having an effect.
  */
 #include <stdlib.h>
 

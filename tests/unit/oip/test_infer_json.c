@@ -128,7 +128,7 @@ static const struct row {
       "input 'x': tensors in shared memory" },
     { "{\"outputs\":[{\"name\":\"y\",\"parameters\":{\"classification\":2}}]}",
       "output 0: the classification extension" },
-    { BINARY("[1]", "FP32", "4"), "input 'x': binary_data_size is 4, but 0 bytes are left behind "
+    { BINARY("[1]", "FP32", "4"), "input 'x': binary_data_size is 4, but 0 bytes are left after "
                                   "the JSON object, whose size is "
                                   "in the header Inference-Header-Content-Length" },
     { DATA("[1]", "FP32", "[1]") "x",

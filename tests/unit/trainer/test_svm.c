@@ -51,7 +51,7 @@ static const struct record_row rows[] = {
       "1 3:1 a:1 4:1\n1 3:1 4:x 5:1\n1 3:1 4:1:2\n1 3:1 4\n1 3:1 12345678\n0 6:1\n",
       { L, I, V },
       "(line 1: 'a' is not an index and a ':') (line 2: 'x' is not a number) "
-      "(line 3: a ':' behind the number 1) (line 4: '4' is not an index and a ':') "
+      "(line 3: a ':' after the number 1) (line 4: '4' is not an index and a ':') "
       "(line 5: '12345678' is not an index and a ':') [0|6|1] " },
     { "a row without features", "1\n0\n", { L, I, V }, "[1||] [0||] " },
     { "only the labels", "1.5 3:1\n-2 4:1\n", { L }, "[1.5] [-2] " },
@@ -68,7 +68,7 @@ static const struct record_row rows[] = {
     { "bad: a label is missing",
       "3:1 4:1\n",
       { L },
-      "(line 1: the label: a ':' behind the number 3) " },
+      "(line 1: the label: a ':' after the number 3) " },
     { "bad: an index",
       "1 a:1\n1 -2:1\n1 1.5:1\n1 :1\n1 3\n1 9999999999999999999:1\n",
       { L, I },
@@ -80,7 +80,7 @@ static const struct record_row rows[] = {
       "1 3:\n1 3:x\n1 3:1:2\n0 4:1\n",
       { L, I },
       "(line 1: '' is not a number) (line 2: 'x' is not a number) "
-      "(line 3: a ':' behind the number 1) [0|4] " },
+      "(line 3: a ':' after the number 1) [0|4] " },
     { "the file: no such column",
       "1 3:1\n",
       { { "x", COLUMN_FLOAT } },

@@ -176,7 +176,8 @@ static struct status concat_compute(struct kernel_context *k)
     return concat(k, 1, kernel_inputs_count(k) - 1, 0);
 }
 
-/* Values of one row each. In TensorFlow's graphs, each is written as soon as it is there. */
+/* Concatenates values of one row each. In TensorFlow's graphs, each is written as soon as it is
+ * computed. */
 static struct status parallel_concat_compute(struct kernel_context *k)
 {
     const struct shape *declared;

@@ -126,7 +126,7 @@ static void add_to_bin(const struct tensor *weights, int64_t at, bool binary, st
         add_elements(out->dtype, one, element(out, bin), 1);
 }
 
-/* The output's columns: `most`, or all values and at least `least`. The sum behind the greatest
+/* The output's columns: `most`, or all values and at least `least`. One more than the greatest
  * int64 is negative, as in TensorFlow. */
 static int64_t columns_of(const struct counting *counting)
 {

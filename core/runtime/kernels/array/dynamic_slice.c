@@ -1,6 +1,6 @@
 /*
  * dynamic_slice: XlaDynamicSlice and XlaDynamicUpdateSlice read and replace a window of a tensor.
- * Where the window starts is an input; a start that leaves no room for it moves inwards, as in XLA.
+ * The start of the window is an input; a start that leaves no room for it moves inwards, as in XLA.
  * TensorFlow runs them on CPUs by compiling them. keras.ops.slice_update emits the second one,
  * which is how caches of keys and values grow.
  */

@@ -123,7 +123,7 @@ static struct status gather_compute(struct kernel_context *k)
         shape_append(&shape, params->shape.dims[d]);
     TRY(shape_check(shape.rank, shape.dims, &shape));
     TRY(kernel_output(k, 0, &shape, &out));
-    if (out->size == 0) /* TensorFlow looks at no index then */
+    if (out->size == 0) /* TensorFlow checks no index then */
         return status_ok();
     TRY(nd_index_check_rows(indices, size.axis));
     gather_all(&size, params, indices, out);

@@ -14,7 +14,7 @@ static double number(const struct tensor *tensor, int64_t i)
                                         : (double)tensor_index(tensor, i);
 }
 
-/* How far x is above `low`, rounded to a float where TensorFlow subtracts floats. */
+/* The distance of x from `low`, rounded to a float where TensorFlow subtracts floats. */
 static double distance(enum dtype dtype, double low, double x)
 {
     return dtype == DT_FLOAT ? (double)(float)(x - low) : x - low;

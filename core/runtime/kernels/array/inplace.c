@@ -1,7 +1,7 @@
 /*
- * inplace: rows of a matrix that are set or added to: InplaceUpdate, InplaceAdd, InplaceSub; and
- * tensors that only have a shape: Empty, FakeParam. TensorFlow's Inplace ops write into their
- * input; these write into it only if nothing else has it.
+ * inplace: sets or adds to rows of a matrix: InplaceUpdate, InplaceAdd, InplaceSub; and tensors
+ * that only have a shape: Empty, FakeParam. TensorFlow's Inplace ops write into their input; these
+ * write into it only if nothing else uses it.
  */
 #include "runtime/kernels/combine.h"
 #include "runtime/kernels/elementwise.h"

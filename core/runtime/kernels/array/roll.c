@@ -2,7 +2,7 @@
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 
-/* How far each axis is rolled, from 0 to below its size. */
+/* The distance by which each axis is rolled: from 0 to below its size. */
 struct shifts {
     int64_t by[SHAPE_RANK_MAX];
     int last; /* the last axis that moves; -1: none */
@@ -40,7 +40,7 @@ static struct status find_shifts(const struct kernel_context *k, struct shifts *
     return status_ok();
 }
 
-/* Where line `line` of the axes before the last one goes. */
+/* The destination of line `line` of the axes before the last one. */
 static int64_t rolled_line(const struct shape *shape, const struct shifts *shifts, int64_t line)
 {
     int64_t at = 0, step = 1;

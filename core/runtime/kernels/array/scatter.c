@@ -72,7 +72,7 @@ static void scatter_add(enum dtype dtype, const void *x, void *sum, int64_t coun
         add_elements(dtype, x, sum, count);
 }
 
-/* The sum of strings is one behind the other. */
+/* Strings are added by concatenation. */
 static struct status scatter_strings(struct kernel_context *k, const struct bytes *x,
                                      struct bytes *sum, int64_t count)
 {

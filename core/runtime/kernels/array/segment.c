@@ -1,6 +1,6 @@
 /*
  * segment: rows combined into the segment that their id names. The ids of Segment… are sorted, and
- * the last one tells how many segments there are; those of UnsortedSegment… are not, and a negative
+ * the last one determines the number of segments; those of UnsortedSegment… are not, and a negative
  * one leaves its row out.
  */
 #include "runtime/kernels/combine.h"

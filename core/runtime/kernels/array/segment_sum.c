@@ -54,7 +54,7 @@ static struct status check_segments(const struct tensor *data, const struct tens
 
 /* ---- Forward: ids are sorted. ---- */
 
-/* The number that is given, or else the one that the last id determines. */
+/* The number that is given, or the last id plus 1. */
 static struct status count_segments(struct kernel_context *k, const struct tensor *ids,
                                     int64_t *out)
 {

@@ -58,7 +58,7 @@ static void output_reshaped(struct kernel_context *k, const struct shape *shape)
     kernel_output_set(k, 0, tensor);
 }
 
-/* A wanted shape; -1 and 0 do not count in its product. */
+/* A requested shape; -1 and 0 do not count in its product. */
 struct wanted {
     struct shape shape;
     int unknown; /* index of the dimension that is -1; -1: none */
@@ -99,8 +99,8 @@ static struct status want_vector(struct wanted *wanted, const struct tensor *vec
     return status_ok();
 }
 
-/* Computes the dimension that is -1. If the wanted shape contains a 0, the input's zeros do not
- * count either: [-1,0] reshapes [0,3] to [3,0]. */
+/* Computes the dimension that is -1. If the requested shape contains a 0, the input's zeros do
+ * not count either: [-1,0] reshapes [0,3] to [3,0]. */
 static struct status fill_unknown(const struct tensor *x, struct wanted *wanted)
 {
     int64_t dims[SHAPE_RANK_TENSORFLOW], elements = 1;
@@ -143,7 +143,7 @@ struct status reshape(struct kernel_context *k)
     return reshape_as_wanted(k, &wanted);
 }
 
-/* _ReshapeRows: Reshape to the number of rows and, behind it, the dimensions of a row. */
+/* _ReshapeRows: Reshape to the number of rows and, after it, the dimensions of a row. */
 struct row_shape {
     const struct attr_value *dims;
 };

@@ -107,7 +107,7 @@ struct status slice_plan_make(const struct slice_spec *spec, const struct shape 
                             "Index out of range using input dim %d; input has only %d dims",
                             input->rank, input->rank);
     *plan = (struct slice_plan){ 0 };
-    /* A missing ellipsis stands at the end. */
+    /* A missing ellipsis is taken to be at the end. */
     for (int i = 0; i < entries + !ellipsis; i++) {
         if (i == entries || has(masks->ellipsis, i)) {
             for (int whole = input->rank - taken; whole > 0; whole--, d++)

@@ -107,7 +107,7 @@ static struct status diag_part_compute(struct kernel_context *k)
 
 /* ---- UnravelIndex: negative indices give negative remainders, as in TensorFlow ---- */
 
-/* The number of places; over INT64_MAX is refused, as no index could tell them apart. */
+/* The number of positions; over INT64_MAX is refused, as no index could tell them apart. */
 static struct status count_places(const struct tensor *dims, int64_t *out)
 {
     *out = 1;

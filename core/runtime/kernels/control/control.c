@@ -57,7 +57,7 @@ static struct status abort_compute(struct kernel_context *context)
                         message.data);
 }
 
-/* Which of the kinds of device runs this: always "CPU". */
+/* The kind of device that runs this: always "CPU". */
 static struct status device_index_prepare(struct prepare_context *context)
 {
     int32_t *index = prepare_state(context, sizeof *index, NULL);

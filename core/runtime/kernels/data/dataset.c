@@ -159,7 +159,7 @@ static bool must_be_dataset(const struct node *node, int index)
     for (int i = 0; node != NULL && i < node->op->inputs_count; i++) {
         const struct op_arg *arg = &node->op->inputs[i];
         if (arg->type_list_attr != NULL)
-            return false; /* the datasets stand in front */
+            return false; /* the datasets come first */
         int64_t number = 1;
         if (arg->number_attr != NULL)
             status_ignore(node_attr_int(node, arg->number_attr, &number));

@@ -3,10 +3,10 @@
  *
  * A dataset is an object in a variant tensor, as a TensorList is. It holds the inputs of the node
  * that made it, other datasets among them. An iterator walks one dataset, and owns the iterators of
- * the datasets behind it. Elements are made one at a time, when somebody asks for the next one.
- * What TensorFlow does ahead or side by side (Prefetch, ParallelMap) gives the same elements in the
- * same order, and is done in turn here. All memory is the run's, and counts towards its limit. Each
- * step of each iterator checks the run's deadline.
+ * its input datasets. Elements are made one at a time, when the next one is requested. What
+ * TensorFlow computes in advance or in parallel (Prefetch, ParallelMap) gives the same elements in
+ * the same order, and is computed sequentially here. All memory is the run's, and counts towards
+ * its limit. Each step of each iterator checks the run's deadline.
  *
  * An op that makes a dataset is one row:
  *
@@ -36,7 +36,7 @@ struct dataset_kind {
      * NULL. */
     struct status (*begin)(struct kernel_context *k, struct iterator *iterator);
     /* Puts the next element into `element`: dataset->count tensors, which the caller owns. Sets
-     * *end, and no tensor, behind the last one. After a failure no tensor is set. */
+     * *end, and no tensor, after the last one. After a failure no tensor is set. */
     struct status (*next)(struct kernel_context *k, struct iterator *iterator,
                           struct tensor *element, bool *end);
     void (*finish)(struct iterator *iterator); /* releases what `state` holds. May be NULL */
@@ -44,10 +44,10 @@ struct dataset_kind {
     size_t iterator_bytes;                                     /* of the state of an iterator */
     size_t dataset_bytes;                                      /* of the state of a dataset */
     void (*close)(struct run_dataset *dataset); /* releases what that holds. May be NULL */
-    bool same_width; /* an element has as many tensors as one of each dataset among the inputs */
+    bool same_width; /* an element has as many tensors as an element of each input dataset */
 };
 
-/* What one node's datasets have in common, made when a plan is made. */
+/* The common properties of one node's datasets, computed when a plan is made. */
 struct dataset_shape {
     const struct dataset_kind *kind;
     const struct node *node; /* NULL: no node makes them, and all inputs are elements */
@@ -131,8 +131,8 @@ struct status iterator_next(struct kernel_context *k, struct iterator *iterator,
                             struct tensor *element, bool *end);
 /* The next element of iterator->input into iterator->element. */
 struct status iterator_pull(struct kernel_context *k, struct iterator *iterator, bool *end);
-/* Up to `most` elements of iterator->input, behind those that are there. Sets *end if there were
- * fewer. */
+/* Up to `most` elements of iterator->input, after those already collected. Sets *end if there
+ * were fewer. */
 struct status iterator_collect(struct kernel_context *k, struct iterator *iterator,
                                struct tensors *elements, int64_t most, bool *end);
 void iterator_destroy(struct iterator *iterator); /* accepts NULL */

@@ -36,7 +36,7 @@ static struct status stack_rows(struct kernel_context *k, const struct tensors *
     return status_ok();
 }
 
-/* Makes the element of the rows that were collected; `ended`: there were fewer than wanted. */
+/* Makes the element of the rows that were collected; `ended`: there were fewer than requested. */
 static struct status batch_of_rows(struct kernel_context *k, struct iterator *iterator, bool ended,
                                    struct tensor *element, bool *end)
 {
@@ -71,7 +71,7 @@ static int64_t batch_cardinality(const struct run_dataset *dataset)
 
 /* ---- MapAndBatch ---- */
 
-/* The place of batch_size, behind the captures. num_parallel_calls and drop_remainder follow. */
+/* The input of batch_size, after the captures. num_parallel_calls and drop_remainder follow. */
 static int mapped_size_at(const struct run_dataset *dataset)
 {
     return 1 + plan_function_captures_count(dataset->shape->functions[0]);

@@ -1,4 +1,5 @@
-/* What a graph makes of a dataset without an iterator: one value, its only element, its size. */
+/* Ops that make a tensor of a dataset without an iterator: one value, its only element, its
+ * size. */
 #include "runtime/kernels/data/dataset.h"
 
 /* The dataset in input 0, and an iterator over it. Owner of the iterator: the caller. */

@@ -1,6 +1,6 @@
 /*
- * Datasets of what files hold: lines, TFRecords, and records of one length. A file is read as a
- * whole when its first element is asked for, and stays in memory of the run, where its elements
+ * Datasets of the contents of files: lines, TFRecords, and records of one length. A file is read as
+ * a whole when its first element is requested, and stays in the run's memory, where its elements
  * point to: a second walk over the dataset reads nothing.
  */
 #include "base/arena.h"
@@ -59,7 +59,7 @@ static struct status files_check(struct kernel_context *k, struct run_dataset *d
     return status_ok();
 }
 
-/* TensorFlow skips each carriage return, wherever it stands. */
+/* TensorFlow skips each carriage return, wherever it is. */
 static void drop_carriage_returns(struct bytes *content)
 {
     char *text = (char *)content->data; /* ours: read_content made it */
@@ -95,14 +95,14 @@ static struct status text_element(struct kernel_context *k, struct bytes text,
     return status_ok();
 }
 
-/* Takes the next record of a file from *at on. *found is false behind the last one. */
+/* Takes the next record of a file from *at on. *found is false after the last one. */
 typedef struct status take_record(struct kernel_context *k, const struct run_dataset *dataset,
                                   struct bytes content, int64_t file, uint64_t *at,
                                   struct bytes *record, bool *found);
 
 struct file_format {
     bool of_lines;
-    /* Where the first record of a file begins; NULL: at 0. */
+    /* The offset of the first record of a file; NULL: 0. */
     uint64_t (*start)(const struct run_dataset *dataset, int64_t file);
     take_record *take;
 };
@@ -227,7 +227,7 @@ static struct status fixed_check(struct kernel_context *k, struct run_dataset *d
     return status_ok();
 }
 
-/* A file that is compressed gives its whole records before the error. */
+/* A compressed file gives its whole records before the error. */
 static struct status check_body(struct kernel_context *k, const struct run_dataset *dataset,
                                 int64_t file, int64_t body, uint64_t at)
 {

@@ -28,7 +28,7 @@ struct dataset_groups {
 enum { KEY_FUNCTION, REDUCE_FUNCTION, SIZE_FUNCTION };                /* of GroupByWindow */
 enum { INIT_FUNCTION = 1, FOLD_FUNCTION = 2, FINALIZE_FUNCTION = 3 }; /* of GroupByReducer */
 
-/* The number that a function gives. Takes over the `args`. */
+/* Computes a number by a function. Takes over the `args`. */
 static struct status ask_number(struct kernel_context *k, const struct run_dataset *dataset,
                                 int function, const char *name, int count, struct tensor *args,
                                 int64_t *out)

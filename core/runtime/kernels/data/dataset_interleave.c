@@ -15,7 +15,7 @@ struct interleave {
     bool input_ended, is_filled;
 };
 
-/* The places of cycle_length and block_length: behind the captures, whose number differs. */
+/* The inputs of cycle_length and block_length: after the captures, whose number varies. */
 static int cycle_at(const struct run_dataset *dataset)
 {
     return 1 + plan_function_captures_count(dataset->shape->functions[0]);
@@ -53,7 +53,7 @@ static struct status interleave_check(struct kernel_context *k, struct run_datas
     return is_parallel(dataset) ? check_calls(k, dataset) : status_ok();
 }
 
-/* tf.data.AUTOTUNE: as many as the process may use processors, as in TensorFlow. */
+/* tf.data.AUTOTUNE: the number of processors that the process may use, as in TensorFlow. */
 static int64_t processors(void)
 {
     cpu_set_t set;
@@ -84,7 +84,7 @@ static void turn(struct interleave *state)
     state->at = (state->at + 1) % state->cycle;
 }
 
-/* Opens the next dataset in the current place, or goes on if there is none. */
+/* Opens the next dataset in the current slot, or moves on if there is none. */
 static struct status interleave_open(struct kernel_context *k, struct iterator *iterator)
 {
     struct interleave *state = iterator->state;
@@ -151,14 +151,14 @@ static struct status fill_places(struct kernel_context *k, struct iterator *iter
 {
     struct interleave *state = iterator->state;
     for (; state->at < state->cycle && !state->input_ended; state->at++)
-        TRY(open_here(k, iterator)); /* after an error, the next call goes on in this place */
+        TRY(open_here(k, iterator)); /* after an error, the next call continues in this slot */
     state->at = 0;
     state->is_filled = true;
     return status_ok();
 }
 
-/* All places are filled first, and each one again when its dataset ends. If no dataset is left for
- * the current place, the block goes on in the next one, as in TensorFlow. */
+/* All slots are filled first, and each one again when its dataset ends. If no dataset is left
+ * for the current slot, the block continues in the next one, as in TensorFlow. */
 static struct status interleave_buffered_next(struct kernel_context *k, struct iterator *iterator,
                                               struct tensor *element, bool *end)
 {

@@ -1,5 +1,5 @@
-/* Datasets that pass on elements of others as they are: some of them, again, one dataset after the
- * other, or side by side. */
+/* Datasets that pass on elements of others unchanged: some of them, repeated, concatenated, or
+ * zipped. */
 #include "runtime/kernels/data/dataset.h"
 
 static int64_t input_cardinality(const struct run_dataset *dataset)
@@ -324,7 +324,7 @@ static struct status directed_check(struct kernel_context *k, struct run_dataset
     return status_ok();
 }
 
-/* Which dataset is next: its input. */
+/* Reads the index of the next dataset from its input. */
 static struct status read_selector(struct kernel_context *k, const struct iterator *iterator,
                                    int *out)
 {

@@ -99,7 +99,7 @@ static struct status close_with_run(struct kernel_context *k, struct iterator_re
     return status_ok();
 }
 
-/* Starts the iterator anew, over the dataset in `variant`. */
+/* Restarts the iterator, over the dataset in `variant`. */
 static struct status start(struct kernel_context *k, struct iterator_resource *resource,
                            const struct tensor *variant)
 {

@@ -4,7 +4,7 @@
 
 struct map_defun {
     const struct plan_function *function;
-    const struct attr_value *shapes; /* of the results, as far as they are known */
+    const struct attr_value *shapes; /* of the results, where they are known */
     int args_count;                  /* without the captures */
 };
 
@@ -65,7 +65,7 @@ static struct status check_results(struct kernel_context *k, const struct map_de
     return status_ok();
 }
 
-/* `args` has room for a row of each input, behind it the captures. */
+/* `args` has room for a row of each input, followed by the captures. */
 static struct status run_row(struct kernel_context *k, const struct map_defun *map, int64_t row,
                              struct tensor *args, struct tensors *results)
 {

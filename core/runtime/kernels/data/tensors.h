@@ -7,7 +7,7 @@
 
 #include "runtime/kernel.h"
 
-/* Moves tensors, and leaves none behind. */
+/* Moves tensors; `from` is left empty. */
 void tensors_move(int count, struct tensor *from, struct tensor *to);
 /* Gives each of them one more owner. */
 void tensors_acquire(int count, const struct tensor *from, struct tensor *to);
@@ -20,7 +20,7 @@ struct tensors {
 };
 /* Makes room for `count` more. */
 struct status tensors_reserve(struct kernel_context *k, struct tensors *tensors, int64_t count);
-/* Moves tensors behind the others, for which there is room. */
+/* Moves tensors to the end of the others, where there must be room. */
 void tensors_append(struct tensors *tensors, int count, struct tensor *from);
 void tensors_clear(struct tensors *tensors);  /* releases all of them, and keeps the room */
 void tensors_finish(struct tensors *tensors); /* releases all of them */

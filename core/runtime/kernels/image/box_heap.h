@@ -1,8 +1,8 @@
 /*
- * box_heap: boxes in the order of their scores, and how much two of them overlap.
+ * box_heap: a heap of boxes ordered by score, and the overlap of two boxes.
  *
- * Pushing and popping compare in the order in which the standard library of TensorFlow's builds
- * does: among equal scores, CombinedNonMaxSuppression takes what comes to the top.
+ * Pushing and popping compare in the same order as the standard library of TensorFlow's builds:
+ * among equal scores, CombinedNonMaxSuppression takes the box that comes to the top.
  */
 #ifndef KERNELS_BOX_HEAP_H
 #define KERNELS_BOX_HEAP_H

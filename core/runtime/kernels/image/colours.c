@@ -111,7 +111,7 @@ static struct status to_rgb_compute(struct kernel_context *k)
 
 /* ---- AdjustHue ---- */
 
-/* Which channel is the largest, in the middle and the smallest, for each sixth of the hues. */
+/* The largest, the middle and the smallest channel, for each sixth of the hues. */
 static const int orders[6][3] = { { 0, 1, 2 }, { 1, 0, 2 }, { 1, 2, 0 },
                                   { 2, 1, 0 }, { 2, 0, 1 }, { 0, 2, 1 } };
 

@@ -38,7 +38,7 @@ static struct status read_size(struct kernel_context *k, const struct shape *ima
     return status_ok();
 }
 
-/* Where a pixel of a crop lies in the image. */
+/* The position in the image of a pixel of a crop. */
 struct crop_pixel {
     int64_t top, bottom, left, right;
     float down, across; /* from top and left */
@@ -149,7 +149,7 @@ static struct status grad_image_compute(struct kernel_context *k)
 
 /* ---- CropAndResizeGradBoxes ---- */
 
-/* How the sum of dy · pixel changes as the pixel moves down, and to the right. */
+/* The derivative of the sum of dy · pixel as the pixel moves down, and to the right. */
 static void slope_of(const struct crop_grad_size *size, const struct crop_pixel *at,
                      const float *image, const float *dy, float *down, float *across)
 {

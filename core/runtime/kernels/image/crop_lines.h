@@ -6,7 +6,7 @@
 
 #include "runtime/kernel.h"
 
-/* Where the positions of the output lie in a dimension of the image: at first + i * step. */
+/* The positions of the output in a dimension of the image: first + i * step. */
 struct crop_line {
     float first, step, last; /* last: of the image */
     int64_t last_index;      /* less than `last` if that was rounded up, from 2^24 on */

@@ -303,7 +303,7 @@ static struct status jpeg_shape_compute(struct kernel_context *k)
 
 struct encode_jpeg_state {
     struct jpeg_encoding encoding;
-    int channels; /* that the attribute `format` asks for; 0: those of the image */
+    int channels; /* set by the attribute `format`; 0: those of the image */
 };
 
 static struct status encode_jpeg_prepare(struct prepare_context *p)
@@ -368,7 +368,7 @@ static struct status set_contents(struct kernel_context *k, const struct buffer 
     return status_ok();
 }
 
-/* What an encoder takes by itself: the file, and two bytes for each coefficient. */
+/* Accounts for the encoder's own memory: the file, and two bytes for each coefficient. */
 static struct status account_work(struct kernel_context *k, const struct tensor *image,
                                   struct tensor *out)
 {

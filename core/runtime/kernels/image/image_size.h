@@ -1,4 +1,4 @@
-/* image_size: the size that an op gives its images. */
+/* image_size: the size of the images that an op makes. */
 #ifndef KERNELS_IMAGE_SIZE_H
 #define KERNELS_IMAGE_SIZE_H
 

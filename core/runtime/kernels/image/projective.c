@@ -1,6 +1,6 @@
 /*
  * projective: ImageProjectiveTransformV2 and V3, which rotate, shift and bend images. For each
- * pixel of the output, a row of eight numbers tells the point of the input.
+ * pixel of the output, eight numbers determine the point of the input.
  */
 #include <math.h>
 
@@ -103,7 +103,7 @@ static bool find_place(const struct projective *p, int64_t y, int64_t x, float *
     return true;
 }
 
-/* A whole coordinate as an index; -2 is outside any image, as are the pixels beside it. */
+/* A whole coordinate as an index; -2 is outside any image, and so are its neighbours. */
 static int64_t index_of(float at)
 {
     return fabsf(at) < 1e18f ? (int64_t)at : -2;

@@ -1,6 +1,7 @@
 /*
  * resize_grad: the gradients of ResizeBilinear, ResizeNearestNeighbor and ResizeBicubic. Each pixel
- * of the gradient is added to the pixels that it was made of, by the weights of the forward op.
+ * of the gradient is added to the pixels that it was computed from, by the weights of the forward
+ * op.
  */
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/float_values.h"

@@ -9,7 +9,7 @@
 #include "runtime/kernels/float_values.h"
 #include "runtime/kernels/kernel_tools.h"
 
-#define CHECK_EVERY 100000 /* comparisons between two looks at the deadline */
+#define CHECK_EVERY 100000 /* comparisons between two checks the deadline */
 
 struct suppression {
     struct kernel_context *k;
@@ -20,7 +20,7 @@ struct suppression {
     float overlap_max, score_min;
     float sigma;      /* > 0: overlapping boxes lose score and are not dropped */
     enum dtype dtype; /* in which TensorFlow computes */
-    int64_t work;     /* comparisons since the last look at the deadline */
+    int64_t work;     /* comparisons since the last check of the deadline */
     int64_t *selected;
     float *selected_scores;
     int64_t selected_count;
@@ -31,7 +31,7 @@ static float rounded(const struct suppression *s, float x)
     return s->dtype == DT_HALF ? half_round(DT_HALF, x) : x;
 }
 
-/* What an overlap leaves of a score. */
+/* The factor by which an overlap reduces a score. */
 static float weight_of(const struct suppression *s, float overlap)
 {
     if (s->sigma > 0) {

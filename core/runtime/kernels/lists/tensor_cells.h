@@ -1,9 +1,9 @@
 /*
- * tensor_cells: the object behind a TensorArray and a Stack of TensorFlow 1 (ops: tensor_array.c,
+ * tensor_cells: the object of a TensorArray and a Stack of TensorFlow 1 (ops: tensor_array.c,
  * tensor_array_grad.c, tensor_stack.c). Unlike a TensorList it is changed in place: all holders of
- * the handle see the change. The handle of today's ops is a resource tensor that holds the object;
- * the object lives as long as it, and it never outlives the run. The handle of older ops is two
- * strings that name the object; the object lives until the run ends.
+ * the handle see the change. The handle of the current ops is a resource tensor that holds the
+ * object; the object lives as long as the tensor, which never outlives the run. The handle of older
+ * ops is two strings that name the object; the object lives until the run ends.
  */
 #ifndef KERNELS_TENSOR_CELLS_H
 #define KERNELS_TENSOR_CELLS_H
@@ -21,7 +21,7 @@ struct tensor_cells {
     enum dtype dtype;
     struct shape shape;      /* of every element; may be partly unknown */
     const struct node *node; /* that made it; for error texts */
-    bool grows;              /* a write behind the end makes room */
+    bool grows;              /* a write past the end makes room */
     bool clears;             /* a read takes the value out */
     bool has_one_shape;      /* the first write decides the shape of all */
     bool is_closed;

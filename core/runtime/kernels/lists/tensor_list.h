@@ -1,5 +1,5 @@
 /*
- * tensor_list: the object behind a TensorList, held by a scalar variant tensor (ops:
+ * tensor_list: the object of a TensorList, held by a scalar variant tensor (ops:
  * tensor_list_ops.c). The list shares its elements with their other owners. A write copies the list
  * only if the list itself is shared.
  */
@@ -27,7 +27,7 @@ struct status tensor_list_create(struct kernel_context *k, enum dtype dtype,
 struct status tensor_list_input(struct kernel_context *k, int index,
                                 const struct tensor_list **out);
 
-/* The list behind an element of a variant tensor, or NULL. */
+/* The list in an element of a variant tensor, or NULL. */
 const struct tensor_list *tensor_list_of(const struct object *object);
 
 /* A list of `count` elements, of which the first are those of another list; `count` is not less.
@@ -35,7 +35,7 @@ const struct tensor_list *tensor_list_of(const struct object *object);
 struct status tensor_list_copy(struct kernel_context *k, const struct tensor_list *list,
                                int64_t count, struct tensor_list **out);
 
-/* The list in input `index`, writable: the same list if nobody else has it, otherwise a copy.
+/* The list in input `index`, writable: the same list if nothing else uses it, otherwise a copy.
  * Owner: the caller. */
 struct status tensor_list_take(struct kernel_context *k, int index, struct tensor_list **out);
 

@@ -63,7 +63,8 @@ static void put_rows(struct tensor_list *list, const struct tensor *tensor,
     }
 }
 
-/* The number of elements: an input of the second version; -1, or the first: as many as needed. */
+/* The number of elements: an input of the second version; -1, or the first version: as many as
+ * needed. */
 static struct status scattered_count(struct kernel_context *k, int64_t greatest, int64_t *out)
 {
     int64_t count = -1;
@@ -202,7 +203,7 @@ static struct status concat_prepare(struct prepare_context *p)
                                   : node_attr_shape(node, "element_shape", &state->shape);
 }
 
-/* What the list, the op and the set elements know of the shape of a row. */
+/* The shape of a row, as far as the list, the op and the set elements determine it. */
 static struct status row_shape(const struct tensor_list *list, const struct shape *shape,
                                struct shape *out)
 {

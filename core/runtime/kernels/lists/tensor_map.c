@@ -1,8 +1,8 @@
 /*
  * TensorMap: a scalar variant tensor that holds pairs of tensors. As with a TensorList
- * (tensor_list.h), an op that changes a map changes a copy if somebody else has the map. Keys are
- * equal if their types, shapes and bytes are. The pairs are in the order in which they came;
- * TensorFlow's are in none.
+ * (tensor_list.h), an op that changes a map changes a copy if the map is shared. Keys are equal if
+ * their types, shapes and bytes are. The pairs are in the order of insertion; TensorFlow's have no
+ * order.
  */
 #include "runtime/kernels/lists/tensor_map.h"
 
@@ -121,8 +121,8 @@ static struct status map_input(struct kernel_context *k, const struct tensor_map
     return map_at(k, 0, out);
 }
 
-/* The map in input 0, writable: the same map if nobody else has it, otherwise a copy. Owner: the
- * caller. */
+/* The map in input 0, writable: the same map if nothing else uses it, otherwise a copy. Owner:
+ * the caller. */
 static struct status map_take(struct kernel_context *k, struct tensor_map **out)
 {
     const struct tensor_map *map = NULL;

@@ -11,9 +11,9 @@
  *     rows     in a and in the output
  *     columns  in b and in the output
  *
- * Where the axes of a group lie one behind another, they are one dimension, and BLAS reads and
- * writes them in place: the products of attention and of dense layers need no copy. Otherwise an
- * operand is first copied into this order, or the result afterwards out of it.
+ * Where the axes of a group are contiguous, they are one dimension, and BLAS reads and writes them
+ * in place: the products of attention and of dense layers need no copy. Otherwise an operand is
+ * first copied into this order, or the result afterwards out of it.
  */
 #include "graph/einsum.h"
 
@@ -225,7 +225,7 @@ static void swap_operands(struct contraction *p)
     }
 }
 
-/* How BLAS sees a matrix: row-major, or the transpose of a row-major one. */
+/* A matrix as BLAS sees it: row-major, or the transpose of a row-major one. */
 struct blas_layout {
     bool transposed;
     int64_t leading; /* elements from row to row */
@@ -270,7 +270,7 @@ static struct strided matrices(const struct contraction *p, const struct group *
     return strided;
 }
 
-/* Where BLAS cannot read an operand in place, copies it into the order of the product. */
+/* Copies an operand that BLAS cannot read in place into the order of the product. */
 static struct status arrange_operand(struct contraction *p, const struct group *batch,
                                      const struct group *rows, const struct group *columns,
                                      int operand, struct blas_layout *layout)
@@ -367,7 +367,7 @@ static void multiply_batch(struct contraction *p, const struct groups *g,
         parallel_for(count, (double)count * each_ns, multiply_some, &products);
 }
 
-/* The batch of the result where BLAS cannot write it in place: dense, one after another. */
+/* The batch of the result where BLAS cannot write it in place: contiguous matrices. */
 static struct nest dense_batch(const struct nest *batch, int64_t matrix_size)
 {
     struct nest dense = *batch;

@@ -40,8 +40,8 @@ static void reduction_init(struct reduction *r, const struct shape *shape, const
     }
 }
 
-/* Folds x, from dimension `d` on, into out, which holds the start values or earlier results and
- * has as many elements as the kept dimensions from d on. */
+/* Folds x, from dimension `d` on, into out, which holds the initial values or earlier results
+ * and has as many elements as the kept dimensions from d on. */
 static void fold(const struct reduction *r, int d, const struct fold_rows *rows, size_t in_size,
                  size_t out_size, const char *x, char *out)
 {

@@ -89,7 +89,7 @@ static double precision(enum dtype dtype)
     return dtype == DT_FLOAT || dtype == DT_COMPLEX64 ? (double)FLT_EPSILON : DBL_EPSILON;
 }
 
-/* LAPACK has matrices by columns; b has as many rows as a or x. */
+/* LAPACK stores matrices by columns; b has as many rows as a or x. */
 static void solve_orthogonal(const struct equations *e, enum dtype dtype)
 {
     int64_t most = greater(e->m, e->n);

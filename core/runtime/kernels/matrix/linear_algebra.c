@@ -23,7 +23,7 @@ static int64_t first_nan(enum dtype dtype, int64_t n, const void *a)
     return i;
 }
 
-/* OpenBLAS does not take a NaN along: behind one on the diagonal, it leaves zeros. */
+/* OpenBLAS does not propagate a NaN: after one on the diagonal, it leaves zeros. */
 static void factor_cholesky(enum dtype dtype, int n, void *a)
 {
     int64_t lost = linear_cholesky(dtype, n, a) ? first_nan(dtype, n, a) : 0;

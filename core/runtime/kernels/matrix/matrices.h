@@ -24,7 +24,7 @@ struct status matrices_find(const struct kernel_context *k, int input, bool squa
  * matrices of input 0. */
 struct status matrices_check_right_sides(const struct kernel_context *k, int64_t rows);
 
-/* Call it before each matrix, and linear_end behind it: checks the deadline, and takes one of
+/* Call it before each matrix, and linear_end after it: checks the deadline, and takes one of
  * OpenBLAS's buffers. */
 struct status matrices_begin(const struct kernel_context *k);
 

@@ -3,7 +3,7 @@
  * diagonals k[0] … k[1] of matrices. Diagonal d holds the elements [i, i + d].
  *
  * Several diagonals are the rows of a matrix, the highest one first. Each is as long as the longest
- * one; `align` says at which end of its row a shorter one stands.
+ * one; `align` says at which end of its row a shorter one is stored.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 struct diag_state {
     bool has_range;                /* V2 and V3: k is an input */
-    bool right_above, right_below; /* V3: shorter diagonals stand at the end of their row */
+    bool right_above, right_below; /* V3: shorter diagonals are at the end of their row */
 };
 
 static struct status diag_prepare(struct prepare_context *p)

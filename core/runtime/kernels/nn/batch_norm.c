@@ -109,7 +109,7 @@ static void moments(const struct norm_size *size, const float *x, float *mean, f
 
 /* x as floats: itself, or a converted copy. */
 /* Outputs 1 to 4: mean and variance as running averages, and in the form that the gradient
- * wants. Also returns the vectors that normalise x. */
+ * needs. Also returns the vectors that normalise x. */
 static struct status norm_statistics(struct kernel_context *k, const struct norm_state *state,
                                      const struct norm_size *size, const float *x, float **mean,
                                      float **variance)

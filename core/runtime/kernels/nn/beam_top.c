@@ -68,7 +68,7 @@ static void make_heap(struct beam_entry **heap, int64_t count)
         adjust(heap, parent, count, heap[parent]);
 }
 
-/* Moves the top of `count` entries behind the others. */
+/* Moves the top of `count` entries to their end. */
 static void pop_heap(struct beam_entry **heap, int64_t count)
 {
     struct beam_entry *value = heap[count - 1];

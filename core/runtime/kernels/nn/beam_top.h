@@ -1,9 +1,9 @@
 /*
  * beam_top: the best n entries of a beam search.
  *
- * Among entries of equal probability, which ones stay and in what order they come out follows from
- * the order of comparisons. They are those of TensorFlow's TopN over the heap functions of the
- * standard library that its builds use.
+ * Among entries of equal probability, the order of comparisons determines which ones stay, and
+ * their order in the result. The comparisons are those of TensorFlow's TopN over the heap functions
+ * of the standard library that its builds use.
  */
 #ifndef KERNELS_BEAM_TOP_H
 #define KERNELS_BEAM_TOP_H

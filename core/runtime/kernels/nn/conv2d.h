@@ -18,7 +18,7 @@ struct shape conv_out_shape(const struct window_attrs *attrs, const struct conv_
 /* Output 0 becomes the convolution. */
 struct status conv_forward(struct kernel_context *k, const struct window_attrs *attrs,
                            const struct tensor *x, const struct tensor *filter);
-/* The same, but the output has the dimensions `batch` in place of the first. */
+/* The same, but the output has the dimensions `batch` instead of the first. */
 struct status conv_forward_batch(struct kernel_context *k, const struct window_attrs *attrs,
                                  const struct shape *batch, const struct tensor *x,
                                  const struct tensor *filter);

@@ -9,7 +9,7 @@
 
 #include "runtime/kernels/nn/conv2d_onednn.h"
 
-/* A filter in one layout; image sizes that want the same layout share it. */
+/* A filter in one layout; image sizes that need the same layout share it. */
 struct packed_filter {
     dnnl_memory_desc_t layout;
     dnnl_memory_t memory;

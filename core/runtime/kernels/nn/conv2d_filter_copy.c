@@ -1,6 +1,6 @@
 /*
- * The layouts: blocks of 8 or 16 output channels, the numbers of a block one behind the other. The
- * input channels may come in blocks as well, around those of the output channels:
+ * The layouts: blocks of 8 or 16 output channels, the numbers of a block contiguous. The input
+ * channels may come in blocks as well, around those of the output channels:
  *
  *     Ohwi8o     [filters / 8, height, width, depth, 8]
  *     OIhw8i8o   [filters / 8, depth / 8, height, width, 8 of the depth, 8]

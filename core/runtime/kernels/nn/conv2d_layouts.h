@@ -9,7 +9,7 @@
 #include "runtime/kernels/nn/conv2d_cut.h"
 #include "runtime/kernels/nn/conv2d_filter.h"
 
-/* What oneDNN says about a convolution. */
+/* The layouts of a convolution, as oneDNN chooses them. */
 struct conv2d_layout {
     dnnl_memory_desc_t filter; /* if it is made */
     bool is_made;              /* false: oneDNN refuses the convolution */

@@ -242,7 +242,7 @@ bool conv2d_is_whole(const struct conv2d_onednn *conv, const struct conv2d_piece
     return piece->first == 0 && piece->filters == conv->spec.filters;
 }
 
-/* The filter of a piece, in the layout that its primitive wants. Called with the lock held. */
+/* The filter of a piece, in the layout of its primitive. Called with the lock held. */
 static bool find_filter(struct conv2d_onednn *conv, const struct conv2d_piece *piece,
                         const float *filter, const dnnl_memory_desc_t *layout,
                         struct conv2d_primitive *primitive)
@@ -312,7 +312,7 @@ struct conv2d_primitive *conv2d_primitive_make(struct conv2d_onednn *conv,
     return primitive;
 }
 
-/* ---- giving up the caller's filter ---- */
+/* ---- replacing the caller's filter ---- */
 
 static void ask_for_layout(struct conv2d_onednn *conv, const struct conv2d_piece *piece,
                            struct conv2d_layout *out)
@@ -328,7 +328,7 @@ static void ask_for_layout(struct conv2d_onednn *conv, const struct conv2d_piece
     dnnl_primitive_desc_destroy(desc);
 }
 
-/* The layout that a piece wants its filter in. False: oneDNN does not compute the piece. */
+/* The layout in which a piece needs its filter. False: oneDNN does not compute the piece. */
 static bool find_layout(struct conv2d_onednn *conv, const struct conv2d_piece *piece,
                         dnnl_memory_desc_t *out)
 {

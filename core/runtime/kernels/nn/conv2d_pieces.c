@@ -99,10 +99,10 @@ static bool pieces_agree(const struct pieces *a, const struct pieces *b,
     return agree;
 }
 
-/* Compares the pieces with the usual ones, for a drawn filter: zeros would agree in any order of
- * addition, and one NaN would disagree. The sums of its products are about 1, where no activation
- * is flat. Both are compiled for this comparison alone: the usual pieces may want the filter in
- * another layout, which would stay in memory. */
+/* Compares the pieces with the usual ones, for a random filter: zeros would agree in any order
+ * of addition, and one NaN would disagree. The sums of its products are about 1, where no
+ * activation is flat. Both are compiled for this comparison alone: the usual pieces may need the
+ * filter in another layout, which would stay in memory. */
 static bool agree_with_usual(const struct pieces *few, const struct conv2d_onednn_size *size)
 {
     struct conv2d_onednn_spec spec = few->conv->spec;
@@ -151,7 +151,7 @@ struct agreement {
  * left to the usual pieces. */
 #define AGREEMENTS_MAX 4096
 
-/* Each run of a convolution asks, so the answers are in lists by the hash of their key. */
+/* Each run of a convolution looks one up: lists by the hash of their key. */
 static _Atomic(struct agreement *) agreements[1024];
 static _Atomic int agreements_count;
 
@@ -208,7 +208,7 @@ static bool make_agreement(const struct agreement_key *key, const struct pieces 
     return made->agree;
 }
 
-/* Whether these pieces can be used in place of the usual ones. Images of varying sizes need
+/* Whether these pieces can be used instead of the usual ones. Images of varying sizes need
  * compiled sizes for each; half of these are left to the usual pieces. */
 static bool can_replace_usual(struct pieces *few, const struct conv2d_onednn_size *size)
 {

@@ -17,7 +17,7 @@
 
 struct binding; /* memory handles and scratch space of one execution */
 
-/* What oneDNN compiled for the images of one size and some channels of the result. */
+/* A primitive that oneDNN compiled for the images of one size and some channels of the result. */
 struct conv2d_primitive {
     struct conv2d_onednn_size size;
     int64_t first, filters; /* channels of the result, as in struct conv2d_piece */

@@ -1,5 +1,5 @@
-/* What conv2d_onednn.h declares, in a build without oneDNN: nothing is done, and the callers take
- * their plain loops. */
+/* The functions of conv2d_onednn.h in a build without oneDNN: they do nothing, and the callers
+ * use their plain loops. */
 #include "runtime/kernels/nn/conv2d_onednn.h"
 
 bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,

@@ -1,5 +1,5 @@
 /*
- * ctc: CTCGreedyDecoder, the most likely class of each step, without blanks and, if asked for,
+ * ctc: CTCGreedyDecoder, the most likely class of each step, without blanks and, if requested,
  * without repeats. Inputs are [steps, batch, classes].
  */
 #include "runtime/kernels/elementwise.h"

@@ -146,7 +146,7 @@ static struct beam_entry **branches_of(const struct beam_search *search, int64_t
     return (struct beam_entry **)(void *)search->branches.data;
 }
 
-/* The same sequence, with its last label or a blank once more. */
+/* The same sequence: this step repeats its last label, or is blank. */
 static void stay(struct beam_search *search, struct beam_entry *entry)
 {
     const struct beam_entry *parent = entry->parent;

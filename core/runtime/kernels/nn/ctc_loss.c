@@ -284,7 +284,7 @@ static struct status lose_row(struct kernel_context *k, struct ctc_row *row, int
     floating_store(loss, b, -total);
     TRY(kernel_check(k));
     for (int64_t t = 0; t < row->steps; t++) {
-        if (total != LOG_ZERO) /* else there is no path, and TensorFlow gives y */
+        if (total != LOG_ZERO) /* otherwise there is no path, and TensorFlow gives y */
             subtract_expected(row, t, total);
         for (int64_t c = 0; c < row->classes; c++)
             floating_store(gradient, (t * loss->size + b) * row->classes + c,

@@ -86,7 +86,7 @@ static void draw_regular(struct philox_reader *reader, int64_t in, int64_t out, 
     borders[out] = in;
 }
 
-/* The longer windows stand in random places. */
+/* Puts the longer windows at random positions. */
 static void draw_shuffled(struct philox_reader *reader, int64_t in, int64_t out, int64_t *borders)
 {
     int64_t *sizes = borders + 1;
@@ -182,8 +182,9 @@ static struct status gradient_prepare(struct prepare_context *p)
     return node_attr_bool(prepare_node(p), "overlapping", overlapping);
 }
 
-/* Reads the borders of an axis, which are an input. Those behind the image are cut off later. If
- * they never fall, the windows have no more pixels than twice the image, however many there are. */
+/* Reads the borders of an axis, which are an input. Those beyond the image are clipped later.
+ * Since they must not decrease, the windows have no more pixels than twice the image, however
+ * many there are. */
 static struct status read_borders(struct kernel_context *k, int input, const char *name, int axis,
                                   struct fractional_cells *cells)
 {

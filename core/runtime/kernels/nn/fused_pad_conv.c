@@ -30,7 +30,7 @@ static struct status fused_pad_prepare(struct prepare_context *p)
     return window_attrs_read_rank(node, 4, &state->conv);
 }
 
-/* Where the rows or columns of the padded images come from. */
+/* The sources of the rows or columns of the padded images. */
 struct padded_lines {
     int64_t count; /* of the padded images */
     int64_t before, inner;

@@ -130,7 +130,7 @@ void lstm_inputs_release(struct lstm_inputs *inputs)
 
 /* ---- one step ---- */
 
-/* What a step writes, [batch, cells] each, in the order of the op's outputs. */
+/* The results of a step, [batch, cells] each, in the order of the op's outputs. */
 struct lstm_step {
     float *i, *cs, *f, *o, *ci, *co, *h;
 };

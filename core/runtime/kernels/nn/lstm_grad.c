@@ -203,7 +203,8 @@ static void pass_gates(const struct lstm_size *size, const struct lstm_inputs *i
     add_to(tensor_floats(&room->dw), tensor_floats_mut(&sums[DW]), room->dw.size);
 }
 
-/* Step t. DCS_PREV and DH_PREV hold the gradients of the step behind it, and then of this one. */
+/* Step t. DCS_PREV and DH_PREV hold the gradients of the next step in time, and then of this
+ * one. */
 static void block_step(const struct lstm_state *state, const struct lstm_size *size,
                        const struct lstm_inputs *in, struct block_room *room, int64_t t,
                        struct tensor sums[BLOCK_OUTPUTS])
@@ -254,7 +255,7 @@ done:
     return status;
 }
 
-/* The inputs behind LSTM_CO are h, and the gradients of cs and of h. */
+/* The inputs after LSTM_CO are h, and the gradients of cs and of h. */
 static struct status block_grad_compute(struct kernel_context *k)
 {
     struct lstm_size size;

@@ -16,7 +16,7 @@ struct state {
     bool depthwise;
     bool batch;     /* a batch of products, not one */
     int64_t groups; /* of `fast`; of a depthwise one, 1 as in struct conv_size */
-    struct conv2d_onednn_size declared; /* of one image, if the graph tells its shape */
+    struct conv2d_onednn_size declared; /* of one image, if the graph declares its shape */
     const struct kernel *plain;
     void *plain_state;
 };
@@ -93,8 +93,8 @@ static bool read_fused(const struct prepare_context *context, struct conv2d_oned
     return spec->activation != CONV_LEAKY_RELU || read_alpha(node, &spec->alpha);
 }
 
-/* A filter [.., depth, m] makes groups of the image's channels, if the graph tells how many there
- * are. */
+/* A filter [.., depth, m] makes groups of the image's channels, if the graph declares their
+ * number. */
 static int64_t groups_of(const struct node *node, int64_t depth, int64_t filters)
 {
     struct endpoint x = node->inputs[0];
@@ -126,7 +126,7 @@ static struct conv2d_onednn *make_fast(const struct prepare_context *context, st
     return read_fused(context, &spec) ? conv2d_onednn_create(&spec) : NULL;
 }
 
-/* oneDNN computes the output size from the padding: the padding behind the image that gives our
+/* oneDNN computes the output size from the padding: the padding after the image that gives our
  * size. */
 static int64_t padding_after(const struct window *window)
 {
@@ -212,8 +212,8 @@ static struct status run_plain(struct kernel_context *context, const struct stat
     return state->plain->compute(&inner);
 }
 
-/* Runs the plain kernel with the filter unpacked. Nothing else uses the filter, so the value of its
- * slot may change for the time of the step. */
+/* Runs the plain kernel with the filter unpacked. Nothing else uses the filter, so the value of
+ * its slot may change for the duration of the step. */
 static struct status compute_unpacked(struct kernel_context *context, const struct state *state)
 {
     uint32_t slot = context->step->inputs[1] & SLOT_INDEX;
@@ -279,10 +279,10 @@ static struct status compute(struct kernel_context *context)
 
 /* ---- products ---- */
 
-/* oneDNN keeps the matrix packed, a second copy of it. Without that, each product packs it anew,
- * which few rows do not pay for, and slowly so if the distance between its rows fills the same sets
- * of the cache again and again. [64,256] by [256,1024]: 735 us with sgemm, 356 us packed;
- * [8,784] by [784,512]: 142 us and 72 us; [3136,96] by [96,384]: 2526 us and 2511 us. */
+/* oneDNN keeps the matrix packed, a second copy of it. Without the copy, each product packs the
+ * matrix anew. That costs too much for few rows, and is slow if the distance of its rows maps
+ * them to the same cache sets. [64,256] by [256,1024]: 735 us with sgemm, 356 us packed; [8,784]
+ * by [784,512]: 142 us and 72 us; [3136,96] by [96,384]: 2526 us and 2511 us. */
 #define COLUMNS_MIN   32
 #define DEPTH_MIN     16
 #define BYTES_MAX     ((size_t)4 << 20)

@@ -257,7 +257,7 @@ static struct status search_equal(struct kernel_context *k, const struct conv_si
     return find_equal(k, size, &search->x, &search->y, tensor_int64s_mut(&search->places));
 }
 
-/* As max_pool_grad_grad_compute, of volumes. TensorFlow looks for the element that equals the
+/* As max_pool_grad_grad_compute, of volumes. TensorFlow searches the element that equals the
  * output: the first one counts, and 0 if there is none. */
 static struct status max_pool3d_grad_grad_compute(struct kernel_context *k)
 {
@@ -346,7 +346,7 @@ static struct status argmax_prepare(struct prepare_context *p)
     return window_attrs_read_rank(node, 4, &state->attrs);
 }
 
-/* Where the elements of image `i / count` begin, in indices that count within the image. */
+/* The first element of image `i / count`, for indices that count within the image. */
 static int64_t image_start(const struct argmax_state *state, int64_t i, int64_t count, int64_t area)
 {
     return state->of_batch ? 0 : i / count * area;

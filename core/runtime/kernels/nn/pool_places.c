@@ -8,10 +8,10 @@
 #include "runtime/kernels/float_values.h"
 #include "runtime/kernels/plain/window_places.h"
 
-/* Elements looked at between two looks at the deadline. */
+/* Elements looked at between two checks the deadline. */
 #define STEPS_PER_CHECK ((int64_t)1 << 22)
 
-/* How many windows of a row to handle at once. */
+/* The number of windows of a row to handle at once. */
 static int64_t windows_per_check(const struct conv_size *size)
 {
     int64_t rows = size->rows.kernel < size->rows.in ? size->rows.kernel : size->rows.in;

@@ -64,7 +64,7 @@ static void set_quantized(enum dtype dtype, void *x, int64_t i, float number)
     memcpy(at_bytes(x, i, size), &value, size); /* little-endian */
 }
 
-/* How elements [outer, slices, inner] have ranges: one for each slice, or one for all. */
+/* The ranges of elements [outer, slices, inner]: one for each slice, or one for all. */
 struct slicing {
     int64_t outer, slices, inner;
 };
@@ -268,7 +268,7 @@ static int64_t to_fixed(double x)
     return (int64_t)(x < -most ? -most : x > most ? most : x);
 }
 
-/* In fixed point, with 16 bits behind the point, as TensorFlow computes. */
+/* In fixed point, with 16 fractional bits, as TensorFlow computes. */
 static void requantize_to_quint8(const int32_t *x, int64_t count, const float in[2],
                                  const float range[2], uint8_t *out)
 {
@@ -330,7 +330,7 @@ static struct status requantize_compute(struct kernel_context *k)
     return requantize(k, in, range);
 }
 
-/* What the integers use of their range, widened to hold 0. */
+/* The part of their range that the integers use, widened to hold 0. */
 static void used_range(const struct tensor *x, const float in[2], float out[2])
 {
     int32_t least = INT32_MAX, most = INT32_MIN;

@@ -1,6 +1,6 @@
 /*
  * quantized_channels: RequantizationRangePerChannel and RequantizePerChannel: from 32 bits to eight
- * with a range for each channel. 0 stands for 0 in all of these ranges.
+ * with a range for each channel. The integer 0 means 0 in all of these ranges.
  */
 #include <float.h>
 #include <math.h>

@@ -1,10 +1,11 @@
 /*
- * quantized_fused: products of bytes with what follows them in the same op: a bias, a Relu, bytes
- * or floats as the result. TensorFlow has them of oneDNN; Intel's tools quantize models to them.
+ * quantized_fused: products of bytes and the operations fused with them: a bias, a Relu, bytes or
+ * floats as the result. TensorFlow computes these ops by oneDNN; Intel's tools quantize models to
+ * them.
  *
- * Their ranges are symmetric: the greatest integer stands for the end that is farther from 0. A sum
- * becomes a float before the bias is added. The order of the float operations is oneDNN's, so that
- * the results are the same to the bit.
+ * Their ranges are symmetric: the greatest integer means the end that is farther from 0. A sum
+ * becomes a float before the bias is added. The order of the float operations is oneDNN's, which
+ * makes the results the same to the bit.
  */
 #include <math.h>
 #include <string.h>
@@ -26,7 +27,7 @@ struct fused_state {
     enum dtype out; /* of output 0 */
 };
 
-/* What becomes of the sums of a row [m]. */
+/* The operations on the sums of a row [m]. */
 struct tail {
     const float *scales; /* [m], from sums to numbers */
     const float *bias;   /* [m] or NULL */
@@ -74,8 +75,8 @@ static float greatest(enum dtype dtype)
 struct ranges {
     float x[2];
     const struct tensor *low, *high;
-    float x_end;   /* what the greatest integer of the first operand stands for */
-    float x_scale; /* what an integer of it stands for */
+    float x_end;   /* the value of the greatest integer of the first operand */
+    float x_scale; /* the value of its integer 1 */
     float out[2];  /* that was asked for */
     float *scales; /* [m] */
 };
@@ -108,7 +109,7 @@ static struct status read_ranges(struct kernel_context *k, int64_t m, struct ran
     return status_ok();
 }
 
-/* What an integer of the result stands for. */
+/* The value of the integer 1 of the result. */
 static float out_scale(const struct ranges *ranges, enum dtype dtype)
 {
     if (dtype != DT_QINT32)
@@ -127,8 +128,8 @@ static float step_of_channel(const struct ranges *ranges, int64_t i)
     return (tensor_floats(ranges->high)[i] - tensor_floats(ranges->low)[i]) / 254;
 }
 
-/* Outputs 1 and 2: the range that was asked for, or that of int32 products, by channel if that of
- * the second operand is. */
+/* Outputs 1 and 2: the requested range, or that of int32 products, by channel if that of the
+ * second operand is. */
 static struct status set_range(struct kernel_context *k, const struct ranges *ranges)
 {
     const struct fused_state *state = kernel_state(k);
@@ -206,7 +207,7 @@ static struct status make_tail(struct kernel_context *k, int64_t m, float *float
 struct fused_run {
     const struct kernel_context *k;
     struct byte_operand operands[2];
-    struct conv_size size; /* of a convolution; else groups is 0 */
+    struct conv_size size; /* of a convolution; otherwise groups is 0 */
     int64_t m, depth;
     struct tail tail;
     int32_t *sums; /* may be `out` */
@@ -273,7 +274,7 @@ static bool has_input(const struct op *op, const char *name)
     return false;
 }
 
-/* The types for which TensorFlow has a kernel, beside that of the first operand. */
+/* The types for which TensorFlow has a kernel, except that of the first operand. */
 static struct status check_types(const struct node *node, const char *second, const char *out,
                                  enum dtype bytes, struct fused_state *state)
 {

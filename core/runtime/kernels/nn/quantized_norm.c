@@ -117,10 +117,10 @@ static struct status batch_prepare(struct prepare_context *p)
                         node->name, dtype_name(out));
 }
 
-/* The range of the result: numbers below a million, with 10 bits behind the point. */
+/* The range of the result: numbers below a million, with 10 fractional bits. */
 static const float batch_range[2] = { -(1 << 20), 1 << 20 };
 
-/* MEAN, VARIANCE, BETA and GAMMA are inputs 3, 6, 9 and 12, each with its range behind it. */
+/* MEAN, VARIANCE, BETA and GAMMA are inputs 3, 6, 9 and 12, each followed by its range. */
 enum batch_input { MEAN, VARIANCE, BETA, GAMMA, BATCH_INPUTS };
 
 static int32_t fixed(float x)

@@ -10,7 +10,7 @@
 /* Roughly, of one product with the sums in the cache. */
 #define PRODUCT_NS 0.3
 
-/* A bytes tensor whose range says what stands for 0. */
+/* A bytes tensor whose range determines its zero point. */
 static struct byte_operand operand_of(const struct tensor *x, const float range[2])
 {
     return (struct byte_operand){ .bytes = x->data,

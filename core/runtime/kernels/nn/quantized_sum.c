@@ -6,7 +6,7 @@
 #include "runtime/kernels/quantized_numbers.h"
 #include "runtime/kernels/shape_walk.h"
 
-#define CHECK_EVERY 65536 /* elements between two looks at the deadline */
+#define CHECK_EVERY 65536 /* elements between two checks the deadline */
 
 /* Leaves room for sums of so many such numbers. */
 #define ADD_ROOM      (1 << 14)
@@ -66,7 +66,7 @@ static struct status broadcast_of(struct kernel_context *k, struct shape *out)
                         shape_text(&x->shape), shape_text(&y->shape));
 }
 
-/* What each of the 256 bytes adds to the sum. TensorFlow converts a scalar exactly; in tensors, it
+/* The summand of each of the 256 bytes. TensorFlow converts a scalar exactly; in tensors, it
  * follows the line through the values of 0 and 1. */
 static void fill_addends(const float range[2], const float sum[2], bool is_scalar, int32_t out[256])
 {
@@ -82,7 +82,7 @@ static void fill_addends(const float range[2], const float sum[2], bool is_scala
     }
 }
 
-/* What each of the 256 bytes is in a product. */
+/* The factor of each of the 256 bytes in a product. */
 static void fill_factors(const float range[2], int32_t out[256])
 {
     int32_t zero = (int32_t)(uint32_t)quantized_unlimited(DT_QUINT8, 0, range);

@@ -70,7 +70,7 @@ static bool has_type(const struct node *node, int output, enum recurrence_role r
     return role == RECURRENCE_NONE || node->outputs[output].dtype == types[role];
 }
 
-/* The mask comes behind the limits, the carried values behind the mask. */
+/* The mask follows the limits, the carried values follow the mask. */
 static int first_carried(const struct fused_recurrence *r)
 {
     return LIMITS + r->limits_count + r->masked;
@@ -192,7 +192,7 @@ static void pack(const struct fused_recurrence *r, const struct tensor *matrix,
                 out + r->gates_columns * depth);
 }
 
-/* As the columns of the sums lie; a GRU's inner bias comes behind them. */
+/* In the order of the columns of the sums, followed by a GRU's inner bias. */
 static void place_bias(const struct fused_recurrence *r, const float *bias, float *out)
 {
     int64_t gates = r->cell == GRU ? 2 * r->cells : r->cells * cell_kinds[r->cell].gates;

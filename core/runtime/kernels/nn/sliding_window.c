@@ -2,7 +2,7 @@
 
 #include "runtime/kernels/kernel_tools.h"
 
-/* Where a list by data_format has its first spatial dimension. */
+/* The index of the first spatial dimension in a list by data_format. */
 static int first_spatial(const struct window_attrs *attrs)
 {
     return attrs->channels_first ? 2 : 1;
@@ -82,7 +82,7 @@ static struct status read_explicit(const struct node *node, const char *name,
 static struct status read_padding(const struct node *node, struct window_attrs *attrs)
 {
     struct bytes padding;
-    /* oneDNN's ops have a list beside `padding`, which it replaces unless it is empty */
+    /* oneDNN's ops also have a list, which replaces `padding` unless it is empty */
     const struct attr_value *list = node_attr(node, "padding_list");
     if (list != NULL && list->count > 0)
         return read_explicit(node, "padding_list", attrs);
@@ -100,7 +100,7 @@ static struct status read_padding(const struct node *node, struct window_attrs *
     return status_ok();
 }
 
-/* How data_format names the order of the dimensions. */
+/* The order of the dimensions that data_format names. */
 static const struct format {
     const char *name;
     int rank;
@@ -110,7 +110,7 @@ static const struct format {
     { "NCDHW", 5, true }, { "CHANNELS_LAST", 0, false }, { "CHANNELS_FIRST", 0, true },
 };
 
-/* Conv's formats leave the rank open; its strides tell it. */
+/* Conv's formats leave the rank open; its strides determine it. */
 static struct status read_rank(const struct node *node, struct window_attrs *out)
 {
     const struct attr_value *strides;
@@ -152,7 +152,7 @@ static bool is_default(const struct node *node, const char *name)
            attr_value_equal(node_attr(node, name), attr->default_value);
 }
 
-/* All but the format, which tells the rank. */
+/* All but the format, which determines the rank. */
 static struct status read_lists(const struct node *node, bool pooling, struct window_attrs *out)
 {
     if (has_attr(node, "strides"))

@@ -64,7 +64,7 @@ static struct status reorder(struct kernel_context *k, const struct tensor *x, c
     return status_ok();
 }
 
-/* The axis with scales is that of the output's features, or there is none. */
+/* The axis with scales must be that of the output's features, or there must be none. */
 static struct status check_axis(const struct kernel_context *k, const char *what, int64_t axis,
                                 int features)
 {

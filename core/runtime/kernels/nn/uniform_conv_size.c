@@ -37,7 +37,7 @@ static struct status append_number(struct uniform_numbers *out, uint64_t value)
     return status_ok();
 }
 
-/* A repeated number stands in fields of its own, or packed in one field. */
+/* The values of a repeated number are in separate fields, or packed in one field. */
 static struct status append_numbers(const struct wire_field *field, struct uniform_numbers *out)
 {
     if (field->type == WIRE_VARINT)

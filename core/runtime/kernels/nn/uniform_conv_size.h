@@ -15,7 +15,7 @@ struct uniform_numbers {
     int64_t values[2 * UNIFORM_SPATIAL_MAX];
 };
 
-/* Which dimension of a tensor is which. */
+/* The meaning of each dimension of a tensor. */
 struct uniform_dimensions {
     int64_t batch;    /* of the filter: the output's features */
     int64_t features; /* of the filter: the input's features */

@@ -34,7 +34,7 @@ struct status uniform_scale_read(struct kernel_context *k, int input, const stru
  * UniformQuantizedClipByValue take any. */
 struct status uniform_scale_check(const struct kernel_context *k, int input);
 
-/* Which of its scales element i has. */
+/* The index of the scale of element i. */
 static inline int64_t uniform_scale_at(const struct uniform_scale *scale, int64_t i)
 {
     return scale->count == 1 ? 0 : i / scale->inner % scale->count;

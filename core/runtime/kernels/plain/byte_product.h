@@ -6,7 +6,7 @@
 
 #include "runtime/kernels/plain/conv.h"
 
-/* An operand: bytes with or without a sign, and what stands for 0 among them. */
+/* An operand: bytes with or without a sign, and their zero point. */
 struct byte_operand {
     const void *bytes;
     bool is_signed;

@@ -56,7 +56,7 @@ CONV_DIRECT(conv_direct_f32, float)
 CONV_DIRECT(conv_direct_f64, double)
 CONV_DIRECT(conv_direct_u32, uint32_t)
 
-/* Where the window of output `p` begins; outside of the volume too. */
+/* The first element of the window of output `p`; it may be outside of the volume. */
 struct corner {
     int64_t plane, row, column;
 };

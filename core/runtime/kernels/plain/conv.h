@@ -64,8 +64,8 @@ void conv_direct_f64(const struct conv_size *size, const double *x, const double
 void conv_direct_u32(const struct conv_size *size, const uint32_t *x, const uint32_t *filter,
                      uint32_t *out);
 
-/* What one row of dy adds to a gradient of doubles, or of integers, by nested loops. Rows are
- * numbered through all planes of all volumes: there are n · planes.out · rows.out. */
+/* Adds the part of one row of dy to a gradient of doubles, or of integers, by nested loops. Rows
+ * are numbered through all planes of all volumes: there are n · planes.out · rows.out. */
 void conv_input_grad_row_f64(const struct conv_size *size, int64_t row, const void *dy,
                              const void *filter, void *dx);
 void conv_input_grad_row_u32(const struct conv_size *size, int64_t row, const void *dy,

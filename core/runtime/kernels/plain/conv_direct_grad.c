@@ -3,8 +3,8 @@
 
 #include "runtime/kernels/plain/conv.h"
 
-/* What an output pixel at (plane, row, column) was made of: one of the two gradients is NULL.
- * `dy_at`: the element of dy where the pixel's channels begin. */
+/* The source of an output pixel at (plane, row, column): one of the two gradients is NULL.
+ * `dy_at`: the element of dy of the pixel's first channel. */
 struct taps {
     const struct conv_size *size;
     const void *x, *filter, *dy;

@@ -125,7 +125,7 @@ static const struct einsum_rows rows[DTYPE_COUNT] = {
     [DT_INT64] = ROWS(i64), [DT_COMPLEX64] = ROWS(c64), [DT_COMPLEX128] = ROWS(c128),
 };
 
-/* Takes the innermost loop off the nest: one step if there is none. */
+/* Removes the innermost loop from the nest and returns it: one step if there is none. */
 static struct innermost take_innermost(struct nest *nest)
 {
     if (nest->rank == 0)

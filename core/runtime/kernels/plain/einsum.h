@@ -18,7 +18,7 @@ struct nest {
 };
 void nest_append(struct nest *nest, int64_t dim, int64_t a, int64_t b, int64_t out);
 
-/* Where the loops are. Zero-initialise, then
+/* The position of the loops. Zero-initialise, then
  *     do { … walk.offsets[0] … } while (nest_next(&nest, &walk)); */
 struct nest_walk {
     int64_t offsets[3];

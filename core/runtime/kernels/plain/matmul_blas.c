@@ -28,7 +28,7 @@ void blas_memory_free(void *buffer);
 static _Atomic bool is_limited;
 static _Atomic int free_buffers;
 
-/* OpenBLAS must not start threads beside ours. */
+/* OpenBLAS must not start its own threads. */
 static void use_one_thread(void)
 {
     openblas_set_num_threads(1);

@@ -35,7 +35,7 @@ struct philox_reader {
 };
 uint32_t philox_next(struct philox_reader *reader);
 
-/* A word as a float in [0, 1): 23 bits behind 1, less 1. */
+/* A word as a float in [0, 1): 23 random bits after a leading 1, minus 1. */
 static inline float philox_float(uint32_t word)
 {
     uint32_t pattern = 0x3f800000 | (word & 0x7fffff);

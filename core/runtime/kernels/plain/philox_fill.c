@@ -53,7 +53,7 @@ static void block_of_floats(const struct draw *draw, const uint32_t x[4], float 
         normal_floats(x[2], x[3], out + 2);
         return;
     }
-    for (int i = 0; i < 4; i++) /* the 16-bit types have 10 and 7 bits behind the point */
+    for (int i = 0; i < 4; i++) /* the 16-bit types have 10 and 7 fractional bits */
         out[i] = draw->dtype == DT_HALF       ? (float)(x[i] & 0x3ff) / 1024
                  : draw->dtype == DT_BFLOAT16 ? (float)(x[i] & 0x7f) / 128
                                               : philox_float(x[i]);

@@ -29,7 +29,7 @@ void regex_destroy(struct regex *regex); /* accepts NULL */
 
 int regex_groups(const struct regex *regex); /* the number of its (…) */
 
-/* Finds the first match at or behind `at`: the match and `count` - 1 groups. Threads: safe. */
+/* Finds the first match at or after `at`: the match and `count` - 1 groups. Threads: safe. */
 enum regex_result regex_find(const struct regex *regex, const char *text, size_t size, size_t at,
                              struct regex_span *spans, int count);
 enum regex_result regex_match_all(const struct regex *regex, const char *text, size_t size);

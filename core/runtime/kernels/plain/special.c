@@ -344,7 +344,7 @@ static double igamma_limit(double a, double x)
 double special_igamma(double a, double x)
 {
     double limit = igamma_limit(a, x);
-    if (x == 0) /* Eigen does not look at a then */
+    if (x == 0) /* Eigen does not check a then */
         return 0;
     if (limit != -1)
         return limit;
@@ -406,7 +406,7 @@ static double igamma_slope_per_density(double a, double x)
 /* The slope where it needs no sum, as of both functions below; -1: it needs one. */
 static double igamma_slope_limit(double a, double x)
 {
-    if (x == 0) /* TensorFlow does not look at a then */
+    if (x == 0) /* TensorFlow does not check a then */
         return 0;
     if (isnan(igamma_limit(a, x)))
         return NAN;

@@ -31,7 +31,7 @@ gelsy zgelsy_;
 
 #define BLOCK 32 /* columns that LAPACK works on at once; its least work is 5 n numbers */
 
-/* Work of LAPACK's element type, and behind it 5 n real numbers. */
+/* Workspace of LAPACK's element type, followed by 5 n real numbers. */
 size_t spectrum_work(enum dtype dtype, int n)
 {
     return (size_t)n * (BLOCK + 5) * dtype_size(dtype) + (size_t)n * 5 * sizeof(double);

@@ -75,7 +75,8 @@ static void move_row(size_t size, const void *from, int64_t from_step, void *to,
     }
 }
 
-/* Walks all dimensions but the last; `read`: the destination is dense, else the source. */
+/* Walks all dimensions but the last. `read`: the destination is contiguous; otherwise the source
+ * is. */
 static void walk(const struct strided *strided, size_t size, const char *src, char *out, bool read)
 {
     struct strided s = merged(strided);

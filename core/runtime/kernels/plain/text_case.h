@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* No mapping turns one byte into more than three, nor does U+FFFD in place of a wrong byte. */
+/* No mapping turns one byte into more than three, nor does U+FFFD for an invalid byte. */
 #define TEXT_CASE_GROWTH 3
 #define TEXT_CASE_FAILED SIZE_MAX
 

@@ -10,8 +10,8 @@
 /* White space, as Unicode has it. -1, for bytes that are no character, is none. */
 bool text_is_space(int32_t character);
 
-/* Does BERT take the character for a word? It does punctuation of Unicode 16, what else ASCII has
- * apart from letters and digits, and Chinese ideographs. -1 is none. */
+/* Does BERT tokenize the character as a word? True for punctuation of Unicode 16, all of ASCII
+ * but letters and digits, and Chinese ideographs. -1 is none. */
 bool text_is_punctuation(int32_t character);
 
 #endif

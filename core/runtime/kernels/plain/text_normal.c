@@ -132,7 +132,7 @@ size_t text_normalize(const char *text, size_t size, enum text_form form, char *
 
 /* ---- segments ---- */
 
-/* What a Hangul letter or syllable joins with; a syllable that is whole is JAMO_NONE. */
+/* The role of a Hangul letter or syllable in composition; a syllable that is whole is JAMO_NONE. */
 enum jamo { JAMO_NONE, JAMO_L, JAMO_V, JAMO_LV, JAMO_T };
 
 static enum jamo jamo_of(int32_t c)
@@ -224,7 +224,7 @@ static void decompose(int32_t c, enum text_form form, int32_t *first, int32_t *l
 }
 
 /* Can a and b, which follow each other, change one by one? Nothing is composed with a, which
- * composes with nothing behind it, or b composes with nothing before it; and no marks change
+ * composes with nothing after it, or b composes with nothing before it; and no marks change
  * places. */
 static bool are_apart(int32_t a, int32_t b, enum text_form form)
 {

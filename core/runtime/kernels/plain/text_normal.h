@@ -1,6 +1,6 @@
 /*
  * text_normal: Unicode's normal forms and the folding of cases, by libunistring. Bytes that are not
- * UTF-8 stay as they are, and what is on both sides of them is apart, as for ICU.
+ * UTF-8 stay unchanged and separate the texts on both sides, as in ICU.
  */
 #ifndef KERNELS_PLAIN_TEXT_NORMAL_H
 #define KERNELS_PLAIN_TEXT_NORMAL_H
@@ -20,8 +20,9 @@ enum text_form {
 #define TEXT_NORMAL_GROWTH 11
 #define TEXT_NORMAL_FAILED SIZE_MAX
 
-/* How much of a text, which is not empty, can be changed apart from what follows. It is at most
- * TEXT_PART_BYTES unless nothing within allows a cut; such texts are no language's. */
+/* The size of the longest part of a text that can be converted independently of the rest. The
+ * text is not empty. The size is at most TEXT_PART_BYTES unless nothing within allows a cut; no
+ * language has such texts. */
 #define TEXT_PART_BYTES 1024
 size_t text_normal_part(const char *text, size_t size);
 
@@ -36,9 +37,10 @@ bool text_is_normal(const char *text, size_t size, enum text_form form);
  */
 size_t text_normalize(const char *text, size_t size, enum text_form form, char *out);
 
-/* How much of a text, which is not empty, changes in that form as a whole: up to the next place
- * where nothing composes or is put in order across, as ICU finds it. (For a few letters, such as
- * U+1E9B, ICU finds one more.) Not for TEXT_NFKC_CASEFOLD. */
+/* The size of the first part of a text (not empty) that can be converted to the form
+ * independently of the rest: up to the next position across which nothing composes or is
+ * reordered, as ICU finds it. (For a few letters, such as U+1E9B, ICU finds one more.) Not for
+ * TEXT_NFKC_CASEFOLD. */
 size_t text_normal_segment(const char *text, size_t size, enum text_form form);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * types: the lists of number types for plain loops, and what the compiler must be told to make them
- * fast. A loop is a macro of (suffix, T, W): the C type, and the type to compute in. W is unsigned
- * for integers: their sums and products wrap, as TensorFlow's do, instead of being undefined. half
- * and bfloat16 have no loops: they go through float, block by block.
+ * types: the lists of number types for plain loops, and the attributes that make the compiler
+ * vectorize them. A loop is a macro of (suffix, T, W): the C type, and the type to compute in. W is
+ * unsigned for integers: their sums and products wrap, as TensorFlow's do, instead of being
+ * undefined. half and bfloat16 have no loops: they go through float, block by block.
  */
 #ifndef KERNELS_PLAIN_TYPES_H
 #define KERNELS_PLAIN_TYPES_H

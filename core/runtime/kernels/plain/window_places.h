@@ -19,8 +19,8 @@ max_places *max_places_of(enum dtype dtype);
 /* The greatest x + filter of each window, where NaN is never greater, which starts from the lowest
  * finite number. */
 struct dilated {
-    void *values;    /* [columns.out, c]; NULL: not wanted */
-    int64_t *pixels; /* as above, of the first that is greater; NULL: not wanted */
+    void *values;    /* [columns.out, c]; NULL: not requested */
+    int64_t *pixels; /* as above, of the first that is greater; NULL: not requested */
     int64_t *taps;   /* its place in the filter */
 };
 /* filter [rows.kernel, columns.kernel, c]. `narrow`: floats are rounded to half or bfloat16. */

@@ -63,7 +63,7 @@ static void lock_destroy(struct object *object)
 
 static const struct object_type lock_type = { "mutex lock", lock_destroy };
 
-/* Waits until nobody holds the mutex, and has it then. */
+/* Waits until the mutex is free, and takes it. */
 static struct status take_lock(struct kernel_context *k, struct mutex *mutex)
 {
     int64_t deadline_ns = kernel_wait_deadline(k);

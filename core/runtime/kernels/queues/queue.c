@@ -351,7 +351,7 @@ static void put_back_all(struct queue *queue, struct queue_rows *rows)
     }
 }
 
-/* The queue is closed and has too few rows: takes those that there are, if that is enough. */
+/* The queue is closed and has too few rows: takes these if that is enough. */
 static struct status take_rest(struct kernel_context *k, struct queue *queue, int64_t missing,
                                enum queue_taking taking, struct queue_rows *out)
 {

@@ -1,8 +1,8 @@
 /*
- * queue: the object behind FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue and PriorityQueue (ops:
- * queue_ops.c, queue_handles.c), and behind Stage and Unstage (stage_ops.c). It holds rows of
- * tensors for the runs of a servable. A run that has to wait for a row, or for room, gets its turn
- * in the order in which the runs came.
+ * queue: the object of FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue and PriorityQueue (ops:
+ * queue_ops.c, queue_handles.c), and of Stage and Unstage (stage_ops.c). It holds rows of tensors
+ * for the runs of a servable. Runs that wait for a row, or for room, are served in the order of
+ * their arrival.
  *
  * Threads  all functions are safe; the kind never changes
  */
@@ -13,7 +13,7 @@
 
 struct queue;
 
-/* A row depends on nothing else: its tensors are deep copies. */
+/* A row shares no memory: its tensors are deep copies. */
 struct queue_row {
     int64_t priority;             /* of a PriorityQueue: its first component */
     size_t bytes, elements_bytes; /* the latter without overhead */
@@ -32,14 +32,14 @@ void queue_rows_finish(struct queue_rows *rows); /* destroys what is left in it 
 struct queue_row *queue_row_create(int count);
 void queue_row_destroy(struct queue_row *row); /* accepts NULL */
 
-/* How the kinds differ, by the op that makes them; and "StagingArea". */
+/* The differences of the kinds, by the op that makes them; and "StagingArea". */
 struct queue_policy {
     const char *name; /* for error texts */
     const char *base; /* the name of the kind in texts about single rows, and of those that give */
     const struct object_type *type; /* those of one type share a space of names */
     void (*put)(struct queue *queue, struct queue_row *row); /* there is room */
     struct queue_row *(*take)(struct queue *queue);          /* there is a row */
-    /* A row that somebody took, but not together with all that it asked for. */
+    /* Puts back a row that was taken without all others of the same request. */
     void (*put_back)(struct queue *queue, struct queue_row *row);
     bool pads;           /* rows may differ in shape; taken together, they are padded with zeros */
     bool has_priorities; /* component 0 is one, which the op does not declare */
@@ -89,8 +89,8 @@ struct status queue_check_limit(struct kernel_context *k, int first, int64_t lim
 struct status queue_give(struct kernel_context *k, struct queue *queue, struct queue_rows *rows);
 
 /**
- * Takes `count` rows, and waits until they are there. TAKE_UP_TO: of a queue that is closed, as
- * many as there are, at least one.
+ * Takes `count` rows; waits for them. TAKE_UP_TO: of a queue that is closed, as many as there are,
+ * at least one.
  *
  * Owner   the caller, of the rows in *out
  * Errors  OUT_OF_RANGE the queue is closed and has not as many; those of kernel_wait

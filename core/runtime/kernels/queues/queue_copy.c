@@ -2,7 +2,7 @@
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/queues/queue.h"
 
-/* What a row costs besides its elements. */
+/* The bytes of a row apart from its elements. */
 static size_t row_overhead(int count)
 {
     return sizeof(struct queue_row) + sizeof(struct queue_row *) +

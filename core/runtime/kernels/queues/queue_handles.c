@@ -44,7 +44,7 @@ static struct status read_types(struct prepare_context *p, struct queue_kind *ki
     return status_ok();
 }
 
-/* There are not as many as types. */
+/* There are fewer or more shapes than types. */
 static struct status refuse_shapes(struct prepare_context *p, const struct queue_kind *kind,
                                    const struct attr_value *given)
 {

@@ -178,7 +178,7 @@ static struct status batch_output(struct kernel_context *k, const struct queue_k
     return kernel_output(k, part, &shape, out);
 }
 
-/* Copies a row to the beginning of row `at` of `out`: what is beyond it there stays as it is. */
+/* Copies a row to the beginning of row `at` of `out`; the rest of that row stays unchanged. */
 static void copy_padded(const struct tensor *row, struct tensor *out, int64_t at)
 {
     size_t element = dtype_size(out->dtype);

@@ -1,7 +1,7 @@
 /*
- * staging_map: the object behind MapStage and OrderedMapStage (map_stage_ops.c): rows of tensors by
- * a key, of which the runs of a servable give and take some tensors at a time, by index. A row
- * whose tensors are all there is complete, and can be taken; until then it waits among the others.
+ * staging_map: the object of MapStage and OrderedMapStage (map_stage_ops.c): rows of tensors by a
+ * key, of which the runs of a servable put and take some tensors at a time, by index. A row that
+ * has all its tensors is complete, and can be taken; until then it is kept apart.
  *
  * Threads  all functions are safe
  */
@@ -43,8 +43,8 @@ struct status staging_map_give(struct kernel_context *k, struct staging_map *map
                                const struct staged_part *part, struct queue_row *row);
 
 /**
- * Takes these tensors of a complete row, or only reads them (`keeps`), and waits until it is there.
- * A row is gone when all its tensors are. Output `first_output` and those behind it must have the
+ * Takes these tensors of a complete row, or only reads them (`keeps`); waits for the row. A row is
+ * removed with the last of its tensors. Output `first_output` and the following ones must have the
  * types of the tensors.
  *
  * Owner   the caller, of *out

@@ -76,8 +76,8 @@ static struct status check_sparse(const struct tensor *indices, const struct ten
     return status_ok();
 }
 
-/* The inputs of each kind stand in groups: values and splits of the ragged ones; indices, values
- * and shapes of the sparse ones; the dense ones. */
+/* The inputs come in groups by kind: values and splits of the ragged ones; indices, values and
+ * shapes of the sparse ones; the dense ones. */
 static const struct tensor *ragged_input(struct kernel_context *k, int group, int i)
 {
     const struct ragged_cross_state *state = kernel_state(k);
@@ -137,7 +137,7 @@ static struct status find_rows(struct kernel_context *k, const struct ragged_cro
     return status_ok();
 }
 
-/* As TensorFlow does, values behind one of a later row wait for that row. */
+/* As in TensorFlow, values after one of a later row wait for that row. */
 static void sparse_rows(const struct tensor *indices, int64_t rows, int64_t *begin)
 {
     const int64_t *index = tensor_int64s(indices);

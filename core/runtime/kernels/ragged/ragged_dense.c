@@ -13,7 +13,7 @@ struct partitions {
 /* A walk from the outermost dimension to the values. */
 struct row_padding {
     const struct partitions *partitions;
-    const struct tensor *tensors[SHAPE_RANK_MAX]; /* of the dimensions behind the first */
+    const struct tensor *tensors[SHAPE_RANK_MAX]; /* of the dimensions after the first */
     enum partition_kind kinds[SHAPE_RANK_MAX];
     int ragged;         /* their number */
     int64_t first_dim;  /* rows of the outermost dimension */
@@ -63,7 +63,7 @@ static struct status check_partition_tensor(const struct tensor *tensor, enum pa
     for (int64_t i = 0; i < tensor->size; i++)
         if (index_at(tensor, i) < (i > 0 ? index_at(tensor, i - 1) : 0))
             return status_error(STATUS_INVALID_ARGUMENT,
-                                "row partition tensors must not descend, got %lld behind %lld",
+                                "row partition tensors must not descend, got %lld after %lld",
                                 (long long)index_at(tensor, i),
                                 (long long)(i > 0 ? index_at(tensor, i - 1) : 0));
     return status_ok();
@@ -136,7 +136,7 @@ static int64_t longest_row(const struct row_padding *padding, int d)
 
 /* ---- The shape of the output. ---- */
 
-/* Dimension d as the input `shape` wants it; -1: any. */
+/* Dimension d of the input `shape`; -1: any. */
 static int64_t wanted_dim(const struct tensor *wanted, int d)
 {
     return wanted->shape.rank == 0 ? -1 : tensor_index(wanted, d);

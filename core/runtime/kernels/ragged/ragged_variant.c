@@ -243,7 +243,7 @@ static struct status outer_splits(struct kernel_context *k, const struct ragged_
     return status_ok();
 }
 
-/* The splits of level `level` of the variants, one after another. */
+/* The splits of level `level` of the variants, concatenated. */
 static struct status inner_splits(struct kernel_context *k, const struct ragged_stack *stack,
                                   int level)
 {

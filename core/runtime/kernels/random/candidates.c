@@ -12,7 +12,7 @@
 #include "runtime/kernels/random/random_seeded.h"
 #include "runtime/kernels/random/unigrams.h"
 
-#define CHECK_EVERY      65536 /* draws between two looks at the deadline */
+#define CHECK_EVERY      65536 /* draws between two checks the deadline */
 #define WORDS_PER_SAMPLE 2048  /* that TensorFlow reserves */
 
 struct class_sampler {
@@ -199,7 +199,8 @@ done:
     return status;
 }
 
-/* How often each class is expected among `drawn` classes that took so many tries. */
+/* The expected number of occurrences of each class among `drawn` classes that took so many
+ * tries. */
 static void put_expected(const struct class_sampler *sampler, const struct tensor *classes,
                          int64_t drawn, int64_t tries, struct tensor *out)
 {
@@ -256,7 +257,7 @@ static struct status draw_and_count(struct kernel_context *k, struct class_sampl
 
 static struct status sampler_compute(struct kernel_context *k)
 {
-    /* What a run changes is atomic or guarded by the lock. */
+    /* The state that runs change is atomic or guarded by the lock. */
     struct class_sampler *sampler = (struct class_sampler *)kernel_state(k);
     const struct tensor *classes = kernel_input(k, 0);
     struct shape drawn = shape_of(sampler->num_sampled);

@@ -13,7 +13,7 @@
 #include "runtime/kernels/random/random_seeded.h"
 #include "runtime/kernels/shape_walk.h"
 
-#define CHECK_EVERY      1000 /* numbers between two looks at the deadline */
+#define CHECK_EVERY      1000 /* numbers between two checks the deadline */
 #define BLOCKS_PER_SMALL 42   /* between the streams of numbers with a small mean */
 #define MEAN_LARGE       10
 
@@ -28,7 +28,7 @@ static double draw_small(struct reject_stream *stream, double trials, double cha
     }
 }
 
-/* What Stirling's formula for ln k! leaves. */
+/* The remainder of Stirling's formula for ln k!. */
 static double stirling_rest(double k)
 {
     static const double rests[] = { 0.0810614667953272,  0.0413406959554092, 0.0276779256849983,
@@ -102,8 +102,8 @@ static struct status fill(struct kernel_context *k, struct philox philox, int in
     return status_ok();
 }
 
-/* Output 0 in the shape of input `index`, and the shape of the parameters, which are behind it or
- * behind the seeds. */
+/* Output 0 in the shape of input `index`, and the shape of the parameters, which follow it or
+ * the seeds. */
 static struct status make_output(struct kernel_context *k, int index, int parameters,
                                  struct shape *shape, struct tensor **out)
 {

@@ -24,7 +24,7 @@ static int draw_below(struct philox_reader *random, int64_t count)
     return (int)(word % range);
 }
 
-/* [0, 1): 23 bits behind 1, less 1. */
+/* [0, 1): 23 random bits after a leading 1, minus 1. */
 static float draw_float(struct philox_reader *random)
 {
     uint32_t bits = (philox_next(random) & 0x7fffff) | 0x3f800000;
@@ -101,8 +101,8 @@ static int rounded(float x)
     return (int)lrintf(x);
 }
 
-/* Draws a box of an area between `least` and `most`, as wide as `aspect` times its height. False:
- * there is none. */
+/* Draws a box of an area between `least` and `most`, as wide as `aspect` times its height.
+ * False: no such box exists. */
 static bool draw_box(const struct box_sampler *state, int width, int height, float aspect,
                      struct philox_reader *random, struct pixel_box *out)
 {

@@ -39,7 +39,7 @@ static void sum_up(const struct tensor *logits, int64_t at, double *sums, int64_
     }
 }
 
-/* The first class whose running sum is greater; the number of classes if there is none. */
+/* The first class whose cumulative sum is greater; the number of classes if there is none. */
 static int64_t upper_bound(const double *sums, int64_t classes, double value)
 {
     int64_t first = 0;
@@ -55,7 +55,7 @@ static int64_t upper_bound(const double *sums, int64_t classes, double value)
     return first;
 }
 
-#define CHECK_EVERY 65536 /* draws between two looks at the deadline */
+#define CHECK_EVERY 65536 /* draws between two checks the deadline */
 
 static struct status draw_classes(struct kernel_context *k, struct philox philox,
                                   const struct tensor *logits, double *sums, struct tensor *out)
@@ -126,7 +126,7 @@ static struct status multinomial_compute(struct kernel_context *k)
 
 /* ---- RandomShuffle ---- */
 
-/* Exchanges each element with one behind it or itself. */
+/* Exchanges each element with itself or a later one. */
 static void permute(struct philox philox, int64_t *order, int64_t count)
 {
     struct philox_reader reader = { .philox = philox };

@@ -1,6 +1,6 @@
 /*
- * random_fill: what random ops have in common: the distribution that an op's name stands for, a
- * shape that is an input, and a long fill that looks at the deadline.
+ * random_fill: common code of random ops: the distribution of each op, a shape that is an input,
+ * and a long fill that checks the deadline.
  */
 #ifndef KERNELS_RANDOM_FILL_H
 #define KERNELS_RANDOM_FILL_H

@@ -1,6 +1,6 @@
 /*
  * random_generator: the ops of tf.random.Generator. The generator is an int64 variable: the
- * counter, in two elements, and the key. Each op moves the counter on, as far as TensorFlow does.
+ * counter, in two elements, and the key. Each op advances the counter by as much as TensorFlow's.
  */
 #include "runtime/kernels/random/random_generator.h"
 
@@ -16,7 +16,7 @@
 struct advance {
     const struct kernel_context *context;
     uint64_t numbers;  /* to leave room for */
-    int64_t algorithm; /* if it does not stand in the state */
+    int64_t algorithm; /* if the state does not contain it */
     bool is_in_state;  /* the first element of the state is the algorithm */
     struct philox old; /* the stream before */
 };

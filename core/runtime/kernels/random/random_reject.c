@@ -5,7 +5,7 @@
 #include "runtime/kernels/random/random_fill.h"
 #include "runtime/kernels/random/random_seeded.h"
 
-#define CHECK_EVERY 1000 /* numbers between two looks at the deadline */
+#define CHECK_EVERY 1000 /* numbers between two checks the deadline */
 
 static void next_block(struct reject_stream *stream, uint32_t out[4])
 {
@@ -44,7 +44,7 @@ bool reject_shape_ends_with(const struct shape *shape, const struct shape *end)
     return true;
 }
 
-/* The shape that input 0 holds, and that of the parameters behind it. */
+/* The shape that input 0 holds, and that of the parameters, which follow. */
 static struct status appended_output(struct kernel_context *k, const struct shape *parameters,
                                      struct tensor **out)
 {

@@ -1,5 +1,5 @@
 /*
- * random_seeded: the stream of a random op that has seeds as attributes and goes on from run to
+ * random_seeded: the stream of a random op that has seeds as attributes and continues from run to
  * run.
  */
 #ifndef KERNELS_RANDOM_SEEDED_H

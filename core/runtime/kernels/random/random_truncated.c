@@ -15,7 +15,7 @@
 #include "runtime/kernels/shape_walk.h"
 
 #define TRIES_MAX        1000
-#define ROUNDS_PER_CHECK 1000 /* blocks or pairs of blocks between two looks at the deadline */
+#define ROUNDS_PER_CHECK 1000 /* blocks or pairs of blocks between two checks the deadline */
 #define SAMPLES_PER_SET  100  /* that TensorFlow draws together if all have the same parameters */
 
 /* ---- a stream, block by block ---- */
@@ -67,7 +67,7 @@ struct truncated {
     double mean, deviation, least, greatest;
 };
 
-/* Where the next numbers of a distribution go. */
+/* The destination of the next numbers of a distribution. */
 struct target {
     const struct kernel_context *k;
     struct tensor *out;
@@ -172,7 +172,7 @@ static struct status draw_exponential(const struct truncated *t, struct block_st
     return status_ok();
 }
 
-/* Parameters as they are given -> the same in units of the deviation. */
+/* Parameters as given -> the same in units of the deviation. */
 static struct status normalise(const struct kernel_context *k, struct truncated *t)
 {
     if (!(t->deviation > 0 && t->least < t->greatest &&

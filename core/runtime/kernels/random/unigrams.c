@@ -150,7 +150,7 @@ static struct status put_line(struct weight_reader *reader, struct bytes line)
     return status_ok();
 }
 
-/* Each line ends with its weight, behind the last comma if there is one. */
+/* Each line ends with its weight, after the last comma if there is one. */
 static struct status put_file(struct weight_reader *reader, struct bytes name)
 {
     struct bytes text;

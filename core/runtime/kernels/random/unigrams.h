@@ -1,6 +1,6 @@
 /*
- * unigrams: classes drawn by weights. `seen_counts` counts the classes that runs have seen,
- * `given_weights` has weights that stay as they are.
+ * unigrams: draws classes by weights. `seen_counts` counts the classes that runs have seen,
+ * `given_weights` has fixed weights.
  */
 #ifndef KERNELS_UNIGRAMS_H
 #define KERNELS_UNIGRAMS_H

@@ -17,7 +17,7 @@ struct csv_state {
     const struct attr_value *chosen; /* ascending fields; none: all */
 };
 
-#define FIELDS_PER_CHECK 4096 /* between two looks at the deadline */
+#define FIELDS_PER_CHECK 4096 /* between two checks the deadline */
 
 /* One record while it is read. */
 struct csv_record {
@@ -87,7 +87,7 @@ static struct status read_plain(struct csv_record *record, struct bytes *out)
     return status_ok();
 }
 
-/* The field ends with a quote before a delimiter or at the end; any other quote stands twice. */
+/* The field ends with a quote before a delimiter or at the end; any other quote is doubled. */
 static struct status read_quoted(struct csv_record *record, struct bytes *out)
 {
     const char *text = record->text.data;

@@ -93,7 +93,7 @@ static struct status padded_compute(struct kernel_context *k)
     for (int64_t i = 0; i < x->size; i++) {
         struct bytes raw = tensor_strings(x)[i];
         raw.size = raw.size < (size_t)size ? raw.size : (size_t)size;
-        /* the last number may be cut short: it is swapped with the zeros behind it */
+        /* the last number may be cut short: it is byte-swapped with the zeros after it */
         struct bytes whole = { raw.data, raw.size - raw.size % (size_t)element };
         char last[16] = { 0 };
         size_t at = (size_t)(i * size);

@@ -1,6 +1,6 @@
 /*
- * matching_files: MatchingFiles, the files whose paths match a pattern: `*`, `?` and `[…]` stand
- * for characters of one name, as in TensorFlow. Only directories that ops may read are looked into.
+ * matching_files: MatchingFiles, the files whose paths match a pattern: `*`, `?` and `[…]` match
+ * characters of one name, as in TensorFlow. Only directories that ops may read are searched.
  */
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -100,7 +100,7 @@ static struct status search_for(struct search *search, struct bytes given)
         plain--;
     const char *shown = plain == 0 ? "./" : arena_memdup(arena, pattern, plain);
     if (plain > 1 && pattern[plain - 2] == '/')
-        return status_ok(); /* TensorFlow finds nothing behind two slashes */
+        return status_ok(); /* TensorFlow finds nothing after two slashes */
     TRY(find_real(search, shown, &real, &is_there));
     return is_there ? look_into(search, real, shown, pattern + plain) : status_ok();
 }

@@ -270,7 +270,7 @@ static struct status keys_single(struct kernel_context *k, const struct parse_se
     return status_ok();
 }
 
-/* `words`: what stands before the shape of the default value and of the feature. */
+/* Reads the default values, and checks their shapes and types. */
 static struct status read_defaults(struct kernel_context *k,
                                    const struct parse_sequence_state *state, int first,
                                    struct sequence_spec *spec)

@@ -7,7 +7,7 @@
 extern const unsigned char proto_local_descriptors[];
 extern const size_t proto_local_descriptors_size;
 
-/* How each type of field stands on the wire, and the tensors that may hold it. */
+/* The wire type of each type of field, and the tensors that may hold it. */
 static const struct {
     enum wire_type wire;
     dtype_set dtypes;

@@ -29,7 +29,7 @@ struct status proto_fields_prepare(struct prepare_context *p, bool extensions,
 /* May a tensor of that type hold the field? */
 bool proto_field_fits(const struct described_field *field, enum dtype dtype);
 
-/* How a single value stands on the wire. */
+/* The wire type of a single value. */
 enum wire_type proto_field_wire(const struct described_field *field);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * audio_features: AudioSpectrogram, the power of each frequency in windows of samples, and Mfcc,
- * what a speech recogniser wants to know of it: the cepstrum over bands of equal width to the ear.
+ * its cepstrum over bands that the ear hears as equally wide, for speech recognisers.
  *
  * Source  TensorFlow's spectrogram.cc, mfcc.cc, mfcc_mel_filterbank.cc and mfcc_dct.cc
  */
@@ -116,7 +116,7 @@ static struct status spectrogram_compute(struct kernel_context *k)
 
 /* ---- Mfcc ---- */
 
-#define POWER_LEAST 1e-12 /* whose logarithm stands for silence */
+#define POWER_LEAST 1e-12 /* its logarithm means silence */
 
 struct mfcc_state {
     double upper, lower; /* hertz */

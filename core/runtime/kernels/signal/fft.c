@@ -12,7 +12,7 @@
 #include "runtime/kernels/plain/fft.h"
 
 #define DIMS_MAX    3
-#define CHECK_EVERY 65536 /* numbers that are transformed between two looks at the deadline */
+#define CHECK_EVERY 65536 /* numbers that are transformed between two checks the deadline */
 
 struct fft_state {
     int rank; /* number of dimensions that are transformed */
@@ -54,7 +54,7 @@ struct transform {
     double complex *block;           /* [lengths…] */
     double complex *line, *line_out; /* [the greatest length] */
     struct fft plans[DIMS_MAX];
-    int64_t work; /* numbers since the last look at the deadline */
+    int64_t work; /* numbers since the last check of the deadline */
 };
 
 static int64_t half(int64_t length)

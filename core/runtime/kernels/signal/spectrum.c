@@ -93,7 +93,7 @@ static struct status values_output(struct job *job, int64_t count, struct tensor
     return kernel_output(job->k, 0, &shape, out);
 }
 
-/* An output that was not asked for: TensorFlow leaves a scalar uninitialised. */
+/* An output that was not requested: TensorFlow leaves a scalar uninitialised. */
 static struct status no_output(struct job *job, int index)
 {
     struct shape shape = shape_scalar();

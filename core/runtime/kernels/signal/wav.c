@@ -56,7 +56,7 @@ static struct status expect(struct bytes *file, const char *text)
     return status_ok();
 }
 
-/* Skips the chunks that may stand before the format, and the name of that. */
+/* Skips the chunks that may precede the format, and the format's name. */
 static struct status find_format(struct bytes *file)
 {
     static const char known[] = "JUNK bext iXML qlty mext levl link axml";
@@ -108,7 +108,7 @@ static struct status read_format(struct bytes *file, struct wav *out)
     return size == 18 ? take(file, 2, &at) : status_ok();
 }
 
-/* A chunk behind the sound may be longer than the file. */
+/* A chunk after the sound may be longer than the file. */
 static struct status read_chunk(struct bytes *file, struct wav *out)
 {
     const char *name;

@@ -6,7 +6,7 @@
 #include "base/fingerprint.h"
 
 enum {
-    ROWS_PER_CHECK = 1024, /* combinations between two looks at the deadline */
+    ROWS_PER_CHECK = 1024, /* combinations between two checks the deadline */
     INT64_TEXT_MAX = 21,   /* "-9223372036854775808", and a NUL */
 };
 
@@ -40,7 +40,7 @@ static struct bytes bytes_of_int(const int64_t *value)
 }
 
 /* TensorFlow's SparseCrossHashed takes the fingerprint of the low four bytes of an integer in a
- * sparse input, and without the strong hash takes one in a dense input as it is. */
+ * sparse input, and, without the strong hash, uses one in a dense input directly. */
 static uint64_t hash_feature(const struct crossing *crossing, const struct crossing_column *column,
                              int64_t at)
 {

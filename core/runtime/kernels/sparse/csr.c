@@ -105,7 +105,7 @@ static struct status fill_from_indices(const int64_t *indices, const struct tens
         int64_t matrix = out->rank == 3 ? index[0] : 0;
         if (matrix < last)
             return status_error(STATUS_INVALID_ARGUMENT,
-                                "indices[%lld] is of matrix %lld, behind one of matrix %lld",
+                                "indices[%lld] is of matrix %lld, after one of matrix %lld",
                                 (long long)i, (long long)matrix, (long long)last);
         last = matrix;
         starts[matrix + 1]++;
@@ -215,7 +215,7 @@ static void put_indices(const struct csr *csr, int64_t *out)
     }
 }
 
-/* INVALID_ARGUMENT: the values are not of the type that the node asks for. */
+/* INVALID_ARGUMENT: the values do not have the node's type. */
 static struct status check_type(struct kernel_context *k, const struct csr *csr, const char *text)
 {
     enum dtype wanted, dtype = csr->parts[CSR_VALUES].dtype;

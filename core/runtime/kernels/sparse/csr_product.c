@@ -9,7 +9,7 @@
 #include "runtime/kernels/plain/sparse_product.h"
 #include "runtime/kernels/sparse/csr.h"
 
-#define CHECK_EVERY 1024 /* rows between two looks at the deadline */
+#define CHECK_EVERY 1024 /* rows between two checks the deadline */
 
 struct csr_product_state {
     bool transpose_a, transpose_b; /* also for an adjoint matrix */
@@ -96,7 +96,7 @@ static void turn(enum dtype dtype, int64_t rows, int64_t columns, const void *fr
                    size);
 }
 
-/* b as it is to be multiplied. */
+/* b in the form in which it is multiplied. */
 static const void *arranged(const struct csr_product_state *state, const struct tensor *b,
                             const void *from, struct tensor *copy)
 {

@@ -64,7 +64,7 @@ static struct status check_sparse(struct kernel_context *k)
     return status_ok();
 }
 
-/* ---- filling: `rank` numbers tell where a value lies, and the first one is its row ---- */
+/* ---- filling: `rank` numbers are the position of a value, and the first one is its row ---- */
 
 /* Counts the values of each row. */
 static struct status count_rows(const struct tensor *indices, int64_t rank, int64_t rows,

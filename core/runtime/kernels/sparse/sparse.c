@@ -64,7 +64,7 @@ static void set_strides(struct dims *dims)
 
 /* ---- SparseReshape ---- */
 
-/* The requested shape, with 1 in place of the unknown size; *unknown is its index. */
+/* The requested shape, with 1 instead of the unknown size; *unknown is its index. */
 static struct status read_target(const int64_t *asked, struct dims *out, int64_t *unknown)
 {
     *unknown = -1;

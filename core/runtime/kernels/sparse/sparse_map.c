@@ -116,7 +116,7 @@ static struct status keep(struct kernel_context *k, struct sparse_map *map,
     return status;
 }
 
-/* Keeps a copy of the parts, and gives its number. */
+/* Keeps a copy of the parts, and returns its index. */
 static struct status add_parts(struct kernel_context *k, const struct sparse_parts *parts,
                                int64_t *number)
 {

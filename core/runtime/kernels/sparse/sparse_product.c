@@ -1,5 +1,5 @@
-/* SparseTensorDenseMatMul, and _SparseListsMatMul, whose entries are two lists of rows and columns
- * in place of the pairs that Pack makes of them. */
+/* SparseTensorDenseMatMul, and _SparseListsMatMul, whose entries are two lists of rows and
+ * columns instead of the pairs that Pack makes of them. */
 #include "runtime/kernels/float_values.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/sparse_product.h"
@@ -16,7 +16,7 @@ static struct status product_prepare(struct prepare_context *p)
     return node_attr_bool(prepare_node(p), "adjoint_b", &state->adjoint_b);
 }
 
-/* The inputs behind the indices, which are one input, or two lists. */
+/* The inputs after the indices, which are one input, or two lists. */
 struct product_inputs {
     const struct tensor *values, *shape, *b;
 };
@@ -95,8 +95,8 @@ static struct status misplaced(struct kernel_context *k, const struct sparse_mat
                         (long long)sizes[wrong]);
 }
 
-/* An int64 copy of other indices; values and b as they are to be multiplied: as floats if they are
- * half, and conjugated, and b transposed, if that is asked for. */
+/* An int64 copy of indices of another type; values and b in the form in which they are
+ * multiplied: as floats if they are half, and conjugated, and b transposed, if requested. */
 struct product_copies {
     struct tensor indices, values, b;
 };

@@ -232,7 +232,7 @@ static struct status check_keys(const struct hash_table *table, const struct ten
     return status;
 }
 
-/* How many keys a tensor holds. */
+/* The number of keys in a tensor. */
 static int64_t count_keys(const struct hash_table *table, const struct tensor *keys)
 {
     return table->key_count > 0 ? keys->size / table->key_count : 0;

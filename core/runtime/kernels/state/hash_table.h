@@ -1,7 +1,7 @@
 /*
- * hash_table: the object behind all lookup tables (ops: hash_table_ops.c, table_handles.c).
- * Elements of keys and values are numbers, bools or strings; the table copies strings. A static
- * table is filled once and never changes afterwards, and reading it takes no lock.
+ * hash_table: the object of all lookup tables (ops: hash_table_ops.c, table_handles.c). Elements of
+ * keys and values are numbers, bools or strings; the table copies strings. A static table is filled
+ * once and never changes afterwards, and reading it takes no lock.
  */
 #ifndef KERNELS_HASH_TABLE_H
 #define KERNELS_HASH_TABLE_H

@@ -93,7 +93,7 @@ static struct status store(const struct reading *at, int64_t index, struct tenso
     return status_ok();
 }
 
-/* The next line, without its end; false: there is none. */
+/* The next line, without its end; false: at the end. */
 static bool next_line(const char **at, const char *end, struct bytes *line)
 {
     if (*at == end)

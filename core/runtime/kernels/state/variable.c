@@ -1,6 +1,6 @@
 /*
  * Ops on resource variables (VarHandleOp) and reference variables (VariableV2). A handle and a
- * reference are both a scalar that holds the `struct variable`. If an op wants the value behind a
+ * reference are both a scalar that holds the `struct variable`. If an op needs the value of a
  * reference, the plan adds a ReadVariableOp.
  */
 #include <string.h>

@@ -1,4 +1,4 @@
-/* variable: finds the variable behind a handle, for kernels that read or change one. */
+/* variable: finds the variable of a handle, for kernels that read or change one. */
 #ifndef KERNELS_VARIABLE_H
 #define KERNELS_VARIABLE_H
 

@@ -9,8 +9,8 @@
 #include "runtime/kernels/nd_index.h"
 #include "runtime/kernels/state/variable.h"
 
-/* A scalar update goes to all elements of the rows that the indices name. A small request may
- * therefore ask for much work, and the loop looks at the deadline after so many elements. */
+/* A scalar update is applied to all elements of the rows that the indices name. A small request
+ * may therefore cause much work, and the loop checks the deadline after every so many elements. */
 #define ELEMENTS_PER_CHECK (1 << 20)
 
 struct variable_scatter_state {
@@ -94,7 +94,7 @@ static struct status end_change(const struct scatter *scatter, struct tensor *va
     return status;
 }
 
-/* A sum of truth values is their `or`; a difference tells whether they differ. */
+/* A sum of booleans is their `or`; a difference is their `xor`. */
 static void combine_truth(enum combine op, const bool *x, bool *into, int64_t count)
 {
     for (int64_t i = 0; i < count; i++)

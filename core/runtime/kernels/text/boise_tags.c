@@ -135,7 +135,7 @@ static char letter_of(struct bytes tag)
                : 0;
 }
 
-/* What follows the letter, up to a NUL, as in TensorFlow Text. */
+/* The text after the letter, up to a NUL, as in TensorFlow Text. */
 static struct bytes type_of(struct bytes tag)
 {
     struct bytes type = { tag.data + 2, tag.size - 2 };

@@ -14,13 +14,13 @@ enum { SCORES, LENGTHS, ALLOWED, WEIGHTS };
 
 struct sequence_search {
     struct kernel_context *k;
-    bool viterbi, adds, has_ends; /* has_ends: the state behind the last stands for both ends */
+    bool viterbi, adds, has_ends; /* has_ends: the state after the last is for both ends */
     int64_t batch, steps, states;
     int64_t width;       /* of the tables of transitions */
     const bool *allowed; /* [width, width], or NULL: all are */
     const float *weights;
     const float *scores;                 /* [steps, states] of one sequence */
-    int64_t pairs;                       /* since the last look at the deadline */
+    int64_t pairs;                       /* since the last check of the deadline */
     struct tensor best, before, sources; /* of Viterbi's: scratch */
 };
 

@@ -1,8 +1,8 @@
 /*
- * double_array: a trie in the form of darts-clone: a node is the number of a unit of 32 bits. The
- * unit of a child is found by XOR of the node, the distance in its unit, and the byte that leads
- * to it; bits 0 to 7 and 31 of the child's unit repeat that byte. Bit 8 tells that a node has a
- * value: the unit that the byte 0 would lead to holds it.
+ * double_array: a trie in the form of darts-clone: a node is the index of a unit of 32 bits. The
+ * index of a child is the XOR of the node, the offset in its unit, and the byte that leads to the
+ * child; bits 0 to 7 and 31 of the child's unit repeat that byte. Bit 8 says that a node has a
+ * value: the unit of its child for the byte 0 holds it.
  */
 #ifndef KERNELS_TEXT_DOUBLE_ARRAY_H
 #define KERNELS_TEXT_DOUBLE_ARRAY_H

@@ -1,16 +1,16 @@
 /*
- * fast_normalize: TensorFlow Text's FastBertNormalize, which replaces single characters as a model
- * says: a FlatBuffer with a trie of the characters and a pool of the texts that stand for them.
+ * fast_normalize: TensorFlow Text's FastBertNormalize, which replaces single characters by a model:
+ * a FlatBuffer with a trie of the characters and a pool of their replacements.
  */
 #include "base/utf8.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/text/double_array.h"
 #include "runtime/kernels/text/text_block.h"
 
-/* The fields of the model's table, by their numbers. Field 0 tells how the model was made. */
+/* The fields of the model's table, by their numbers. Field 0 describes how the model was made. */
 enum { UNITS = 1, ZERO, POOL };
 
-#define REPLACED 0x40000000 /* in the value of a character: another text stands for it */
+#define REPLACED 0x40000000 /* in the value of a character: another text replaces it */
 
 struct normalizing {
     struct kernel_context *k;
@@ -32,7 +32,8 @@ static struct status read_model(struct normalizing *n, const struct tensor *x)
     return flat_table_text(&table, POOL, &n->pool);
 }
 
-/* Where the next bytes of the result stand in the text; each of them is `step` behind the last. */
+/* Appends the offsets in the text of the next bytes of the result; each of them is `step` more
+ * than the last. */
 static struct status add_offsets(struct normalizing *n, size_t offset, size_t count, int64_t step)
 {
     if (!n->with_offsets)
@@ -63,7 +64,7 @@ static uint32_t find_value(const struct normalizing *n, const char *character, s
                : 0;
 }
 
-/* The text in place of the character at a byte. */
+/* Writes the replacement of the character at a byte. */
 static struct status replace(struct normalizing *n, size_t at, uint32_t value)
 {
     size_t size = value & 0x3F, begin = (value & (REPLACED - 1)) >> 6;

@@ -18,7 +18,7 @@ struct word_walk {
     size_t word;     /* where the word begins in the text */
     size_t done;     /* bytes of the word that have their pieces */
     int64_t before;  /* the tokens that an unknown word leaves */
-    uint32_t node;   /* of the trie, for the bytes behind `done` */
+    uint32_t node;   /* of the trie, for the bytes after `done` */
     int32_t last[2]; /* the characters that were read last, the latest one first */
 };
 
@@ -60,8 +60,8 @@ static struct status add_unknown(struct word_walk *w, size_t end)
     return status_ok();
 }
 
-/* Ends pieces where no child of the node fits, and goes on behind them. *found: false: there are
- * none. Each piece has bytes of the text, so that this comes to an end in any model. */
+/* Ends pieces where no child of the node matches, and continues after them. *found: false: there
+ * are none. Each piece has bytes of the text, which makes this end with any model. */
 static struct status end_pieces(struct word_walk *w, bool *found)
 {
     struct word_piece_failure failure;
@@ -82,7 +82,7 @@ static struct status end_pieces(struct word_walk *w, bool *found)
     return status_ok();
 }
 
-/* Goes along bytes in the trie. *fits: false: no pieces go on with them. */
+/* Follows bytes in the trie. *fits: false: no pieces continue with them. */
 static struct status go_along(struct word_walk *w, const char *bytes, size_t size, bool *fits)
 {
     *fits = true;
@@ -103,8 +103,8 @@ static struct status add_indicator(struct word_walk *w, size_t end)
     return status_ok();
 }
 
-/* The word ends: so do the pieces that the node stands for. Where the indicator is empty, words end
- * at the root, and an unknown word takes those before it with it, as in TensorFlow Text. */
+/* The word ends, and so do the pieces of the node. If the indicator is empty, words end at the
+ * root, and an unknown word includes the words before it, as in TensorFlow Text. */
 static struct status end_word(struct word_walk *w, size_t end)
 {
     bool found = true;
@@ -146,8 +146,8 @@ static struct status divide_word(struct word_walk *w)
     return end_word(w, w->text.size);
 }
 
-/* Reads the characters of a word while pieces go on with them. *at is the end of those, *next that
- * of the character that ended them. */
+/* Reads the characters of a word while pieces match them. *at is the end of those, *next that of
+ * the character that ended them. */
 static struct status read_word(struct word_walk *w, size_t *at, size_t *next)
 {
     bool fits = true;
@@ -164,7 +164,7 @@ static struct status read_word(struct word_walk *w, size_t *at, size_t *next)
     return status_ok();
 }
 
-/* Skips what is left of an unknown word, and a white space behind it. *end is the word's end. */
+/* Skips the rest of an unknown word, and a white space after it. *end is the word's end. */
 static size_t skip_word(struct bytes text, size_t at, size_t *end)
 {
     *end = at;
@@ -180,8 +180,8 @@ static size_t skip_word(struct bytes text, size_t at, size_t *end)
     return at;
 }
 
-/* May a word end behind the character before the last one? Where it began there, nothing would be
- * read: a model without that punctuation has no words with it. */
+/* May a word end after the character before the last one? At the start of a word, nothing would
+ * be read: a model without that punctuation has no words with it. */
 static bool is_divided(const struct word_walk *w, size_t at)
 {
     return at > w->word && (text_is_punctuation(w->last[0]) || text_is_punctuation(w->last[1]));
@@ -244,7 +244,7 @@ static struct status divide_compute(struct kernel_context *k)
     return status;
 }
 
-/* A piece of a text behind others: without an indicator, it begins a word. */
+/* A piece of a text after others: without an indicator, it begins a word. */
 static struct status join_piece(const struct word_piece_model *model, int64_t number, bool first,
                                 struct text_block *block)
 {

@@ -31,7 +31,7 @@ struct status flat_table_open(struct bytes bytes, struct flat_table *table)
     uint32_t root, back;
     TRY(read_u32(bytes, 0, &root));
     TRY(read_u32(bytes, root, &back));
-    /* The distance to the places of the fields has a sign; they may lie behind the table. */
+    /* The distance to the offsets of the fields has a sign; they may be after the table. */
     int64_t fields = (int64_t)root - (int32_t)back;
     table->bytes = bytes;
     table->at = root;

@@ -18,7 +18,7 @@ struct flat_table {
     size_t fields, fields_size; /* the places of the fields in the table, of 16 bits each */
 };
 
-/* Elements of one size, one behind the other. */
+/* A vector of elements of one size. */
 struct flat_vector {
     const char *data;
     size_t count;

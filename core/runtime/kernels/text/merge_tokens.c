@@ -11,7 +11,7 @@
 struct merging_tokens {
     struct token_list list;
     struct text_block block; /* the text of the token that grows */
-    bool space_divides;      /* a character behind white space begins a token */
+    bool space_divides;      /* a character after white space begins a token */
     int64_t begin, end;      /* of the token that grows; end 0: there is none */
 };
 
@@ -87,7 +87,7 @@ static struct status check_labels(struct kernel_context *k)
         int64_t at = tensor_index(splits, i), before = i > 0 ? tensor_index(splits, i - 1) : 0;
         if (at < before || at > labels->size)
             return status_error(
-                STATUS_INVALID_ARGUMENT, "row_splits[%lld] is %lld, behind %lld, with %lld labels",
+                STATUS_INVALID_ARGUMENT, "row_splits[%lld] is %lld, after %lld, with %lld labels",
                 (long long)i, (long long)at, (long long)before, (long long)labels->size);
     }
     return status_ok();

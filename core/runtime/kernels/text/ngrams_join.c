@@ -13,7 +13,7 @@ struct ngrams_join {
     struct bytes separator;
 };
 
-/* Where results are written. */
+/* The output of a join. */
 struct ngram_joining {
     struct kernel_context *k;
     const struct ngrams_join *state;
@@ -82,7 +82,7 @@ static struct status join_dense(struct ngram_joining *j)
     return status_ok();
 }
 
-/* The outer splits stay as they are: they count rows. */
+/* The outer splits stay unchanged: they count rows. */
 static struct status join_rows(struct ngram_joining *j)
 {
     int inner = kernel_inputs_count(j->k) - 1;

@@ -51,7 +51,7 @@ static struct status changes_prepare(struct prepare_context *p)
     return prepare_form(p, "Offset not supported for this normalization form");
 }
 
-/* Where results are written. */
+/* The output of normalized texts. */
 struct normalizing_texts {
     struct kernel_context *k;
     enum text_form form;
@@ -188,7 +188,8 @@ static struct status changes_compute(struct kernel_context *k)
 
 /* ---- places in the original text ---- */
 
-/* Where a place of the normal text comes from. Within a change, it is the end of what changed. */
+/* The source offset of an offset in the normal text. Within a change, it is the end of the
+ * changed text. */
 static int64_t find_source(const struct tensor *changes, int64_t place)
 {
     const struct text_change *at = changes->data;

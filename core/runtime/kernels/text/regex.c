@@ -1,4 +1,4 @@
-/* regex: ops that replace what a regular expression matches, or ask whether it matches. */
+/* regex: ops that replace what a regular expression matches, or test for a match. */
 #include "base/utf8.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/text/regex_pattern.h"
@@ -53,8 +53,8 @@ struct replacing {
     size_t searched;
 };
 
-/* The number of spans that a rewrite takes: the match, and the groups up to the last it names. It
- * is wrong if a backslash stands before something else than a digit or a backslash. */
+/* The number of spans that a rewrite takes: the match, and the groups up to the last it names.
+ * It is wrong if a backslash is not followed by a digit or a backslash. */
 static int count_spans(struct bytes rewrite, bool *wrong)
 {
     int count = 1;
@@ -72,7 +72,7 @@ static int count_spans(struct bytes rewrite, bool *wrong)
     return count;
 }
 
-/* Appends what stands in place of a match. RE2 ends it at a wrong backslash, and so does this. */
+/* Appends the replacement of a match. RE2 ends it at a wrong backslash, and so does this. */
 static struct status add_rewrite(struct text_block *block, struct bytes rewrite, struct bytes text,
                                  const struct regex_span *spans)
 {
@@ -96,7 +96,7 @@ static struct status add_rewrite(struct text_block *block, struct bytes rewrite,
     return status_ok();
 }
 
-/* Copies the character at *at, so that the search goes on behind it. */
+/* Copies the character at *at; the search continues after it. */
 static struct status pass_character(struct text_block *block, struct bytes text, size_t *at)
 {
     int32_t character;
@@ -110,9 +110,9 @@ static struct status pass_character(struct text_block *block, struct bytes text,
     return status_ok();
 }
 
-/* As RE2::GlobalReplace, or RE2::Replace, which stops behind the first match. An empty match right
- * behind another match does not count. Each search may read the rest of the text: together, they
- * take time quadratic in it. */
+/* As RE2::GlobalReplace, or RE2::Replace, which stops after the first match. An empty match
+ * right after another match does not count. Each search may read the rest of the text: together,
+ * they take time quadratic in it. */
 static struct status replace(struct replacing *r, struct bytes text, struct bytes *out)
 {
     struct regex_span spans[REGEX_SPANS_MAX] = { { 0 } };

@@ -4,7 +4,7 @@
 
 struct split_patterns {
     struct regex *delimiter; /* its first group is what divides */
-    struct regex *kept;      /* delimiters that match it are tokens. NULL: none is */
+    struct regex *kept;      /* delimiters that match it are tokens. NULL: none are */
 };
 
 static struct bytes part(struct bytes text, size_t begin, size_t end)
@@ -41,8 +41,8 @@ static struct status is_kept(const struct split_patterns *patterns, struct bytes
                                out);
 }
 
-/* A text ends at a NUL, as in TensorFlow Text. The search for the next delimiter does not see the
- * text before: `^` matches behind each one. */
+/* A text ends at a NUL, as in TensorFlow Text. The search for the next delimiter does not see
+ * the text before it: `^` matches after each one. */
 static struct status split(struct token_list *list, const struct split_patterns *patterns,
                            struct bytes text, size_t *searched)
 {

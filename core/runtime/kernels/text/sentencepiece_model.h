@@ -77,7 +77,7 @@ struct status sentencepiece_model_read(struct bytes bytes, struct object **out);
 uint32_t piece_child(const struct sentencepiece_model *model, uint32_t node, char byte);
 /* The node at the end of a text; 0: no piece begins with it. */
 uint32_t piece_node_of(const struct sentencepiece_model *model, struct bytes text);
-/* A reserved piece comes first. The unknown piece if there is none of that text. */
+/* A reserved piece has precedence. Returns the unknown piece if no piece has that text. */
 int32_t piece_id(const struct sentencepiece_model *model, struct bytes text);
 /* The size of the longest user-defined piece that the text begins with; 0: none. */
 size_t user_defined_size(const struct sentencepiece_model *model, struct bytes text);

@@ -20,7 +20,7 @@ static size_t find_rule(struct bytes trie, struct bytes text, uint32_t *value)
     return found;
 }
 
-/* What the text begins with: its size, and what stands for it. */
+/* The size of the prefix of the text that is normalized as a unit, and its replacement. */
 static size_t normalize_prefix(const struct sentencepiece_model *model,
                                const struct piece_rules *rules, struct bytes text,
                                struct bytes *out)
@@ -89,7 +89,7 @@ static struct status add_escaped(struct piece_work *work, const struct piece_rul
     return status_ok();
 }
 
-/* Bytes of text between two looks at the deadline. */
+/* Bytes of text between two checks the deadline. */
 #define BYTES_PER_CHECK ((size_t)1 << 16)
 
 static struct status add_all(struct piece_work *work, const struct piece_rules *rules,

@@ -80,7 +80,7 @@ static struct status divide(struct piece_work *work, struct piece_sampling *samp
 
 /* ---- tokens ---- */
 
-/* The last byte of a character stands for its place in the text. */
+/* Only the last byte of a character spans its offsets in the text; the others are empty. */
 static struct status add_bytes(struct piece_work *work, struct bytes part, int64_t begin,
                                int64_t end)
 {

@@ -33,20 +33,20 @@ struct piece_work {
     struct text_block block;
 };
 
-#define PIECE_SPACE "\xe2\x96\x81" /* U+2581, which stands for a space in pieces */
+#define PIECE_SPACE "\xe2\x96\x81" /* U+2581, which represents a space in pieces */
 
 struct piece_part {
     uint32_t begin, size; /* in the normalized text */
     int32_t id;
 };
 
-/* How to choose among the ways to divide a text. */
+/* The choice among the ways to divide a text. */
 struct piece_sampling {
     float alpha;
     struct random random;
 };
 
-/* Room for `more` elements of `size` bytes behind the last. */
+/* Makes room for `more` elements of `size` bytes after the last. */
 static inline struct status piece_room(struct piece_work *work, struct piece_array *array,
                                        int64_t more, size_t size)
 {

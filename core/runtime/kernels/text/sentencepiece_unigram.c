@@ -23,7 +23,7 @@ struct way_edge {
     int32_t begin, id;
 };
 
-/* What to do with a piece that text[begin .. begin + size) is. */
+/* The action for a piece that text[begin .. begin + size) is. */
 typedef struct status take_piece(struct piece_work *work, void *argument, int64_t begin,
                                  int64_t size, int32_t id);
 
@@ -110,7 +110,7 @@ static struct status divide_best(struct piece_work *work)
 
 /* ---- at random ---- */
 
-/* What ends at a place. */
+/* The best way that ends at a position. */
 struct way_end {
     double weight; /* the logarithm of the sum of the weights of its edges */
     int64_t first; /* edge; -1: none */

@@ -16,7 +16,7 @@ struct format_state {
 
 /* ---- The template. ---- */
 
-/* The size of the piece at the start of a text. An empty placeholder stands between any two
+/* The size of the piece at the start of a text. An empty placeholder is between any two
  * characters. */
 static size_t piece_size(struct bytes text, struct bytes placeholder)
 {
@@ -75,7 +75,7 @@ static struct status format_prepare(struct prepare_context *p)
 
 /* ---- One element. ---- */
 
-/* The six digits that TensorFlow tries first, or as many as tell the number from all others. */
+/* The six digits that TensorFlow tries first, or as many as identify the number. */
 static int print_floating(const struct tensor *x, int64_t i, char *out, size_t size)
 {
     double value = floating_element(x, i);
@@ -141,7 +141,7 @@ static struct status add_text(struct text_block *out, const char *text)
     return text_block_add(out, text, strlen(text));
 }
 
-/* What stands between two parts of a dimension: a space, or empty lines and an indent. */
+/* The separator of two parts of a dimension: a space, or empty lines and an indent. */
 static struct status print_gap(int dim, int rank, struct text_block *out)
 {
     if (dim == rank - 1)

@@ -113,14 +113,14 @@ static bool next_part_of_set(struct splitting *s, struct bytes *part)
         if (!s->ended)
             s->rest = without(s->rest, size + 1);
         if (size > 0 || !s->state->skip_empty) {
-            *part = found; /* not for a skipped one: the caller has no room behind the last part */
+            *part = found; /* not for a skipped one: the caller has no room after the last part */
             return true;
         }
     }
     return false;
 }
 
-/* Takes the next part; false: there is none. */
+/* Takes the next part; false: at the end. */
 static bool next_part(struct splitting *s, struct bytes *part)
 {
     if (s->state->by_set)
@@ -141,8 +141,8 @@ static bool next_part(struct splitting *s, struct bytes *part)
     return true;
 }
 
-/* maxsplit 0 leaves the text as it is; below 0, any number of divisions. StringSplit gives no parts
- * of an empty text. */
+/* maxsplit 0 leaves the text unchanged; below 0, any number of divisions. StringSplit gives no
+ * parts of an empty text. */
 static struct splitting begin_split(struct kernel_context *k, int64_t row)
 {
     const struct split_state *state = kernel_state(k);
@@ -300,7 +300,7 @@ static struct status check_ngram_splits(const struct tensor *splits, int64_t siz
     return status_ok();
 }
 
-/* Where n-grams are written. */
+/* The output of n-grams. */
 struct ngram_writer {
     struct kernel_context *k;
     const struct ngrams *state;

@@ -391,7 +391,7 @@ static struct status print_compute(struct kernel_context *k)
     struct tensor *out;
     TRY(kernel_output(k, 0, &x->shape, &out));
     for (int64_t i = 0; i < x->size; i++) {
-        char text[1280]; /* the longest: twice DBL_MAX by %f with 200 digits behind the point */
+        char text[1280]; /* the longest: twice DBL_MAX by %f with 200 fractional digits */
         if (x->dtype == DT_STRING) {
             tensor_strings_mut(out)[i] = tensor_strings(x)[i];
             continue;

@@ -66,7 +66,7 @@ static bool part_of_bytes(struct bytes text, int64_t position, int64_t length, s
     return true;
 }
 
-/* As in TensorFlow, a negative length takes no characters, and is refused behind a negative
+/* As in TensorFlow, a negative length takes no characters, and is refused after a negative
  * position. */
 static bool part_of_characters(struct bytes text, int64_t position, int64_t length,
                                struct bytes *out)
@@ -83,7 +83,7 @@ static bool part_of_characters(struct bytes text, int64_t position, int64_t leng
     }
     if (position < -size || length < 0)
         return false;
-    int64_t left = length < -position ? -position - length : 0; /* characters behind the part */
+    int64_t left = length < -position ? -position - length : 0; /* characters after the part */
     if (!move_back(text, left, &end))
         return false;
     begin = end;

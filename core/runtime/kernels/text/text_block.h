@@ -1,5 +1,5 @@
 /*
- * text_block: new strings, one behind the other, in blocks of a run's arena.
+ * text_block: builds strings in blocks of a run's arena.
  *
  *     struct text_block block = { .arena = kernel_arena(k) };
  *     TRY(text_block_add(&block, "a", 1));

@@ -5,8 +5,8 @@
 #include "base/utf8.h"
 #include "runtime/kernels/text/token_list.h"
 
-/* Bit c of the configuration tells whether character c is white space; what is behind its end is
- * not. */
+/* Bit c of the configuration says whether character c is white space; characters beyond its end
+ * are not. */
 static bool is_space(struct bytes bits, int32_t character)
 {
     size_t byte = (size_t)(character >> 3);
@@ -19,7 +19,7 @@ static struct status add_part(struct token_list *list, struct bytes text, size_t
                           (int64_t)end);
 }
 
-/* A word ends one byte before the end of the white space behind it: the other bytes of a longer
+/* A word ends one byte before the end of the white space after it: the other bytes of a longer
  * character, such as U+3000, belong to it, as in TensorFlow Text. */
 static struct status add_words(struct token_list *list, struct bytes text, struct bytes spaces)
 {

@@ -1,9 +1,10 @@
 /*
  * word_piece_model: the vocabulary of TensorFlow Text's FastWordpieceTokenizer, as a trie that also
- * tells how to go on where a text leaves it ("Fast WordPiece Tokenization", Song and others, 2021).
+ * tells where to continue when a text leaves it ("Fast WordPiece Tokenization", Song and others,
+ * 2021).
  *
- * A tensor holds it, and it is used as it stands: reading it takes no longer for a large one. What
- * it says of nodes and pieces is checked when a text comes to them.
+ * A tensor holds it, and it is used in place: loading a large one takes no longer. Nodes and pieces
+ * are checked when a text reaches them.
  */
 #ifndef KERNELS_TEXT_WORD_PIECE_MODEL_H
 #define KERNELS_TEXT_WORD_PIECE_MODEL_H
@@ -20,18 +21,18 @@ struct word_piece_model {
     struct flat_vector pools;     /* pieces that nodes refer to */
     struct flat_vector indicated; /* the pieces of the indicator, as a word */
     struct flat_vector texts;     /* of the pieces, without the indicator, if `joins` */
-    struct flat_vector inner;     /* bool of each of `texts`: the indicator stands before it */
+    struct flat_vector inner;     /* bool of each of `texts`: it begins with the indicator */
     struct bytes indicator;       /* of pieces that do not begin a word, such as "##" */
-    struct bytes unknown;         /* stands for words that the pieces do not make up */
+    struct bytes unknown;         /* replaces words that the pieces do not make up */
     int32_t unknown_number, bytes_max; /* bytes_max: of a word that is not unknown */
     uint32_t inner_root;               /* the node of the indicator */
-    uint32_t divider;                  /* behind punctuation, which is a word of its own */
+    uint32_t divider;                  /* after punctuation, which is a word by itself */
     bool divides;                      /* texts, not words */
     bool joins;                        /* can be asked for texts */
 };
 
-/* What to do in a node without a child for the next byte: begin + count pieces of `pools` end
- * there, and the text goes on at node `next`. NO_NODE: no pieces make up the word. */
+/* The action in a node without a child for the next byte: begin + count pieces of `pools` end
+ * there, and the text continues at node `next`. NO_NODE: no pieces make up the word. */
 struct word_piece_failure {
     uint32_t next;
     size_t begin, count;

@@ -8,8 +8,8 @@
 #include "runtime/kernels/text/token_list.h"
 
 struct word_pieces {
-    struct bytes indicator; /* stands before pieces that do not begin a word, such as "##" */
-    struct bytes unknown;   /* in place of what is not in the vocabulary, if use_unknown */
+    struct bytes indicator; /* begins the pieces that do not begin a word, such as "##" */
+    struct bytes unknown;   /* replaces words that are not in the vocabulary, if use_unknown */
     int64_t bytes_max;      /* of a word; longer ones are not in the vocabulary */
     int64_t characters_max; /* of a piece; 0: any number */
     bool use_unknown;
@@ -42,7 +42,7 @@ struct dividing {
     struct bytes word;
     int64_t *ends; /* [word.size]: of the characters, in bytes */
     int64_t characters;
-    char *candidate; /* the indicator, and room for the word or the unknown token behind it */
+    char *candidate; /* the indicator, followed by room for the word or the unknown token */
 };
 
 static void find_characters(struct dividing *d)
@@ -71,7 +71,8 @@ static struct status is_known(const struct dividing *d, struct bytes piece, bool
     return status_ok();
 }
 
-/* The rest of the word from a byte on, as a piece begins there: not at 0, behind the indicator. */
+/* The rest of the word from a byte on, as a piece begins there: after the indicator, unless at
+ * 0. */
 static struct bytes piece_from(const struct dividing *d, int64_t begin, int64_t end)
 {
     struct bytes text = part(d, begin, end);
@@ -82,12 +83,12 @@ static struct bytes piece_from(const struct dividing *d, int64_t begin, int64_t 
     return (struct bytes){ d->candidate, before + text.size };
 }
 
-/* A search for a piece looks at the deadline before each candidate of more bytes. Of shorter ones,
+/* A search for a piece checks the deadline before each candidate of more bytes. Of shorter ones,
  * it reads less than a megabyte. */
 #define CANDIDATE_BYTES 1024
 
 /* The longest piece from character `first` on that the vocabulary has; its end is character *end.
- * *end == first: there is none. Shorter candidates begin like the longest one. */
+ * *end == first: there is none. Shorter candidates are prefixes of the longest one. */
 static struct status find_longest(const struct dividing *d, int64_t first, int64_t begin,
                                   struct bytes *piece, int64_t *end)
 {
