@@ -87,7 +87,7 @@ static void *take_scratch(struct buffer *scratch, size_t bytes)
 {
     if (bytes > scratch->capacity) {
         buffer_finish(scratch);
-        scratch->data = memory_of_table(bytes);
+        scratch->data = memory_alloc_table(bytes);
         scratch->capacity = scratch->data != NULL ? bytes : 0;
     }
     return scratch->data;
