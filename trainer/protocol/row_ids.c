@@ -280,3 +280,41 @@ size_t row_ids_take(struct row_ids_reader *reader, uint64_t first, uint64_t end,
     }
     return taken;
 }
+
+/* Skips groups of numbers of a byte each that are surely less than `end`; returns how many. */
+static size_t skip_groups(struct row_ids_reader *reader, uint64_t end)
+{
+    const uint64_t low = 0x00ff00ff00ff00ffu;
+    const unsigned char *at = reader->at;
+    uint64_t row = reader->row, left = reader->left, more;
+
+    /* the last number has none behind it */
+    while (left > GROUP && reader->end - at >= GROUP && row < end && end - row > GROUP * 128) {
+        memcpy(&more, at, sizeof more);
+        if ((more & LONGER) != 0)
+            break;
+        uint64_t pairs = (more & low) + (more >> 8 & low); /* four sums of 16 bits */
+        row += (pairs * 0x0001000100010001u >> 48) + GROUP;
+        left -= GROUP;
+        at += GROUP;
+    }
+    size_t skipped = (size_t)(reader->left - left);
+    reader->used_bytes += (size_t)(at - reader->at);
+    reader->at = at;
+    reader->row = row;
+    reader->left = left;
+    return skipped;
+}
+
+size_t row_ids_skip(struct row_ids_reader *reader, uint64_t end)
+{
+    uint32_t unused[GROUP];
+    size_t skipped = 0, some;
+
+    do {
+        skipped += skip_groups(reader, end);
+        some = row_ids_take(reader, reader->row, end, unused, GROUP);
+        skipped += some;
+    } while (some == GROUP);
+    return skipped;
+}

@@ -24,21 +24,6 @@ static const struct slice *find_slice(const struct variables *variables, int i, 
     return i < end && row >= slice->first_row ? slice : NULL;
 }
 
-#define PASSED_ROWS 512
-
-/* Skips the rows of the slice; returns their number. */
-static size_t pass_rows(struct row_ids_reader *reader, const struct slice *slice)
-{
-    uint32_t rows[PASSED_ROWS];
-    size_t count = 0, passed;
-
-    do {
-        passed = row_ids_take(reader, slice->first_row, end_of(slice), rows, PASSED_ROWS);
-        count += passed;
-    } while (passed == PASSED_ROWS);
-    return count;
-}
-
 struct status row_list_check(const struct variables *variables, struct piece_range range,
                              bool trained, struct row_list *list)
 {
@@ -56,7 +41,7 @@ struct status row_list_check(const struct variables *variables, struct piece_ran
                                 reader.row, trained ? " trained" : "", range.first, range.end);
         begin = (int)(slice - variables->slices);
         /* no row occurs twice, so at most what the ps holds */
-        list->rows_bytes += pass_rows(&reader, slice) * slice->row_bytes;
+        list->rows_bytes += row_ids_skip(&reader, end_of(slice)) * slice->row_bytes;
     }
     list->list_bytes = reader.used_bytes;
     if (reader.broken)
@@ -73,17 +58,19 @@ static void reserve_rows(struct slice_rows *rows, size_t more)
     rows->rows = xrealloc(rows->rows, rows->capacity * sizeof *rows->rows);
 }
 
+#define TAKEN_ROWS 512 /* at a time */
+
 size_t slice_rows_append(struct slice_rows *rows, const struct slice *slice,
                          struct row_ids_reader *reader)
 {
     size_t before = rows->count, taken;
 
     do {
-        reserve_rows(rows, PASSED_ROWS);
+        reserve_rows(rows, TAKEN_ROWS);
         taken = row_ids_take(reader, slice->first_row, end_of(slice), rows->rows + rows->count,
-                             PASSED_ROWS);
+                             TAKEN_ROWS);
         rows->count += taken;
-    } while (taken == PASSED_ROWS);
+    } while (taken == TAKEN_ROWS);
     return rows->count - before;
 }
 

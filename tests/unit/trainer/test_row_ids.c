@@ -115,6 +115,12 @@ static void rows_are_taken_in_runs_as_one_by_one(void **state)
             assert_int_equal(reader.left, 0);
             assert_false(reader.broken);
             assert_int_equal(reader.used_bytes, writer.bytes.size);
+            row_ids_read(&reader, &message, 0, MANY);
+            assert_int_equal(row_ids_skip(&reader, (uint64_t)rows[middle]), middle);
+            assert_true(reader.row == (uint64_t)rows[middle]);
+            assert_int_equal(row_ids_skip(&reader, INT64_MAX), MANY - middle);
+            assert_int_equal(reader.left, 0);
+            assert_int_equal(reader.used_bytes, writer.bytes.size);
         }
         buffer_finish(&writer.bytes);
     }
@@ -186,6 +192,9 @@ static void a_broken_list_ends(void **state)
     assert_true(row_ids_take(&reader, 0, UINT64_MAX, taken, 4) < row->count);
     assert_true(reader.broken);
     assert_int_equal(reader.left, 0);
+    row_ids_read(&reader, &message, 0, row->count);
+    assert_true(row_ids_skip(&reader, UINT64_MAX) < row->count);
+    assert_true(reader.broken);
 }
 
 static const struct checked_row {
