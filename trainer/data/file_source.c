@@ -28,7 +28,7 @@ static struct status take_rows(struct file_source *source, int64_t rows_max, str
             break;
         size_t left = source->block_rows - source->place, wanted = (size_t)(rows_max - batch->rows);
         size_t count = left < wanted ? left : wanted;
-        batch_buffer_append(batch, layout, &source->block, source->order + source->place, count);
+        batch_buffer_append(batch, layout, source->rows, source->order + source->place, count);
         source->place += count;
     }
     batch_buffer_end(batch, layout, out);

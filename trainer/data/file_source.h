@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "trainer/data/file_split.h"
+#include "trainer/data/kept_blocks.h"
 #include "trainer/records/record_marks.h"
 
 struct file_split {
@@ -21,6 +22,7 @@ struct file_split {
      * been counted */
     _Atomic uint64_t *records_seen;
     struct record_marks *marks; /* [paths_count]: recorded when the rows are counted */
+    struct kept_blocks kept;    /* of readers that read all rows in every epoch */
 };
 
 /* The rows per block, which are read and ordered together, if they are small. */

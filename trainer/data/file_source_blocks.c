@@ -141,6 +141,7 @@ static void begin_block(struct file_source *source)
     source->epoch_taken += source->block_rows;
     source->place = source->block_rows = 0;
     columns_clear(&source->block);
+    source->rows = &source->block;
 }
 
 struct status file_source_next_block(struct file_source *source)
@@ -149,6 +150,12 @@ struct status file_source_next_block(struct file_source *source)
     bool ended, more;
 
     begin_block(source);
+    if (file_source_take_kept(source)) {
+        order_block(source);
+        return status_ok();
+    }
+    TRY(file_source_catch_up(source));
+    uint64_t first = source->open != NULL ? source->record : 0;
     while (source->block.rows < wanted) {
         TRY(file_source_open_next(source, &more));
         if (!more)
@@ -160,6 +167,7 @@ struct status file_source_next_block(struct file_source *source)
             break;
     }
     source->block_rows = source->block.rows;
+    file_source_keep_block(source, first);
     order_block(source);
     return status_ok();
 }
@@ -201,6 +209,12 @@ struct status file_source_pass_block(struct file_source *source, bool *passed)
 
     *passed = source->unread = true;
     begin_block(source);
+    if (file_source_take_kept(source)) {
+        order_block(source);
+        source->place = source->block_rows;
+        return status_ok();
+    }
+    TRY(file_source_catch_up(source));
     while (source->block_rows < wanted && *passed) {
         TRY(file_source_open_next(source, &more));
         if (!more)

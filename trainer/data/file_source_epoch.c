@@ -32,6 +32,7 @@ void file_source_begin_epoch(struct file_source *source, uint64_t epoch)
 
     record_reader_close(source->open);
     source->open = NULL;
+    source->ahead = NULL;
     columns_clear(&source->block);
     source->block_rows = 0;
     source->place = source->next_file = 0;

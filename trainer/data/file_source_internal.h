@@ -3,6 +3,7 @@
  *
  *     file_source_epoch.c    the order of the files in an epoch, and the file that is open
  *     file_source_blocks.c   the rows of this reader, block by block, and the bad records
+ *     file_source_kept.c     blocks that stay in memory for later epochs
  *     file_source.c          the batches
  *     file_source_count.c    how many rows there are
  *     file_source_locate.c   where a row with a NaN stands
@@ -37,9 +38,12 @@ struct file_source {
     bool astray;                 /* a failure has left it at an unknown position */
     bool reads_blocks;           /* some block could not be skipped unread */
 
-    struct columns block;
-    size_t block_rows; /* of the block, whether read or skipped */
-    uint32_t *order;   /* the block's rows, in the order of use */
+    struct columns block;           /* that was read */
+    const struct columns *rows;     /* the block's: `block`, or kept ones */
+    size_t block_rows;              /* of the block, whether read or skipped */
+    const struct kept_block *ahead; /* NULL, or the last one of kept blocks that were taken, */
+    uint64_t behind;                /* while `open` is still at this record */
+    uint32_t *order;                /* the block's rows, in the order of use */
     size_t order_capacity, place;
     struct random random; /* orders the blocks of this epoch */
 
@@ -77,6 +81,15 @@ struct status file_source_next_block(struct file_source *source);
 struct status file_source_pass_block(struct file_source *source, bool *passed);
 /* Ensures that the block has a row left. *found is false at the end of the input. */
 struct status file_source_find_row(struct file_source *source, bool *found);
+
+/* ---- Kept blocks (file_source_kept.c). ---- */
+
+/* Takes the next block of the epoch, without its order, if it is kept. */
+bool file_source_take_kept(struct file_source *source);
+/* Goes on in the file behind the kept blocks that were taken. */
+struct status file_source_catch_up(struct file_source *source);
+/* Keeps the block that was just read from this record on, if it may be kept. */
+void file_source_keep_block(struct file_source *source, uint64_t first);
 
 /* Opens a source of all rows that reports no bad records (file_source.c). */
 struct status file_source_open_quietly(const struct data_split *split, struct file_source **out);

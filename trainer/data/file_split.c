@@ -105,6 +105,8 @@ struct status file_split_create(const struct file_split_options *options, struct
 
     assert(options->paths_count > 0);
     split->options = *options;
+    kept_blocks_init(&split->kept, (size_t)file_source_block_rows(options),
+                     options->kept_bytes_max);
     split->formats = zalloc((size_t)options->paths_count * sizeof *split->formats);
     split->marks = zalloc((size_t)options->paths_count * sizeof *split->marks);
     split->records_seen = zalloc((size_t)options->paths_count * sizeof *split->records_seen);
@@ -137,6 +139,7 @@ void file_split_destroy(struct data_split *base)
         return;
     for (int i = 0; i < split->options.paths_count; i++)
         record_marks_finish(&split->marks[i]);
+    kept_blocks_finish(&split->kept);
     free(split->marks);
     free(split->formats);
     free(split->records_seen);

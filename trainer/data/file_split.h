@@ -16,6 +16,9 @@
  * blocks whose rows certainly fit in a block's memory are skipped unread. If the rows were counted,
  * a reader of all rows jumps to positions in the files that were recorded then.
  *
+ * The rows of a single file stay in memory for later epochs, up to kept_bytes_max, if none may be
+ * bad and the reader takes all of them.
+ *
  * Bad records are reported and skipped, until there are more than max_bad_records of them in the
  * first epoch of the split's readers: then `next` fails with DATA_LOSS. Later epochs skip the same
  * ones and do not count them again.
@@ -33,6 +36,7 @@ struct file_split_options {
     struct row_layout layout;
     uint32_t shuffle_buffer; /* rows; 0: keep the files' order */
     int64_t max_bad_records;
+    size_t kept_bytes_max; /* of rows that are kept for later epochs; 0: none */
     /* Reports a bad record; any thread. */
     void (*warn)(void *context, const char *text);
     void *context;

@@ -89,6 +89,10 @@ static const struct flag rows[] = {
       .help = "batches of the training files that a thread of each worker prefetches; 0: the "
               "worker reads each one when it needs it",
       .min = 0, .max = 14 },
+    { "cache_mb", FLAG_INT32, &values.cache_mb, "256",
+      .help = "MB of memory of each process for the rows of a single training file, so that later "
+              "epochs need not read it again; 0: none",
+      .min = 0, .max = 1e6 },
     { "max_bad_records", FLAG_INT64, &values.max_bad_records, "0",
       .help = "bad records to tolerate in each task; each is reported and skipped, and one more "
               "ends the job",

@@ -16,7 +16,7 @@ struct flag_values {
     /* the data, */
     const char *train_dir, *train_files, *validation_files, *test_files, *candidate_files,
         *data_format, *schema, *label_column, *weight_column, *feature_columns, *column_names;
-    int32_t shuffle_buffer, prefetch_batches;
+    int32_t shuffle_buffer, prefetch_batches, cache_mb;
     int64_t max_bad_records;
     /* the steps, */
     int64_t training_iteration, stop_at_step;

@@ -26,6 +26,7 @@ static struct status make_split(const struct file_data_maker *maker, const char 
         .layout = maker->layout,
         .shuffle_buffer = (uint32_t)flags->shuffle_buffer,
         .max_bad_records = flags->max_bad_records,
+        .kept_bytes_max = maker->request->reads_again ? (size_t)flags->cache_mb << 20 : 0,
         .warn = maker->request->warn,
         .context = maker->request->context,
     };

@@ -14,6 +14,7 @@ struct file_data_request {
     const char *files_flag;          /* the flag to name in errors: "train_files" */
     const char *id_column; /* kept beside the feeds under its own name; NULL or "": none */
     bool count_rows;       /* of the training files */
+    bool reads_again;      /* their rows are taken more than once: --cache_mb */
     bool needs_rows;       /* files without records are refused */
     bool needs_labels;     /* --label_column is a label, not only excluded from the features */
     const struct training_feed *feeds;

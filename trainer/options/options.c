@@ -252,11 +252,11 @@ static struct status check_checkpoints(const struct flag_values *flags)
 /* Refuses flags that have no effect without --train_files. */
 static struct status check_files(const struct flag_values *flags)
 {
-    static const char *const others[] = {
-        "validation_files", "test_files",     "candidate_files",  "data_format",
-        "schema",           "label_column",   "weight_column",    "feature_columns",
-        "column_names",     "shuffle_buffer", "prefetch_batches", "max_bad_records"
-    };
+    static const char *const others[] = { "validation_files", "test_files",       "candidate_files",
+                                          "data_format",      "schema",           "label_column",
+                                          "weight_column",    "feature_columns",  "column_names",
+                                          "shuffle_buffer",   "prefetch_batches", "cache_mb",
+                                          "max_bad_records" };
 
     if (*flags->train_files != '\0' && *flags->train_dir != '\0')
         return status_error(STATUS_INVALID_ARGUMENT,
@@ -445,6 +445,14 @@ bool options_are_epochs(const struct options *options)
     if (flags->stop_at_step > 0 || flags->training_iteration > 0)
         return false;
     return flags->epochs > 0 || (training->training_iteration == 0 && training->epochs > 0);
+}
+
+bool options_read_again(const struct options *options)
+{
+    int32_t given = options->flags.epochs;
+    int64_t epochs = given > 0 ? given : options->model->training.epochs;
+
+    return !options_are_epochs(options) || epochs > 1;
 }
 
 uint64_t options_rows_per_step(const struct options *options)

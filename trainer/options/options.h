@@ -67,6 +67,8 @@ int options_ps_count(const struct options *options);
 
 /* Is the job's length given in epochs, so that options_steps needs the number of rows? */
 bool options_are_epochs(const struct options *options);
+/* May the job take training rows more than once? */
+bool options_read_again(const struct options *options);
 
 /* The number of training rows that a step uses: those of all workers if it is synchronous. */
 uint64_t options_rows_per_step(const struct options *options);

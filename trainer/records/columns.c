@@ -75,6 +75,20 @@ size_t columns_bytes(const struct columns *columns)
     return bytes;
 }
 
+void columns_trim(struct columns *columns)
+{
+    for (int i = 0; i < columns->count; i++) {
+        struct column *column = &columns->list[i];
+        column->capacity = column->count + 1;
+        column->values = xrealloc(column->values, column->capacity * value_bytes(column));
+        column->ends = xrealloc(column->ends, (columns->rows + 1) * sizeof *column->ends);
+        if (column->text.size > 0)
+            column->text.data = xrealloc(column->text.data, column->text.size);
+        column->text.capacity = column->text.size;
+    }
+    columns->rows_capacity = columns->rows + 1;
+}
+
 #define LINE_BYTES         64
 #define PREFETCH_BYTES_MAX 512 /* per column: the processor's own prefetcher finds the rest */
 

@@ -53,6 +53,7 @@ void columns_clear(struct columns *columns);
 void columns_end_row(struct columns *columns);
 void columns_drop_row(struct columns *columns);      /* drops what was added since the last row */
 size_t columns_bytes(const struct columns *columns); /* of the current values */
+void columns_trim(struct columns *columns);          /* frees the memory beyond these */
 
 /* Finds the column of this name, or NULL. */
 struct column *columns_find(const struct columns *columns, struct bytes name);

@@ -128,8 +128,10 @@ struct status text_input_line(struct text_input *input, const char **end)
 
 bool text_input_tell(const struct text_input *input, uint64_t *offset)
 {
+    bool at_open_end = input->closed && input->at == input->size; /* no line ends in front of it */
+
     *offset = input->file_at + input->closed - (input->size - input->at);
-    return input->gzip == NULL;
+    return input->gzip == NULL && !at_open_end;
 }
 
 struct status text_input_go_to(struct text_input *input, uint64_t offset, uint64_t line)

@@ -62,6 +62,7 @@ static struct status load_rows(struct session *session)
     const struct file_data_request files = { .flags = &options->flags,
                                              .files_flag = "train_files",
                                              .count_rows = options_are_epochs(options),
+                                             .reads_again = options_read_again(options),
                                              .needs_rows = true,
                                              .needs_labels = true,
                                              .feeds = session->graph.feeds,

@@ -3,9 +3,10 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <unistd.h>
 
 #include "support/directory.h"
-#include "trainer/data/file_split.h"
+#include "trainer/data/file_source.h"
 
 #define ROWS_MAX 1000
 
@@ -131,6 +132,75 @@ static struct data_split *make_labels(int files, int rows, uint32_t shuffle_buff
     assert_ok(row_layout_make(schema, request, 1, arena, &options.layout));
     assert_ok(file_split_create(&options, &split));
     return split;
+}
+
+/* Takes rows of four epochs, with a seek into the third one behind the first. */
+static int take_epochs(const struct data_split *split, int rows, int *out)
+{
+    const struct batch_order order = { .shuffle = true, .repeat = true, .seed = 5, .workers = 1 };
+    struct batch_source *source;
+
+    assert_ok(split->open(split, &order, &source));
+    int taken = take(source, rows + 9, out);
+    assert_ok(source->seek(source, (uint64_t)(2 * rows + 25)));
+    taken += take(source, 2 * rows - 25, out + taken);
+    source->destroy(source);
+    return taken;
+}
+
+static const struct kept_row {
+    const char *label;
+    int rows;
+    bool is_csv;           /* its reader cannot go to a record */
+    bool is_open;          /* the last line has no '\n' */
+    size_t kept_bytes_max; /* a block of 10 rows takes about 200 bytes */
+    size_t kept;           /* blocks */
+} kept_rows[] = {
+    { "all blocks are kept", 54, false, false, 1 << 20, 6 },
+    { "all blocks of a file without places are kept", 54, true, false, 1 << 20, 6 },
+    { "two blocks are kept", 54, false, false, 450, 2 },
+    { "two blocks of a file without places are kept", 54, true, false, 450, 2 },
+    { "no block fits", 54, false, false, 100, 0 },
+    { "the last block is as large as others", 50, false, false, 1 << 20, 5 },
+    { "the last line is open", 50, false, true, 1 << 20, 5 },
+};
+
+static void cut_last_byte(const char *path)
+{
+    struct file_reader file;
+
+    assert_ok(file_reader_open(path, &file));
+    uint64_t size = file.size;
+    file_reader_close(&file);
+    assert_int_equal(truncate(path, (off_t)size - 1), 0);
+}
+
+static void kept_rows_are_those_of_the_file(void **state)
+{
+    const struct kept_row *row = *state;
+    int wanted[ROWS_MAX], rows[ROWS_MAX];
+    struct data_split *split =
+        row->is_csv ? make_split(1, row->rows, 10, -1, 0) : make_labels(1, row->rows, 10, -1, -1);
+    struct file_split *files = (struct file_split *)split;
+    const char *path = files->options.paths[0];
+
+    if (row->is_open)
+        cut_last_byte(path);
+    int count = take_epochs(split, row->rows, wanted);
+    files->options.kept_bytes_max = files->kept.bytes_max = row->kept_bytes_max;
+    for (int reader = 0; reader < 2; reader++) {
+        memset(rows, 0, sizeof rows);
+        assert_int_equal(take_epochs(split, row->rows, rows), count);
+        assert_memory_equal(rows, wanted, (size_t)count * sizeof *rows);
+    }
+    assert_int_equal(files->kept.count, row->kept);
+    assert_true(files->kept.bytes <= row->kept_bytes_max);
+    if (row->kept == 6) { /* nobody reads the file any more */
+        assert_ok(file_write(path, (struct bytes){ "x", 1 }));
+        assert_int_equal(take_epochs(split, row->rows, rows), count);
+        assert_memory_equal(rows, wanted, (size_t)count * sizeof *rows);
+    }
+    file_split_destroy(split);
 }
 
 /* Row r of the file has the ids 0, 1, … r - 1, each with the value r. */
@@ -683,9 +753,22 @@ static void a_thread_reports_a_bad_record_behind_the_rows_before_it(void **state
     file_split_destroy(split);
 }
 
+#define KEPT_TEST(i)                                                                              \
+    {                                                                                             \
+        kept_rows[i].label, kept_rows_are_those_of_the_file, directory_setup, directory_teardown, \
+            (void *)(uintptr_t)&kept_rows[i]                                                      \
+    }
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        KEPT_TEST(0),
+        KEPT_TEST(1),
+        KEPT_TEST(2),
+        KEPT_TEST(3),
+        KEPT_TEST(4),
+        KEPT_TEST(5),
+        KEPT_TEST(6),
         TEST_IN_DIRECTORY(rows_stay_in_order_without_shuffle),
         TEST_IN_DIRECTORY(a_sparse_column_is_read_without_its_zeros),
         TEST_IN_DIRECTORY(workers_share_the_records_of_a_file),
