@@ -280,8 +280,8 @@ static void check_note(struct presence *presence, int64_t now_ns)
 {
     const struct presence_peer *peer = find_waiting(presence);
 
-    if (note_due(&presence->note, peer->note, peer->global_step, now_ns,
-                 presence->options.repeat_ms))
+    if (wait_log_is_due(&presence->wait_log, peer->note, peer->global_step, now_ns,
+                        presence->options.repeat_ms))
         print(presence, "waiting for %s", peer->note);
 }
 

@@ -15,7 +15,7 @@
 
 #include "base/loop.h"
 #include "trainer/client/client.h"
-#include "trainer/protocol/note.h"
+#include "trainer/protocol/wait_log.h"
 
 struct presence_options {
     const struct ps_client_options *client; /* this task's identity, and the channels; borrowed */
@@ -42,7 +42,7 @@ struct presence {
     struct loop_timer timer;     /* logs what the task waits for, and gives up after the timeout */
     int64_t began_ns;
     bool ready, ended;
-    struct note note;
+    struct wait_log wait_log;
 };
 
 void presence_start(struct presence *presence, const struct presence_options *options);

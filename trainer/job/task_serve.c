@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "base/log.h"
-#include "trainer/protocol/note.h"
+#include "trainer/protocol/wait_log.h"
 #include "trainer/job/task_endpoint.h"
 #include "trainer/ps/ps.h"
 
@@ -18,7 +18,7 @@ struct serving {
     struct ps *ps;
     struct budget budget; /* for the variables and all requests */
     struct loop_timer timer;
-    struct note note;
+    struct wait_log wait_log;
     int64_t began_ns, over_ns; /* 0: not over */
     int64_t due_ns;            /* the next tick */
     int64_t spoke_ns;
@@ -99,7 +99,7 @@ static void check_note(struct serving *serving, int64_t now_ns)
     uint64_t step = ps_global_step(serving->ps);
 
     ps_describe_wait(serving->ps, text, sizeof text);
-    if (note_due(&serving->note, text, step, now_ns, REPEAT_MS))
+    if (wait_log_is_due(&serving->wait_log, text, step, now_ns, REPEAT_MS))
         log_info("waiting for %s", text);
     if (!serving->training && *text == '\0') {
         serving->training = true;

@@ -5,20 +5,20 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "trainer/protocol/note.h"
+#include "trainer/protocol/wait_log.h"
 
 #define REPEAT_MS 10000
 
-/* Calls note_due at time `s`, in seconds. */
-static bool due(struct note *note, const char *text, uint64_t step, double s)
+/* Calls wait_log_is_due at time `s`, in seconds. */
+static bool due(struct wait_log *log, const char *text, uint64_t step, double s)
 {
-    return note_due(note, text, step, (int64_t)(s * 1e9), REPEAT_MS);
+    return wait_log_is_due(note, text, step, (int64_t)(s * 1e9), REPEAT_MS);
 }
 
 static void a_wait_at_the_start_is_told_at_once_and_every_so_often(void **state)
 {
     (void)state;
-    struct note note = { 0 };
+    struct wait_log wait_log = { 0 };
 
     assert_true(due(&note, "the chief", 0, 1));
     assert_false(due(&note, "the chief", 0, 2));
@@ -31,7 +31,7 @@ static void a_wait_at_the_start_is_told_at_once_and_every_so_often(void **state)
 static void a_step_that_goes_on_is_not_worth_a_word(void **state)
 {
     (void)state;
-    struct note note = { 0 };
+    struct wait_log wait_log = { 0 };
 
     for (int s = 1; s < 20; s++)
         assert_false(due(&note, "worker 1 to push", (uint64_t)s, s));

@@ -1,4 +1,4 @@
-#include "trainer/protocol/note.h"
+#include "trainer/protocol/wait_log.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 
 #define STILL_MS 5000 /* a step that takes this long is worth a line */
 
-bool note_due(struct note *note, const char *text, uint64_t global_step, int64_t now_ns,
-              int64_t repeat_ms)
+bool wait_log_is_due(struct wait_log *log, const char *text, uint64_t global_step, int64_t now_ns,
+                     int64_t repeat_ms)
 {
     snprintf(note->text, sizeof note->text, "%s", text);
     if (global_step != note->global_step || note->stepped_ns == 0) {
