@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "server/grpc/request.h"
 #include "server/inference/batch.h"
-#include "server/inference/zero_run.h"
+#include "server/inference/zero_warmup.h"
 #include "server/models/load_metrics.h"
 #include "storage/prediction_log.h"
 #include "storage/tfrecord.h"
@@ -145,7 +145,7 @@ struct status warmup_run(void *context, struct servable *servable, const char *d
     if (file_exists(path))
         status = run_file(warmup, servable, directory, path, limits);
     else if (warmup->zeros)
-        zero_run(servable, warmup->server->budget, limits);
+        zero_warmup(servable, warmup->server->budget, limits);
     arena_destroy(arena);
     return status;
 }

@@ -16,7 +16,7 @@
 struct warmup {
     struct server_context *server;
     int iterations; /* of each record */
-    bool zeros;     /* a version without a file runs each signature with zeros (zero_run.h) */
+    bool zeros;     /* a version without a file runs each signature with zeros (zero_warmup.h) */
 };
 
 /**

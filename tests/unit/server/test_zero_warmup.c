@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "../runtime/plan_fixture.h"
-#include "server/inference/zero_run.h"
+#include "server/inference/zero_warmup.h"
 
 static struct budget budget;
 static struct signature_tensor input;
@@ -62,7 +62,7 @@ static void an_unknown_dimension_is_one(void **state)
     (void)state;
     begin(shape_of(-1, 4));
     assert_int_equal(cost_of(4), 0);
-    zero_run(&servable, &budget, &limits);
+    zero_warmup(&servable, &budget, &limits);
     assert_true(cost_of(4) > 0);
     assert_true(checks > 0);
     end();
@@ -73,7 +73,7 @@ static void a_plan_that_may_have_side_effects_does_not_run(void **state)
     (void)state;
     begin(shape_of(-1, 4));
     callable.predictable = false;
-    zero_run(&servable, &budget, &limits);
+    zero_warmup(&servable, &budget, &limits);
     assert_int_equal(cost_of(4), 0);
     end();
 }
@@ -86,7 +86,7 @@ static void inputs_that_cannot_be_made_up_are_left_alone(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(shapes); i++) {
         begin(shapes[i]);
-        zero_run(&servable, &budget, &limits);
+        zero_warmup(&servable, &budget, &limits);
         assert_null(callable.idle.first); /* nothing ran */
         end();
         teardown(NULL);
@@ -103,5 +103,5 @@ int main(void)
         TEST(a_plan_that_may_have_side_effects_does_not_run),
         TEST(inputs_that_cannot_be_made_up_are_left_alone),
     };
-    return cmocka_run_group_tests_name("zero_run", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("zero_warmup", tests, NULL, NULL);
 }

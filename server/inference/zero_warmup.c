@@ -1,4 +1,4 @@
-#include "server/inference/zero_run.h"
+#include "server/inference/zero_warmup.h"
 
 #include <string.h>
 
@@ -72,7 +72,7 @@ static struct status run_callable(struct callable *callable, const struct work_l
     return call.status;
 }
 
-void zero_run(struct servable *servable, struct budget *budget, const struct work_limits *limits)
+void zero_warmup(struct servable *servable, struct budget *budget, const struct work_limits *limits)
 {
     for (int i = 0; i < servable->callables_count; i++) {
         struct callable *callable = &servable->callables[i];
