@@ -378,7 +378,7 @@ static void fold_results(struct plan_maker *maker, struct region *region)
 
 struct status region_fold(struct plan_maker *maker, struct region *region)
 {
-    region_drop_unread(region);
+    region_remove_dead_code(region);
     for (int i = 0; i < region->graph->count; i++) {
         struct node *node = region->graph->nodes[i];
         if (maker->run != NULL)

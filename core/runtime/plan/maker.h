@@ -3,7 +3,7 @@
  *
  *     region_create            region.c    makes a region of a flattened graph: the signature's
  *                                          and, with fold.c, those of its branches and loops
- *     region_drop_unread       unread.c    drops ops that others wait for and nothing reads
+ *     region_remove_dead_code       dead_code.c    drops ops that others wait for and nothing reads
  *     region_fold              fold.c      computes constants, removes identities
  *     region_fuse              fuse.c      makes one node of a pattern of nodes
  *     region_emit              emit.c      makes blocks of steps of the regions; prepares kernels
@@ -137,8 +137,8 @@ struct status check_captures(const struct node *node, const struct region *body,
                              int count);
 struct status check_feeds(struct region *region);
 
-/* unread.c: makes a NoOp of each node that has no effect and whose outputs nothing reads. */
-void region_drop_unread(struct region *region);
+/* dead_code.c: makes a NoOp of each node that has no effect and whose outputs nothing reads. */
+void region_remove_dead_code(struct region *region);
 
 /* fold.c: finds out what is constant; walks into bodies. */
 struct status region_fold(struct plan_maker *maker, struct region *region);

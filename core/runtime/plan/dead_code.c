@@ -32,7 +32,7 @@ static void make_noop(struct region *region, struct node *node)
     node->outputs_count = 0;
 }
 
-void region_drop_unread(struct region *region)
+void region_remove_dead_code(struct region *region)
 {
     const struct graph *graph = region->graph;
     bool *kept = zalloc((size_t)region->ids_count * sizeof *kept);
