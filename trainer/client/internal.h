@@ -1,7 +1,7 @@
 /*
  * client_internal: types and functions shared by the files of the client: client.c (joining),
  * client/create.c (beginning a generation), client/chunks.c, client/values.c (pulling, pushing),
- * client/shares.c, client/snapshot.c, client/end.c.
+ * client/shares.c, client/snapshot.c, client/report_end.c.
  */
 #ifndef TRAINER_CLIENT_INTERNAL_H
 #define TRAINER_CLIENT_INTERNAL_H
