@@ -278,7 +278,7 @@ static void measure_ps(struct bench *bench, double *push, double *pull)
     *push = seconds() - began;
     began = seconds();
     if (bench->row_floats > 0)
-        client_want_rows(&bench->client, 0, bench->gradient.rows);
+        client_select_rows(&bench->client, 0, bench->gradient.rows);
     check(client_pull(&bench->client));
     *pull = seconds() - began;
 }

@@ -64,6 +64,7 @@ bool round_run(void *context)
     round->seen_waiting = 0;
     bool unfinished = round->rest != NULL && rest_answer(round->rest);
     if (round->rest != NULL)
-        rest_lead(round->rest, round->port == NULL || grpc_port_connections(round->port) == 0);
+        rest_set_leader(round->rest,
+                        round->port == NULL || grpc_port_connections(round->port) == 0);
     return unfinished || inference_waiting(inference) > 0;
 }

@@ -65,7 +65,7 @@ struct rest {
     struct MHD_Daemon *daemon;
     int epoll; /* libmicrohttpd's own */
     /* leads: the loop waits in libmicrohttpd's epoll; otherwise the loop watches that epoll. If
-     * the system refused both, neither holds for some milliseconds: see rest_lead. */
+     * the system refused both, neither holds for some milliseconds: see rest_set_leader. */
     bool may_lead, leads;
     struct loop_watch *watch;
     struct loop_timer timer;

@@ -118,7 +118,7 @@ static struct status follow(struct rest *rest)
     return loop_watch(rest->server->loop, rest->epoll, EPOLLIN, on_ready, rest, &rest->watch);
 }
 
-void rest_lead(struct rest *rest, bool leads)
+void rest_set_leader(struct rest *rest, bool leads)
 {
     leads = leads && rest->may_lead && rest->connections <= LED_CONNECTIONS_MAX &&
             (rest->leads || rest->connections > 0);

@@ -35,7 +35,7 @@ bool rest_answer(struct rest *rest);
  * other way round. A request then costs one epoll_wait less, and other protocols cost one more.
  * Call it at the end of each round; `true` takes effect with the first connection, and has none
  * while there are too many for libmicrohttpd to wait safely. */
-void rest_lead(struct rest *rest, bool leads);
+void rest_set_leader(struct rest *rest, bool leads);
 
 /* From now on each answer closes its connection. `drained` is called once, when no request is
  * left. */

@@ -120,8 +120,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     call_group_finish(&calls);
     /* This may fail: the requests may have held the ps, ended the job or begun a generation. */
     chief.options.call_timeout_ms = 0;
-    client_want_rows(&chief, 2, (struct row_ids){ ids, 2 });
-    client_want_rows(&chief, 3, (struct row_ids){ ids, 2 });
+    client_select_rows(&chief, 2, (struct row_ids){ ids, 2 });
+    client_select_rows(&chief, 3, (struct row_ids){ ids, 2 });
     status_ignore(client_push(&chief, gradients, true));
     client_finish(&chief);
     small_stop(&cluster);

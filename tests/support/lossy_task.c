@@ -129,7 +129,7 @@ static struct status conclude(void *context, struct ps_client *client)
     for (int row = 0; row < LOSSY_ROWS; row++)
         all[row] = row;
     if (is_by_rows(context)) {
-        client_want_rows(client, 0, (struct row_ids){ all, LOSSY_ROWS });
+        client_select_rows(client, 0, (struct row_ids){ all, LOSSY_ROWS });
         TRY(client_pull(client));
     }
     memcpy(values, client->values[0], sizeof values); /* valid until the client's next call */

@@ -8,7 +8,7 @@
  *     … client.values[v] → gradients[v] …
  *     TRY(client_push(&client, gradients, true));       values are the new ones
  *
- * For a variable by rows, client_want_rows chooses the rows before a pull (or a push that pulls),
+ * For a variable by rows, client_select_rows chooses the rows before a pull (or a push that pulls),
  * and the gradient covers only some rows. A variable by keys has 64-bit keys instead of row
  * numbers.
  *
@@ -122,7 +122,7 @@ struct ps_client {
     /* [pieces_count + chunks_count]: payloads of the calls in flight */
     struct bytes *pieces;
     /* For variables by rows; NULL if there are none. */
-    struct row_ids *wanted;             /* [variables_count]: set by client_want_rows */
+    struct row_ids *wanted;             /* [variables_count]: set by client_select_rows */
     struct row_ids *held;               /* [variables_count]: the rows of `values` */
     uint64_t *first_rows;               /* [pieces_count]: number of rows on the same ps before
                                          * this piece */
@@ -249,7 +249,7 @@ struct status client_create_from(struct ps_client *client, const struct client_j
 /* Requests rows of a variable by rows or keys at the next pull, or push that pulls; its values
  * are then [count, row]. The rows are borrowed until that call returns and forgets them: a later
  * pull gets no rows unless they are requested again. */
-void client_want_rows(struct ps_client *client, int variable, struct row_ids rows);
+void client_select_rows(struct ps_client *client, int variable, struct row_ids rows);
 
 /**
  * Pulls the values of one step. If a worker died after its push had reached only some ps tasks,

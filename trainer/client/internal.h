@@ -29,8 +29,8 @@ void client_rows_finish(struct ps_client *client);
 struct status client_rows_begin(struct ps_client *client, bool pull,
                                 const struct variable_gradient *gradients);
 
-void client_forget_wanted(struct ps_client *client); /* after client_want_rows */
-void client_hold_wanted(struct ps_client *client);   /* the wanted rows become the rows of
+void client_clear_selected_rows(struct ps_client *client); /* after client_select_rows */
+void client_hold_wanted(struct ps_client *client);         /* the wanted rows become the rows of
                                                       * client->values */
 
 /* The size of a piece in a reply. */

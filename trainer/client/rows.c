@@ -56,17 +56,17 @@ void client_hold_wanted(struct ps_client *client)
     if (client->wanted != NULL)
         memcpy(client->held, client->wanted,
                (size_t)client->options.placement->variables_count * sizeof *client->held);
-    client_forget_wanted(client);
+    client_clear_selected_rows(client);
 }
 
-void client_forget_wanted(struct ps_client *client)
+void client_clear_selected_rows(struct ps_client *client)
 {
     if (client->wanted != NULL)
         memset(client->wanted, 0,
                (size_t)client->options.placement->variables_count * sizeof *client->wanted);
 }
 
-void client_want_rows(struct ps_client *client, int variable, struct row_ids rows)
+void client_select_rows(struct ps_client *client, int variable, struct row_ids rows)
 {
     assert(placed_variable_is_sparse(&client->options.placement->variables[variable]));
     client->wanted[variable] = rows;

@@ -104,7 +104,7 @@ struct status client_snapshot_read_rows(struct client_snapshot *snapshot,
 
     for (int v = 0; v < placement->variables_count; v++)
         if (placed_variable_is_sparse(&placement->variables[v]))
-            client_want_rows(client, v, rows[v]);
+            client_select_rows(client, v, rows[v]);
     call_group_init(&calls, client->calls.clock, client->chunks_count);
     calls.retry = client_retry(client);
     int *chunks = zalloc((size_t)client->chunks_count * sizeof *chunks);
@@ -120,7 +120,7 @@ struct status client_snapshot_read_rows(struct client_snapshot *snapshot,
         TRY_OR(done, take_rows(client, chunks[i], &calls.replies[i], out));
     status = check_rows(placement, out);
 done:
-    client_forget_wanted(client);
+    client_clear_selected_rows(client);
     call_group_finish(&calls);
     free(chunks);
     free(lists);

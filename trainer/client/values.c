@@ -233,7 +233,7 @@ struct status client_pull_again(struct ps_client *client)
 
     for (int v = 0; v < placement->variables_count; v++)
         if (placed_variable_is_sparse(&placement->variables[v]))
-            client_want_rows(client, v, client->held[v]);
+            client_select_rows(client, v, client->held[v]);
     return client_pull(client);
 }
 

@@ -122,7 +122,7 @@ static void check_late(struct serving *serving, int64_t now_ns)
 
     if (late_ns < (int64_t)LATE_MS * NS_PER_MS)
         return;
-    ps_forgive(serving->ps, late_ns);
+    ps_exclude_pause(serving->ps, late_ns);
     serving->began_ns += late_ns;
 }
 

@@ -72,7 +72,7 @@ static struct status want_rows(struct ps_client *client, struct gradient_source 
     *ready = rows != NULL;
     for (int v = 0; v < placement->variables_count && *ready; v++)
         if (placed_variable_is_sparse(&placement->variables[v]))
-            client_want_rows(client, v, rows[v]);
+            client_select_rows(client, v, rows[v]);
     return status_ok();
 }
 

@@ -161,13 +161,13 @@ int64_t ps_last_heard_ns(struct ps *ps)
     return heard_ns;
 }
 
-void ps_forgive(struct ps *ps, int64_t stood_still_ns)
+void ps_exclude_pause(struct ps *ps, int64_t paused_ns)
 {
     ps_lock(ps);
     for (uint32_t rank = 0; rank < PS_WORKERS_MAX; rank++)
         if (attendance_find(ps, rank) != NULL)
-            ps->attendance->members[rank].heard_ns += stood_still_ns;
-    generation_forgive(ps, stood_still_ns);
+            ps->attendance->members[rank].heard_ns += paused_ns;
+    generation_exclude_pause(ps, paused_ns);
     ps_unlock(ps);
 }
 

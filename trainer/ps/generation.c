@@ -25,11 +25,11 @@ const struct generation *ps_generation(const struct ps *ps)
     return ps->generation;
 }
 
-void generation_forgive(struct ps *ps, int64_t stood_still_ns)
+void generation_exclude_pause(struct ps *ps, int64_t paused_ns)
 {
     ASSERT_LOCKED(ps);
     if (ps->generation->opened_ns != 0)
-        ps->generation->opened_ns += stood_still_ns;
+        ps->generation->opened_ns += paused_ns;
 }
 
 /* ---- Create. ---- */

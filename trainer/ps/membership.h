@@ -28,7 +28,7 @@ struct generation {
 struct generation *generation_create(void);
 void generation_destroy(struct generation *generation);
 const struct generation *ps_generation(const struct ps *ps);
-void generation_forgive(struct ps *ps, int64_t stood_still_ns);
+void generation_exclude_pause(struct ps *ps, int64_t paused_ns);
 /* May the chief of this incarnation initialize the variables now? */
 struct status generation_check_filling(const struct ps *ps, uint64_t number, uint64_t incarnation);
 

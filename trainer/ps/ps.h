@@ -62,7 +62,7 @@ void ps_expire(struct ps *ps);
 
 /* This process did not run for this long (the machine was suspended or overloaded): tasks do not
  * count as silent during that time. */
-void ps_forgive(struct ps *ps, int64_t stood_still_ns);
+void ps_exclude_pause(struct ps *ps, int64_t paused_ns);
 
 /* The next log line about a task: "worker 3 has not been heard of for 5 s". Returns false if
  * there is nothing new. */

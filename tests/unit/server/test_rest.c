@@ -107,7 +107,7 @@ static int connect_client(void)
     return fds[1];
 }
 
-/* Sends a request and runs the loop until its answer is there. leads: of rest_lead. */
+/* Sends a request and runs the loop until its answer is there. leads: of rest_set_leader. */
 static void is_answered(int client, bool leads)
 {
     static const char request[] = "GET /v1/models/none HTTP/1.1\r\nHost: h\r\n\r\n";
@@ -120,7 +120,7 @@ static void is_answered(int client, bool leads)
         assert_true(clock_now_ns(clock_monotonic()) < end_ns);
         assert_true(status_is_ok(loop_run_once(server.loop, unfinished ? 0 : end_ns)));
         unfinished = rest_answer(rest);
-        rest_lead(rest, leads);
+        rest_set_leader(rest, leads);
     }
     assert_true(size > 12);
     assert_memory_equal(answer, "HTTP/1.1 404", 12);

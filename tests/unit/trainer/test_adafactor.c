@@ -98,7 +98,7 @@ static void train(const struct adafactor_case *row, int ps_count, bool by_rows, 
     for (int t = 0; t < UPDATES; t++) {
         fill(g, t);
         if (by_rows)
-            client_want_rows(&client, 0, rows);
+            client_select_rows(&client, 0, rows);
         OK(client_push(&client, gradients, true));
     }
     memcpy(out, client.values[0], 21 * sizeof *out);

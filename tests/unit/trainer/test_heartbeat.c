@@ -218,7 +218,7 @@ static void what_it_did_not_hear_while_it_stood_still_is_nobodys_silence(void **
 
     begin(fixture, false);
     clock_fake_advance(fixture->clock, 60 * NS_PER_S);
-    ps_forgive(ps, 59 * NS_PER_S);
+    ps_exclude_pause(ps, 59 * NS_PER_S);
     ps_watch(ps, 10000, 10000);
     assert_false(ps_outcome(ps, &outcome));
     clock_fake_advance(fixture->clock, 10 * NS_PER_S);

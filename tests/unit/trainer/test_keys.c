@@ -82,8 +82,8 @@ static void choose_keys(struct batch *batch, uint32_t worker, int step)
 
 static void want(struct ps_client *client, const struct batch *batch)
 {
-    client_want_rows(client, IDS, batch->keys[IDS]);
-    client_want_rows(client, CROSSES, batch->keys[CROSSES]);
+    client_select_rows(client, IDS, batch->keys[IDS]);
+    client_select_rows(client, CROSSES, batch->keys[CROSSES]);
 }
 
 static void compute(struct batch *batch, const void *const *values, uint32_t worker, int step)
@@ -740,11 +740,11 @@ static void an_evaluation_reads_the_default_of_a_key_without_a_row(void **state)
         OK(client_pull(&lone->chief));
         OK(client_push(&lone->chief, gradients, false));
     }
-    client_want_rows(&lone->chief, IDS, both);
+    client_select_rows(&lone->chief, IDS, both);
     OK(client_pull(&lone->chief));
     assert_memory_equal(lone->chief.values[IDS], first, 3 * sizeof(float));
     lone->chief.evaluates = true;
-    client_want_rows(&lone->chief, IDS, both);
+    client_select_rows(&lone->chief, IDS, both);
     OK(client_pull(&lone->chief));
     const float *values = lone->chief.values[IDS];
     assert_true(values[0] == 1 && values[1] == 1 && values[2] == 1); /* from -1 to 3 */
@@ -779,7 +779,7 @@ static void keys_must_ascend(void **state)
     struct lone *lone = *state;
     static const int64_t keys[] = { 3, 2 };
 
-    client_want_rows(&lone->chief, CROSSES, (struct row_ids){ keys, 2 });
+    client_select_rows(&lone->chief, CROSSES, (struct row_ids){ keys, 2 });
     struct status status = client_pull(&lone->chief);
     assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
     assert_string_equal(status.message, "variable 'crosses': key 2 after key 3: keys must ascend");

@@ -90,7 +90,7 @@ static void train(int ps_count, bool by_rows, float *out)
         for (int i = 0; i < COUNT_W; i++)
             g[i] = gradient_at(t, i);
         if (by_rows)
-            client_want_rows(&client, 0, rows);
+            client_select_rows(&client, 0, rows);
         OK(client_push(&client, gradients, true));
     }
     memcpy(out, client.values[0], COUNT_W * sizeof *out);

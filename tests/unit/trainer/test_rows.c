@@ -103,7 +103,7 @@ static void want(struct ps_client *client, const struct batch *batch)
 {
     for (int v = 0; v < VARIABLES; v++)
         if (v != W)
-            client_want_rows(client, v, batch->rows[v]);
+            client_select_rows(client, v, batch->rows[v]);
 }
 
 static float gradient_of(float value, float sum, uint32_t worker, int step)
@@ -494,8 +494,8 @@ static void unaligned_gradients_reach_their_rows(void **state)
     OK(ask_push(lone, (struct push_request){ .rows = 5, .ids_bytes = sizeof ids },
                 (struct bytes){ payload + 1, sizeof payload - 1 }, &reply));
     message_release(&reply);
-    client_want_rows(&lone->chief, EMB, (struct row_ids){ emb, 3 });
-    client_want_rows(&lone->chief, BIAS, (struct row_ids){ bias, 2 });
+    client_select_rows(&lone->chief, EMB, (struct row_ids){ emb, 3 });
+    client_select_rows(&lone->chief, BIAS, (struct row_ids){ bias, 2 });
     OK(client_pull(&lone->chief));
     for (int i = 0; i < 6; i++)
         assert_float_equal(((const float *)lone->chief.values[EMB])[i],
@@ -656,7 +656,7 @@ static void the_client_names_the_variable_of_a_wrong_row(void **state)
     static const int64_t far[] = { 3, 20 }, twice[] = { 4, 4 };
     struct batch batch;
 
-    client_want_rows(&lone->chief, EMB, (struct row_ids){ far, 2 });
+    client_select_rows(&lone->chief, EMB, (struct row_ids){ far, 2 });
     struct status status = client_pull(&lone->chief);
     assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
     assert_string_equal(status.message, "variable 'emb': row 20 is not in [0, 20)");

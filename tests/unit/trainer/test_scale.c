@@ -85,8 +85,8 @@ static struct client_job make_job(bool sync)
 
 static void want_rows(struct ps_client *client)
 {
-    client_want_rows(client, ROWED, (struct row_ids){ ids, ROWS });
-    client_want_rows(client, KEYED, (struct row_ids){ ids, ROWS });
+    client_select_rows(client, ROWED, (struct row_ids){ ids, ROWS });
+    client_select_rows(client, KEYED, (struct row_ids){ ids, ROWS });
 }
 
 static void start(struct small_cluster *cluster, int ps_count, const struct client_job *job,
