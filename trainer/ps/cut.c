@@ -376,7 +376,7 @@ static bool is_late(const struct ps *ps, const struct cutter *cutter, int64_t no
 
     if (worker->reader)
         return now_ns - cutter->heard_ns >= (int64_t)READER_HOLD_MS * NS_PER_MS;
-    const struct member *member = attendance_find(ps, worker->index);
+    const struct member *member = liveness_find(ps, worker->index);
     return member != NULL && now_ns - member->heard_ns >= (int64_t)SILENT_MS * NS_PER_MS;
 }
 

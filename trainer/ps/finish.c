@@ -97,7 +97,7 @@ static void answer_awaits(struct ps *ps, struct waiting *due)
         struct status outcome = outcome_status(ps);
         struct await_reply header = { (int)outcome.code, outcome.message };
         if (await->job)
-            attendance_mark_told(ps, await->rank);
+            liveness_mark_informed(ps, await->rank);
         struct message reply = pack_await_reply(&header);
         ps_unlock(ps);
         call_reply(due->call, &reply);
@@ -198,18 +198,18 @@ static struct status finish(struct ps *ps, const struct finish_request *request,
 
     if (outcome_is_known(ps)) {
         if (request->ticket != NULL && !request->ticket->reader)
-            attendance_mark_told(ps, request->ticket->worker);
+            liveness_mark_informed(ps, request->ticket->worker);
         return status_ok(); /* the sender knows the outcome from another ps */
     }
     TRY(admit_finish(ps, request, &worker));
     if (worker != NULL)
         membership_finish(ps, worker);
     if (request->code != STATUS_OK && request->identity != NULL)
-        attendance_leave(ps, request->identity, request->text);
+        liveness_record_failure(ps, request->identity, request->text);
     if (ends_job(ps, request))
         *ending = end_with(ps, request);
     if (request->job && request->identity != NULL)
-        attendance_mark_told(ps, request->identity->index);
+        liveness_mark_informed(ps, request->identity->index);
     return status_ok();
 }
 

@@ -24,7 +24,7 @@ static void append_stranger(const struct ps *ps, uint32_t rank, struct buffer *o
 
 static void append_member(const struct ps *ps, uint32_t rank, struct buffer *out)
 {
-    const struct member *member = attendance_find(ps, rank);
+    const struct member *member = liveness_find(ps, rank);
     int64_t now_ns = clock_now_ns(ps->options.clock);
     int64_t silent_ms = member == NULL ? 0 : (now_ns - member->heard_ns) / NS_PER_MS;
 
@@ -110,7 +110,7 @@ static struct message heartbeat_reply(struct ps *ps, uint32_t rank)
                                      .code = (int)outcome.code,
                                      .text = outcome.message,
                                      .note = text.data };
-    attendance_mark_told(ps, rank);
+    liveness_mark_informed(ps, rank);
     struct message message = pack_heartbeat_reply(&reply);
     buffer_finish(&text);
     return message;
@@ -130,7 +130,7 @@ void ps_heartbeat(void *instance, struct call *call, struct message *message)
         status = ps_check_identity(ps, request.identity);
         if (status_is_ok(status)) {
             if (!request.identity->reader)
-                attendance_hear(ps, request.identity);
+                liveness_record(ps, request.identity);
             reply =
                 heartbeat_reply(ps, request.identity->reader ? NOBODY : request.identity->index);
         }
@@ -152,7 +152,7 @@ static const struct member *find_lost(const struct ps *ps, int64_t lost_ms, uint
     int64_t since_ns = clock_now_ns(ps->options.clock) - lost_ms * NS_PER_MS;
 
     for (uint32_t rank = 0; ps_is_needed(ps, rank); rank++) {
-        const struct member *member = attendance_find(ps, rank);
+        const struct member *member = liveness_find(ps, rank);
         const struct worker *worker = rank > 0 ? membership_find(ps, rank) : NULL;
         if (member == NULL || member->heard_ns >= since_ns)
             continue;
@@ -172,10 +172,10 @@ static uint32_t find_absent(const struct ps *ps, int64_t start_ms, uint32_t spar
     int64_t since_ns = clock_now_ns(ps->options.clock) - start_ms * NS_PER_MS;
     int64_t opened_ns = ps_generation(ps)->opened_ns;
 
-    if (opened_ns == 0 || opened_ns > since_ns || !attendance_has_begun(ps))
+    if (opened_ns == 0 || opened_ns > since_ns || !liveness_has_begun(ps))
         return NOBODY;
     for (uint32_t rank = 1; ps_is_needed(ps, rank); rank++)
-        if (attendance_find(ps, rank) == NULL && spare-- == 0)
+        if (liveness_find(ps, rank) == NULL && spare-- == 0)
             return rank;
     return NOBODY;
 }

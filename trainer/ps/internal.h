@@ -3,7 +3,7 @@
  * into parts. Each part has one owner; the other files use the functions declared with it:
  *
  *     state.h        the parts, their lock, and waiting calls
- *     membership.h   generation, membership, attendance
+ *     membership.h   generation, membership, liveness
  *     variables.h    variables
  *     row_lists.h    the rows and keys that a request names
  *     pushes.h       pushes, pace, shares, totals, scale
@@ -12,7 +12,7 @@
  *     generation   generation.c     the job's variables and training settings
  *     variables    variables.c      the slices and their updates
  *     membership   join.c           the members of the job, and calls that wait for the variables
- *     attendance   attendance.c     when each task was heard from, and what was logged
+ *     liveness   liveness.c     when each task was heard from, and what was logged
  *     pushes       push.c           pending gradients, and each worker's progress
  *     pace         pace.c           bounded staleness of an asynchronous job
  *     shares       shares.c         the rows assigned to each worker of an asynchronous job

@@ -77,10 +77,10 @@ struct waiting *membership_take_joins(struct ps *ps);
  * chief's, which were unknown when it joined. */
 void membership_answer_joins(struct ps *ps, struct waiting *joins);
 
-/* ---- Attendance. ---- */
+/* ---- Liveness. ---- */
 
 /* The state of a member that was logged last. */
-enum member_said { MEMBER_UNKNOWN, MEMBER_NEW, MEMBER_HERE, MEMBER_SILENT, MEMBER_LEFT };
+enum member_logged { MEMBER_UNKNOWN, MEMBER_NEW, MEMBER_HERE, MEMBER_SILENT, MEMBER_LEFT };
 
 /* A training task, as its heartbeats describe it. */
 struct member {
@@ -89,23 +89,23 @@ struct member {
     int64_t heard_ns; /* 0: never */
     bool told;        /* the outcome */
     char *left;       /* its failure, on the heap; NULL: none */
-    enum member_said said;
+    enum member_logged said;
 };
 
-struct attendance *attendance_create(void);
-void attendance_destroy(struct attendance *attendance);
+struct task_liveness *liveness_create(void);
+void liveness_destroy(struct task_liveness *liveness);
 /* Records a heartbeat, or the failure that a task reports. */
-void attendance_hear(struct ps *ps, const struct identity *identity);
-void attendance_touch(struct ps *ps, const struct worker *worker); /* records another call of the
+void liveness_record(struct ps *ps, const struct identity *identity);
+void liveness_touch(struct ps *ps, const struct worker *worker); /* records another call of the
                                                                     * task */
-void attendance_leave(struct ps *ps, const struct identity *identity, const char *why);
-void attendance_mark_told(struct ps *ps, uint32_t rank); /* the task was told the outcome, if
+void liveness_record_failure(struct ps *ps, const struct identity *identity, const char *why);
+void liveness_mark_informed(struct ps *ps, uint32_t rank); /* the task was told the outcome, if
                                                           * there is one */
-bool attendance_has_begun(const struct ps *ps);          /* has any task ever been heard from? */
+bool liveness_has_begun(const struct ps *ps);              /* has any task ever been heard from? */
 /* NULL: never heard of. */
-const struct member *attendance_find(const struct ps *ps, uint32_t rank);
+const struct member *liveness_find(const struct ps *ps, uint32_t rank);
 /* Does this worker take part, and was it heard from in the last seconds? */
-bool attendance_is_present(const struct ps *ps, const struct worker *worker);
+bool liveness_is_present(const struct ps *ps, const struct worker *worker);
 /* Does the job need the task of this rank to continue? */
 bool ps_is_needed(const struct ps *ps, uint32_t rank);
 

@@ -47,7 +47,7 @@ void pace_destroy(struct pace *pace)
 /* A worker without rows makes no step until it gets some. */
 static bool is_waited_for(const struct ps *ps, const struct worker *worker)
 {
-    return attendance_is_present(ps, worker) && !shares_is_idle(ps, worker);
+    return liveness_is_present(ps, worker) && !shares_is_idle(ps, worker);
 }
 
 static uint64_t clock_of(const struct ps *ps, const struct worker *worker)

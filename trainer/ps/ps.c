@@ -13,7 +13,7 @@ struct ps *ps_create(const struct ps_options *options)
     ps->generation = generation_create();
     ps->variables = variables_create();
     ps->membership = membership_create();
-    ps->attendance = attendance_create();
+    ps->liveness = liveness_create();
     ps->pushes = pushes_create();
     ps->pace = pace_create();
     ps->shares = shares_create();
@@ -33,7 +33,7 @@ void ps_destroy(struct ps *ps)
     variables_destroy(ps->variables, ps->options.budget);
     generation_destroy(ps->generation);
     membership_destroy(ps->membership);
-    attendance_destroy(ps->attendance);
+    liveness_destroy(ps->liveness);
     pushes_destroy(ps->pushes);
     pace_destroy(ps->pace);
     shares_destroy(ps->shares);

@@ -129,7 +129,7 @@ static uint64_t take_from_absent(struct ps *ps)
         const struct worker *worker = membership_find(ps, i);
         if (worker == NULL)
             continue;
-        if (attendance_is_present(ps, worker))
+        if (liveness_is_present(ps, worker))
             present++;
         else
             share_table_give_back(&ps->shares->table, i);
@@ -168,7 +168,7 @@ static struct status take_share(struct ps *ps, const struct worker *worker, stru
 static struct status keep_turn(struct ps *ps, const struct worker *worker, uint64_t turn)
 {
     TRY(shares_check_turn(ps, worker, turn));
-    attendance_touch(ps, worker);
+    liveness_touch(ps, worker);
     return status_ok();
 }
 

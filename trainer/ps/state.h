@@ -18,7 +18,7 @@ struct ps {
     struct generation *generation;
     struct variables *variables;
     struct membership *membership;
-    struct attendance *attendance;
+    struct task_liveness *liveness;
     struct pushes *pushes;
     struct pace *pace;
     struct shares *shares;

@@ -9,54 +9,54 @@
 #define BACK_MS   3000 /* three heartbeats */
 #define SILENT_MS 5000 /* nobody waits for a worker that has been silent for this long */
 
-struct attendance {
+struct task_liveness {
     struct member *members; /* [PS_WORKERS_MAX], by rank */
     bool begun;             /* a task has been heard from */
 };
 
-struct attendance *attendance_create(void)
+struct task_liveness *liveness_create(void)
 {
-    struct attendance *attendance = zalloc(sizeof *attendance);
+    struct task_liveness *liveness = zalloc(sizeof *liveness);
 
-    attendance->members = zalloc(PS_WORKERS_MAX * sizeof *attendance->members);
-    return attendance;
+    liveness->members = zalloc(PS_WORKERS_MAX * sizeof *liveness->members);
+    return liveness;
 }
 
-void attendance_destroy(struct attendance *attendance)
+void liveness_destroy(struct task_liveness *liveness)
 {
     for (uint32_t rank = 0; rank < PS_WORKERS_MAX; rank++)
-        free(attendance->members[rank].left);
-    free(attendance->members);
-    free(attendance);
+        free(liveness->members[rank].left);
+    free(liveness->members);
+    free(liveness);
 }
 
-bool attendance_has_begun(const struct ps *ps)
+bool liveness_has_begun(const struct ps *ps)
 {
     ASSERT_LOCKED(ps);
-    return ps->attendance->begun;
+    return ps->liveness->begun;
 }
 
-const struct member *attendance_find(const struct ps *ps, uint32_t rank)
+const struct member *liveness_find(const struct ps *ps, uint32_t rank)
 {
     ASSERT_LOCKED(ps);
     assert(rank < PS_WORKERS_MAX);
-    const struct member *member = &ps->attendance->members[rank];
+    const struct member *member = &ps->liveness->members[rank];
     return member->heard_ns != 0 ? member : NULL;
 }
 
-void attendance_mark_told(struct ps *ps, uint32_t rank)
+void liveness_mark_informed(struct ps *ps, uint32_t rank)
 {
     if (rank < PS_WORKERS_MAX && outcome_is_known(ps))
-        ps->attendance->members[rank].told = true;
+        ps->liveness->members[rank].told = true;
 }
 
-void attendance_hear(struct ps *ps, const struct identity *identity)
+void liveness_record(struct ps *ps, const struct identity *identity)
 {
-    struct member *member = &ps->attendance->members[identity->index];
+    struct member *member = &ps->liveness->members[identity->index];
     bool known = member->heard_ns != 0;
 
     ASSERT_LOCKED(ps);
-    ps->attendance->begun = true;
+    ps->liveness->begun = true;
     member->heard_ns = clock_now_ns(ps->options.clock);
     snprintf(member->name, sizeof member->name, "%s", identity->task);
     if (known && member->incarnation == identity->incarnation)
@@ -68,18 +68,18 @@ void attendance_hear(struct ps *ps, const struct identity *identity)
     member->left = NULL;
 }
 
-void attendance_touch(struct ps *ps, const struct worker *worker)
+void liveness_touch(struct ps *ps, const struct worker *worker)
 {
-    struct member *member = &ps->attendance->members[worker->index];
+    struct member *member = &ps->liveness->members[worker->index];
 
     ASSERT_LOCKED(ps);
     if (member->heard_ns != 0 && member->incarnation == worker->incarnation)
         member->heard_ns = clock_now_ns(ps->options.clock);
 }
 
-void attendance_leave(struct ps *ps, const struct identity *identity, const char *why)
+void liveness_record_failure(struct ps *ps, const struct identity *identity, const char *why)
 {
-    struct member *member = &ps->attendance->members[identity->index];
+    struct member *member = &ps->liveness->members[identity->index];
 
     ASSERT_LOCKED(ps);
     if (member->incarnation != identity->incarnation || member->left != NULL)
@@ -96,10 +96,10 @@ bool ps_is_needed(const struct ps *ps, uint32_t rank)
 static bool tell(const struct ps *ps, struct member *member, int64_t lost_ms, char *out,
                  size_t size)
 {
-    uint32_t rank = (uint32_t)(member - ps->attendance->members);
+    uint32_t rank = (uint32_t)(member - ps->liveness->members);
     bool needed = ps_is_needed(ps, rank) && (rank == 0 || ps_generation(ps)->backup_workers == 0);
     int64_t silent_ms = (clock_now_ns(ps->options.clock) - member->heard_ns) / NS_PER_MS;
-    enum member_said said = member->said;
+    enum member_logged said = member->said;
 
     if (said == MEMBER_UNKNOWN || said == MEMBER_NEW) {
         snprintf(out, size, "%s is here%s", member->name,
@@ -128,16 +128,16 @@ bool ps_next_news(struct ps *ps, int64_t lost_ms, char *out, size_t size)
 
     ps_lock(ps);
     for (uint32_t rank = 0; rank < PS_WORKERS_MAX && !any && !outcome_is_known(ps); rank++)
-        if (attendance_find(ps, rank) != NULL)
-            any = tell(ps, &ps->attendance->members[rank], lost_ms, out, size);
+        if (liveness_find(ps, rank) != NULL)
+            any = tell(ps, &ps->liveness->members[rank], lost_ms, out, size);
     ps_unlock(ps);
     return any;
 }
 
 /* A task in the same process sends no heartbeats, and is never silent. */
-bool attendance_is_present(const struct ps *ps, const struct worker *worker)
+bool liveness_is_present(const struct ps *ps, const struct worker *worker)
 {
-    const struct member *member = attendance_find(ps, worker->index);
+    const struct member *member = liveness_find(ps, worker->index);
     int64_t since_ns = clock_now_ns(ps->options.clock) - (int64_t)SILENT_MS * NS_PER_MS;
 
     if (!worker->joined || worker->finished)
@@ -153,7 +153,7 @@ int64_t ps_last_heard_ns(struct ps *ps)
 
     ps_lock(ps);
     for (uint32_t rank = 0; rank < PS_WORKERS_MAX; rank++) {
-        const struct member *member = attendance_find(ps, rank);
+        const struct member *member = liveness_find(ps, rank);
         if (member != NULL && member->heard_ns > heard_ns)
             heard_ns = member->heard_ns;
     }
@@ -165,8 +165,8 @@ void ps_exclude_pause(struct ps *ps, int64_t paused_ns)
 {
     ps_lock(ps);
     for (uint32_t rank = 0; rank < PS_WORKERS_MAX; rank++)
-        if (attendance_find(ps, rank) != NULL)
-            ps->attendance->members[rank].heard_ns += paused_ns;
+        if (liveness_find(ps, rank) != NULL)
+            ps->liveness->members[rank].heard_ns += paused_ns;
     generation_exclude_pause(ps, paused_ns);
     ps_unlock(ps);
 }
@@ -177,7 +177,7 @@ uint32_t ps_count_uninformed(struct ps *ps, uint32_t trainers)
 
     ps_lock(ps);
     for (uint32_t rank = 0; rank < trainers && rank < PS_WORKERS_MAX; rank++) {
-        const struct member *member = &ps->attendance->members[rank];
+        const struct member *member = &ps->liveness->members[rank];
         untold += !member->told && member->left == NULL;
     }
     ps_unlock(ps);
