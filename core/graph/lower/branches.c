@@ -351,17 +351,17 @@ static struct status cut_branches(struct guarding *guarding, struct guarded_grou
 
 static void leave_group(struct guarding *guarding, const struct guarded_group *group)
 {
-    struct fate *fates = guarding->lowering->fates;
+    struct lowered_node *lowered_nodes = guarding->lowering->lowered_nodes;
 
     for (int i = 0; i < group->merges_count; i++)
-        fates[group->merges[i]->id] = (struct fate){ .is_gone = true,
-                                                     .has_value = { true, true },
-                                                     .node = group->branch,
-                                                     .first_output = 2 * i };
+        lowered_nodes[group->merges[i]->id] = (struct lowered_node){ .is_gone = true,
+                                                                     .has_value = { true, true },
+                                                                     .node = group->branch,
+                                                                     .first_output = 2 * i };
     for (int side = 0; side < 2; side++)
         for (int i = 0; i < group->nodes_count[side]; i++)
-            fates[group->nodes[side][i]->id] =
-                (struct fate){ .is_gone = true, .node = group->branch };
+            lowered_nodes[group->nodes[side][i]->id] =
+                (struct lowered_node){ .is_gone = true, .node = group->branch };
 }
 
 static struct status lower_group(struct guarding *guarding, struct guarded_group *group)
@@ -395,7 +395,7 @@ struct status lower_branches(struct lowering *lowering)
         if (guarding.groups[i] != NULL)
             TRY(lower_group(&guarding, guarding.groups[i]));
         if (is_outer_switch(&guarding, lowering->graph->nodes[i]))
-            lowering->fates[i].is_gone = true;
+            lowering->lowered_nodes[i].is_gone = true;
     }
     return status_ok();
 }

@@ -35,7 +35,7 @@ static bool is_dead(const struct deadness *deadness, struct endpoint endpoint)
 /* A Merge with one live input is that value. The Merge of a loop stays. */
 static bool visit_merge(struct deadness *deadness, struct node *merge)
 {
-    struct fate *fate = &deadness->lowering->fates[merge->id];
+    struct lowered_node *lowered = &deadness->lowering->lowered_nodes[merge->id];
     struct endpoint live = { NULL, 0 };
     int live_count = 0;
     bool is_loop = false;
@@ -49,7 +49,7 @@ static bool visit_merge(struct deadness *deadness, struct node *merge)
         }
     }
     if (live_count == 1 && !is_loop && merge->inputs_count > 1)
-        *fate = (struct fate){
+        *lowered = (struct lowered_node){
             .is_gone = true, .has_value = { true }, .node = live.node, .first_output = live.index
         };
     return live_count == 0;
@@ -57,7 +57,7 @@ static bool visit_merge(struct deadness *deadness, struct node *merge)
 
 static bool visit(struct deadness *deadness, struct node *node)
 {
-    struct fate *fate = &deadness->lowering->fates[node->id];
+    struct lowered_node *lowered = &deadness->lowering->lowered_nodes[node->id];
     bool value;
 
     if (is_merge(node))
@@ -72,10 +72,10 @@ static bool visit(struct deadness *deadness, struct node *node)
             return true;
     if (is_switch(node) && is_constant(node->inputs[1], &value)) {
         struct endpoint data = node->inputs[0];
-        *fate = (struct fate){ .is_gone = true,
-                               .has_value = { !value, value },
-                               .node = data.node,
-                               .first_output = data.index - (int)value };
+        *lowered = (struct lowered_node){ .is_gone = true,
+                                          .has_value = { !value, value },
+                                          .node = data.node,
+                                          .first_output = data.index - (int)value };
     }
     return false;
 }
@@ -105,7 +105,7 @@ struct status drop_dead_branches(struct lowering *lowering)
     for (int i = 0; i < lowering->count; i++) {
         struct node *node = lowering->graph->nodes[i];
         deadness.is_dead[i] = visit(&deadness, node);
-        lowering->fates[i].is_gone |= deadness.is_dead[i];
+        lowering->lowered_nodes[i].is_gone |= deadness.is_dead[i];
     }
     return status_ok();
 }

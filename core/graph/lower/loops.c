@@ -207,7 +207,7 @@ static struct status add_switch(const struct frame_nodes *frame, struct node *no
         at++;
     if (at == frame->carried_count)
         return not_structured(node, "it switches on LoopCond, but no value that the loop carries");
-    lowering->fates[node->id].first_output = at; /* for the Exit after it */
+    lowering->lowered_nodes[node->id].first_output = at; /* for the Exit after it */
     return cut_alias(cut, (struct endpoint){ node, 1 }, data);
 }
 
@@ -389,20 +389,20 @@ static struct status cut_loop(struct frames *frames, struct frame_nodes *frame, 
 /* The Exits become outputs of the loop. */
 static struct status leave_frame(struct frames *frames, struct frame_nodes *frame)
 {
-    struct fate *fates = frames->lowering->fates;
+    struct lowered_node *lowered_nodes = frames->lowering->lowered_nodes;
 
     for (int i = 0; i < frame->nodes_count; i++) {
         struct node *node = frame->nodes[i];
-        struct fate *fate = &fates[node->id];
-        fate->is_gone = true;
-        fate->node = frame->loop;
+        struct lowered_node *lowered = &lowered_nodes[node->id];
+        lowered->is_gone = true;
+        lowered->node = frame->loop;
         if (!is_exit(node) || frames->places[node->id].depth != 0)
             continue;
         struct endpoint from = node->inputs[0];
         if (!is_loop_switch(frame, from.node) || from.index != 0)
             return not_structured(node, "it is not behind a Switch on LoopCond");
-        fate->has_value[0] = true;
-        fate->first_output = fates[from.node->id].first_output;
+        lowered->has_value[0] = true;
+        lowered->first_output = lowered_nodes[from.node->id].first_output;
     }
     return status_ok();
 }

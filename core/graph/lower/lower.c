@@ -12,22 +12,22 @@ struct status not_structured(const struct node *node, const char *why)
 
 /* ---- putting the new nodes into the graph ---- */
 
-static const struct fate *fate_of(const struct lowering *lowering, const struct node *node)
+static const struct lowered_node *fate_of(const struct lowering *lowering, const struct node *node)
 {
-    static const struct fate stays = { 0 };
+    static const struct lowered_node stays = { 0 };
 
-    return node->id < lowering->count ? &lowering->fates[node->id] : &stays;
+    return node->id < lowering->count ? &lowering->lowered_nodes[node->id] : &stays;
 }
 
 static struct status follow(const struct lowering *lowering, struct endpoint *endpoint)
 {
-    const struct fate *fate = fate_of(lowering, endpoint->node);
+    const struct lowered_node *lowered = fate_of(lowering, endpoint->node);
 
-    while (endpoint->index < 2 && fate->has_value[endpoint->index]) {
-        *endpoint = (struct endpoint){ fate->node, fate->first_output + endpoint->index };
-        fate = fate_of(lowering, endpoint->node);
+    while (endpoint->index < 2 && lowered->has_value[endpoint->index]) {
+        *endpoint = (struct endpoint){ lowered->node, lowered->first_output + endpoint->index };
+        lowered = fate_of(lowering, endpoint->node);
     }
-    if (!fate->is_gone)
+    if (!lowered->is_gone)
         return status_ok();
     return not_structured(endpoint->node, "it is part of a branch or loop, and used outside");
 }
@@ -83,7 +83,7 @@ static struct status follow_all(struct lowering *lowering, const struct flatten_
 
     for (int i = 0; i < graph->count; i++) {
         struct node *node = graph->nodes[i];
-        if (i < lowering->count && lowering->fates[i].is_gone)
+        if (i < lowering->count && lowering->lowered_nodes[i].is_gone)
             continue;
         TRY(follow_inputs(lowering, node));
         follow_controls(lowering, node);
@@ -122,7 +122,7 @@ static struct status keep_the_rest(struct lowering *lowering)
     int count = 0;
 
     for (int i = 0; i < graph->count; i++)
-        if (i >= lowering->count || !lowering->fates[i].is_gone)
+        if (i >= lowering->count || !lowering->lowered_nodes[i].is_gone)
             kept[count++] = graph->nodes[i];
     graph_prune(graph, kept, count, lowering->scratch);
     return put_in_order(graph, lowering->scratch);
@@ -136,7 +136,7 @@ static struct status run_pass(const struct flatten_request *request, struct flat
                                  .scratch = arena_create(0),
                                  .count = graph->count };
 
-    lowering.fates = ARENA_ARRAY(lowering.scratch, struct fate, graph->count + 1);
+    lowering.lowered_nodes = ARENA_ARRAY(lowering.scratch, struct lowered_node, graph->count + 1);
     cut_tables_init(&lowering.tables, graph, lowering.scratch);
     struct status status = pass(&lowering);
     if (status_is_ok(status))

@@ -9,7 +9,7 @@
 #include "graph/lower/lower.h"
 
 /* The replacement of a node. */
-struct fate {
+struct lowered_node {
     bool is_gone;      /* it is now part of a function, or not needed */
     bool has_value[2]; /* output k is output first_output + k of `node` */
     struct node *node; /* wait for this one instead; NULL: for none */
@@ -20,8 +20,8 @@ struct lowering {
     struct graph *graph;
     struct arena *scratch;
     struct cut_tables tables;
-    struct fate *fates; /* [id] */
-    int count;          /* of nodes before any was added */
+    struct lowered_node *lowered_nodes; /* [id] */
+    int count;                          /* of nodes before any was added */
 };
 
 /* UNIMPLEMENTED `node 'x' (Merge): why`. */
