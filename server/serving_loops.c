@@ -54,7 +54,7 @@ void serving_loops_changed(struct serving_loops *loops)
 /* ---- Connections. ---- */
 
 /* A connection on its way to a loop. */
-struct dealt {
+struct connection_handoff {
     struct loop_task task;
     struct serving_loop *to;
     struct serving_connection connection;
@@ -62,7 +62,7 @@ struct dealt {
 
 static void take(struct loop_task *task)
 {
-    struct dealt *dealt = CONTAINER_OF(task, struct dealt, task);
+    struct connection_handoff *dealt = CONTAINER_OF(task, struct connection_handoff, task);
     serving_loop_take(dealt->to, &dealt->connection);
     free(dealt);
 }
@@ -95,8 +95,8 @@ static void deal(struct serving_loops *loops, const struct serving_connection *c
         serving_loop_take(to, connection);
         return;
     }
-    struct dealt *dealt = zalloc(sizeof *dealt);
-    *dealt = (struct dealt){ .task.work = take, .to = to, .connection = *connection };
+    struct connection_handoff *dealt = zalloc(sizeof *dealt);
+    *dealt = (struct connection_handoff){ .task.work = take, .to = to, .connection = *connection };
     loop_post(to->context.loop, &dealt->task);
 }
 

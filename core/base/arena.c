@@ -89,9 +89,9 @@ static struct status no_memory(size_t size)
 }
 
 /* Sizes that we choose are charged even if that exceeds the limit of the budget. */
-enum payment { PAY_IF_THERE_IS, PAY_ANYWAY };
+enum charge_policy { PAY_IF_THERE_IS, PAY_ANYWAY };
 
-static struct status pay(struct budget *budget, size_t size, enum payment payment)
+static struct status pay(struct budget *budget, size_t size, enum charge_policy payment)
 {
     if (budget == NULL)
         return status_ok();
@@ -103,7 +103,7 @@ static struct status pay(struct budget *budget, size_t size, enum payment paymen
 
 /* A block of HUGE_DATA is a huge page, unless a sanitizer looks for pointers to what has leaked: it
  * only looks on the heap. */
-static struct status block_create(struct arena *arena, size_t size, enum payment payment,
+static struct status block_create(struct arena *arena, size_t size, enum charge_policy payment,
                                   struct arena_block **out)
 {
     if (size > INT64_MAX - sizeof(struct arena_block) - 64)
@@ -131,8 +131,8 @@ static struct status block_create(struct arena *arena, size_t size, enum payment
 }
 
 /* Takes aligned memory from the current block, the next empty one, or a new one. */
-static struct status take(struct arena *arena, size_t size, size_t align, enum payment payment,
-                          void **out)
+static struct status take(struct arena *arena, size_t size, size_t align,
+                          enum charge_policy payment, void **out)
 {
     struct arena_block *block = arena->current;
     while (block != NULL) {

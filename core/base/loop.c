@@ -17,7 +17,7 @@
 #define ROUNDS_APART      8     /* rounds in which the loop may pass over its own descriptors */
 
 /* Polling before the loop sleeps, and its success. */
-struct spin {
+struct busy_poll {
     int64_t ns;                 /* how long it polls */
     int pause;                  /* the number of waits that will not poll first */
     int failures, failures_max; /* in a row: each doubles the pause */
@@ -45,7 +45,7 @@ struct loop {
     void *wait_context;
     int rounds_apart; /* rounds since the loop last checked its own descriptors */
     int64_t now_ns;   /* 0: read it when first asked */
-    struct spin spin, expecting_spin;
+    struct busy_poll spin, expecting_spin;
     bool expecting; /* loop_expect was called in this round */
     _Atomic bool stopped;
 };
@@ -358,7 +358,7 @@ int loop_descriptor(const struct loop *loop)
 
 void loop_set_spin(struct loop *loop, int64_t spin_ns)
 {
-    loop->spin = (struct spin){ .ns = spin_ns, .failures_max = SPIN_FAILURES_MAX };
+    loop->spin = (struct busy_poll){ .ns = spin_ns, .failures_max = SPIN_FAILURES_MAX };
 }
 
 void loop_expect(struct loop *loop)
@@ -380,7 +380,7 @@ static int wait_by_library(struct loop *loop, struct epoll_event *events, int ti
  * waits until the next poll. If a message is arriving, it polls in any case. */
 static int wait_for_events(struct loop *loop, struct epoll_event *events, int timeout_ms)
 {
-    struct spin *spin = loop->expecting ? &loop->expecting_spin : &loop->spin;
+    struct busy_poll *spin = loop->expecting ? &loop->expecting_spin : &loop->spin;
 
     loop->expecting = false;
     if (loop->wait != NULL)

@@ -150,7 +150,7 @@ static struct status asset_feeds(const struct savedmodel *model, struct arena *a
 
 /* The requests that decide which variables are restored: the callable signatures, then the init
  * op. */
-struct needed {
+struct restore_requests {
     struct flatten_request *requests;
     struct plan_slot **slots; /* NULL: the init op */
     struct flat_graph **flats;
@@ -159,7 +159,7 @@ struct needed {
 };
 
 static struct status needed_requests(const struct savedmodel *model, struct arena *arena,
-                                     struct needed *needed)
+                                     struct restore_requests *needed)
 {
     const struct meta *meta = &model->meta;
     int max = meta->signatures_count + 1, n = 0;
@@ -203,7 +203,7 @@ static struct status run_init_op(struct savedmodel *model, const struct run_feed
 /* A request that does not flatten has no graph: a signature then fails when it is called. A
  * request that computes the same as another has none either, because it needs the same
  * variables. */
-static void flatten_needed(const struct savedmodel *model, struct needed *needed)
+static void flatten_needed(const struct savedmodel *model, struct restore_requests *needed)
 {
     for (int i = 0; i < needed->count; i++) {
         struct plan_slot *slot = needed->slots[i];
@@ -221,7 +221,7 @@ static void flatten_needed(const struct savedmodel *model, struct needed *needed
     }
 }
 
-static void note_written_variables(struct savedmodel *model, const struct needed *needed)
+static void note_written_variables(struct savedmodel *model, const struct restore_requests *needed)
 {
     for (int i = 0; i < needed->signatures_count; i++) {
         const struct flat_graph *flat = needed->flats[i];
@@ -233,7 +233,7 @@ static void note_written_variables(struct savedmodel *model, const struct needed
 }
 
 static struct status restore_flattened(struct savedmodel *model, struct arena *scratch,
-                                       const struct needed *needed)
+                                       const struct restore_requests *needed)
 {
     struct meta *meta = &model->meta;
     struct run_feed *feeds = ARENA_ARRAY(scratch, struct run_feed, meta->assets_count + 1);
@@ -270,7 +270,7 @@ static struct status restore_flattened(struct savedmodel *model, struct arena *s
 
 static struct status restore_and_initialise(struct savedmodel *model, struct arena *scratch)
 {
-    struct needed needed = { 0 };
+    struct restore_requests needed = { 0 };
     TRY(needed_requests(model, scratch, &needed));
     flatten_needed(model, &needed);
     struct status status = restore_flattened(model, scratch, &needed);

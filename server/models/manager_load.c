@@ -17,7 +17,7 @@
 /* ---- The base paths. ---- */
 
 /* Messages to log after a poll, once the lock is released, because writing a line may take long. */
-struct remarks {
+struct poll_messages {
     const char *complaint; /* about the base path; NULL: none, or already logged */
     enum log_level level;
     bool names_nothing; /* the policy is 'specific' without a version */
@@ -30,7 +30,7 @@ struct remarks {
  * and, to keep it visible at the end of a long log, once a minute. */
 #define COMPLAINT_NS (60 * NS_PER_S)
 
-static void complain(struct remarks *remarks, enum log_level level, const char *text)
+static void complain(struct poll_messages *remarks, enum log_level level, const char *text)
 {
     remarks->complaint = arena_strdup(remarks->arena, text);
     remarks->level = level;
@@ -38,7 +38,7 @@ static void complain(struct remarks *remarks, enum log_level level, const char *
 
 /* Reads the base path, without the lock. again: another poll follows. */
 static struct status scan(const struct version_source *source, const char *base_path, bool again,
-                          struct source_versions *found, struct remarks *remarks)
+                          struct source_versions *found, struct poll_messages *remarks)
 {
     const char *no_more = "; it is not read again (--file_system_poll_wait_seconds=0)";
     static const char is_version[] =
@@ -60,7 +60,8 @@ static struct status scan(const struct version_source *source, const char *base_
 }
 
 /* Drops a complaint that was logged less than a minute ago. Called with the lock held. */
-static void limit_complaint(struct managed_model *model, struct remarks *remarks, int64_t now_ns)
+static void limit_complaint(struct managed_model *model, struct poll_messages *remarks,
+                            int64_t now_ns)
 {
     const char *text = remarks->complaint;
     bool same = text != NULL && model->complaint != NULL && strcmp(text, model->complaint) == 0;
@@ -81,7 +82,7 @@ static int compare_numbers(const void *number, const void *version)
 
 /* Called after the first poll of a model with a new configuration, with the lock held. */
 static void compare_with_policy(const struct managed_model *model,
-                                const struct source_versions *found, struct remarks *remarks)
+                                const struct source_versions *found, struct poll_messages *remarks)
 {
     const struct version_policy *policy = &model->model.config->policy;
     remarks->names_nothing = policy->kind == POLICY_SPECIFIC && policy->versions_count == 0;
@@ -92,7 +93,7 @@ static void compare_with_policy(const struct managed_model *model,
             remarks->missing[remarks->missing_count++] = policy->versions[i];
 }
 
-static void log_remarks(const char *name, const struct remarks *remarks)
+static void log_remarks(const char *name, const struct poll_messages *remarks)
 {
     if (remarks->complaint != NULL)
         log_line(remarks->level, "model %s: %s", name, remarks->complaint);
@@ -125,7 +126,7 @@ static void charge_versions(struct manager *manager, struct managed_model *model
 
 /* Called with the lock held. */
 static void see(struct manager *manager, struct managed_model *model, struct status status,
-                const struct source_versions *found, struct remarks *remarks)
+                const struct source_versions *found, struct poll_messages *remarks)
 {
     if (status_is_ok(status)) {
         if (!model->seen)
@@ -139,7 +140,7 @@ static void see(struct manager *manager, struct managed_model *model, struct sta
 
 /* Called with the lock held; releases it while it reads the disk. */
 static void look_at_model(struct manager *manager, struct managed_model *model,
-                          struct remarks *remarks)
+                          struct poll_messages *remarks)
 {
     const struct version_source *source = manager->options.source;
     const char *base_path = arena_strdup(remarks->arena, model->model.config->base_path);
@@ -170,7 +171,7 @@ static void schedule_look(struct manager *manager, struct managed_model *model)
 /* Polls one model whose base path is due. Called with the lock held, which it releases. */
 static void take_look(struct manager *manager, struct managed_model *model)
 {
-    struct remarks remarks = { .arena = arena_create(0) };
+    struct poll_messages remarks = { .arena = arena_create(0) };
     const char *name = arena_strdup(remarks.arena, model->name);
     schedule_look(manager, model); /* before the poll: a new configuration makes it due again */
     look_at_model(manager, model, &remarks);

@@ -224,16 +224,16 @@ static struct model_version *find_drained(const struct served_model *model)
 }
 
 /* The wanted versions, and the others that still serve. */
-struct survey {
+struct version_summary {
     struct model_version *lowest; /* unwanted version that serves */
     int unwanted;                 /* versions that serve */
     bool any_wanted, wanted_serves;
     bool leaving; /* an unwanted version still holds memory */
 };
 
-static struct survey survey_versions(const struct served_model *model)
+static struct version_summary survey_versions(const struct served_model *model)
 {
-    struct survey survey = { .leaving = model->freeing > 0 };
+    struct version_summary survey = { .leaving = model->freeing > 0 };
     for (struct model_version *version = model->versions; version != NULL;
          version = version->next) {
         bool serves = version->state == STATE_AVAILABLE;
@@ -253,7 +253,7 @@ static struct survey survey_versions(const struct served_model *model)
  * always. */
 static struct model_version *find_to_unload(const struct served_model *model)
 {
-    struct survey survey = survey_versions(model);
+    struct version_summary survey = survey_versions(model);
     bool may_go = model->options.resource_preserving || !survey.any_wanted ||
                   survey.wanted_serves || survey.unwanted > 1;
     return may_go ? survey.lowest : NULL;
@@ -269,7 +269,7 @@ static bool may_load(const struct served_model *model)
 {
     if (!model->options.resource_preserving)
         return true;
-    struct survey survey = survey_versions(model);
+    struct version_summary survey = survey_versions(model);
     return survey.unwanted == 0 && !survey.leaving;
 }
 

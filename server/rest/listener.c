@@ -21,7 +21,7 @@
 #define PAUSE_NS         (100 * NS_PER_MS) /* after descriptors ran out */
 
 /* A connection that has sent nothing yet. */
-struct silent {
+struct pending_connection {
     struct listener *listener;
     int fd;
     struct loop_watch *watch;
@@ -69,7 +69,7 @@ static struct list_link *link_before(const struct listener *listener, const stru
                                            : CONTAINER_OF(link->from, struct list_link, next);
 }
 
-static void forget_silent(struct silent *silent)
+static void forget_silent(struct pending_connection *silent)
 {
     struct listener *listener = silent->listener;
     loop_unwatch(listener->loop, silent->watch);
@@ -84,7 +84,7 @@ static void forget_silent(struct silent *silent)
 /* A client that has disconnected sends no more bytes; the next reader notices that. */
 static void on_first_bytes(void *context, uint32_t events)
 {
-    struct silent *silent = context;
+    struct pending_connection *silent = context;
     struct listener *listener = silent->listener;
     enum listener_protocol protocol;
     if (!tell_protocol(silent->fd, &protocol)) {
@@ -101,7 +101,7 @@ static void on_first_bytes(void *context, uint32_t events)
 
 static void on_silence(void *context)
 {
-    struct silent *silent = context;
+    struct pending_connection *silent = context;
     int fd = silent->fd;
     forget_silent(silent);
     close(fd);
@@ -112,7 +112,7 @@ static bool close_oldest(struct listener *listener)
 {
     if (listener->oldest == NULL)
         return false;
-    on_silence(CONTAINER_OF(listener->oldest, struct silent, link));
+    on_silence(CONTAINER_OF(listener->oldest, struct pending_connection, link));
     return true;
 }
 
@@ -121,12 +121,12 @@ static void wait_for_first_bytes(struct listener *listener, int fd,
 {
     if (listener->silent_count >= listener->silent_max)
         close_oldest(listener);
-    struct silent *silent = zalloc(sizeof *silent);
-    *silent = (struct silent){ .listener = listener,
-                               .fd = fd,
-                               .address = *address,
-                               .address_size = size,
-                               .timer = { .expired = on_silence, .context = silent } };
+    struct pending_connection *silent = zalloc(sizeof *silent);
+    *silent = (struct pending_connection){ .listener = listener,
+                                           .fd = fd,
+                                           .address = *address,
+                                           .address_size = size,
+                                           .timer = { .expired = on_silence, .context = silent } };
     /* Edge-triggered, because bytes that do not identify the protocol yet stay in the socket. */
     if (!status_is_ok(loop_watch(listener->loop, fd, EPOLLIN | EPOLLRDHUP | EPOLLET, on_first_bytes,
                                  silent, &silent->watch))) {
@@ -259,7 +259,7 @@ void listener_close(struct listener *listener)
     while (accept_one(listener))
         ;
     while (listener->silent != NULL)
-        on_silence(CONTAINER_OF(listener->silent, struct silent, link));
+        on_silence(CONTAINER_OF(listener->silent, struct pending_connection, link));
     loop_clear_timer(listener->loop, &listener->pause);
     loop_unwatch(listener->loop, listener->watch);
     close(listener->fd);

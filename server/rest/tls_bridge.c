@@ -26,7 +26,7 @@ struct tls_bridge {
 };
 
 /* Bytes that the other side has not taken; `data` is NULL while there are none. */
-struct leftover {
+struct unsent_bytes {
     char *data;
     size_t at, end;
 };
@@ -43,7 +43,7 @@ struct bridged {
     struct tls_bridge *bridge;
     struct transport *transport;
     struct bridge_end client, plain; /* plain.fd -1: the handshake is not complete */
-    struct leftover in, out;         /* for libmicrohttpd, and for the client */
+    struct unsent_bytes in, out;     /* for libmicrohttpd, and for the client */
     enum transport_wants wants;      /* of the handshake */
     struct loop_timer timer; /* of the handshake, then of bytes that the client should take */
     int64_t taken_ns;        /* when the client last took bytes */
@@ -107,12 +107,12 @@ static void expect(struct bridged *bridged, struct bridge_end *end, uint32_t eve
 
 /* ---- Bytes. ---- */
 
-static bool is_empty(const struct leftover *left)
+static bool is_empty(const struct unsent_bytes *left)
 {
     return left->at == left->end;
 }
 
-static void keep(struct leftover *left, const char *data, size_t size)
+static void keep(struct unsent_bytes *left, const char *data, size_t size)
 {
     left->data = xrealloc(NULL, PIECE_BYTES);
     memcpy(left->data, data, size);
@@ -120,16 +120,16 @@ static void keep(struct leftover *left, const char *data, size_t size)
     left->end = size;
 }
 
-static void advance(struct leftover *left, size_t size)
+static void advance(struct unsent_bytes *left, size_t size)
 {
     left->at += size;
     if (!is_empty(left))
         return;
     free(left->data);
-    *left = (struct leftover){ 0 };
+    *left = (struct unsent_bytes){ 0 };
 }
 
-static void drop(struct leftover *left)
+static void drop(struct unsent_bytes *left)
 {
     advance(left, left->end - left->at);
 }
@@ -156,7 +156,7 @@ static bool is_later(ssize_t result)
 }
 
 /* Sends the leftover. Returns false if the other side is gone. */
-static bool flush(struct bridged *bridged, struct leftover *left, put_function *put)
+static bool flush(struct bridged *bridged, struct unsent_bytes *left, put_function *put)
 {
     while (!is_empty(left)) {
         ssize_t sent = put(bridged, left->data + left->at, left->end - left->at);
@@ -167,8 +167,8 @@ static bool flush(struct bridged *bridged, struct leftover *left, put_function *
     return true;
 }
 
-static bool pass_on(struct bridged *bridged, const char *data, size_t size, struct leftover *left,
-                    put_function *put)
+static bool pass_on(struct bridged *bridged, const char *data, size_t size,
+                    struct unsent_bytes *left, put_function *put)
 {
     size_t done = 0;
     while (done < size) {

@@ -148,7 +148,7 @@ static struct status create(struct ps_client *client, const struct client_job *j
 }
 
 /* Sends one part of one variable in chunks, as many at a time as there are ps tasks. */
-struct filling {
+struct variable_upload {
     struct ps_client *client;
     struct client_state *state;
     uint64_t generation;
@@ -158,7 +158,7 @@ struct filling {
     struct bytes chunks[1]; /* [ps_count]: those in flight */
 };
 
-static void send_chunk(struct filling *filling, int piece, size_t offset, struct bytes data)
+static void send_chunk(struct variable_upload *filling, int piece, size_t offset, struct bytes data)
 {
     struct write_request header = { 0 };
     struct ps_client *client = filling->client;
@@ -175,8 +175,8 @@ static void send_chunk(struct filling *filling, int piece, size_t offset, struct
 }
 
 /* Takes the next `size` bytes from the state. */
-static struct status take_bytes(struct filling *filling, const struct placed_variable *variable,
-                                char *out, size_t size)
+static struct status take_bytes(struct variable_upload *filling,
+                                const struct placed_variable *variable, char *out, size_t size)
 {
     while (size > 0) {
         if (filling->rest.size == 0)
@@ -193,7 +193,7 @@ static struct status take_bytes(struct filling *filling, const struct placed_var
     return status_ok();
 }
 
-static struct status fill(struct filling *filling, int variable)
+static struct status fill(struct variable_upload *filling, int variable)
 {
     struct ps_client *client = filling->client;
     const struct placement *placement = client->options.placement;
@@ -219,7 +219,7 @@ static struct status fill(struct filling *filling, int variable)
     return call_group_wait(&client->calls);
 }
 
-static struct status fill_part(struct filling *filling, int variable)
+static struct status fill_part(struct variable_upload *filling, int variable)
 {
     struct client_state *state = filling->state;
     struct bytes end;
@@ -340,7 +340,7 @@ static struct status fill_all(struct ps_client *client, const struct client_job 
                               uint64_t generation, struct client_state *state)
 {
     const struct placement *placement = client->options.placement;
-    struct filling *filling =
+    struct variable_upload *filling =
         zalloc(sizeof *filling + (size_t)placement->ps_count * sizeof filling->chunks[0]);
     struct status status = status_ok();
 

@@ -18,13 +18,13 @@ static int ps_count(const struct ps_client *client)
 
 /* For each worker, the last push applied by the most advanced ps, and the last one applied by
  * the slowest. */
-struct furthest_row {
+struct worker_bounds {
     struct applied_push applied;
     uint64_t least;
 };
 
-struct furthest {
-    struct furthest_row *rows;
+struct applied_bounds {
+    struct worker_bounds *rows;
     size_t count, capacity;
     /* A synchronous job has no such rows, only the steps of the most advanced ps and of the
      * slowest. */
@@ -32,10 +32,10 @@ struct furthest {
     int slowest_ps;
 };
 
-static void furthest_add(struct furthest *furthest, const struct applied_push *applied)
+static void furthest_add(struct applied_bounds *furthest, const struct applied_push *applied)
 {
     for (size_t i = 0; i < furthest->count; i++) {
-        struct furthest_row *row = &furthest->rows[i];
+        struct worker_bounds *row = &furthest->rows[i];
         if (row->applied.worker != applied->worker ||
             row->applied.incarnation != applied->incarnation)
             continue;
@@ -49,11 +49,11 @@ static void furthest_add(struct furthest *furthest, const struct applied_push *a
         furthest->capacity = furthest->capacity * 2 + 16;
         furthest->rows = xrealloc(furthest->rows, furthest->capacity * sizeof *furthest->rows);
     }
-    struct furthest_row *row = &furthest->rows[furthest->count++];
-    *row = (struct furthest_row){ .applied = *applied, .least = applied->sequence };
+    struct worker_bounds *row = &furthest->rows[furthest->count++];
+    *row = (struct worker_bounds){ .applied = *applied, .least = applied->sequence };
 }
 
-static void furthest_add_step(struct furthest *furthest, int ps, uint64_t step)
+static void furthest_add_step(struct applied_bounds *furthest, int ps, uint64_t step)
 {
     if (step > furthest->step)
         furthest->step = step;
@@ -63,7 +63,7 @@ static void furthest_add_step(struct furthest *furthest, int ps, uint64_t step)
     }
 }
 
-static void furthest_finish(struct furthest *furthest)
+static void furthest_finish(struct applied_bounds *furthest)
 {
     free(furthest->rows);
 }
@@ -81,10 +81,10 @@ static bool is_given_up(const struct ps_client *client, const struct applied_pus
     return false;
 }
 
-static void give_up(struct ps_client *client, const struct furthest *furthest)
+static void give_up(struct ps_client *client, const struct applied_bounds *furthest)
 {
     for (size_t i = 0; i < furthest->count; i++) {
-        const struct furthest_row *row = &furthest->rows[i];
+        const struct worker_bounds *row = &furthest->rows[i];
         if (row->least == row->applied.sequence || is_given_up(client, &row->applied))
             continue;
         client->given_up[client->given_up_count++ % CLIENT_GIVEN_UP_MAX] =
@@ -96,7 +96,7 @@ static void give_up(struct ps_client *client, const struct furthest *furthest)
 }
 
 static struct status hold(struct ps_client *client, int64_t deadline_ns, struct arena *arena,
-                          struct furthest *furthest)
+                          struct applied_bounds *furthest)
 {
     call_group_begin(&client->calls);
     for (int ps = 0; ps < ps_count(client); ps++) {
@@ -137,7 +137,7 @@ static void take_cut(const struct cut_reply *reply, int ps, struct client_snapsh
 }
 
 static struct status cut(struct ps_client *client, bool slots, int64_t deadline_ns,
-                         struct arena *arena, struct furthest *furthest,
+                         struct arena *arena, struct applied_bounds *furthest,
                          struct client_snapshot *out)
 {
     struct cut_request header = { 0 };
@@ -167,7 +167,7 @@ static struct status cut(struct ps_client *client, bool slots, int64_t deadline_
 }
 
 /* Only some ps tasks have made a synchronous step. The slowest one knows whose push is missing. */
-static struct status name_missing(struct ps_client *client, const struct furthest *furthest)
+static struct status name_missing(struct ps_client *client, const struct applied_bounds *furthest)
 {
     char whom[256];
 
@@ -190,7 +190,7 @@ static struct status hold_and_cut(struct ps_client *client, bool slots, int64_t 
                                   bool wait_for_pushes, struct client_snapshot *out)
 {
     struct arena *arena = arena_create(REPLY_ARENA_MAX);
-    struct furthest furthest = { 0 };
+    struct applied_bounds furthest = { 0 };
 
     /* Derived from the clock, so that a later client of the same process continues the count. */
     int64_t now = clock_now_ns(client->calls.clock);

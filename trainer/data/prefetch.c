@@ -10,7 +10,7 @@
 #define RING 16 /* more than are ever prefetched */
 
 /* A product of the thread: a batch or, as the last one, an error. */
-struct made {
+struct prefetched {
     struct batch batch;
     struct status status; /* an error is held (status_hold) */
 };
@@ -25,7 +25,7 @@ struct prefetch_source {
 
     pthread_mutex_t lock; /* for all below */
     pthread_cond_t was_made, was_taken;
-    struct made ring[RING];
+    struct prefetched ring[RING];
     uint64_t made, taken; /* batches */
     int ahead_max;        /* batches_max, or less if batches are large */
     bool stop;            /* asks the thread to end */
@@ -91,7 +91,7 @@ static void *run(void *context)
 
     pthread_mutex_lock(&source->lock);
     while (more && await_room(source)) {
-        struct made *made = &source->ring[source->made % RING];
+        struct prefetched *made = &source->ring[source->made % RING];
         bool first = source->made == 0;
         pthread_mutex_unlock(&source->lock);
         made->status =
@@ -139,7 +139,7 @@ static void stop(struct prefetch_source *source)
 static bool has_given_the_end(struct prefetch_source *source)
 {
     pthread_mutex_lock(&source->lock);
-    const struct made *last = &source->ring[(source->made - 1) % RING];
+    const struct prefetched *last = &source->ring[(source->made - 1) % RING];
     bool given = source->ended && source->made > 0 && source->taken == source->made &&
                  status_is_ok(last->status);
     pthread_mutex_unlock(&source->lock);
@@ -161,7 +161,7 @@ static struct status next(struct batch_source *base, int64_t rows_max, struct ba
         pthread_cond_wait(&source->was_made, &source->lock);
     /* An error comes again. */
     uint64_t at = source->made > source->taken ? source->taken++ : source->taken - 1;
-    struct made made = source->ring[at % RING];
+    struct prefetched made = source->ring[at % RING];
     if (source->made - source->taken <= (uint64_t)source->ahead_max / 2)
         pthread_cond_signal(&source->was_taken);
     pthread_mutex_unlock(&source->lock);

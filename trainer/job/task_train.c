@@ -16,7 +16,7 @@
 /* So that a wait ends with its own message before the call times out. */
 #define CALL_MARGIN_MS  60000
 
-struct trainee {
+struct training_task {
     const struct task_options *options;
     const struct task_training *training;
     struct progress *progress;
@@ -33,14 +33,14 @@ struct trainee {
     struct status reason; /* why it is being stopped, in the endpoint's arena */
 };
 
-static bool is_evaluator(const struct trainee *trainee)
+static bool is_evaluator(const struct training_task *trainee)
 {
     return trainee->options->map->kind == JOB_EVALUATOR;
 }
 
 /* ---- The thread that trains or evaluates. ---- */
 
-static struct status work(struct trainee *trainee)
+static struct status work(struct training_task *trainee)
 {
     const struct task_training *training = trainee->training;
     struct chief_options chief = training->chief;
@@ -62,7 +62,7 @@ static struct status work(struct trainee *trainee)
 
 static void *train(void *context)
 {
-    struct trainee *trainee = context;
+    struct training_task *trainee = context;
     struct status status = work(trainee);
 
     trainee->status = (struct status){ status.code, xstrdup(status.message) };
@@ -74,13 +74,13 @@ static void *train(void *context)
 
 static void trained(struct loop_task *task)
 {
-    struct trainee *trainee = CONTAINER_OF(task, struct trainee, trained);
+    struct training_task *trainee = CONTAINER_OF(task, struct training_task, trained);
 
     trainee->done = true;
     loop_stop(trainee->endpoint.loop);
 }
 
-static void stop(struct trainee *trainee, struct status reason)
+static void stop(struct training_task *trainee, struct status reason)
 {
     if (trainee->stopping)
         return;
@@ -95,7 +95,7 @@ static void stop(struct trainee *trainee, struct status reason)
         loop_stop(trainee->endpoint.loop);
 }
 
-static void check_alone(struct trainee *trainee, int64_t now_ns)
+static void check_alone(struct training_task *trainee, int64_t now_ns)
 {
     int64_t limit_ms = trainee->training->alone_timeout_ms;
 
@@ -107,7 +107,7 @@ static void check_alone(struct trainee *trainee, int64_t now_ns)
 
 static void tick(void *context)
 {
-    struct trainee *trainee = context;
+    struct training_task *trainee = context;
     const struct task_options *options = trainee->options;
     int64_t now_ns = clock_now_ns(clock_monotonic());
 
@@ -122,14 +122,14 @@ static void tick(void *context)
 
 static void print(void *context, const char *line)
 {
-    const struct task_options *options = ((struct trainee *)context)->options;
+    const struct task_options *options = ((struct training_task *)context)->options;
 
     options->print(options->context, line);
 }
 
 static void ready(void *context)
 {
-    struct trainee *trainee = context;
+    struct training_task *trainee = context;
 
     if (trainee->stopping)
         return;
@@ -144,7 +144,7 @@ static void ready(void *context)
 /* At the job's end an evaluator still has its last evaluation to do. */
 static void ended(void *context, struct status why)
 {
-    struct trainee *trainee = context;
+    struct training_task *trainee = context;
 
     if (trainee->started && status_is_ok(why))
         atomic_store(&trainee->progress->over, true);
@@ -152,7 +152,7 @@ static void ended(void *context, struct status why)
         stop(trainee, why);
 }
 
-static void watch_job(struct trainee *trainee)
+static void watch_job(struct training_task *trainee)
 {
     struct presence_options presence = {
         .client = &trainee->client.options,
@@ -179,7 +179,7 @@ static void watch_job(struct trainee *trainee)
 }
 
 /* Longer than a lost ps may stay away, and longer than a ps waits for others. */
-static int64_t call_timeout_ms(const struct trainee *trainee)
+static int64_t call_timeout_ms(const struct training_task *trainee)
 {
     int64_t longest_ms = CALL_TIMEOUT_MS,
             waits_ms[] = { trainee->training->chief.recovery_timeout_ms,
@@ -190,7 +190,7 @@ static int64_t call_timeout_ms(const struct trainee *trainee)
     return longest_ms + CALL_MARGIN_MS;
 }
 
-static void open_client(struct trainee *trainee)
+static void open_client(struct training_task *trainee)
 {
     const struct task_endpoint *endpoint = &trainee->endpoint;
     struct ps_client_options client = { .cluster = trainee->options->cluster,
@@ -207,7 +207,7 @@ static void open_client(struct trainee *trainee)
     client_init(&trainee->client, &client);
 }
 
-static struct status run(struct trainee *trainee)
+static struct status run(struct training_task *trainee)
 {
     TRY(endpoint_listen(&trainee->endpoint, NULL));
     TRY(endpoint_connect(&trainee->endpoint, &trainee->channels));
@@ -232,7 +232,7 @@ static struct status run(struct trainee *trainee)
 struct status task_train(const struct task_options *options, const struct task_training *training,
                          struct progress *progress)
 {
-    struct trainee trainee = {
+    struct training_task trainee = {
         .options = options, .training = training, .progress = progress, .status = status_ok()
     };
     struct status status = endpoint_open(&trainee.endpoint, options);

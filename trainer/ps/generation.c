@@ -70,21 +70,21 @@ static struct status check_chief(struct ps *ps, const struct create_request *req
 }
 
 /* The calls that wait for the previous generation. They are failed without the lock. */
-struct voided {
+struct superseded_calls {
     struct waiting *pushes, *awaits, *cuts, *passes;
 };
 
 /* Stops accepting pushes of the old generation. Waits for the pushes that are being applied; the
  * lock is released meanwhile. */
-static void end_generation(struct ps *ps, struct voided *voided)
+static void end_generation(struct ps *ps, struct superseded_calls *voided)
 {
-    *voided = (struct voided){ pushes_take_all(ps), outcome_take_awaits(ps),
-                               snapshots_forget_all(ps), pace_take_all(ps) };
+    *voided = (struct superseded_calls){ pushes_take_all(ps), outcome_take_awaits(ps),
+                                         snapshots_forget_all(ps), pace_take_all(ps) };
     ps->generation->open = false;
     pushes_wait_until_idle(ps);
 }
 
-static void fail_voided(const struct voided *voided, struct status why)
+static void fail_voided(const struct superseded_calls *voided, struct status why)
 {
     waiting_fail_all(voided->pushes, why);
     waiting_fail_all(voided->awaits, why);
@@ -110,7 +110,7 @@ static void begin_generation(struct ps *ps, const struct create_request *request
 }
 
 static struct status create(struct ps *ps, const struct create_request *request,
-                            struct voided *voided)
+                            struct superseded_calls *voided)
 {
     struct generation *generation = ps->generation;
     struct training training = { 0 };
@@ -145,7 +145,7 @@ void ps_create_variables(void *instance, struct call *call, struct message *mess
     struct ps *ps = instance;
     struct arena *arena = arena_create(LONG_REQUEST_ARENA_MAX);
     struct create_request request;
-    struct voided voided = { 0 };
+    struct superseded_calls voided = { 0 };
     uint64_t step = 0;
 
     struct status status = unpack_create_request(message, arena, &request);

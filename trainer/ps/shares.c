@@ -13,7 +13,7 @@
 #include "trainer/ps/internal.h"
 
 /* The last request of a worker. */
-struct taker {
+struct worker_request {
     uint64_t number; /* number of its request; 0: none yet */
     struct turn_range share;
     bool refused; /* there was nothing left */
@@ -21,8 +21,8 @@ struct taker {
 
 struct shares {
     struct share_table table;
-    uint64_t turns_max;   /* limit of a share; 0: the job does not assign its rows */
-    struct taker *takers; /* [PS_WORKERS_MAX] */
+    uint64_t turns_max;            /* limit of a share; 0: the job does not assign its rows */
+    struct worker_request *takers; /* [PS_WORKERS_MAX] */
 };
 
 struct shares *shares_create(void)
@@ -113,7 +113,7 @@ void shares_forget(struct ps *ps, const struct worker *worker)
     ASSERT_LOCKED(ps);
     if (worker->reader)
         return;
-    ps->shares->takers[worker->index] = (struct taker){ 0 };
+    ps->shares->takers[worker->index] = (struct worker_request){ 0 };
     share_table_give_back(&ps->shares->table, worker->index);
 }
 
@@ -152,7 +152,8 @@ static uint64_t turns_to_give(const struct ps *ps, uint64_t workers)
     return part >= shares->turns_max ? shares->turns_max : part > 0 ? part : 1;
 }
 
-static struct status take_share(struct ps *ps, const struct worker *worker, struct taker *taker)
+static struct status take_share(struct ps *ps, const struct worker *worker,
+                                struct worker_request *taker)
 {
     uint64_t present = take_from_absent(ps);
     uint64_t turns = turns_to_give(ps, present > 0 ? present : 1);
@@ -180,7 +181,7 @@ static struct status take(struct ps *ps, const struct take_request *request,
     TRY(ps_admit_worker(ps, request->ticket, &worker));
     if (request->turn > 0)
         return keep_turn(ps, worker, request->turn - 1);
-    struct taker *taker = &ps->shares->takers[worker->index];
+    struct worker_request *taker = &ps->shares->takers[worker->index];
     if (ps->shares->turns_max == 0)
         return status_error(STATUS_FAILED_PRECONDITION, "ps %u has no rows to share",
                             ps->options.index);

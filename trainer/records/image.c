@@ -59,21 +59,22 @@ void image_finish(struct picture *image)
 }
 
 /* The position of an output pixel between two input pixels. */
-struct between {
+struct interpolation {
     int64_t lower, upper;
     float share; /* of upper */
 };
 
-static struct between *place_all(int64_t in, int64_t out)
+static struct interpolation *place_all(int64_t in, int64_t out)
 {
-    struct between *places = zalloc((size_t)out * sizeof *places);
+    struct interpolation *places = zalloc((size_t)out * sizeof *places);
     float scale = (float)in / (float)out;
 
     for (int64_t i = 0; i < out; i++) {
         float at = ((float)i + .5f) * scale - .5f, floor = floorf(at), ceil = ceilf(at);
-        places[i] = (struct between){ .lower = floor > 0 ? (int64_t)floor : 0,
-                                      .upper = ceil < (float)(in - 1) ? (int64_t)ceil : in - 1,
-                                      .share = at - floor };
+        places[i] =
+            (struct interpolation){ .lower = floor > 0 ? (int64_t)floor : 0,
+                                    .upper = ceil < (float)(in - 1) ? (int64_t)ceil : in - 1,
+                                    .share = at - floor };
     }
     return places;
 }
@@ -83,8 +84,8 @@ static float mix(float a, float b, float share)
     return a + (b - a) * share;
 }
 
-static void resize_row(const struct picture *image, const struct between *row,
-                       const struct between *places, int64_t width, float *out)
+static void resize_row(const struct picture *image, const struct interpolation *row,
+                       const struct interpolation *places, int64_t width, float *out)
 {
     const unsigned char *top = image->pixels + row->lower * image->width * image->channels,
                         *bottom = image->pixels + row->upper * image->width * image->channels;
@@ -99,8 +100,8 @@ static void resize_row(const struct picture *image, const struct between *row,
 
 void image_resize(const struct picture *image, int64_t height, int64_t width, float *out)
 {
-    struct between *rows = place_all(image->height, height),
-                   *places = place_all(image->width, width);
+    struct interpolation *rows = place_all(image->height, height),
+                         *places = place_all(image->width, width);
 
     for (int64_t y = 0; y < height; y++)
         resize_row(image, &rows[y], places, width, out + y * width * image->channels);

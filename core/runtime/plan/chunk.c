@@ -35,12 +35,13 @@ static bool all_numeric(const struct endpoint *endpoints, int count)
     return true;
 }
 
-struct traffic {
+struct memory_traffic {
     int64_t largest, rows; /* bytes for each row: of the largest value, of all */
     int64_t weights;       /* bytes of constants, which each chunk reads */
 };
 
-static void add_node(const struct region *region, const struct node *node, struct traffic *traffic)
+static void add_node(const struct region *region, const struct node *node,
+                     struct memory_traffic *traffic)
 {
     for (int i = 0; i < node->outputs_count; i++) {
         int64_t bytes = bytes_of_row(&node->outputs[i]);
@@ -57,7 +58,7 @@ static void add_node(const struct region *region, const struct node *node, struc
 
 int64_t region_chunk_rows(const struct region *region)
 {
-    struct traffic traffic = { 0 };
+    struct memory_traffic traffic = { 0 };
     if (!all_numeric(region->args, region->args_count) ||
         !all_numeric(region->results, region->results_count))
         return 0;

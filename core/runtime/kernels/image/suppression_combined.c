@@ -23,7 +23,7 @@ struct detection {
     float score;
 };
 
-struct combined {
+struct combined_suppression {
     struct kernel_context *k;
     const float *boxes, *scores; /* [count, classes_of_boxes, 4], [count, classes], of one image */
     int64_t count, classes_of_boxes, classes;
@@ -35,13 +35,14 @@ struct combined {
     int64_t found_count;
 };
 
-static const float *box_at(const struct combined *c, int64_t box, int64_t class_index)
+static const float *box_at(const struct combined_suppression *c, int64_t box, int64_t class_index)
 {
     int64_t at = box * c->classes_of_boxes + (c->classes_of_boxes > 1 ? class_index : 0);
     return c->boxes + 4 * at;
 }
 
-static bool overlaps_any(struct combined *c, int64_t from, int64_t box, int64_t class_index)
+static bool overlaps_any(struct combined_suppression *c, int64_t from, int64_t box,
+                         int64_t class_index)
 {
     const float *candidate = box_at(c, box, class_index);
     for (int64_t j = c->found_count - 1; j >= from; j--, c->work++)
@@ -50,7 +51,7 @@ static bool overlaps_any(struct combined *c, int64_t from, int64_t box, int64_t 
     return false;
 }
 
-static struct status detect_class(struct combined *c, int64_t class_index)
+static struct status detect_class(struct combined_suppression *c, int64_t class_index)
 {
     int64_t from = c->found_count;
     c->heap.count = 0;
@@ -72,7 +73,7 @@ static struct status detect_class(struct combined *c, int64_t class_index)
 }
 
 /* Sorts by falling scores and keeps the order of equal ones: merges runs of 1, 2, 4, … */
-static void sort_detections(struct combined *c)
+static void sort_detections(struct combined_suppression *c)
 {
     for (int64_t run = 1; run < c->found_count; run *= 2) {
         for (int64_t at = 0; at < c->found_count; at += 2 * run) {
@@ -101,7 +102,8 @@ struct combined_out {
     int64_t size;
 };
 
-static void put_detections(const struct combined *c, int64_t image, const struct combined_out *out)
+static void put_detections(const struct combined_suppression *c, int64_t image,
+                           const struct combined_out *out)
 {
     const struct combined_state *state = kernel_state(c->k);
     int64_t valid = c->found_count < out->size ? c->found_count : out->size;
@@ -139,7 +141,7 @@ static struct status check_combined(const struct tensor *boxes, const struct ten
     return status_ok();
 }
 
-static struct status read_combined(struct kernel_context *k, struct combined *out)
+static struct status read_combined(struct kernel_context *k, struct combined_suppression *out)
 {
     static const char *const names[] = { "max_size_per_class", "max_total_size", "iou_threshold",
                                          "score_threshold" };
@@ -176,7 +178,7 @@ static struct status make_combined_outputs(struct kernel_context *k, int64_t ima
     return status_ok();
 }
 
-static struct status detect_images(struct combined *c, int64_t images,
+static struct status detect_images(struct combined_suppression *c, int64_t images,
                                    const struct combined_out *out)
 {
     for (int64_t i = 0; i < images; i++) {
@@ -195,7 +197,7 @@ static struct status combined_compute(struct kernel_context *k)
 {
     const struct tensor *boxes = kernel_input(k, 0), *scores = kernel_input(k, 1);
     const struct combined_state *state = kernel_state(k);
-    struct combined c = { .k = k };
+    struct combined_suppression c = { .k = k };
     struct combined_out out;
     struct tensor heap = { 0 }, found = { 0 }, sorted = { 0 };
     struct status status;

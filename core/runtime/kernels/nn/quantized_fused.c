@@ -28,7 +28,7 @@ struct fused_state {
 };
 
 /* The operations on the sums of a row [m]. */
-struct tail {
+struct epilogue {
     const float *scales; /* [m], from sums to numbers */
     const float *bias;   /* [m] or NULL */
     bool relu;
@@ -36,7 +36,7 @@ struct tail {
     enum dtype out;
 };
 
-static void finish_row(const struct tail *tail, const int32_t *sums, int64_t m, int64_t row,
+static void finish_row(const struct epilogue *tail, const int32_t *sums, int64_t m, int64_t row,
                        void *out)
 {
     struct quantized_limits limits = quantized_limits(tail->out);
@@ -183,7 +183,8 @@ static void read_bias(const struct kernel_context *k, const struct ranges *range
 }
 
 /* `floats`: [2, m], the scales and the bias */
-static struct status make_tail(struct kernel_context *k, int64_t m, float *floats, struct tail *out)
+static struct status make_tail(struct kernel_context *k, int64_t m, float *floats,
+                               struct epilogue *out)
 {
     const struct fused_state *state = kernel_state(k);
     struct ranges ranges = { .scales = floats };
@@ -194,11 +195,11 @@ static struct status make_tail(struct kernel_context *k, int64_t m, float *float
                             (long long)m, shape_text(&bias->shape));
     if (bias != NULL)
         read_bias(k, &ranges, kernel_input(k, 1), floats + m);
-    *out = (struct tail){ .scales = floats,
-                          .bias = bias != NULL ? floats + m : NULL,
-                          .relu = state->relu,
-                          .back = 1 / out_scale(&ranges, state->out),
-                          .out = state->out };
+    *out = (struct epilogue){ .scales = floats,
+                              .bias = bias != NULL ? floats + m : NULL,
+                              .relu = state->relu,
+                              .back = 1 / out_scale(&ranges, state->out),
+                              .out = state->out };
     return set_range(k, &ranges);
 }
 
@@ -209,7 +210,7 @@ struct fused_run {
     struct byte_operand operands[2];
     struct conv_size size; /* of a convolution; otherwise groups is 0 */
     int64_t m, depth;
-    struct tail tail;
+    struct epilogue tail;
     int32_t *sums; /* may be `out` */
     void *out;
 };

@@ -33,23 +33,24 @@ static struct status shuffle_prepare(struct prepare_context *p)
 
 /* ---- the permutation ---- */
 
-struct simon {
+struct simon_cipher {
     int word_bits, rounds;
     uint64_t mask; /* of a word */
     uint64_t keys[ROUNDS_MAX];
 };
 
-static uint64_t rotate_left(const struct simon *simon, uint64_t x, int by)
+static uint64_t rotate_left(const struct simon_cipher *simon, uint64_t x, int by)
 {
     return (x << by | x >> (simon->word_bits - by)) & simon->mask;
 }
 
-static uint64_t rotate_right(const struct simon *simon, uint64_t x, int by)
+static uint64_t rotate_right(const struct simon_cipher *simon, uint64_t x, int by)
 {
     return (x >> by | x << (simon->word_bits - by)) & simon->mask;
 }
 
-static void simon_init(struct simon *simon, int block_bits, int rounds, const uint32_t key[3])
+static void simon_init(struct simon_cipher *simon, int block_bits, int rounds,
+                       const uint32_t key[3])
 {
     uint64_t bits = 0x7369f885192c0ef5;
     simon->word_bits = block_bits / 2;
@@ -67,12 +68,12 @@ static void simon_init(struct simon *simon, int block_bits, int rounds, const ui
     }
 }
 
-static uint64_t mixed(const struct simon *simon, uint64_t x)
+static uint64_t mixed(const struct simon_cipher *simon, uint64_t x)
 {
     return (rotate_left(simon, x, 1) & rotate_left(simon, x, 8)) ^ rotate_left(simon, x, 2);
 }
 
-static uint64_t permuted(const struct simon *simon, uint64_t x)
+static uint64_t permuted(const struct simon_cipher *simon, uint64_t x)
 {
     uint64_t left = x >> simon->word_bits & simon->mask, right = x & simon->mask;
     for (int i = 0; i < simon->rounds; i += 2) {
@@ -93,7 +94,7 @@ static struct status place_of(const struct kernel_context *k, uint64_t index, co
                               uint64_t most, uint64_t *out)
 {
     const struct shuffle_state *state = kernel_state(k);
-    struct simon simon;
+    struct simon_cipher simon;
     *out = 0;
     if (index > most)
         return kernel_error(k, STATUS_INVALID_ARGUMENT,

@@ -57,7 +57,7 @@ static struct status model_of(struct kernel_context *k, const struct sentencepie
 
 /* ---- add_bos, add_eos, reverse ---- */
 
-struct extras {
+struct encoding_extras {
     bool bos, eos, reverse;
 };
 
@@ -71,7 +71,7 @@ static struct status check_named(const struct sentencepiece_model *model, int32_
 
 /* From inputs `first` and on. */
 static struct status read_extras(struct kernel_context *k, const struct sentencepiece_model *model,
-                                 int first, struct extras *out)
+                                 int first, struct encoding_extras *out)
 {
     static const char *const names[] = { "add_bos", "add_eos", "reverse" };
     bool *values[] = { &out->bos, &out->eos, &out->reverse };
@@ -98,7 +98,7 @@ static void reverse(struct text_token *tokens, int64_t count)
 
 struct tokenizing {
     struct piece_work work;
-    struct extras extras;
+    struct encoding_extras extras;
     const struct tensor *nbest, *alpha; /* one for all texts, or one for each */
     struct piece_sampling sampling;
 };
@@ -257,8 +257,8 @@ static struct status read_token(const struct sentencepiece_model *model,
 }
 
 /* bos and eos are control symbols, which have no text. */
-static struct status detokenize(struct piece_work *work, const struct extras *extras, int64_t begin,
-                                int64_t end, struct bytes *out)
+static struct status detokenize(struct piece_work *work, const struct encoding_extras *extras,
+                                int64_t begin, int64_t end, struct bytes *out)
 {
     work->tokens.count = 0;
     for (int64_t i = begin; i < end; i++) {
@@ -271,7 +271,7 @@ static struct status detokenize(struct piece_work *work, const struct extras *ex
     return sentencepiece_decode(work, work->tokens.at, end - begin, out);
 }
 
-static struct status detokenize_all(struct piece_work *work, const struct extras *extras)
+static struct status detokenize_all(struct piece_work *work, const struct encoding_extras *extras)
 {
     const struct tensor *splits = kernel_input(work->k, 2);
     struct shape shape = shape_of(splits->size - 1);
@@ -289,7 +289,7 @@ static struct status detokenize_all(struct piece_work *work, const struct extras
 static struct status detokenize_compute(struct kernel_context *k)
 {
     struct piece_work work = { .k = k, .tokens.k = k };
-    struct extras extras;
+    struct encoding_extras extras;
     TRY(model_of(k, &work.model));
     TRY(read_extras(k, work.model, 3, &extras));
     TRY(check_splits(kernel_input(k, 2), kernel_input(k, 1)));

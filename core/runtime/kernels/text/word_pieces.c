@@ -34,7 +34,7 @@ static struct status pieces_prepare(struct prepare_context *p)
 }
 
 /* A word that is being divided. */
-struct dividing {
+struct word_division {
     const struct word_pieces *state;
     struct hash_table *vocabulary;
     struct token_list *list;
@@ -45,7 +45,7 @@ struct dividing {
     char *candidate; /* the indicator, followed by room for the word or the unknown token */
 };
 
-static void find_characters(struct dividing *d)
+static void find_characters(struct word_division *d)
 {
     d->characters = 0;
     for (size_t at = 0; at < d->word.size;) {
@@ -55,12 +55,12 @@ static void find_characters(struct dividing *d)
     }
 }
 
-static struct bytes part(const struct dividing *d, int64_t begin, int64_t end)
+static struct bytes part(const struct word_division *d, int64_t begin, int64_t end)
 {
     return (struct bytes){ d->word.data + begin, (size_t)(end - begin) };
 }
 
-static struct status is_known(const struct dividing *d, struct bytes piece, bool *out)
+static struct status is_known(const struct word_division *d, struct bytes piece, bool *out)
 {
     int64_t none = -1, value;
     struct tensor key = { .dtype = DT_STRING, .size = 1, .data = &piece };
@@ -73,7 +73,7 @@ static struct status is_known(const struct dividing *d, struct bytes piece, bool
 
 /* The rest of the word from a byte on, as a piece begins there: after the indicator, unless at
  * 0. */
-static struct bytes piece_from(const struct dividing *d, int64_t begin, int64_t end)
+static struct bytes piece_from(const struct word_division *d, int64_t begin, int64_t end)
 {
     struct bytes text = part(d, begin, end);
     size_t before = d->state->indicator.size;
@@ -89,7 +89,7 @@ static struct bytes piece_from(const struct dividing *d, int64_t begin, int64_t 
 
 /* The longest piece from character `first` on that the vocabulary has; its end is character *end.
  * *end == first: there is none. Shorter candidates are prefixes of the longest one. */
-static struct status find_longest(const struct dividing *d, int64_t first, int64_t begin,
+static struct status find_longest(const struct word_division *d, int64_t first, int64_t begin,
                                   struct bytes *piece, int64_t *end)
 {
     const struct word_pieces *state = d->state;
@@ -109,7 +109,7 @@ static struct status find_longest(const struct dividing *d, int64_t first, int64
 }
 
 /* A character that no piece begins with. */
-static struct bytes unknown_piece(const struct dividing *d, int64_t begin, int64_t end)
+static struct bytes unknown_piece(const struct word_division *d, int64_t begin, int64_t end)
 {
     struct bytes unknown = d->state->unknown;
     if (d->state->use_unknown && begin > 0) {
@@ -120,7 +120,8 @@ static struct bytes unknown_piece(const struct dividing *d, int64_t begin, int64
 }
 
 /* Behind the begin of a word, the piece lies in d->candidate, which the next one overwrites. */
-static struct status add_piece(struct dividing *d, struct bytes piece, int64_t begin, int64_t end)
+static struct status add_piece(struct word_division *d, struct bytes piece, int64_t begin,
+                               int64_t end)
 {
     if (begin > 0) {
         TRY(text_block_add(&d->block, piece.data, piece.size));
@@ -130,19 +131,19 @@ static struct status add_piece(struct dividing *d, struct bytes piece, int64_t b
 }
 
 /* The whole word is one token. */
-static struct status add_word(struct dividing *d, size_t end)
+static struct status add_word(struct word_division *d, size_t end)
 {
     return token_list_add(d->list, d->state->use_unknown ? d->state->unknown : d->word, 0,
                           (int64_t)end);
 }
 
 /* In TensorFlow Text, a word with too many bytes ends where the unknown token would. */
-static struct status add_long_word(struct dividing *d)
+static struct status add_long_word(struct word_division *d)
 {
     return add_word(d, d->state->use_unknown ? d->state->unknown.size : d->word.size);
 }
 
-static struct status divide(struct dividing *d)
+static struct status divide(struct word_division *d)
 {
     int64_t before = d->list->count, begin = 0;
     find_characters(d);
@@ -190,7 +191,7 @@ static size_t longest_word(const struct tensor *words, int64_t bytes_max)
     return longest;
 }
 
-static struct status reserve(struct dividing *d, struct tensor *ends, struct tensor *candidate)
+static struct status reserve(struct word_division *d, struct tensor *ends, struct tensor *candidate)
 {
     const struct word_pieces *state = d->state;
     size_t longest = longest_word(kernel_input(d->list->k, 0), state->bytes_max);
@@ -204,7 +205,7 @@ static struct status reserve(struct dividing *d, struct tensor *ends, struct ten
     return status_ok();
 }
 
-static struct status divide_all(struct dividing *d)
+static struct status divide_all(struct word_division *d)
 {
     const struct tensor *words = kernel_input(d->list->k, 0);
     struct shape shape = shape_of(words->size + d->state->splits);
@@ -227,9 +228,9 @@ static struct status divide_all(struct dividing *d)
 static struct status pieces_compute(struct kernel_context *k)
 {
     struct token_list list = { .k = k };
-    struct dividing d = { .state = kernel_state(k),
-                          .list = &list,
-                          .block = { .arena = kernel_arena(k) } };
+    struct word_division d = { .state = kernel_state(k),
+                               .list = &list,
+                               .block = { .arena = kernel_arena(k) } };
     struct tensor ends = { 0 }, candidate = { 0 };
     TRY(find_vocabulary(k, &d.vocabulary));
     struct status status = reserve(&d, &ends, &candidate);
