@@ -14,8 +14,8 @@
 struct shared_loop;
 
 struct status shared_loop_create(struct shared_loop **out);
-void shared_loop_destroy(struct shared_loop *shared); /* call it after closing its channels;
-                                                       * accepts NULL */
+/* Call it after closing its channels; accepts NULL. */
+void shared_loop_destroy(struct shared_loop *shared);
 
 struct loop *shared_loop_of(struct shared_loop *shared);
 

@@ -14,8 +14,8 @@ struct grpc_service *grpc_service_create(struct server_context *server);
 /* Fails the calls in flight. For use after inference_destroy: their runs never end. Accepts NULL.
  */
 void grpc_service_abandon(struct grpc_service *grpc);
-void grpc_service_destroy(struct grpc_service *grpc); /* call it after its calls have ended;
-                                                       * accepts NULL */
+/* Call it after its calls have ended; accepts NULL. */
+void grpc_service_destroy(struct grpc_service *grpc);
 
 /* The methods of both services; the instance is a struct grpc_service. */
 extern const struct service grpc_service_methods;

@@ -1,7 +1,7 @@
 /*
- * zero_warmup: runs each signature of a version once, with zeros, before the version serves. The first
- * run of a plan picks implementations, fills pools and caches, and enters the cost table, so no
- * client waits for that.
+ * zero_warmup: runs each signature of a version once, with zeros, before the version serves. The
+ * first run of a plan picks implementations, fills pools and caches, and enters the cost table, so
+ * no client waits for that.
  *
  * Only plans without side effects run (callable.predictable). An unknown dimension is 1, and a
  * string is empty.

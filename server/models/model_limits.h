@@ -40,8 +40,8 @@ struct model_gate {
  *         name or listed twice; a negative limit; reading the file
  */
 struct status model_limits_read_file(const char *path, struct model_limits_table **out);
-void model_limits_destroy(struct model_limits_table *table); /* call it after its gates are
-                                                              * released; accepts NULL */
+/* Call it after its gates are released; accepts NULL. */
+void model_limits_destroy(struct model_limits_table *table);
 
 /* The gate of a model, for one of its versions; NULL: it has no limits. `table` may be NULL.
  * Threads: safe. */

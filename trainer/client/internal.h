@@ -30,8 +30,8 @@ struct status client_rows_begin(struct ps_client *client, bool pull,
                                 const struct variable_gradient *gradients);
 
 void client_clear_selected_rows(struct ps_client *client); /* after client_select_rows */
-void client_hold_wanted(struct ps_client *client);         /* the wanted rows become the rows of
-                                                      * client->values */
+/* The wanted rows become the rows of client->values. */
+void client_hold_wanted(struct ps_client *client);
 
 /* The size of a piece in a reply. */
 size_t client_reply_bytes(const struct ps_client *client, const struct piece *piece);
@@ -81,8 +81,8 @@ void client_turn_was_pushed(struct client_shares *shares);
  * turn was given to another worker. */
 struct status client_keep_turn(struct ps_client *client);
 
-void client_clear_totals(struct ps_client *client); /* totals.c: called after a push has carried
-                                                     * them */
+/* Called after a push has carried them (totals.c). */
+void client_clear_totals(struct ps_client *client);
 
 /* The bytes of a chunk's list so far. */
 struct bytes client_list_bytes(const struct ps_client *client, int chunk);

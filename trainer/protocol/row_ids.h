@@ -33,8 +33,8 @@ struct row_ids_writer {
     uint64_t least; /* the smallest possible next number */
 };
 
-void row_ids_begin_list(struct row_ids_writer *writer); /* begins another list after the previous
-                                                         * ones */
+/* Begins another list after the previous ones. */
+void row_ids_begin_list(struct row_ids_writer *writer);
 void row_ids_append(struct row_ids_writer *writer, uint64_t row);
 /* Appends ids[i] + shift, modulo 2^64; faster than one by one. */
 void row_ids_append_all(struct row_ids_writer *writer, const int64_t *ids, size_t count,

@@ -61,8 +61,8 @@ struct waiting *snapshots_forget_all(struct ps *ps);
 struct outcome *outcome_create(void);
 void outcome_destroy(struct outcome *outcome);
 bool outcome_is_known(const struct ps *ps);
-struct status outcome_status(const struct ps *ps); /* OK while it is unknown. Its text stays
-                                                    * valid */
+/* OK while it is unknown. Its text stays valid. */
+struct status outcome_status(const struct ps *ps);
 /* CANCELLED: the job has ended with a failure. */
 struct status outcome_check(const struct ps *ps);
 struct waiting *outcome_take_awaits(struct ps *ps); /* all, whatever they wait for */

@@ -94,14 +94,15 @@ struct member {
 
 struct task_liveness *liveness_create(void);
 void liveness_destroy(struct task_liveness *liveness);
-/* Records a heartbeat, or the failure that a task reports. */
+/* Records a heartbeat. */
 void liveness_record(struct ps *ps, const struct identity *identity);
-void liveness_touch(struct ps *ps, const struct worker *worker); /* records another call of the
-                                                                    * task */
+/* Records another call of the task. */
+void liveness_touch(struct ps *ps, const struct worker *worker);
+/* Records the failure that a task reports. */
 void liveness_record_failure(struct ps *ps, const struct identity *identity, const char *why);
-void liveness_mark_informed(struct ps *ps, uint32_t rank); /* the task was told the outcome, if
-                                                          * there is one */
-bool liveness_has_begun(const struct ps *ps);              /* has any task ever been heard from? */
+/* The task was told the outcome, if there is one. */
+void liveness_mark_informed(struct ps *ps, uint32_t rank);
+bool liveness_has_begun(const struct ps *ps); /* has any task ever been heard from? */
 /* NULL: never heard of. */
 const struct member *liveness_find(const struct ps *ps, uint32_t rank);
 /* Does this worker take part, and was it heard from in the last seconds? */

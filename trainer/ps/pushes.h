@@ -91,8 +91,8 @@ void scale_begin(struct ps *ps, const struct create_request *request); /* a gene
 struct loss_scale scale_state(const struct ps *ps, bool before);
 /* INVALID_ARGUMENT: the push has overflowed, but the job has no loss scaling. */
 struct status scale_check_push(const struct ps *ps, const struct push_request *request);
-void scale_take(struct ps *ps, struct push *batch);        /* called when the batch is applied: sets
-                                                     * batch->skips */
+/* Called when the batch is applied: sets batch->skips. */
+void scale_take(struct ps *ps, struct push *batch);
 void scale_count(struct ps *ps, const struct push *batch); /* it was applied */
 /* The number of the first `step` steps that were not skipped: the iterations of Keras'
  * optimizers. */

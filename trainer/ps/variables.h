@@ -62,8 +62,8 @@ struct status variables_prepare(struct ps *ps, const struct create_request *requ
 void variables_begin(struct ps *ps, const struct create_request *request,
                      const struct training *training);
 struct status variables_check_filled(const struct ps *ps); /* with the lock */
-void variables_open(const struct ps *ps);                  /* with the lock, once they are
-                                                            * initialized */
+/* With the lock, once they are initialized. */
+void variables_open(const struct ps *ps);
 /* RESOURCE_EXHAUSTED: a hash table found no memory for a row. */
 struct status variables_check_tables(const struct ps *ps);
 /* Finds a slice; NULL: it is on another ps. */
