@@ -211,11 +211,13 @@
     X(text, constrained_sequence)   \
     X(text, edit_distance)          \
     X(text, fast_normalize)         \
+    X(text, fast_sentencepiece)     \
     X(text, fast_word_pieces)       \
     X(text, fingerprint_rows)       \
     X(text, merge_tokens)           \
     X(text, ngrams_join)            \
     X(text, normalize)              \
+    X(text, phrase_tokens)          \
     X(text, reduce_join)            \
     X(text, regex)                  \
     X(text, regex_split)            \

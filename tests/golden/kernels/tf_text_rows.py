@@ -32,7 +32,8 @@ def load():
                "TFText>RoundRobinTrim", "TFText>RoundRobinGenerateMasks", "UnicodeScriptTokenizeWithOffsets", "WhitespaceTokenizeWithOffsets",
                "TFText>NgramsStringJoin", "FastWordpieceTokenizeWithOffsets", "TFText>FastWordpieceDetokenize", "FastBertNormalize",
                "SplitMergeTokenizeWithOffsets", "TokenizerFromLogits", "TFText>ByteSplitByOffsets", "TFText>Utf8Binarize", "TFText>OffsetsToBoiseTags",
-               "TFText>BoiseTagsToOffsets", "RougeL", "ConstrainedSequence", "MaxSpanningTree"]:
+               "TFText>BoiseTagsToOffsets", "RougeL", "ConstrainedSequence", "MaxSpanningTree",
+               "TFText>FastSentencepieceTokenize", "TFText>FastSentencepieceDetokenize", "PhraseTokenize", "TFText>PhraseDetokenize"]:
         rows_of.HIDDEN_OPS[op] = functions[op.lower().replace(">", "")]
     return tensorflow_text.WhitespaceTokenizer()._config
 

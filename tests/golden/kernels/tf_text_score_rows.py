@@ -1,7 +1,11 @@
 """Rows of ops of TensorFlow Text 2.21 on labels, spans and scores: tokens from labels, tags, bits, ROUGE, sequences of states and spanning trees."""
+import pathlib
 import random
+import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "text"))
 import numpy as np
+import sentencepiece_models
 from rows import Rows
 from tf_text_rows import INVALID, load, texts
 
@@ -181,4 +185,55 @@ def trees(rows):
         rows.add("MaxSpanningTree", [ints(3), np.int32([[[2**31 - 1, 7, -2**31], [2**30, 5, 2**31 - 1], [1, 2, 3]]])], forest=forest)
 
 
-FAMILIES = [labels, sequences]
+def fast_pieces():
+    """Texts that are divided by a SentencePiece model in another form, and joined."""
+    load()
+    from tensorflow_text.core.pybinds import pywrap_model_converter
+    rows = Rows("fast_pieces")
+    normal = [w for w in sentencepiece_models.WORDS if w[2] == sentencepiece_models.NORMAL]
+    special, model = sentencepiece_models.SPECIAL, sentencepiece_models.model
+    folded = [(2, sentencepiece_models.charsmap({**sentencepiece_models.REPLACED, " a": "b", "zz": "", "q": " \t "}))]
+    models = [model(special + normal, rules=folded), model(special + normal, rules=[(3, False), (4, False)]), model(special + normal, rules=[(3, False), (5, False)] + folded),
+              model([normal[0]] + special + normal[1:], rules=[(5, False)])]
+    draw = random.Random(6)
+    letters = ["a", "b", "c", "f", "fi", "\ufb01", "\uff21", "\uff21\uff22", "e\u0301", "\u2460", "\u200b", "\t", " ", "  ", "\n", "\u3000", "\u2581", "\u6771", "\u4eac", "<s>", "<unk>", "q", "zz", "x", "\0"]
+    lines = ["", " ", "   ", "a", " a", "ab", " ab  abc ", "x y", "\u6771\u4eac"] + ["".join(draw.choice(letters) for _ in range(draw.randrange(14))) for _ in range(80)]
+    lines = [line.encode() for line in lines] + INVALID + [b"\xe2\x96a"]
+    for each in models:
+        tokenizer = tf.constant(list(pywrap_model_converter.convert_sentencepiece_model(each.data)), tf.uint8)
+        joiner = tf.constant(list(pywrap_model_converter.convert_sentencepiece_model_for_decoder(each.data)), tf.uint8)
+        for begins, ends, reverses in [(False, False, False), (True, False, True), (True, True, False)]:
+            chosen = [tf.constant(0), tf.constant(0.0), tf.constant(begins), tf.constant(ends), tf.constant(reverses)]
+            rows.add("TFText>FastSentencepieceTokenize", [tokenizer, texts(*lines)] + chosen)
+        rows.add("TFText>FastSentencepieceTokenize", [tokenizer, texts()] + chosen)
+        numbers = [draw.randrange(len(normal) + 3) for _ in range(40)]
+        for dtype in [tf.int32, tf.int64]:
+            rows.add("TFText>FastSentencepieceDetokenize", [joiner, ints(*numbers), tf.constant([0, 0, 7, 7, 8, 30, 40], dtype)])
+    for wrong in [-1, len(normal) + 3, 2**31 - 1]:
+        rows.add("TFText>FastSentencepieceDetokenize", [joiner, ints(wrong), longs(0, 1)])
+    rows.write()
+
+
+def phrases():
+    """Texts that are divided into phrases of words, and joined."""
+    load()
+    from tensorflow_text.core.pybinds import pywrap_phrase_tokenizer_model_builder as builder
+    rows = Rows("phrases")
+    draw = random.Random(7)
+    known = ["I", "have", "a", "dream", "a dream", "I have a", "dream.", "!", "b!", "a .", ". a", "<UNK>", "\u6771", "a\u3000b", "a b a b"]
+    words = ["I", "have", "a", "dream", "a", "b", "dream.", "a.", "b!", "x", "x?", ".", "...", "\u6771", "a\u3000b", "  ", "\t", "Ihave", "have,", "\0"]
+    lines = ["", " ", "I have a dream", "  I  have\ta\u3000dream x", "a dreamy", "a b a b a", "a b a"] + [" ".join(draw.choice(words) for _ in range(draw.randrange(8))) for _ in range(60)]
+    lines = [line.encode() for line in lines] + INVALID
+    for divides_ends in [0, 1]:
+        for joins in [True, False]:
+            model = tf.constant(list(builder.build_phrase_model(known, "<UNK>", joins, 0, divides_ends)), tf.uint8)
+            rows.add("PhraseTokenize", [texts(*lines), model])
+            rows.add("PhraseTokenize", [texts(), model])
+            rows.add("TFText>PhraseDetokenize", [ints(0, 4, 11, 14, 2), longs(0, 2, 2, 5), model])
+            rows.add("TFText>PhraseDetokenize", [ints(), longs(0), model])
+    always = tf.constant(list(builder.build_phrase_model(known, "<UNK>", True, 100, 0)), tf.uint8)  # the shortest phrases
+    rows.add("PhraseTokenize", [texts(*lines), always])
+    rows.write()
+
+
+FAMILIES = [labels, sequences, fast_pieces, phrases]

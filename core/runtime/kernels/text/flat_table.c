@@ -26,18 +26,24 @@ static struct status read_u16(struct bytes bytes, size_t at, size_t *value)
     return status_ok();
 }
 
-struct status flat_table_open(struct bytes bytes, struct flat_table *table)
+/* Opens the table at an offset. The offsets of its fields may be before or after it. */
+static struct status open_at(struct bytes bytes, size_t at, struct flat_table *table)
 {
-    uint32_t root, back;
-    TRY(read_u32(bytes, 0, &root));
-    TRY(read_u32(bytes, root, &back));
-    /* The distance to the offsets of the fields has a sign; they may be after the table. */
-    int64_t fields = (int64_t)root - (int32_t)back;
+    uint32_t back;
+    TRY(read_u32(bytes, at, &back));
+    int64_t fields = (int64_t)at - (int32_t)back;
     table->bytes = bytes;
-    table->at = root;
+    table->at = at;
     table->fields = fields < 0 ? SIZE_MAX : (size_t)fields;
     TRY(read_u16(bytes, table->fields, &table->fields_size));
     return check_place(bytes, table->fields, table->fields_size);
+}
+
+struct status flat_table_open(struct bytes bytes, struct flat_table *table)
+{
+    uint32_t root;
+    TRY(read_u32(bytes, 0, &root));
+    return open_at(bytes, root, table);
 }
 
 /* The place of a field in the bytes; 0: it is missing. Two numbers precede the first field's. */
@@ -48,6 +54,18 @@ static struct status find_field(const struct flat_table *table, int field, size_
         TRY(read_u16(table->bytes, table->fields + entry, &place));
     *at = place == 0 ? 0 : table->at + place;
     return status_ok();
+}
+
+struct status flat_table_child(const struct flat_table *table, int field, struct flat_table *child)
+{
+    uint32_t distance;
+    size_t at;
+    *child = (struct flat_table){ .bytes = table->bytes };
+    TRY(find_field(table, field, &at));
+    if (at == 0)
+        return status_ok();
+    TRY(read_u32(table->bytes, at, &distance));
+    return open_at(table->bytes, at + distance, child);
 }
 
 struct status flat_table_u32(const struct flat_table *table, int field, uint32_t *value)

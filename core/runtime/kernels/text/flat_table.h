@@ -25,6 +25,8 @@ struct flat_vector {
 };
 
 struct status flat_table_open(struct bytes bytes, struct flat_table *table);
+/* The table that a field refers to; one without bytes, which has no fields, if it is missing. */
+struct status flat_table_child(const struct flat_table *table, int field, struct flat_table *child);
 struct status flat_table_u32(const struct flat_table *table, int field, uint32_t *value);
 struct status flat_table_bool(const struct flat_table *table, int field, bool *value);
 struct status flat_table_vector(const struct flat_table *table, int field, size_t element_bytes,

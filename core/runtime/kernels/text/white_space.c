@@ -2,11 +2,10 @@
  * white_space: TensorFlow Text's WhitespaceTokenizeWithOffsetsV2, which divides texts at white
  * space, and ByteSplitWithOffsets, which divides them into bytes.
  */
-#include "base/utf8.h"
-#include "runtime/kernels/text/token_list.h"
+#include "runtime/kernels/text/white_space.h"
 
-/* Bit c of the configuration says whether character c is white space; characters beyond its end
- * are not. */
+#include "base/utf8.h"
+
 static bool is_space(struct bytes bits, int32_t character)
 {
     size_t byte = (size_t)(character >> 3);
@@ -21,7 +20,7 @@ static struct status add_part(struct token_list *list, struct bytes text, size_t
 
 /* A word ends one byte before the end of the white space after it: the other bytes of a longer
  * character, such as U+3000, belong to it, as in TensorFlow Text. */
-static struct status add_words(struct token_list *list, struct bytes text, struct bytes spaces)
+struct status white_space_words(struct token_list *list, struct bytes text, struct bytes spaces)
 {
     size_t begin = 0, at = 0;
     while (at < text.size) {
@@ -67,7 +66,7 @@ static struct status words_compute(struct kernel_context *k)
     struct token_list list = { .k = k };
     const struct tensor *config;
     TRY(kernel_scalar(k, 1, "input_config", &config));
-    struct status status = divide_all(&list, tensor_strings(config)[0], add_words);
+    struct status status = divide_all(&list, tensor_strings(config)[0], white_space_words);
     token_list_finish(&list);
     return status;
 }
