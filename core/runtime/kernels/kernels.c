@@ -223,6 +223,7 @@
     X(text, regex_split)            \
     X(text, rouge)                  \
     X(text, round_robin)            \
+    X(text, sentence_fragments)     \
     X(text, sentencepiece)          \
     X(text, spanning_tree)          \
     X(text, string_format)          \

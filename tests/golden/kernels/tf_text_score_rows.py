@@ -236,4 +236,31 @@ def phrases():
     rows.write()
 
 
-FAMILIES = [labels, sequences, fast_pieces, phrases]
+def sentences():
+    """Tokens of texts that are divided where sentences may end."""
+    load()
+    rows = Rows("sentences")
+    draw = random.Random(8)
+    words = [b"a", b"b", b".", b"!", b"?", b"...", "\u2026".encode(), b")", b"(", b"]", b"\"", b"<", b">", b"A.", b":)", "\u3002".encode(), "\u300d".encode(), "\u00bf".encode(), b"\xff", b".\xff", b"\xe2\x80", b"''", b"x.", b"\0",
+             "\u17d4".encode(), "\U0001da88".encode(), "\ufd3e".encode(), "\ufd3f".encode()]
+    kinds = [0, 0, 0, 0x80, 0x100, 0x180, 0x7F]  # emoticons, acronyms
+
+    def add(lengths, values, properties, **attrs):
+        places = tf.range(len(values), dtype=tf.int64)
+        rows.add("SentenceFragments", [longs(*lengths), places, places + 1, texts(*values), longs(*properties)], **{"input_encoding": "UTF-8", **attrs})
+    for name, most in [("UTF-8", 1), ("utf8", 3), ("UTF-8", 7)]:
+        for _ in range(12):
+            lengths = [draw.randrange(14) for _ in range(6)]
+            add(lengths, [draw.choice(words) for _ in range(sum(lengths))], [draw.choice(kinds[:most]) for _ in range(sum(lengths))], input_encoding=name)
+    every = [chr(c).encode() for first, last in [(0x21, 0x7f), (0xa1, 0xc0), (0x2010, 0x2060), (0x2e20, 0x2e60), (0x3000, 0x3020), (0xfe10, 0xfe60), (0xff01, 0xff66)] for c in range(first, last)]
+    add([2] * len(every), [w for each in every for w in (each, b"x")], [0] * (2 * len(every)))
+    add([], [], [])
+    add([0, 0], [], [])
+    add([2], [b".", b""], [0, 0])
+    add([2], [b"."], [0], text=False)
+    add([1], [b"."], [0], replacement_char=-1)
+    rows.add("SentenceFragments", [longs(1), tf.constant([[1]], tf.int64), longs(1), texts(b"a"), longs(0)], input_encoding="UTF-8", text=False)
+    rows.write()
+
+
+FAMILIES = [labels, sequences, fast_pieces, phrases, sentences]
