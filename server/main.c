@@ -18,6 +18,9 @@
 
 #define EXIT_USAGE 2
 
+/* The server must not hang because nobody reads its log, such as a pager or a paused terminal. */
+#define LOG_PATIENCE_MS 200
+
 static void print_version(void)
 {
     struct buffer libraries = { 0 };
@@ -64,6 +67,7 @@ int main(int argc, char **argv)
         arena_destroy(server.arena);
         return SERVER_EXIT_MODEL;
     }
+    log_set_patience(LOG_PATIENCE_MS);
     options_log_foreign();
     parallel_set_width(settings_width(&server.options, &server.settings));
     return server_run(&server);

@@ -135,8 +135,7 @@ static void end_anyway(int number)
 {
     static const char words[] = "modelserver: a run or a load did not end: exiting without it\n";
     (void)number;
-    ssize_t size = write(STDERR_FILENO, words, sizeof words - 1);
-    (void)size;
+    log_write(words, sizeof words - 1);
     _exit(1);
 }
 

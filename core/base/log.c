@@ -1,5 +1,9 @@
 #include "base/log.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +16,9 @@ static enum log_level level_min = LOG_INFO;
 
 static char speaker[48];
 
+static int patience_ms = -1;
+static _Atomic int lost; /* lines for which there was no room, since there was some */
+
 static const char *const names[] = { "debug", "info", "warning", "error", "none" };
 
 void log_set_level(enum log_level level)
@@ -22,6 +29,11 @@ void log_set_level(enum log_level level)
 void log_set_name(const char *name)
 {
     snprintf(speaker, sizeof speaker, *name != '\0' ? "%s: " : "%s", name);
+}
+
+void log_set_patience(int ms)
+{
+    patience_ms = ms;
 }
 
 bool log_level_parse(const char *name, enum log_level *out)
@@ -46,6 +58,52 @@ static int print_head(enum log_level level, char *out, size_t size)
 void log_head(enum log_level level, char out[LOG_HEAD_MAX])
 {
     print_head(level, out, LOG_HEAD_MAX);
+}
+
+/* A pipe with room takes PIPE_BUF bytes without waiting. */
+static bool has_room(void)
+{
+    struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
+    int count, wait_ms = atomic_load(&lost) > 0 ? 0 : patience_ms;
+    do
+        count = poll(&out, 1, wait_ms);
+    while (count < 0 && errno == EINTR);
+    return count != 0;
+}
+
+bool log_write(const char *text, size_t size)
+{
+    size_t most = patience_ms < 0 ? size : PIPE_BUF;
+    while (size > 0) {
+        if (patience_ms >= 0 && !has_room())
+            return false;
+        /* If stderr cannot be written, there is no place to report it. */
+        ssize_t written = write(STDERR_FILENO, text, size < most ? size : most);
+        if (written <= 0)
+            return true;
+        text += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+static void report_lost(void)
+{
+    char line[LOG_HEAD_MAX + 80];
+    int count = atomic_exchange(&lost, 0);
+    if (count == 0)
+        return;
+    int size = print_head(LOG_WARNING, line, LOG_HEAD_MAX);
+    size += snprintf(line + size, 80, "%d lines of this log are lost: nobody read it\n", count);
+    log_write(line, (size_t)size);
+}
+
+static void put(const char *line, size_t size)
+{
+    if (atomic_load(&lost) > 0 && has_room())
+        report_lost();
+    if (!log_write(line, size))
+        atomic_fetch_add(&lost, 1);
 }
 
 void log_line(enum log_level level, const char *format, ...)
@@ -73,9 +131,7 @@ void log_line(enum log_level level, const char *format, ...)
         if ((unsigned char)*at < ' ' || *at == 127)
             *at = ' ';
     line[size - 1] = '\n';
-    /* If stderr cannot be written, there is no place to report it. */
-    ssize_t written = write(STDERR_FILENO, line, size);
-    (void)written;
+    put(line, size);
     if (line != local)
         free(line);
 }

@@ -17,10 +17,18 @@ void log_set_level(enum log_level level);
 /* A prefix for each line, such as "worker 3: "; copied. Threads: as above. */
 void log_set_name(const char *name);
 bool log_level_parse(const char *name, enum log_level *out);
+/* The milliseconds that a line waits while stderr takes none, because it is a pipe or a terminal
+ * that nobody reads. Lines that find no room are lost, and a later line says how many. After a lost
+ * line, others do not wait until there is room again. The default, -1, is to wait without end.
+ * Threads: as above. */
+void log_set_patience(int ms);
 
 /* Prints "2026-01-02 03:04:05.678 I text". Control characters in the text, such as a newline that a
  * peer sent, become spaces. */
 void log_line(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* Writes to stderr as log_line does, also from a signal handler. False: there was no room. */
+bool log_write(const char *text, size_t size);
 
 /* The start of a line, "2026-01-02 03:04:05.678 I worker 3: ", for lines on another stream. */
 #define LOG_HEAD_MAX 128

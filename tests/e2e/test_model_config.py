@@ -1,13 +1,15 @@
 """Several models in one server: --model_config_file, HandleReloadConfigRequest, version policies and labels."""
+import fcntl
 import os
 import signal
 import struct
 import threading
 import time
+import urllib.request
 
 import tiny_model
 from grpc_here import MODEL, Client, messages
-from harness import DEADLINE_S, Load, Server, TestCase, main, run
+from harness import DEADLINE_S, Load, Server, TestCase, free_ports, main, program, run, start
 
 FLOAT = ("type", 1)
 STATUS = "model_version_status"
@@ -183,6 +185,28 @@ class Configs(TestCase):
             self.assertEqual(server.stop(signal.SIGTERM), 0)
             thread.join()
         self.assertEqual((answers[0].code, answers[0].text), ("UNAVAILABLE", "the server is going down"))
+
+    def test_a_log_that_nobody_reads_holds_up_nothing(self):
+        write(self.path("a", "1"), 1)
+        log, writes = os.pipe()
+        self.addCleanup(os.close, log)
+        fcntl.fcntl(writes, fcntl.F_SETPIPE_SZ, 4096)
+        port, grpc_port = free_ports(2)
+        process = start([program("modelserver"), "--model_base_path=" + self.path("a"), "--model_name=a", "--rest_api_port=%d" % port,
+                         "--port=%d" % grpc_port], stdout=writes, stderr=writes)
+        self.addCleanup(process.kill)
+        os.close(writes)
+        seen = b""
+        while b"Exporting HTTP/REST" not in seen:
+            seen += os.read(log, 4096)
+        with Client("127.0.0.1:%d" % grpc_port) as client:
+            for i in range(40):  # each logs two lines or more
+                models = {"a": (self.path("a"), {}), "b": (self.path("a"), {})} if i % 2 == 0 else {"a": (self.path("a"), {})}
+                self.assertEqual(self.reload(client, **models).code, "OK")
+        with urllib.request.urlopen("http://127.0.0.1:%d/v1/models/a" % port, timeout=DEADLINE_S) as answer:
+            self.assertEqual(answer.status, 200)
+        process.terminate()
+        self.assertEqual(process.wait(DEADLINE_S), 0)
 
     def test_a_bad_start(self):
         write(self.path("a", "1"), 1)

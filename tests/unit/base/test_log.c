@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,6 +67,36 @@ static void a_long_text_is_whole(void **state)
     assert_non_null(strstr(capture(LOG_INFO, text), text));
 }
 
+static void lines_are_lost_while_nobody_reads(void **state)
+{
+    (void)state;
+    char text[200], drain[65536];
+    int ends[2], old = dup(STDERR_FILENO);
+    assert_int_equal(pipe(ends), 0);
+    assert_true(fcntl(ends[1], F_SETPIPE_SZ, 16384) > 0);
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[1]);
+    log_set_patience(20);
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    for (int i = 0; i < 200; i++)
+        log_line(LOG_INFO, "%s", text); /* far more than the pipe holds, and each waits once */
+    assert_true(read(ends[0], drain, sizeof drain) > 8000);
+    log_line(LOG_INFO, "back");
+    log_set_patience(-1);
+    dup2(old, STDERR_FILENO);
+    close(old);
+    ssize_t size = read(ends[0], drain, sizeof drain - 1);
+    close(ends[0]);
+    drain[size < 0 ? 0 : size] = '\0';
+    int count = 0;
+    const char *line = strstr(drain, " W ");
+    assert_non_null(line);
+    assert_int_equal(sscanf(line, " W %d lines of this log are lost", &count), 1);
+    assert_in_range(count, 100, 199);
+    assert_non_null(strstr(line, "I back\n"));
+}
+
 static void level_names_parse(void **state)
 {
     (void)state;
@@ -82,6 +113,7 @@ int main(void)
         cmocka_unit_test(a_level_below_the_limit_is_silent),
         cmocka_unit_test(a_stranger_cannot_forge_a_line),
         cmocka_unit_test(a_long_text_is_whole),
+        cmocka_unit_test(lines_are_lost_while_nobody_reads),
         cmocka_unit_test(level_names_parse),
     };
     return cmocka_run_group_tests_name("log", tests, NULL, NULL);
