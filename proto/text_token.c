@@ -141,6 +141,21 @@ static void append_utf8(struct buffer *out, unsigned code)
     }
 }
 
+/* The four digits of a \u escape. As in protobuf, two of them may be one character. */
+static unsigned read_utf16(const char **at, const char *end)
+{
+    unsigned code = read_digits(at, end, 16, 4);
+    bool is_first_half = code >= 0xd800 && code < 0xdc00;
+    if (!is_first_half || end - *at < 6 || (*at)[0] != '\\' || (*at)[1] != 'u')
+        return code;
+    const char *next = *at + 2;
+    unsigned half = read_digits(&next, end, 16, 4);
+    if (half < 0xdc00 || half >= 0xe000 || next != *at + 6)
+        return code;
+    *at = next;
+    return 0x10000 + ((code - 0xd800) << 10) + (half - 0xdc00);
+}
+
 struct status token_string(const struct tokenizer *tokenizer, struct buffer *out)
 {
     static const char letters[] = "n\nr\rt\ta\ab\bf\fv\v\\\\\"\"''??";
@@ -165,7 +180,7 @@ struct status token_string(const struct tokenizer *tokenizer, struct buffer *out
         else if ((c == 'x' || c == 'X') && at < end && is_digit_in(*at, 16))
             buffer_append_char(out, (char)read_digits(&at, end, 16, 2));
         else if (c == 'u' && end - at >= 4)
-            append_utf8(out, read_digits(&at, end, 16, 4));
+            append_utf8(out, read_utf16(&at, end));
         else if (c == 'U' && end - at >= 8)
             append_utf8(out, read_digits(&at, end, 16, 8) & 0x1fffff);
         else

@@ -63,6 +63,24 @@ static void a_checkpoint_state_is_read(void **state)
     assert_true(checkpoint->last_preserved_timestamp == -0.5);
 }
 
+static void two_escapes_may_be_one_character(void **state)
+{
+    (void)state;
+    Tensorflow__TensorProto *tensor;
+    READ(tensorflow__tensor_proto,
+         "string_val: ['\\ud83d\\ude00', '\\U0001f600', '\\ud83d', '\\ud83d\\u0041', "
+         "'\\ude00\\ud83d']",
+         &tensor);
+    static const char *const wanted[] = { "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80", "\xed\xa0\xbd",
+                                          "\xed\xa0\xbd"
+                                          "A",
+                                          "\xed\xb8\x80\xed\xa0\xbd" };
+    for (size_t i = 0; i < COUNT(wanted); i++) {
+        assert_int_equal(tensor->string_val[i].len, strlen(wanted[i]));
+        assert_memory_equal(tensor->string_val[i].data, wanted[i], strlen(wanted[i]));
+    }
+}
+
 static void numbers_of_every_form_are_read(void **state)
 {
     (void)state;
@@ -229,6 +247,7 @@ int main(void)
     static const struct CMUnitTest plain[] = {
         TEST(a_server_config_is_read),
         TEST(a_checkpoint_state_is_read),
+        TEST(two_escapes_may_be_one_character),
         TEST(numbers_of_every_form_are_read),
         TEST(an_any_is_read_in_brackets_and_printed_so),
         TEST(printing_and_reading_give_the_same_message),
