@@ -1,4 +1,5 @@
 /* Describes models: PredictionService.GetModelMetadata and ModelService. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -192,14 +193,13 @@ enum { METRIC_NAME = 1, METRIC_INCREASE = 2 };
 struct requested_metric {
     struct bytes name;
     int64_t before;
-    struct requested_metric *next;
 };
 
 /* A reload in progress. */
 struct reload {
-    struct model_configs *configs; /* NULL: the manager owns them */
-    struct map names;              /* of the metrics: each is answered once */
-    struct requested_metric *metrics;
+    struct model_configs *configs;     /* NULL: the manager owns them */
+    struct map names;                  /* of the metrics: each is answered once */
+    struct requested_metric **metrics; /* [names.count], in the order of their names */
 };
 
 static void ask_metric(struct served_request *request, struct reload *asked, struct bytes name)
@@ -207,9 +207,25 @@ static void ask_metric(struct served_request *request, struct reload *asked, str
     if (map_has(&asked->names, name))
         return;
     struct requested_metric *metric = ARENA_NEW(request->arena, struct requested_metric);
-    *metric = (struct requested_metric){ name, metric_first_value(name), asked->metrics };
-    asked->metrics = metric;
+    *metric = (struct requested_metric){ name, metric_first_value(name) };
     map_put(&asked->names, name, metric);
+}
+
+static int compare_metrics(const void *a, const void *b)
+{
+    const struct requested_metric *const *x = a, *const *y = b;
+    return bytes_compare((*x)->name, (*y)->name);
+}
+
+/* TensorFlow Serving answers in the order of a set, whatever the order of the request. */
+static void sort_metrics(struct served_request *request, struct reload *asked)
+{
+    size_t count = asked->names.count;
+    asked->metrics = ARENA_ARRAY(request->arena, struct requested_metric *, count);
+    for (size_t i = 0; i < count; i++)
+        asked->metrics[i] = asked->names.entries[i].value;
+    if (count > 0)
+        qsort(asked->metrics, count, sizeof *asked->metrics, compare_metrics);
 }
 
 static void put_metric(const struct requested_metric *metric, struct buffer *out)
@@ -235,6 +251,7 @@ static struct status read_reload(struct served_request *request, struct reload *
         else if (wire_is(&field, RELOAD_METRIC_NAMES, WIRE_BYTES))
             ask_metric(request, asked, field.bytes);
     }
+    sort_metrics(request, asked);
     return wire.damaged ? grpc_parse_error("ReloadConfigRequest") : status_ok();
 }
 
@@ -259,8 +276,8 @@ static void on_reloaded(void *context, struct status status)
     struct buffer *out = &request->reply;
     load_metrics_reload("rpc", status);
     wire_close(out, wire_open(out, RELOAD_STATUS));
-    for (const struct requested_metric *at = asked->metrics; at != NULL; at = at->next)
-        put_metric(at, out);
+    for (size_t i = 0; i < asked->names.count; i++)
+        put_metric(asked->metrics[i], out);
     if (!status_is_ok(status))
         log_error("ReloadConfig failed: %s", status.message);
     served_request_finish(request, status);
