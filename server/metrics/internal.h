@@ -4,12 +4,12 @@
 
 #include "server/metrics/metrics.h"
 
-/* Locks the series. */
-void metrics_lock(void);
-void metrics_unlock(void);
+/* Between these two, series that are removed stay in memory with their values. A page prints them
+ * without a lock, because requests for models that are new wait for it. */
+void metrics_begin_page(void);
+void metrics_end_page(void);
 
-/* The series of a metric, in the order of their labels, in an array that the caller frees.
- * Called with the lock held. */
+/* The series of a metric, in the order of their labels, in an array that the caller frees. */
 struct metric_series **metrics_list(enum metric_id metric, size_t *count);
 
 int metric_labels_count(enum metric_id metric);

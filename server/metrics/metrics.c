@@ -18,6 +18,8 @@ static struct {
     pthread_mutex_t lock;            /* guards everything below, and the taking of slots */
     struct map series[METRIC_COUNT]; /* of struct metric_series, by their labels with sizes */
     size_t count;
+    int pages;                     /* that are being printed */
+    struct metric_series *removed; /* meanwhile: freed with the last page */
     struct map client_names;
     bool has_bounds; /* set with the first series; constant afterwards: */
     /* A value belongs to the first bucket with a greater bound. The last bucket has none. */
@@ -26,12 +28,12 @@ static struct {
     uint8_t first_buckets[METRIC_COUNT][65];
 } metrics = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-void metrics_lock(void)
+static void metrics_lock(void)
 {
     pthread_mutex_lock(&metrics.lock);
 }
 
-void metrics_unlock(void)
+static void metrics_unlock(void)
 {
     pthread_mutex_unlock(&metrics.lock);
 }
@@ -212,16 +214,26 @@ struct metric_series *metric_series_owned(enum metric_id metric, const struct by
     return series;
 }
 
+static void free_series(struct metric_series *series)
+{
+    uint32_t slots = slots_of(series->metric);
+    if (slots > 0)
+        slots_give(series->slot, slots);
+    free(series);
+}
+
 static void release(struct metric_series *series)
 {
     if (series->owners == OWNED_FOR_EVER || --series->owners > 0)
         return;
-    uint32_t slots = slots_of(series->metric);
     map_remove(&metrics.series[series->metric], series->key);
-    if (slots > 0)
-        slots_give(series->slot, slots);
     metrics.count--;
-    free(series);
+    if (metrics.pages == 0) {
+        free_series(series);
+    } else {
+        series->next_removed = metrics.removed;
+        metrics.removed = series;
+    }
 }
 
 void metric_owner_release(struct metric_owner *owner)
@@ -232,6 +244,41 @@ void metric_owner_release(struct metric_owner *owner)
     metrics_unlock();
     free(owner->series);
     *owner = (struct metric_owner){ 0 };
+}
+
+/* ---- Pages. ---- */
+
+void metrics_begin_page(void)
+{
+    metrics_lock();
+    metrics.pages++;
+    metrics_unlock();
+}
+
+void metrics_end_page(void)
+{
+    metrics_lock();
+    metrics.pages--;
+    while (metrics.pages == 0 && metrics.removed != NULL) {
+        struct metric_series *series = metrics.removed;
+        metrics.removed = series->next_removed;
+        free_series(series);
+    }
+    metrics_unlock();
+}
+
+struct metric_series **metrics_list(enum metric_id metric, size_t *count)
+{
+    metrics_lock();
+    const struct map *map = &metrics.series[metric];
+    struct metric_series **list = zalloc((map->live + 1) * sizeof *list);
+    *count = 0;
+    for (size_t i = 0; i < map->count; i++)
+        if (map->entries[i].value != NULL)
+            list[(*count)++] = map->entries[i].value;
+    metrics_unlock();
+    qsort(list, *count, sizeof *list, compare_series);
+    return list;
 }
 
 /* ---- Names that clients make up. ---- */
@@ -334,16 +381,4 @@ int64_t metric_first_value(struct bytes name)
         value = (int64_t)value_of(first);
     metrics_unlock();
     return value;
-}
-
-struct metric_series **metrics_list(enum metric_id metric, size_t *count)
-{
-    const struct map *map = &metrics.series[metric];
-    struct metric_series **list = zalloc((map->live + 1) * sizeof *list);
-    *count = 0;
-    for (size_t i = 0; i < map->count; i++)
-        if (map->entries[i].value != NULL)
-            list[(*count)++] = map->entries[i].value;
-    qsort(list, *count, sizeof *list, compare_series);
-    return list;
 }

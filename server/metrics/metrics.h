@@ -32,6 +32,7 @@ struct metric_series {
     int owners;            /* number of owners; < 0: it is never removed */
     struct bytes *labels;  /* in the order of the row */
     struct bytes key;      /* the labels with their sizes */
+    struct metric_series *next_removed;
 };
 
 /* The series of a temporary thing, such as a version of a model. Zero-initialise it. */

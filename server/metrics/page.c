@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/text_print.h"
@@ -136,46 +137,94 @@ static void print_head(enum metric_id metric, const char *suffix, const struct b
     buffer_append_text(out, braces ? "} " : " ");
 }
 
-static void print_bucket(const struct metric_series *series, const char *limit, uint64_t count,
-                         struct buffer *out)
+static void print_count(uint64_t count, struct buffer *out)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + count % 10);
+        count /= 10;
+    } while (count > 0);
+    buffer_append(out, digits + at, sizeof digits - at);
+    buffer_append_char(out, '\n');
+}
+
+/* The limits of a metric's buckets, as text. */
+struct limits {
+    char texts[METRIC_BUCKETS_MAX + 1][32];
+};
+
+static void print_limits(enum metric_id metric, struct limits *out)
+{
+    uint32_t count = metric_rows[metric].buckets.count;
+    for (uint32_t i = 0; i < count; i++)
+        snprintf(out->texts[i], sizeof out->texts[i], "%g", metric_limit(metric, i));
+    snprintf(out->texts[count], sizeof out->texts[count], "+Inf");
+}
+
+/* Prints name_bucket{labels,le=" which all buckets of a series have in common. */
+static void print_bucket_head(const struct metric_series *series, struct buffer *out)
 {
     print_name(series->metric, out);
     buffer_append_text(out, "_bucket{");
     print_labels(series->metric, series->labels, out);
-    if (metric_rows[series->metric].labels[0] != NULL)
-        buffer_append_char(out, ',');
-    buffer_printf(out, "le=\"%s\"} %llu\n", limit, (unsigned long long)count);
+    buffer_append_text(out, metric_rows[series->metric].labels[0] != NULL ? ",le=\"" : "le=\"");
 }
 
-static void print_histogram(const struct metric_series *series, struct buffer *out)
+static void repeat(size_t from, size_t size, struct buffer *out)
+{
+    buffer_reserve(out, size);
+    memcpy(out->data + out->size, out->data + from, size);
+    out->size += size;
+}
+
+static void print_histogram(const struct metric_series *series, const struct limits *limits,
+                            struct buffer *out)
 {
     const struct metric_row *row = &metric_rows[series->metric];
     uint32_t count = row->buckets.count;
-    uint64_t total = 0;
-    char limit[32];
+    uint64_t values[METRIC_BUCKETS_MAX + 2], total = 0;
+    size_t head = out->size;
+    slots_sums(series->slot, count + 2, values);
+    print_bucket_head(series, out);
+    size_t head_size = out->size - head;
     for (uint32_t i = 0; i <= count; i++) {
-        total += slots_sum(series->slot + i);
-        snprintf(limit, sizeof limit, "%g", metric_limit(series->metric, i));
-        print_bucket(series, i < count ? limit : "+Inf", total, out);
+        total += values[i];
+        if (i > 0)
+            repeat(head, head_size, out);
+        buffer_append_text(out, limits->texts[i]);
+        buffer_append_text(out, "\"} ");
+        print_count(total, out);
     }
-    double sum = (double)slots_sum(series->slot + count + 1) / row->unit;
     print_head(series->metric, "_sum", series->labels, out);
-    buffer_printf(out, row->name[0] == '/' ? "%g\n" : "%.9g\n", sum);
+    buffer_printf(out, row->name[0] == '/' ? "%g\n" : "%.9g\n",
+                  (double)values[count + 1] / row->unit);
     print_head(series->metric, "_count", series->labels, out);
-    buffer_printf(out, "%llu\n", (unsigned long long)total);
+    print_count(total, out);
 }
 
-static void print_series(const struct metric_series *series, struct buffer *out)
+static void print_value(const struct metric_series *series, struct buffer *out)
 {
-    if (metric_rows[series->metric].kind == METRIC_HISTOGRAM) {
-        print_histogram(series, out);
-        return;
-    }
     int64_t value = metric_rows[series->metric].kind == METRIC_GAUGE
                         ? atomic_load_explicit(&series->value, memory_order_relaxed)
                         : (int64_t)slots_sum(series->slot);
     print_head(series->metric, "", series->labels, out);
     buffer_printf(out, "%lld\n", (long long)value);
+}
+
+static void print_all_series(enum metric_id metric, struct metric_series **series, size_t count,
+                             struct buffer *out)
+{
+    struct limits limits;
+    bool histogram = metric_rows[metric].kind == METRIC_HISTOGRAM;
+    if (histogram)
+        print_limits(metric, &limits);
+    for (size_t i = 0; i < count; i++) {
+        if (histogram)
+            print_histogram(series[i], &limits, out);
+        else
+            print_value(series[i], out);
+    }
 }
 
 static void print_type(enum metric_id metric, struct buffer *out)
@@ -196,14 +245,11 @@ static void print_row(const struct metrics_page *page, enum metric_id metric, bo
                       struct buffer *out)
 {
     size_t count, samples_count = 0;
-    metrics_lock();
     struct metric_series **series = metrics_list(metric, &count);
     struct sample **samples = page != NULL ? list_samples(page, metric, &samples_count) : NULL;
     if (all || count + samples_count > 0)
         print_type(metric, out);
-    for (size_t i = 0; i < count; i++)
-        print_series(series[i], out);
-    metrics_unlock();
+    print_all_series(metric, series, count, out);
     for (size_t i = 0; i < samples_count; i++) {
         print_head(metric, "", samples[i]->labels, out);
         buffer_printf(out, "%.17g\n", samples[i]->value);
@@ -213,9 +259,11 @@ static void print_row(const struct metrics_page *page, enum metric_id metric, bo
 
 void metrics_print_tensorflow(struct buffer *out)
 {
+    metrics_begin_page();
     for (int metric = 0; metric < METRIC_COUNT; metric++)
         if (metric_rows[metric].name[0] == '/')
             print_row(NULL, (enum metric_id)metric, true, out);
+    metrics_end_page();
 }
 
 void metrics_print(struct buffer *out)
@@ -225,8 +273,10 @@ void metrics_print(struct buffer *out)
     for (const struct metrics_collector *at = collectors.first; at != NULL; at = at->next)
         at->collect(at->context, &page);
     pthread_mutex_unlock(&collectors.lock);
+    metrics_begin_page();
     for (int metric = 0; metric < METRIC_COUNT; metric++)
         if (metric_rows[metric].name[0] != '/')
             print_row(&page, (enum metric_id)metric, false, out);
+    metrics_end_page();
     arena_destroy(page.arena);
 }

@@ -112,16 +112,15 @@ void slots_give(uint32_t first, uint32_t count)
     slots.free[count] = range;
 }
 
-uint64_t slots_sum(uint32_t slot)
+void slots_sums(uint32_t first, uint32_t count, uint64_t *out)
 {
-    uint64_t sum = 0;
+    memset(out, 0, count * sizeof *out);
     pthread_mutex_lock(&slots.lock);
     for (struct slot_copies *copies = slots.all; copies != NULL; copies = copies->next) {
         _Atomic uint64_t *block =
-            atomic_load_explicit(&copies->blocks[slot >> SLOTS_BLOCK_BITS], memory_order_acquire);
-        if (block != NULL)
-            sum += atomic_load_explicit(&block[slot % SLOTS_BLOCK], memory_order_relaxed);
+            atomic_load_explicit(&copies->blocks[first >> SLOTS_BLOCK_BITS], memory_order_acquire);
+        for (uint32_t i = 0; block != NULL && i < count; i++)
+            out[i] += atomic_load_explicit(&block[first % SLOTS_BLOCK + i], memory_order_relaxed);
     }
     pthread_mutex_unlock(&slots.lock);
-    return sum;
 }

@@ -7,7 +7,7 @@
  *         slot_add(slot, 1);
  *
  * Memory  A thread has 4 KiB for each block of 512 slots that it has added to: at most 4 MiB.
- * Threads slots_take, slots_give and slots_sum: the caller locks. slot_add: any thread.
+ * Threads slots_take, slots_give and slots_sums: the caller locks. slot_add: any thread.
  */
 #ifndef SERVER_METRICS_SLOTS_H
 #define SERVER_METRICS_SLOTS_H
@@ -36,7 +36,14 @@ extern _Thread_local struct slot_copies *slots_of_thread;
 bool slots_take(uint32_t count, bool last, uint32_t *out);
 /* Gives them back. No thread may add to them any more. */
 void slots_give(uint32_t first, uint32_t count);
-uint64_t slots_sum(uint32_t slot);
+/* The sums of `count` successive slots, all of one slots_take. */
+void slots_sums(uint32_t first, uint32_t count, uint64_t *out);
+static inline uint64_t slots_sum(uint32_t slot)
+{
+    uint64_t sum;
+    slots_sums(slot, 1, &sum);
+    return sum;
+}
 
 /* The thread's copy of a slot, whose block it may have to allocate. */
 _Atomic uint64_t *slots_reach(uint32_t slot);

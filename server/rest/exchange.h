@@ -28,7 +28,7 @@ struct exchange {
 };
 
 /* The handlers of the route table. They run in the loop's thread, or in the pool if the body is
- * large or compressed. */
+ * large or compressed, or the answer takes long. */
 route_handler answer_predict, answer_classify, answer_regress;         /* predict.c, examples.c */
 route_handler answer_model_status, answer_model_list, answer_metadata; /* model_info.c */
 route_handler answer_alive, answer_ready, answer_model_ready, answer_v1_alive; /* health.c */

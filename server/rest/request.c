@@ -304,12 +304,13 @@ static struct status handle(struct served_request *served)
     return request->exchange.route->handle(&request->exchange);
 }
 
-/* Decompressing and reading a large body takes long, so the pool does it. */
-static bool is_large(const struct request *request)
+/* The pool decompresses and reads large bodies, and prints large answers. */
+static bool takes_long(const struct request *request)
 {
-    if (request->gzip || request->size <= INFERENCE_READ_BYTES_MAX)
-        return request->gzip;
-    return request->size > TENSOR_BYTES_MAX || !predict_body_is_tensor(&request->exchange);
+    if (request->gzip || request->exchange.route->takes_long)
+        return true;
+    return request->size > INFERENCE_READ_BYTES_MAX &&
+           (request->size > TENSOR_BYTES_MAX || !predict_body_is_tensor(&request->exchange));
 }
 
 /* Copies the headers that the handler reads, because it may run in the pool, after the
@@ -338,15 +339,15 @@ static bool begin_call(struct request *request)
     served->call.deadline_ns =
         server->timeout_ns > 0 ? loop_now_ns(server->loop) + server->timeout_ns : 0;
     served->call.at_once = true;
-    bool large = is_large(request);
-    if (!large)
+    bool in_pool = takes_long(request);
+    if (!in_pool)
         status = handle(served);
     if (!status_is_ok(status))
         exchange_fail(&request->exchange, status);
-    if (!status_is_ok(status) || (!large && !served->runs && !served->waits))
+    if (!status_is_ok(status) || (!in_pool && !served->runs && !served->waits))
         return false;
     enter(request, REQUEST_RUNNING);
-    if (large)
+    if (in_pool)
         served_request_read_in_pool(served, handle);
     else if (!served_request_continue(served, status) && served->waits)
         call_to_pool(&served->call);

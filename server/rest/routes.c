@@ -22,15 +22,15 @@ static const char *monitoring_path(const struct server_context *server)
 static const struct route routes[] = {
     /* first, because an operator may choose a path that has another meaning */
     { "GET, HEAD", NULL, answer_tensorflow_metrics, .content_type = "text/plain",
-      .configured = monitoring_path },
-    { "GET, HEAD", "/metrics", answer_metrics,
+      .configured = monitoring_path, .takes_long = true },
+    { "GET, HEAD", "/metrics", answer_metrics, .takes_long = true,
       .content_type = "text/plain; version=0.0.4; charset=utf-8" },
     { "POST", MODEL ":predict", answer_predict, .api = API_PREDICT, .headers = predict_headers },
     { "POST", MODEL ":classify", answer_classify, .api = API_CLASSIFY },
     { "POST", MODEL ":regress", answer_regress, .api = API_REGRESS },
     { "GET", MODEL "/metadata", answer_metadata, .api = API_METADATA },
     { "GET", MODEL, answer_model_status, .api = API_STATUS },
-    { "GET", "/v1/models", answer_model_list, .api = API_STATUS },
+    { "GET", "/v1/models", answer_model_list, .api = API_STATUS, .takes_long = true },
 
     { "GET, HEAD", "/healthz", answer_alive, .api = API_HEALTH, .content_type = TEXT },
     { "GET, HEAD", "/", answer_v1_alive, .api = API_HEALTH },

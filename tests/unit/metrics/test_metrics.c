@@ -127,6 +127,26 @@ static void removes_the_series_of_an_owner(void **state)
     metric_owner_release(&first);
 }
 
+static void keeps_for_a_page_what_is_removed_meanwhile(void **state)
+{
+    struct metric_owner owner = { 0 }, next = { 0 };
+    const struct bytes *labels = METRIC_LABELS(bytes_of("paged"), bytes_of("1"), bytes_of("s"));
+    struct metric_series *series = metric_series_owned(METRIC_BATCH_ROWS, labels, &owner);
+    (void)state;
+    metric_observe(series, 5);
+    metrics_begin_page();
+    metrics_begin_page();
+    metric_owner_release(&owner);
+    struct metric_series *same = metric_series_owned(METRIC_BATCH_ROWS, labels, &next);
+    assert_ptr_not_equal(same, series);
+    assert_int_equal(metric_value(same), 0);
+    metrics_end_page();
+    assert_int_equal(metric_value(series), 1);
+    assert_true(bytes_equal(series->labels[0], bytes_of("paged")));
+    metrics_end_page();
+    metric_owner_release(&next);
+}
+
 static void takes_no_memory_for_versions_that_come_and_go(void **state)
 {
     uint32_t slot = 0, highest = 0;
@@ -211,6 +231,7 @@ int main(void)
         cmocka_unit_test(finds_a_series_again),
         cmocka_unit_test(puts_values_in_their_buckets),
         cmocka_unit_test(removes_the_series_of_an_owner),
+        cmocka_unit_test(keeps_for_a_page_what_is_removed_meanwhile),
         cmocka_unit_test(takes_no_memory_for_versions_that_come_and_go),
         cmocka_unit_test(refuses_names_that_break_a_page),
         cmocka_unit_test(bounds_the_names_of_clients),
