@@ -17,4 +17,10 @@
 bool graph_is_same(const struct flatten_result *a, const struct flatten_request *a_request,
                    const struct flatten_result *b, const struct flatten_request *b_request);
 
+/* Do two requests for a graph compute the same, as far as can be seen without flattening them? Each
+ * fetches the results of one call, of functions whose bodies have the same text: Keras makes a
+ * function for each signature, which calls the model's. False is always a safe answer. */
+bool requests_are_same(const struct graph *graph, const struct flatten_request *a,
+                       const struct flatten_request *b);
+
 #endif

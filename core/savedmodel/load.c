@@ -209,11 +209,17 @@ static void flatten_needed(const struct savedmodel *model, struct restore_reques
         struct plan_slot *slot = needed->slots[i];
         struct flat_graph *flat = slot != NULL ? &slot->own_flat : &needed->init_flat;
         needed->flats[i] = flat;
-        bool made = status_is_ok(flat_graph_create(model->meta.graph, &needed->requests[i], flat));
+        const struct graph *graph = model->meta.graph;
+        int alike = slot != NULL
+                        ? shared_plans_alike_unflattened(graph, needed->flats, needed->requests, i)
+                        : i;
+        bool made =
+            alike == i && status_is_ok(flat_graph_create(graph, &needed->requests[i], flat));
         if (slot == NULL)
             continue;
         slot->flat = flat;
-        int alike = made ? shared_plans_alike(needed->flats, needed->requests, i) : i;
+        if (made)
+            alike = shared_plans_alike(needed->flats, needed->requests, i);
         if (alike != i) {
             slot->flat = needed->slots[alike]->flat;
             flat_graph_drop(flat);

@@ -23,6 +23,20 @@ int shared_plans_alike(struct flat_graph *const *flats, const struct flatten_req
     return index;
 }
 
+int shared_plans_alike_unflattened(const struct graph *graph, struct flat_graph *const *flats,
+                                   const struct flatten_request *requests, int index)
+{
+    int compared = 0;
+    for (int i = index - 1; i >= 0 && compared < COMPARED_MAX; i--) {
+        if (flats[i]->arena == NULL)
+            continue;
+        if (requests_are_same(graph, &requests[i], &requests[index]))
+            return i;
+        compared++;
+    }
+    return index;
+}
+
 struct plan_finder {
     const struct flatten_request *requests;
     struct map last;   /* name -> &number of the last request that reads it */

@@ -20,6 +20,10 @@ struct shared_plans {
 int shared_plans_alike(struct flat_graph *const *flats, const struct flatten_request *requests,
                        int index);
 
+/* The same, as far as can be seen before request `index` is flattened. */
+int shared_plans_alike_unflattened(const struct graph *graph, struct flat_graph *const *flats,
+                                   const struct flatten_request *requests, int index);
+
 /* Requests with the same pointer in `flats` compute the same. The plans are made in the order of
  * the requests, each when it is its own `first`. The result lives in `arena`; its maps are there
  * too. A request that does not flatten has an empty graph and needs no variable. */
