@@ -220,5 +220,8 @@ const char *json_value_show(const struct json_value *value, struct arena *arena)
         break;
     }
     const char *name = json_value_get_text(value, "class_name");
+    const char *function = json_value_get_text(value, "config");
+    if (name != NULL && strcmp(name, "function") == 0 && function != NULL) /* as Keras prints it */
+        return arena_printf(arena, "the Python function '%.100s'", function);
     return name != NULL ? arena_printf(arena, "an object '%.100s'", name) : "an object";
 }
