@@ -270,7 +270,7 @@ static struct status restore_by_objects(struct restore *restore, const struct ma
                                         const struct bundle *bundle, struct arena *scratch)
 {
     struct map keys = { .arena = scratch };
-    TRY(restore_object_keys(restore->meta, bundle, scratch, &keys));
+    TRY(restore_object_keys(restore->meta, bundle, scratch, &keys, NULL));
     for (size_t i = 0; i < needed->count; i++) {
         struct bytes name = needed->entries[i].key;
         const struct node *handle = needed->entries[i].value;

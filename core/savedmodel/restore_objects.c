@@ -138,8 +138,25 @@ static struct status read_checkpoint_graph(const struct bundle *bundle, struct a
     return status;
 }
 
+/* Keras lists the variables of the layers that were frozen when it exported the model. */
+static void list_frozen(const struct object_graph *saved, const struct object_key *objects,
+                        struct map *out)
+{
+    const struct object_node *root = &saved->nodes[0], *list = NULL;
+
+    for (int i = 0; i < root->children_count; i++)
+        if (strcmp(root->children[i].name, "non_trainable_variables") == 0 &&
+            is_object(saved, root->children[i].node))
+            list = &saved->nodes[root->children[i].node];
+    for (int i = 0; list != NULL && i < list->children_count; i++) {
+        int node = list->children[i].node;
+        if (is_object(saved, node) && objects[node].key != NULL)
+            map_put_text(out, objects[node].key, (void *)objects[node].key);
+    }
+}
+
 struct status restore_object_keys(const struct meta *meta, const struct bundle *bundle,
-                                  struct arena *arena, struct map *keys)
+                                  struct arena *arena, struct map *keys, struct map *frozen)
 {
     struct object_graph checkpoint;
     if (meta->objects.count == 0)
@@ -148,6 +165,8 @@ struct status restore_object_keys(const struct meta *meta, const struct bundle *
     if (checkpoint.count == 0)
         return status_ok();
     const struct object_key *objects = pair_graphs(&meta->objects, &checkpoint, arena);
+    if (frozen != NULL)
+        list_frozen(&meta->objects, objects, frozen);
     for (int i = 0; i < meta->graph->count; i++)
         if (op_has(meta->graph->nodes[i]->op, OP_CALL))
             TRY(note_call(meta, meta->graph->nodes[i], objects, arena, keys));

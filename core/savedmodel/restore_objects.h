@@ -23,12 +23,14 @@ struct object_key {
 
 /**
  * Fills `keys` (shared name of a VarHandleOp -> struct object_key) for each handle that the graph
- * passes to a function as a bound input. Empty if the checkpoint holds no object graph.
+ * passes to a function as a bound input. Empty if the checkpoint holds no object graph. Fills
+ * `frozen`, unless it is NULL, with the keys of the variables that the model lists as not
+ * trainable.
  *
  * Owner   everything in `arena`
  * Errors  DATA_LOSS an object graph that does not parse or contradicts the graph
  */
 struct status restore_object_keys(const struct meta *meta, const struct bundle *bundle,
-                                  struct arena *arena, struct map *keys);
+                                  struct arena *arena, struct map *keys, struct map *frozen);
 
 #endif

@@ -27,8 +27,9 @@ struct trainable_options {
     const char *signature; /* NULL: signature_choose */
     const char *outputs;   /* the signature's outputs that are trained, "a,b"; NULL: the only one */
     bool all_outputs;      /* NULL: all of them */
-    /* Patterns of names or keys of variables, such as "bn_*"; NULL: none. A pattern without a
-     * match may omit the number after a name, as Keras' own names do. */
+    /* Patterns of names or keys of variables, such as "bn_*". A pattern without a match may omit the
+     * number after a name, as Keras' own names do. NULL or "": the variables of the layers that were
+     * frozen when Keras exported the model; "none": no variable. */
     const char *freeze;
 };
 
@@ -38,12 +39,13 @@ struct trainable_variable {
     enum dtype dtype;
     struct shape shape;
     bool is_trained;
+    bool is_frozen; /* the model lists it as not trainable */
 };
 
 /**
  * Reads the graph, and the checkpoint's index of the signature's variables.
  *
- * A variable is trained unless a pattern freezes it, the file marks it as not trainable (the moving
+ * A variable is trained unless `freeze` names it, the file marks it as not trainable (the moving
  * averages of a batch normalisation), or its elements are not floating-point numbers.
  *
  * Owner   *out is the caller's: trainable_close

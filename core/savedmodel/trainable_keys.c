@@ -12,6 +12,7 @@
 struct key_lists {
     struct map restored; /* handle -> key that the restore sub-graph assigns */
     struct map objects;  /* handle -> struct object_key */
+    struct map frozen;   /* keys of the variables that the model lists as not trainable */
 };
 
 /* ---- the restore sub-graph ---- */
@@ -164,6 +165,15 @@ static void note_keys(struct trainable *trainable, const struct key_lists *lists
     }
 }
 
+static void note_frozen(struct trainable *trainable, const struct map *frozen)
+{
+    for (size_t i = 0; i < frozen->count; i++) {
+        struct trainable_variable *variable = map_get(&trainable->by_key, frozen->entries[i].key);
+        if (variable != NULL)
+            variable->is_frozen = true;
+    }
+}
+
 /* Finds the inputs that the graph parses as serialized tf.Examples. */
 static void find_examples(struct trainable *trainable, const struct flatten_result *flat)
 {
@@ -207,14 +217,18 @@ static struct status list_handles(struct trainable *trainable, const struct key_
 struct status trainable_list_variables(struct trainable *trainable)
 {
     struct arena *scratch = arena_create(0);
-    struct key_lists lists = { .restored = { .arena = scratch }, .objects = { .arena = scratch } };
+    struct key_lists lists = { .restored = { .arena = scratch },
+                               .objects = { .arena = scratch },
+                               .frozen = { .arena = scratch } };
     struct status status;
 
     trainable->by_name.arena = trainable->by_key.arena = trainable->arena;
     TRY_OR(done, list_restored(trainable, scratch, &lists.restored));
-    TRY_OR(done, restore_object_keys(&trainable->meta, trainable->bundle, scratch, &lists.objects));
+    TRY_OR(done, restore_object_keys(&trainable->meta, trainable->bundle, scratch, &lists.objects,
+                                     &lists.frozen));
     TRY_OR(done, list_handles(trainable, &lists, scratch));
     note_keys(trainable, &lists);
+    note_frozen(trainable, &lists.frozen);
 done:
     status = status_keep(trainable->arena, status);
     arena_destroy(scratch);
@@ -265,12 +279,24 @@ static const char *variable_names(const struct trainable *trainable, struct aren
     return names;
 }
 
+/* Without patterns, variables that were frozen when the model was exported keep their values. */
+static void freeze_as_exported(struct trainable *trainable)
+{
+    for (int i = 0; i < trainable->variables_count; i++)
+        if (trainable->variables[i].is_frozen)
+            trainable->variables[i].is_trained = false;
+}
+
 struct status trainable_freeze(struct trainable *trainable, const char *patterns)
 {
     struct arena *arena = trainable->arena;
     bool any = false;
 
-    for (const char *at = patterns != NULL ? patterns : ""; *at != '\0';) {
+    if (patterns == NULL || *patterns == '\0')
+        freeze_as_exported(trainable);
+    if (patterns == NULL || strcmp(patterns, "none") == 0)
+        patterns = "";
+    for (const char *at = patterns; *at != '\0';) {
         size_t size = strcspn(at, ",");
         const char *pattern = arena_memdup(arena, at, size);
         /* Keras' exports may have a weight's name only with a number after it. */

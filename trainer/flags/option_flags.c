@@ -37,7 +37,8 @@ static const struct flag rows[] = {
       .help = "number of columns of the signature's sparse inputs of floats", .min = 0,
       .max = 9e15 },
     { "freeze", FLAG_TEXT, &values.freeze, "",
-      .help = "patterns of the variables that keep their values, such as 'conv*,*/gamma'" },
+      .help = "patterns of the variables that keep their values, such as 'conv*,*/gamma'; by "
+              "default those that were frozen when Keras exported the model; 'none': all change" },
     { "loss", FLAG_TEXT, &values.loss, "",
       .help = "loss of --from_savedmodel: Keras' name, such as mse, or a JSON object with "
               "class_name and config" },

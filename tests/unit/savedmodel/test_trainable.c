@@ -271,7 +271,7 @@ static void a_pattern_may_leave_out_the_number_of_a_name(void **state)
     } cases[] = {
         { "table/embeddings", false, true }, { "*/embeddings,answer/kernel", false, true },
         { "*_1,table/*", false, false },     { "answer/bias_1", true, false },
-        { "answer/k*", true, true },
+        { "answer/k*", true, true },         { "none", true, true },
     };
 
     for (size_t i = 0; i < COUNT(cases); i++) {
