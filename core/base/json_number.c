@@ -5,7 +5,7 @@
 
 #include "base/characters.h"
 #include "base/digits.h"
-#include "base/tens.h"
+#include "base/powers_of_ten.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>

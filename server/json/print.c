@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/tens.h"
+#include "base/powers_of_ten.h"
 
 static const char pairs[] =
     "00010203040506070809101112131415161718192021222324252627282930313233343536373839"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/clones.h"
-#include "base/tens.h"
+#include "base/powers_of_ten.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>

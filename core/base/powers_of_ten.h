@@ -1,6 +1,6 @@
-/* tens: the powers of ten that binary floating point holds exactly. */
-#ifndef BASE_TENS_H
-#define BASE_TENS_H
+/* powers_of_ten: the powers of ten that binary floating point holds exactly. */
+#ifndef BASE_POWERS_OF_TEN_H
+#define BASE_POWERS_OF_TEN_H
 
 #define TENS_MAX 22 /* in a double */
 static const double tens[TENS_MAX + 1] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
