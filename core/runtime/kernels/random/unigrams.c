@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "runtime/kernels/number_text.h"
 #include "runtime/kernels/read_file.h"
+#include "runtime/kernels/string_to_number.h"
 
 /* Numbers below 2^bits mod range would make some results more likely: they are drawn again. */
 uint32_t philox_below_32(struct philox_reader *reader, uint32_t range)
@@ -142,7 +142,7 @@ static struct status put_line(struct weight_reader *reader, struct bytes line)
         if (line.data[i] == ',')
             last = (struct bytes){ line.data + i + 1, line.size - i - 1 };
     struct tensor out = tensor_borrow(DT_FLOAT, &scalar, &weight);
-    TRY(number_text_read(reader->k, last, &out, 0, &is_number));
+    TRY(string_to_number(reader->k, last, &out, 0, &is_number));
     if (!is_number && reader->word % reader->shards == reader->shard)
         return status_error(STATUS_INVALID_ARGUMENT, "Wrong vocabulary format at line: %.*s",
                             (int)line.size, line.data);

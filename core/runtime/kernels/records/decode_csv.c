@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/number_text.h"
+#include "runtime/kernels/string_to_number.h"
 
 #define INVALID(...) status_error(STATUS_INVALID_ARGUMENT, __VA_ARGS__)
 
@@ -153,7 +153,7 @@ static struct status store_field(struct kernel_context *k, struct bytes text, in
     if (out->dtype == DT_STRING)
         tensor_strings_mut(out)[row] = text;
     else
-        TRY(number_text_read(k, text, out, row, &valid));
+        TRY(string_to_number(k, text, out, row, &valid));
     if (valid)
         return status_ok();
     return INVALID("Field %d in record %" PRId64 " is not a valid %s: %.*s", column, row,

@@ -1,7 +1,7 @@
 #include "runtime/kernels/state/hash_table_file.h"
 
 #include "base/file.h"
-#include "runtime/kernels/number_text.h"
+#include "runtime/kernels/string_to_number.h"
 
 /* The reader of one file, and its current line. */
 struct reading {
@@ -72,7 +72,7 @@ static struct status store_number(const struct reading *at, struct bytes text, s
         out->dtype != DT_DOUBLE)
         return status_error(STATUS_INVALID_ARGUMENT, "Data type %s not supported.",
                             dtype_name(out->dtype));
-    TRY(number_text_read(at->k, text, out, i, &valid));
+    TRY(string_to_number(at->k, text, out, i, &valid));
     if (valid)
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT, "Field %.*s in line %lld is not a valid %s.",

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/characters.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/number_text.h"
+#include "runtime/kernels/string_to_number.h"
 #include "runtime/kernels/text/text_block.h"
 
 /* ---- StringSplitV2: as Python's str.split. StringSplit: at any character of a set. ---- */

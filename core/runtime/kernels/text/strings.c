@@ -9,8 +9,8 @@
 #include "base/file.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/number_text.h"
 #include "runtime/kernels/read_file.h"
+#include "runtime/kernels/string_to_number.h"
 #include "runtime/kernels/plain/text_case.h"
 #include "runtime/resources.h"
 
@@ -287,7 +287,7 @@ static struct status store_number(struct kernel_context *k, struct bytes text, s
                                   int64_t i)
 {
     bool valid;
-    TRY(number_text_read(k, text, out, i, &valid));
+    TRY(string_to_number(k, text, out, i, &valid));
     return valid ? status_ok() : number_error(text);
 }
 

@@ -1,9 +1,9 @@
 /*
- * number_text: a number in a text, as TensorFlow's StringToNumber and DecodeCSV read it: white
- * space may surround it, and nothing else.
+ * string_to_number: reads a number in a text, as TensorFlow's StringToNumber and DecodeCSV do:
+ * white space may surround it, and nothing else.
  */
-#ifndef KERNELS_NUMBER_TEXT_H
-#define KERNELS_NUMBER_TEXT_H
+#ifndef KERNELS_STRING_TO_NUMBER_H
+#define KERNELS_STRING_TO_NUMBER_H
 
 #include "runtime/kernel.h"
 
@@ -15,7 +15,7 @@ static inline bool is_white_space(char c)
 
 /* Reads element i of an int32, int64, uint32, uint64, float or double tensor. *valid is false if
  * the text is no number of that type. RESOURCE_EXHAUSTED: no memory for a copy of the text. */
-struct status number_text_read(struct kernel_context *k, struct bytes text, struct tensor *out,
+struct status string_to_number(struct kernel_context *k, struct bytes text, struct tensor *out,
                                int64_t i, bool *valid);
 
 #endif

@@ -1,4 +1,4 @@
-#include "runtime/kernels/number_text.h"
+#include "runtime/kernels/string_to_number.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static bool read_ended(const char *text, size_t size, struct tensor *out, int64_
     return end == text + size;
 }
 
-struct status number_text_read(struct kernel_context *k, struct bytes text, struct tensor *out,
+struct status string_to_number(struct kernel_context *k, struct bytes text, struct tensor *out,
                                int64_t i, bool *valid)
 {
     char small[SHORT_TEXT];
