@@ -192,7 +192,7 @@ struct training_graph {
      * has no other feeds of the data, and no loss. No graph: no metric ranks all candidates. */
     struct training_pass ranking;
     struct candidate_ends candidates;
-    const char *ranking_metric; /* the name of the first such metric */
+    const char *ranking_metric; /* the name of the first ranking metric */
     uint64_t hash; /* of the computation, apart from the batch size and the loss's reduction */
     const struct export_recipe *recipe;
 };

@@ -25,7 +25,7 @@ struct server_listener {
     struct loop_watch *watch;
     struct loop_timer pause; /* after descriptors ran out */
     int fd;
-    char *path; /* of a Unix socket, to be removed; else NULL */
+    char *path; /* of a Unix socket, to be removed; otherwise NULL */
 };
 
 struct server_connection {

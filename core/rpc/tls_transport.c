@@ -16,7 +16,7 @@
 #define RECEIVE_BYTES (64 << 10)
 #define SEND_BYTES    (256 << 10)          /* encrypted ahead of the socket */
 #define RECORD_BYTES  (16 << 10)           /* the content of a TLS record at most */
-#define ROOM_BYTES    (RECORD_BYTES + 512) /* such a record at most */
+#define ROOM_BYTES    (RECORD_BYTES + 512) /* a whole TLS record at most */
 
 struct tls_transport {
     struct transport transport;

@@ -14,7 +14,7 @@
 
 struct batch_target {
     int64_t rows_max;
-    int64_t run_ns; /* duration of such a run; 0: not measured yet */
+    int64_t run_ns; /* duration of a run of rows_max rows; 0: not measured yet */
 };
 
 /* An unmeasured size is tried if the next smaller one fits: a run then takes at most twice as

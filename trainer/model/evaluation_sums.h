@@ -23,7 +23,7 @@ void evaluation_sums_add(struct evaluation_sums *sums, const struct training_gra
 /* The same as one list of numbers, which tasks send to each other: the rows, the loss, then the
  * totals of each metric. */
 size_t evaluation_sums_count(const struct training_graph *graph);
-/* Adds the sums of such a list. */
+/* Adds the sums of a list. */
 void evaluation_sums_read(struct evaluation_sums *sums, const struct training_graph *graph,
                           const double *list);
 

@@ -97,7 +97,7 @@ static void add_totals(struct model_source *source)
             *totals++ += (double)tensor_floats(&metrics[m])[i];
 }
 
-/* Fails if the data of the batch explain such a loss. */
+/* Fails if the data of the batch explain a loss that is not finite. */
 static struct status blame_data(const struct model_source *source, const struct feeder *feeder,
                                 float loss)
 {

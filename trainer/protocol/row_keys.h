@@ -52,8 +52,8 @@ enum key_part {
 struct status row_keys_check(const struct row_keys_spec *spec, uint64_t row_bytes);
 
 struct optimizer;
-/* Can this optimizer train such a table? row_bytes: of a row without slots. UNIMPLEMENTED: it
- * changes every row; INVALID_ARGUMENT: as row_keys_check. */
+/* Can this optimizer train a table with these rules? row_bytes: of a row without slots.
+ * UNIMPLEMENTED: it changes every row; INVALID_ARGUMENT: as row_keys_check. */
 struct status row_keys_can_train(const struct row_keys_spec *spec, uint64_t row_bytes,
                                  const struct optimizer *optimizer);
 

@@ -100,7 +100,7 @@ struct status gradient_atan2(struct gradient_context *c)
     return both(c, binary(c, "Mul", x, share), unary(c, "Neg", binary(c, "Mul", y, share)));
 }
 
-/* 1 where x is not 0, else 0. */
+/* 1 where x is not 0, otherwise 0. */
 static struct endpoint not_zero(struct gradient_context *c, struct endpoint x)
 {
     struct endpoint differs = binary(c, "NotEqual", x, number(c, x, 0));

@@ -58,7 +58,7 @@ static struct shape shape_along(const struct shape *shape, int count, const int3
     return own;
 }
 
-/* Such a variable in the rank of the input: [1, …, axis, …, 1]. */
+/* A variable of these axes, reshaped to the rank of the input: [1, …, axis, …, 1]. */
 static struct endpoint spread_along(struct builder *b, struct endpoint value,
                                     const struct shape *shape, int count, const int32_t *axes)
 {

@@ -69,7 +69,7 @@ static struct endpoint spread_mask(struct metric_context *c, const struct shape 
     return metric_binary(c, "ExpandDims", mask, build_const_int(c->builder, NULL, -1));
 }
 
-/* The weight of each element of such a tensor. */
+/* The weight of each element of a tensor of this shape. */
 static struct endpoint weights_of(struct metric_context *c, const struct shape *shape)
 {
     if (c->mask.node == NULL)

@@ -63,7 +63,7 @@ struct endpoint metric_classes_of(struct metric_context *c);
 struct endpoint metric_positives(struct metric_context *c);
 /* The labels as one-hot rows: 1 for the class of the label and 0 for the others. */
 struct endpoint metric_labels_by_class(struct metric_context *c);
-/* 1 where such a one-hot label is not 0. */
+/* 1 where an element of metric_labels_by_class is not 0. */
 struct endpoint metric_positives_by_class(struct metric_context *c);
 
 /* The column of the option class_id; all of x if the option is not given. */

@@ -23,14 +23,14 @@ extern const struct layer_arg ranking_args[RANKING_ARGS_COUNT];
 struct status ranking_expand(const struct metric *metric, struct arena *arena, struct metric *out,
                              int *count);
 
-/* Finds such a metric of this output (-1: of any output); NULL: none. */
+/* Finds the ranking metric of this output (-1: of any output); NULL: none. */
 const struct metric *ranking_find(const struct layers_model *model, int output);
 
-/* INVALID_ARGUMENT: two outputs have such a metric, but there is only one set of candidates; or
- * a loss has candidate ids that nothing uses. */
+/* INVALID_ARGUMENT: two outputs have ranking metrics, but there is only one set of candidates;
+ * or a loss has candidate ids that nothing uses. */
 struct status ranking_check(const struct layers_model *model);
 
-/* Sets out->candidates, and the ranks of the output that has such a metric. */
+/* Sets out->candidates, and the ranks of the output that has a ranking metric. */
 void ranking_build(struct layer_context *context, const struct layers_model *model);
 
 /* The number of ranks below k, and the number of ranks. */

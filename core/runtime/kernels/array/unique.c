@@ -8,7 +8,7 @@
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/types.h"
 
-#define CHECK_EVERY 4096 /* slices between two checks the deadline */
+#define CHECK_EVERY 4096 /* slices between two checks of the deadline */
 
 /* The bytes by which a value is found again; false for NaN, which does not equal itself. Both
  * zeros are one value for float and double; TensorFlow distinguishes them for half types. */

@@ -9,7 +9,7 @@
 #include "runtime/kernels/data/dataset.h"
 #include "runtime/kernels/plain/philox.h"
 
-/* The state of such a dataset. */
+/* The seeds in the state of a random dataset. */
 struct iterator_seeds {
     uint64_t seed, seed2;
     bool renews, is_ready;

@@ -9,7 +9,7 @@
 #include "runtime/kernels/float_values.h"
 #include "runtime/kernels/kernel_tools.h"
 
-#define CHECK_EVERY 100000 /* comparisons between two checks the deadline */
+#define CHECK_EVERY 100000 /* comparisons between two checks of the deadline */
 
 struct suppression {
     struct kernel_context *k;

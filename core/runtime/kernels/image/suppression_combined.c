@@ -5,7 +5,7 @@
 #include "runtime/kernels/image/box_heap.h"
 #include "runtime/kernels/kernel_tools.h"
 
-#define CHECK_EVERY 100000 /* comparisons between two checks the deadline */
+#define CHECK_EVERY 100000 /* comparisons between two checks of the deadline */
 
 struct combined_state {
     bool pad_per_class, clip_boxes;

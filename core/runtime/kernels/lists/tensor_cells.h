@@ -36,7 +36,7 @@ struct tensor_cells {
     struct tensor_cells *sibling;
 };
 
-/* One type for each op that makes such an object. */
+/* The object types of the two ops. */
 extern const struct object_type tensor_array_type, tensor_stack_type;
 
 /* An object of `count` unwritten cells, in memory of the run's pool. Owner: the caller. */

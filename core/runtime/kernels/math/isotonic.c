@@ -6,7 +6,7 @@
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 
-#define CHECK_EVERY 65536 /* elements between two checks the deadline */
+#define CHECK_EVERY 65536 /* elements between two checks of the deadline */
 
 /* The type that TensorFlow computes in and gives. */
 static enum dtype output_type(enum dtype dtype)

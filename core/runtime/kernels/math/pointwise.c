@@ -286,8 +286,9 @@ static bool is_vector(const struct tensor *operand, int64_t columns)
     return rank > 0 && operand->size == columns && operand->shape.dims[rank - 1] == columns;
 }
 
-/* Pixels of three channels, say, and numbers for each channel: repeats these numbers, so that the
- * whole result becomes one row. False: an operand is neither as the result nor such a vector. */
+/* Pixels of three channels, say, and numbers for each channel: repeats these numbers, so that
+ * the whole result becomes one row. False: an operand has neither the result's shape nor that of
+ * the vector. */
 static bool tile_short_rows(struct pointwise_walk *walk, const struct shape *shape,
                             const struct tensor *operands, struct tiles *tiles,
                             struct broadcast *broadcast)

@@ -8,7 +8,7 @@
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/matrix/matrices.h"
 
-#define CHECK_EVERY 100000 /* rows between two checks the deadline */
+#define CHECK_EVERY 100000 /* rows between two checks of the deadline */
 
 /* The stacks of two inputs are the same, and the number of matrices in them. */
 static struct status same_stacks(struct kernel_context *k, int a, int b, int64_t *count)

@@ -11,7 +11,7 @@
 #include "runtime/kernels/matrix/matrices.h"
 #include "runtime/kernels/shape_walk.h"
 
-#define STEPS_PER_CHECK ((int64_t)1 << 20) /* products between two checks the deadline */
+#define STEPS_PER_CHECK ((int64_t)1 << 20) /* products between two checks of the deadline */
 
 struct triangle {
     bool lower, adjoint;

@@ -76,7 +76,7 @@ static struct status check_inputs(const struct kernel_context *k)
     return status_ok();
 }
 
-#define CHECK_EVERY 65536 /* multiplications between two checks the deadline */
+#define CHECK_EVERY 65536 /* multiplications between two checks of the deadline */
 
 static struct status find_all(struct kernel_context *k, struct neighbor *heap, int64_t most,
                               struct tensor *indices, struct tensor *distances)

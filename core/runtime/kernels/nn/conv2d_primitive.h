@@ -72,7 +72,7 @@ int conv2d_cut_blocks(struct conv2d_onednn *conv, const struct conv2d_onednn_siz
 
 /* The memory for comparing the bits of two ways to compute the same, at most. */
 #define CONV2D_COMPARE_FLOATS ((int64_t)8 << 20)
-/* Draws numbers between -bound and bound, for such a comparison. */
+/* Draws numbers between -bound and bound, for the comparison. */
 void conv2d_draw(float *values, int64_t count, uint32_t seed, float bound);
 
 #endif

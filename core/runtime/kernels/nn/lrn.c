@@ -7,7 +7,7 @@
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/float_values.h"
 
-#define CHECK_EVERY 1000000 /* squares between two checks the deadline */
+#define CHECK_EVERY 1000000 /* squares between two checks of the deadline */
 
 struct lrn_state {
     int64_t radius;

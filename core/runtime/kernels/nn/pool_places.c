@@ -8,7 +8,7 @@
 #include "runtime/kernels/float_values.h"
 #include "runtime/kernels/plain/window_places.h"
 
-/* Elements looked at between two checks the deadline. */
+/* Elements read between two checks of the deadline. */
 #define STEPS_PER_CHECK ((int64_t)1 << 22)
 
 /* The number of windows of a row to handle at once. */

@@ -261,7 +261,7 @@ static struct status dequantize_compute(struct kernel_context *k)
 
 /* ---- from 32 bits to eight ---- */
 
-/* Keeps far ranges from overflowing: sums of such numbers fit 64 bits. */
+/* Keeps far ranges from overflowing: sums of clamped numbers fit 64 bits. */
 static int64_t to_fixed(double x)
 {
     const double most = 0x1p60;

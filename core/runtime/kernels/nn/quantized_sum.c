@@ -6,9 +6,9 @@
 #include "runtime/kernels/quantized_numbers.h"
 #include "runtime/kernels/shape_walk.h"
 
-#define CHECK_EVERY 65536 /* elements between two checks the deadline */
+#define CHECK_EVERY 65536 /* elements between two checks of the deadline */
 
-/* Leaves room for sums of so many such numbers. */
+/* Leaves room for sums of this many numbers. */
 #define ADD_ROOM      (1 << 14)
 #define BIAS_ADD_ROOM (1 << 17)
 

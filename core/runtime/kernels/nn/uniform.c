@@ -7,7 +7,7 @@
 #include "runtime/kernels/quantized_numbers.h"
 #include "runtime/kernels/shape_walk.h"
 
-#define CHECK_EVERY 65536 /* elements between two checks the deadline */
+#define CHECK_EVERY 65536 /* elements between two checks of the deadline */
 
 static struct status one_prepare(struct prepare_context *p)
 {

@@ -44,7 +44,7 @@ static inline float philox_float(uint32_t word)
     return value - 1;
 }
 
-/* The first `count` words of the stream as such floats. */
+/* The first `count` words of the stream as floats in [0, 1). */
 void philox_uniform_f32(struct philox philox, float *out, int64_t count);
 
 #endif

@@ -12,7 +12,7 @@
 #include "runtime/kernels/random/random_seeded.h"
 #include "runtime/kernels/random/unigrams.h"
 
-#define CHECK_EVERY      65536 /* draws between two checks the deadline */
+#define CHECK_EVERY      65536 /* draws between two checks of the deadline */
 #define WORDS_PER_SAMPLE 2048  /* that TensorFlow reserves */
 
 struct class_sampler {

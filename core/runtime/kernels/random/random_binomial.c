@@ -13,7 +13,7 @@
 #include "runtime/kernels/random/random_seeded.h"
 #include "runtime/kernels/shape_walk.h"
 
-#define CHECK_EVERY      1000 /* numbers between two checks the deadline */
+#define CHECK_EVERY      1000 /* numbers between two checks of the deadline */
 #define BLOCKS_PER_SMALL 42   /* between the streams of numbers with a small mean */
 #define MEAN_LARGE       10
 

@@ -55,7 +55,7 @@ static int64_t upper_bound(const double *sums, int64_t classes, double value)
     return first;
 }
 
-#define CHECK_EVERY 65536 /* draws between two checks the deadline */
+#define CHECK_EVERY 65536 /* draws between two checks of the deadline */
 
 static struct status draw_classes(struct kernel_context *k, struct philox philox,
                                   const struct tensor *logits, double *sums, struct tensor *out)

@@ -5,7 +5,7 @@
 #include "runtime/kernels/random/random_fill.h"
 #include "runtime/kernels/random/random_seeded.h"
 
-#define CHECK_EVERY 1000 /* numbers between two checks the deadline */
+#define CHECK_EVERY 1000 /* numbers between two checks of the deadline */
 
 static void next_block(struct reject_stream *stream, uint32_t out[4])
 {

@@ -15,7 +15,7 @@
 #include "runtime/kernels/shape_walk.h"
 
 #define TRIES_MAX        1000
-#define ROUNDS_PER_CHECK 1000 /* blocks or pairs of blocks between two checks the deadline */
+#define ROUNDS_PER_CHECK 1000 /* blocks or pairs of blocks between two checks of the deadline */
 #define SAMPLES_PER_SET  100  /* that TensorFlow draws together if all have the same parameters */
 
 /* ---- a stream, block by block ---- */

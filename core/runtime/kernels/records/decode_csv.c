@@ -17,7 +17,7 @@ struct csv_state {
     const struct attr_value *chosen; /* ascending fields; none: all */
 };
 
-#define FIELDS_PER_CHECK 4096 /* between two checks the deadline */
+#define FIELDS_PER_CHECK 4096 /* between two checks of the deadline */
 
 /* One record while it is read. */
 struct csv_record {

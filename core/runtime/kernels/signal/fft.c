@@ -12,7 +12,7 @@
 #include "runtime/kernels/plain/fft.h"
 
 #define DIMS_MAX    3
-#define CHECK_EVERY 65536 /* numbers that are transformed between two checks the deadline */
+#define CHECK_EVERY 65536 /* numbers that are transformed between two checks of the deadline */
 
 struct fft_state {
     int rank; /* number of dimensions that are transformed */

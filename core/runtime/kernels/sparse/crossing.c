@@ -6,7 +6,7 @@
 #include "base/fingerprint.h"
 
 enum {
-    ROWS_PER_CHECK = 1024, /* combinations between two checks the deadline */
+    ROWS_PER_CHECK = 1024, /* combinations between two checks of the deadline */
     INT64_TEXT_MAX = 21,   /* "-9223372036854775808", and a NUL */
 };
 

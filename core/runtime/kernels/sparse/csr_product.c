@@ -9,7 +9,7 @@
 #include "runtime/kernels/plain/sparse_product.h"
 #include "runtime/kernels/sparse/csr.h"
 
-#define CHECK_EVERY 1024 /* rows between two checks the deadline */
+#define CHECK_EVERY 1024 /* rows between two checks of the deadline */
 
 struct csr_product_state {
     bool transpose_a, transpose_b; /* also for an adjoint matrix */

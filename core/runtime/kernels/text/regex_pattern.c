@@ -19,7 +19,7 @@ struct status regex_compile(struct bytes pattern, struct regex **out)
                         (int)(pattern.size < 1000 ? pattern.size : 1000), pattern.data, error);
 }
 
-/* Bytes that are searched between two checks the deadline. */
+/* Bytes that are searched between two checks of the deadline. */
 #define SEARCH_SIZE ((size_t)1 << 20)
 
 struct status regex_count(const struct kernel_context *k, size_t size, size_t *searched)

@@ -89,7 +89,7 @@ static struct status add_escaped(struct piece_work *work, const struct piece_rul
     return status_ok();
 }
 
-/* Bytes of text between two checks the deadline. */
+/* Bytes of text between two checks of the deadline. */
 #define BYTES_PER_CHECK ((size_t)1 << 16)
 
 static struct status add_all(struct piece_work *work, const struct piece_rules *rules,
