@@ -26,7 +26,7 @@ struct client_options {
     int64_t timeout_ms;          /* for each call; 0: 60000 */
     struct transport_maker *tls; /* from rpc/tls.h; NULL: no TLS. Outlives the client */
     const char *server_name;     /* the name that TLS checks; NULL: the host of the address */
-    const char *token;           /* that the server wants; NULL: none. Outlives the client */
+    const char *token;           /* that the server requires; NULL: none. Outlives the client */
 };
 
 /* The model to ask. */

@@ -145,7 +145,7 @@ static void print_tensors(struct buffer *out, const char *what,
                       tensors[i].tensor_name);
 }
 
-/* Slipway writes a version of TensorFlow as well, because TensorFlow's loaders want one. */
+/* Slipway writes a version of TensorFlow as well, because TensorFlow's loaders require one. */
 static void print_writer(struct buffer *out, const struct savedmodel *model)
 {
     const char *slipway = savedmodel_slipway_version(model);

@@ -31,8 +31,8 @@ struct connections {
 
 /* Is the value [layer, call, output], or [layer, call, output, keywords]? */
 bool is_history(const struct json_value *value);
-/* Finds the file call and the output that a history names. `port`: it stands in input_layers or
- * output_layers. */
+/* Finds the file call and the output that a history names. `port`: it is listed in input_layers
+ * or output_layers. */
 struct status functional_find_value(const struct connections *c, const struct json_value *history,
                                     bool port, struct call_input *out);
 /* Reads the arguments of every call. */

@@ -103,7 +103,7 @@ void variable_clear(struct variable *variable)
     tensor_release(&old);
 }
 
-/* Does it live as long as its owner wants? Strings live in a run's arena, pooled buffers in its
+/* Does it live as long as its owner needs? Strings live in a run's arena, pooled buffers in its
  * pool. */
 static bool is_free_standing(const struct tensor *tensor)
 {

@@ -6,7 +6,7 @@
  *     struct checkpoint_v1_writer *writer;
  *     TRY(checkpoint_v1_writer_open("export-00000-of-00001", tensors, count, &writer));
  *     TRY_OR(fail, checkpoint_v1_writer_append(writer, data, size));   once per chunk
- *     TRY_OR(fail, checkpoint_v1_writer_end(writer));                  goes on to the next tensor
+ *     TRY_OR(fail, checkpoint_v1_writer_end(writer));                  moves to the next tensor
  *     return checkpoint_v1_writer_commit(writer);
  *     fail:
  *     checkpoint_v1_writer_abandon(writer);
@@ -49,8 +49,8 @@ struct status checkpoint_v1_writer_append(struct checkpoint_v1_writer *writer, c
 /* INVALID_ARGUMENT: bytes are missing. */
 struct status checkpoint_v1_writer_end(struct checkpoint_v1_writer *writer);
 
-/* Writes the current tensor, also one of strings, and goes on to the next. INVALID_ARGUMENT: it has
- * another dtype or shape than declared. */
+/* Writes the current tensor, also one of strings, and continues with the next. INVALID_ARGUMENT:
+ * it has another dtype or shape than declared. */
 struct status checkpoint_v1_writer_add(struct checkpoint_v1_writer *writer,
                                        const struct tensor *tensor);
 

@@ -3,9 +3,9 @@
  *
  *     {"features": {"feature": {"x": {"floatList": {"value": [1, "NaN"]}}}}}
  *
- * Names may have either case, a null stands for a field that is not set, a single value for a list
- * of one, and numbers may be texts. Protobuf's parser also takes text that is not quite JSON, such
- * as names without quotes; here it must be JSON, without equal keys in an object.
+ * Names may have either case, a null means a field that is not set, a single value for a list of
+ * one, and numbers may be texts. Protobuf's parser also takes text that is not quite JSON, such as
+ * names without quotes; here it must be JSON, without equal keys in an object.
  */
 #ifndef STORAGE_EXAMPLE_JSON_H
 #define STORAGE_EXAMPLE_JSON_H

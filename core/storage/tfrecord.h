@@ -55,7 +55,7 @@ void tfrecord_reader_close(struct tfrecord_reader *reader); /* accepts NULL */
 struct status tfrecord_take(struct bytes content, const char *path, uint64_t *at,
                             struct bytes *record, bool *found);
 
-/* Appends a record as it stands in a plain file, for a file that others read while it grows. */
+/* Appends a record as in a plain file, for a file that others read while it grows. */
 void tfrecord_frame(struct bytes record, struct buffer *out);
 
 struct tfrecord_writer;

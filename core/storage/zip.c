@@ -56,7 +56,7 @@ static struct status get(const struct file_reader *file, uint64_t offset, void *
 
 /* ---- The directory. ---- */
 
-/* In a large archive, a second end stands before the first one and has 64-bit numbers. */
+/* In a large archive, a second end record precedes the first one and has 64-bit numbers. */
 static struct status read_end64(const struct file_reader *file, uint64_t end,
                                 struct zip_directory *out)
 {

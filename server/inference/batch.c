@@ -75,7 +75,7 @@ static int64_t latest_deadline(const struct run_calls *run_calls)
     return latest;
 }
 
-/* Does anybody still want the outcome? */
+/* Does any call still need the outcome? */
 static struct status check_wanted(const struct run_calls *run_calls)
 {
     if (atomic_load_explicit(&run_calls->limits->stopping, memory_order_relaxed))

@@ -37,7 +37,7 @@ void request_observe(struct server_context *server, struct request_observer *obs
     server->times_wanted = server->times_wanted || observer->wants_times;
 }
 
-/* Reads the clock only if an observer wants times. */
+/* Reads the clock only if an observer needs times. */
 static int64_t stamp(const struct served_request *request)
 {
     return request->server->times_wanted ? clock_now_ns(clock_monotonic()) : 0;

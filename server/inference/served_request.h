@@ -9,7 +9,7 @@
  *     a handler                finds the servable; writes the answer, or requests a run
  *       |                      (served_request_run), or answers later (served_request_wait)
  *       |
- *     served_request_end       once, in all cases: the answer is written, or nobody wants it;
+ *     served_request_end       once, in all cases: the answer is written, or nobody needs it;
  *       |                      observers see its end; the servable is released
  *       |
  *     request_pool_give        the answer is sent: its memory is reused for the next request
@@ -60,7 +60,7 @@ const char *request_api_name(enum request_api api);
 const char *request_protocol_name(enum request_protocol protocol); /* "REST", "GRPC" */
 
 /* CLOCK_MONOTONIC, of the last run if there were several. 0: this stage was not reached, or no
- * observer wants times. From begun to parsing, and from parsed to run_began, the request waits
+ * observer needs times. From begun to parsing, and from parsed to run_began, the request waits
  * for a thread. */
 struct request_times {
     int64_t begun_ns, parsing_ns, parsed_ns; /* then call.run_began_ns, call.run_ended_ns */

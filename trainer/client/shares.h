@@ -1,7 +1,7 @@
 /*
  * shares: the turns that ps 0 has assigned to this task (trainer/protocol/share_table.h).
  *
- *     client_shares_begin(client);                          after joining: the rows start anew
+ *     client_shares_begin(client);                          after joining: the rows restart
  *     TRY(client_next_turn(client, &found, &turn));         the thread that reads rows ahead
  *     TRY(client_push(client, gradients, true));            for the earliest turn not yet pushed
  *

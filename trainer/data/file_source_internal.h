@@ -6,7 +6,7 @@
  *     file_source_kept.c     blocks that stay in memory for later epochs
  *     file_source.c          the batches
  *     file_source_count.c    how many rows there are
- *     file_source_locate.c   where a row with a NaN stands
+ *     file_source_locate.c   finds the position of a row with a NaN
  */
 #ifndef TRAINER_DATA_FILE_SOURCE_INTERNAL_H
 #define TRAINER_DATA_FILE_SOURCE_INTERNAL_H

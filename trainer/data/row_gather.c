@@ -102,7 +102,7 @@ static int64_t integer_of(const struct row_part *part, const struct column *colu
     return (int64_t)row_value(part, column, at);
 }
 
-/* The stand-in for the values of a row that has none. */
+/* The placeholder for the values of a row that has none. */
 static int64_t integer_of_none(const struct row_part *part)
 {
     if (part->from->hash_buckets > 0)

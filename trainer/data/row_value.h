@@ -94,7 +94,7 @@ static inline bool row_has_category(const struct column *column, size_t at)
     return column->kind != COLUMN_BYTES || column_text(column, at).size > 0;
 }
 
-/* The number of values for which the default of a dense column stands. */
+/* The number of values that the default of a dense column replaces. */
 static inline int64_t row_defaults_count(const struct schema_column *from, size_t count)
 {
     return count == 0 && from->has_default ? from->width : 0;

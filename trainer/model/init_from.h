@@ -20,7 +20,7 @@ struct init_from_options {
      * text; an empty `old` initializes `new` afresh. Other variables keep their names. */
     const char *map;
     bool partial; /* variables that are missing there are initialized afresh */
-    /* The name of the model, which may stand in front of the names there; NULL: it has none. */
+    /* The name of the model, which may prefix the names there; NULL: it has none. */
     const char *model;
 };
 

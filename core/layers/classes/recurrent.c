@@ -61,7 +61,7 @@ static const struct layer_arg rnn_args[] = { RECURRENT_ARGS, { "cell", ARG_LAYER
 
 static const char *const call_args[] = { "sequences", "initial_state", "mask", NULL };
 
-/* ---- cells: layers that stand only inside RNN ---- */
+/* ---- cells: layers that occur only inside RNN ---- */
 
 #define CELL_LAYER(noun, class_name, class_args)                  \
     const struct layer_class layer_##noun = { .name = class_name, \

@@ -1,5 +1,5 @@
 /*
- * quantized_numbers: integers that stand for the numbers of a range, as TensorFlow's quantized ops
+ * quantized_numbers: integers that represent the numbers of a range, as TensorFlow's quantized ops
  * convert them. The lowest integer of the type is range[0], the highest range[1], and 0 is moved to
  * the nearest integer.
  *
@@ -38,7 +38,7 @@ int64_t quantized_unlimited(enum dtype dtype, float x, const float range[2]);
 struct quantized_line {
     float low;   /* range[0] */
     float scale; /* from integers to numbers; 0: the range is one number */
-    float zero;  /* what the integer 0 stands for */
+    float zero;  /* the value of the integer 0 */
     float back;  /* from numbers to integers */
     float shift; /* of the number 0, in integers */
     float lowest, highest;

@@ -20,8 +20,8 @@ struct matrices {
 struct status matrices_find(const struct kernel_context *k, int input, bool square,
                             struct matrices *out);
 
-/* INVALID_ARGUMENT in TensorFlow's words unless input 1 has right sides of so many rows for the
- * matrices of input 0. */
+/* INVALID_ARGUMENT in TensorFlow's words unless input 1 has right sides with this number of rows
+ * for the matrices of input 0. */
 struct status matrices_check_right_sides(const struct kernel_context *k, int64_t rows);
 
 /* Call it before each matrix, and linear_end after it: checks the deadline, and takes one of

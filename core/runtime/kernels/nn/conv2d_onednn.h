@@ -63,12 +63,12 @@ struct conv2d_onednn_size {
 bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
                        const float *filter, const float *in, float *out);
 
-/* Packs the filter for images of this size. The caller then passes NULL to later runs: other sizes
- * that want another layout get it from the packed one. If the packed filter fits into
- * `filter_bytes`, it takes the place of the caller's: *in_place, and the caller keeps that memory
- * until conv2d_onednn_destroy. Otherwise the caller may free it. `scratch` is empty; calls for
- * several filters share its memory. False: oneDNN does not compute this size. To be called before
- * any run. */
+/* Packs the filter for images of this size. The caller then passes NULL to later runs: other
+ * sizes that need another layout get it from the packed one. If the packed filter fits into
+ * `filter_bytes`, it takes the place of the caller's: *in_place, and the caller keeps that
+ * memory until conv2d_onednn_destroy. Otherwise the caller may free it. `scratch` is empty;
+ * calls for several filters share its memory. False: oneDNN does not compute this size. To be
+ * called before any run. */
 bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
                         float *filter, size_t filter_bytes, struct buffer *scratch, bool *in_place);
 /* The filter as it was before conv2d_onednn_pack, bit for bit. False: oneDNN failed. */

@@ -287,7 +287,7 @@ static struct status compute(struct kernel_context *context)
 #define DEPTH_MIN     16
 #define BYTES_MAX     ((size_t)4 << 20)
 #define BAD_BYTES_MAX ((size_t)64 << 20)
-#define BAD_COLUMNS   256 /* a distance of so many floats, or a multiple */
+#define BAD_COLUMNS   256 /* a distance of this many floats, or a multiple */
 
 static bool pays(const struct tensor *matrix)
 {

@@ -199,8 +199,8 @@ done:
     return status;
 }
 
-/* The expected number of occurrences of each class among `drawn` classes that took so many
- * tries. */
+/* The expected number of occurrences of each class among `drawn` classes that took this number
+ * of tries. */
 static void put_expected(const struct class_sampler *sampler, const struct tensor *classes,
                          int64_t drawn, int64_t tries, struct tensor *out)
 {

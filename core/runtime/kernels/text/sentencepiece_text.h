@@ -1,5 +1,5 @@
 /*
- * sentencepiece_text: normalizes texts as a SentencePiece model wants, divides them into its
+ * sentencepiece_text: normalizes texts by the rules of a SentencePiece model, divides them into its
  * pieces, and joins pieces again. The memory is the run's, and is used again for the next text.
  *
  *     struct piece_work work = { .k = k, .model = model, .tokens.k = k };

@@ -8,7 +8,7 @@
 struct text_bits {
     int64_t characters; /* of each word */
     int64_t bits;       /* of each character */
-    int32_t malformed;  /* stands for bytes that are no character */
+    int32_t malformed;  /* replaces bytes that are no character */
 };
 
 static struct status bits_prepare(struct prepare_context *p)
