@@ -14,7 +14,7 @@ bool message_inflate_knows(struct bytes encoding);
 /**
  * Inflates a message into a buffer of its own, of which *out_size bytes are the message.
  *
- * Errors  RESOURCE_EXHAUSTED larger than `max`, or no memory; INTERNAL damaged, or bytes behind its
+ * Errors  RESOURCE_EXHAUSTED larger than `max`, or no memory; INTERNAL damaged, or bytes after its
  *         end
  */
 struct status message_inflate(struct message_buffers *buffers, struct bytes compressed, size_t max,

@@ -219,7 +219,7 @@ static struct managed_model *add_model(struct manager *manager, const char *name
     return model;
 }
 
-/* What the model of this name has now; NULL: it is new, or was removed. */
+/* The current configuration of the model of this name; NULL: it is new, or was removed. */
 static const struct model_config *config_before(const struct model_config *config)
 {
     return config->model != NULL ? config->model->model.config : NULL;

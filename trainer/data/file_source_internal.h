@@ -86,7 +86,7 @@ struct status file_source_find_row(struct file_source *source, bool *found);
 
 /* Takes the next block of the epoch, without its order, if it is kept. */
 bool file_source_take_kept(struct file_source *source);
-/* Goes on in the file behind the kept blocks that were taken. */
+/* Continues in the file after the kept blocks that were taken. */
 struct status file_source_catch_up(struct file_source *source);
 /* Keeps the block that was just read from this record on, if it may be kept. */
 void file_source_keep_block(struct file_source *source, uint64_t first);

@@ -288,7 +288,7 @@ static size_t skip_groups(struct row_ids_reader *reader, uint64_t end)
     const unsigned char *at = reader->at;
     uint64_t row = reader->row, left = reader->left, more;
 
-    /* the last number has none behind it */
+    /* the last number has no successor */
     while (left > GROUP && reader->end - at >= GROUP && row < end && end - row > GROUP * 128) {
         memcpy(&more, at, sizeof more);
         if ((more & LONGER) != 0)

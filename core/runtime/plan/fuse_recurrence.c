@@ -168,7 +168,7 @@ static enum recurrence_role find_role(const struct loop_match *loop, struct recu
 }
 
 /* Each value that changes must have a role, and the time, h, c and the output exactly one value.
- * What the list receives is known when the others are. */
+ * The values that the list receives are known when the others are. */
 static bool find_roles(const struct loop_match *loop, struct recurrence_match *found,
                        enum recurrence_role *roles)
 {

@@ -112,7 +112,7 @@ static struct status add_text(struct fast_dividing *d, struct bytes text)
     return count_steps(d, (int64_t)text.size);
 }
 
-/* What stands for the longest prefix that has a rule; its size, or 0. */
+/* The replacement of the longest prefix that has a rule; the prefix's size, or 0. */
 static size_t find_rule(const struct fast_pieces *m, struct bytes text, struct bytes *out)
 {
     uint32_t node = 0, value;

@@ -17,7 +17,7 @@ struct phrase_model {
     struct flat_table table;
     struct flat_vector units; /* a double_array: the numbers of the phrases */
     struct flat_vector texts; /* by number, if `joins` */
-    struct bytes unknown;     /* stands for words that no phrase begins with */
+    struct bytes unknown;     /* replaces words that no phrase begins with */
     struct bytes spaces;      /* see white_space.h */
     int32_t unknown_number;
     uint32_t percent;  /* the chance that a phrase is taken before longer ones are tried */

@@ -2,7 +2,7 @@
  * sentence_fragments: TensorFlow Text's SentenceFragments, which finds where sentences may end in
  * texts that are given as tokens.
  *
- * A fragment ends behind signs that end sentences, such as "?!", and brackets that are closed there.
+ * A fragment ends after signs that end sentences, such as "?!", and brackets that are closed there.
  */
 #include "base/utf8.h"
 #include "runtime/kernels/kernel_tools.h"
@@ -88,8 +88,8 @@ static bool is_dotted_acronym(const struct fragmenting *f, int64_t i)
     return (f->properties[i] & TOKEN_ACRONYM) != 0 && f->words[i].data[f->words[i].size - 1] == '.';
 }
 
-/* Finds the sign that ends the fragment, the first token behind such signs and the one behind
- * brackets. If there is none, all of them are the end of the text. */
+/* Finds the sign that ends the fragment, the first token after the signs, and the first one after
+ * the brackets. If there is none, all of them are the end of the text. */
 static struct status find_end(const struct fragmenting *f, int64_t begin, int64_t *terminal,
                               int64_t *closes, int64_t *end)
 {
