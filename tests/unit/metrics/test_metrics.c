@@ -1,14 +1,17 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "server/metrics/internal.h"
+#include "server/metrics/page.h"
 
 #define THREADS 8
 #define ROUNDS  20000
@@ -147,6 +150,50 @@ static void keeps_for_a_page_what_is_removed_meanwhile(void **state)
     metric_owner_release(&next);
 }
 
+#define PAGES 50
+
+static _Atomic bool pages_are_printed;
+
+/* Versions that are loaded, counted and unloaded. */
+static void *swap_versions(void *context)
+{
+    const char *model = context;
+    for (int i = 0; !pages_are_printed; i++) {
+        struct metric_owner owner = { 0 };
+        char version[16];
+        snprintf(version, sizeof version, "%d", i % 10);
+        metric_observe(
+            metric_series_owned(METRIC_BATCH_ROWS,
+                                METRIC_LABELS(bytes_of(model), bytes_of(version), bytes_of("s")),
+                                &owner),
+            7);
+        metric_owner_release(&owner);
+    }
+    return NULL;
+}
+
+/* For the sanitizers, above all. */
+static void prints_pages_while_series_come_and_go(void **state)
+{
+    static const char *const models[] = { "a", "b" };
+    pthread_t threads[COUNT(models)];
+    (void)state;
+    for (size_t i = 0; i < COUNT(models); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, swap_versions, (void *)models[i]), 0);
+    for (int i = 0; i < PAGES; i++) {
+        struct buffer page = { 0 };
+        metrics_print(&page);
+        buffer_append_char(&page, '\0');
+        const char *count = strstr(page.data, "slipway_batch_rows_count{model=\"a\"");
+        if (count != NULL) /* removed before it is printed, it keeps its value */
+            assert_true(strchr(count, '}')[2] <= '1');
+        buffer_finish(&page);
+    }
+    pages_are_printed = true;
+    for (size_t i = 0; i < COUNT(models); i++)
+        pthread_join(threads[i], NULL);
+}
+
 static void takes_no_memory_for_versions_that_come_and_go(void **state)
 {
     uint32_t slot = 0, highest = 0;
@@ -232,6 +279,7 @@ int main(void)
         cmocka_unit_test(puts_values_in_their_buckets),
         cmocka_unit_test(removes_the_series_of_an_owner),
         cmocka_unit_test(keeps_for_a_page_what_is_removed_meanwhile),
+        cmocka_unit_test(prints_pages_while_series_come_and_go),
         cmocka_unit_test(takes_no_memory_for_versions_that_come_and_go),
         cmocka_unit_test(refuses_names_that_break_a_page),
         cmocka_unit_test(bounds_the_names_of_clients),
