@@ -93,6 +93,9 @@ class TrainFiles(FilesTestCase):
             for i in range(20):
                 self.write("photos/%s/%d.png" % (folder, i), png(value, 3 + i % 5, 4 + i % 3))
         bad = self.write("photos/dark/bad.png", png(40, 4, 4)[:60])
+        os.makedirs(self.path("photos/.ipynb_checkpoints"))  # hidden folders and files are no data
+        self.write("photos/.ipynb_checkpoints/1.png", png(40, 4, 4))
+        self.write("photos/bright/._1.png", "Mac OS X")
         layers = [{"class_name": "InputLayer", "config": {"name": "x", "batch_shape": [None, 4, 4, 1], "dtype": "float32"}},
                   {"class_name": "Rescaling", "config": {"name": "scaled", "scale": 1 / 128, "offset": -1.0}},
                   {"class_name": "Flatten", "config": {"name": "flat"}},

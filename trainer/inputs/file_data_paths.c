@@ -37,6 +37,12 @@ bool file_data_is_of_format(const char *path, const struct record_format *format
            format == wanted;
 }
 
+/* Such as .ipynb_checkpoints and ._photo.jpg. Patterns do not match them either. */
+static bool is_hidden(const char *name)
+{
+    return *name == '.';
+}
+
 /* Adds the files of this format in the folders of a directory: DIR/CLASS/FILE. */
 static struct status add_class_files(const char *directory, const struct record_format *format,
                                      const struct record_format *wanted, struct arena *arena,
@@ -47,12 +53,13 @@ static struct status add_class_files(const char *directory, const struct record_
     TRY(file_list(directory, arena, &folders));
     for (size_t i = 0; i < folders.count; i++) {
         const char *folder = file_join(arena, directory, folders.names[i]);
-        if (!file_is_directory(folder))
+        if (is_hidden(folders.names[i]) || !file_is_directory(folder))
             continue;
         TRY(file_list(folder, arena, &files));
         for (size_t k = 0; k < files.count; k++) {
             const char *path = file_join(arena, folder, files.names[k]);
-            if (!file_is_directory(path) && file_data_is_of_format(path, format, wanted))
+            if (!is_hidden(files.names[k]) && !file_is_directory(path) &&
+                file_data_is_of_format(path, format, wanted))
                 buffer_append(paths, &path, sizeof path);
         }
     }
