@@ -34,6 +34,7 @@ struct variable_gradient {
     const float *values; /* in the variable's shape; indexed: [rows.count, row]. Not read if the
                           * variable is not trainable */
     struct row_ids rows; /* indexed: the rows, or keys, with a gradient */
+    bool of_values;      /* these are all rows of client->values, and no others were pulled since */
 };
 
 struct ps_client_options {
@@ -69,6 +70,12 @@ struct client_chunk {
 /* The rows of one piece within the sorted rows of its variable. */
 struct piece_rows {
     size_t first, count; /* in the list */
+};
+
+/* A list of rows as a message carries it. */
+struct encoded_rows {
+    size_t offset, size; /* in a buffer */
+    uint64_t count;      /* rows */
 };
 
 /* Keras' LossScaleOptimizer, as far as a worker needs it. */
@@ -129,6 +136,8 @@ struct ps_client {
     struct piece_rows *pulled, *pushed; /* [pieces_count]: of the calls in flight */
     struct row_ids_writer *lists;       /* [chunks_count]: the encoded lists of rows in these
                                          * calls */
+    struct encoded_rows *pulled_lists;  /* [chunks_count]: the last pull's part of `lists` */
+    bool pushes_pulled;                 /* the push in flight has these rows, encoded already */
     struct client_keys *keys;           /* for variables by keys; NULL if there are none */
     struct client_shares *shares;       /* the turns that this task was given: shares.h */
     double *totals; /* [totals_count]: for the next push, see totals.h; NULL: not kept */

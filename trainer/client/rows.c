@@ -32,6 +32,7 @@ void client_rows_init(struct ps_client *client)
     client->pulled = zalloc(pieces_count * sizeof *client->pulled);
     client->pushed = zalloc(pieces_count * sizeof *client->pushed);
     client->lists = zalloc((size_t)client->chunks_count * sizeof *client->lists);
+    client->pulled_lists = zalloc((size_t)client->chunks_count * sizeof *client->pulled_lists);
     number_rows(client);
     client_keys_init(client);
 }
@@ -44,6 +45,7 @@ void client_rows_finish(struct ps_client *client)
         buffer_finish(&client->lists[c].bytes);
     client_keys_finish(client);
     free(client->lists);
+    free(client->pulled_lists);
     free(client->wanted);
     free(client->held);
     free(client->first_rows);
@@ -119,6 +121,37 @@ static struct status divide_all(struct ps_client *client, bool pull,
     return status_ok();
 }
 
+/* Are the rows of all gradients those that were pulled last? */
+static bool pushes_pulled(const struct ps_client *client, const struct variable_gradient *gradients)
+{
+    const struct placement *placement = client->options.placement;
+    bool same = gradients != NULL;
+
+    for (int v = 0; v < placement->variables_count && same; v++) {
+        const struct placed_variable *variable = &placement->variables[v];
+        if (!variable->by_rows)
+            continue;
+        same = variable->trainable ? gradients[v].of_values : client->held[v].count == 0;
+        assert(!same || !variable->trainable || gradients[v].rows.count == client->held[v].count);
+    }
+    return same;
+}
+
+/* The rows of the last pull, which are still encoded, become those of a push. */
+static void push_pulled(struct ps_client *client)
+{
+    for (int c = 0; c < client->chunks_count; c++) {
+        struct buffer *bytes = &client->lists[c].bytes;
+        struct encoded_rows *list = &client->pulled_lists[c];
+        if (list->size > 0)
+            memmove(bytes->data, bytes->data + list->offset, list->size);
+        bytes->size = list->size;
+        list->offset = 0;
+    }
+    memcpy(client->pushed, client->pulled,
+           (size_t)client->options.placement->pieces_count * sizeof *client->pushed);
+}
+
 static void count_reply_bytes(struct ps_client *client)
 {
     const struct placement *placement = client->options.placement;
@@ -135,9 +168,12 @@ struct status client_rows_begin(struct ps_client *client, bool pull,
 {
     if (client->wanted == NULL)
         return status_ok();
-    for (int c = 0; c < client->chunks_count; c++)
+    client->pushes_pulled = pushes_pulled(client, gradients);
+    if (client->pushes_pulled)
+        push_pulled(client);
+    for (int c = 0; c < client->chunks_count && !client->pushes_pulled; c++)
         client->lists[c].bytes.size = 0;
-    TRY(divide_all(client, pull, gradients));
+    TRY(divide_all(client, pull, client->pushes_pulled ? NULL : gradients));
     TRY(client_keys_begin(client, pull, gradients));
     if (pull)
         count_reply_bytes(client);
@@ -190,13 +226,22 @@ static uint64_t list_chunk(struct ps_client *client, int c, const struct piece_r
 
 uint64_t client_list_wanted(struct ps_client *client, int chunk)
 {
-    return client->wanted != NULL ? list_chunk(client, chunk, client->pulled, NULL) : 0;
+    if (client->wanted == NULL)
+        return 0;
+    struct encoded_rows *list = &client->pulled_lists[chunk];
+    list->offset = client->lists[chunk].bytes.size;
+    list->count = list_chunk(client, chunk, client->pulled, NULL);
+    list->size = client->lists[chunk].bytes.size - list->offset;
+    return list->count;
 }
 
 uint64_t client_list_pushed(struct ps_client *client, int chunk,
                             const struct variable_gradient *gradients)
 {
-    return client->wanted != NULL ? list_chunk(client, chunk, client->pushed, gradients) : 0;
+    if (client->wanted == NULL)
+        return 0;
+    return client->pushes_pulled ? client->pulled_lists[chunk].count
+                                 : list_chunk(client, chunk, client->pushed, gradients);
 }
 
 struct bytes client_list_bytes(const struct ps_client *client, int chunk)

@@ -140,6 +140,7 @@ static struct status source_step(struct gradient_source *base, const void *const
             source->gradients[v] = (struct variable_gradient){
                 .values = tensor_floats(&source->fetches[fetch++]),
                 .rows = feeder->rows[v],
+                .of_values = true,
             };
     if (source->totals != NULL)
         add_totals(source);

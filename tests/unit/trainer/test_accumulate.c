@@ -172,7 +172,8 @@ static struct status step_of_keys(struct gradient_source *base, const void *cons
     struct counting_source *source = (struct counting_source *)base;
     const float *given = values[0];
 
-    source->gradients[0] = (struct variable_gradient){ gradient, source->rows[source->batch % 8] };
+    source->gradients[0] =
+        (struct variable_gradient){ .values = gradient, .rows = source->rows[source->batch % 8] };
     *loss = (float)source->batch++;
     for (int i = 0; i < 4; i++)
         gradient[i] = (*loss + 1) * (given[i % 2] + given[2 + i % 2]);

@@ -41,7 +41,8 @@ static struct status step(struct gradient_source *base, const void *const *value
 
     assert_float_equal(row[0], 1, 0);
     assert_float_equal(w[0], 1 - .5f * (float)source->rows[0].ids[0], 0);
-    source->gradients[0] = (struct variable_gradient){ source->g, source->rows[0] };
+    source->gradients[0] =
+        (struct variable_gradient){ .values = source->g, .rows = source->rows[0] };
     *gradients = source->gradients;
     *loss = 1;
     return status_ok();

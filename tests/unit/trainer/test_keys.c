@@ -97,7 +97,8 @@ static void compute(struct batch *batch, const void *const *values, uint32_t wor
         for (size_t i = 0; i < count; i++)
             batch->g[v][i] = .3f * ((const float *)values[v])[i] + .02f * sum +
                              (float)(step + 1) * .01f * (float)(worker + 1);
-        batch->gradients[v] = (struct variable_gradient){ batch->g[v], batch->keys[v] };
+        batch->gradients[v] =
+            (struct variable_gradient){ .values = batch->g[v], .rows = batch->keys[v] };
     }
 }
 

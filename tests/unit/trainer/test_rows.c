@@ -89,11 +89,15 @@ static bool has_row(uint32_t worker, int step, int v, int64_t row)
     return (v != EMB || row != 7) && step != 3 && (row * 5 + step * 3 + (int)worker + v) % 7 < 3;
 }
 
+static bool frozen_is_read = true;
+static bool rows_are_of_values; /* as the gradients say */
+
 static void choose_rows(struct batch *batch, uint32_t worker, int step)
 {
     for (int v = 0; v < VARIABLES; v++) {
+        bool reads = v != W && (v != FROZEN || frozen_is_read);
         batch->rows[v] = (struct row_ids){ batch->ids[v], 0 };
-        for (int64_t row = 0; row < rows_of(v) && v != W; row++)
+        for (int64_t row = 0; row < rows_of(v) && reads; row++)
             if (has_row(worker, step, v, row))
                 batch->ids[v][batch->rows[v].count++] = row;
     }
@@ -123,7 +127,9 @@ static void compute(struct batch *batch, const void *const *values, uint32_t wor
         size_t rows = v == W ? (size_t)rows_of(v) : batch->rows[v].count;
         for (size_t i = 0; i < rows * (size_t)row_floats(v); i++)
             batch->g[v][i] = gradient_of(((const float *)values[v])[i], sum, worker, step);
-        batch->gradients[v] = (struct variable_gradient){ batch->g[v], batch->rows[v] };
+        batch->gradients[v] = (struct variable_gradient){ .values = batch->g[v],
+                                                          .rows = batch->rows[v],
+                                                          .of_values = rows_are_of_values };
     }
 }
 
@@ -247,6 +253,29 @@ static void a_job_learns_the_same_bits_for_any_number_of_ps_tasks(void **state)
             run_job(2, &job, 24, &other);
             assert_memory_equal(&one, &other, sizeof one);
         }
+}
+
+static void the_rows_of_a_pull_are_pushed_as_well(void **state)
+{
+    static const size_t chunks[] = { 0, 1, 40 };
+    (void)state;
+
+    frozen_is_read = false;
+    for (int sync = 0; sync <= 1; sync++) {
+        struct client_job job = {
+            .optimizer = "adagrad", .learning_rate = .1f, .workers = sync ? 3 : 1, .sync = sync
+        };
+        struct outcome listed, again;
+        rows_are_of_values = false;
+        run_job(1, &job, 0, &listed);
+        rows_are_of_values = true;
+        for (int i = 0; i < 3; i++) {
+            run_job(i == 0 ? 1 : i == 1 ? 2 : 5, &job, chunks[i], &again);
+            assert_memory_equal(&listed, &again, sizeof listed);
+        }
+    }
+    frozen_is_read = true;
+    rows_are_of_values = false;
 }
 
 /* The gradient of element i of emb: the mean over the workers that have its row. */
@@ -808,6 +837,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_learns_the_same_bits_for_any_number_of_ps_tasks),
+        cmocka_unit_test(the_rows_of_a_pull_are_pushed_as_well),
         cmocka_unit_test(a_step_takes_the_mean_of_the_workers_that_have_a_row),
         cmocka_unit_test(a_push_that_reached_half_of_the_ps_tasks_is_made_again),
         LONE_TEST(slots_lie_together),
