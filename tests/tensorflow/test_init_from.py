@@ -14,16 +14,16 @@ class InitFrom(TestCase):
         return keras.Sequential([keras.Input((784,), name="x"), keras.layers.Dense(units, activation="relu", name="base"),
                                  keras.layers.Dense(10, activation="softmax", name="scores")])
 
-    def start_of(self, *flags):
+    def start_of(self, *flags, model=None, checkpoints="ckpt", names=("base/kernel", "base/bias", "scores/kernel", "scores/bias")):
         """The variables before the first step."""
-        description = json.loads(self.model().to_json())
+        description = json.loads((model or self.model()).to_json())
         with open(self.path("model.json"), "w", encoding="utf-8") as f:
             json.dump(description, f)
         done = run("pstrain", "--model=" + self.path("model.json"), "--noexport", "--stop_at_step=1", "--max_to_keep=0", "--batch_size=1", "--workers=1",
-                   "--checkpoint_dir=" + self.path("ckpt"), *flags)
+                   "--checkpoint_dir=" + self.path(checkpoints), *flags)
         self.assertEqual(done.returncode, 0, done.stderr)
-        reader = tf.train.load_checkpoint(self.path("ckpt", "model.ckpt-0"))
-        return {name: reader.get_tensor(name) for name in ("base/kernel", "base/bias", "scores/kernel", "scores/bias")}, done.stdout
+        reader = tf.train.load_checkpoint(self.path(checkpoints, "model.ckpt-0"))
+        return {name: reader.get_tensor(name) for name in names}, done.stdout
 
     def test_a_savedmodel_of_keras(self):
         model = self.model()
@@ -42,10 +42,28 @@ class InitFrom(TestCase):
             self.assertTrue(np.array_equal(got[name], np.asarray(value)), name)
         self.assertIn("First values: 4 of 4 variables from ", text)
         # Keras names the variables of a Sequential model after the model too.
-        self.assertEqual([v.path for v in model.variables][:2], ["sequential/base/kernel", "sequential/base/bias"])
-        again, _ = self.start_of("--init_from=" + self.path("saved"))
+        self.assertEqual([v.path for v in model.variables][:2], [model.name + "/base/kernel", model.name + "/base/bias"])
+        again, _ = self.start_of("--init_from=" + self.path("saved"), model=model, checkpoints="again")
         for name, value in want.items():
             self.assertTrue(np.array_equal(again[name], np.asarray(value)), name)
+
+    def test_a_model_inside_the_model(self):
+        """Keras does not name its variables after it. Of two models with such variables, the export does not tell which is which."""
+        layers, x, inputs = keras.layers, keras.Input((784,), name="x"), [keras.Input((784,)) for _ in range(2)]
+        one = keras.Model(inputs[0], layers.Dense(3, name="base")(inputs[0]), name="one")
+        other = keras.Model(inputs[1], layers.Dense(3, name="base")(inputs[1]), name="other")
+        model = keras.Model(x, layers.Dense(10, activation="softmax", name="scores")(one(x)))
+        model.export(self.path("inner"), verbose=False)
+        got, text = self.start_of("--init_from=" + self.path("inner"), model=model, names=("one/base/kernel", "one/base/bias", "scores/kernel"))
+        self.assertIn("First values: 4 of 4 variables from ", text)
+        for variable in model.weights:
+            name = variable.path if variable.path.startswith("scores") else "one/" + variable.path
+            self.assertTrue(name not in got or np.array_equal(got[name], np.asarray(variable)), name)
+        both = keras.Model(x, layers.Dense(10, activation="softmax", name="scores")(layers.Add()([one(x), other(x)])))
+        both.export(self.path("both"), verbose=False)
+        _, text = self.start_of("--init_from=" + self.path("both"), "--init_partial", model=both, checkpoints="again", names=())
+        self.assertIn("\n    anew:  one/base/kernel", text)
+        self.assertIn("\n    anew:  other/base/kernel", text)
 
     def test_a_checkpoint_of_tensorflow_by_its_variables_names(self):
         kernel, bias = tf.Variable(tf.ones((784, 3)), name="old/kernel"), tf.Variable([1.0, 2.0, 3.0], name="old/bias")

@@ -200,12 +200,43 @@ static struct status check_fit(const struct bundle_entry *entry, const char *old
     return status;
 }
 
+/* Does exactly one variable of the model have this name, by itself or after names of models? */
+static bool is_unique(const struct init_from *init, const char *name)
+{
+    size_t size = strlen(name);
+    int count = 0;
+
+    for (int v = 0; v < init->placement->variables_count; v++) {
+        const char *other = init->placement->variables[v].name;
+        size_t other_size = strlen(other);
+        count += other_size >= size && strcmp(other + other_size - size, name) == 0 &&
+                 (other_size == size || other[other_size - size - 1] == '/');
+    }
+    return count == 1;
+}
+
+/* Finds the value of "tower/dense/kernel" as "dense/kernel": Keras does not name the variables of a
+ * Functional model inside another one after it. NULL: none that fits. */
+static const char *find_inner_key(const struct init_from *init,
+                                  const struct placed_variable *variable)
+{
+    for (const char *name = strchr(variable->name, '/'); name != NULL; name = strchr(name, '/')) {
+        const char *key = strchr(++name, '/') != NULL ? find_exact_key(init, name) : NULL;
+        if (key != NULL && is_unique(init, name) &&
+            status_is_ok(check_fit(bundle_find(init->bundle, key), name, variable)))
+            return key;
+    }
+    return NULL;
+}
+
 static struct status choose(struct init_from *init, int v, bool partial)
 {
     const struct placed_variable *variable = &init->placement->variables[v];
     const char *old = old_name(init, variable->name);
     const char *key = *old != '\0' ? find_key(init, old) : NULL;
 
+    if (key == NULL && old == variable->name)
+        key = find_inner_key(init, variable);
     init->keys[v] = key;
     if (key != NULL)
         return check_fit(bundle_find(init->bundle, key), old, variable);
