@@ -25,6 +25,8 @@ def message(error):
     if "Could not find key" in text:
         return text[:text.index(' "')]
     text = text.split(" from {{")[0].split(" while building NodeDef")[0]
+    if text.startswith("external/"):  # a file of a library, and the condition that failed
+        return text[text.index("] ") + 2:]
     for mark in (": Could not", ": Tried", "] overflowed"):
         if mark in text:
             text = text[text.index(mark) + 2:]

@@ -14,6 +14,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from answered_graphs import tf, v1, write  # noqa: E402
+import sentencepiece_models  # noqa: E402
 from sentencepiece_models import BPE, MODELS, UNIGRAM  # noqa: E402
 from tensorflow_text.python.ops import normalize_ops, sentencepiece_tokenizer  # noqa: E402
 from tensorflow_text.python.ops import wordpiece_tokenizer as ops  # noqa: E402
@@ -106,6 +107,29 @@ def piece_runs(texts, ids):
     some = ["", " ", "   ", "ab", " ab  abc ", "abcabc", "\u2581a", "a\u2581", "\u3000a\u3000", "<unk>", "abc" * 30, "\u200b", "\u200b \u200b"]
     numbers = [generator.randrange(21) for _ in range(60)]
     return [{texts: [t.encode() for t in some], ids: range(20)}, {texts: INVALID + [b" \xff", b"\xe2\x96a", b"\xc3\xa9\xa9"], ids: numbers}, {texts: [], ids: []}, {texts: drawn, ids: numbers[::-1]}, {texts: [b"", b"ab" * 28], ids: []}]
+
+
+@case
+def piece_ways():
+    """The best ways to divide a text, and one of them at random, with alpha so great that it is the best. No two ways have one score: TensorFlow Text gives those in any order."""
+    texts = v1.placeholder(tf.string, [None], name="texts")
+    words = [(text, score - 0.0137 * i * i, kind) for i, (text, score, kind) in enumerate(sentencepiece_models.WORDS)]
+    made = collections.defaultdict(list)
+    for number, (nbest, settings) in enumerate([(1, (False, False, False)), (2, (True, True, False)), (5, (False, True, True)), (2000, (False, False, False))]):
+        handle = sentencepiece.sentencepiece_op(model=sentencepiece_models.model(sentencepiece_models.SPECIAL + words, rules=sentencepiece_models.FOLDED).data, shared_name=str(number))
+        for key, value in sentencepiece.sentencepiece_tokenize_with_offsets_op(handle, texts, nbest, 1.0, *settings, return_nbest=True)._asdict().items():
+            made[key].append(tf.cast(value, tf.int32))
+        made["names"].append(sentencepiece.sentencepiece_tokenize_op(handle, texts, nbest, 1.0, *settings, out_type=tf.string, Tsplits=tf.int32, return_nbest=True).output_values)
+        made["drawn"].append(sentencepiece.sentencepiece_tokenize_op(handle, texts, min(nbest, 512), 200.0, *settings).output_values)
+    return {key: tf.concat(values, 0) for key, values in made.items()}, [{texts: [t.encode() for t in each]} for each in [["ab c", "abc", "", " ", "fi b", "<sep>a", "zz", "<s c", "a\u2581\u6771\u4eacf"], [], ["\ufb01c1"]]]
+
+
+for name in ["bpe", "word"]:
+    def refused_ways(name=name):
+        handle = sentencepiece.sentencepiece_op(model=MODELS[name].data)
+        texts = v1.placeholder(tf.string, [None], name="texts")
+        return {"values": sentencepiece.sentencepiece_tokenize_op(handle, texts, 2, 1.0, False, False, False, return_nbest=True).output_values}, [{texts: [b"ab"]}]
+    CASES["piece_ways_" + name] = refused_ways
 
 
 for each in MODELS:

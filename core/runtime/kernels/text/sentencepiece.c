@@ -101,6 +101,9 @@ struct tokenizing {
     struct encoding_extras extras;
     const struct tensor *nbest, *alpha; /* one for all texts, or one for each */
     struct piece_sampling sampling;
+    bool all_ways;      /* each of the best ways is a row */
+    struct tensor ends; /* [rows]: of the rows in work.tokens, int64: scratch */
+    int64_t rows;
 };
 
 static struct status add_named(struct token_list *tokens, int32_t id, struct bytes text)
@@ -108,34 +111,56 @@ static struct status add_named(struct token_list *tokens, int32_t id, struct byt
     return token_list_add_numbered(tokens, (struct text_token){ .text = text, .number = id });
 }
 
-/* nbest_size 0 and 1: the best way; less: any way, at random. */
-static struct status choose_sampling(struct tokenizing *t, int64_t i, struct piece_sampling **out)
+static int32_t nbest_of(const struct tokenizing *t, int64_t i)
 {
-    int32_t nbest = tensor_int32s(t->nbest)[t->nbest->shape.rank == 1 ? i : 0];
-    *out = nbest == 0 || nbest == 1 ? NULL : &t->sampling;
-    t->sampling.alpha = tensor_floats(t->alpha)[t->alpha->shape.rank == 1 ? i : 0];
-    if (nbest > 512)
-        return status_error(STATUS_INTERNAL, "nbest_size must be nbest_size <= 512");
-    if (nbest > 1 && t->work.model->method == DIVIDE_UNIGRAM)
-        return kernel_error(t->work.k, STATUS_UNIMPLEMENTED,
-                            "nbest_size is %d: sampling from the best divisions", nbest);
-    return status_ok();
+    return tensor_int32s(t->nbest)[t->nbest->shape.rank == 1 ? i : 0];
 }
 
-static struct status tokenize(struct tokenizing *t, int64_t i)
+/* Adds work.found as a row. */
+static struct status add_row(struct tokenizing *t)
 {
     struct piece_work *work = &t->work;
     const struct sentencepiece_model *model = work->model;
-    struct piece_sampling *sampling;
     int64_t first = work->tokens.count;
-    TRY(choose_sampling(t, i, &sampling));
     if (t->extras.bos)
         TRY(add_named(&work->tokens, model->bos, model->bos_text));
-    TRY(sentencepiece_encode(work, tensor_strings(kernel_input(work->k, 1))[i], sampling));
+    TRY(sentencepiece_add(work));
     if (t->extras.eos)
         TRY(add_named(&work->tokens, model->eos, model->eos_text));
     if (t->extras.reverse)
         reverse(work->tokens.at + first, work->tokens.count - first);
+    TRY(kernel_scratch_reserve(work->k, &t->ends, t->rows, 1, sizeof(int64_t)));
+    ((int64_t *)t->ends.data)[t->rows++] = work->tokens.count;
+    return status_ok();
+}
+
+/* nbest_size 0 and 1: the best way; less: any way, at random; more: one of the best ones. */
+static struct status tokenize(struct tokenizing *t, int64_t i)
+{
+    int32_t nbest = nbest_of(t, i);
+    t->sampling.alpha = tensor_floats(t->alpha)[t->alpha->shape.rank == 1 ? i : 0];
+    t->sampling.nbest = nbest;
+    if (nbest > 512)
+        return status_error(STATUS_INTERNAL, "nbest_size must be nbest_size <= 512");
+    TRY(sentencepiece_divide(&t->work, tensor_strings(kernel_input(t->work.k, 1))[i],
+                             nbest == 0 || nbest == 1 ? NULL : &t->sampling));
+    return add_row(t);
+}
+
+static struct status tokenize_ways(struct tokenizing *t, int64_t i)
+{
+    int32_t most = nbest_of(t, i);
+    bool is_found = true;
+    if (most < 1)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "When return_nbest is true nbest_size must be >= 1; got %d", most);
+    most = most < PIECE_WAYS_MAX ? most : PIECE_WAYS_MAX;
+    TRY(sentencepiece_begin_ways(&t->work, tensor_strings(kernel_input(t->work.k, 1))[i], most));
+    for (int32_t way = 0; way < most && is_found; way++) {
+        TRY(sentencepiece_next_way(&t->work, &is_found));
+        if (is_found)
+            TRY(add_row(t));
+    }
     return status_ok();
 }
 
@@ -143,16 +168,16 @@ static struct status tokenize_all(struct tokenizing *t)
 {
     struct kernel_context *k = t->work.k;
     const struct tensor *texts = kernel_input(k, 1);
-    struct shape shape = shape_of(texts->size + 1);
     struct tensor *splits;
+    for (int64_t i = 0; i < texts->size; i++)
+        TRY(t->all_ways ? tokenize_ways(t, i) : tokenize(t, i));
+    struct shape shape = shape_of(t->rows + 1);
     TRY(kernel_output(k, 1, &shape, &splits));
+    if (splits->dtype == DT_INT32 && t->work.tokens.count > INT32_MAX)
+        return kernel_error(k, STATUS_RESOURCE_EXHAUSTED, "too many tokens for Tsplits int32");
     tensor_set_index(splits, 0, 0);
-    for (int64_t i = 0; i < texts->size; i++) {
-        TRY(tokenize(t, i));
-        if (splits->dtype == DT_INT32 && t->work.tokens.count > INT32_MAX)
-            return kernel_error(k, STATUS_RESOURCE_EXHAUSTED, "too many tokens for Tsplits int32");
-        tensor_set_index(splits, i + 1, t->work.tokens.count);
-    }
+    for (int64_t i = 0; i < t->rows; i++)
+        tensor_set_index(splits, i + 1, ((const int64_t *)t->ends.data)[i]);
     return status_ok();
 }
 
@@ -191,21 +216,13 @@ static struct status check_per_text(const struct kernel_context *k, int index, c
                         name, (long long)texts, shape_text(&x->shape));
 }
 
-static struct status tokenize_prepare(struct prepare_context *p)
-{
-    bool nbest;
-    TRY(node_attr_bool(prepare_node(p), "return_nbest", &nbest));
-    return nbest ? status_error(STATUS_UNIMPLEMENTED, "node '%s' (%s): return_nbest",
-                                prepare_node(p)->name, prepare_node(p)->op_name)
-                 : status_ok();
-}
-
 static struct status tokenize_compute(struct kernel_context *k)
 {
     struct tokenizing t = { .work = { .k = k, .tokens.k = k } };
     random_init(&t.sampling.random, kernel_random_seed(k), 0);
     t.nbest = kernel_input(k, 2);
     t.alpha = kernel_input(k, 3);
+    TRY(node_attr_bool(kernel_node(k), "return_nbest", &t.all_ways));
     TRY(model_of(k, &t.work.model));
     TRY(check_per_text(k, 2, "nbest_size"));
     TRY(check_per_text(k, 3, "alpha"));
@@ -214,6 +231,7 @@ static struct status tokenize_compute(struct kernel_context *k)
     if (status_is_ok(status))
         status = give_tokens(k, &t.work.tokens);
     piece_work_finish(&t.work);
+    tensor_release(&t.ends);
     return status;
 }
 
@@ -342,10 +360,8 @@ static struct status vocab_size_compute(struct kernel_context *k)
 static const struct kernel rows[] = {
     { "SentencepieceOp", DTYPES_ALL, .prepare = handle_prepare, .compute = handle_compute,
       .once = true },
-    { "SentencepieceTokenizeOp", DTYPES_ALL, .prepare = tokenize_prepare,
-      .compute = tokenize_compute },
-    { "SentencepieceTokenizeWithOffsetsOp", DTYPES_ALL, .prepare = tokenize_prepare,
-      .compute = tokenize_compute },
+    { "SentencepieceTokenizeOp", DTYPES_ALL, .compute = tokenize_compute },
+    { "SentencepieceTokenizeWithOffsetsOp", DTYPES_ALL, .compute = tokenize_compute },
     { "SentencepieceDetokenizeOp", DTYPES_ALL, .compute = detokenize_compute },
     { "SentencepieceIdToStringOp", DTYPES_ALL, .compute = id_to_string_compute },
     { "SentencepieceStringToIdOp", DTYPES_ALL, .compute = string_to_id_compute },

@@ -5,8 +5,8 @@ static const char space[] = PIECE_SPACE;
 
 void piece_work_finish(struct piece_work *work)
 {
-    struct piece_array *arrays[] = { &work->normal, &work->origins, &work->found,
-                                     &work->a,      &work->b,       &work->c };
+    struct piece_array *arrays[] = { &work->normal, &work->origins, &work->found, &work->a,
+                                     &work->b,      &work->c,       &work->d };
     token_list_finish(&work->tokens);
     for (size_t i = 0; i < COUNT(arrays); i++)
         tensor_release(&arrays[i]->memory);
@@ -105,12 +105,13 @@ static int64_t count_unknown(const struct sentencepiece_model *model, const stru
     return run;
 }
 
-static struct status add_parts(struct piece_work *work)
+struct status sentencepiece_add(struct piece_work *work)
 {
     const struct sentencepiece_model *model = work->model;
     const struct piece_part *parts = work->found.memory.data;
     const uint32_t *origins = work->origins.memory.data;
     const char *text = work->normal.memory.data;
+    work->block.arena = kernel_arena(work->k);
     for (int64_t i = 0, run; i < work->found.count; i += run) {
         run = count_unknown(model, &parts[i], work->found.count - i);
         const struct piece_part *last = &parts[i + run - 1];
@@ -135,13 +136,27 @@ static struct status add_parts(struct piece_work *work)
     return status_ok();
 }
 
-struct status sentencepiece_encode(struct piece_work *work, struct bytes text,
+struct status sentencepiece_divide(struct piece_work *work, struct bytes text,
                                    struct piece_sampling *sampling)
 {
-    work->block.arena = kernel_arena(work->k);
     TRY(sentencepiece_normalize(work, &work->model->normal, text));
-    TRY(divide(work, sampling));
-    return add_parts(work);
+    return divide(work, sampling);
+}
+
+struct status sentencepiece_begin_ways(struct piece_work *work, struct bytes text, int count_max)
+{
+    if (work->model->method != DIVIDE_UNIGRAM)
+        return status_error(STATUS_INTERNAL, "NBestEncode is not available for the current model.");
+    TRY(sentencepiece_normalize(work, &work->model->normal, text));
+    return unigram_begin_ways(work, count_max);
+}
+
+struct status sentencepiece_next_way(struct piece_work *work, bool *is_found)
+{
+    int64_t way;
+    TRY(unigram_next_way(work, &way));
+    *is_found = way >= 0;
+    return *is_found ? unigram_take_way(work, way) : status_ok();
 }
 
 /* ---- joining ---- */

@@ -168,8 +168,165 @@ static struct status divide_at_random(struct piece_work *work, struct piece_samp
     return status_ok();
 }
 
+/* ---- the best ones ---- */
+
+/* So many ways may wait, as in SentencePiece; when there are more, only the best ones stay. */
+#define WAITING_MAX  10000
+#define WAITING_KEPT 512
+
+/* A way to divide what is after a place of the text. */
+struct text_way {
+    double whole;  /* its score, with that of the best way up to the place */
+    double score;  /* of its pieces */
+    int64_t edge;  /* its first piece; -1: it has none */
+    int64_t after; /* the way without that piece; -1: none */
+};
+
+static struct status take_best_edge(struct piece_work *work, void *argument, int64_t begin,
+                                    int64_t size, int32_t id)
+{
+    struct way_end *endings = argument, *to = &endings[begin + size];
+    double weight = (double)((float)endings[begin].weight + (float)score_of(work->model, id, size));
+    TRY(piece_room(work, &work->b, 1, sizeof(struct way_edge)));
+    ((struct way_edge *)work->b.memory.data)[work->b.count] =
+        (struct way_edge){ weight, to->first, (int32_t)begin, id };
+    if (to->first < 0 || weight > to->weight)
+        to->weight = weight;
+    to->first = work->b.count++;
+    return status_ok();
+}
+
+static const struct text_way *ways_of(const struct piece_work *work)
+{
+    return work->c.memory.data;
+}
+
+/* The heap of ways that wait is in work->d: the best one is first. */
+static void sift_down(struct piece_work *work, int64_t at, int64_t way)
+{
+    const struct text_way *ways = ways_of(work);
+    int64_t *heap = work->d.memory.data;
+    for (int64_t child; (child = 2 * at + 1) < work->d.count; at = child) {
+        if (child + 1 < work->d.count && ways[heap[child + 1]].whole > ways[heap[child]].whole)
+            child++;
+        if (ways[heap[child]].whole <= ways[way].whole)
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = way;
+}
+
+static int64_t pop_way(struct piece_work *work)
+{
+    const int64_t *heap = work->d.memory.data;
+    int64_t best = heap[0], last = heap[--work->d.count];
+    if (work->d.count > 0)
+        sift_down(work, 0, last);
+    return best;
+}
+
+static struct status push_way(struct piece_work *work, struct text_way way)
+{
+    TRY(piece_room(work, &work->c, 1, sizeof way));
+    TRY(piece_room(work, &work->d, 1, sizeof(int64_t)));
+    ((struct text_way *)work->c.memory.data)[work->c.count] = way;
+    int64_t *heap = work->d.memory.data, at = work->d.count++;
+    for (; at > 0 && ways_of(work)[heap[(at - 1) / 2]].whole < way.whole; at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = work->c.count++;
+    return work->c.count % 16384 == 0 ? kernel_check(work->k) : status_ok();
+}
+
+/* The best ways, in order, are a heap as well. */
+static void drop_worst(struct piece_work *work)
+{
+    int64_t kept[WAITING_KEPT];
+    int count = work->ways_max < WAITING_KEPT / 10 ? 10 * work->ways_max : WAITING_KEPT;
+    for (int i = 0; i < count; i++)
+        kept[i] = pop_way(work);
+    memcpy(work->d.memory.data, kept, (size_t)count * sizeof *kept);
+    work->d.count = count;
+}
+
+struct status unigram_begin_ways(struct piece_work *work, int count_max)
+{
+    work->a.count = work->b.count = work->c.count = work->d.count = 0;
+    work->ways_max = count_max;
+    TRY(piece_room(work, &work->a, work->normal.count + 1, sizeof(struct way_end)));
+    struct way_end *endings = work->a.memory.data;
+    for (int64_t i = 0; i <= work->normal.count; i++)
+        endings[i] = (struct way_end){ 0, -1 };
+    TRY(all_pieces(work, take_best_edge, endings));
+    return push_way(work, (struct text_way){ endings[work->normal.count].weight, 0, -1, -1 });
+}
+
+static int64_t begin_of(const struct piece_work *work, const struct text_way *way)
+{
+    const struct way_edge *edges = work->b.memory.data;
+    return way->edge < 0 ? work->normal.count : edges[way->edge].begin;
+}
+
+/* A search from the end of the text (A*), that knows how good the best way up to each place is. */
+struct status unigram_next_way(struct piece_work *work, int64_t *way)
+{
+    const struct way_edge *edges = work->b.memory.data;
+    const struct way_end *endings = work->a.memory.data;
+    for (*way = -1; work->d.count > 0;) {
+        int64_t best = pop_way(work);
+        struct text_way from = ways_of(work)[best];
+        int64_t end = begin_of(work, &from);
+        if (end == 0) {
+            *way = best;
+            return status_ok();
+        }
+        for (int64_t edge = endings[end].first; edge >= 0; edge = edges[edge].next) {
+            float score = (float)score_of(work->model, edges[edge].id, end - edges[edge].begin);
+            struct text_way next = { (double)(float)(edges[edge].weight + from.score),
+                                     (double)(float)((double)score + from.score), edge, best };
+            TRY(push_way(work, next));
+        }
+        if (work->d.count > WAITING_MAX)
+            drop_worst(work);
+    }
+    return status_ok();
+}
+
+struct status unigram_take_way(struct piece_work *work, int64_t way)
+{
+    const struct way_edge *edges = work->b.memory.data;
+    work->found.count = 0;
+    for (const struct text_way *at = &ways_of(work)[way]; at->edge >= 0;) {
+        const struct text_way *after = &ways_of(work)[at->after];
+        int64_t begin = edges[at->edge].begin;
+        TRY(piece_found(work, begin, begin_of(work, after) - begin, edges[at->edge].id));
+        at = after;
+    }
+    return status_ok();
+}
+
+/* One of the best ways, at random by their scores. */
+static struct status divide_among_best(struct piece_work *work, struct piece_sampling *sampling)
+{
+    double total = 0, best = 0;
+    int64_t way, chosen = -1;
+    TRY(unigram_begin_ways(work, sampling->nbest));
+    for (int i = 0; i < sampling->nbest; i++) {
+        TRY(unigram_next_way(work, &way));
+        if (way < 0)
+            break;
+        best = i == 0 ? ways_of(work)[way].whole : best;
+        double weight = exp((double)sampling->alpha * (ways_of(work)[way].whole - best));
+        total += weight;
+        if (chosen < 0 || random_double(&sampling->random) * total < weight)
+            chosen = way;
+    }
+    return unigram_take_way(work, chosen);
+}
+
 struct status divide_unigram(struct piece_work *work, struct piece_sampling *sampling)
 {
+    if (sampling != NULL && sampling->nbest > 1)
+        return divide_among_best(work, sampling);
     TRY(sampling == NULL ? divide_best(work) : divide_at_random(work, sampling));
     turn_around(&work->found);
     return status_ok();
