@@ -247,12 +247,70 @@ static struct status fill(struct instance *instance)
     return add_controls(instance);
 }
 
+/* ---- implementations ---- */
+
+/* What an attribute of the function says, or an empty text. */
+static struct bytes attribute_text(const struct function *function, const char *name)
+{
+    const struct attr_value *value = attrs_find(function->attrs, function->attrs_count, name);
+    return value != NULL && value->kind == ATTR_STRING ? value->s : (struct bytes){ 0 };
+}
+
+static bool prefers_cpu(const struct function *function)
+{
+    return bytes_equal(attribute_text(function, "api_preferred_device"), bytes_of("CPU"));
+}
+
+/* Functions that tf.function keeps in pairs for gradients: TensorFlow never swaps them alone. */
+static bool has_partner(const struct function *function)
+{
+    return attribute_text(function, "forward_function_name").size > 0 ||
+           attribute_text(function, "backward_function_name").size > 0;
+}
+
+static bool same_types(const struct op_arg *a, int a_count, const struct op_arg *b, int b_count)
+{
+    if (a_count != b_count)
+        return false;
+    for (int i = 0; i < a_count; i++)
+        if (a[i].type != b[i].type)
+            return false;
+    return true;
+}
+
+static bool can_replace(const struct function *function, const struct function *other)
+{
+    const struct op *a = &function->signature, *b = &other->signature;
+    return prefers_cpu(other) && !has_partner(other) &&
+           bytes_equal(attribute_text(function, "api_implements"),
+                       attribute_text(other, "api_implements")) &&
+           same_types(a->inputs, a->inputs_count, b->inputs, b->inputs_count) &&
+           same_types(a->outputs, a->outputs_count, b->outputs, b->outputs_count);
+}
+
+/* If several functions implement one interface, TensorFlow runs the one for the device, whichever
+ * the call names (implementation_selector.cc). The samplers of TensorFlow Probability name the one
+ * for other devices, which draws other numbers than the one for the CPU. */
+static const struct function *choose_implementation(const struct function_library *library,
+                                                    const struct function *function)
+{
+    if (attribute_text(function, "api_implements").size == 0 || prefers_cpu(function) ||
+        has_partner(function))
+        return function;
+    for (; library != NULL; library = library->outer)
+        for (int i = 0; i < library->count; i++)
+            if (can_replace(function, &library->functions[i]))
+                return &library->functions[i];
+    return function;
+}
+
 struct status function_instantiate(const struct graph *graph, const struct function_name *name,
                                    struct arena *arena, struct function_body *out)
 {
     const struct function *function = function_find(graph->library, name->name);
     if (function == NULL)
         return status_error(STATUS_NOT_FOUND, "the graph has no function '%s'", name->name);
+    function = choose_implementation(graph->library, function);
 
     struct instance instance = { .function = function, .graph = graph_create(arena) };
     instance.graph->library = graph->library;

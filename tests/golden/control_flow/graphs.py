@@ -717,6 +717,32 @@ def device_index():
 
 
 @case
+def implementation_for_cpu():
+    """Functions that implement one interface: TensorFlow runs the one for the device, also below another function. As
+    nothing calls the one for CPUs, the graph has to be told of it."""
+
+    def implementation(interface, device, number):
+        attributes = {"api_implements": interface, **({"api_preferred_device": device} if device else {})}
+        body = tf.function(lambda x: x * number, input_signature=[tf.TensorSpec([None], tf.float32)], experimental_attributes=attributes)
+        concrete = body.get_concrete_function()
+        concrete.add_to_graph(v1.get_default_graph())
+        return concrete
+
+    x = placeholder("x", [None])
+    named = {"nameless": implementation("one", "", 2), "gpu": implementation("two", "GPU", 3), "alone": implementation("three", "GPU", 5), "cpu": implementation("four", "CPU", 7)}
+    for interface in ("one", "two", "four"):
+        implementation(interface, "GPU", 11)
+    for interface in ("one", "two"):
+        implementation(interface, "CPU", 13)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+    def below(x):
+        return named["nameless"](x) + 1
+
+    return {**{name: function(x) for name, function in named.items()}, "below": below(x)}, [{x: [1, 2]}]
+
+
+@case
 def assert_of_texts():
     """The text of the error escapes strings as C does."""
     x = placeholder("x", [None], tf.string)
