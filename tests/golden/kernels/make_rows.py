@@ -2,7 +2,7 @@
 """Writes the *.rows beside it, which tests/unit/runtime/test_kernels.c runs: make_rows.py [family…]"""
 import sys
 
-from rows import Rows  # first: it says how TensorFlow is to start
+from rows import FLOAT8, Rows  # first: it says how TensorFlow is to start
 import audio_rows
 import gamma_rows
 import parts_rows
@@ -533,6 +533,12 @@ def cast():
         for other in [np.float32, np.int32, np.uint8]:
             rows.add("Cast", [np.array([0, 1, 100], other)], DstT=quantized)
             rows.add("Cast", [tf.cast(np.array([0, 1, 100], np.int32), quantized)], DstT=other)
+    every = np.arange(256).astype(np.uint8).view(FLOAT8.as_numpy_dtype)
+    for other in [np.float32, np.float16, tf.bfloat16, np.float64]:
+        rows.add("Cast", [every], DstT=other)
+    between = np.sort(np.concatenate([(every[:126].astype(np.float32) + every[1:127].astype(np.float32)) / 2 * scale for scale in (1, 0.999, 1.001)]))
+    for other in [np.float32, np.float16, tf.bfloat16]:
+        rows.add("Cast", [tf.cast(np.concatenate([between, -between, [0, 463, 464, 465, 480, 1e9, -500, np.inf, -np.inf, np.nan, 1e-9]]), other)], DstT=FLOAT8)
     rows.write()
 
 

@@ -1,10 +1,11 @@
 /*
  * cast: from any number type to any other, as TensorFlow's CPU kernels do it: C's conversion, and
  * the result of x86's instructions where C leaves it undefined (a float outside of the integer's
- * range, NaN). half and bfloat16 go through float, quantized integers are plain ones. A complex
- * number gives its real part.
+ * range, NaN). half, bfloat16 and float8_e4m3fn go through float, quantized integers are plain
+ * ones. A complex number gives its real part.
  */
 #include <complex.h>
+#include <math.h>
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/plain/types.h"
@@ -153,6 +154,7 @@ static enum dtype through(enum dtype dtype)
     switch (dtype) {
     case DT_HALF:
     case DT_BFLOAT16:
+    case DT_FLOAT8_E4M3FN:
         return DT_FLOAT;
     case DT_QINT8:
         return DT_INT8;
@@ -194,6 +196,67 @@ static uint64_t kept_bits(const struct cast_state *state)
     return lost > 0 ? UINT64_MAX << lost : UINT64_MAX;
 }
 
+/* ---- float8_e4m3fn: a sign, four bits of exponent with bias 7, three of fraction ---- */
+
+#define FLOAT8_NAN 0x7f /* there is no infinity */
+
+static float float8_to_float(uint8_t value)
+{
+    int exponent = value >> 3 & 15, fraction = value & 7;
+    float size = (value & 0x7f) == FLOAT8_NAN ? NAN
+                 : exponent == 0              ? ldexpf((float)fraction, -9)
+                                              : ldexpf((float)(8 + fraction), exponent - 10);
+    return value & 0x80 ? -size : size;
+}
+
+/* To the nearest, ties to even. What rounds beyond 448, the largest, is NaN. */
+static uint8_t float_to_float8(float value)
+{
+    uint8_t sign = signbit(value) ? 0x80 : 0;
+    float size = fabsf(value);
+    if (!(size <= 464)) /* half way between 448 and 480; the tie goes to 448, which is even */
+        return sign | FLOAT8_NAN;
+    if (size < 0x1p-6f) /* subnormal: a multiple of 2^-9 */
+        return sign | (uint8_t)lrintf(size * 0x1p9f);
+    int exponent;
+    float fraction = frexpf(size, &exponent);              /* 0.5 <= fraction < 1 */
+    int rounded = (int)lrintf(fraction * 16);              /* 8..16: a carry is correct */
+    return sign | (uint8_t)((exponent + 5) * 8 + rounded); /* the 8 of `rounded` adds 1 */
+}
+
+static bool is_narrow(enum dtype dtype)
+{
+    return dtype_is_half(dtype) || dtype == DT_FLOAT8_E4M3FN;
+}
+
+static void load_narrow(enum dtype dtype, const void *from, float *to, int64_t count)
+{
+    if (dtype != DT_FLOAT8_E4M3FN) {
+        half_block_load(dtype, from, to, count);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++)
+        to[i] = float8_to_float(((const uint8_t *)from)[i]);
+}
+
+static void store_narrow(enum dtype dtype, const float *from, void *to, int64_t count)
+{
+    if (dtype != DT_FLOAT8_E4M3FN) {
+        half_block_store(dtype, from, to, count);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++)
+        ((uint8_t *)to)[i] = float_to_float8(from[i]);
+}
+
+/* A double would be rounded twice on its way through float, and Truncate means other bits. */
+static bool has_rows(const struct cast_state *state, bool truncate)
+{
+    if (state->to == DT_FLOAT8_E4M3FN && (state->from == DT_DOUBLE || truncate))
+        return false;
+    return state->from == state->to || casts[through(state->from)][through(state->to)] != NULL;
+}
+
 static struct status cast_prepare(struct prepare_context *p)
 {
     const struct node *node = prepare_node(p);
@@ -204,7 +267,7 @@ static struct status cast_prepare(struct prepare_context *p)
     if (node_attr(node, "Truncate") != NULL)
         TRY(node_attr_bool(node, "Truncate", &truncate));
     state->keep = truncate ? kept_bits(state) : UINT64_MAX;
-    if (state->from != state->to && casts[through(state->from)][through(state->to)] == NULL)
+    if (!has_rows(state, truncate))
         return status_error(STATUS_UNIMPLEMENTED, "Cast %s to %s is not supported",
                             dtype_name(state->from), dtype_name(state->to));
     return status_ok();
@@ -228,17 +291,17 @@ static void cast_block(const struct cast_state *state, const void *from, void *t
     float in[CAST_BLOCK], out[CAST_BLOCK];
     double cut[CAST_BLOCK];
     const void *source = from;
-    if (dtype_is_half(state->from)) {
-        half_block_load(state->from, from, in, count);
+    if (is_narrow(state->from)) {
+        load_narrow(state->from, from, in, count);
         source = in;
     } else if (state->keep != UINT64_MAX) {
         cut_bits(state, from, cut, count);
         source = cut;
     }
-    bool narrow = dtype_is_half(state->to);
+    bool narrow = is_narrow(state->to);
     casts[through(state->from)][through(state->to)](source, narrow ? out : to, count);
     if (narrow)
-        half_block_store(state->to, out, to, count);
+        store_narrow(state->to, out, to, count);
 }
 
 static struct status cast_compute(struct kernel_context *k)
@@ -251,7 +314,7 @@ static struct status cast_compute(struct kernel_context *k)
         return status_ok();
     }
     TRY(kernel_output(k, 0, &x->shape, &out));
-    if (!dtype_is_half(state->from) && !dtype_is_half(state->to) && state->keep == UINT64_MAX) {
+    if (!is_narrow(state->from) && !is_narrow(state->to) && state->keep == UINT64_MAX) {
         casts[through(state->from)][through(state->to)](x->data, out->data, x->size);
         return status_ok();
     }
