@@ -150,11 +150,9 @@ static struct endpoint drop(struct layer_context *context, const struct layer *l
 static struct endpoint dropout_build(struct layer_context *context, const struct layer *layer,
                                      struct endpoint x)
 {
-    struct endpoint shape = shape_of_dropout(context, layer, x);
-
     if (!is_noisy(context, layer, "rate", false))
         return x;
-    return drop(context, layer, x, shape);
+    return drop(context, layer, x, shape_of_dropout(context, layer, x));
 }
 MASKED_LAYER_CLASS(dropout, "Dropout", dropout_args, dropout_build);
 
@@ -261,11 +259,10 @@ static struct endpoint alpha_dropout_build(struct layer_context *context, const 
     double rate = layer_arg(layer, "rate")->number;
     const double limit = -1.6732632423543772848 * 1.0507009873554804934;
     double scale = 1 / sqrt((1 - rate) * (1 + rate * limit * limit));
-    struct endpoint shape = shape_of_dropout(context, layer, x);
 
     if (!is_noisy(context, layer, "rate", false))
         return x;
-    struct endpoint mask = draw_mask(context, layer, shape);
+    struct endpoint mask = draw_mask(context, layer, shape_of_dropout(context, layer, x));
     struct endpoint dropped = build_by_number(
         b, "Mul", build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1), mask), limit);
     struct endpoint y =

@@ -200,6 +200,23 @@ static void flips_half_of_the_images(void **state)
     assert_in_range(flipped, 5, 15);
 }
 
+static void dropout_adds_nothing_to_a_graph_that_serves(void **state)
+{
+    (void)state;
+    static const char json[] =
+        MODEL(LAYER("Dropout", "\"rate\": 0.5, \"noise_shape\": [null, 1]") "," LAYER(
+            "AlphaDropout", "\"rate\": 0.5"));
+    const struct layers_options options = { .mode = LAYERS_SERVE };
+    struct layers_model *model;
+
+    arena = arena_create(0);
+    must(layers_parse(bytes_of(json), arena, &model));
+    must(layers_build(model, &options, arena, &built));
+    assert_int_equal(built.graph->count, 1); /* the input */
+    graph_finish(built.graph);
+    arena_destroy(arena);
+}
+
 static void draws_from_its_distribution(void **state)
 {
     const struct drawing *drawing = *state;
@@ -232,6 +249,7 @@ int main(void)
         { "drops what shares a number", drops_what_shares_a_number, setup, teardown,
           (void *)&shared },
         { "flips half of the images", flips_half_of_the_images, setup, teardown, (void *)&flips },
+        cmocka_unit_test(dropout_adds_nothing_to_a_graph_that_serves),
     };
     struct test_group group = { 0 };
 
