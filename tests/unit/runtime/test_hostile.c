@@ -135,6 +135,57 @@ static void a_damaged_model_of_a_normalizer_is_refused(void **state)
         assert_int_equal(normalize_zero(whole, size).code, STATUS_DATA_LOSS);
 }
 
+/* A FlatBuffer with one field: the text that replaces unknown words. Its bits are inverted. */
+#define UNKNOWN_MODEL_BYTES 55
+static void make_unknown_model(int field, const char *text, uint8_t *model)
+{
+    const uint32_t table = 40, back = 36, distance = 4, size = 3;
+    const uint16_t sizes[] = { 36, 8 }, place = 4;
+    memset(model, 0, UNKNOWN_MODEL_BYTES);
+    memcpy(model, &table, sizeof table);
+    memcpy(model + 4, sizes, sizeof sizes);
+    memcpy(model + 8 + 2 * field, &place, sizeof place);
+    memcpy(model + 40, &back, sizeof back);
+    memcpy(model + 44, &distance, sizeof distance);
+    memcpy(model + 48, &size, sizeof size);
+    memcpy(model + 52, text, size);
+    for (int i = 0; i < UNKNOWN_MODEL_BYTES; i++)
+        model[i] = (uint8_t)~model[i];
+}
+
+/* The model is computed. Its memory is free after the op, and the second run takes it. */
+static void check_unknown_word_stays(const char *op, int field)
+{
+    static const char *const words[] = { "<u>", "<v>" };
+    const struct bytes word = bytes_of("b");
+    const struct shape one = shape_of(1), size = shape_of(UNKNOWN_MODEL_BYTES);
+    uint8_t model[UNKNOWN_MODEL_BYTES];
+    struct tensor feeds[] = { tensor_borrow(DT_STRING, &one, &word),
+                              tensor_borrow(DT_UINT8, &size, model) };
+    struct endpoint x[] = { build_placeholder(&b, NULL, DT_STRING, one),
+                            build_placeholder(&b, NULL, DT_UINT8, size) };
+    struct endpoint inputs[] = { x[0], build_unary(&b, "Invert", NULL, x[1]) };
+    struct endpoint y = build(&b, op, NULL, 2, inputs, NULL);
+    struct plan *plan = plan_of(2, x, 1, &y, NULL);
+    struct tensor out[2];
+    for (int i = 0; i < 2; i++) {
+        make_unknown_model(field, words[i], model);
+        assert_ok(plan_run(plan, run, feeds, &out[i]));
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_true(bytes_equal(tensor_strings(&out[i])[0], bytes_of(words[i])));
+        tensor_release(&out[i]);
+    }
+    plan_destroy(plan);
+}
+
+static void an_unknown_word_outlives_the_model(void **state)
+{
+    (void)state;
+    check_unknown_word_stays("PhraseTokenize", 1);
+    check_unknown_word_stays("FastWordpieceTokenizeWithOffsets", 6);
+}
+
 /* ---- n-grams ---- */
 
 static struct endpoint ngrams(struct endpoint x, int count, const int64_t *widths)
@@ -813,6 +864,7 @@ int main(void)
         TEST(an_empty_part_at_the_end_is_written_nowhere),
         TEST(quadratic_searches_end_at_the_deadline),
         TEST(a_damaged_model_of_a_normalizer_is_refused),
+        TEST(an_unknown_word_outlives_the_model),
         TEST(a_long_pattern_is_refused),
         TEST(a_long_update_that_ends_at_the_deadline_changes_nothing),
         TEST(the_two_types_of_a_pool_gradient_must_be_float),

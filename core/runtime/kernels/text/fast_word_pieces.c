@@ -224,6 +224,7 @@ static struct status divide_all(struct word_walk *w)
     struct tensor *splits;
     TRY(kernel_vector(w->list.k, 0, "input_values"));
     TRY(word_piece_model_read(kernel_input(w->list.k, 1), &w->model));
+    TRY(text_block_copy(&w->block, w->model.unknown, &w->model.unknown));
     TRY(kernel_output(w->list.k, 2, &shape, &splits));
     tensor_int64s_mut(splits)[0] = 0;
     for (int64_t i = 0; i < x->size; i++) {

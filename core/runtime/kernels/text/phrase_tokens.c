@@ -129,6 +129,7 @@ static struct status divide_all(struct phrase_walk *w)
     struct tensor *splits, *texts, *numbers;
     TRY(kernel_vector(k, 0, "input_values"));
     TRY(read_model(kernel_input(k, 1), &w->model));
+    TRY(text_block_copy(&w->block, w->model.unknown, &w->model.unknown));
     TRY(kernel_output(k, 2, &shape, &splits));
     tensor_int64s_mut(splits)[0] = 0;
     for (int64_t i = 0; i < x->size; i++) {

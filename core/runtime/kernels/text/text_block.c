@@ -37,3 +37,10 @@ struct bytes text_block_end(struct text_block *block)
     block->begin = block->size;
     return text.size > 0 ? text : (struct bytes){ "", 0 };
 }
+
+struct status text_block_copy(struct text_block *block, struct bytes text, struct bytes *out)
+{
+    TRY(text_block_add(block, text.data, text.size));
+    *out = text_block_end(block);
+    return status_ok();
+}

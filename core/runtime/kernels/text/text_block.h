@@ -23,5 +23,7 @@ struct text_block {
 struct status text_block_add(struct text_block *block, const void *data, size_t size);
 /* The string, which is whole; the next one begins. */
 struct bytes text_block_end(struct text_block *block);
+/* A string of its own, for example of bytes of a tensor that the run may release first. */
+struct status text_block_copy(struct text_block *block, struct bytes text, struct bytes *out);
 
 #endif
