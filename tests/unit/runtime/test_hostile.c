@@ -778,6 +778,53 @@ static void parts_of_one_byte_look_at_the_deadline(void **state)
     assert_true(count_looks(x, &feed, y) >= 2 * size / 1024);
 }
 
+/* A FlatBuffer with one field: a table of one field, a double array in which "a a a" never ends. */
+#define ENDLESS_WORDS       19
+#define ENDLESS_UNITS       0x62
+#define ENDLESS_MODEL_WORDS (ENDLESS_WORDS + ENDLESS_UNITS)
+static struct endpoint endless_model(int field)
+{
+    uint32_t *model = arena_array(arena, sizeof *model, ENDLESS_MODEL_WORDS);
+    const uint32_t words[ENDLESS_WORDS] = {
+        [0] = 40, [1] = 36 | 8 << 16, [10] = 36, [11] = 12,           [12] = 6 | 8 << 16,
+        [13] = 4, [14] = 8,           [15] = 12, [18] = ENDLESS_UNITS
+    };
+    const uint16_t place = 4;
+    const struct shape shape = shape_of(ENDLESS_MODEL_WORDS * 4);
+    memcpy(model, words, sizeof words);
+    memcpy((char *)model + 8 + 2 * field, &place, sizeof place);
+    model[ENDLESS_WORDS + 'a'] = 'a' << 10 | 'a';
+    model[ENDLESS_WORDS + ' '] = ' ' << 10 | ' ';
+    struct tensor tensor = tensor_borrow(DT_UINT8, &shape, model);
+    return build_const(&b, NULL, &tensor);
+}
+
+static struct endpoint flag(bool value)
+{
+    const struct shape shape = shape_scalar();
+    struct tensor tensor = tensor_borrow(DT_BOOL, &shape, &value);
+    return build_const(&b, NULL, &tensor);
+}
+
+static void an_endless_search_in_a_model_looks_at_the_deadline(void **state)
+{
+    (void)state;
+    const struct bytes words = bytes_of(repeated("a ", 2000));
+    const struct shape shape = shape_of(1);
+    struct tensor feed = tensor_borrow(DT_STRING, &shape, &words);
+    struct endpoint x = texts(), phrases[] = { x, endless_model(5) };
+    assert_true(count_looks(x, &feed, build(&b, "PhraseTokenize", NULL, 2, phrases, NULL)) > 40);
+    struct endpoint pieces[] = { endless_model(11),
+                                 x,
+                                 build_const_int(&b, NULL, 0),
+                                 build_const_float(&b, NULL, 0),
+                                 flag(false),
+                                 flag(false),
+                                 flag(false) };
+    struct endpoint y = build(&b, "TFText>FastSentencepieceTokenize", NULL, 7, pieces, NULL);
+    assert_true(count_looks(x, &feed, y) > 80);
+}
+
 static void a_wide_row_of_windows_looks_at_the_deadline(void **state)
 {
     (void)state;
@@ -873,6 +920,7 @@ int main(void)
         TEST(a_negative_depth_radius_is_refused),
         TEST(one_long_record_looks_at_the_deadline),
         TEST(parts_of_one_byte_look_at_the_deadline),
+        TEST(an_endless_search_in_a_model_looks_at_the_deadline),
         TEST(a_wide_row_of_windows_looks_at_the_deadline),
         TEST(one_long_sequence_looks_at_the_deadline),
         TEST(the_run_is_charged_for_parsed_json),

@@ -112,29 +112,32 @@ static struct status add_text(struct fast_dividing *d, struct bytes text)
     return count_steps(d, (int64_t)text.size);
 }
 
-/* The replacement of the longest prefix that has a rule; the prefix's size, or 0. */
-static size_t find_rule(const struct fast_pieces *m, struct bytes text, struct bytes *out)
+/* The replacement of the longest prefix that has a rule, and the prefix's size, or 0. */
+static struct status find_rule(struct fast_dividing *d, struct bytes text, struct bytes *out,
+                               size_t *size)
 {
+    const struct fast_pieces *m = &d->model;
     uint32_t node = 0, value;
-    size_t found = 0;
+    size_t i = 0;
+    *size = 0;
     *out = (struct bytes){ 0 };
-    for (size_t i = 0; i < text.size && double_array_walk(&m->rules, &node, text.data + i, 1); i++)
+    for (; i < text.size && double_array_walk(&m->rules, &node, text.data + i, 1); i++)
         if (double_array_value(&m->rules, node, &value)) {
-            found = i + 1;
+            *size = i + 1;
             *out = (struct bytes){ 0 };
             if (value < m->replacements.size) {
                 const char *data = m->replacements.data + value;
                 *out = (struct bytes){ data, strnlen(data, m->replacements.size - value) };
             }
         }
-    return found;
+    return count_steps(d, (int64_t)i + 1);
 }
 
 static struct status replace(struct fast_dividing *d, struct bytes text)
 {
-    for (size_t at = 0; at < text.size;) {
+    for (size_t at = 0, size; at < text.size;) {
         struct bytes part = { text.data + at, 1 }, out;
-        size_t size = find_rule(&d->model, (struct bytes){ text.data + at, text.size - at }, &out);
+        TRY(find_rule(d, (struct bytes){ text.data + at, text.size - at }, &out, &size));
         TRY(add_text(d, size > 0 ? out : part));
         at += size > 0 ? size : 1;
     }

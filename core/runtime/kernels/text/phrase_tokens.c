@@ -31,7 +31,10 @@ struct phrase_walk {
     struct text_block block;
     struct random random;
     bool is_seeded;
+    int64_t steps; /* since the last check of the deadline */
 };
+
+#define STEPS_PER_CHECK 65536 /* of the deadline */
 
 static struct status read_model(const struct tensor *x, struct phrase_model *m)
 {
@@ -82,33 +85,44 @@ static bool is_taken(struct phrase_walk *w)
     return random_double(&w->random) * 100 < (double)w->model.percent;
 }
 
+static struct status count_steps(struct phrase_walk *w, size_t steps)
+{
+    w->steps += (int64_t)steps;
+    if (w->steps < STEPS_PER_CHECK)
+        return status_ok();
+    w->steps = 0;
+    return kernel_check(w->phrases.k);
+}
+
 /* The longest phrase that the text begins with and that ends with a word; its size, or 0. */
-static size_t find_phrase(struct phrase_walk *w, struct bytes text, uint32_t *number)
+static struct status find_phrase(struct phrase_walk *w, struct bytes text, size_t *size,
+                                 uint32_t *number)
 {
     uint32_t node = 0, value;
-    size_t size = 0;
-    for (size_t i = 0; i < text.size; i++) {
+    size_t i = 0;
+    *size = 0;
+    for (; i < text.size; i++) {
         if (!double_array_walk(&w->model.units, &node, text.data + i, 1))
             break;
         bool is_end = i + 1 == text.size || text.data[i + 1] == ' ';
         if (!is_end || !double_array_value(&w->model.units, node, &value))
             continue;
-        size = i + 1;
+        *size = i + 1;
         *number = value;
         if (is_taken(w))
             break;
     }
-    return size;
+    return count_steps(w, i + 1);
 }
 
 /* A word that no phrase begins with is unknown. */
 static struct status divide(struct phrase_walk *w, struct bytes text)
 {
-    for (size_t at = 0; at < text.size;) {
+    for (size_t at = 0, size; at < text.size; at += size + 1) {
         struct bytes rest = { text.data + at, text.size - at };
         struct text_token token = { .text = w->model.unknown, .number = w->model.unknown_number };
         uint32_t number = 0;
-        size_t size = find_phrase(w, rest, &number);
+        TRY(find_phrase(w, rest, &size, &number));
         if (size > 0) {
             token = (struct text_token){ .text = bytes_first(rest, size), .number = number };
         } else {
@@ -116,7 +130,6 @@ static struct status divide(struct phrase_walk *w, struct bytes text)
             size = space == NULL ? rest.size : (size_t)(space - rest.data);
         }
         TRY(token_list_add_numbered(&w->phrases, token));
-        at += size + 1;
     }
     return status_ok();
 }
