@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 
 static enum log_level level_min = LOG_INFO;
 
@@ -18,6 +20,11 @@ static char speaker[48];
 
 static int patience_ms = -1;
 static _Atomic int lost; /* lines for which there was no room, since there was some */
+
+/* Held from the look for room to the write: otherwise two threads may see the same room, and the
+ * second one waits without end. Only with patience. log_write does not take it, because a signal
+ * may interrupt the thread that has it. */
+static pthread_mutex_t room_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const char *const names[] = { "debug", "info", "warning", "error", "none" };
 
@@ -60,13 +67,18 @@ void log_head(enum log_level level, char out[LOG_HEAD_MAX])
     print_head(level, out, LOG_HEAD_MAX);
 }
 
+static int wait_ms(void)
+{
+    return atomic_load(&lost) > 0 ? 0 : patience_ms;
+}
+
 /* A pipe with room takes PIPE_BUF bytes without waiting. */
 static bool has_room(void)
 {
     struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
-    int count, wait_ms = atomic_load(&lost) > 0 ? 0 : patience_ms;
+    int count, timeout_ms = wait_ms();
     do
-        count = poll(&out, 1, wait_ms);
+        count = poll(&out, 1, timeout_ms);
     while (count < 0 && errno == EINTR);
     return count != 0;
 }
@@ -95,15 +107,32 @@ static void report_lost(void)
         return;
     int size = print_head(LOG_WARNING, line, LOG_HEAD_MAX);
     size += snprintf(line + size, 80, "%d lines of this log are lost: nobody read it\n", count);
-    log_write(line, (size_t)size);
+    if (!log_write(line, (size_t)size))
+        atomic_fetch_add(&lost, count);
 }
 
-static void put(const char *line, size_t size)
+/* False: the thread that has the lock does not get on, because another process took the room. */
+static bool lock_room(void)
 {
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    int64_t ns = end.tv_nsec + (int64_t)wait_ms() * NS_PER_MS;
+    end.tv_sec += ns / NS_PER_S;
+    end.tv_nsec = ns % NS_PER_S;
+    return pthread_mutex_timedlock(&room_lock, &end) == 0;
+}
+
+static void put_if_read(const char *line, size_t size)
+{
+    if (!lock_room()) {
+        atomic_fetch_add(&lost, 1);
+        return;
+    }
     if (atomic_load(&lost) > 0 && has_room())
         report_lost();
     if (!log_write(line, size))
         atomic_fetch_add(&lost, 1);
+    pthread_mutex_unlock(&room_lock);
 }
 
 void log_line(enum log_level level, const char *format, ...)
@@ -131,7 +160,10 @@ void log_line(enum log_level level, const char *format, ...)
         if ((unsigned char)*at < ' ' || *at == 127)
             *at = ' ';
     line[size - 1] = '\n';
-    put(line, size);
+    if (patience_ms < 0)
+        log_write(line, size);
+    else
+        put_if_read(line, size);
     if (line != local)
         free(line);
 }

@@ -1,10 +1,15 @@
 #include <fcntl.h>
+#include <pthread.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -97,6 +102,53 @@ static void lines_are_lost_while_nobody_reads(void **state)
     assert_non_null(strstr(line, "I back\n"));
 }
 
+static _Atomic int delay_us;
+
+/* Replaces the C library's: another thread may write before the caller does. */
+int poll(struct pollfd *files, nfds_t count, int timeout_ms)
+{
+    struct timespec timeout = { timeout_ms / 1000, timeout_ms % 1000 * 1000000 };
+    long ready = syscall(SYS_ppoll, files, count, timeout_ms < 0 ? NULL : &timeout, NULL, 8);
+    usleep((unsigned)delay_us);
+    return (int)ready;
+}
+
+static void *speak(void *context)
+{
+    log_line(LOG_INFO, "%s", (const char *)context);
+    return NULL;
+}
+
+/* The pipe has room for one line, which both threads see. */
+static void threads_do_not_write_to_the_same_room(void **state)
+{
+    (void)state;
+    char text[3000], drain[8192];
+    pthread_t threads[2];
+    int ends[2], old = dup(STDERR_FILENO);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(fcntl(ends[1], F_SETPIPE_SZ, 4096), 4096);
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[1]);
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    log_set_patience(0);
+    delay_us = 100000;
+    alarm(30); /* ends the test if a thread hangs */
+    for (size_t i = 0; i < COUNT(threads); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, speak, text), 0);
+    for (size_t i = 0; i < COUNT(threads); i++)
+        pthread_join(threads[i], NULL);
+    alarm(0);
+    delay_us = 0;
+    ssize_t size = read(ends[0], drain, sizeof drain);
+    assert_in_range(size, sizeof text, sizeof text + LOG_HEAD_MAX);
+    log_set_patience(-1);
+    dup2(old, STDERR_FILENO);
+    close(old);
+    close(ends[0]);
+}
+
 static void level_names_parse(void **state)
 {
     (void)state;
@@ -114,6 +166,7 @@ int main(void)
         cmocka_unit_test(a_stranger_cannot_forge_a_line),
         cmocka_unit_test(a_long_text_is_whole),
         cmocka_unit_test(lines_are_lost_while_nobody_reads),
+        cmocka_unit_test(threads_do_not_write_to_the_same_room),
         cmocka_unit_test(level_names_parse),
     };
     return cmocka_run_group_tests_name("log", tests, NULL, NULL);
