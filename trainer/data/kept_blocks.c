@@ -34,6 +34,15 @@ const struct kept_block *kept_blocks_find(struct kept_blocks *blocks, uint64_t r
     return found;
 }
 
+/* A column's description, what columns_trim leaves after its values, and the headers of both. */
+#define COLUMN_BYTES (sizeof(struct column) + 48)
+
+static size_t bytes_of_block(const struct kept_block *block)
+{
+    return sizeof *block + columns_bytes(&block->columns) +
+           ((size_t)block->columns.count + 1) * COLUMN_BYTES;
+}
+
 /* Makes room in the list for the block at `place`. False: it would take too much memory. */
 static bool reserve(struct kept_blocks *blocks, uint64_t place, size_t bytes)
 {
@@ -62,7 +71,7 @@ const struct kept_block *kept_blocks_add(struct kept_blocks *blocks, uint64_t re
         return NULL;
     pthread_mutex_lock(&blocks->lock);
     bool is_new = place >= blocks->count || blocks->list[place] == NULL;
-    if (is_new && reserve(blocks, place, columns_bytes(&block->columns) + sizeof *kept)) {
+    if (is_new && reserve(blocks, place, bytes_of_block(block))) {
         kept = zalloc(sizeof *kept);
         *kept = *block;
         columns_trim(&kept->columns);
