@@ -279,21 +279,27 @@ static const char *variable_names(const struct trainable *trainable, struct aren
     return names;
 }
 
-/* Without patterns, variables that were frozen when the model was exported keep their values. */
-static void freeze_as_exported(struct trainable *trainable)
+/* Without patterns, variables that were frozen when the model was exported keep their values.
+ * Returns false if they would keep them anyway. */
+static bool freeze_as_exported(struct trainable *trainable)
 {
-    for (int i = 0; i < trainable->variables_count; i++)
-        if (trainable->variables[i].is_frozen)
-            trainable->variables[i].is_trained = false;
+    bool any = false;
+
+    for (int i = 0; i < trainable->variables_count; i++) {
+        struct trainable_variable *variable = &trainable->variables[i];
+        any |= variable->is_frozen && variable->is_trained;
+        variable->is_trained &= !variable->is_frozen;
+    }
+    return any;
 }
 
 struct status trainable_freeze(struct trainable *trainable, const char *patterns)
 {
     struct arena *arena = trainable->arena;
-    bool any = false;
+    bool any = false, frozen = false;
 
     if (patterns == NULL || *patterns == '\0')
-        freeze_as_exported(trainable);
+        frozen = freeze_as_exported(trainable);
     if (patterns == NULL || strcmp(patterns, "none") == 0)
         patterns = "";
     for (const char *at = patterns; *at != '\0';) {
@@ -317,6 +323,11 @@ struct status trainable_freeze(struct trainable *trainable, const char *patterns
     }
     if (any)
         return status_ok();
+    if (frozen)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "nothing is left to train, because the model was exported with its "
+                            "layers frozen; freeze 'none' to train the variables %s",
+                            variable_names(trainable, arena));
     return status_error(STATUS_INVALID_ARGUMENT, "nothing is left to train of the variables %s",
                         trainable->variables_count > 0 ? variable_names(trainable, arena)
                                                        : "(there are none)");

@@ -139,6 +139,19 @@ class Finetune(TestCase):
                 (got,) = tf.saved_model.load(out).signatures["serving_default"](**inputs).values()
                 assert_agrees(self, got.numpy(), model.predict(inputs, verbose=0), 1e-5, optimizer)
 
+    def test_a_model_that_is_frozen_as_a_whole(self):
+        """The error says that the export froze it, and how to train it."""
+        layers = tf.keras.layers
+        model = tf.keras.Sequential([layers.Input((2,), name="x"), layers.Dense(1, name="answer")])
+        model.trainable = False
+        model.export(self.path("start"), verbose=False)
+        with open(self.path("rows.csv"), "w", encoding="utf-8") as file:
+            file.write("a,b,label\n" + "1,2,3\n" * 8)
+        flags = ["--from_savedmodel=" + self.path("start"), "--train_files=" + self.path("rows.csv"), "--loss=mse", "--batch_size=8", "--epochs=1", "--noexport"]
+        done = run("pstrain", *flags)
+        self.assertIn("nothing is left to train, because the model was exported with its layers frozen; freeze 'none' to train the variables ", done.stderr)
+        self.assertEqual(run("pstrain", *flags, "--freeze=none").returncode, 0)
+
     def assert_tunes(self, name, model, inputs, labels, loss, *flags, weights=None, tolerance=1e-5):
         """pstrain trains the export as fit trains the model."""
         start, out, config = (self.path(name + end) for end in ("_start", "_out", "_compile.json"))
