@@ -304,13 +304,18 @@ static const struct function *choose_implementation(const struct function_librar
     return function;
 }
 
+const struct function *function_called(const struct function_library *library, const char *name)
+{
+    const struct function *function = function_find(library, name);
+    return function != NULL ? choose_implementation(library, function) : NULL;
+}
+
 struct status function_instantiate(const struct graph *graph, const struct function_name *name,
                                    struct arena *arena, struct function_body *out)
 {
-    const struct function *function = function_find(graph->library, name->name);
+    const struct function *function = function_called(graph->library, name->name);
     if (function == NULL)
         return status_error(STATUS_NOT_FOUND, "the graph has no function '%s'", name->name);
-    function = choose_implementation(graph->library, function);
 
     struct instance instance = { .function = function, .graph = graph_create(arena) };
     instance.graph->library = graph->library;

@@ -19,6 +19,10 @@
 #define SIGNATURE(f)                                                    \
     " signature { name: '" f "' input_arg { name: 'a' type: DT_FLOAT }" \
     "   input_arg { name: 'r' type: DT_RESOURCE } output_arg { name: 'o' type: DT_FLOAT } }"
+/* The implementation of the interface 'i' that runs. */
+#define CPU_FUNCTION(f, body)                                     \
+    " function { attr { key: 'api_implements' value { s: 'i' } }" \
+    "  attr { key: 'api_preferred_device' value { s: 'CPU' } }" SIGNATURE(f) body " }"
 
 /* clang-format off */
 /* As Keras exports `serve` and `serving_default`. */
@@ -64,6 +68,22 @@ static const struct same_row {
     { "another input in the body", "input: ['a', 'r']", "input: ['r', 'a']", false },
     { "another function below", "'model' } } }", "'first' } } }", false },
     { "a function that is not there", "'second' } } }", "'third' } } }", false },
+    { "an interface that has another implementation", " function { signature { name: 'second'",
+      CPU_FUNCTION("cpu",
+                   "ret { key: 'o' value: 'a' }") " function { attr { key: 'api_implements' value "
+                                                  "{ s: 'i' } } signature { name: 'second'",
+      false },
+    { "a variable by its node's name, in an implementation below",
+      " function { signature { name: 'model'",
+      CPU_FUNCTION(
+          "cpu",
+          "node_def { name: 'own' op: 'VarHandleOp'" FLOAT SHAPE(
+              2) " }"
+                 " node_def { name: 'read' op: 'ReadVariableOp' input: 'own:resource:0'" FLOAT
+                 " } ret { key: 'o' value: 'read:value:0' }") " function { attr { key: "
+                                                              "'api_implements' value { s: 'i' } } "
+                                                              "signature { name: 'model'",
+      false },
     { "a variable that goes by its node's name", "'read' op: 'ReadVariableOp' input: 'r'",
       "'own' op: 'VarHandleOp' attr { key: 'dtype' value { type: DT_FLOAT } }"
       " attr { key: 'shape' value { shape { } } } }"
