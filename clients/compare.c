@@ -119,10 +119,11 @@ static void compare_tensors(const struct comparison *in, const char *name,
                       (long long)expected->size);
 }
 
+/* Of several outputs with one name, the last counts, as in a map of protobuf. */
 static const struct client_tensor *find_output(const struct client_outputs *outputs,
                                                const char *name)
 {
-    for (int i = 0; i < outputs->count; i++)
+    for (int i = outputs->count - 1; i >= 0; i--)
         if (strcmp(outputs->outputs[i].name, name) == 0)
             return &outputs->outputs[i];
     return NULL;
@@ -141,7 +142,7 @@ static struct status compare_predict(const struct comparison *in, struct bytes e
     TRY(get_predict(expected_message, in->arena, &expected));
     TRY(get_predict(got_message, in->arena, &got));
     for (int i = 0; i < expected.count && in->out->size == 0; i++) {
-        const struct client_tensor *was = &expected.outputs[i];
+        const struct client_tensor *was = find_output(&expected, expected.outputs[i].name);
         const struct client_tensor *is = find_output(&got, was->name);
         if (is == NULL)
             tell_output(in, was->name, " is missing");

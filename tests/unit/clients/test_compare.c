@@ -94,6 +94,16 @@ static void shapes_dtypes_and_names_count(void **state)
     assert_string_equal(difference(PREDICTION_PREDICT), "output 'z' is new");
 }
 
+static void the_last_output_of_a_name_counts(void **state)
+{
+    (void)state;
+    const float data[] = { 1, 2 };
+    put_output(&expected, "y", DT_FLOAT, shape_of(1), data);
+    put_output(&expected, "y", DT_FLOAT, shape_of(2), data);
+    put_output(&got, "y", DT_FLOAT, shape_of(2), data);
+    assert_string_equal(difference(PREDICTION_PREDICT), "");
+}
+
 /* One example with one class; or one value. */
 static void put_class(struct buffer *out, uint32_t number, const char *label, float score)
 {
@@ -169,6 +179,7 @@ int main(void)
         cmocka_unit_test(numbers_with_a_fraction_have_a_tolerance),
         cmocka_unit_test(whole_numbers_and_strings_have_none),
         cmocka_unit_test(shapes_dtypes_and_names_count),
+        cmocka_unit_test(the_last_output_of_a_name_counts),
         cmocka_unit_test(classes_and_values_are_compared),
         cmocka_unit_test(control_characters_are_escaped),
         cmocka_unit_test(each_result_of_a_multi_inference_is_compared),
