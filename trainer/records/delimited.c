@@ -176,7 +176,7 @@ static struct status open_dialect(const struct dialect *dialect, const char *pat
 
     reader->dialect = dialect;
     TRY_OR(fail, text_input_open(path, options->window_bytes, &reader->input));
-    delimited_choose_delimiter(reader, options);
+    TRY_OR(fail, delimited_choose_delimiter(reader, options));
     TRY_OR(fail, delimited_find_names(reader, options));
     TRY_OR(fail, delimited_find_targets(reader, options, columns));
     *out = &reader->reader;

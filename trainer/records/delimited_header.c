@@ -134,40 +134,59 @@ struct status delimited_find_targets(struct delimited_reader *reader,
     return status_ok();
 }
 
+/* Reads until the first record, or what there is of it, is in the window, and counts the delimiters
+ * outside its quotes: those of `others`, and the format's own. */
+static struct status count_delimiters(struct delimited_reader *reader, const char *others,
+                                      int *counts, int *own)
+{
+    struct text_input *input = &reader->input;
+    size_t length = 0; /* of the record, as far as it has been seen */
+    bool grown = true, quoted = false;
+
+    for (;; length++) {
+        while (input->at + length == input->size && grown)
+            TRY(text_input_more(input, &grown));
+        if (input->at + length == input->size)
+            return status_ok();
+        char c = input->data[input->at + length];
+        if (c == '\n' && !quoted)
+            return status_ok();
+        quoted ^= c == '"';
+        const char *found = c != '\0' && !quoted ? strchr(others, c) : NULL;
+        if (found != NULL)
+            counts[found - others]++;
+        *own += !quoted && c == reader->dialect->delimiter;
+    }
+}
+
 /* Delimiters to try instead of commas and tabs. If a header has none of the format's own
  * delimiters but some of these, the most frequent one is used; for a first line of data, only if
  * it then has as many fields as there are names. */
-static char guess_delimiter(const struct delimited_reader *reader,
-                            const struct record_options *options)
+static struct status guess_delimiter(struct delimited_reader *reader,
+                                     const struct record_options *options, char *out)
 {
     static const char others[] = ";\t|,";
-    const char *at = reader->input.data + reader->input.at, *found = NULL;
-    const char *end = reader->input.data + reader->input.size;
     int counts[COUNT(others)] = { 0 }, own = 0, most = 0;
 
-    for (bool quoted = false; at < end && (*at != '\n' || quoted); at++) {
-        quoted ^= *at == '"';
-        found = *at != '\0' && !quoted ? strchr(others, *at) : NULL;
-        own += !quoted && *at == reader->dialect->delimiter;
-        if (found != NULL)
-            counts[found - others]++;
-    }
+    TRY(count_delimiters(reader, others, counts, &own));
     for (int i = 1; i < (int)COUNT(others) - 1; i++)
         most = counts[i] > counts[most] ? i : most;
     bool named = options->column_names == NULL || counts[most] + 1 == options->column_names_count;
-    return own == 0 && counts[most] > 0 && named ? others[most] : reader->dialect->delimiter;
+    *out = own == 0 && counts[most] > 0 && named ? others[most] : reader->dialect->delimiter;
+    return status_ok();
 }
 
-void delimited_choose_delimiter(struct delimited_reader *reader,
-                                const struct record_options *options)
+struct status delimited_choose_delimiter(struct delimited_reader *reader,
+                                         const struct record_options *options)
 {
     char delimiter = options->delimiter;
 
     if (delimiter == '\0' && reader->dialect->names == NULL)
-        delimiter = guess_delimiter(reader, options);
+        TRY(guess_delimiter(reader, options, &delimiter));
     if (delimiter == '\0' || delimiter == reader->dialect->delimiter)
-        return;
+        return status_ok();
     reader->own = *reader->dialect;
     reader->own.delimiter = delimiter;
     reader->dialect = &reader->own;
+    return status_ok();
 }

@@ -50,8 +50,8 @@ enum record_end delimited_record(struct delimited_reader *reader, const char *at
                                  struct columns *columns, const char **next, struct status *bad);
 
 /* Guesses the delimiter of the file, unless the options or the format have it. */
-void delimited_choose_delimiter(struct delimited_reader *reader,
-                                const struct record_options *options);
+struct status delimited_choose_delimiter(struct delimited_reader *reader,
+                                         const struct record_options *options);
 /* Sets the names of the fields, of the format, the options or the header, which it passes. */
 struct status delimited_find_names(struct delimited_reader *reader,
                                    const struct record_options *options);
