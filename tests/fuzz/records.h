@@ -5,7 +5,8 @@
 #include "support/memory_file.h"
 #include "trainer/records/record_reader.h"
 
-/* Reads all records. Returns a number that depends on all values, and on which records are bad. */
+/* Reads all records. Returns a number that depends on all values, and on which records are bad. If
+ * the file itself is damaged, it is 0: the window decides how many rows come before the error. */
 static inline uint64_t read_records(const char *path, const char *format, size_t window_bytes,
                                     struct record_options options, const struct column_spec *specs,
                                     int count)
@@ -39,7 +40,7 @@ static inline uint64_t read_records(const char *path, const char *format, size_t
             record_reader_close(reader);
     }
     columns_finish(&columns);
-    return sum;
+    return status_is_ok(status) ? sum : 0;
 }
 
 static inline void compare_windows(const char *format, const void *data, size_t size,
