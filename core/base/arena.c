@@ -19,6 +19,8 @@
 #define LARGE_ARENA ((size_t)4 << 20)
 #define HUGE_BLOCK  ((size_t)2 << 20)
 #define HUGE_DATA   (HUGE_BLOCK - sizeof(struct arena_block))
+/* A larger piece has a block of its own, so that the rest of the current one is not given up. */
+#define LARGE_PIECE (HUGE_DATA / 4)
 
 struct arena_block {
     struct arena_block *next;
@@ -30,6 +32,7 @@ struct arena_block {
 
 struct arena {
     struct arena_block *first, *current; /* a list; blocks after current are empty */
+    struct arena_block *large;           /* a list of the blocks of large pieces; used 0: free */
     size_t limit, used, held, next_size;
     struct budget *budget;    /* NULL: none */
     const _Atomic bool *stop; /* NULL: none */
@@ -130,19 +133,33 @@ static struct status block_create(struct arena *arena, size_t size, enum charge_
     return status_ok();
 }
 
-/* Takes aligned memory from the current block, the next empty one, or a new one. */
-static struct status take(struct arena *arena, size_t size, size_t align,
-                          enum charge_policy payment, void **out)
+/* Takes the smallest block that is free and large enough, or a new one. Small pieces never take
+ * such a block: after a reset, the same pieces find the same blocks. */
+static struct status take_large(struct arena *arena, size_t size, enum charge_policy payment,
+                                struct arena_block **out)
+{
+    struct arena_block *best = NULL;
+    for (struct arena_block *block = arena->large; block != NULL; block = block->next)
+        if (block->used == 0 && block->size >= size && (best == NULL || block->size < best->size))
+            best = block;
+    if (best == NULL) {
+        TRY(block_create(arena, size, payment, &best));
+        best->next = arena->large;
+        arena->large = best;
+    }
+    *out = best;
+    return status_ok();
+}
+
+/* Takes the current block, the next empty one that has room for aligned memory, or a new one. */
+static struct status take_small(struct arena *arena, size_t size, size_t align,
+                                enum charge_policy payment, struct arena_block **out)
 {
     struct arena_block *block = arena->current;
     while (block != NULL) {
         size_t at = (block->used + align - 1) & ~(align - 1);
         if (at <= block->size && size <= block->size - at) {
-            block->used = at + size;
-            arena->current = block;
-            arena->used += size;
-            UNPOISON(block->data + at, size);
-            *out = block->data + at;
+            arena->current = *out = block;
             return status_ok();
         }
         if (block->next == NULL || block->next->used != 0)
@@ -150,26 +167,32 @@ static struct status take(struct arena *arena, size_t size, size_t align,
         block = block->next;
     }
 
-    bool is_large = arena->held >= LARGE_ARENA;
-    size_t want = is_large ? HUGE_DATA : arena->next_size;
-    bool alone = is_large && size > want / 4; /* the rest of the current block is not given up */
-    struct arena_block *fresh;
-    TRY(block_create(arena, alone || size > want ? size : want, payment, &fresh));
+    size_t want = arena->held >= LARGE_ARENA ? HUGE_DATA : arena->next_size;
+    TRY(block_create(arena, size > want ? size : want, payment, &block));
     if (arena->next_size < BLOCK_MAX)
         arena->next_size *= 2;
-    if (arena->current == NULL || alone) {
-        fresh->next = arena->first;
-        arena->first = fresh;
+    if (arena->current == NULL) {
+        block->next = arena->first;
+        arena->first = block;
     } else {
-        fresh->next = arena->current->next;
-        arena->current->next = fresh;
+        block->next = arena->current->next;
+        arena->current->next = block;
     }
-    if (arena->current == NULL || !alone)
-        arena->current = fresh;
-    fresh->used = size;
+    arena->current = *out = block;
+    return status_ok();
+}
+
+static struct status take(struct arena *arena, size_t size, size_t align,
+                          enum charge_policy payment, void **out)
+{
+    struct arena_block *block;
+    TRY(size > LARGE_PIECE ? take_large(arena, size, payment, &block)
+                           : take_small(arena, size, align, payment, &block));
+    size_t at = (block->used + align - 1) & ~(align - 1);
+    block->used = at + size;
     arena->used += size;
-    UNPOISON(fresh->data, size);
-    *out = fresh->data;
+    UNPOISON(block->data + at, size);
+    *out = block->data + at;
     return status_ok();
 }
 
@@ -244,12 +267,18 @@ size_t arena_held(const struct arena *arena)
     return arena->held;
 }
 
-void arena_reset(struct arena *arena)
+static void empty_blocks(struct arena_block *blocks)
 {
-    for (struct arena_block *block = arena->first; block != NULL; block = block->next) {
+    for (struct arena_block *block = blocks; block != NULL; block = block->next) {
         POISON(block->data, block->size);
         block->used = 0;
     }
+}
+
+void arena_reset(struct arena *arena)
+{
+    empty_blocks(arena->first);
+    empty_blocks(arena->large);
     arena->current = arena->first;
     arena->used = 0;
     arena->hit_limit = false;
@@ -260,9 +289,9 @@ bool arena_hit_limit(const struct arena *arena)
     return arena->hit_limit;
 }
 
-void arena_trim(struct arena *arena)
+static void free_blocks(struct arena_block *blocks)
 {
-    for (struct arena_block *block = arena->first, *next; block != NULL; block = next) {
+    for (struct arena_block *block = blocks, *next; block != NULL; block = next) {
         next = block->next;
         UNPOISON(block->data, block->size);
         if (block->is_mapped)
@@ -270,9 +299,15 @@ void arena_trim(struct arena *arena)
         else
             free(block);
     }
+}
+
+void arena_trim(struct arena *arena)
+{
+    free_blocks(arena->first);
+    free_blocks(arena->large);
     if (arena->budget != NULL && arena->held > 0)
         budget_give(arena->budget, (int64_t)arena->held);
-    arena->first = arena->current = NULL;
+    arena->first = arena->current = arena->large = NULL;
     arena->used = arena->held = 0;
     arena->next_size = BLOCK_MIN;
 }

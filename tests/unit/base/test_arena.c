@@ -181,6 +181,20 @@ static void a_large_piece_leaves_the_block_of_small_ones(void **state)
     assert_ptr_equal(arena_alloc(arena, 16), small + 16);
 }
 
+static void a_reset_arena_holds_no_more_for_the_same_pieces(void **state)
+{
+    struct arena *arena = *state;
+    size_t held = 0;
+    for (int round = 0; round < 10; round++) {
+        for (size_t i = 0; i < 3000; i++)
+            arena_alloc(arena, i % 100 == 0 ? LARGE + i * 100 : 16 + i % 30 * 100);
+        if (round == 0)
+            held = arena_held(arena);
+        arena_reset(arena);
+    }
+    assert_int_equal(arena_held(arena), held);
+}
+
 static void stopped_it_gives_only_what_it_has(void **state)
 {
     struct arena *arena = *state;
@@ -240,6 +254,7 @@ int main(void)
         cmocka_unit_test(blocks_are_paid_for_while_they_are_held),
         cmocka_unit_test(a_large_arena_grows_by_huge_pages),
         TEST(a_large_piece_leaves_the_block_of_small_ones),
+        TEST(a_reset_arena_holds_no_more_for_the_same_pieces),
         TEST(stopped_it_gives_only_what_it_has),
         TEST(texts_end_with_a_nul),
         TEST(the_sanitizer_reports_the_use_of_what_was_not_handed_out),
