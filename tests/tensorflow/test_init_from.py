@@ -65,6 +65,23 @@ class InitFrom(TestCase):
         self.assertIn("\n    anew:  one/base/kernel", text)
         self.assertIn("\n    anew:  other/base/kernel", text)
 
+    def test_a_name_that_two_variables_have(self):
+        """A layer of the model, and one of the model inside it. Neither takes the values of the other."""
+        layers, x, inner = keras.layers, keras.Input((784,), name="x"), keras.Input((784,))
+        tower = keras.Model(inner, layers.Dense(784, name="same")(inner), name="tower")
+        model = keras.Model(x, layers.Dense(10, activation="softmax", name="scores")(layers.Dense(784, name="same")(tower(x))))
+        model.export(self.path("same"), verbose=False)
+        _, text = self.start_of("--init_from=" + self.path("same"), "--init_partial", model=model, names=())
+        self.assertIn("\n    anew:  tower/same/kernel", text)
+        self.assertIn("\n    anew:  same/kernel", text)
+        done = run("pstrain", "--model=" + self.path("model.json"), "--noexport", "--stop_at_step=1", "--init_from=" + self.path("same"),
+                   "--init_map==tower/*")
+        self.assertIn("several values there have the name 'same/kernel', such as 'variables/0/.ATTRIBUTES/VARIABLE_VALUE' and "
+                      "'variables/2/.ATTRIBUTES/VARIABLE_VALUE'; --init_map takes one by this key for the variable 'same/kernel'", done.stderr)
+        got, _ = self.start_of("--init_from=" + self.path("same"), "--init_partial", "--init_map=variables/2/.ATTRIBUTES/VARIABLE_VALUE=same/kernel",
+                               model=model, checkpoints="again", names=("same/kernel",))
+        self.assertTrue(np.array_equal(got["same/kernel"], np.asarray(model.get_layer("same").kernel)))
+
     def test_a_checkpoint_of_tensorflow_by_its_variables_names(self):
         kernel, bias = tf.Variable(tf.ones((784, 3)), name="old/kernel"), tf.Variable([1.0, 2.0, 3.0], name="old/bias")
         tf.train.Checkpoint(first=kernel, second=bias).write(self.path("tf2"))

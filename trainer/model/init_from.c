@@ -25,7 +25,8 @@ struct init_from {
     const char *prefix; /* of the files */
     const char *model;  /* its name; NULL: it has none */
     struct bundle *bundle;
-    struct map full_names; /* names of a TF2 checkpoint's objects -> their keys */
+    struct map full_names;   /* names of a TF2 checkpoint's objects -> their keys */
+    struct map shared_names; /* those that several values have -> text with two of their keys */
     struct renaming *renamings;
     int renamings_count;
     const char **keys; /* [variables_count]; NULL: initialized afresh */
@@ -57,6 +58,19 @@ static struct status find_prefix(const char *path, struct arena *arena, const ch
                         "SavedModel");
 }
 
+/* Keras 3 writes each value twice, with the same name. */
+static void note_full_name(struct init_from *init, const char *name, const char *key)
+{
+    const char *first = map_get_text(&init->full_names, name);
+
+    if (first == NULL)
+        map_put_text(&init->full_names, name, (void *)(uintptr_t)key);
+    else if (map_get_text(&init->shared_names, name) == NULL &&
+             !bundle_is_same_value(init->bundle, first, key))
+        map_put_text(&init->shared_names, name,
+                     arena_printf(init->arena, "'%s' and '%s'", first, key));
+}
+
 /* A TF2 checkpoint keys a value by the path of its object, and keeps the variable's name beside
  * it. */
 static struct status read_full_names(struct init_from *init)
@@ -74,17 +88,17 @@ static struct status read_full_names(struct init_from *init)
     TRY(status);
     for (int i = 0; i < graph.count; i++) {
         const struct object_node *node = &graph.nodes[i];
-        if (node->checkpoint_key != NULL && node->full_name != NULL &&
-            map_get_text(&init->full_names, node->full_name) == NULL)
-            map_put_text(&init->full_names, node->full_name,
-                         (void *)(uintptr_t)node->checkpoint_key);
+        if (node->checkpoint_key != NULL && node->full_name != NULL)
+            note_full_name(init, node->full_name, node->checkpoint_key);
     }
     return status_ok();
 }
 
+/* A name that several values have does not tell which of them is meant. */
 static const char *find_exact_key(const struct init_from *init, const char *name)
 {
-    const char *key = map_get_text(&init->full_names, name);
+    bool shared = map_get_text(&init->shared_names, name) != NULL;
+    const char *key = shared ? NULL : map_get_text(&init->full_names, name);
 
     if (key == NULL && bundle_find(init->bundle, name) != NULL)
         key = bundle_find(init->bundle, name)->name;
@@ -242,6 +256,12 @@ static struct status choose(struct init_from *init, int v, bool partial)
         return check_fit(bundle_find(init->bundle, key), old, variable);
     if (partial || *old == '\0')
         return status_ok();
+    const char *shared = map_get_text(&init->shared_names, old);
+    if (shared != NULL)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "several values there have the name '%s', such as %s; --init_map takes "
+                            "one by this key for the variable '%s' of the model",
+                            old, shared, variable->name);
     return status_error(STATUS_NOT_FOUND,
                         "there is no '%s' for the variable '%s' of the model; --init_partial lets "
                         "such variables begin anew, and --init_map takes other ones:%s",
@@ -320,6 +340,7 @@ void init_from_close(struct init_from *init)
     bundle_stream_finish(&init->stream);
     bundle_close(init->bundle);
     map_finish(&init->full_names);
+    map_finish(&init->shared_names);
     arena_destroy(init->arena);
     free(init);
 }
