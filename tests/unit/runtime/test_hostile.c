@@ -825,6 +825,22 @@ static void an_endless_search_in_a_model_looks_at_the_deadline(void **state)
     assert_true(count_looks(x, &feed, y) > 80);
 }
 
+static void long_texts_without_a_difference_look_at_the_deadline(void **state)
+{
+    (void)state;
+    enum { COUNT_OF_TEXTS = 200, TEXT_BYTES = 16 << 10 };
+    struct bytes long_texts[COUNT_OF_TEXTS];
+    const struct shape shape = shape_of(COUNT_OF_TEXTS);
+    const int64_t rows[] = { 0, COUNT_OF_TEXTS };
+    for (int i = 0; i < COUNT_OF_TEXTS; i++)
+        long_texts[i] = bytes_of(i == 0 ? repeated("a", TEXT_BYTES) : long_texts[0].data);
+    struct tensor feed = tensor_borrow(DT_STRING, &shape, long_texts);
+    struct endpoint x = texts(), splits = integers(shape_of(2), rows);
+    struct endpoint inputs[] = { x, splits, x, splits, build_const_float(&b, NULL, 0.5f) };
+    struct endpoint y = build(&b, "RougeL", NULL, 5, inputs, NULL);
+    assert_true(count_looks(x, &feed, y) > 8);
+}
+
 static void a_wide_row_of_windows_looks_at_the_deadline(void **state)
 {
     (void)state;
@@ -921,6 +937,7 @@ int main(void)
         TEST(one_long_record_looks_at_the_deadline),
         TEST(parts_of_one_byte_look_at_the_deadline),
         TEST(an_endless_search_in_a_model_looks_at_the_deadline),
+        TEST(long_texts_without_a_difference_look_at_the_deadline),
         TEST(a_wide_row_of_windows_looks_at_the_deadline),
         TEST(one_long_sequence_looks_at_the_deadline),
         TEST(the_run_is_charged_for_parsed_json),

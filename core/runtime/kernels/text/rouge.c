@@ -7,6 +7,7 @@
 #include "runtime/kernels/ragged/ragged_splits.h"
 
 #define CELLS_PER_CHECK ((int64_t)1 << 20) /* of the deadline */
+#define BYTES_PER_CELL  64                 /* of a text, in the time of a cell */
 
 enum { HYPOTHESES, HYPOTHESIS_ROWS, REFERENCES, REFERENCE_ROWS, ALPHA };
 enum { F_MEASURE, PRECISION, RECALL, MEASURES };
@@ -22,6 +23,12 @@ static bool are_equal(const struct tensor *a, int64_t i, const struct tensor *b,
 {
     return a->dtype == DT_STRING ? bytes_equal(tensor_strings(a)[i], tensor_strings(b)[j])
                                  : tensor_index(a, i) == tensor_index(b, j);
+}
+
+/* The time to compare it, in cells: long texts may be equal up to their ends. */
+static int64_t cost_of(const struct tensor *a, int64_t i)
+{
+    return a->dtype == DT_STRING ? 1 + (int64_t)(tensor_strings(a)[i].size / BYTES_PER_CELL) : 1;
 }
 
 /* The length of the longest common subsequence of a[a_begin .. a_end) and b[b_begin .. b_end). */
@@ -43,7 +50,7 @@ static struct status common_length(struct rouge *r, const struct tensor *a, int6
                 row[j + 1] = above > left ? above : left;
             diagonal = above;
         }
-        r->cells += width + 1;
+        r->cells += (width + 1) * cost_of(a, i);
         if (r->cells >= CELLS_PER_CHECK) {
             r->cells = 0;
             TRY(kernel_check(r->k));
