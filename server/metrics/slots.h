@@ -7,7 +7,8 @@
  *         slot_add(slot, 1);
  *
  * Memory  A thread has 4 KiB for each block of 512 slots that it has added to: at most 4 MiB.
- * Threads slots_take, slots_give and slots_sums: the caller locks. slot_add: any thread.
+ * Threads slots_take and slots_give: the caller locks. slot_add and slots_sums: any thread, as long
+ *         as the slots are not given back.
  */
 #ifndef SERVER_METRICS_SLOTS_H
 #define SERVER_METRICS_SLOTS_H
