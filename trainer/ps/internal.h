@@ -12,7 +12,7 @@
  *     generation   generation.c     the job's variables and training settings
  *     variables    variables.c      the slices and their updates
  *     membership   join.c           the members of the job, and calls that wait for the variables
- *     liveness   liveness.c     when each task was heard from, and what was logged
+ *     liveness     liveness.c       when each task was heard from, and what was logged
  *     pushes       push.c           pending gradients, and each worker's progress
  *     pace         pace.c           bounded staleness of an asynchronous job
  *     shares       shares.c         the rows assigned to each worker of an asynchronous job
