@@ -304,7 +304,8 @@ static const struct function *choose_implementation(const struct function_librar
     return function;
 }
 
-const struct function *function_called(const struct function_library *library, const char *name)
+const struct function *function_find_called(const struct function_library *library,
+                                            const char *name)
 {
     const struct function *function = function_find(library, name);
     return function != NULL ? choose_implementation(library, function) : NULL;
@@ -313,7 +314,7 @@ const struct function *function_called(const struct function_library *library, c
 struct status function_instantiate(const struct graph *graph, const struct function_name *name,
                                    struct arena *arena, struct function_body *out)
 {
-    const struct function *function = function_called(graph->library, name->name);
+    const struct function *function = function_find_called(graph->library, name->name);
     if (function == NULL)
         return status_error(STATUS_NOT_FOUND, "the graph has no function '%s'", name->name);
 

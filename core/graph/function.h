@@ -29,7 +29,8 @@ struct function_body {
 const struct function *function_find(const struct function_library *library, const char *name);
 /* The function that runs when a call names this one: of several that implement one interface, the
  * one for the CPU. NULL: no such function */
-const struct function *function_called(const struct function_library *library, const char *name);
+const struct function *function_find_called(const struct function_library *library,
+                                            const char *name);
 const char *function_name(const struct function *function);
 /* Its name, arguments, results and attributes, in the form of an op. */
 const struct op *function_signature(const struct function *function);

@@ -127,7 +127,7 @@ struct reached {
 
 static void reach(struct reached *reached, const char *name)
 {
-    const struct function *function = function_called(reached->library, name);
+    const struct function *function = function_find_called(reached->library, name);
     if (function == NULL)
         reached->is_known = false;
     else
@@ -174,8 +174,8 @@ static bool has_names(const struct function_library *library, const struct funct
 static bool same_callee(const struct graph *graph, const struct function_name *a,
                         const struct function_name *b)
 {
-    const struct function *x = function_called(graph->library, a->name);
-    const struct function *y = function_called(graph->library, b->name);
+    const struct function *x = function_find_called(graph->library, a->name);
+    const struct function *y = function_find_called(graph->library, b->name);
     return x != NULL && y != NULL && a->attrs_count == 0 && b->attrs_count == 0 &&
            same_function(x, y) && !has_names(graph->library, x);
 }
