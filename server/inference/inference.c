@@ -55,6 +55,7 @@ struct inference_pool {
     int preparing_count;
     pthread_t *threads;
     int threads_count;
+    int idle_count; /* threads that wait for calls */
 };
 
 /* ---- The pool. ---- */
@@ -178,7 +179,9 @@ static struct taken_calls wait_for_calls(struct inference_pool *pool)
         if (taken.first != NULL || pool->limits.stopping)
             break;
         parallel_pause();
+        pool->idle_count++;
         wait_until(pool, call_queues_ready_ns(&pool->queues, now_ns));
+        pool->idle_count--;
         parallel_resume();
     }
     /* A thread may sleep because a queue had reached its limit of threads, which has changed.
@@ -392,6 +395,15 @@ int inference_pool_queued(struct inference_pool *pool)
     int count = call_queues_count(&pool->queues);
     pthread_mutex_unlock(&pool->lock);
     return count;
+}
+
+bool inference_has_idle_thread(const struct inference *inference)
+{
+    struct inference_pool *pool = inference->pool;
+    pthread_mutex_lock(&pool->lock);
+    bool has_one = pool->idle_count > call_queues_count(&pool->queues);
+    pthread_mutex_unlock(&pool->lock);
+    return has_one;
 }
 
 int inference_waiting(const struct inference *inference)

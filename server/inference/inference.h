@@ -107,6 +107,9 @@ static inline void inference_leave(struct inference_call *call)
     atomic_store_explicit(&call->left, true, memory_order_relaxed);
 }
 
+/* Would a call that goes to the pool now find a thread that waits? */
+bool inference_has_idle_thread(const struct inference *inference);
+
 /* The number of calls in this round. */
 int inference_waiting(const struct inference *inference);
 /* Sets, or increases, the number of calls that all clients together may have in a round. */

@@ -304,11 +304,14 @@ static struct status handle(struct served_request *served)
     return request->exchange.route->handle(&request->exchange);
 }
 
-/* The pool decompresses and reads large bodies, and prints large answers. */
+/* The pool decompresses and reads large bodies, and prints large answers. If all of its threads
+ * are busy, the loop prints: a server is scraped above all while it is overloaded. */
 static bool takes_long(const struct request *request)
 {
-    if (request->gzip || request->exchange.route->takes_long)
+    if (request->gzip)
         return true;
+    if (request->exchange.route->takes_long)
+        return inference_has_idle_thread(request->exchange.served.server->inference);
     return request->size > INFERENCE_READ_BYTES_MAX &&
            (request->size > TENSOR_BYTES_MAX || !predict_body_is_tensor(&request->exchange));
 }

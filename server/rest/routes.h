@@ -24,7 +24,7 @@ struct route {
     const char *pattern;
     route_handler *handle;
     enum request_api api;
-    bool takes_long;            /* with a thousand models: the pool handles it */
+    bool takes_long;            /* with a thousand models: an idle thread of the pool handles it */
     const char *content_type;   /* of a successful answer; NULL: application/json */
     const char *const *headers; /* that the handler reads (exchange_header); ends with NULL */
     /* Returns the pattern, if the configuration determines it; NULL: not served. */
