@@ -1,6 +1,6 @@
 /*
  * recurrence: the node _Recurrence, which plan/fuse_recurrence.c makes of a loop and
- * kernels/recurrence.c runs.
+ * kernels/nn/recurrence.c runs.
  *
  *     inputs   x [time, batch, inputs]; weights [inputs, gates · cells], recurrent [cells, gates ·
  *              cells] and bias, all constant; M limits; N = 0 or 1 mask [time, batch, 1] of bool;

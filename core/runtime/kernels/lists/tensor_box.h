@@ -1,7 +1,7 @@
 /*
  * tensor_box: an element of a variant tensor that holds tensors: a ragged tensor (its row splits,
  * then its values), one plain tensor, the components of an optional, none if it has no value, a
- * sparse matrix (kernels/sparse/csr.h), or the changes of a text (kernels/text/normal_offsets.c).
+ * sparse matrix (kernels/sparse/csr.h), or the changes of a text (kernels/text/normalize.c).
  * The boxes of a run share the tensors with their other owners.
  */
 #ifndef KERNELS_TENSOR_BOX_H

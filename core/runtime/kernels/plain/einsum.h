@@ -1,6 +1,6 @@
 /*
  * einsum: the plain loop that defines what a product over axes is. Matrix products go faster
- * through gemm.h: see kernels/einsum.c.
+ * through gemm.h: see kernels/math/einsum.c.
  */
 #ifndef KERNELS_PLAIN_EINSUM_H
 #define KERNELS_PLAIN_EINSUM_H
