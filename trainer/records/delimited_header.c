@@ -135,13 +135,14 @@ struct status delimited_find_targets(struct delimited_reader *reader,
 }
 
 /* Reads until the first record, or what there is of it, is in the window, and counts the delimiters
- * outside its quotes: those of `others`, and the format's own. */
+ * outside its quotes: those of `others`, and the format's own. A quote within a field opens
+ * nothing, or the record would be the whole file. */
 static struct status count_delimiters(struct delimited_reader *reader, const char *others,
                                       int *counts, int *own)
 {
     struct text_input *input = &reader->input;
     size_t length = 0; /* of the record, as far as it has been seen */
-    bool grown = true, quoted = false;
+    bool grown = true, quoted = false, may_open = true;
 
     for (;; length++) {
         while (input->at + length == input->size && grown)
@@ -151,10 +152,15 @@ static struct status count_delimiters(struct delimited_reader *reader, const cha
         char c = input->data[input->at + length];
         if (c == '\n' && !quoted)
             return status_ok();
-        quoted ^= c == '"';
+        if (c == '"') {
+            may_open |= quoted; /* two quotes are one of the field */
+            quoted = !quoted && may_open;
+            continue;
+        }
         const char *found = c != '\0' && !quoted ? strchr(others, c) : NULL;
         if (found != NULL)
             counts[found - others]++;
+        may_open = !quoted && (found != NULL || c == reader->dialect->delimiter);
         *own += !quoted && c == reader->dialect->delimiter;
     }
 }

@@ -216,6 +216,27 @@ static void a_record_beyond_the_limit_ends_the_file(void **state)
     buffer_finish(&got);
 }
 
+/* The delimiter is guessed without reading on from the quote. */
+static void a_header_of_a_large_file_with_a_quote_within_a_name_is_named(void **state)
+{
+    struct buffer text = { 0 }, got = { 0 };
+    const struct column_spec specs[] = { X };
+    const struct record_options options = { 0 };
+    const size_t size = 3 * TEXT_RECORD_BYTES_MAX;
+    (void)state;
+
+    buffer_append_text(&text, "pipe 5\",x\n1,2\n");
+    buffer_reserve(&text, size);
+    memset(text.data + text.size, '\n', size);
+    text.size += size;
+    struct memory_file file = memory_file_make(text.data, text.size);
+    show_file(file.path, &csv_format, &options, specs, 1, 10, &got);
+    assert_non_null(strstr(got.data, "a quote within a field without quotes"));
+    memory_file_close(&file);
+    buffer_finish(&text);
+    buffer_finish(&got);
+}
+
 static void records_are_skipped(void **state)
 {
     static const char before[] =
@@ -237,6 +258,7 @@ int main(void)
         cmocka_unit_test(reads_criteo),
         cmocka_unit_test(reads_a_long_record),
         cmocka_unit_test(a_record_beyond_the_limit_ends_the_file),
+        cmocka_unit_test(a_header_of_a_large_file_with_a_quote_within_a_name_is_named),
         cmocka_unit_test(the_options_give_the_names_of_a_file_without_a_header),
         cmocka_unit_test(a_field_holds_several_values),
         cmocka_unit_test(records_are_skipped),
