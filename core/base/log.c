@@ -19,10 +19,10 @@ static enum log_level level_min = LOG_INFO;
 static char speaker[48];
 
 static int patience_ms = -1;
-static _Atomic int lost; /* lines for which there was no room, since there was some */
+static _Atomic int lost; /* lines dropped since the last report of them */
 
-/* Held from the look for room to the write: otherwise two threads may see the same room, and the
- * second one waits without end. Only with patience. log_write does not take it, because a signal
+/* Held from the poll to the write: otherwise two threads may see the same room in the pipe, and the
+ * second one blocks for ever. Only with patience. log_write does not take it, because a signal
  * may interrupt the thread that has it. */
 static pthread_mutex_t room_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -111,7 +111,8 @@ static void report_lost(void)
         atomic_fetch_add(&lost, count);
 }
 
-/* False: the thread that has the lock does not get on, because another process took the room. */
+/* False: timed out. The thread that holds the lock is blocked, because another process filled the
+ * pipe after its poll. */
 static bool lock_room(void)
 {
     struct timespec end;

@@ -18,8 +18,8 @@ static struct {
     pthread_mutex_t lock;            /* guards everything below, and the taking of slots */
     struct map series[METRIC_COUNT]; /* of struct metric_series, by their labels with sizes */
     size_t count;
-    int pages;                     /* that are being printed */
-    struct metric_series *removed; /* meanwhile: freed with the last page */
+    int pages;                     /* number of pages being printed */
+    struct metric_series *removed; /* while a page is printed; freed after the last page */
     struct map client_names;
     bool has_bounds; /* set with the first series; constant afterwards: */
     /* A value belongs to the first bucket with a greater bound. The last bucket has none. */

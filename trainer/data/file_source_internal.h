@@ -38,12 +38,13 @@ struct file_source {
     bool astray;                 /* a failure has left it at an unknown position */
     bool reads_blocks;           /* some block could not be skipped unread */
 
-    struct columns block;           /* that was read */
-    const struct columns *rows;     /* the block's: `block`, or kept ones */
-    size_t block_rows;              /* of the block, whether read or skipped */
-    const struct kept_block *ahead; /* NULL, or the last one of kept blocks that were taken, */
-    uint64_t behind;                /* while `open` is still at this record */
-    uint32_t *order;                /* the block's rows, in the order of use */
+    struct columns block;       /* that was read */
+    const struct columns *rows; /* the block's: `block`, or kept ones */
+    size_t block_rows;          /* of the block, whether read or skipped */
+    /* The last kept block that was taken since the file was read; NULL: `open` is at `record`. */
+    const struct kept_block *ahead;
+    uint64_t behind; /* with `ahead`: the record at which `open` still is */
+    uint32_t *order; /* the block's rows, in the order of use */
     size_t order_capacity, place;
     struct random random; /* orders the blocks of this epoch */
 
