@@ -4,10 +4,17 @@
 
 #include "server/metrics/metrics.h"
 
-/* Between these two, series that are removed stay in memory with their values. A page prints them
- * without a lock, because requests for models that are new wait for it. */
-void metrics_begin_page(void);
-void metrics_end_page(void);
+/* A page that is being printed. Zero-initialise it. */
+struct metrics_reading {
+    struct metrics_reading *older; /* begun before this one */
+    struct metric_series *removed; /* after this one began, and before the next one did */
+};
+
+/* Between these two, the series that the page may have listed stay in memory with their values,
+ * also if they are removed. A page prints them without a lock, because requests for models that
+ * are new wait for it. */
+void metrics_begin_page(struct metrics_reading *page);
+void metrics_end_page(struct metrics_reading *page);
 
 /* The series of a metric, in the order of their labels, in an array that the caller frees. */
 struct metric_series **metrics_list(enum metric_id metric, size_t *count);

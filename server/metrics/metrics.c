@@ -18,8 +18,7 @@ static struct {
     pthread_mutex_t lock;            /* guards everything below, and the taking of slots */
     struct map series[METRIC_COUNT]; /* of struct metric_series, by their labels with sizes */
     size_t count;
-    int pages;                     /* number of pages being printed */
-    struct metric_series *removed; /* while a page is printed; freed after the last page */
+    struct metrics_reading *newest; /* of the pages being printed */
     struct map client_names;
     bool has_bounds; /* set with the first series; constant afterwards: */
     /* A value belongs to the first bucket with a greater bound. The last bucket has none. */
@@ -222,18 +221,24 @@ static void free_series(struct metric_series *series)
     free(series);
 }
 
+/* Frees a removed series once this page and the older ones have been printed. */
+static void free_after(struct metrics_reading *page, struct metric_series *series)
+{
+    if (page == NULL) {
+        free_series(series);
+    } else {
+        series->next_removed = page->removed;
+        page->removed = series;
+    }
+}
+
 static void release(struct metric_series *series)
 {
     if (series->owners == OWNED_FOR_EVER || --series->owners > 0)
         return;
     map_remove(&metrics.series[series->metric], series->key);
     metrics.count--;
-    if (metrics.pages == 0) {
-        free_series(series);
-    } else {
-        series->next_removed = metrics.removed;
-        metrics.removed = series;
-    }
+    free_after(metrics.newest, series);
 }
 
 void metric_owner_release(struct metric_owner *owner)
@@ -248,21 +253,25 @@ void metric_owner_release(struct metric_owner *owner)
 
 /* ---- Pages. ---- */
 
-void metrics_begin_page(void)
+void metrics_begin_page(struct metrics_reading *page)
 {
     metrics_lock();
-    metrics.pages++;
+    page->older = metrics.newest;
+    metrics.newest = page;
     metrics_unlock();
 }
 
-void metrics_end_page(void)
+void metrics_end_page(struct metrics_reading *page)
 {
     metrics_lock();
-    metrics.pages--;
-    while (metrics.pages == 0 && metrics.removed != NULL) {
-        struct metric_series *series = metrics.removed;
-        metrics.removed = series->next_removed;
-        free_series(series);
+    struct metrics_reading **at = &metrics.newest;
+    while (*at != page)
+        at = &(*at)->older;
+    *at = page->older;
+    while (page->removed != NULL) {
+        struct metric_series *series = page->removed;
+        page->removed = series->next_removed;
+        free_after(page->older, series);
     }
     metrics_unlock();
 }

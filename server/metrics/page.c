@@ -259,24 +259,26 @@ static void print_row(const struct metrics_page *page, enum metric_id metric, bo
 
 void metrics_print_tensorflow(struct buffer *out)
 {
-    metrics_begin_page();
+    struct metrics_reading reading = { 0 };
+    metrics_begin_page(&reading);
     for (int metric = 0; metric < METRIC_COUNT; metric++)
         if (metric_rows[metric].name[0] == '/')
             print_row(NULL, (enum metric_id)metric, true, out);
-    metrics_end_page();
+    metrics_end_page(&reading);
 }
 
 void metrics_print(struct buffer *out)
 {
     struct metrics_page page = { .arena = arena_create(0) };
+    struct metrics_reading reading = { 0 };
     pthread_mutex_lock(&collectors.lock);
     for (const struct metrics_collector *at = collectors.first; at != NULL; at = at->next)
         at->collect(at->context, &page);
     pthread_mutex_unlock(&collectors.lock);
-    metrics_begin_page();
+    metrics_begin_page(&reading);
     for (int metric = 0; metric < METRIC_COUNT; metric++)
         if (metric_rows[metric].name[0] != '/')
             print_row(&page, (enum metric_id)metric, false, out);
-    metrics_end_page();
+    metrics_end_page(&reading);
     arena_destroy(page.arena);
 }

@@ -135,19 +135,46 @@ static void keeps_for_a_page_what_is_removed_meanwhile(void **state)
     struct metric_owner owner = { 0 }, next = { 0 };
     const struct bytes *labels = METRIC_LABELS(bytes_of("paged"), bytes_of("1"), bytes_of("s"));
     struct metric_series *series = metric_series_owned(METRIC_BATCH_ROWS, labels, &owner);
+    struct metrics_reading first = { 0 }, second = { 0 };
     (void)state;
     metric_observe(series, 5);
-    metrics_begin_page();
-    metrics_begin_page();
+    metrics_begin_page(&first);
+    metrics_begin_page(&second);
     metric_owner_release(&owner);
     struct metric_series *same = metric_series_owned(METRIC_BATCH_ROWS, labels, &next);
     assert_ptr_not_equal(same, series);
     assert_int_equal(metric_value(same), 0);
-    metrics_end_page();
+    metrics_end_page(&second);
     assert_int_equal(metric_value(series), 1);
     assert_true(bytes_equal(series->labels[0], bytes_of("paged")));
-    metrics_end_page();
+    metrics_end_page(&first);
     metric_owner_release(&next);
+}
+
+/* There is always a page being printed, as with many scrapers. Counts the slots that a thousand
+ * versions take. */
+static void frees_what_is_removed_while_pages_overlap(void **state)
+{
+    struct metrics_reading pages[2] = { { 0 } };
+    uint32_t first = 0, last = 0;
+    (void)state;
+    metrics_begin_page(&pages[0]);
+    for (int i = 0; i < 1000; i++) {
+        struct metric_owner owner = { 0 };
+        char version[16];
+        snprintf(version, sizeof version, "%d", i);
+        last = metric_series_owned(
+                   METRIC_BATCH_ROWS,
+                   METRIC_LABELS(bytes_of("overlap"), bytes_of(version), bytes_of("s")), &owner)
+                   ->slot;
+        if (i == 0)
+            first = last;
+        metric_owner_release(&owner);
+        metrics_begin_page(&pages[(i + 1) % 2]);
+        metrics_end_page(&pages[i % 2]);
+        assert_true(last < first + 2 * SLOTS_BLOCK);
+    }
+    metrics_end_page(&pages[0]);
 }
 
 #define PAGES 50
@@ -279,6 +306,7 @@ int main(void)
         cmocka_unit_test(puts_values_in_their_buckets),
         cmocka_unit_test(removes_the_series_of_an_owner),
         cmocka_unit_test(keeps_for_a_page_what_is_removed_meanwhile),
+        cmocka_unit_test(frees_what_is_removed_while_pages_overlap),
         cmocka_unit_test(prints_pages_while_series_come_and_go),
         cmocka_unit_test(takes_no_memory_for_versions_that_come_and_go),
         cmocka_unit_test(refuses_names_that_break_a_page),
