@@ -1,7 +1,7 @@
 /*
  * The commands `modelclient classify` and `modelclient regress`, which send a list of examples.
  */
-#include "base/json_writer.h"
+#include "base/text_print.h"
 #include "clients/client_type.h"
 #include "clients/commands.h"
 #include "clients/example_text.h"
@@ -58,7 +58,7 @@ static struct status classify(struct client_session *session)
             const struct client_class *class = &answer.rows[i][j];
             buffer_append_text(out, !session->json ? "  " : j > 0 ? ", [" : "[");
             if (session->json)
-                json_put_string(out, class->label);
+                json_print_string(out, class->label);
             else
                 buffer_printf(out, "%-24.*s", (int)class->label.size, class->label.data);
             buffer_printf(out, session->json ? ", %.9g]" : " %.9g\n", (double)class->score);

@@ -1,4 +1,4 @@
-#include "base/json_writer.h"
+#include "base/text_print.h"
 #include "clients/commands.h"
 #include "clients/session.h"
 
@@ -15,7 +15,7 @@ static void print_endpoints(const struct client_session *session, const char *wh
             continue;
         }
         buffer_append_text(out, i > 0 ? ", " : "");
-        json_put_string(out, bytes_of(endpoint->key));
+        json_print_string(out, bytes_of(endpoint->key));
         buffer_printf(out, ": {\"dtype\": \"%s\"", dtype_enum_name(endpoint->dtype));
         if (endpoint->shape.rank >= 0)
             buffer_append_text(out, ", \"shape\": [");
@@ -39,9 +39,9 @@ static struct status metadata(struct client_session *session)
         const struct client_signature *signature = &answer.signatures[i];
         if (session->json) {
             buffer_append_text(out, i > 0 ? ",\n" : "");
-            json_put_string(out, bytes_of(signature->name));
+            json_print_string(out, bytes_of(signature->name));
             buffer_append_text(out, ": {\"method\": ");
-            json_put_string(out, bytes_of(signature->method));
+            json_print_string(out, bytes_of(signature->method));
         } else {
             buffer_printf(out, "%s  %s\n", signature->name, signature->method);
         }

@@ -1,4 +1,4 @@
-#include "base/json_writer.h"
+#include "base/text_print.h"
 #include "clients/commands.h"
 #include "clients/session.h"
 #include "tensor/input_flag.h"
@@ -56,7 +56,7 @@ static void print_json(const struct client_outputs *answer, struct buffer *out)
     buffer_append_text(out, "{\"outputs\": {");
     for (int i = 0; i < answer->count; i++) {
         buffer_append_text(out, i > 0 ? ",\n" : "");
-        json_put_string(out, bytes_of(answer->outputs[i].name));
+        json_print_string(out, bytes_of(answer->outputs[i].name));
         buffer_append_text(out, ": ");
         value_to_text(&answer->outputs[i].tensor, out);
     }

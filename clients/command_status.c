@@ -1,4 +1,4 @@
-#include "base/json_writer.h"
+#include "base/text_print.h"
 #include "clients/commands.h"
 #include "clients/session.h"
 
@@ -31,7 +31,7 @@ static struct status print_status(struct client_session *session)
                       i > 0 ? ",\n" : "", (long long)version->number, version->state,
                       status_code_name(version->code));
         buffer_append_text(out, "\"error_message\": ");
-        json_put_string(out, bytes_of(version->message));
+        json_print_string(out, bytes_of(version->message));
         buffer_append_char(out, '}');
     }
     buffer_append_text(out, session->json ? "]}\n" : "");

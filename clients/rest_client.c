@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/json_value.h"
-#include "base/json_writer.h"
+#include "base/text_print.h"
 #include "clients/client_type.h"
 #include "clients/http.h"
 #include "tensor/value_json.h"
@@ -49,7 +49,7 @@ static void put_signature(struct buffer *out, const struct client_target *target
     if (target->signature == NULL)
         return;
     buffer_append_text(out, "\"signature_name\": ");
-    json_put_string(out, bytes_of(target->signature));
+    json_print_string(out, bytes_of(target->signature));
     buffer_append_text(out, ", ");
 }
 
@@ -167,7 +167,7 @@ static void put_inputs(struct buffer *out, const struct client_tensor *inputs, i
     buffer_append_text(out, "\"inputs\": {");
     for (int i = 0; i < count; i++) {
         buffer_append_text(out, i > 0 ? ", " : "");
-        json_put_string(out, bytes_of(inputs[i].name));
+        json_print_string(out, bytes_of(inputs[i].name));
         buffer_append_text(out, ": ");
         value_to_text(&inputs[i].tensor, out);
     }

@@ -1,8 +1,7 @@
 #include "base/json_value.h"
+#include "base/text_print.h"
 
 #include <jansson.h>
-
-#include "base/json_writer.h"
 
 static struct status translate(json_t *from, struct arena *arena, struct json_value *out);
 
@@ -166,7 +165,7 @@ static void print_members(const struct json_value *value, struct buffer *out)
         if (i > 0)
             buffer_append_text(out, ", ");
         if (is_object) {
-            json_put_string(out, bytes_of(value->keys[i]));
+            json_print_string(out, bytes_of(value->keys[i]));
             buffer_append_text(out, ": ");
         }
         json_value_print(&value->members[i], out);
@@ -190,7 +189,7 @@ void json_value_print(const struct json_value *value, struct buffer *out)
         print_real(value->real, out);
         break;
     case JSON_VALUE_TEXT:
-        json_put_string(out, json_value_bytes(value));
+        json_print_string(out, json_value_bytes(value));
         break;
     case JSON_VALUE_LIST:
     case JSON_VALUE_OBJECT:

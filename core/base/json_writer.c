@@ -2,30 +2,7 @@
 
 #include <inttypes.h>
 
-/* The letter after the backslash; 0: none has one. */
-static char escape_letter(char c)
-{
-    static const char controls[] = "\b\f\n\r\t", letters[] = "bfnrt";
-    const char *at = c != '\0' ? strchr(controls, c) : NULL;
-    if (c == '"' || c == '\\')
-        return c;
-    return at != NULL ? letters[at - controls] : '\0';
-}
-
-void json_put_string(struct buffer *out, struct bytes text)
-{
-    buffer_append_char(out, '"');
-    for (size_t i = 0; i < text.size; i++) {
-        char c = text.data[i], letter = escape_letter(c);
-        if (letter != '\0')
-            buffer_printf(out, "\\%c", letter);
-        else if ((unsigned char)c < 0x20)
-            buffer_printf(out, "\\u%04X", (unsigned char)c);
-        else
-            buffer_append_char(out, c);
-    }
-    buffer_append_char(out, '"');
-}
+#include "base/text_print.h"
 
 static void begin_line(struct json_writer *writer)
 {
@@ -39,7 +16,7 @@ static void begin_member(struct json_writer *writer, const char *key)
     if (writer->depth > 0)
         begin_line(writer);
     if (key != NULL) {
-        json_put_string(writer->out, bytes_of(key));
+        json_print_string(writer->out, bytes_of(key));
         buffer_append_text(writer->out, ": ");
     }
     writer->has_members = true;
@@ -65,7 +42,7 @@ void json_close(struct json_writer *writer, char bracket)
 void json_write_text(struct json_writer *writer, const char *key, struct bytes text)
 {
     begin_member(writer, key);
-    json_put_string(writer->out, text);
+    json_print_string(writer->out, text);
 }
 
 void json_write_integer(struct json_writer *writer, const char *key, int64_t value)

@@ -9,7 +9,8 @@
  *     json_close(&writer, ']');
  *     json_close(&writer, '}');
  *
- * The key is NULL for an element of a list and for the whole document.
+ * The key is NULL for an element of a list and for the whole document. text_print.h prints a string
+ * alone.
  */
 #ifndef BASE_JSON_WRITER_H
 #define BASE_JSON_WRITER_H
@@ -31,8 +32,5 @@ void json_write_text(struct json_writer *writer, const char *key, struct bytes t
 void json_write_integer(struct json_writer *writer, const char *key, int64_t value);
 void json_write_bool(struct json_writer *writer, const char *key, bool value);
 void json_write_null(struct json_writer *writer, const char *key);
-
-/* A string alone, in quotes. Bytes that are not UTF-8 stay unchanged. */
-void json_put_string(struct buffer *out, struct bytes text);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/json_value.h"
-#include "base/json_writer.h"
+#include "base/text_print.h"
 
 #define VALIDATION "val_" /* Keras' prefix of values computed from the validation rows */
 #define STATE_MAX  ((size_t)1 << 16)
@@ -175,7 +175,7 @@ struct status early_stopping_write(const struct early_stopping *stopping, const 
     struct buffer text = { 0 };
 
     buffer_append_text(&text, "{\"monitor\":");
-    json_put_string(&text, bytes_of(stopping->name));
+    json_print_string(&text, bytes_of(stopping->name));
     buffer_printf(&text,
                   ",\"step\":%" PRIu64 ",\"evaluations\":%" PRId64 ",\"wait\":%" PRId64
                   ",\"best_step\":%" PRIu64,

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/json_value.h"
-#include "base/json_writer.h"
+#include "base/text_print.h"
 
 #define COMPILE_CONFIG_BYTES_MAX ((size_t)1 << 20)
 
@@ -32,7 +32,7 @@ static void append_value(const char *text, struct buffer *out)
     if (is_json(text))
         buffer_append_text(out, text);
     else
-        json_put_string(out, bytes_of(text));
+        json_print_string(out, bytes_of(text));
 }
 
 /* "auc,accuracy", or JSON. */
@@ -46,7 +46,7 @@ static void append_metrics(const char *text, struct buffer *out)
     for (const char *at = text; *at != '\0';) {
         size_t size = strcspn(at, ",");
         buffer_append_text(out, at == text ? "" : ",");
-        json_put_string(out, (struct bytes){ at, size });
+        json_print_string(out, (struct bytes){ at, size });
         at += size + (at[size] == ',');
     }
     buffer_append_char(out, ']');

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/json_writer.h"
+#include "base/text_print.h"
 #include "tensor/value_json.h"
 
 /* Values in a row. */
@@ -128,7 +128,7 @@ static void print_json_row(const struct prediction_column *columns, int count, i
     for (int c = 0; c < count; c++) {
         if (c > 0)
             buffer_append_text(out, ", ");
-        json_put_string(out, bytes_of(columns[c].name));
+        json_print_string(out, bytes_of(columns[c].name));
         buffer_append_text(out, ": ");
         value_row_to_text(columns[c].values, row, out);
     }

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/json_writer.h"
+#include "base/text_print.h"
 #include "layers/layers.h"
 #include "trainer/options/compile_config.h"
 #include "trainer/model/evaluation_sums.h"
@@ -167,7 +167,7 @@ struct status scorer_add(struct scorer *scorer, const struct tensor *outputs,
 static void print_number(const char *name, double value, struct buffer *out)
 {
     buffer_append_text(out, ", ");
-    json_put_string(out, bytes_of(name));
+    json_print_string(out, bytes_of(name));
     buffer_printf(out, ": ");
     if (isnan(value))
         buffer_append_text(out, "NaN");

@@ -20,6 +20,8 @@ static const struct row rows[] = {
     { "quotes", "a\"\\", "\"a\\\"\\\\\"", "\"a\\\"\\\\\"", "\"a\\\"\\\\\"", "a\"\\" },
     { "controls of ASCII", "\n\x1b[2J", "\"\\n\\u001B[2J\"", "\"\\n\\u001B[2J\"",
       "\"\\n\\u001B[2J\"", "\\n\\u001B[2J" },
+    { "controls with a letter", "\b\f\r\t/", "\"\\b\\f\\r\\t/\"", "\"\\b\\f\\r\\t/\"",
+      "\"\\b\\f\\r\\t/\"", "\\b\\f\\r\\t/" },
     { "delete", "\x7f", "\"\x7f\"", "\"\\u007F\"", "\"\\u007F\"", "\\u007F" },
     { "a control beyond ASCII", "\xC2\x9B", "\"\xC2\x9B\"", "\"\\u009B\"", "\"\\u009B\"",
       "\\u009B" },
