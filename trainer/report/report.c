@@ -42,7 +42,7 @@ const char *report_loss(double loss, char out[LOSS_TEXT_MAX])
 {
     if (isnan(loss))
         return "unknown";
-    snprintf(out, LOSS_TEXT_MAX, fabs(loss) >= .1 || loss == 0 ? "%.4f" : "%.4g", loss);
+    snprintf(out, LOSS_TEXT_MAX, fabs(loss) >= .1 || loss == 0 ? "%.4f" : "%#.4g", loss);
     return out;
 }
 
