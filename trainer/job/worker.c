@@ -156,13 +156,12 @@ struct status worker_steps(struct ps_client *client, struct gradient_source *sou
 {
     const struct variable_gradient *gradients;
     float loss = NAN;
-    bool ready;    /* the rows for the next step are available, as far as is known */
-    uint64_t told; /* the last step reported to the hook */
+    bool ready; /* the rows for the next step are available, as far as is known */
+    uint64_t told = client->global_step; /* the last step that the hook knows of */
     int64_t wait_ms = ROWS_FIRST_MS;
 
     TRY(pull_first(client, source, &ready));
     publish_begin(progress, client);
-    told = client->global_step;
     while (client->global_step < worker_last_step(client, stop_step)) {
         if (atomic_load_explicit(&progress->stop, memory_order_relaxed))
             return status_error(STATUS_CANCELLED, "stopped");
@@ -183,8 +182,8 @@ struct status worker_steps(struct ps_client *client, struct gradient_source *sou
         if (hook != NULL)
             TRY(hook->stepped(hook->context, told, loss));
     }
-    /* Other workers have made the last steps. */
-    if (hook != NULL && told < client->global_step && isfinite(loss))
+    /* Other workers have made the last steps, perhaps all: then no loss is known. */
+    if (hook != NULL && told < client->global_step)
         return hook->stepped(hook->context, client->global_step, loss);
     return status_ok();
 }

@@ -208,8 +208,10 @@ static void add_train_events(struct metrics_log *log, double time_s, uint64_t st
     if (log->events == NULL)
         return;
     struct status status = start ? event_file_add_start(log->events, time_s, step) : status_ok();
+    bool no_loss = !isfinite(rates->loss);
     if (status_is_ok(status))
-        status = event_file_add_scalars(log->events, time_s, step, scalars, count);
+        status =
+            event_file_add_scalars(log->events, time_s, step, scalars + no_loss, count - no_loss);
     end_events(log, status);
 }
 

@@ -160,7 +160,7 @@ void session_stepped(void *context, struct ps_client *client, float loss)
     const struct client_job *job = &session->options.job;
     uint64_t step = client->global_step;
 
-    if (isfinite(loss)) /* not finite if the step was skipped */
+    if (isfinite(loss)) /* not finite: a skipped step, or none of this task */
         loss_plot_add(&session->plot, step, (double)loss);
     float rate = schedule_rate(
         &job->schedule, job->learning_rate,

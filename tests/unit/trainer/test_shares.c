@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <math.h>
 
 #include "small_cluster.h"
 #include "trainer/client/internal.h"
@@ -310,9 +311,28 @@ static struct status step_without_rows(struct gradient_source *base, const void 
     return source->asked < 20 ? status_ok() : status_error(STATUS_INTERNAL, "it never ends");
 }
 
+struct last_step {
+    uint64_t global_step;
+    float loss;
+    int calls;
+};
+
+static struct status keep_step(void *context, uint64_t global_step, float loss)
+{
+    struct last_step *last = context;
+
+    last->global_step = global_step;
+    last->loss = loss;
+    last->calls++;
+    return status_ok();
+}
+
+/* So does its hook: a chief evaluates and logs the last step even if others have made them all. */
 static void a_worker_without_rows_learns_of_the_end(void **state)
 {
     struct fixture f;
+    struct last_step last = { 0 };
+    const struct step_hook hook = { keep_step, &last };
     struct idle_source idle = { .source = { .step = step_without_rows } };
     struct progress progress = { 0 };
 
@@ -321,8 +341,11 @@ static void a_worker_without_rows_learns_of_the_end(void **state)
     next(&f, 0);
     OK(push(&f, 0));
     idle.other = &f.workers[0];
-    OK(worker_steps(&f.workers[1], &idle.source, STEPS, &progress, NULL));
+    OK(worker_steps(&f.workers[1], &idle.source, STEPS, &progress, &hook));
     assert_int_equal(f.workers[1].global_step, 1);
+    assert_int_equal(last.calls, 1);
+    assert_int_equal(last.global_step, 1);
+    assert_true(isnan(last.loss));
     stop(&f);
 }
 
