@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/decimal.h"
 #include "server/json/print.h"
 #include "server/json/predict.h"
 
@@ -40,19 +41,19 @@ static char *put_number(const struct tensor *tensor, int64_t i, char *at)
     case DT_DOUBLE:
         return json_put_double(at, ((const double *)tensor->data)[i]);
     case DT_INT64:
-        return json_put_int64(at, ((const int64_t *)tensor->data)[i]);
+        return decimal_put_int64(at, ((const int64_t *)tensor->data)[i]);
     case DT_INT32:
-        return json_put_int64(at, ((const int32_t *)tensor->data)[i]);
+        return decimal_put_int64(at, ((const int32_t *)tensor->data)[i]);
     case DT_INT16:
-        return json_put_int64(at, ((const int16_t *)tensor->data)[i]);
+        return decimal_put_int64(at, ((const int16_t *)tensor->data)[i]);
     case DT_INT8:
-        return json_put_int64(at, ((const int8_t *)tensor->data)[i]);
+        return decimal_put_int64(at, ((const int8_t *)tensor->data)[i]);
     case DT_UINT8:
-        return json_put_uint64(at, ((const uint8_t *)tensor->data)[i]);
+        return decimal_put_uint64(at, ((const uint8_t *)tensor->data)[i]);
     case DT_UINT32:
-        return json_put_uint64(at, ((const uint32_t *)tensor->data)[i]);
+        return decimal_put_uint64(at, ((const uint32_t *)tensor->data)[i]);
     case DT_UINT64:
-        return json_put_uint64(at, ((const uint64_t *)tensor->data)[i]);
+        return decimal_put_uint64(at, ((const uint64_t *)tensor->data)[i]);
     default: {
         const char *word = ((const bool *)tensor->data)[i] ? "true" : "false";
         size_t size = strlen(word);

@@ -1,5 +1,6 @@
 #include "server/json/pretty.h"
 
+#include "base/decimal.h"
 #include "server/json/print.h"
 
 static void new_line(struct json_pretty *pretty)
@@ -55,7 +56,7 @@ void json_pretty_text(struct json_pretty *pretty, const char *key, const char *v
 void json_pretty_number(struct json_pretty *pretty, const char *key, int64_t value)
 {
     char text[JSON_NUMBER_MAX];
-    *json_put_int64(text, value) = '\0';
+    *decimal_put_int64(text, value) = '\0';
     json_pretty_text(pretty, key, text);
 }
 

@@ -5,12 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/decimal.h"
 #include "base/powers_of_ten.h"
-
-static const char pairs[] =
-    "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
-    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
-    "8081828384858687888990919293949596979899";
 
 static char *put_word(char *out, const char *word)
 {
@@ -19,40 +15,13 @@ static char *put_word(char *out, const char *word)
     return out + size;
 }
 
-char *json_put_uint64(char *out, uint64_t value)
-{
-    char digits[20], *at = digits + sizeof digits;
-    while (value >= 100) {
-        at -= 2;
-        memcpy(at, &pairs[value % 100 * 2], 2);
-        value /= 100;
-    }
-    if (value >= 10) {
-        at -= 2;
-        memcpy(at, &pairs[value * 2], 2);
-    } else {
-        *--at = (char)('0' + value);
-    }
-    size_t size = (size_t)(digits + sizeof digits - at);
-    memcpy(out, at, size);
-    return out + size;
-}
-
-char *json_put_int64(char *out, int64_t value)
-{
-    if (value >= 0)
-        return json_put_uint64(out, (uint64_t)value);
-    *out = '-';
-    return json_put_uint64(out + 1, 0 - (uint64_t)value);
-}
-
 /* Exactly `count` digits, with leading zeros. */
 static inline void put_digits(char *out, uint64_t value, int count)
 {
     int at = count;
     for (; at >= 2; value /= 100) {
         at -= 2;
-        memcpy(out + at, &pairs[value % 100 * 2], 2);
+        memcpy(out + at, &decimal_pairs[value % 100 * 2], 2);
     }
     if (at == 1)
         out[0] = (char)('0' + value % 10);
@@ -63,10 +32,10 @@ static inline void put_nine(char *out, uint32_t value)
     uint32_t high = value / 10000, low = value % 10000;
     uint32_t top = high / 10000, middle = high % 10000;
     out[0] = (char)('0' + top);
-    memcpy(out + 1, &pairs[middle / 100 * 2], 2);
-    memcpy(out + 3, &pairs[middle % 100 * 2], 2);
-    memcpy(out + 5, &pairs[low / 100 * 2], 2);
-    memcpy(out + 7, &pairs[low % 100 * 2], 2);
+    memcpy(out + 1, &decimal_pairs[middle / 100 * 2], 2);
+    memcpy(out + 3, &decimal_pairs[middle % 100 * 2], 2);
+    memcpy(out + 5, &decimal_pairs[low / 100 * 2], 2);
+    memcpy(out + 7, &decimal_pairs[low % 100 * 2], 2);
 }
 
 static char *put_exponent(char *out, int exponent)
@@ -78,7 +47,7 @@ static char *put_exponent(char *out, int exponent)
         *out++ = (char)('0' + exponent / 100);
         exponent %= 100;
     }
-    memcpy(out, &pairs[exponent * 2], 2);
+    memcpy(out, &decimal_pairs[exponent * 2], 2);
     return out + 2;
 }
 

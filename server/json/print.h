@@ -16,8 +16,6 @@
 /* These write at `out`, which has room for JSON_NUMBER_MAX bytes, and return the end. */
 char *json_put_float(char *out, float value);
 char *json_put_double(char *out, double value);
-char *json_put_int64(char *out, int64_t value);
-char *json_put_uint64(char *out, uint64_t value);
 
 /* Prints {"b64": "…"} with standard, padded base64. */
 void json_print_base64(struct buffer *out, struct bytes data);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/decimal.h"
 #include "base/text_print.h"
 #include "server/metrics/internal.h"
 
@@ -139,14 +140,10 @@ static void print_head(enum metric_id metric, const char *suffix, const struct b
 
 static void print_count(uint64_t count, struct buffer *out)
 {
-    char digits[20];
-    size_t at = sizeof digits;
-    do {
-        digits[--at] = (char)('0' + count % 10);
-        count /= 10;
-    } while (count > 0);
-    buffer_append(out, digits + at, sizeof digits - at);
-    buffer_append_char(out, '\n');
+    char text[DECIMAL_MAX + 1];
+    char *end = decimal_put_uint64(text, count);
+    *end++ = '\n';
+    buffer_append(out, text, (size_t)(end - text));
 }
 
 /* The limits of a metric's buckets, as text. */

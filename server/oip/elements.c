@@ -1,5 +1,6 @@
 #include "server/oip/elements.h"
 
+#include "base/decimal.h"
 #include "base/utf8.h"
 #include "server/json/print.h"
 #include "server/json/tensor.h"
@@ -145,9 +146,9 @@ static char *put_number(const struct tensor *tensor, int64_t i, char *at)
     case DT_BFLOAT16:
         return json_put_float(at, bfloat16_to_float(((const uint16_t *)data)[i]));
     case DT_UINT16:
-        return json_put_uint64(at, ((const uint16_t *)data)[i]);
+        return decimal_put_uint64(at, ((const uint16_t *)data)[i]);
     case DT_UINT64:
-        return json_put_uint64(at, ((const uint64_t *)data)[i]);
+        return decimal_put_uint64(at, ((const uint64_t *)data)[i]);
     case DT_BOOL: {
         const char *word = ((const bool *)data)[i] ? "true" : "false";
         size_t size = strlen(word);
@@ -155,7 +156,7 @@ static char *put_number(const struct tensor *tensor, int64_t i, char *at)
         return at + size;
     }
     default:
-        return json_put_int64(at, tensor_index(tensor, i));
+        return decimal_put_int64(at, tensor_index(tensor, i));
     }
 }
 

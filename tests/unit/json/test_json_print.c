@@ -133,21 +133,6 @@ static void powers_of_ten_and_two_and_their_neighbours_print_as_with_printf(void
     }
 }
 
-static void integers_are_printed(void **state)
-{
-    (void)state;
-    static const int64_t values[] = { 0, 9, 10, 99, 100, 12345, -1, -100, INT64_MAX, INT64_MIN };
-    for (size_t i = 0; i < COUNT(values); i++) {
-        char got[32], want[32];
-        *json_put_int64(got, values[i]) = '\0';
-        sprintf(want, "%lld", (long long)values[i]);
-        assert_string_equal(got, want);
-    }
-    char got[32];
-    *json_put_uint64(got, UINT64_MAX) = '\0';
-    assert_string_equal(got, "18446744073709551615");
-}
-
 /* A number must be read as the double that strtod returns. A float is that double, rounded. */
 static void check_reading(const char *digits)
 {
@@ -381,7 +366,6 @@ int main(void)
         cmocka_unit_test(random_bits_print_as_with_printf),
         cmocka_unit_test(short_decimals_print_as_with_printf),
         cmocka_unit_test(powers_of_ten_and_two_and_their_neighbours_print_as_with_printf),
-        cmocka_unit_test(integers_are_printed),
         cmocka_unit_test(numbers_are_read_as_with_strtod),
         cmocka_unit_test(middles_between_floats_are_rounded_to_even),
         cmocka_unit_test(runs_of_numbers_of_all_kinds_are_read),
