@@ -224,6 +224,7 @@
     X(text, rouge)                  \
     X(text, round_robin)            \
     X(text, sentence_fragments)     \
+    X(text, document_fragments)     \
     X(text, sentencepiece)          \
     X(text, spanning_tree)          \
     X(text, string_format)          \

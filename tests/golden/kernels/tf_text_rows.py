@@ -33,7 +33,7 @@ def load():
                "TFText>NgramsStringJoin", "FastWordpieceTokenizeWithOffsets", "TFText>FastWordpieceDetokenize", "FastBertNormalize",
                "SplitMergeTokenizeWithOffsets", "TokenizerFromLogits", "TFText>ByteSplitByOffsets", "TFText>Utf8Binarize", "TFText>OffsetsToBoiseTags",
                "TFText>BoiseTagsToOffsets", "RougeL", "ConstrainedSequence", "MaxSpanningTree",
-               "TFText>FastSentencepieceTokenize", "TFText>FastSentencepieceDetokenize", "PhraseTokenize", "TFText>PhraseDetokenize", "SentenceFragments"]:
+               "TFText>FastSentencepieceTokenize", "TFText>FastSentencepieceDetokenize", "PhraseTokenize", "TFText>PhraseDetokenize", "SentenceFragments", "SentenceFragmentsV2"]:
         rows_of.HIDDEN_OPS[op] = functions[op.lower().replace(">", "")]
     return tensorflow_text.WhitespaceTokenizer()._config
 

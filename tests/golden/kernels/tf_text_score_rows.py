@@ -1,6 +1,8 @@
 """Rows of ops of TensorFlow Text 2.21 on labels, spans and scores: tokens from labels, tags, bits, ROUGE, sequences of states and spanning trees."""
+import ast
 import pathlib
 import random
+import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "text"))
@@ -263,4 +265,24 @@ def sentences():
     rows.write()
 
 
-FAMILIES = [labels, sequences, fast_pieces, phrases, sentences]
+def documents():
+    """Whole texts that are divided where sentences may end. Each face is there alone, and texts are drawn of the characters of faces and signs."""
+    load()
+    rows = Rows("documents")
+    draw = random.Random(11)
+    table = pathlib.Path(__file__).resolve().parents[3] / "core" / "runtime" / "kernels" / "text" / "faces.def"
+    faces = [ast.literal_eval(face) for face in re.findall(r'^FACE\((".*")\)$', table.read_text(), re.M)]
+    signs = [".", "!", "?", "...", "\u2026", ")", "]", ">", "''", "\"", "\u3002", "\u300d", "\u17d4", "\ufd3f", "U.S.", "A.", "O.O.", " ", "\n", "\u3000", "\u00a0"]
+    rows.add("SentenceFragmentsV2", [texts(*["a" + face + "b. c" for face in faces])])
+    rows.add("SentenceFragmentsV2", [texts(*["x." + face + face for face in faces])])
+    rows.add("SentenceFragmentsV2", [texts(*[".)" + face[:-1] + " " + face[1:] for face in faces])])
+    letters = sorted(set("".join(faces))) + ["a"]
+    rows.add("SentenceFragmentsV2", [texts(*["".join(draw.choice(letters) for _ in range(9)) for _ in range(400)])])
+    for words in [signs + ["a", "b"], signs + faces[::9] + ["a"], signs[:8] + ["a"]]:
+        rows.add("SentenceFragmentsV2", [texts(*["".join(draw.choice(words) for _ in range(draw.randrange(14))) for _ in range(80)])])
+    rows.add("SentenceFragmentsV2", [texts(b"", b" ", b".", b"a", b"\xff.", b"a\xe3\x80", b"\xe3\x80.\xe2\x80\xa6", b"\0.\0", b"...." * 9, b":)" * 20, b"A.B.C.)", *INVALID)])
+    rows.add("SentenceFragmentsV2", [texts()])
+    rows.write()
+
+
+FAMILIES = [documents, labels, sequences, fast_pieces, phrases, sentences]

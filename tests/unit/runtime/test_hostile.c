@@ -841,6 +841,18 @@ static void long_texts_without_a_difference_look_at_the_deadline(void **state)
     assert_true(count_looks(x, &feed, y) > 8);
 }
 
+/* One acronym, and faces that end one sentence. */
+static void a_long_text_of_marks_looks_at_the_deadline(void **state)
+{
+    (void)state;
+    const struct bytes long_texts[] = { bytes_of(repeated("A.", 400000)),
+                                        bytes_of(repeated(":)!", 200000)) };
+    const struct shape shape = shape_of(COUNT(long_texts));
+    struct tensor feed = tensor_borrow(DT_STRING, &shape, long_texts);
+    struct endpoint x = texts();
+    assert_true(count_looks(x, &feed, build(&b, "SentenceFragmentsV2", NULL, 1, &x, NULL)) > 10);
+}
+
 static void a_wide_row_of_windows_looks_at_the_deadline(void **state)
 {
     (void)state;
@@ -938,6 +950,7 @@ int main(void)
         TEST(parts_of_one_byte_look_at_the_deadline),
         TEST(an_endless_search_in_a_model_looks_at_the_deadline),
         TEST(long_texts_without_a_difference_look_at_the_deadline),
+        TEST(a_long_text_of_marks_looks_at_the_deadline),
         TEST(a_wide_row_of_windows_looks_at_the_deadline),
         TEST(one_long_sequence_looks_at_the_deadline),
         TEST(the_run_is_charged_for_parsed_json),

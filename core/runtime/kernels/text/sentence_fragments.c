@@ -6,36 +6,14 @@
  */
 #include "base/utf8.h"
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/text/fragment_list.h"
+#include "runtime/kernels/text/unicode.h"
 
 #define TOKENS_PER_CHECK 65536 /* of the deadline */
 
-enum sign_kind { SIGN_TERMINAL, SIGN_CLOSES, SIGN_OPENS };
-
-struct sign_range {
-    enum sign_kind kind;
-    int32_t first, last;
-};
-
-static const struct sign_range signs[] = {
-#define SIGN(kind, first, last) { kind, first, last },
-#include "runtime/kernels/text/sentence_signs.def"
-#undef SIGN
-};
-
 enum { TOKEN_EMOTICON = 0x80, TOKEN_ACRONYM = 0x100 }; /* bits of the input */
-enum {                                                 /* bits of the output */
-       FRAGMENT_TERMINAL = 1,
-       FRAGMENT_SEVERAL_TERMINAL = 2,
-       FRAGMENT_CLOSES = 4,
-       FRAGMENT_IN_BRACKETS = 8
-};
 
 enum { ROW_LENGTHS, TOKEN_STARTS, TOKEN_ENDS, WORDS, PROPERTIES };
-enum { FRAGMENT_COLUMNS = 4 };
-
-struct sentence_fragment {
-    int64_t columns[FRAGMENT_COLUMNS]; /* begin, end, properties, the token that ends it or -1 */
-};
 
 /* The tokens of one text, and the fragments of all. */
 struct fragmenting {
@@ -44,8 +22,7 @@ struct fragmenting {
     const int64_t *properties;
     int64_t count;
     bool in_brackets; /* the bracket that was opened last was the first token of its fragment */
-    struct tensor memory;
-    int64_t fragments;
+    struct fragment_list list;
 };
 
 /* Is the word one character of that kind? */
@@ -53,17 +30,8 @@ static bool is_sign(const struct fragmenting *f, int64_t i, enum sign_kind kind)
 {
     struct bytes word = f->words[i];
     int32_t character;
-    if (utf8_read(word.data, word.size, &character) != word.size)
-        return false;
-    size_t low = 0, high = COUNT(signs); /* they go up by kind, then by character */
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        bool is_behind = signs[middle].kind > kind ||
-                         (signs[middle].kind == kind && signs[middle].first > character);
-        low = is_behind ? low : middle;
-        high = is_behind ? middle : high;
-    }
-    return signs[low].kind == kind && character >= signs[low].first && character <= signs[low].last;
+    return utf8_read(word.data, word.size, &character) == word.size &&
+           sentence_sign(character, kind);
 }
 
 static bool is_ellipsis(const struct fragmenting *f, int64_t i)
@@ -131,7 +99,7 @@ static int64_t properties_of(const struct fragmenting *f, int64_t terminal, int6
 
 static struct status add_fragment(struct fragmenting *f, int64_t begin, int64_t *next)
 {
-    struct sentence_fragment fragment = { { begin, 0, 0, -1 } };
+    struct sentence_fragment fragment = { .begin = begin, .terminal = -1 };
     int64_t terminal, closes, end;
     TRY(find_end(f, begin, &terminal, &closes, &end));
     for (int64_t i = end; i > begin; i--)
@@ -139,14 +107,12 @@ static struct status add_fragment(struct fragmenting *f, int64_t begin, int64_t 
             f->in_brackets = i - 1 == begin;
             break;
         }
-    fragment.columns[1] = *next = end;
+    fragment.end = *next = end;
     if (terminal < f->count) {
-        fragment.columns[2] = properties_of(f, terminal, closes, end);
-        fragment.columns[3] = adjust_terminal(f, terminal, closes);
+        fragment.properties = properties_of(f, terminal, closes, end);
+        fragment.terminal = adjust_terminal(f, terminal, closes);
     }
-    TRY(kernel_scratch_reserve(f->k, &f->memory, f->fragments, 1, sizeof fragment));
-    ((struct sentence_fragment *)f->memory.data)[f->fragments++] = fragment;
-    return f->fragments % TOKENS_PER_CHECK == 0 ? kernel_check(f->k) : status_ok();
+    return fragment_list_add(&f->list, fragment);
 }
 
 static struct status add_text(struct fragmenting *f)
@@ -187,19 +153,6 @@ static struct status check_tokens(struct kernel_context *k)
     return status_ok();
 }
 
-static struct status output_fragments(const struct fragmenting *f)
-{
-    const struct sentence_fragment *fragments = f->memory.data;
-    struct shape shape = shape_of(f->fragments);
-    for (int column = 0; column < FRAGMENT_COLUMNS; column++) {
-        struct tensor *out;
-        TRY(kernel_output(f->k, column, &shape, &out));
-        for (int64_t i = 0; i < f->fragments; i++)
-            tensor_int64s_mut(out)[i] = fragments[i].columns[column];
-    }
-    return status_ok();
-}
-
 static struct status find_all(struct fragmenting *f)
 {
     struct kernel_context *k = f->k;
@@ -210,21 +163,21 @@ static struct status find_all(struct fragmenting *f)
     f->words = tensor_strings(kernel_input(k, WORDS));
     f->properties = tensor_int64s(kernel_input(k, PROPERTIES));
     for (int64_t i = 0; i < lengths->size; i++) {
-        int64_t before = f->fragments;
+        int64_t before = f->list.count;
         f->count = tensor_int64s(lengths)[i];
         TRY(add_text(f));
-        tensor_int64s_mut(out_lengths)[i] = f->fragments - before;
+        tensor_int64s_mut(out_lengths)[i] = f->list.count - before;
         f->words += f->count;
         f->properties += f->count;
     }
-    return output_fragments(f);
+    return fragment_list_output(&f->list);
 }
 
 static struct status fragments_compute(struct kernel_context *k)
 {
-    struct fragmenting f = { .k = k };
+    struct fragmenting f = { .k = k, .list = { .k = k } };
     struct status status = find_all(&f);
-    tensor_release(&f.memory);
+    tensor_release(&f.list.memory);
     return status;
 }
 
@@ -234,12 +187,9 @@ static struct status fragments_prepare(struct prepare_context *p)
     static const char *const names[] = { "UTF-8", "utf-8", "UTF8", "utf8" };
     const struct node *node = prepare_node(p);
     struct bytes encoding;
-    int64_t replacement;
+    int32_t replacement;
     TRY(node_attr_string(node, "input_encoding", &encoding));
-    TRY(node_attr_int(node, "replacement_char", &replacement));
-    if (replacement < 0 || replacement > 0x10FFFF)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "replacement_char out of unicode codepoint range");
+    TRY(node_attr_character(node, "replacement_char", &replacement));
     if (BYTES_FIND(encoding, names) < 0)
         return status_error(STATUS_UNIMPLEMENTED, "node '%s' (%s): input_encoding '%.*s'",
                             node->name, node->op_name, (int)encoding.size, encoding.data);

@@ -1,5 +1,7 @@
 /* unicode: UnicodeDecode, UnicodeDecodeWithOffsets and UnicodeEncode: texts as the numbers of their
  * characters, and back. UnicodeTranscode: texts in another encoding. */
+#include "runtime/kernels/text/unicode.h"
+
 #include "base/utf8.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/text/text_block.h"
@@ -44,17 +46,22 @@ static struct status read_output_encoding(const struct node *node, struct unicod
     return status_ok();
 }
 
+struct status node_attr_character(const struct node *node, const char *name, int32_t *out)
+{
+    int64_t character;
+    TRY(node_attr_int(node, name, &character));
+    if (character < 0 || character > 0x10ffff)
+        return status_error(STATUS_INVALID_ARGUMENT, "%s out of unicode codepoint range", name);
+    *out = (int32_t)character;
+    return status_ok();
+}
+
 static struct status read_errors(const struct node *node, struct unicode *out)
 {
     struct bytes errors;
-    int64_t replacement;
 
     TRY(node_attr_string(node, "errors", &errors));
-    TRY(node_attr_int(node, "replacement_char", &replacement));
-    if (replacement < 0 || replacement > 0x10ffff)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "replacement_char out of unicode codepoint range");
-    out->replacement = (int32_t)replacement;
+    TRY(node_attr_character(node, "replacement_char", &out->replacement));
     out->on_error = text_is(errors, "strict")   ? ERROR_STRICT
                     : text_is(errors, "ignore") ? ERROR_IGNORE
                                                 : ERROR_REPLACE;
