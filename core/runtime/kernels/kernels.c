@@ -49,6 +49,7 @@
     X(data, dataset_cache)          \
     X(data, dataset_ends)           \
     X(data, dataset_examples)       \
+    X(data, dataset_csv)            \
     X(data, dataset_files)          \
     X(data, dataset_functions)      \
     X(data, dataset_groups)         \

@@ -103,6 +103,19 @@ def one_tensor(x):
 FILES = "tests/golden/datasets/files/"
 
 
+CSV = {
+    "good.gz": b'1,2,x\r\n3,,"q ""y"" , z"\n,6,\r 7 ,8,"more\r\nlines"\n-1,0,end',
+    "header": b'a,"b\n""c",d\n1,2,x\n',
+    "wrong": b'1,2\n3,4,ok\n1,2,3,4\n5,6,a"b\nx,7,c\n99999999999,1,d\n\n7,8,"e"f"\n9,10,"g"h",i\n11,12,"j\n13,14,k\n',
+    "wide": b'1,NA,x,2.5,NA\n"3",4,"",-1e3,"n""a"\n5,6,y"z,,\n7,8\n9,10,a,1.5,b',
+    "line_ends.gz": b'\n\r1\r\n\n"2"\r',
+    "delimiters": b'1;"2";x\n3;4;"y;z"\n',
+    "empty": b"",
+}
+CSV_ERRORS = [b"1,2", b"1,2,3,4", b'1,2,a"b', b"x,2,c", b",2,c", b'1,2,"a"b"', b'1,2,"a', b'1,2147483648,c', b"\n1,2,c"]
+CSV |= {"wrong%d" % i: record for i, record in enumerate(CSV_ERRORS)}
+
+
 def write_files():
     """What the cases below read."""
     (HERE / "files").mkdir(exist_ok=True)
@@ -116,6 +129,7 @@ def write_files():
                 "fixed": fixed, "fixed.gz": gzip.compress(fixed, mtime=0), "records": whole, "records.gz": gzip.compress(whole, mtime=0),
                 "records.cut": whole[:-2], "records.damaged": whole[:13] + b"X" + whole[14:], "records.header": whole[:20],
                 "pairs.txt": b"a,1\nb,-2\nlong key,3\n"}
+    contents |= {"csv." + name: gzip.compress(content, mtime=0) if name.endswith("gz") else content for name, content in CSV.items()}
     for name, content in contents.items():
         (HERE / "files" / name).write_bytes(content)
 
@@ -172,6 +186,65 @@ def fixed_records(names, sizes, buffer):
 def fixed_records_compressed(names, sizes):
     variant = tf.raw_ops.FixedLengthRecordDatasetV2(filenames=names, header_bytes=sizes[0], record_bytes=sizes[1], footer_bytes=sizes[2], buffer_size=0, compression_type="GZIP")
     return {"records": listed(_VariantDataset(variant, tf.TensorSpec([], S)))}
+
+
+def csv(name, defaults, excluded=None, header=False, delimiter=",", quotes=True, missing="", selected=(), kind="", size=7):
+    names = tf.reshape(tf.constant(FILES) + name, [-1])
+    shared = dict(filenames=names, compression_type=kind, buffer_size=tf.cast(size, L), header=header, field_delim=delimiter, use_quote_delim=quotes, na_value=missing,
+                  select_cols=tf.cast(selected, L), record_defaults=defaults, output_shapes=[[]] * len(defaults))
+    variant = tf.raw_ops.CSVDataset(**shared) if excluded is None else tf.raw_ops.CSVDatasetV2(exclude_cols=tf.cast(excluded, L), **shared)
+    return _VariantDataset(variant, tuple(tf.TensorSpec([], value.dtype) for value in defaults))
+
+
+def table(data):
+    """The elements of a dataset of tuples, as one text each."""
+    return {"lines": listed(data.map(lambda *fields: tf.strings.join([tf.strings.as_string(f) if f.dtype != S else f for f in fields], "|")), S)}
+
+
+def numbers_and_text():
+    return [tf.zeros([0], I), tf.constant([4], I), tf.constant("none")]
+
+
+@case(("csv.good.gz", False, "GZIP"), ("csv.header", True, ""), ("csv.header", False, ""), ("csv.empty", False, ""), ("csv.empty", True, ""), ("csv.good.gz", False, "ZLIB"), ("csv.empty", False, "LZ"), name=(S, []), header=(B, []), kind=(S, []))
+def csv_files(name, header, kind):
+    return table(csv(name, [tf.constant([0], I)] + numbers_and_text()[1:], header=header, kind=kind))
+
+
+@case(("csv.wrong",), ("csv.good.gz",), ("csv.line_ends.gz",), name=(S, []))
+def csv_errors(name):
+    return table(csv(name, numbers_and_text(), kind=tf.where(tf.strings.regex_full_match(name, ".*gz"), "GZIP", "")).ignore_errors())
+
+
+@case(*[("csv.wrong%d" % i,) for i in range(len(CSV_ERRORS))], name=(S, []))
+def csv_error_texts(name):
+    return table(csv(name, numbers_and_text()))
+
+
+@case(([0, 1],), ([0, 4],), ([1, 4],), ([0],), ([1, 0],), ([-1, 0],), ([3, 9],), columns=(L, [None]))
+def csv_selected(columns):
+    return table(csv("csv.wide", [tf.constant(["d"]), tf.constant(["e"])], selected=columns, missing="NA").ignore_errors())
+
+
+@case(([0, 1], []), ([2, 3], []), ([], [0, 1, 4]), ([1, 0], []), ([-1], []), ([1], [0, 1, 4]), ([7], []), excluded=(L, [None]), selected=(L, [None]))
+def csv_excluded(excluded, selected):
+    return table(csv("csv.wide", [tf.constant(["d"]), tf.constant([], S), tf.constant("f")], excluded, selected=selected).ignore_errors())
+
+
+@case((",", True, 1), (";", True, 100), (";", False, 100), (";;", True, 1), ("", True, 1), (";", True, 0), (";", True, -1), delimiter=(S, []), quotes=(B, []), size=(L, []))
+def csv_delimiters(delimiter, quotes, size):
+    return table(csv("csv.delimiters", [tf.constant([1], I), tf.constant(["2"]), tf.constant(["3"])], delimiter=delimiter, quotes=quotes, size=size).ignore_errors())
+
+
+@case()
+def csv_types():
+    defaults = [tf.constant([v], dtype) for v, dtype in [(0, L), (7.0, F), ("", S), (0.5, tf.float64), ("x", S)]]
+    data = csv("csv.wide", defaults, missing="NA").ignore_errors()
+    return {str(i): listed(data.map(lambda *fields, i=i: fields[i]), d.dtype) for i, d in enumerate(defaults)}
+
+
+@case(([1, 2],), ([[1]],), ([1],), value=(I, None))
+def csv_defaults(value):
+    return table(csv("csv.wide", [value, value, tf.constant("")]))
 
 
 @case((["a", "long key", "none"],), keys=(S, [None]))

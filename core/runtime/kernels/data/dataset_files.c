@@ -3,38 +3,22 @@
  * a whole when its first element is requested, and stays in the run's memory, where its elements
  * point to: a second walk over the dataset reads nothing.
  */
+#include "runtime/kernels/data/dataset_files.h"
+
 #include "base/arena.h"
-#include "runtime/kernels/data/dataset.h"
-#include "runtime/kernels/decompress.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/read_file.h"
 #include "storage/tfrecord.h"
 
 /* ---- what they have in common ---- */
 
-/* Of a dataset: what was read of each file. */
-struct file_contents {
-    enum compression compression;
-    struct bytes *contents; /* [filenames] */
-    bool *is_read;          /* [filenames] */
-};
-
-/* Of an iterator: which file, and where in it. */
-struct file_place {
-    int64_t file;
-    uint64_t at;
-    bool is_open;
-};
-
-static const struct tensor *filenames_of(const struct run_dataset *dataset)
+const struct tensor *filenames_of(const struct run_dataset *dataset)
 {
     return &dataset->inputs[0];
 }
 
-/* `compression`: the input that names it; -1: the op has none. `must_be_known`: TFRecordDataset
- * takes other names for none. */
-static struct status files_check(struct kernel_context *k, struct run_dataset *dataset,
-                                 int compression, bool must_be_known)
+struct status files_check(struct kernel_context *k, struct run_dataset *dataset, int compression,
+                          bool must_be_known)
 {
     struct file_contents *files = dataset->state;
     const struct tensor *names = filenames_of(dataset);
@@ -62,7 +46,7 @@ static struct status files_check(struct kernel_context *k, struct run_dataset *d
 /* TensorFlow skips each carriage return, wherever it is. */
 static void drop_carriage_returns(struct bytes *content)
 {
-    char *text = (char *)content->data; /* ours: read_content made it */
+    char *text = (char *)content->data; /* ours: files_content made it */
     size_t kept = 0;
     for (size_t i = 0; i < content->size; i++)
         if (text[i] != '\r')
@@ -70,8 +54,8 @@ static void drop_carriage_returns(struct bytes *content)
     content->size = kept;
 }
 
-static struct status read_content(struct kernel_context *k, const struct run_dataset *dataset,
-                                  int64_t file, bool of_lines, struct bytes *out)
+struct status files_content(struct kernel_context *k, const struct run_dataset *dataset,
+                            int64_t file, bool of_lines, struct bytes *out)
 {
     struct file_contents *files = dataset->state;
     if (!files->is_read[file]) {
@@ -117,7 +101,7 @@ static struct status next_record(struct kernel_context *k, struct iterator *iter
         struct bytes content, record;
         bool found;
         TRY(kernel_check(k));
-        TRY(read_content(k, dataset, place->file, format->of_lines, &content));
+        TRY(files_content(k, dataset, place->file, format->of_lines, &content));
         if (!place->is_open)
             place->at = format->start != NULL ? format->start(dataset, place->file) : 0;
         place->is_open = true;

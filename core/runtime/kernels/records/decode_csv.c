@@ -2,10 +2,11 @@
  * decode_csv: DecodeCSV, the fields of records of comma-separated values, a tensor for each column.
  */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/arena.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/string_to_number.h"
+#include "runtime/kernels/records/csv_fields.h"
 
 #define INVALID(...) status_error(STATUS_INVALID_ARGUMENT, __VA_ARGS__)
 
@@ -13,8 +14,9 @@ struct csv_state {
     int columns; /* outputs */
     char delimiter;
     bool quotes;
-    struct bytes missing;            /* a field of this text has the default value, too */
-    const struct attr_value *chosen; /* ascending fields; none: all */
+    struct bytes missing; /* a field of this text has the default value, too */
+    int chosen_count;     /* 0: all fields */
+    int64_t *chosen;      /* [chosen_count] ascending */
 };
 
 #define FIELDS_PER_CHECK 4096 /* between two checks of the deadline */
@@ -43,26 +45,24 @@ static struct status csv_prepare(struct prepare_context *p)
     TRY(node_attr_string(node, "na_value", &state->missing));
     TRY(node_attr_list(node, "select_cols", &chosen));
     state->columns = types->count;
-    state->chosen = chosen;
     if (delimiter.size != 1)
         return INVALID("field_delim should be only 1 char");
     state->delimiter = delimiter.data[0];
     if (chosen->count > 0 && chosen->count != types->count)
         return INVALID("select_cols should match output size");
-    for (int i = 1; i < chosen->count; i++)
-        if (chosen->elements[i - 1].i >= chosen->elements[i].i)
-            return INVALID("select_cols should be strictly increasing indices");
-    if (chosen->count > 0 && chosen->elements[0].i < 0)
-        return INVALID("select_cols should be non-negative indices");
-    return status_ok();
+    state->chosen_count = chosen->count;
+    state->chosen = ARENA_ARRAY(prepare_arena(p), int64_t, chosen->count);
+    for (int i = 0; i < chosen->count; i++)
+        state->chosen[i] = chosen->elements[i].i;
+    return csv_check_columns("select_cols", chosen->count, state->chosen);
 }
 
 /* ---- the fields of a record ---- */
 
 static bool is_chosen(const struct csv_record *record)
 {
-    const struct attr_value *chosen = record->state->chosen;
-    return chosen->count == 0 || chosen->elements[record->kept].i == record->field;
+    const struct csv_state *state = record->state;
+    return state->chosen_count == 0 || state->chosen[record->kept] == record->field;
 }
 
 static void keep(struct csv_record *record, const char *data, size_t size)
@@ -127,7 +127,7 @@ static struct status read_record(struct csv_record *record)
         record->field++;
         if (chosen)
             keep(record, field.data, field.size);
-        if (chosen && record->kept == state->chosen->count)
+        if (chosen && record->kept == state->chosen_count)
             return status_ok();
     }
     if (record->text.size > 0 && is_chosen(record) &&
@@ -137,28 +137,6 @@ static struct status read_record(struct csv_record *record)
 }
 
 /* ---- the values ---- */
-
-static struct status store_field(struct kernel_context *k, struct bytes text, int column,
-                                 int64_t row, struct tensor *out)
-{
-    const struct csv_state *state = kernel_state(k);
-    const struct tensor *value = kernel_input(k, 1 + column);
-    bool valid = true;
-    if (text.size == 0 || bytes_equal(text, state->missing)) {
-        if (value->size != 1)
-            return INVALID("Field %d is required but missing in record %" PRId64 "!", column, row);
-        copy_element(value, 0, out, row);
-        return status_ok();
-    }
-    if (out->dtype == DT_STRING)
-        tensor_strings_mut(out)[row] = text;
-    else
-        TRY(string_to_number(k, text, out, row, &valid));
-    if (valid)
-        return status_ok();
-    return INVALID("Field %d in record %" PRId64 " is not a valid %s: %.*s", column, row,
-                   dtype_name(out->dtype), (int)text.size, text.data);
-}
 
 static struct status decode_record(struct kernel_context *k, int64_t row, struct bytes *fields,
                                    struct tensor **outputs)
@@ -176,21 +154,11 @@ static struct status decode_record(struct kernel_context *k, int64_t row, struct
     if (record.kept != record.state->columns)
         return INVALID("Expect %d fields but have %d in record %" PRId64, record.state->columns,
                        record.kept, row);
+    char name[24];
+    snprintf(name, sizeof name, " %" PRId64, row);
     for (int c = 0; c < record.state->columns; c++)
-        TRY(store_field(k, fields[c], c, row, outputs[c]));
-    return status_ok();
-}
-
-static struct status check_defaults(struct kernel_context *k, const struct csv_state *state)
-{
-    for (int c = 0; c < state->columns; c++) {
-        const struct tensor *value = kernel_input(k, 1 + c);
-        if (value->shape.rank > 1)
-            return INVALID("Each record default should be at most rank 1");
-        if (value->size > 1)
-            return INVALID("There should only be 1 default per field but field %d has %" PRId64, c,
-                           value->size);
-    }
+        TRY(csv_store(k, fields[c], record.state->missing, kernel_input(k, 1 + c), c, name,
+                      outputs[c], row));
     return status_ok();
 }
 
@@ -200,7 +168,8 @@ static struct status csv_compute(struct kernel_context *k)
     const struct tensor *records = kernel_input(k, 0);
     struct tensor **outputs = ARENA_ARRAY(kernel_arena(k), struct tensor *, state->columns);
     struct bytes *fields = ARENA_ARRAY(kernel_arena(k), struct bytes, state->columns);
-    TRY(check_defaults(k, state));
+    for (int c = 0; c < state->columns; c++)
+        TRY(csv_check_default(kernel_input(k, 1 + c), c));
     for (int c = 0; c < state->columns; c++)
         TRY(kernel_output(k, c, &records->shape, &outputs[c]));
     for (int64_t row = 0; row < records->size; row++) {
