@@ -98,6 +98,25 @@ static struct endpoint slice(struct gradient_context *c, struct endpoint x, int 
     return build_slice(c->builder, NULL, x, rank, begin, size);
 }
 
+/* The gradients of parts whose sizes are known only when the graph runs. */
+static struct status cut_apart(struct gradient_context *c, int values, int32_t axis)
+{
+    struct arena *arena = c->builder->graph->arena;
+    struct endpoint *inputs = ARENA_ARRAY(arena, struct endpoint, values + 1);
+
+    inputs[0] = build_const_int(c->builder, NULL, axis);
+    for (int i = 0; i < values; i++)
+        inputs[i + 1] = shape_tensor(c, input(c, i));
+    struct node *offsets =
+        build_node(c->builder, "ConcatOffset", NULL, values + 1, inputs, 0, NULL, NULL);
+    for (int i = 0; i < values; i++) {
+        const struct endpoint part[] = { dy(c), { offsets, i }, inputs[i + 1] };
+        if (c->wanted[i])
+            send(c, i, build(c->builder, "Slice", NULL, 3, part, NULL));
+    }
+    return status_ok();
+}
+
 struct status gradient_concat_v2(struct gradient_context *c)
 {
     int values = c->node->inputs_count - 1, rank = endpoint_shape(output(c))->rank, count;
@@ -114,7 +133,7 @@ struct status gradient_concat_v2(struct gradient_context *c)
                           ? endpoint_shape(input(c, i))->dims[axis]
                           : -1;
         if (dim < 0)
-            return not_constant(c, "the size of each part");
+            return values > 1 ? cut_apart(c, values, (int32_t)axis) : flow(c, 0, dy(c));
         size[axis] = (int32_t)dim;
         if (c->wanted[i])
             send(c, i, slice(c, dy(c), rank, begin, size));
