@@ -21,7 +21,8 @@ struct while_loop {
     const struct endpoint *carried; /* before the first iteration */
     struct function_body body;
     struct endpoint time; /* in the body: the number of the iteration, int32 */
-    int limit; /* the carried value, int32, that is the number of iterations; -1: a constant */
+    int limit; /* the carried value, int32, that is the number of iterations; -1: a constant. Set it
+                * between begin and end */
     struct endpoint *values; /* in the body: the carried values [count] */
 };
 

@@ -29,8 +29,6 @@ struct status functional_read(const struct json_value *config, const struct json
  * none. */
 struct status input_port_read(const struct layer *layer, const struct json_value *shape,
                               struct arena *arena, struct layers_port *out);
-/* The sizes of the inputs of the whole model must be known. Inside it, calls give them. */
-struct status input_shapes_check(const struct layers_model *model);
 /* The parts of sparse and ragged inputs must not have the names of other inputs. */
 struct status input_names_check(const struct layers_model *model);
 /* The value of "batch_shape" of a layer's entry, by any of its names; NULL: none. */

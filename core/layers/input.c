@@ -138,20 +138,6 @@ struct status input_names_check(const struct layers_model *model)
     return status_ok();
 }
 
-struct status input_shapes_check(const struct layers_model *model)
-{
-    for (int i = 0; i < model->inputs_count; i++) {
-        const struct layers_port *port = &model->inputs[i];
-        for (int k = 1; port->layout != TENSOR_RAGGED && k < port->shape.rank; k++)
-            if (port->shape.dims[k] < 0)
-                return status_error(STATUS_INVALID_ARGUMENT,
-                                    "layer '%s': dimension %d of the input's shape is null; write "
-                                    "the size that the data have",
-                                    port->name, k);
-    }
-    return status_ok();
-}
-
 /* ---- placeholders ---- */
 
 static struct endpoint vector(struct layer_context *context, const char *name, const char *part,

@@ -237,13 +237,39 @@ void layer_fail(struct layer_context *context, const struct layer *layer, const 
 /* Like layer_fail, with the code UNIMPLEMENTED. */
 void layer_refuse(struct layer_context *context, const struct layer *layer, const char *format, ...)
     PRINTF_LIKE(3, 4);
-/* Checks that the product of `sizes`, each at least 1, fits into an int32, the type in which
- * kernels count the elements of a row. `what` names the sizes in the error. */
+/* Checks that the product of `sizes`, each at least 1 or unknown (-1), fits into an int32, the type
+ * in which kernels count the elements of a row. `what` names the sizes in the error. */
 bool layer_check_size(struct layer_context *context, const struct layer *layer, const char *what,
                       int count, const int64_t *sizes);
-/* Checks the rank of a layer's input. Returns false on failure. */
+
+/* Check the rank of a layer's input and that its dimensions from `known` on are known. Those before
+ * it may be open: their sizes are those of the batch that the graph runs on. layer_check_rank: only
+ * the rows may be open, 1. layer_check_known: of any rank. Return false on failure. */
+bool layer_check_open(struct layer_context *context, const struct layer *layer, struct endpoint x,
+                      int rank, int known);
 bool layer_check_rank(struct layer_context *context, const struct layer *layer, struct endpoint x,
                       int rank);
+bool layer_check_known(struct layer_context *context, const struct layer *layer, struct endpoint x,
+                       int first);
+/* Checks that the sizes of these axes are known. Returns false on failure. */
+bool layer_check_axes(struct layer_context *context, const struct layer *layer, struct endpoint x,
+                      int count, const int32_t *axes);
+/* Are two sizes equal, as far as they are known? */
+bool may_be_equal(int64_t a, int64_t b);
+
+/* In a list of sizes: that of dimension `axis` of the tensor `like`, known or not. */
+#define SIZE_OF(axis) (-2 - (int64_t)(axis))
+/* In a list of sizes of build_reshape, once: what the other sizes leave. */
+#define SIZE_REST     ((int64_t)-1)
+
+/* Sizes as an int32 tensor [count], a constant if all are known. */
+struct endpoint build_sizes(struct builder *b, struct endpoint like, int count,
+                            const int64_t *sizes);
+/* x in the shape of these sizes; SIZE_OF is of `like`. */
+struct endpoint build_reshape(struct builder *b, struct endpoint x, struct endpoint like, int count,
+                              const int64_t *sizes);
+/* The size of a dimension, an int32 scalar. */
+struct endpoint build_size(struct builder *b, struct endpoint x, int axis);
 
 /* Checks that two inputs of the same rank broadcast: each pair of dimensions is equal, or one of
  * them is 1. Returns false on failure. */

@@ -176,6 +176,11 @@ struct endpoint layer_variable_with(struct layer_context *context, const struct 
                                     const struct initializer *initializer,
                                     const struct regularizer *regularizer, bool trainable)
 {
+    if (!shape_is_known(&shape))
+        layer_fail(context, layer,
+                   "its variable '%s' would have the shape %s, because the input's is open: give "
+                   "the InputLayer sizes instead of null",
+                   name, shape_text(&shape));
     struct layers_variable *variable = declare(context, layer, name, DT_FLOAT, &shape);
 
     if (variable == NULL || variable->value.node != NULL)

@@ -93,3 +93,20 @@ struct endpoint lists_sum(struct builder *b, const struct layer_lists *lists,
 
     return build_binary(b, "ExpandDims", NULL, sums, build_const_int(b, NULL, 1));
 }
+
+struct endpoint lists_padded(struct builder *b, struct endpoint values, struct endpoint splits,
+                             int64_t length)
+{
+    const struct shape scalar = shape_scalar(), vector = shape_of(2);
+    const int64_t dims[] = { -1, length };
+    static const struct bytes zeros; /* also of numbers */
+    enum dtype dtype = status_is_ok(b->status) ? endpoint_dtype(values) : DT_INT64;
+    struct tensor padding = tensor_borrow(dtype, &scalar, &zeros);
+    struct tensor shape = tensor_borrow(DT_INT64, &vector, dims);
+    const struct endpoint inputs[] = { build_const(b, NULL, &shape), values,
+                                       build_const(b, NULL, &padding), splits };
+    const char *const kinds[] = { "ROW_SPLITS" };
+    const struct attr attrs[] = { attr_texts(b, "row_partition_types", 1, kinds), ATTR_END };
+
+    return build(b, "RaggedTensorToTensor", NULL, 4, inputs, attrs);
+}

@@ -33,6 +33,11 @@ struct layer_lists lists_of_pairs(struct builder *builder, struct endpoint pairs
 /* The row splits, which end with the number of values: int64 [rows + 1]. */
 struct endpoint lists_splits(struct builder *builder, const struct layer_lists *lists);
 
+/* Pads lists to a matrix of `length` columns, with zeros or empty texts; -1: as many columns as the
+ * longest list has values. */
+struct endpoint lists_padded(struct builder *builder, struct endpoint values,
+                             struct endpoint row_splits, int64_t length);
+
 /* A SparseTensor's indices [n, 2]: the row of each value, and its index in the row (int64 [n]). */
 struct endpoint lists_pairs(struct builder *builder, const struct layer_lists *lists,
                             struct endpoint places);

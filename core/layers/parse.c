@@ -209,7 +209,6 @@ static struct status parse_root(const struct json_value *root, struct arena *are
 
     out->keras2 = version != NULL && version[0] == '2';
     TRY(read_structure(root, 0, arena, out));
-    TRY(input_shapes_check(out));
     TRY(training_read(root, arena, out));
     return layers_check(out, arena);
 }

@@ -106,8 +106,7 @@ static struct endpoint prelu_build(struct layer_context *context, const struct l
     struct builder *b = &context->builder;
     struct shape shape;
 
-    if (!layer_check_rank(context, layer, x, endpoint_shape(x)->rank) ||
-        !alpha_shape(context, layer, x, &shape))
+    if (!status_is_ok(b->status) || !alpha_shape(context, layer, x, &shape))
         return x;
     struct endpoint alpha = layer_variable(context, layer, "alpha", shape);
     struct endpoint below = build_unary(b, "Relu", NULL, build_unary(b, "Neg", NULL, x));

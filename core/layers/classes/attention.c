@@ -30,9 +30,22 @@ static struct endpoint widen(struct builder *b, struct endpoint mask, int axis)
 /* Limit of the elements of a mask that is a constant of the graph. */
 #define BAND_MAX (1 << 26)
 
-/* Constant [1, T, S]: query t sees key s if s <= t (when causal) and |t - s| < window (0: any). */
-static struct endpoint band(struct layer_context *context, const struct layer *layer,
-                            int64_t queries, int64_t keys, bool causal, int64_t window)
+/* Which keys a query sees by their places: none after it if `causal`, and only those closer than
+ * `window` (0: any). */
+struct score_band {
+    bool causal;
+    int64_t window;
+};
+
+static bool sees(const struct score_band *band, int64_t query, int64_t key)
+{
+    return (!band->causal || key <= query) &&
+           (band->window == 0 || llabs(query - key) < band->window);
+}
+
+/* Constant [1, T, S]. */
+static struct endpoint known_band(struct layer_context *context, const struct layer *layer,
+                                  int64_t queries, int64_t keys, const struct score_band *band)
 {
     const struct shape shape = shape_of(1, queries, keys);
     bool *values;
@@ -45,9 +58,45 @@ static struct endpoint band(struct layer_context *context, const struct layer *l
     values = ARENA_ARRAY(context->arena, bool, queries *keys);
     for (int64_t t = 0; t < queries; t++)
         for (int64_t s = 0; s < keys; s++)
-            values[t * keys + s] = (!causal || s <= t) && (window == 0 || llabs(t - s) < window);
+            values[t * keys + s] = sees(band, t, s);
     struct tensor tensor = tensor_borrow(DT_BOOL, &shape, values);
     return build_const(&context->builder, NULL, &tensor);
+}
+
+/* The places of the steps of x, from 0, int32 [steps]. */
+static struct endpoint places_of(struct builder *b, struct endpoint x)
+{
+    const struct endpoint range[] = { build_const_int(b, NULL, 0), build_size(b, x, 1),
+                                      build_const_int(b, NULL, 1) };
+
+    return build(b, "Range", NULL, 3, range, NULL);
+}
+
+/* The same for numbers of steps that only the batch has. */
+static struct endpoint open_band(struct builder *b, struct endpoint query, struct endpoint key,
+                                 const struct score_band *band)
+{
+    struct endpoint t = widen(b, places_of(b, query), 1), s = places_of(b, key), mask = { 0 };
+
+    if (band->causal)
+        mask = build_binary(b, "LessEqual", NULL, s, t);
+    if (band->window != 0) {
+        struct endpoint apart = build_unary(b, "Abs", NULL, build_binary(b, "Sub", NULL, t, s));
+        int32_t window = band->window < INT32_MAX ? (int32_t)band->window : INT32_MAX;
+        mask = mask_and(b, mask,
+                        build_binary(b, "Less", NULL, apart, build_const_int(b, NULL, window)));
+    }
+    return widen(b, mask, 0);
+}
+
+/* The mask of a causal attention or of one with a window, bool [1, T, S]. */
+static struct endpoint band_mask(struct layer_context *context, const struct layer *layer,
+                                 struct endpoint query, struct endpoint key, struct score_band band)
+{
+    int64_t queries = endpoint_shape(query)->dims[1], keys = endpoint_shape(key)->dims[1];
+
+    return queries < 0 || keys < 0 ? open_band(&context->builder, query, key, &band)
+                                   : known_band(context, layer, queries, keys, &band);
 }
 
 static struct endpoint matrix_product(struct builder *b, struct endpoint x, struct endpoint y,
@@ -167,12 +216,12 @@ static bool read_inputs(struct layer_context *context, const struct layer *layer
     for (int i = 0; i < masks; i++)
         inputs[i].mask = given[i].value;
     for (int i = 0; i < 3; i++)
-        if (!layer_check_rank(context, layer, inputs[i].value, 3))
+        if (!layer_check_open(context, layer, inputs[i].value, 3, 2))
             return false;
     const struct shape *query = endpoint_shape(inputs[0].value),
                        *value = endpoint_shape(inputs[1].value),
                        *key = endpoint_shape(inputs[2].value);
-    if (query->dims[2] != key->dims[2] || value->dims[1] != key->dims[1]) {
+    if (query->dims[2] != key->dims[2] || !may_be_equal(value->dims[1], key->dims[1])) {
         layer_fail(context, layer, "query %s, value %s and key %s do not fit together",
                    shape_text(query), shape_text(value), shape_text(key));
         return false;
@@ -196,9 +245,8 @@ static void attend(struct layer_context *context, const struct layer *layer, str
     struct endpoint scores = score(context, layer, query, key);
     struct endpoint mask = widen(b, inputs[1].mask, 1);
     if (io_flag(context, io, "use_causal_mask"))
-        mask = mask_and(b, mask,
-                        band(context, layer, endpoint_shape(query)->dims[1],
-                             endpoint_shape(key)->dims[1], true, 0));
+        mask = mask_and(
+            b, mask, band_mask(context, layer, query, key, (struct score_band){ .causal = true }));
     if (mask.node != NULL)
         scores = build_select(b, NULL, mask, scores, build_by_number(b, "Sub", scores, 1e9));
     struct endpoint weights = drop_weights(context, layer, build_unary(b, "Softmax", NULL, scores));
@@ -385,14 +433,14 @@ static struct endpoint project(struct layer_context *context, const struct layer
                                const char *name, struct endpoint x, int64_t heads, int64_t size)
 {
     struct builder *b = &context->builder;
-    int64_t features = endpoint_shape(x)->dims[2], steps = endpoint_shape(x)->dims[1];
+    int64_t features = endpoint_shape(x)->dims[2];
     struct endpoint kernel = kernel_matrix(context, layer, name, shape_of(features, heads, size),
                                            features, heads * size);
 
-    x = build_reshape_rows(b, x, 1, (const int64_t[]){ features });
-    struct endpoint y = build_binary(b, "MatMul", NULL, x, kernel);
+    struct endpoint rows = build_reshape(b, x, x, 2, (const int64_t[]){ SIZE_REST, features });
+    struct endpoint y = build_binary(b, "MatMul", NULL, rows, kernel);
     y = add_bias(context, layer, name, shape_of(heads, size), y);
-    return build_reshape_rows(b, y, 3, (const int64_t[]){ steps, heads, size });
+    return build_reshape(b, y, x, 4, (const int64_t[]){ SIZE_OF(0), SIZE_OF(1), heads, size });
 }
 
 /* Projects x [batch, T, heads, value_size] to the output [batch, T, output_size]. */
@@ -400,15 +448,16 @@ static struct endpoint project_back(struct layer_context *context, const struct 
                                     const struct heads *heads, struct endpoint x)
 {
     struct builder *b = &context->builder;
-    int64_t steps = endpoint_shape(x)->dims[1], rows = heads->query * heads->value_size;
+    int64_t rows = heads->query * heads->value_size;
     struct endpoint kernel = kernel_matrix(
         context, layer, "attention_output",
         shape_of(heads->query, heads->value_size, heads->output_size), rows, heads->output_size);
 
-    x = build_reshape_rows(b, x, 1, (const int64_t[]){ rows });
-    struct endpoint y = build_binary(b, "MatMul", NULL, x, kernel);
+    struct endpoint y = build_binary(
+        b, "MatMul", NULL, build_reshape(b, x, x, 2, (const int64_t[]){ SIZE_REST, rows }), kernel);
     y = add_bias(context, layer, "attention_output", shape_of(heads->output_size), y);
-    return build_reshape_rows(b, y, 2, (const int64_t[]){ steps, heads->output_size });
+    return build_reshape(b, y, x, 3,
+                         (const int64_t[]){ SIZE_OF(0), SIZE_OF(1), heads->output_size });
 }
 
 /* Do the projections and the scores have sizes that kernels can count? */
@@ -477,10 +526,10 @@ static void read_masks(struct layer_context *context, const struct layer *layer,
     mask = mask_and(b, mask, widen(b, given_or(io, "value_mask", value.mask), 1));
     mask = mask_and(b, mask, widen(b, given_or(io, "key_mask", key.mask), 1));
     if (causal || !window->is_null)
-        mask = mask_and(b, mask,
-                        band(context, layer, endpoint_shape(query.value)->dims[1],
-                             endpoint_shape(value.value)->dims[1], causal,
-                             window->is_null ? 0 : window->integer));
+        mask = mask_and(
+            b, mask,
+            band_mask(context, layer, query.value, value.value,
+                      (struct score_band){ causal, window->is_null ? 0 : window->integer }));
     mask = mask_and(b, mask, attention_mask(context, layer, io));
     out->mask = widen(b, mask, 1);
     out->output_mask = query.mask;
@@ -501,11 +550,11 @@ static bool read_heads_inputs(struct layer_context *context, const struct layer 
         layer_fail(context, layer, "argument 'sliding_window': got %lld, expected at least 1",
                    (long long)window->integer);
     out->key = given_or(io, "key", out->value);
-    if (!layer_check_rank(context, layer, out->query, 3) ||
-        !layer_check_rank(context, layer, out->value, 3) ||
-        !layer_check_rank(context, layer, out->key, 3))
+    if (!layer_check_open(context, layer, out->query, 3, 2) ||
+        !layer_check_open(context, layer, out->value, 3, 2) ||
+        !layer_check_open(context, layer, out->key, 3, 2))
         return false;
-    if (endpoint_shape(out->value)->dims[1] != endpoint_shape(out->key)->dims[1]) {
+    if (!may_be_equal(endpoint_shape(out->value)->dims[1], endpoint_shape(out->key)->dims[1])) {
         layer_fail(context, layer, "value %s and key %s have different numbers of steps",
                    shape_text(endpoint_shape(out->value)), shape_text(endpoint_shape(out->key)));
         return false;
@@ -523,17 +572,20 @@ static struct endpoint weigh(struct layer_context *context, const struct layer *
                              struct endpoint query, struct endpoint key)
 {
     struct builder *b = &context->builder;
-    int64_t steps = endpoint_shape(query)->dims[2], keys = endpoint_shape(key)->dims[2];
+    struct endpoint whole = query;
     int64_t shared = heads->query / heads->key_value;
     bool zeroed = in->returns_scores || layer_arg(layer, "dropout")->number > 0;
 
     query = build_by_number(b, "Mul", query, 1 / sqrt((double)heads->key_size));
     if (shared > 1)
-        query = build_reshape_rows(
-            b, query, 3, (const int64_t[]){ heads->key_value, shared * steps, heads->key_size });
+        query = build_reshape(
+            b, query, query, 4,
+            (const int64_t[]){ SIZE_OF(0), heads->key_value, SIZE_REST, heads->key_size });
     struct endpoint scores = matrix_product(b, query, key, true);
     if (shared > 1)
-        scores = build_reshape_rows(b, scores, 3, (const int64_t[]){ heads->query, steps, keys });
+        scores =
+            build_reshape(b, scores, whole, 4,
+                          (const int64_t[]){ SIZE_OF(0), heads->query, SIZE_OF(2), SIZE_REST });
     if (in->mask.node != NULL)
         scores = build_select(b, NULL, in->mask, scores, build_const_float(b, NULL, -1e9f));
     scores = build_unary(b, "Softmax", NULL, scores);
@@ -546,16 +598,18 @@ static struct endpoint weigh(struct layer_context *context, const struct layer *
 static struct endpoint combine(struct builder *b, const struct heads *heads,
                                struct endpoint weights, struct endpoint value)
 {
-    int64_t steps = endpoint_shape(weights)->dims[2], keys = endpoint_shape(weights)->dims[3];
     int64_t shared = heads->query / heads->key_value;
+    struct endpoint whole = weights;
 
     if (shared > 1)
-        weights = build_reshape_rows(b, weights, 3,
-                                     (const int64_t[]){ heads->key_value, shared * steps, keys });
+        weights =
+            build_reshape(b, weights, weights, 4,
+                          (const int64_t[]){ SIZE_OF(0), heads->key_value, SIZE_REST, SIZE_OF(3) });
     struct endpoint y = matrix_product(b, weights, value, false);
     if (shared > 1)
-        y = build_reshape_rows(b, y, 3,
-                               (const int64_t[]){ heads->query, steps, heads->value_size });
+        y = build_reshape(
+            b, y, whole, 4,
+            (const int64_t[]){ SIZE_OF(0), heads->query, SIZE_OF(2), heads->value_size });
     return swap_heads(b, y);
 }
 

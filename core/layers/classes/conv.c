@@ -25,7 +25,7 @@
 static struct endpoint image_of(struct layer_context *context, const struct layer *layer,
                                 struct endpoint x, int directions)
 {
-    if (!layer_check_rank(context, layer, x, directions + 2))
+    if (!layer_check_open(context, layer, x, directions + 2, directions + 1))
         return (struct endpoint){ 0 };
     return directions == 1 ? image_of_sequence(&context->builder, x) : x;
 }
@@ -222,7 +222,7 @@ LAYER_CLASS(conv2d, "Conv2D", conv2d_args, conv2d_build);
 static struct endpoint conv1d_build(struct layer_context *context, const struct layer *layer,
                                     struct endpoint x)
 {
-    if (layer_check_rank(context, layer, x, 3))
+    if (layer_check_open(context, layer, x, 3, 2))
         x = convolve(context, layer, x, 1);
     return x;
 }
@@ -486,6 +486,8 @@ static struct endpoint transposed(struct layer_context *context, const struct la
     if (!output_padding(layer, directions, padding))
         layer_fail(context, layer, "argument 'output_padding' wants null, n or a list of %d",
                    directions);
+    if (!layer_check_rank(context, layer, x, directions + 2))
+        return x;
     x = image_of(context, layer, x, directions);
     if (x.node == NULL || !status_is_ok(context->builder.status))
         return x;

@@ -39,19 +39,17 @@ struct endpoint build_dense_product(struct layer_context *context, struct endpoi
                                     struct endpoint kernel, int64_t units)
 {
     struct builder *b = &context->builder;
-    struct shape shape = *endpoint_shape(x);
-    int32_t back[SHAPE_RANK_MAX];
+    int rank = endpoint_shape(x)->rank;
+    int64_t back[SHAPE_RANK_MAX];
 
-    if (shape.rank == 2)
+    if (rank == 2)
         return build_binary(b, "MatMul", NULL, x, kernel);
-    for (int i = 0; i < shape.rank; i++)
-        back[i] = (int32_t)shape.dims[i];
-    int32_t flat[] = { -1, back[shape.rank - 1] };
-    back[0] = -1;
-    back[shape.rank - 1] = (int32_t)units;
-    struct endpoint rows = build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, 2, flat));
-    struct endpoint y = build_binary(b, "MatMul", NULL, rows, kernel);
-    return build_binary(b, "Reshape", NULL, y, build_const_ints(b, NULL, shape.rank, back));
+    for (int i = 0; i < rank; i++)
+        back[i] = SIZE_OF(i);
+    back[rank - 1] = units;
+    const int64_t flat[] = { SIZE_REST, endpoint_shape(x)->dims[rank - 1] };
+    struct endpoint y = build_binary(b, "MatMul", NULL, build_reshape(b, x, x, 2, flat), kernel);
+    return build_reshape(b, y, x, rank, back);
 }
 
 /* Adds the bias and applies the activation. */
@@ -77,7 +75,7 @@ static struct endpoint dense_build(struct layer_context *context, const struct l
                    shape_text(&shape));
         return x;
     }
-    if (!layer_check_rank(context, layer, x, shape.rank))
+    if (!layer_check_open(context, layer, x, shape.rank, shape.rank - 1))
         return x;
     struct endpoint kernel =
         layer_variable(context, layer, "kernel", shape_of(shape.dims[shape.rank - 1], units));
@@ -123,16 +121,19 @@ struct endpoint build_reshape_rows(struct builder *b, struct endpoint x, int cou
     return build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, count + 1, to));
 }
 
-/* The number of elements of a row; 0: failure. */
+/* The number of elements of a row; -1: it is open; 0: failure. */
 static int64_t row_size(struct layer_context *context, const struct layer *layer, struct endpoint x)
 {
     const struct shape *shape = endpoint_shape(x);
     int64_t size = 1;
 
-    if (!layer_check_rank(context, layer, x, shape->rank))
+    if (!status_is_ok(context->builder.status))
         return 0;
-    for (int i = 1; i < shape->rank; i++)
+    for (int i = 1; i < shape->rank; i++) {
+        if (shape->dims[i] < 0)
+            return -1;
         size *= shape->dims[i];
+    }
     if (size > INT32_MAX) {
         layer_fail(context, layer, "a row of shape %s is too large", shape_text(shape));
         return 0;
@@ -151,7 +152,8 @@ static struct endpoint flatten_build(struct layer_context *context, const struct
 
     if (size == 0 || endpoint_shape(x)->rank == 2)
         return x;
-    return build_reshape_rows(&context->builder, x, 1, &size);
+    return build_reshape(&context->builder, x, x, 2,
+                         (const int64_t[]){ SIZE_OF(0), size > 0 ? size : SIZE_REST });
 }
 ALIKE_LAYER_CLASS(flatten, "Flatten", flatten_args, flatten_build);
 
@@ -163,28 +165,37 @@ static struct endpoint reshape_build(struct layer_context *context, const struct
                                      struct endpoint x)
 {
     const struct arg_value *target = layer_arg(layer, "target_shape");
-    int64_t size = row_size(context, layer, x), known = 1, dims[SHAPE_RANK_MAX];
-    int open = -1;
+    int64_t size = row_size(context, layer, x), known = 1, dims[SHAPE_RANK_MAX] = { SIZE_OF(0) };
+    int open = 0;
 
     if (size == 0)
         return x;
-    for (int i = 0; i < target->ints.count; i++) {
-        dims[i] = target->ints.values[i];
+    for (int i = 1; i <= target->ints.count; i++) {
+        dims[i] = target->ints.values[i - 1];
         if (dims[i] >= 0 && known <= INT32_MAX)
             known *= dims[i];
-        else if (open < 0)
+        else if (open == 0)
             open = i;
         else
             known = 0; /* a second -1 */
     }
-    if (open >= 0 && known > 0 && size % known == 0)
+    if (size < 0 && (open == 0 || known == 0 || known > INT32_MAX)) {
+        layer_fail(context, layer,
+                   "the input has shape %s, whose rows differ in size; expected -1 for one "
+                   "dimension of target_shape",
+                   shape_text(endpoint_shape(x)));
+        return x;
+    }
+    if (size > 0 && open > 0 && known > 0 && size % known == 0)
         known *= dims[open] = size / known;
-    if (known != size) {
+    if (size > 0 && known != size) {
         layer_fail(context, layer, "target_shape has %lld elements where the input %s has %lld",
                    (long long)known, shape_text(endpoint_shape(x)), (long long)size);
         return x;
     }
-    return build_reshape_rows(&context->builder, x, target->ints.count, dims);
+    if (size < 0)
+        dims[open] = SIZE_REST;
+    return build_reshape(&context->builder, x, x, target->ints.count + 1, dims);
 }
 ALIKE_LAYER_CLASS(reshape, "Reshape", reshape_args, reshape_build);
 
@@ -203,7 +214,7 @@ static struct endpoint permute_build(struct layer_context *context, const struct
     int32_t order[SHAPE_RANK_MAX] = { 0 };
     bool seen[SHAPE_RANK_MAX] = { true };
 
-    if (!layer_check_rank(context, layer, x, dims->ints.count + 1))
+    if (!layer_check_open(context, layer, x, dims->ints.count + 1, rank))
         return x;
     for (int i = 1; i < rank; i++) {
         int64_t from = dims->ints.values[i - 1];
@@ -228,7 +239,7 @@ static struct endpoint repeat_vector_build(struct layer_context *context, const 
     struct builder *b = &context->builder;
     const int32_t times[] = { 1, (int32_t)layer_arg(layer, "n")->integer, 1 };
 
-    if (!layer_check_rank(context, layer, x, 2))
+    if (!layer_check_open(context, layer, x, 2, 2))
         return x;
     x = build_binary(b, "ExpandDims", NULL, x, build_const_int(b, NULL, 1));
     return build_binary(b, "Tile", NULL, x, build_const_ints(b, NULL, 3, times));

@@ -104,14 +104,18 @@ static bool read_equation(const char *text, const struct shape *in, struct einsu
            has_good_dots(&labels[0], &equation->output) && has_batch(out);
 }
 
-/* Reads a size of output_shape; null: that of the input. -1: it does not fit. */
-static int64_t read_size(const struct json_value *size, int64_t in)
+/* Reads a size of output_shape; null: that of the input, -1 if it is open. Returns false if it does
+ * not fit. */
+static bool read_size(const struct json_value *size, int64_t in, int64_t *out)
 {
+    *out = in;
     if (json_value_is_null(size))
-        return in;
-    bool fits = size->kind == JSON_VALUE_INT && size->integer >= 1 && size->integer <= INT32_MAX &&
-                (in < 0 || size->integer == in);
-    return fits ? size->integer : -1;
+        return true;
+    if (size->kind != JSON_VALUE_INT || size->integer < 1 || size->integer > INT32_MAX ||
+        !may_be_equal(size->integer, in))
+        return false;
+    *out = size->integer;
+    return true;
 }
 
 /* Reads the sizes of the output's labels except the batch from output_shape. */
@@ -128,13 +132,27 @@ static bool read_sizes(const struct layer *layer, struct einsum_shapes *einsum)
     if (given != out->count - first)
         return false;
     for (int i = first; i < out->count; i++) {
-        int64_t dim = read_size(value->kind == JSON_VALUE_LIST ? &value->members[i - first] : value,
-                                dim_of(in, einsum->dots, &einsum->in, out->at[i]));
-        if (dim < 0)
+        const struct json_value *size =
+            value->kind == JSON_VALUE_LIST ? &value->members[i - first] : value;
+        if (!read_size(size, dim_of(in, einsum->dots, &einsum->in, out->at[i]),
+                       &einsum->out.dims[axis_at(out, einsum->dots, i)]))
             return false;
-        einsum->out.dims[axis_at(out, einsum->dots, i)] = dim;
     }
     return true;
+}
+
+/* Are the axes that the input shares with the kernel known? */
+static bool kernel_is_known(struct layer_context *context, const struct layer *layer,
+                            struct endpoint x, const struct einsum_shapes *einsum)
+{
+    const struct einsum_labels *in = &einsum->equation.inputs[0];
+    int32_t axes[SHAPE_RANK_MAX];
+    int count = 0;
+
+    for (int i = 0; i < in->count; i++)
+        if (find_label(&einsum->equation.inputs[1], in->at[i]) >= 0)
+            axes[count++] = axis_at(in, einsum->dots, i);
+    return layer_check_axes(context, layer, x, count, axes);
 }
 
 /* Sets the kernel's shape: each label has the size that it has in the input or in the output. */
@@ -218,7 +236,7 @@ static struct endpoint einsum_build(struct layer_context *context, const struct 
     const struct attr attrs[] = { attr_text("equation", text), ATTR_END };
     struct einsum_shapes einsum;
 
-    if (!layer_check_rank(context, layer, x, shape->rank))
+    if (!status_is_ok(context->builder.status))
         return x;
     if (!json_value_is_null(bias_axes) && bias_axes->kind != JSON_VALUE_TEXT) {
         layer_fail(context, layer, "argument 'bias_axes' is no text of axes, such as 'd'");
@@ -231,6 +249,8 @@ static struct endpoint einsum_build(struct layer_context *context, const struct 
                    text, shape_text(shape));
         return x;
     }
+    if (!kernel_is_known(context, layer, x, &einsum))
+        return x;
     if (!read_sizes(layer, &einsum) || !read_kernel(&einsum)) {
         layer_fail(context, layer,
                    "argument 'output_shape' does not fit '%s' and an input of "

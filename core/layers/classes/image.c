@@ -77,7 +77,7 @@ static struct endpoint pooling(struct layer_context *context, const struct layer
     const int64_t *size = layer_arg(layer, "pool_size")->sides;
     const struct arg_value *strides = layer_arg(layer, "strides");
 
-    if (!layer_check_rank(context, layer, x, directions + 2))
+    if (!layer_check_open(context, layer, x, directions + 2, directions + 1))
         return x;
     if (directions == 1)
         x = image_of_sequence(b, x);
@@ -103,7 +103,7 @@ static struct endpoint global_pooling(struct layer_context *context, const struc
 {
     struct builder *b = &context->builder;
 
-    if (!layer_check_rank(context, layer, x, rank))
+    if (!layer_check_open(context, layer, x, rank, rank))
         return x;
     struct endpoint axes = build_const_ints(b, NULL, rank - 2, (const int32_t[]){ 1, 2, 3 });
     const struct attr attrs[] = { attr_bool("keep_dims", layer_arg(layer, "keepdims")->boolean),
@@ -152,7 +152,7 @@ static void global_average_pooling1d_call(struct layer_context *context, const s
 
     io->outputs_count = 1;
     io->outputs[0].value = x;
-    if (!layer_check_rank(context, layer, x, 3))
+    if (!layer_check_open(context, layer, x, 3, 3))
         return;
     if (mask.node != NULL) {
         mask = build_binary(b, "ExpandDims", NULL, mask, build_const_int(b, NULL, 2));
@@ -256,10 +256,30 @@ static struct endpoint zero_padding(struct layer_context *context, const struct 
 {
     int32_t paddings[5 * 2] = { 0 };
 
-    if (!layer_check_rank(context, layer, x, rank) ||
+    if (!layer_check_open(context, layer, x, rank, rank) ||
         !read_margins(context, layer, "padding", rank, paddings))
         return x;
     return pad_zeros(&context->builder, x, rank, paddings);
+}
+
+/* x without the margins, which are counted from both ends, of dimensions of any size. */
+static struct endpoint crop_open(struct builder *b, struct endpoint x, int rank,
+                                 const int32_t *margins)
+{
+    int32_t begin[5], end[5], step[5];
+    int end_mask = 0;
+
+    for (int i = 0; i < rank; i++) {
+        begin[i] = margins[2 * i];
+        end[i] = -margins[2 * i + 1];
+        step[i] = 1;
+        end_mask |= end[i] == 0 ? 1 << i : 0;
+    }
+    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, rank, begin),
+                                       build_const_ints(b, NULL, rank, end),
+                                       build_const_ints(b, NULL, rank, step) };
+    return build(b, "StridedSlice", NULL, 4, inputs,
+                 (const struct attr[]){ attr_int("end_mask", end_mask), ATTR_END });
 }
 
 static struct endpoint cropping(struct layer_context *context, const struct layer *layer,
@@ -268,12 +288,14 @@ static struct endpoint cropping(struct layer_context *context, const struct laye
     struct builder *b = &context->builder;
     int32_t margins[5 * 2] = { 0 }, begin[5], size[5] = { -1 };
 
-    if (!layer_check_rank(context, layer, x, rank) ||
+    if (!layer_check_open(context, layer, x, rank, rank) ||
         !read_margins(context, layer, "cropping", rank, margins))
         return x;
     for (int i = 0; i < rank; i++) {
         begin[i] = margins[2 * i];
         int64_t left = endpoint_shape(x)->dims[i] - margins[2 * i] - margins[2 * i + 1];
+        if (i > 0 && endpoint_shape(x)->dims[i] < 0)
+            return crop_open(b, x, rank, margins);
         if (i == 0)
             continue;
         if (left < 1) {
@@ -315,21 +337,20 @@ static const struct layer_arg up_sampling1d_args[] = {
  * and tiled, which has a gradient. */
 static struct endpoint repeat_along(struct builder *b, struct endpoint x, int i, int64_t times)
 {
-    struct shape shape = *endpoint_shape(x);
-    int32_t dims[SHAPE_RANK_MAX];
-    int64_t inner = 1;
+    const struct shape shape = *endpoint_shape(x);
+    int64_t dims[SHAPE_RANK_MAX], inner = 1;
+    struct endpoint y;
 
+    for (int k = 0; k < shape.rank; k++)
+        dims[k] = SIZE_OF(k);
+    dims[i] = shape.dims[i] < 0 ? SIZE_REST : shape.dims[i] * times;
     for (int k = i + 1; k < shape.rank; k++)
         inner *= shape.dims[k];
-    const int32_t apart[] = { -1, (int32_t)shape.dims[i], 1, (int32_t)inner };
+    const int64_t apart[] = { SIZE_REST, SIZE_OF(i), 1, inner };
     const int32_t multiples[] = { 1, 1, (int32_t)times, 1 };
-    shape.dims[i] *= times;
-    dims[0] = -1;
-    for (int k = 1; k < shape.rank; k++)
-        dims[k] = (int32_t)shape.dims[k];
-    x = build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, 4, apart));
-    x = build_binary(b, "Tile", NULL, x, build_const_ints(b, NULL, 4, multiples));
-    return build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, shape.rank, dims));
+    y = build_reshape(b, x, x, 4, apart);
+    y = build_binary(b, "Tile", NULL, y, build_const_ints(b, NULL, 4, multiples));
+    return build_reshape(b, y, x, shape.rank, dims);
 }
 
 static struct endpoint up_sampling(struct layer_context *context, const struct layer *layer,
@@ -337,7 +358,7 @@ static struct endpoint up_sampling(struct layer_context *context, const struct l
 {
     const int64_t *sides = layer_arg(layer, "size")->sides;
 
-    if (!layer_check_rank(context, layer, x, rank))
+    if (!layer_check_open(context, layer, x, rank, rank == 3 ? 2 : 1))
         return x;
     const struct shape shape = *endpoint_shape(x);
     int64_t sizes[8] = { 0 };

@@ -5,29 +5,29 @@
 
 /* Gives all inputs the same rank, with dimensions of 1 after the batch, as Keras does. Returns
  * NULL on failure. */
-static struct endpoint *same_rank(struct layer_context *context, const struct layer *layer,
-                                  int count, const struct endpoint *inputs)
+static struct endpoint *same_rank(struct layer_context *context, int count,
+                                  const struct endpoint *inputs)
 {
     struct builder *b = &context->builder;
     struct endpoint *out = ARENA_ARRAY(context->arena, struct endpoint, count);
     int rank = 0;
 
     for (int i = 0; i < count; i++) {
-        if (!layer_check_rank(context, layer, inputs[i], endpoint_shape(inputs[i])->rank))
+        if (!status_is_ok(b->status))
             return NULL;
         rank = endpoint_shape(inputs[i])->rank > rank ? endpoint_shape(inputs[i])->rank : rank;
     }
     for (int i = 0; i < count; i++) {
         const struct shape *shape = endpoint_shape(inputs[i]);
-        int32_t dims[SHAPE_RANK_MAX] = { -1 };
+        int64_t dims[SHAPE_RANK_MAX] = { SIZE_OF(0) };
         out[i] = inputs[i];
         if (shape->rank == rank)
             continue;
         for (int k = 1; k < rank; k++) {
             int from = k - (rank - shape->rank);
-            dims[k] = from < 1 ? 1 : (int32_t)shape->dims[from];
+            dims[k] = from < 1 ? 1 : SIZE_OF(from);
         }
-        out[i] = build_binary(b, "Reshape", NULL, inputs[i], build_const_ints(b, NULL, rank, dims));
+        out[i] = build_reshape(b, inputs[i], inputs[i], rank, dims);
     }
     return out;
 }
@@ -38,7 +38,7 @@ bool layer_check_broadcast(struct layer_context *context, const struct layer *la
     const struct shape *x = endpoint_shape(a), *y = endpoint_shape(b);
 
     for (int i = 1; i < x->rank; i++)
-        if (x->dims[i] != y->dims[i] && x->dims[i] != 1 && y->dims[i] != 1) {
+        if (x->dims[i] != y->dims[i] && x->dims[i] > 1 && y->dims[i] > 1) {
             layer_fail(context, layer, "inputs of shapes %s and %s do not fit together",
                        shape_text(x), shape_text(y));
             return false;
@@ -50,7 +50,7 @@ bool layer_check_broadcast(struct layer_context *context, const struct layer *la
 static struct endpoint fold(struct layer_context *context, const struct layer *layer, int count,
                             const struct endpoint *inputs, const char *op)
 {
-    struct endpoint *same = same_rank(context, layer, count, inputs);
+    struct endpoint *same = same_rank(context, count, inputs);
     struct endpoint y = inputs[0];
 
     if (same == NULL)
@@ -136,7 +136,7 @@ static bool same_but(const struct shape *a, const struct shape *b, int axis)
     if (a->rank != b->rank)
         return false;
     for (int i = 1; i < a->rank; i++)
-        if (i != axis && a->dims[i] != b->dims[i])
+        if (i != axis && !may_be_equal(a->dims[i], b->dims[i]))
             return false;
     return true;
 }
@@ -152,8 +152,6 @@ static struct endpoint concatenate_build(struct layer_context *context, const st
 
     for (int i = 0; i < count && axis > 0; i++) {
         const struct shape *shape = endpoint_shape(inputs[i]);
-        if (!layer_check_rank(context, layer, inputs[i], shape->rank))
-            return inputs[0];
         if (!same_but(first, shape, axis)) {
             layer_fail(context, layer, "inputs of shapes %s and %s do not fit along axis %d",
                        shape_text(first), shape_text(shape), axis);
@@ -287,13 +285,16 @@ static struct endpoint dot_build(struct layer_context *context, const struct lay
 
     if (!wants_two(context, layer, count))
         return inputs[0];
+    if (!status_is_ok(b->status))
+        return inputs[0];
+    const struct shape *left = endpoint_shape(inputs[0]), *right = endpoint_shape(inputs[1]);
+    bool matrix = left->rank == 3 && right->rank == 3;
     for (int i = 0; i < 2; i++)
-        if (!layer_check_rank(context, layer, inputs[i], endpoint_shape(inputs[i])->rank))
+        if (!layer_check_known(context, layer, inputs[i], matrix ? 3 : 1))
             return inputs[0];
     if (!dot_axes(context, layer, inputs, axes))
         return inputs[0];
-    const struct shape *left = endpoint_shape(inputs[0]), *right = endpoint_shape(inputs[1]);
-    if (left->dims[axes[0]] != right->dims[axes[1]] ||
+    if (!may_be_equal(left->dims[axes[0]], right->dims[axes[1]]) ||
         left->rank + right->rank - 2 > SHAPE_RANK_MAX) {
         layer_fail(context, layer, "inputs of shapes %s and %s do not fit along axes %d and %d",
                    shape_text(left), shape_text(right), axes[0], axes[1]);
@@ -307,6 +308,6 @@ static struct endpoint dot_build(struct layer_context *context, const struct lay
     }
     struct endpoint product = build(b, "BatchMatMulV2", NULL, 2, matrices,
                                     (const struct attr[]){ attr_bool("adj_y", true), ATTR_END });
-    return build_binary(b, "Reshape", NULL, product, dot_shape(b, inputs, axes));
+    return matrix ? product : build_binary(b, "Reshape", NULL, product, dot_shape(b, inputs, axes));
 }
 MERGE_CLASS(dot, "Dot", dot_args, dot_build);

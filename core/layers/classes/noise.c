@@ -175,7 +175,8 @@ static struct endpoint drop_channels(struct layer_context *context, const struct
     struct builder *b = &context->builder;
     int32_t begin[5] = { 0 }, size[] = { -1, 1, 1, 1, 1 };
 
-    if (!layer_check_rank(context, layer, x, rank) || !is_noisy(context, layer, "rate", false))
+    if (!layer_check_open(context, layer, x, rank, rank) ||
+        !is_noisy(context, layer, "rate", false))
         return x;
     size[rank - 1] = -1;
     /* The mask has the shape of one step of the input. */

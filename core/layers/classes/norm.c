@@ -90,7 +90,7 @@ static struct endpoint layer_norm_build(struct layer_context *context, const str
     int32_t axes[SHAPE_RANK_MAX];
 
     int count = layer_axes(context, layer, x, axes);
-    if (count == 0)
+    if (count == 0 || !layer_check_axes(context, layer, x, count, axes))
         return x;
     struct endpoint scale;
     struct endpoint y = centred(b, x, count, axes, layer_arg(layer, "epsilon")->number, &scale);
@@ -150,27 +150,27 @@ static struct endpoint group_norm_build(struct layer_context *context, const str
     struct builder *b = &context->builder;
     const struct shape shape = *endpoint_shape(x);
     const struct arg_value *wanted = layer_arg(layer, "axis");
-    int32_t apart[SHAPE_RANK_MAX + 1], joined[SHAPE_RANK_MAX], reduced[SHAPE_RANK_MAX];
+    int64_t apart[SHAPE_RANK_MAX + 1], joined[SHAPE_RANK_MAX];
+    int32_t reduced[SHAPE_RANK_MAX];
     int count = 0;
 
-    if (shape.rank >= SHAPE_RANK_MAX || !layer_check_rank(context, layer, x, shape.rank))
+    if (shape.rank >= SHAPE_RANK_MAX || !status_is_ok(b->status))
         return x;
     int axis = layer_axis(context, layer, wanted->is_null ? -1 : wanted->integer, shape.rank);
-    int64_t groups = axis == 0 ? 0 : groups_of(context, layer, shape.dims[axis]);
+    if (axis == 0 || !layer_check_axes(context, layer, x, 1, &axis))
+        return x;
+    int64_t groups = groups_of(context, layer, shape.dims[axis]);
     if (groups == 0)
         return x;
-    for (int i = 0; i < shape.rank; i++) {
-        joined[i] = i == 0 ? -1 : (int32_t)shape.dims[i];
-        apart[i <= axis ? i : i + 1] = joined[i];
-    }
-    apart[axis] = (int32_t)groups;
-    apart[axis + 1] = (int32_t)(shape.dims[axis] / groups);
+    for (int i = 0; i < shape.rank; i++)
+        joined[i] = apart[i <= axis ? i : i + 1] = SIZE_OF(i);
+    apart[axis] = groups;
+    apart[axis + 1] = shape.dims[axis] / groups;
     for (int i = 1; i <= shape.rank; i++)
         if (i != axis)
             reduced[count++] = i;
     struct endpoint scale;
-    struct endpoint y =
-        build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, shape.rank + 1, apart));
+    struct endpoint y = build_reshape(b, x, x, shape.rank + 1, apart);
     y = centred(b, y, count, reduced, layer_arg(layer, "epsilon")->number, &scale);
     if (layer_arg(layer, "scale")->boolean)
         scale = build_binary(
@@ -181,7 +181,7 @@ static struct endpoint group_norm_build(struct layer_context *context, const str
         y = build_binary(
             b, "AddV2", NULL, y,
             of_groups(context, layer, "beta", shape.rank, axis, groups, shape.dims[axis]));
-    return build_binary(b, "Reshape", NULL, y, build_const_ints(b, NULL, shape.rank, joined));
+    return build_reshape(b, y, x, shape.rank, joined);
 }
 MASKED_LAYER_CLASS(group_normalization, "GroupNormalization", group_norm_args, group_norm_build);
 
@@ -235,7 +235,7 @@ static struct endpoint rms_norm_build(struct layer_context *context, const struc
     int32_t axes[SHAPE_RANK_MAX];
 
     int count = layer_axes(context, layer, x, axes);
-    if (count == 0)
+    if (count == 0 || !layer_check_axes(context, layer, x, count, axes))
         return x;
     struct endpoint scale =
         inverse_root(b, reduce_kept(b, "Mean", build_unary(b, "Square", NULL, x), count, axes),
@@ -348,7 +348,7 @@ static int batch_norm_axis(struct layer_context *context, const struct layer *la
 
     if (count > 1)
         layer_fail(context, layer, "argument 'axis': %d axes, expected 1", count);
-    return count == 1 ? axes[0] : -1;
+    return count == 1 && layer_check_axes(context, layer, x, 1, axes) ? axes[0] : -1;
 }
 
 static struct endpoint batch_norm_build(struct layer_context *context, const struct layer *layer,

@@ -29,7 +29,7 @@ static bool kept_axes(struct layer_context *context, const struct layer *layer, 
     int count = layer_axes(context, layer, x, axes);
     for (int i = 0; i < count; i++)
         kept[axes[i]] = true;
-    return count > 0;
+    return count > 0 && layer_check_axes(context, layer, x, count, axes);
 }
 
 /* [1, 3] for x [batch, 3] with its last axis kept. */

@@ -18,20 +18,21 @@ static void by_matrix(struct layer_context *context, const struct layer *layer, 
 {
     struct builder *b = &context->builder;
     const struct shape *shape = endpoint_shape(x);
-    int32_t rows[] = { -1, (int32_t)matrix->shape.dims[0] }, back[SHAPE_RANK_MAX] = { -1 };
+    const int64_t rows[] = { SIZE_REST, matrix->shape.dims[0] };
+    int64_t back[SHAPE_RANK_MAX];
 
     if (shape->rank < 2 || shape->dims[shape->rank - 1] != matrix->shape.dims[0]) {
         layer_fail(context, layer, "shapes %s and %s do not fit", shape_text(shape),
                    shape_text(&matrix->shape));
         return;
     }
-    for (int i = 1; i < shape->rank; i++)
-        back[i] = (int32_t)shape->dims[i];
-    back[shape->rank - 1] = (int32_t)matrix->shape.dims[1];
+    for (int i = 0; i < shape->rank; i++)
+        back[i] = SIZE_OF(i);
+    back[shape->rank - 1] = matrix->shape.dims[1];
     int rank = shape->rank;
-    x = build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, 2, rows));
-    x = build_binary(b, "MatMul", NULL, x, build_const(b, NULL, matrix));
-    op_give(io, build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, rank, back)));
+    struct endpoint y = build_binary(b, "MatMul", NULL, build_reshape(b, x, x, 2, rows),
+                                     build_const(b, NULL, matrix));
+    op_give(io, build_reshape(b, y, x, rank, back));
 }
 
 /* A product per row of the batch, or one product with a constant matrix. */
@@ -42,8 +43,7 @@ static void matmul_call(struct layer_context *context, const struct layer *layer
     struct tensor matrix;
 
     op_give(io, io->inputs[0].value);
-    if (x.node == NULL || !op_floats(context, layer, &x) ||
-        !layer_check_rank(context, layer, x, endpoint_shape(x)->rank))
+    if (x.node == NULL || !op_floats(context, layer, &x) || !status_is_ok(context->builder.status))
         return;
     if (y.node == NULL && const_matrix(context, io, "x2", &matrix)) {
         by_matrix(context, layer, io, x, &matrix);
@@ -56,7 +56,7 @@ static void matmul_call(struct layer_context *context, const struct layer *layer
         return;
     }
     if (!op_floats(context, layer, &y) ||
-        !layer_check_rank(context, layer, y, endpoint_shape(x)->rank))
+        !layer_check_open(context, layer, y, endpoint_shape(x)->rank, endpoint_shape(x)->rank))
         return;
     const struct endpoint inputs[] = { x, y };
     op_give(io, build(&context->builder, "BatchMatMulV2", NULL, 2, inputs, NULL));

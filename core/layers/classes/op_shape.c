@@ -1,11 +1,6 @@
 /* op_shape: operations that move elements: shapes, parts, joins. */
 #include "layers/classes/op.h"
 
-static bool all_known(struct layer_context *context, const struct layer *layer, struct endpoint x)
-{
-    return layer_check_rank(context, layer, x, endpoint_shape(x)->rank);
-}
-
 /* ---- dimensions ---- */
 
 static const struct layer_arg reshape_args[] = {
@@ -26,7 +21,7 @@ static void reshape_call(struct layer_context *context, const struct layer *laye
     int open = 0;
 
     op_give(io, x);
-    if (!all_known(context, layer, x))
+    if (!layer_check_known(context, layer, x, 1))
         return;
     for (int i = 1; i < shape->rank; i++)
         size *= shape->dims[i];
@@ -75,8 +70,6 @@ static void transpose_call(struct layer_context *context, const struct layer *la
     bool seen[SHAPE_RANK_MAX] = { false };
 
     op_give(io, io->inputs[0].value);
-    if (!all_known(context, layer, io->inputs[0].value))
-        return;
     bool good = axes->ints.count == rank;
     for (int i = 0; good && i < rank; i++) {
         int64_t axis = axes->ints.values[i] + (axes->ints.values[i] < 0 ? rank : 0);
@@ -100,8 +93,6 @@ static bool two_axes(struct layer_context *context, const struct layer *layer,
     const char *const names[] = { first, second };
     int rank = endpoint_shape(io->inputs[0].value)->rank;
 
-    if (!all_known(context, layer, io->inputs[0].value))
-        return false;
     for (int i = 0; i < 2; i++) {
         const struct arg_value *axis = layer_arg(layer, names[i]);
         out[i] = layer_axis(context, layer, axis->is_null ? 0 : axis->integer, rank);
@@ -241,7 +232,7 @@ static void stack_call(struct layer_context *context, const struct layer *layer,
     op_give(io, values[0]);
     for (int i = 0; i < io->call->inputs_count; i++) {
         const struct shape *shape = endpoint_shape(values[i]);
-        if (!layer_check_rank(context, layer, values[i], rank))
+        if (!layer_check_open(context, layer, values[i], rank, rank))
             return;
         if (endpoint_dtype(values[i]) != endpoint_dtype(values[0]) ||
             memcmp(shape->dims + 1, endpoint_shape(values[0])->dims + 1,
@@ -278,8 +269,6 @@ static void tile_call(struct layer_context *context, const struct layer *layer, 
     int32_t times[SHAPE_RANK_MAX];
 
     op_give(io, x);
-    if (!all_known(context, layer, x))
-        return;
     bool good = first >= 0;
     for (int i = 0; good && i < rank; i++) {
         int64_t n = i < first ? 1 : repeats->ints.values[i - first];
@@ -333,11 +322,13 @@ static void split_call(struct layer_context *context, const struct layer *layer,
     int32_t sizes[LAYER_OUTPUTS_MAX];
 
     op_give(io, x);
-    if (!all_known(context, layer, x))
-        return;
     int at = layer_axis(context, layer, axis->is_null ? 0 : axis->integer, endpoint_shape(x)->rank);
     if (at == 0)
         return;
+    if (endpoint_shape(x)->dims[at] < 0) {
+        layer_check_known(context, layer, x, at);
+        return;
+    }
     int64_t size = endpoint_shape(x)->dims[at];
     int count = part_sizes(layer_arg(layer, "indices_or_sections")->value, size, sizes);
     if (count == 0) {
@@ -418,12 +409,13 @@ static bool add_slice(struct item *item, const struct json_value *slice)
     return true;
 }
 
+/* Of a dimension that is open, an index below 0 counts from the end when the graph runs. */
 static bool add_index(struct item *item, int64_t index, int64_t dim)
 {
     int i = item->rank++;
 
-    index += index < 0 ? dim : 0;
-    if (index < 0 || index >= dim)
+    index += index < 0 && dim >= 0 ? dim : 0;
+    if (dim < 0 ? index < -INT32_MAX || index >= INT32_MAX : index < 0 || index >= dim)
         return false;
     item->begin[i] = (int32_t)index;
     item->end[i] = (int32_t)index + 1;
@@ -488,8 +480,6 @@ static void get_item_call(struct layer_context *context, const struct layer *lay
     struct item item = { 0 };
 
     op_give(io, x);
-    if (!all_known(context, layer, x))
-        return;
     if (key == NULL || !read_item(key, endpoint_shape(x), &item)) {
         layer_fail(context, layer,
                    "the key of x[…] does not fit x of shape %s: expected ':' for the batch, then "

@@ -38,25 +38,8 @@ static void build_step(struct layer_context *context, const struct recurrence *r
 static struct endpoint zero_state(struct layer_context *context, const struct recurrence *r)
 {
     struct builder *b = &context->builder;
-    int64_t batch = endpoint_shape(r->x)->dims[1];
-    int32_t units = (int32_t)r->cell->units;
-    const int32_t known[] = { (int32_t)batch, units };
-    struct endpoint dims;
+    struct endpoint dims = build_sizes(b, r->x, 2, (const int64_t[]){ SIZE_OF(1), r->cell->units });
 
-    if (batch >= 0) {
-        dims = build_const_ints(b, NULL, 2, known);
-    } else {
-        const int32_t one = 1, two = 2;
-        const struct endpoint slice[] = { build_unary(b, "Shape", NULL, r->x),
-                                          build_const_ints(b, NULL, 1, &one),
-                                          build_const_ints(b, NULL, 1, &two),
-                                          build_const_ints(b, NULL, 1, &one) };
-        struct endpoint rows =
-            build(b, "StridedSlice", NULL, 4, slice,
-                  (const struct attr[]){ attr_int("shrink_axis_mask", 1), ATTR_END });
-        const struct endpoint pair[] = { rows, build_const_int(b, NULL, units) };
-        dims = build(b, "Pack", NULL, 2, pair, NULL);
-    }
     return build_binary(b, "Fill", NULL, dims, build_const_float(b, NULL, 0));
 }
 
@@ -92,7 +75,8 @@ static void unroll(struct layer_context *context, struct recurrence *r, struct e
 
 /* The indices of the loop-carried values. */
 enum { CARRIED_X, CARRIED_MASK, CARRIED_OUTPUT, CARRIED_LIST, CARRIED_STATES };
-#define CARRIED_MAX (CARRIED_STATES + CELL_STATES_MAX + CELL_CONSTANTS_MAX)
+/* The last is the number of steps, if only the batch has it. */
+#define CARRIED_MAX (CARRIED_STATES + CELL_STATES_MAX + CELL_CONSTANTS_MAX + 1)
 
 static struct endpoint list_of(struct builder *b, struct endpoint tensor)
 {
@@ -120,10 +104,10 @@ static struct endpoint reserve(struct builder *b, const struct recurrence *r)
     const struct shape *shape = endpoint_shape(r->x);
     const int32_t dims[] = { (int32_t)shape->dims[1], (int32_t)r->cell->units };
 
-    return build(b, "TensorListReserve", NULL, 2,
-                 (const struct endpoint[]){ build_const_ints(b, NULL, 2, dims),
-                                            build_const_int(b, NULL, (int32_t)shape->dims[0]) },
-                 (const struct attr[]){ attr_type("element_dtype", DT_FLOAT), ATTR_END });
+    return build(
+        b, "TensorListReserve", NULL, 2,
+        (const struct endpoint[]){ build_const_ints(b, NULL, 2, dims), build_size(b, r->x, 0) },
+        (const struct attr[]){ attr_type("element_dtype", DT_FLOAT), ATTR_END });
 }
 
 static struct endpoint stack(struct builder *b, const struct recurrence *r, struct endpoint list)
@@ -171,6 +155,8 @@ static struct status run_loop(struct layer_context *context, struct recurrence *
     int states = cell->class->states, count = CARRIED_STATES + states + cell->constants_count;
     struct endpoint carried[CARRIED_MAX], results[CARRIED_MAX], outputs[CARRIED_MAX];
     struct endpoint nothing = build_const_int(b, NULL, 0);
+    int64_t steps = endpoint_shape(r->x)->dims[0];
+    int limit = steps < 0 ? count++ : -1;
     struct while_loop loop;
 
     carried[CARRIED_X] = list_of(b, r->x);
@@ -181,9 +167,12 @@ static struct status run_loop(struct layer_context *context, struct recurrence *
         carried[CARRIED_STATES + i] = r->states[i];
     for (int i = 0; i < cell->constants_count; i++)
         carried[CARRIED_STATES + states + i] = cell->constants[i];
+    if (limit >= 0)
+        carried[limit] = build_size(b, r->x, 0);
     TRY(while_loop_begin(&loop, b, "while", count, carried));
+    loop.limit = limit;
     build_body(context, r, &loop, results);
-    TRY(while_loop_end(&loop, (int32_t)endpoint_shape(r->x)->dims[0], results, outputs));
+    TRY(while_loop_end(&loop, (int32_t)steps, results, outputs));
     r->last = outputs[CARRIED_OUTPUT];
     for (int i = 0; i < states; i++)
         r->states[i] = outputs[CARRIED_STATES + i];

@@ -182,9 +182,9 @@ static struct endpoint reverse(struct builder *b, struct endpoint x, int32_t axi
 static bool check_sequence(struct layer_context *context, const struct layer *layer,
                            const struct sequence *sequence, const struct cells *cells)
 {
-    if (!layer_check_rank(context, layer, sequence->x, 3))
+    if (!layer_check_open(context, layer, sequence->x, 3, 2))
         return false;
-    if (endpoint_shape(sequence->x)->dims[1] < 1) {
+    if (endpoint_shape(sequence->x)->dims[1] == 0) {
         layer_fail(context, layer, "the input has no steps");
         return false;
     }
@@ -213,6 +213,12 @@ static bool check_size(struct layer_context *context, const struct layer *layer,
     int64_t steps = endpoint_shape(x)->dims[0];
     const int64_t sizes[] = { steps, cell->class->gates, cell->units };
 
+    if (unroll && steps < 0) {
+        layer_refuse(context, layer,
+                     "unroll of an open number of steps: give the InputLayer a size instead of "
+                     "null, or set unroll to false");
+        return false;
+    }
     if (unroll && steps > UNROLLED_MAX) {
         layer_refuse(context, layer, "unroll with %lld steps; at most %d", (long long)steps,
                      UNROLLED_MAX);

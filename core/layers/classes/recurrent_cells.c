@@ -305,7 +305,7 @@ struct endpoint cell_project(struct layer_context *context, struct cell *cell, s
     struct endpoint kernel =
         variable(context, cell, "kernel", "kernel", shape_of(shape.dims[2], columns));
     struct endpoint bias = { 0 }, recurrent_bias = { 0 };
-    const int32_t dims[] = { (int32_t)shape.dims[0], -1, (int32_t)columns };
+    const int64_t dims[] = { SIZE_OF(0), SIZE_OF(1), columns };
 
     /* Keras' order of the variables: kernel, recurrent_kernel, bias */
     variable(context, cell, "recurrent_kernel", "recurrent", shape_of(cell->units, columns));
@@ -318,7 +318,7 @@ struct endpoint cell_project(struct layer_context *context, struct cell *cell, s
     struct endpoint y = project_input(context, cell, x, kernel);
     if (cell->use_bias)
         y = build_binary(b, "BiasAdd", NULL, y, bias);
-    y = build_binary(b, "Reshape", NULL, y, build_const_ints(b, NULL, 3, dims));
+    y = build_reshape(b, y, x, 3, dims);
     if (status_is_ok(b->status))
         make_constants(context, cell, y, recurrent_bias);
     return y;

@@ -143,26 +143,6 @@ static struct token_lists join_ngrams(struct builder *b, struct token_lists toke
     return (struct token_lists){ { ngrams, 0 }, { ngrams, 1 } };
 }
 
-/* Pads lists to a matrix of `length` columns; -1: those of the longest list. Texts are padded
- * with the empty text, ids with 0. */
-static struct endpoint pad_lists(struct builder *b, struct endpoint values, struct endpoint splits,
-                                 int64_t length)
-{
-    const struct shape scalar = shape_scalar(), vector = shape_of(2);
-    const struct bytes no_text = bytes_of("");
-    const int64_t dims[] = { -1, length }, zero = 0;
-    bool text = status_is_ok(b->status) && endpoint_dtype(values) == DT_STRING;
-    struct tensor padding = tensor_borrow(text ? DT_STRING : DT_INT64, &scalar,
-                                          text ? (const void *)&no_text : (const void *)&zero);
-    struct tensor shape = tensor_borrow(DT_INT64, &vector, dims);
-    const struct endpoint inputs[] = { build_const(b, NULL, &shape), values,
-                                       build_const(b, NULL, &padding), splits };
-    const char *const kinds[] = { "ROW_SPLITS" };
-    const struct attr attrs[] = { attr_texts(b, "row_partition_types", 1, kinds), ATTR_END };
-
-    return build(b, "RaggedTensorToTensor", NULL, 4, inputs, attrs);
-}
-
 /* [batch, 1] -> [batch] */
 static struct endpoint drop_column(struct layer_context *context, const struct layer *layer,
                                    struct endpoint x)
@@ -256,9 +236,9 @@ static struct endpoint vectorize(struct layer_context *context, const struct lay
         return x;
     struct token_lists tokens = tokenize(context, split, ngrams, widths, x);
     if (strcmp(layer_arg(layer, "output_mode")->text, "int") == 0)
-        return pad_lists(&context->builder, string_lookup_build(context, lookup, tokens.values),
-                         tokens.splits, length);
-    x = pad_lists(&context->builder, tokens.values, tokens.splits, length);
+        return lists_padded(&context->builder, string_lookup_build(context, lookup, tokens.values),
+                            tokens.splits, length);
+    x = lists_padded(&context->builder, tokens.values, tokens.splits, length);
     return string_lookup_build(context, lookup, x);
 }
 

@@ -29,16 +29,17 @@ static struct endpoint time_distributed_build(struct layer_context *context,
     const struct layer *inner = layer_arg(layer, "layer")->layer;
     const char *scope = b->scope;
     const struct shape shape = *endpoint_shape(x);
-    int32_t dims[SHAPE_RANK_MAX] = { -1 };
+    int64_t dims[SHAPE_RANK_MAX] = { SIZE_REST };
+    struct endpoint sequence = x;
 
     if (shape.rank < 3)
         layer_fail(context, layer, "the input has shape %s, expected [batch, steps, …]",
                    shape_text(&shape));
-    if (!layer_check_rank(context, layer, x, shape.rank) || !layer_can_be_inside(context, inner))
+    if (!layer_check_open(context, layer, x, shape.rank, 2) || !layer_can_be_inside(context, inner))
         return x;
     for (int i = 2; i < shape.rank; i++)
-        dims[i - 1] = (int32_t)shape.dims[i];
-    x = build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, shape.rank - 1, dims));
+        dims[i - 1] = shape.dims[i];
+    x = build_reshape(b, x, x, shape.rank - 1, dims);
     b->scope = arena_printf(context->arena, "%s/", inner->name);
     struct endpoint y = inner->class->build(context, inner, x);
     b->scope = scope;
@@ -50,10 +51,11 @@ static struct endpoint time_distributed_build(struct layer_context *context,
                    SHAPE_RANK_MAX);
         return y;
     }
-    dims[1] = (int32_t)shape.dims[1];
+    dims[0] = SIZE_OF(0);
+    dims[1] = SIZE_OF(1);
     for (int i = 1; i < out->rank; i++)
-        dims[i + 1] = (int32_t)out->dims[i];
-    return build_binary(b, "Reshape", NULL, y, build_const_ints(b, NULL, out->rank + 1, dims));
+        dims[i + 1] = out->dims[i];
+    return build_reshape(b, y, sequence, out->rank + 1, dims);
 }
 
 const struct layer_class layer_time_distributed = { .name = "TimeDistributed",

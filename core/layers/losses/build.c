@@ -11,6 +11,7 @@ static struct endpoint scale(struct builder *b, struct endpoint x, double factor
     return build_binary(b, "Mul", NULL, x, build_const_float(b, NULL, (float)factor));
 }
 
+/* The numbers of a row; -1: only the batch tells. */
 static int64_t outputs_of(const struct loss *loss, struct endpoint losses)
 {
     const struct shape *shape = endpoint_shape(losses);
@@ -42,7 +43,7 @@ static struct endpoint reduce_losses(struct loss_context *c, enum layers_reducti
 
     if (reduction == LAYERS_MEAN)
         return loss_reduce(b, "Mean", "reduced", losses);
-    if (of_rows && has_steps(c->loss, losses))
+    if (outputs < 0 || (of_rows && has_steps(c->loss, losses)))
         return build_binary(b, "Mul", "reduced", loss_reduce(b, "Mean", NULL, losses),
                             count_rows(b, losses));
     struct endpoint sum = loss_reduce(c->builder, "Sum", "reduced", losses);

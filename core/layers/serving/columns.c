@@ -218,13 +218,27 @@ static struct endpoint dense_share(struct layer_context *context, const struct c
                              : cast_to(context, parts->values, dtype);
 }
 
-static struct endpoint in_shape(struct builder *b, const struct shape *shape, struct endpoint x)
+/* Of a row, one dimension may be open. */
+static struct endpoint in_shape(struct layer_context *context, const struct layers_port *port,
+                                struct endpoint x)
 {
-    int32_t dims[SHAPE_RANK_MAX] = { -1 };
+    struct builder *b = &context->builder;
+    const struct shape *shape = &port->shape;
+    int64_t dims[SHAPE_RANK_MAX] = { SIZE_OF(0) };
+    int open = 0;
 
-    for (int d = 1; d < shape->rank; d++)
-        dims[d] = (int32_t)shape->dims[d];
-    return build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, shape->rank, dims));
+    for (int d = 1; d < shape->rank; d++) {
+        dims[d] = shape->dims[d] < 0 ? SIZE_REST : shape->dims[d];
+        open += shape->dims[d] < 0;
+    }
+    if (open > 1 && status_is_ok(b->status))
+        b->status = status_keep(
+            context->arena,
+            status_error(STATUS_UNIMPLEMENTED,
+                         "the export: the input '%s' is %s %s, and the columns of a request do not "
+                         "tell its open dimensions",
+                         port->name, dtype_name(port->dtype), shape_text(shape)));
+    return build_reshape(b, x, x, shape->rank, dims);
 }
 
 /* ---- sparse inputs ---- */
@@ -329,15 +343,20 @@ static void build_dense(struct layer_context *context, const struct layers_port 
 {
     struct builder *b = &context->builder;
     struct endpoint *shares = ARENA_ARRAY(context->arena, struct endpoint, count + 1);
+    /* Lists, which training pads as well; floats from hashed ones are counts. */
+    bool padded = count == 1 && parts->column->spec.layout == TENSOR_RAGGED &&
+                  (raw_column_categories(parts->column) == 0 || port->dtype != DT_FLOAT);
 
     for (int i = 0; i < count; i++) {
         b->scope = scopes[i];
         shares[i] = dense_share(context, &parts[i], port->dtype);
     }
     b->scope = scopes[count];
+    if (padded)
+        shares[0] = lists_padded(b, shares[0], parts->row_splits, -1);
     shares[count] = build_const_int(b, NULL, 1);
     context->out->inputs[input] =
-        in_shape(b, &port->shape,
+        in_shape(context, port,
                  count == 1 ? shares[0] : build(b, "ConcatV2", NULL, count + 1, shares, NULL));
 }
 

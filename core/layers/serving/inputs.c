@@ -187,12 +187,16 @@ static struct shape row_shape(const struct layers_port *port)
     return row;
 }
 
-static struct endpoint no_default(struct layer_context *context, const char *name, enum dtype dtype)
+/* No default; of rows of any length, the zero or empty text to which they are padded. */
+static struct endpoint no_default(struct layer_context *context, const char *name,
+                                  const struct layers_port *port)
 {
-    const struct shape none = shape_of(0);
-    struct tensor empty = tensor_borrow(dtype, &none, NULL);
+    static const struct bytes zeros; /* also of numbers */
+    bool padded = port->shape.rank > 1 && port->shape.dims[1] < 0;
+    const struct shape shape = padded ? shape_scalar() : shape_of(0);
+    struct tensor value = tensor_borrow(feature_dtype(port), &shape, padded ? &zeros : NULL);
 
-    return build_const(&context->builder, name, &empty);
+    return build_const(&context->builder, name, &value);
 }
 
 /* The default of a column's feature, once per value of a row. A missing text is empty, and a
@@ -228,8 +232,19 @@ static struct endpoint feature_default(struct layer_context *context, const stru
 
     if (sources->columns != NULL)
         value = column_default(context, name, sources->columns[source]);
-    return value.node != NULL ? value
-                              : no_default(context, name, feature_dtype(&sources->ports[source]));
+    return value.node != NULL ? value : no_default(context, name, &sources->ports[source]);
+}
+
+/* Can features of Examples be the sources? Only their first dimension may be open. */
+static bool fit_examples(const struct sources *sources)
+{
+    for (int i = 0; i < sources->count; i++) {
+        const struct layers_port *port = &sources->ports[i];
+        for (int d = 2; port->layout == TENSOR_DENSE && d < port->shape.rank; d++)
+            if (port->shape.dims[d] < 0)
+                return false;
+    }
+    return true;
 }
 
 /* The attributes of ParseExampleV2 for each feature. */
@@ -504,7 +519,7 @@ void build_serving_inputs(struct layer_context *context, const struct layers_mod
 
     *out = (struct serving_inputs){ .list = ARENA_ARRAY(context->arena, struct input_part,
                                                         PARTS_MAX * sources.count) };
-    if (examples) {
+    if (examples && fit_examples(&sources)) {
         out->examples = build_placeholder(b, "tf_example", DT_STRING, shape_of(-1));
         b->scope = "ParseExample/";
         parsed = parse(context, &sources, &f, out->examples);

@@ -163,7 +163,7 @@ static void sign_classifier(struct layer_context *context, const struct layers_m
 {
     struct arena *arena = context->arena;
     int count = (int)model->outputs[0].shape.dims[1];
-    bool classifies = count <= CLASSES_MAX;
+    bool classifies = count <= CLASSES_MAX && from->examples.node != NULL;
 
     if (classifies)
         sign_classify(context, count, class_names(options, arena, count), from, out);
@@ -233,7 +233,8 @@ static void sign_regression(struct layer_context *context, const struct layers_m
 {
     struct arena *arena = context->arena;
     const struct shape *shape = &model->outputs[0].shape;
-    bool regression = shape->rank == 1 || (shape->rank == 2 && shape->dims[1] == 1);
+    bool regression = from->examples.node != NULL &&
+                      (shape->rank == 1 || (shape->rank == 2 && shape->dims[1] == 1));
 
     if (!status_is_ok(context->builder.status))
         return;
@@ -245,7 +246,7 @@ static void sign_regression(struct layer_context *context, const struct layers_m
                       &outputs);
     add_signature(out, arena, regression ? "predict" : SIGNATURE_DEFAULT, SIGNATURE_PREDICT,
                   from->count, bound_inputs(context, from, "x"), 1, &y);
-    if (model->targets[0].kind == LAYERS_BINARY)
+    if (regression && model->targets[0].kind == LAYERS_BINARY)
         sign_binary(context, model, options, from, out);
 }
 

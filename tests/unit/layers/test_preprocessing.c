@@ -237,9 +237,9 @@ static const struct refused {
       "\"TextVectorization\", \"config\": {\"vocabulary\": [\"a\"]}}, {\"class_name\": "
       "\"Embedding\", "
       "\"config\": {\"input_dim\": 3, \"output_dim\": 4}}, {\"class_name\": "
-      "\"GlobalMaxPooling1D\", "
-      "\"config\": {}}]}}",
-      "the input has shape [?,?,4], but only its first dimension may be open" },
+      "\"AdaptiveMaxPooling1D\", "
+      "\"config\": {\"output_size\": 2}}]}}",
+      "the input has shape [?,?,4], and dimension 1 must be known here" },
     { RESIZED("\"height\": 1000000, \"width\": 1, \"pad_to_aspect_ratio\": true"),
       "padded pixels: a row has 2^31 numbers or more" },
     { MODEL("int64", "CategoryEncoding", "\"output_mode\": \"count\""), "'num_tokens'" },
