@@ -328,6 +328,7 @@ static struct status make_tensor(const struct schema *schema, const struct row_r
                                 .ignored_class = request->ignored_class,
                                 .is_binary = request->is_binary,
                                 .truncates = request->truncates,
+                                .step_size = request->step_size,
                                 .width = ragged ? 0 : tensor_spec_row_size(&request->spec),
                                 .parts =
                                     ARENA_ARRAY(arena, struct row_part, request->names_count + 1) };

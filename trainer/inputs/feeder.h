@@ -46,7 +46,7 @@ struct feeder {
 /**
  * Checks that the data have a column for each feed of the pass, with the same name, layout, dtype
  * and number of elements in a row. The shapes of a row may differ: 784 pixels feed an image of 28
- * by 28. A dense feed [?,?] also takes a ragged column: rows are padded with zeros to the longest
+ * by 28. A dense feed [?,?,…] also takes a ragged column: rows are padded with zeros to the longest
  * one of the batch. Other columns are not used.
  *
  * Errors  INVALID_ARGUMENT names the feed, the column, and how they differ

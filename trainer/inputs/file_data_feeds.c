@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "trainer/inputs/file_data_internal.h"
+#include "trainer/inputs/pad_rows.h"
 #include "trainer/records/example_records.h"
 #include "trainer/records/image_records.h"
 
@@ -53,24 +54,21 @@ static bool is_in(const struct text_list *list, const char *text)
  * column? */
 static bool takes_lists(const struct training_feed *feed)
 {
-    const struct tensor_spec *spec = &feed->spec;
-
-    return feed->role != FEED_COLUMN && spec->layout == TENSOR_DENSE && spec->shape.rank == 2 &&
-           spec->shape.dims[1] < 0 && spec->dtype != DT_STRING;
+    return feed->role != FEED_COLUMN && padded_step_size(&feed->spec) > 0;
 }
 
 /* Only feeds whose rows may vary in length take ragged columns. */
 static bool may_feed(const struct schema_column *column, const struct training_feed *feed)
 {
     enum column_kind dtype = feed->spec.dtype == DT_FLOAT ? COLUMN_FLOAT : COLUMN_INT64;
+    bool hashed = column->hash_buckets > 0 && dtype == COLUMN_INT64;
 
     if (takes_lists(feed) && column->kind == SCHEMA_RAGGED)
-        return column->dtype == dtype;
+        return column->dtype == dtype || hashed;
     if (feed->spec.layout != TENSOR_RAGGED)
         return column->kind != SCHEMA_RAGGED || column->hash_buckets > 0;
     if (feed->spec.dtype == DT_STRING)
         return column->kind == SCHEMA_RAGGED && column->dtype == COLUMN_BYTES;
-    bool hashed = column->hash_buckets > 0 && dtype == COLUMN_INT64;
     return column->kind == SCHEMA_RAGGED && (column->dtype == dtype || hashed);
 }
 
@@ -222,6 +220,7 @@ static struct status decide_shape(const struct file_data_maker *maker,
         return status_ok();
     if (takes_lists(feed) && only != NULL && only->kind == SCHEMA_RAGGED) {
         spec->layout = TENSOR_RAGGED; /* the feeder pads */
+        spec->shape = shape_of(-1, -1);
         spec->dtype = spec->dtype == DT_FLOAT ? DT_FLOAT : DT_INT64;
         return status_ok();
     }
@@ -262,15 +261,19 @@ static struct status request_feed(const struct file_data_maker *maker,
                             "bools and texts, sparse floats, and ragged floats, "
                             "int64s and texts",
                             feed->spec.name, tensor_spec_text(&feed->spec));
-    *out = (struct row_request){ .spec = spec,
-                                 .classes = feed->classes,
-                                 .ignored_class = feed->ignored_class,
-                                 .is_binary = feed->is_binary,
-                                 .truncates = file_data_is_of_format(maker->first_file,
-                                                                     maker->format, &image_format),
-                                 .raw = feed->raw,
-                                 .names = names.texts,
-                                 .names_count = names.count };
+    *out = (struct row_request){
+        .spec = spec,
+        .classes = feed->classes,
+        .step_size = spec.layout == TENSOR_RAGGED && feed->spec.layout == TENSOR_DENSE
+                         ? padded_step_size(&feed->spec)
+                         : 1,
+        .ignored_class = feed->ignored_class,
+        .is_binary = feed->is_binary,
+        .truncates = file_data_is_of_format(maker->first_file, maker->format, &image_format),
+        .raw = feed->raw,
+        .names = names.texts,
+        .names_count = names.count
+    };
     return status_ok();
 }
 

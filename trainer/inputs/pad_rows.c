@@ -4,14 +4,28 @@
 #include <string.h>
 
 #define PADDED_BYTES_MAX (1 << 30)
+#define STEP_SIZE_MAX    (1 << 30)
+
+int64_t padded_step_size(const struct tensor_spec *spec)
+{
+    int64_t size = 1;
+
+    if (spec->layout != TENSOR_DENSE || spec->dtype == DT_STRING || spec->shape.rank < 2 ||
+        spec->shape.dims[1] >= 0)
+        return 0;
+    for (int i = 2; i < spec->shape.rank && size > 0; i++)
+        size = spec->shape.dims[i] > 0 && spec->shape.dims[i] <= STEP_SIZE_MAX / size
+                   ? size * spec->shape.dims[i]
+                   : 0;
+    return size;
+}
 
 bool pads_rows(const struct tensor_spec *wanted, const struct tensor_spec *given)
 {
     bool same =
         given->dtype == wanted->dtype || (given->dtype == DT_INT64 && wanted->dtype == DT_INT32);
 
-    return same && given->layout == TENSOR_RAGGED && wanted->layout == TENSOR_DENSE &&
-           wanted->shape.rank == 2 && wanted->shape.dims[1] < 0;
+    return same && given->layout == TENSOR_RAGGED && padded_step_size(wanted) > 0;
 }
 
 /* Copies values; those of an int64 column to an int32 feed must fit. */
@@ -64,12 +78,18 @@ static void fill_classes(char *out, int64_t class, size_t count)
 struct status pad_rows(const struct tensor_spec *spec, const struct batch_column *column,
                        const int64_t *ignored_class, struct buffer *room, struct tensor *out)
 {
-    const int64_t *splits = column->row_splits.data;
-    int64_t rows = column->row_splits.size - 1, longest = 1;
+    const int64_t *splits = column->row_splits.data, step = padded_step_size(spec);
+    int64_t rows = column->row_splits.size - 1, longest = step;
 
-    for (int64_t r = 0; r < rows; r++)
-        if (splits[r + 1] - splits[r] > longest)
-            longest = splits[r + 1] - splits[r];
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t size = splits[r + 1] - splits[r];
+        if (size % step != 0)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "a list of %" PRId64 " values; the model's '%s' is %s and takes "
+                                "steps of %" PRId64,
+                                size, spec->name, tensor_spec_text(spec), step);
+        longest = size > longest ? size : longest;
+    }
     TRY(check_size(spec, rows, longest));
     size_t row_bytes = (size_t)longest * dtype_size(spec->dtype);
     room->size = 0;
@@ -80,7 +100,9 @@ struct status pad_rows(const struct tensor_spec *spec, const struct batch_column
     for (int64_t r = 0; r < rows; r++)
         TRY(copy_values(spec, &column->values, splits[r], splits[r + 1] - splits[r],
                         room->data + (size_t)r * row_bytes));
-    const struct shape shape = shape_of(rows, longest);
+    struct shape shape = spec->shape;
+    shape.dims[0] = rows;
+    shape.dims[1] = longest / step;
     *out = tensor_borrow(spec->dtype, &shape, room->data);
     return status_ok();
 }

@@ -40,7 +40,7 @@ static const struct layers_columns *raw_columns(const struct session *session)
     return prepared ? columns : NULL;
 }
 
-static const struct layers_scale *scales_of(const struct session *session)
+static struct status list_scales(const struct session *session, const struct layers_scale **out)
 {
     const struct data_split *rows = session->data->train;
     int count = session->options.model->inputs_count;
@@ -48,10 +48,19 @@ static const struct layers_scale *scales_of(const struct session *session)
 
     for (int i = 0; i < count; i++) {
         int c = data_split_column(rows, session->graph.feeds[i].spec.name);
-        if (c >= 0)
-            scales[i] = (struct layers_scale){ rows->columns[c].mean, rows->columns[c].stddev };
+        if (c < 0)
+            continue;
+        if (rows->columns[c].mean != NULL &&
+            tensor_spec_row_size(&session->graph.feeds[i].spec) == 0)
+            return status_error(
+                STATUS_UNIMPLEMENTED,
+                "the schema has a 'mean' or 'stddev' of a column of the model's "
+                "'%s', which is %s: give it a known size, or normalise in the model",
+                session->graph.feeds[i].spec.name, tensor_spec_text(&session->graph.feeds[i].spec));
+        scales[i] = (struct layers_scale){ rows->columns[c].mean, rows->columns[c].stddev };
     }
-    return scales;
+    *out = scales;
+    return status_ok();
 }
 
 /* Of the only output. */
@@ -88,7 +97,8 @@ struct status session_choose_serving(struct session *session)
         ARENA_NEW(session->arena, struct layers_serving_options);
 
     serving->columns = raw_columns(session);
-    serving->scales = serving->columns == NULL ? scales_of(session) : NULL;
+    if (serving->columns == NULL)
+        TRY(list_scales(session, &serving->scales));
     name_classes(session, serving);
     session->serving = serving;
     session->graph.recipe = layers_export_recipe(session->options.model, serving, session->arena);

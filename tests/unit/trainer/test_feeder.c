@@ -263,6 +263,34 @@ static void lists_are_padded_to_the_longest_row(void **state)
     feeder_destroy(feeder);
 }
 
+static void steps_of_several_values_are_padded(void **state)
+{
+    (void)state;
+    const struct data_split split = { .columns = lists, .columns_count = 1 };
+    const int64_t ids[] = { 7, 8, 1, 2, 3, 4 }, splits[] = { 0, 2, 6 }, odd[] = { 0, 3, 6 };
+    const int32_t padded[] = { 7, 8, 0, 0, 1, 2, 3, 4 };
+    struct training_feed feed = open_feeds[0];
+    struct training_graph steps = open_graph;
+    struct feeder *feeder;
+
+    feed.spec.shape = shape_of(-1, -1, 2);
+    steps.feeds = &feed;
+    assert_string_equal(feeder_create(&steps, &steps.step, &split, &feeder).message, "");
+    assert_string_equal(fill_lists(feeder, ids, 6, splits, 2).message, "");
+    assert_string_equal(shape_text(&feeder->tensors[0].shape), "[2,2,2]");
+    assert_memory_equal(feeder->tensors[0].data, padded, sizeof padded);
+    struct status status = fill_lists(feeder, ids, 6, odd, 2);
+    assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+    assert_string_equal(status.message,
+                        "a list of 3 values; the model's 'ids' is int32 [?,?,2] and "
+                        "takes steps of 2");
+    feeder_destroy(feeder);
+    /* Steps of an open size have no place in a list. */
+    feed.spec.shape = shape_of(-1, -1, -1);
+    assert_int_equal(feeder_create(&steps, &steps.step, &split, &feeder).code,
+                     STATUS_INVALID_ARGUMENT);
+}
+
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
@@ -271,6 +299,7 @@ int main(void)
         cmocka_unit_test(a_batch_of_another_size_is_refused),
         cmocka_unit_test(a_pass_needs_only_what_it_is_fed),
         cmocka_unit_test(lists_are_padded_to_the_longest_row),
+        cmocka_unit_test(steps_of_several_values_are_padded),
     };
     struct test_group group = { 0 };
 

@@ -190,6 +190,33 @@ static void the_normalisation_of_a_tensor_is_told(void **state)
     end(&fixture);
 }
 
+static void a_row_of_steps_is_made_of_whole_steps(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "parts" };
+    struct layout_fixture fixture = begin();
+    const struct row_request request = { .spec = { .name = "x",
+                                                   .layout = TENSOR_RAGGED,
+                                                   .dtype = DT_FLOAT,
+                                                   .shape = shape_of(-1, -1) },
+                                         .step_size = 2,
+                                         .names = names,
+                                         .names_count = 1 };
+
+    assert_string_equal(
+        row_layout_make(&fixture.schema, &request, 1, fixture.arena, &fixture.layout).message, "");
+    struct column *column = column_of(&fixture, "parts");
+    columns_end_row(&fixture.columns);
+    for (int i = 0; i < 3; i++)
+        column_add_float(column, 1);
+    columns_end_row(&fixture.columns);
+    assert_string_equal(row_layout_check(&fixture.layout, &fixture.columns, 0).message, "");
+    assert_string_equal(row_layout_check(&fixture.layout, &fixture.columns, 1).message,
+                        "column 'parts': 3 values, expected a multiple of 2, the values of a step "
+                        "of the model's 'x'");
+    end(&fixture);
+}
+
 static void a_ragged_tensor_has_any_number_of_values(void **state)
 {
     (void)state;
@@ -874,6 +901,7 @@ int main(void)
         cmocka_unit_test(columns_stand_side_by_side),
         cmocka_unit_test(a_sparse_tensor_has_only_the_values_of_the_file),
         cmocka_unit_test(a_ragged_tensor_has_any_number_of_values),
+        cmocka_unit_test(a_row_of_steps_is_made_of_whole_steps),
         cmocka_unit_test(the_normalisation_of_a_tensor_is_told),
         cmocka_unit_test(hashed_columns_become_buckets),
         cmocka_unit_test(an_empty_text_has_no_bucket),
