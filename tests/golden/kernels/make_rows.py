@@ -533,13 +533,24 @@ def cast():
         for other in [np.float32, np.int32, np.uint8]:
             rows.add("Cast", [np.array([0, 1, 100], other)], DstT=quantized)
             rows.add("Cast", [tf.cast(np.array([0, 1, 100], np.int32), quantized)], DstT=other)
-    every = np.arange(256).astype(np.uint8).view(FLOAT8.as_numpy_dtype)
-    for other in [np.float32, np.float16, tf.bfloat16, np.float64]:
-        rows.add("Cast", [every], DstT=other)
-    between = np.sort(np.concatenate([(every[:126].astype(np.float32) + every[1:127].astype(np.float32)) / 2 * scale for scale in (1, 0.999, 1.001)]))
-    for other in [np.float32, np.float16, tf.bfloat16]:
-        rows.add("Cast", [tf.cast(np.concatenate([between, -between, [0, 463, 464, 465, 480, 1e9, -500, np.inf, -np.inf, np.nan, 1e-9]]), other)], DstT=FLOAT8)
+    for float8 in FLOAT8:
+        float8_casts(rows, float8)
     rows.write()
+
+
+def float8_casts(rows, float8):
+    every = np.arange(256).astype(np.uint8).view(float8.as_numpy_dtype)
+    for other in [np.float32, np.float16, tf.bfloat16, np.float64] + [other for other in FLOAT8 if other != float8]:
+        rows.add("Cast", [every], DstT=other)
+    sizes = every[:0x7e if float8 == FLOAT8[0] else 0x7c].astype(np.float32)
+    between = np.sort(np.concatenate([(sizes[:-1] + sizes[1:]) / 2 * scale for scale in (1, 0.999, 1.001)]))
+    numbers = np.concatenate([between, -between, [0, 463, 464, 465, 480, 1e9, -500, np.inf, -np.inf, np.nan, 1e-9, 57344, 61439, 61440, -61441, 65504]])
+    for other in [np.float32, np.float16, tf.bfloat16]:
+        rows.add("Cast", [tf.cast(numbers, other)], DstT=float8)
+    near = (sizes[:-1] + sizes[1:]).astype(np.float64) / 2 * [[1 - 2e-8], [1], [1 + 2e-8]]  # no float is so near to a tie
+    rows.add("Cast", [np.array([float("%.9g" % number) for number in [*near.ravel(), *numbers]])], DstT=float8)
+    for dtype in [np.int64, np.int8, np.bool_, np.complex64, np.complex128]:
+        rows.add("Cast", [np.array([1, 0], dtype)], DstT=float8, text=False)
 
 
 def reduce():

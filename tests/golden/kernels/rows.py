@@ -54,7 +54,7 @@ def number(value, dtype, digits):
     return str(int(value))
 
 
-FLOAT8 = tf.dtypes.experimental.float8_e4m3fn
+FLOAT8 = tf.dtypes.experimental.float8_e4m3fn, tf.dtypes.experimental.float8_e5m2
 QUANTIZED = {tf.quint8: tf.uint8, tf.qint8: tf.int8, tf.qint32: tf.int32, tf.quint16: tf.uint16, tf.qint16: tf.int16}
 
 
@@ -62,8 +62,8 @@ def tensor_text(tensor, exact=False):
     tensor = tf.convert_to_tensor(tensor)
     if tensor.dtype in QUANTIZED:  # numpy does not know them
         return tensor_text(tf.bitcast(tensor, QUANTIZED[tensor.dtype])).replace(QUANTIZED[tensor.dtype].name, tensor.dtype.name, 1)
-    if tensor.dtype == FLOAT8:  # as its bits
-        return tensor_text(tensor.numpy().view(np.uint8)).replace("uint8", FLOAT8.name, 1)
+    if tensor.dtype in FLOAT8:  # as its bits
+        return tensor_text(tensor.numpy().view(np.uint8)).replace("uint8", tensor.dtype.name, 1)
     digits = 17 if exact and tensor.dtype == tf.float64 else 9
     flat = np.asarray(tensor.numpy(), object if tensor.dtype == tf.string else None).reshape(-1)  # bytes_ would lose NULs at the end
     if tensor.dtype == tf.string:

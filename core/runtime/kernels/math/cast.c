@@ -1,13 +1,14 @@
 /*
  * cast: from any number type to any other, as TensorFlow's CPU kernels do it: C's conversion, and
  * the result of x86's instructions where C leaves it undefined (a float outside of the integer's
- * range, NaN). half, bfloat16 and float8_e4m3fn go through float, quantized integers are plain
+ * range, NaN). half, bfloat16 and float8 go through float, quantized integers are plain
  * ones. A complex number gives its real part.
  */
 #include <complex.h>
 #include <math.h>
 
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/math/float8.h"
 #include "runtime/kernels/plain/types.h"
 
 typedef void cast_row(const void *from, void *to, int64_t count);
@@ -155,6 +156,7 @@ static enum dtype through(enum dtype dtype)
     case DT_HALF:
     case DT_BFLOAT16:
     case DT_FLOAT8_E4M3FN:
+    case DT_FLOAT8_E5M2:
         return DT_FLOAT;
     case DT_QINT8:
         return DT_INT8;
@@ -196,63 +198,33 @@ static uint64_t kept_bits(const struct cast_state *state)
     return lost > 0 ? UINT64_MAX << lost : UINT64_MAX;
 }
 
-/* ---- float8_e4m3fn: a sign, four bits of exponent with bias 7, three of fraction ---- */
-
-#define FLOAT8_NAN 0x7f /* there is no infinity */
-
-static float float8_to_float(uint8_t value)
-{
-    int exponent = value >> 3 & 15, fraction = value & 7;
-    float size = (value & 0x7f) == FLOAT8_NAN ? NAN
-                 : exponent == 0              ? ldexpf((float)fraction, -9)
-                                              : ldexpf((float)(8 + fraction), exponent - 10);
-    return value & 0x80 ? -size : size;
-}
-
-/* To the nearest, ties to even. What rounds beyond 448, the largest, is NaN. */
-static uint8_t float_to_float8(float value)
-{
-    uint8_t sign = signbit(value) ? 0x80 : 0;
-    float size = fabsf(value);
-    if (!(size <= 464)) /* half way between 448 and 480; the tie goes to 448, which is even */
-        return sign | FLOAT8_NAN;
-    if (size < 0x1p-6f) /* subnormal: a multiple of 2^-9 */
-        return sign | (uint8_t)lrintf(size * 0x1p9f);
-    int exponent;
-    float fraction = frexpf(size, &exponent);              /* 0.5 <= fraction < 1 */
-    int rounded = (int)lrintf(fraction * 16);              /* 8..16: a carry is correct */
-    return sign | (uint8_t)((exponent + 5) * 8 + rounded); /* the 8 of `rounded` adds 1 */
-}
-
 static bool is_narrow(enum dtype dtype)
 {
-    return dtype_is_half(dtype) || dtype == DT_FLOAT8_E4M3FN;
+    return dtype_is_half(dtype) || dtype_is_float8(dtype);
 }
 
 static void load_narrow(enum dtype dtype, const void *from, float *to, int64_t count)
 {
-    if (dtype != DT_FLOAT8_E4M3FN) {
+    if (dtype_is_float8(dtype))
+        float8_load(dtype, from, to, count);
+    else
         half_block_load(dtype, from, to, count);
-        return;
-    }
-    for (int64_t i = 0; i < count; i++)
-        to[i] = float8_to_float(((const uint8_t *)from)[i]);
 }
 
 static void store_narrow(enum dtype dtype, const float *from, void *to, int64_t count)
 {
-    if (dtype != DT_FLOAT8_E4M3FN) {
+    if (dtype_is_float8(dtype))
+        float8_store(dtype, from, to, count);
+    else
         half_block_store(dtype, from, to, count);
-        return;
-    }
-    for (int64_t i = 0; i < count; i++)
-        ((uint8_t *)to)[i] = float_to_float8(from[i]);
 }
 
-/* A double would be rounded twice on its way through float, and Truncate means other bits. */
+/* TensorFlow has no float8 of integers and complex numbers. Truncate means other bits. */
 static bool has_rows(const struct cast_state *state, bool truncate)
 {
-    if (state->to == DT_FLOAT8_E4M3FN && (state->from == DT_DOUBLE || truncate))
+    bool is_floating =
+        is_narrow(state->from) || state->from == DT_FLOAT || state->from == DT_DOUBLE;
+    if (dtype_is_float8(state->to) && (!is_floating || truncate))
         return false;
     return state->from == state->to || casts[through(state->from)][through(state->to)] != NULL;
 }
@@ -291,6 +263,10 @@ static void cast_block(const struct cast_state *state, const void *from, void *t
     float in[CAST_BLOCK], out[CAST_BLOCK];
     double cut[CAST_BLOCK];
     const void *source = from;
+    if (state->from == DT_DOUBLE && dtype_is_float8(state->to)) {
+        float8_store_doubles(state->to, from, to, count);
+        return;
+    }
     if (is_narrow(state->from)) {
         load_narrow(state->from, from, in, count);
         source = in;
