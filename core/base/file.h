@@ -81,6 +81,7 @@ struct status file_check_space(const char *path, uint64_t size_bytes);
 
 bool file_exists(const char *path);
 bool file_is_directory(const char *path);
+bool file_is_link(const char *path); /* a symbolic one */
 
 /* UNIMPLEMENTED, with TensorFlow's text, for gs://… and the like, which are not local paths. */
 struct status file_check_local(const char *path);

@@ -82,16 +82,18 @@ class TrainFiles(FilesTestCase):
         self.assertIn("'%s': the gzip file is cut short" % path, shown)
 
     def test_folders_of_images(self):
-        """Dark and bright PNG files of several sizes: the folders are the classes, and a damaged file is a bad record."""
+        """Dark and bright PNG files of several sizes: the folders are the classes, with the folders in them, and a damaged file is a bad
+        record."""
         numbers = random.Random(4)
 
         def png(value, width, height):
             return pictures.png(width, height, lambda: max(0, min(255, value + numbers.randrange(-20, 21))))
 
         for folder, value in (("bright", 200), ("dark", 40)):
-            os.makedirs(self.path("photos/" + folder))
+            os.makedirs(self.path("photos/%s/more/old" % folder))
             for i in range(20):
-                self.write("photos/%s/%d.png" % (folder, i), png(value, 3 + i % 5, 4 + i % 3))
+                self.write("photos/%s/%s%d.png" % (folder, "more/old/" * (i % 2), i), png(value, 3 + i % 5, 4 + i % 3))
+        os.symlink(self.path("photos"), self.path("photos/dark/loop"))
         bad = self.write("photos/dark/bad.png", png(40, 4, 4)[:60])
         os.makedirs(self.path("photos/.ipynb_checkpoints"))  # hidden folders and files are no data
         self.write("photos/.ipynb_checkpoints/1.png", png(40, 4, 4))
@@ -101,16 +103,17 @@ class TrainFiles(FilesTestCase):
                   {"class_name": "Flatten", "config": {"name": "flat"}},
                   {"class_name": "Dense", "config": {"name": "scores", "units": 2, "activation": "softmax"}}]
         model = self.write("images.json", json.dumps({"class_name": "Sequential", "config": {"name": "images", "layers": layers}}))
-        flags = ["--model=" + model, "--train_files=" + self.path("photos"), "--test_files=" + self.path("photos/*/1*.png"), "--batch_size=8",
+        flags = ["--model=" + model, "--train_files=" + self.path("photos"), "--test_files=%s,%s" % (self.path("photos/*/1*.png"), self.path("photos/*/more/old/1*.png")), "--batch_size=8",
                  "--learning_rate=0.1", "--training_iteration=40", "--noexport"]
         shown = self.train(*flags, "--max_bad_records=1")
+        self.assertIn("41 files: ", shown)
         self.assertIn("Test: loss 0.", shown)
         self.assertIn("accuracy 1.0000", shown)
         self.assertIn("bad record passed: '%s' image 0: PNG: " % bad, shown)
         self.assertIn("--max_bad_records=0", self.train(*flags, code=1))
         self.assertIn("has no folders with JPEG, PNG or text files; of files of records, give the names or a pattern, such as '%s/*.csv'" %
-                      self.path("photos/dark"),
-                      self.train("--model=" + model, "--train_files=" + self.path("photos/dark"), "--noexport", code=2))
+                      self.path("photos/dark/more/old"),
+                      self.train("--model=" + model, "--train_files=" + self.path("photos/dark/more/old"), "--noexport", code=2))
 
     def test_folders_of_text_lines(self):
         """Each line is a text whose class is the folder; a comma does not make it a CSV file with --data_format=text."""

@@ -35,14 +35,14 @@ static struct status make_split(const struct file_data_maker *maker, const char 
                                       : status_ok();
 }
 
-static struct status make_optional(const struct file_data_maker *maker, const char *flag,
+static struct status make_optional(struct file_data_maker *maker, const char *flag,
                                    const char *globs, struct data_split **out)
 {
     struct text_list files;
 
     if (*globs == '\0')
         return status_ok();
-    TRY(file_data_find_files(flag, globs, maker->format, maker->arena, &files));
+    TRY(file_data_find_files(maker, flag, globs, &files));
     return make_split(maker, flag, &files, out);
 }
 
@@ -74,8 +74,7 @@ static struct status describe_files(struct file_data_maker *maker, struct text_l
     const struct flag_values *flags = request->flags;
 
     TRY(file_data_choose_format(flags, maker->arena, &maker->format, &maker->records));
-    TRY(file_data_find_files(request->files_flag, flags->train_files, maker->format, maker->arena,
-                             files));
+    TRY(file_data_find_files(maker, request->files_flag, flags->train_files, files));
     maker->first_file = files->texts[0];
     TRY(file_data_choose_image_size(maker));
     return file_data_choose_schema(maker, files);

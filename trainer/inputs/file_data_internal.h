@@ -48,10 +48,10 @@ extern const struct class_files file_data_class_files[CLASS_FILES_COUNT];
 
 /* Splits "a,b". */
 struct text_list file_data_split_commas(const char *text, struct arena *arena);
-/* All files of "GLOB,GLOB", sorted, so that every task has the same order. */
-struct status file_data_find_files(const char *flag, const char *globs,
-                                   const struct record_format *format, struct arena *arena,
-                                   struct text_list *out);
+/* All files of "GLOB,GLOB", sorted, so that every task has the same order. Adds the directories of
+ * classes among them to maker->records. */
+struct status file_data_find_files(struct file_data_maker *maker, const char *flag,
+                                   const char *globs, struct text_list *out);
 /* `format` is that of --data_format; NULL: detect it. */
 bool file_data_is_of_format(const char *path, const struct record_format *format,
                             const struct record_format *wanted);

@@ -43,71 +43,118 @@ static bool is_hidden(const char *name)
     return *name == '.';
 }
 
-/* Adds the files of this format in the folders of a directory: DIR/CLASS/FILE. */
-static struct status add_class_files(const char *directory, const struct record_format *format,
-                                     const struct record_format *wanted, struct arena *arena,
-                                     struct buffer *paths)
-{
-    struct file_list folders, files;
+/* The files of some patterns. */
+struct found_files {
+    const struct record_format *format; /* NULL: each file's own */
+    struct arena *arena;
+    struct buffer paths;       /* of char * */
+    struct buffer directories; /* the same: those with a folder for each class */
+};
 
-    TRY(file_list(directory, arena, &folders));
-    for (size_t i = 0; i < folders.count; i++) {
-        const char *folder = file_join(arena, directory, folders.names[i]);
-        if (is_hidden(folders.names[i]) || !file_is_directory(folder))
+static void add(struct buffer *texts, const char *text)
+{
+    buffer_append(texts, &text, sizeof text);
+}
+
+static struct text_list list_of(const struct buffer *texts, struct arena *arena)
+{
+    struct text_list list = { .count = (int)(texts->size / sizeof(char *)) };
+
+    list.texts = ARENA_ARRAY(arena, const char *, list.count + 1);
+    if (texts->size > 0)
+        memcpy(list.texts, texts->data, texts->size);
+    return list;
+}
+
+/* Adds the files of the format `wanted` in a class's folder and in the folders below it. As Keras,
+ * it follows no link there, which might lead back. */
+static struct status add_class(struct found_files *found, const char *folder,
+                               const struct record_format *wanted)
+{
+    struct file_list files;
+
+    TRY(file_list(folder, found->arena, &files));
+    for (size_t i = 0; i < files.count; i++) {
+        const char *path = file_join(found->arena, folder, files.names[i]);
+        if (is_hidden(files.names[i]))
             continue;
-        TRY(file_list(folder, arena, &files));
-        for (size_t k = 0; k < files.count; k++) {
-            const char *path = file_join(arena, folder, files.names[k]);
-            if (!is_hidden(files.names[k]) && !file_is_directory(path) &&
-                file_data_is_of_format(path, format, wanted))
-                buffer_append(paths, &path, sizeof path);
-        }
+        if (!file_is_directory(path) && file_data_is_of_format(path, found->format, wanted))
+            add(&found->paths, path);
+        else if (file_is_directory(path) && !file_is_link(path))
+            TRY(add_class(found, path, wanted));
+    }
+    return status_ok();
+}
+
+static struct status add_classes(struct found_files *found, const char *directory,
+                                 const struct record_format *wanted)
+{
+    struct file_list folders;
+
+    TRY(file_list(directory, found->arena, &folders));
+    for (size_t i = 0; i < folders.count; i++) {
+        const char *folder = file_join(found->arena, directory, folders.names[i]);
+        if (!is_hidden(folders.names[i]) && file_is_directory(folder))
+            TRY(add_class(found, folder, wanted));
     }
     return status_ok();
 }
 
 /* Adds a file, or the files of a directory: the images or, if it has none, the texts. */
-static struct status add_path(const char *path, const struct record_format *format,
-                              struct arena *arena, struct buffer *paths)
+static struct status add_path(struct found_files *found, const char *path)
 {
-    size_t size = paths->size;
+    size_t size = found->paths.size;
 
+    path = arena_strdup(found->arena, path);
     if (!file_is_directory(path)) {
-        path = arena_strdup(arena, path);
-        buffer_append(paths, &path, sizeof path);
+        add(&found->paths, path);
         return status_ok();
     }
-    for (size_t i = 0; i < CLASS_FILES_COUNT && paths->size == size; i++)
-        TRY(add_class_files(path, format, file_data_class_files[i].format, arena, paths));
-    if (paths->size > size)
+    add(&found->directories, path);
+    for (size_t i = 0; i < CLASS_FILES_COUNT && found->paths.size == size; i++)
+        TRY(add_classes(found, path, file_data_class_files[i].format));
+    if (found->paths.size > size)
         return status_ok();
     return status_error(STATUS_NOT_FOUND,
                         "the directory '%s' has no folders with JPEG, PNG or text files; of files "
                         "of records, give the names or a pattern, such as '%s*.csv'",
-                        path, file_join(arena, path, ""));
+                        path, file_join(found->arena, path, ""));
 }
 
-static struct status list_paths(const glob_t *found, const struct record_format *format,
-                                struct arena *arena, struct text_list *out)
+/* The splits of the data have directories of their own, so those of all are kept. */
+static void keep_directories(struct file_data_maker *maker, const struct buffer *more)
 {
-    struct buffer paths = { 0 };
+    struct record_options *records = &maker->records;
+    struct buffer all = { 0 };
+
+    buffer_append(&all, records->class_directories,
+                  (size_t)records->class_directories_count * sizeof(char *));
+    buffer_append(&all, more->data, more->size);
+    struct text_list list = list_of(&all, maker->arena);
+    records->class_directories = list.texts;
+    records->class_directories_count = list.count;
+    buffer_finish(&all);
+}
+
+static struct status list_paths(struct file_data_maker *maker, const glob_t *matches,
+                                struct text_list *out)
+{
+    struct found_files found = { .format = maker->format, .arena = maker->arena };
     struct status status = status_ok();
 
-    for (size_t i = 0; i < found->gl_pathc && status_is_ok(status); i++)
-        status = add_path(found->gl_pathv[i], format, arena, &paths);
-    out->count = (int)(paths.size / sizeof(char *));
-    out->texts = ARENA_ARRAY(arena, const char *, out->count + 1);
-    if (paths.size > 0)
-        memcpy(out->texts, paths.data, paths.size);
-    buffer_finish(&paths);
+    for (size_t i = 0; i < matches->gl_pathc && status_is_ok(status); i++)
+        status = add_path(&found, matches->gl_pathv[i]);
+    *out = list_of(&found.paths, maker->arena);
+    keep_directories(maker, &found.directories);
+    buffer_finish(&found.paths);
+    buffer_finish(&found.directories);
     return status;
 }
 
-struct status file_data_find_files(const char *flag, const char *text,
-                                   const struct record_format *format, struct arena *arena,
-                                   struct text_list *out)
+struct status file_data_find_files(struct file_data_maker *maker, const char *flag,
+                                   const char *text, struct text_list *out)
 {
-    struct text_list patterns = file_data_split_commas(text, arena);
+    struct text_list patterns = file_data_split_commas(text, maker->arena);
     struct status status = status_ok();
     glob_t found = { 0 };
 
@@ -119,7 +166,7 @@ struct status file_data_find_files(const char *flag, const char *text,
             status = status_error(STATUS_INTERNAL, "'%s': glob() failed", patterns.texts[i]);
     }
     if (status_is_ok(status))
-        status = list_paths(&found, format, arena, out);
+        status = list_paths(maker, &found, out);
     if (status_is_ok(status))
         qsort(out->texts, (size_t)out->count, sizeof *out->texts, compare_texts);
     if (patterns.count > 0)

@@ -4,10 +4,29 @@
 
 #include "base/arena.h"
 
-struct bytes folder_label(const char *path)
+/* What follows the longest class directory that contains the file; NULL: none does. */
+static const char *below_class_directory(const char *path, const struct record_options *options)
 {
+    size_t longest = 0;
+
+    for (int i = 0; options != NULL && i < options->class_directories_count; i++) {
+        const char *directory = options->class_directories[i];
+        size_t size = strlen(directory);
+        while (size > 1 && directory[size - 1] == '/')
+            size--;
+        if (size > longest && strncmp(path, directory, size) == 0 && path[size] == '/')
+            longest = size;
+    }
+    return longest > 0 ? path + longest + strspn(path + longest, "/") : NULL;
+}
+
+struct bytes folder_label(const char *path, const struct record_options *options)
+{
+    const char *below = below_class_directory(path, options);
     const char *end = strrchr(path, '/'), *begin = end;
 
+    if (below != NULL && strchr(below, '/') != NULL)
+        return (struct bytes){ below, strcspn(below, "/") };
     if (end == NULL || end == path)
         return bytes_of(".");
     while (begin > path && begin[-1] != '/')
@@ -20,15 +39,15 @@ static int compare_names(const void *a, const void *b)
     return bytes_compare(*(const struct bytes *)a, *(const struct bytes *)b);
 }
 
-void folder_schema(const char *const *paths, int count, const struct schema_column *values,
-                   struct arena *arena, struct schema *out)
+void folder_schema(const char *const *paths, int count, const struct record_options *options,
+                   const struct schema_column *values, struct arena *arena, struct schema *out)
 {
     struct bytes *classes = ARENA_ARRAY(arena, struct bytes, count);
     struct schema_column *columns = ARENA_ARRAY(arena, struct schema_column, 2);
     int distinct = 0;
 
     for (int i = 0; i < count; i++)
-        classes[i] = folder_label(paths[i]);
+        classes[i] = folder_label(paths[i], options);
     qsort(classes, (size_t)count, sizeof *classes, compare_names);
     for (int i = 0; i < count; i++)
         if (i == 0 || !bytes_equal(classes[i], classes[distinct - 1]))

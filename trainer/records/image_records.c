@@ -20,6 +20,7 @@ static const struct record_field fields[IMAGE_FIELDS] = {
 struct image_reader {
     struct record_reader reader;
     const char *file;
+    struct bytes label;
     int64_t height, width;
     int channels;
     int targets[IMAGE_FIELDS]; /* the column of each, or -1 */
@@ -66,7 +67,7 @@ static struct status image_read(struct record_reader *base, size_t rows_max,
         return status_ok();
     }
     if (targets[IMAGE_LABEL] >= 0)
-        column_add_bytes(&columns->list[targets[IMAGE_LABEL]], folder_label(reader->file));
+        column_add_bytes(&columns->list[targets[IMAGE_LABEL]], reader->label);
     columns_end_row(columns);
     return status_ok();
 }
@@ -123,6 +124,7 @@ static struct status image_open(const char *path, const struct record_options *o
     struct status status = status_ok();
 
     *reader = (struct image_reader){ .file = path,
+                                     .label = folder_label(path, options),
                                      .height = options->image_height,
                                      .width = options->image_width,
                                      .channels = options->image_channels,
@@ -170,5 +172,5 @@ void image_schema(const char *const *paths, int count, const struct record_optio
                                                    options->image_channels,
                                           .stddev = 1 };
 
-    folder_schema(paths, count, &pixels, arena, out);
+    folder_schema(paths, count, options, &pixels, arena, out);
 }

@@ -38,6 +38,9 @@ struct record_options {
     size_t window_bytes;               /* initial size for a text file; 0: TEXT_WINDOW_BYTES */
     int64_t image_height, image_width; /* size to which images are resized; 0: unknown */
     int image_channels;
+    /* Directories with a folder for each class, see folder_label.h */
+    const char *const *class_directories;
+    int class_directories_count;
 };
 
 /* A field of a file. */

@@ -124,7 +124,7 @@ static struct status lines_open(const char *path, const struct record_options *o
     struct line_reader *reader = zalloc(sizeof *reader);
     struct status status;
 
-    *reader = (struct line_reader){ .label = folder_label(path), .targets = { -1, -1 } };
+    *reader = (struct line_reader){ .label = folder_label(path, options), .targets = { -1, -1 } };
     for (int i = 0; i < columns->count; i++)
         TRY_OR(fail, find_target(reader, columns, i));
     TRY_OR(fail, text_input_open(path, options->window_bytes, &reader->input));
@@ -172,6 +172,5 @@ void text_schema(const char *const *paths, int count, const struct record_option
         .name = "text", .dtype = COLUMN_BYTES, .width = 1, .stddev = 1
     };
 
-    (void)options;
-    folder_schema(paths, count, &text, arena, out);
+    folder_schema(paths, count, options, &text, arena, out);
 }

@@ -115,17 +115,24 @@ static void a_file_is_a_row(void **state)
 static void the_classes_are_the_folders(void **state)
 {
     (void)state;
-    static const char *const paths[] = { "p/dogs/2.png", "p/cats/1.png", "p/dogs/1.png" };
+    static const char *const directories[] = { "q", "q/v/" };
+    static const char *const paths[] = { "p/dogs/2.png",         "p/cats/1.png",
+                                         "p/dogs/1.png",         "q/cats/small/1.png",
+                                         "q/dogs/3.png",         "q/2.png",
+                                         "q/v/ants/red/f/1.png", "qq/dogs/bees/1.png" };
     const struct record_options options = { .image_height = 4,
                                             .image_width = 5,
-                                            .image_channels = 3 };
+                                            .image_channels = 3,
+                                            .class_directories = directories,
+                                            .class_directories_count = 2 };
     struct schema schema;
 
-    image_schema(paths, 3, &options, arena, &schema);
+    image_schema(paths, COUNT(paths), &options, arena, &schema);
     assert_int_equal(schema.columns[0].width, 60);
-    assert_int_equal(schema.columns[1].classes_count, 2);
-    assert_true(bytes_equal(schema.columns[1].classes[0], bytes_of("cats")));
-    assert_true(bytes_equal(schema.columns[1].classes[1], bytes_of("dogs")));
+    static const char *const classes[] = { "ants", "bees", "cats", "dogs", "q" };
+    assert_int_equal(schema.columns[1].classes_count, COUNT(classes));
+    for (size_t i = 0; i < COUNT(classes); i++)
+        assert_true(bytes_equal(schema.columns[1].classes[i], bytes_of(classes[i])));
 }
 
 int main(void)
