@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,20 @@
 #define ROUNDS 300
 
 static struct random random_state;
+
+/* A program that computes nothing by OpenBLAS must not pay for its threads either. */
+static void has_no_threads_of_libraries(void **state)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    int entries = 0;
+
+    (void)state;
+    assert_non_null(tasks);
+    while (readdir(tasks) != NULL)
+        entries++;
+    closedir(tasks);
+    assert_int_equal(entries, 3); /* ".", ".." and this thread */
+}
 
 static int64_t pick(int64_t low, int64_t high)
 {
@@ -475,6 +490,7 @@ static void takes_the_mean_of_no_pixel(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(has_no_threads_of_libraries),
         cmocka_unit_test(approximates_exp),
         cmocka_unit_test(approximates_tanh),
         cmocka_unit_test(approximates_sigmoid),

@@ -1,6 +1,5 @@
 #include <cblas.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,17 +27,18 @@ void blas_memory_free(void *buffer);
 static _Atomic bool is_limited;
 static _Atomic int free_buffers;
 
-/* OpenBLAS must not start its own threads. */
-static void use_one_thread(void)
+/*
+ * OpenBLAS must not compute in threads of its own. When it is loaded, it starts one for each other
+ * core, which polls with sched_yield for 2^26 cycles before it sleeps: on two cores, up to 50 ms of
+ * CPU in each program. This ends them. Builds without threads lack the function.
+ */
+int blas_thread_shutdown_(void) __attribute__((weak));
+
+__attribute__((constructor)) static void use_one_thread(void)
 {
     openblas_set_num_threads(1);
-}
-
-static void set_up_once(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, use_one_thread);
+    if (blas_thread_shutdown_ != NULL)
+        blas_thread_shutdown_();
 }
 
 static size_t address_space_left(void)
@@ -77,7 +77,6 @@ int matmul_blas_reserve(int threads, size_t others_bytes)
     if (left == SIZE_MAX)
         return threads; /* untouched pages cost nothing: buffers are mapped on demand */
     size_t room = left > others_bytes ? (left - others_bytes) / BUFFER_BYTES : 0;
-    set_up_once();
     int count = take_buffers(room < (size_t)threads ? (int)room : threads);
     atomic_store(&free_buffers, count);
     atomic_store(&is_limited, count < threads);
@@ -86,7 +85,6 @@ int matmul_blas_reserve(int threads, size_t others_bytes)
 
 bool blas_buffer_take(void)
 {
-    set_up_once();
     if (!atomic_load_explicit(&is_limited, memory_order_relaxed))
         return true;
     if (atomic_fetch_sub(&free_buffers, 1) > 0)
