@@ -53,7 +53,7 @@ size_t memory_of_machine(void)
 
 void *memory_alloc_table(size_t size_bytes)
 {
-    size_t alignment = size_bytes < 2 * HUGE_PAGE ? ALIGNMENT : HUGE_PAGE;
+    size_t alignment = size_bytes < HUGE_PAGE ? ALIGNMENT : HUGE_PAGE;
     void *block;
 
     if (posix_memalign(&block, alignment, size_bytes > 0 ? size_bytes : 1) != 0)

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -34,9 +35,23 @@ static void refuses_more_than_there_is(void **state)
     assert_null(memory_map(SIZE_MAX / 2));
 }
 
+static void begins_large_tables_at_huge_pages(void **state)
+{
+    static const size_t sizes[] = { 1, HUGE_PAGE - 1, HUGE_PAGE, HUGE_PAGE + 4, 5 * HUGE_PAGE };
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char *block = memory_alloc_table(sizes[i]);
+        assert_non_null(block);
+        assert_int_equal((uintptr_t)block % (sizes[i] < HUGE_PAGE ? 64 : HUGE_PAGE), 0);
+        block[0] = block[sizes[i] - 1] = 1;
+        free(block);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(maps_zeros_that_can_be_written),
-                                        cmocka_unit_test(refuses_more_than_there_is) };
+                                        cmocka_unit_test(refuses_more_than_there_is),
+                                        cmocka_unit_test(begins_large_tables_at_huge_pages) };
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
 }
