@@ -69,4 +69,6 @@ void file_source_keep_block(struct file_source *source, uint64_t first)
         return;
     source->rows = &kept->columns;
     columns_init(&source->block, layout->specs, layout->specs_count);
+    if (!block.is_last)
+        columns_reserve(&source->block, &kept->columns);
 }

@@ -1,8 +1,10 @@
 #include "trainer/records/columns.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/memory.h"
 
 #define ROWS_MIN   64
 #define VALUES_MIN 64
@@ -87,6 +89,23 @@ void columns_trim(struct columns *columns)
         column->text.capacity = column->text.size;
     }
     columns->rows_capacity = columns->rows + 1;
+}
+
+/* Without it, realloc copied five bytes for each byte of 16,000 rows of 39 ids, in pages of 4 KB
+ * that were all new. */
+void columns_reserve(struct columns *columns, const struct columns *others)
+{
+    assert(columns->count == others->count && columns->rows_capacity == 0);
+    columns->rows_capacity = others->rows + 1;
+    for (int i = 0; i < columns->count; i++) {
+        struct column *column = &columns->list[i];
+        size_t count = others->list[i].count;
+        column->ends = xrealloc(column->ends, columns->rows_capacity * sizeof *column->ends);
+        column->capacity = count + count / 16;
+        column->values = memory_alloc_table(column->capacity * value_bytes(column));
+        if (column->values == NULL)
+            column->capacity = 0; /* column_grow ends the program if there is no memory either */
+    }
 }
 
 #define LINE_BYTES         64

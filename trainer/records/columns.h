@@ -54,6 +54,8 @@ void columns_end_row(struct columns *columns);
 void columns_drop_row(struct columns *columns);      /* drops what was added since the last row */
 size_t columns_bytes(const struct columns *columns); /* of the current values */
 void columns_trim(struct columns *columns);          /* frees the memory beyond these */
+/* Gives new columns room for as many rows as the others have, and for some more values. */
+void columns_reserve(struct columns *columns, const struct columns *others);
 
 /* Finds the column of this name, or NULL. */
 struct column *columns_find(const struct columns *columns, struct bytes name);

@@ -78,6 +78,30 @@ static void a_cleared_batch_keeps_its_memory(void **state)
     columns_finish(&columns);
 }
 
+static void reserved_columns_take_as_many_rows(void **state)
+{
+    (void)state;
+    struct columns columns, others;
+
+    columns_init(&others, specs, COUNT(specs));
+    columns_init(&columns, specs, COUNT(specs));
+    for (int i = 0; i < 1000; i++)
+        add_row(&others, i);
+    columns_reserve(&columns, &others);
+    assert_int_equal(columns.rows, 0);
+    assert_int_equal(columns_bytes(&columns), 0);
+    const void *values = columns.list[0].values, *ends = columns.list[2].ends;
+    for (int i = 0; i < 1000; i++)
+        add_row(&columns, i);
+    assert_ptr_equal(values, columns.list[0].values);
+    assert_ptr_equal(ends, columns.list[2].ends);
+    for (int i = 1000; i < 2000; i++) /* more than the others have */
+        add_row(&columns, i);
+    assert_int_equal(columns.list[1].ints[1999], 1999);
+    columns_finish(&columns);
+    columns_finish(&others);
+}
+
 static void a_column_is_found_by_its_name(void **state)
 {
     (void)state;
@@ -95,6 +119,7 @@ int main(void)
         cmocka_unit_test(rows_stay_while_the_columns_grow),
         cmocka_unit_test(a_dropped_row_leaves_nothing),
         cmocka_unit_test(a_cleared_batch_keeps_its_memory),
+        cmocka_unit_test(reserved_columns_take_as_many_rows),
         cmocka_unit_test(a_column_is_found_by_its_name),
     };
     return cmocka_run_group_tests_name("columns", tests, NULL, NULL);
