@@ -23,6 +23,20 @@ struct arena *prepare_arena(struct prepare_context *context)
     return context->maker->arena;
 }
 
+size_t prepare_memory_left(const struct prepare_context *context)
+{
+    const struct run *run = context->maker->run;
+    size_t left = run->kept_max - run->kept_bytes;
+    return run->kept_max > 0 && left == 0 ? 1 : left;
+}
+
+void prepare_count_memory(struct prepare_context *context, size_t bytes)
+{
+    struct run *run = context->maker->run;
+    size_t left = run->kept_max - run->kept_bytes;
+    run->kept_bytes += bytes < left ? bytes : left;
+}
+
 struct resources *prepare_resources(struct prepare_context *context)
 {
     return context->maker->plan->resources;

@@ -17,7 +17,7 @@ static struct bytes *find_model(void)
 }
 
 /* Reads the model and, if that is possible, answers with it. */
-static struct status answer_with_model(void)
+static struct status answer_within(const struct work_limits *limits)
 {
     struct answers feeds;
     struct tensor values[TENSORS_MAX], got[2];
@@ -31,7 +31,7 @@ static struct status answer_with_model(void)
                                        .feeds_count = feeds.count,
                                        .fetches = fetches,
                                        .fetches_count = COUNT(fetches) };
-    struct plan_options options = { 0 };
+    struct plan_options options = { .limits = limits };
     resources_destroy(resources);
     resources = resources_create();
     struct status status = plan_create(graph, &request, resources, NULL, &options, &plan);
@@ -45,6 +45,23 @@ static struct status answer_with_model(void)
     run_reset(run);
     assert_int_equal(tensor_pool_used(run_pool(run)), 0);
     return status;
+}
+
+static struct status answer_with_model(void)
+{
+    return answer_within(NULL);
+}
+
+/* The tree of the pieces is larger than the model. */
+static void counts_the_memory_of_a_model(void **state)
+{
+    load_graph(*state);
+    size_t size = find_model()->size;
+    struct work_limits limits = { .memory_bytes = size + 1000 };
+    struct status status = answer_within(&limits);
+    assert_int_equal(status.code, STATUS_RESOURCE_EXHAUSTED);
+    limits.memory_bytes = size * 200;
+    assert_ok(answer_within(&limits));
 }
 
 #define DAMAGES 400 /* of each kind */
@@ -112,6 +129,7 @@ int main(void)
         PIECES_TEST(answers_or_refuses_a_damaged_model, "bpe"),
         PIECES_TEST(answers_or_refuses_a_damaged_model, "unigram_back"),
         PIECES_TEST(names_what_is_wrong_with_a_model, "unigram"),
+        PIECES_TEST(counts_the_memory_of_a_model, "unigram"),
     };
     return run_graphs("tokenizers", GRAPHS, NULL, tests, (int)COUNT(tests));
 }

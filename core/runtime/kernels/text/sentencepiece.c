@@ -8,12 +8,20 @@
 
 /* ---- the handle ---- */
 
+struct stored_model {
+    struct prepare_context *p;
+    struct bytes bytes; /* the attribute */
+};
+
 static struct status make(void *argument, struct object **out)
 {
-    const struct bytes *bytes = argument;
-    if (bytes->size == 0)
+    const struct stored_model *stored = argument;
+    if (stored->bytes.size == 0)
         return status_error(STATUS_INVALID_ARGUMENT, "Model argument must be specified.");
-    return sentencepiece_model_read(*bytes, out);
+    TRY(sentencepiece_model_read(stored->bytes, prepare_memory_left(stored->p), out));
+    const struct sentencepiece_model *model = (const struct sentencepiece_model *)*out;
+    prepare_count_memory(stored->p, arena_held(model->arena));
+    return status_ok();
 }
 
 /* A model without a shared name belongs to its node. */
@@ -22,12 +30,13 @@ static struct status handle_prepare(struct prepare_context *p)
     const struct node *node = prepare_node(p);
     struct object **model = prepare_state(p, sizeof(struct object *), NULL);
     struct bytes name = resource_name_attr(node, "shared_name");
-    struct bytes bytes;
+    struct stored_model stored = { .p = p };
     if (name.size == 0)
         name = bytes_of(arena_printf(prepare_arena(p), "%s", node->name));
-    TRY(node_attr_string(node, "model", &bytes));
+    TRY(node_attr_string(node, "model", &stored.bytes));
     TRY(resources_find_or_create(prepare_resources(p), &sentencepiece_type,
-                                 resource_name_attr(node, "container"), name, make, &bytes, model));
+                                 resource_name_attr(node, "container"), name, make, &stored,
+                                 model));
     object_release(*model); /* `resources` keeps it, and outlives the plan */
     return status_ok();
 }
@@ -61,11 +70,12 @@ struct encoding_extras {
     bool bos, eos, reverse;
 };
 
-static struct status check_named(const struct sentencepiece_model *model, int32_t id,
+static struct status check_named(const struct kernel_context *k,
+                                 const struct sentencepiece_model *model, int32_t id,
                                  struct bytes text)
 {
     return id != model->unknown ? status_ok()
-                                : status_error(STATUS_INTERNAL, "id for `%.*s` is not defined.",
+                                : kernel_error(k, STATUS_INTERNAL, "id for `%.*s` is not defined.",
                                                (int)text.size, text.data);
 }
 
@@ -81,8 +91,8 @@ static struct status read_extras(struct kernel_context *k, const struct sentence
         *values[i] = tensor_bools(value)[0];
     }
     if (out->bos)
-        TRY(check_named(model, model->bos, model->bos_text));
-    return out->eos ? check_named(model, model->eos, model->eos_text) : status_ok();
+        TRY(check_named(k, model, model->bos, model->bos_text));
+    return out->eos ? check_named(k, model, model->eos, model->eos_text) : status_ok();
 }
 
 static void reverse(struct text_token *tokens, int64_t count)
@@ -141,7 +151,7 @@ static struct status tokenize(struct tokenizing *t, int64_t i)
     t->sampling.alpha = tensor_floats(t->alpha)[t->alpha->shape.rank == 1 ? i : 0];
     t->sampling.nbest = nbest;
     if (nbest > 512)
-        return status_error(STATUS_INTERNAL, "nbest_size must be nbest_size <= 512");
+        return kernel_error(t->work.k, STATUS_INTERNAL, "nbest_size must be nbest_size <= 512");
     TRY(sentencepiece_divide(&t->work, tensor_strings(kernel_input(t->work.k, 1))[i],
                              nbest == 0 || nbest == 1 ? NULL : &t->sampling));
     return add_row(t);
@@ -152,7 +162,7 @@ static struct status tokenize_ways(struct tokenizing *t, int64_t i)
     int32_t most = nbest_of(t, i);
     bool is_found = true;
     if (most < 1)
-        return status_error(STATUS_INVALID_ARGUMENT,
+        return kernel_error(t->work.k, STATUS_INVALID_ARGUMENT,
                             "When return_nbest is true nbest_size must be >= 1; got %d", most);
     most = most < PIECE_WAYS_MAX ? most : PIECE_WAYS_MAX;
     TRY(sentencepiece_begin_ways(&t->work, tensor_strings(kernel_input(t->work.k, 1))[i], most));
@@ -242,23 +252,25 @@ static int64_t split_at(const struct tensor *splits, int64_t i)
     return splits->dtype == DT_INT64 ? tensor_int64s(splits)[i] : tensor_int32s(splits)[i];
 }
 
-static struct status check_splits(const struct tensor *splits, const struct tensor *values)
+static struct status check_splits(const struct kernel_context *k, const struct tensor *splits,
+                                  const struct tensor *values)
 {
     if (splits->size == 0)
-        return status_error(STATUS_INVALID_ARGUMENT, "input_splits is empty");
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "input_splits is empty");
     for (int64_t i = 0; i < splits->size; i++) {
         int64_t at = split_at(splits, i), before = i > 0 ? split_at(splits, i - 1) : 0;
         if (at < before)
-            return status_error(STATUS_OUT_OF_RANGE, "Invalid splits; %lld", (long long)i);
+            return kernel_error(k, STATUS_OUT_OF_RANGE, "Invalid splits; %lld", (long long)i);
         if (at > values->size)
-            return status_error(STATUS_OUT_OF_RANGE,
+            return kernel_error(k, STATUS_OUT_OF_RANGE,
                                 "Splits and values do not match; split %lldbut values size is %lld",
                                 (long long)at, (long long)values->size);
     }
     return status_ok();
 }
 
-static struct status read_token(const struct sentencepiece_model *model,
+static struct status read_token(const struct kernel_context *k,
+                                const struct sentencepiece_model *model,
                                 const struct tensor *values, int64_t i, struct text_token *out)
 {
     *out = (struct text_token){ 0 };
@@ -267,7 +279,7 @@ static struct status read_token(const struct sentencepiece_model *model,
     } else {
         int32_t id = tensor_int32s(values)[i];
         if (id < 0 || id >= model->pieces_count)
-            return status_error(STATUS_OUT_OF_RANGE, "Invalid id: %d", id);
+            return kernel_error(k, STATUS_OUT_OF_RANGE, "Invalid id: %d", id);
         out->text = model->pieces[id].text; /* another piece may have the same text */
     }
     out->number = piece_id(model, out->text);
@@ -281,7 +293,7 @@ static struct status detokenize(struct piece_work *work, const struct encoding_e
     work->tokens.count = 0;
     for (int64_t i = begin; i < end; i++) {
         struct text_token token;
-        TRY(read_token(work->model, kernel_input(work->k, 1), i, &token));
+        TRY(read_token(work->k, work->model, kernel_input(work->k, 1), i, &token));
         TRY(token_list_add_numbered(&work->tokens, token));
     }
     if (extras->reverse)
@@ -310,7 +322,7 @@ static struct status detokenize_compute(struct kernel_context *k)
     struct encoding_extras extras;
     TRY(model_of(k, &work.model));
     TRY(read_extras(k, work.model, 3, &extras));
-    TRY(check_splits(kernel_input(k, 2), kernel_input(k, 1)));
+    TRY(check_splits(k, kernel_input(k, 2), kernel_input(k, 1)));
     struct status status = detokenize_all(&work, &extras);
     piece_work_finish(&work);
     return status;

@@ -326,11 +326,11 @@ static struct status read_model(struct sentencepiece_model *model, struct bytes 
     return add_pieces(model);
 }
 
-struct status sentencepiece_model_read(struct bytes bytes, struct object **out)
+struct status sentencepiece_model_read(struct bytes bytes, size_t limit_bytes, struct object **out)
 {
     struct sentencepiece_model *model = zalloc(sizeof *model);
     model->object = (struct object){ .type = &sentencepiece_type, .references = 1 };
-    model->arena = arena_create(0);
+    model->arena = arena_create(limit_bytes);
     model->method = DIVIDE_UNIGRAM;
     model->unknown = -1;
     model->score_min = FLT_MAX;

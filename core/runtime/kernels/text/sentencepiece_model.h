@@ -65,13 +65,13 @@ struct sentencepiece_model {
 };
 
 /**
- * Reads a model; it copies the bytes.
+ * Reads a model; it copies the bytes. It keeps at most `limit_bytes` of memory; 0: no limit.
  *
  * Owner   *out: object_release
  * Errors  INTERNAL, the code that TensorFlow Text gives, if the model is damaged;
- *         RESOURCE_EXHAUSTED, too many pieces
+ *         RESOURCE_EXHAUSTED, too many pieces or too much memory
  */
-struct status sentencepiece_model_read(struct bytes bytes, struct object **out);
+struct status sentencepiece_model_read(struct bytes bytes, size_t limit_bytes, struct object **out);
 
 /* The child of a node; 0: none. */
 uint32_t piece_child(const struct sentencepiece_model *model, uint32_t node, char byte);
