@@ -17,12 +17,12 @@ static struct status check_columns(struct kernel_context *k, int first, int coun
                             *other_rows = kernel_input(k, splits + i);
         TRY(kernel_vector(k, first + i, kernel_node(k)->op->inputs[first + i].name));
         if (others->size != values->size)
-            return status_error(STATUS_INVALID_ARGUMENT, "%s has %lld elements, %s %lld",
+            return kernel_error(k, STATUS_INVALID_ARGUMENT, "%s has %lld elements, %s %lld",
                                 kernel_node(k)->op->inputs[first + i].name, (long long)others->size,
                                 kernel_node(k)->op->inputs[first].name, (long long)values->size);
         TRY(ragged_splits_check(other_rows, values->size));
         if (!tensor_equal(other_rows, rows))
-            return status_error(STATUS_INVALID_ARGUMENT, "%s and %s differ",
+            return kernel_error(k, STATUS_INVALID_ARGUMENT, "%s and %s differ",
                                 kernel_node(k)->op->inputs[splits].name,
                                 kernel_node(k)->op->inputs[splits + i].name);
     }
@@ -103,7 +103,7 @@ static struct status tags_compute(struct kernel_context *k)
     TRY(check_columns(k, SPAN_BEGINS, 3, SPAN_ROWS));
     TRY(kernel_scalar(k, STRICT, "input_use_strict_boundary_mode", &strict));
     if (rows->size != spans->size)
-        return status_error(STATUS_INVALID_ARGUMENT, "tokens have %lld rows, spans %lld",
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "tokens have %lld rows, spans %lld",
                             (long long)rows->size - 1, (long long)spans->size - 1);
     TRY(kernel_output(k, 0, &kernel_input(k, TOKEN_BEGINS)->shape, &out));
     t.strict = tensor_bools(strict)[0];

@@ -4,14 +4,15 @@
 
 enum { TEXTS, BEGINS, ENDS, SPLITS };
 
-static struct status cut(struct bytes text, int64_t begin, int64_t end, struct bytes *out)
+static struct status cut(const struct kernel_context *k, struct bytes text, int64_t begin,
+                         int64_t end, struct bytes *out)
 {
     if (begin < 0 || begin > (int64_t)text.size)
-        return status_error(STATUS_INVALID_ARGUMENT, "Start offsets out of range.");
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "Start offsets out of range.");
     if (end > (int64_t)text.size)
-        return status_error(STATUS_INVALID_ARGUMENT, "End offsets out of range.");
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "End offsets out of range.");
     if (begin > end)
-        return status_error(STATUS_INVALID_ARGUMENT, "Start offset after end offset.");
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "Start offset after end offset.");
     *out = (struct bytes){ text.data + begin, (size_t)(end - begin) };
     return status_ok();
 }
@@ -27,7 +28,7 @@ static struct status cut_compute(struct kernel_context *k)
     TRY(ragged_splits_check(splits, -1));
     int64_t count = tensor_index(splits, splits->size - 1);
     if (splits->size != texts->size + 1 || count > begins->size || count > ends->size)
-        return status_error(STATUS_INVALID_ARGUMENT,
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
                             "%lld texts, %lld and %lld offsets do not fit to row splits of %lld "
                             "rows and %lld offsets",
                             (long long)texts->size, (long long)begins->size, (long long)ends->size,
@@ -37,7 +38,7 @@ static struct status cut_compute(struct kernel_context *k)
     TRY(kernel_output_copy(k, 1, SPLITS, &out_splits));
     for (int64_t row = 0; row < texts->size; row++)
         for (int64_t i = tensor_index(splits, row); i < tensor_index(splits, row + 1); i++)
-            TRY(cut(tensor_strings(texts)[row], tensor_index(begins, i), tensor_index(ends, i),
+            TRY(cut(k, tensor_strings(texts)[row], tensor_index(begins, i), tensor_index(ends, i),
                     &tensor_strings_mut(out)[i]));
     return status_ok();
 }

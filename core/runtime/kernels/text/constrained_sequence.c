@@ -154,7 +154,7 @@ static struct status search_best(struct sequence_search *s, int64_t length, int3
     if (length == 0)
         return status_ok();
     if (__builtin_mul_overflow(length, s->states, &cells))
-        return status_error(STATUS_RESOURCE_EXHAUSTED, "%lld steps of %lld states",
+        return kernel_error(s->k, STATUS_RESOURCE_EXHAUSTED, "%lld steps of %lld states",
                             (long long)length, (long long)s->states);
     TRY(kernel_scratch_reserve(s->k, &s->sources, 0, cells, sizeof(int32_t)));
     TRY(kernel_scratch_reserve(s->k, &s->best, 0, s->states, sizeof(double)));
@@ -188,10 +188,10 @@ static struct status check_table(const struct sequence_search *s, const struct t
 {
     static const char *const dimensions[] = { "zeroth", "first" };
     if (table->shape.rank != 2)
-        return status_error(STATUS_INVALID_ARGUMENT, "%s must be of rank 2", name);
+        return kernel_error(s->k, STATUS_INVALID_ARGUMENT, "%s must be of rank 2", name);
     for (int i = 0; i < 2; i++)
         if (table->shape.dims[i] != s->width)
-            return status_error(STATUS_INVALID_ARGUMENT,
+            return kernel_error(s->k, STATUS_INVALID_ARGUMENT,
                                 "%s must have a %s dimension of size %lld when num_states is %lld "
                                 "and use_start_and_end_states is %d",
                                 name, dimensions[i], (long long)s->width, (long long)s->states,
@@ -213,8 +213,9 @@ static struct status read_tables(struct sequence_search *s)
     }
     for (int64_t i = 0; i < weights->size && !s->adds; i++)
         if (!(s->weights[i] >= 0))
-            return status_error(STATUS_INVALID_ARGUMENT, "The transition weights tensor must not "
-                                                         "contain negative values.");
+            return kernel_error(s->k, STATUS_INVALID_ARGUMENT,
+                                "The transition weights tensor must not "
+                                "contain negative values.");
     return status_ok();
 }
 
@@ -225,13 +226,14 @@ static struct status read_shapes(struct sequence_search *s, int64_t *total)
                         *lengths = kernel_input(s->k, LENGTHS);
     int rank = scores->shape.rank;
     if (rank != 2 && rank != 3)
-        return status_error(STATUS_INVALID_ARGUMENT, "The score tensor must be of rank 2 or 3.");
+        return kernel_error(s->k, STATUS_INVALID_ARGUMENT,
+                            "The score tensor must be of rank 2 or 3.");
     s->batch = rank == 3 ? scores->shape.dims[0] : 1;
     s->steps = scores->shape.dims[rank - 2];
     s->states = scores->shape.dims[rank - 1];
     s->width = s->states + s->has_ends;
     if (lengths->size != s->batch)
-        return status_error(STATUS_INVALID_ARGUMENT,
+        return kernel_error(s->k, STATUS_INVALID_ARGUMENT,
                             "There should be exactly one length for every batch element. Found "
                             "%lld length elements for a batch size of %lld",
                             (long long)lengths->size, (long long)s->batch);
@@ -239,13 +241,14 @@ static struct status read_shapes(struct sequence_search *s, int64_t *total)
     for (int64_t i = 0; i < s->batch; i++) {
         int64_t length = tensor_index(lengths, i);
         if (length < 0)
-            return status_error(STATUS_INVALID_ARGUMENT, "the length of sequence %lld is %lld",
-                                (long long)i, (long long)length);
+            return kernel_error(s->k, STATUS_INVALID_ARGUMENT,
+                                "the length of sequence %lld is %lld", (long long)i,
+                                (long long)length);
         if (length > s->steps)
-            return status_error(STATUS_INVALID_ARGUMENT,
+            return kernel_error(s->k, STATUS_INVALID_ARGUMENT,
                                 "The scores tensor is too short for the longest sequence length.");
         if (__builtin_add_overflow(*total, length, total))
-            return status_error(STATUS_RESOURCE_EXHAUSTED, "the sequences are too long");
+            return kernel_error(s->k, STATUS_RESOURCE_EXHAUSTED, "the sequences are too long");
     }
     return status_ok();
 }
@@ -254,14 +257,14 @@ static struct status search_all(struct sequence_search *s)
 {
     const struct tensor *lengths = kernel_input(s->k, LENGTHS);
     struct tensor *states, *splits;
-    int64_t total;
+    int64_t total = 0;
     TRY(read_shapes(s, &total));
     TRY(read_tables(s));
     struct shape shape = shape_of(total), splits_shape = shape_of(s->batch + 1);
     TRY(kernel_output(s->k, 0, &shape, &states));
     TRY(kernel_output(s->k, 1, &splits_shape, &splits));
     if (splits->dtype == DT_INT32 && total > INT32_MAX)
-        return status_error(STATUS_RESOURCE_EXHAUSTED, "too many states for Tsplits int32");
+        return kernel_error(s->k, STATUS_RESOURCE_EXHAUSTED, "too many states for Tsplits int32");
     tensor_set_index(splits, 0, 0);
     for (int64_t i = 0, at = 0; i < s->batch; i++) {
         int64_t length = tensor_index(lengths, i);

@@ -71,7 +71,8 @@ static struct status replace(struct normalizing *n, size_t at, uint32_t value)
     if (size == 0)
         return status_ok();
     if (begin + size > n->pool.size)
-        return status_error(STATUS_DATA_LOSS, "the model is damaged: it has no text at %zu", begin);
+        return kernel_error(n->k, STATUS_DATA_LOSS, "the model is damaged: it has no text at %zu",
+                            begin);
     TRY(text_block_add(&n->block, n->pool.data + begin, size));
     return add_offsets(n, at, size, 0);
 }

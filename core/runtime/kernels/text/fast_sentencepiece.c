@@ -211,7 +211,7 @@ static struct status normalize(struct fast_dividing *d, struct bytes text)
         TRY(escape_spaces(d));
     return d->size < INT32_MAX
                ? status_ok()
-               : status_error(STATUS_RESOURCE_EXHAUSTED, "a normalized text has %lld bytes",
+               : kernel_error(d->k, STATUS_RESOURCE_EXHAUSTED, "a normalized text has %lld bytes",
                               (long long)d->size);
 }
 
@@ -239,7 +239,7 @@ static struct status add_ways(struct fast_dividing *d, struct fast_way *ways, in
         if (!double_array_value(&m->units, node, &piece))
             continue;
         if (piece >= m->scores.count)
-            return status_error(STATUS_DATA_LOSS, "the model is damaged: it has no piece %u",
+            return kernel_error(d->k, STATUS_DATA_LOSS, "the model is damaged: it has no piece %u",
                                 piece);
         offer(&ways[i + 1], from.score + flat_float(&m->scores, piece), (int32_t)piece,
               (int32_t)at);
@@ -309,7 +309,8 @@ static struct status divide_all(struct fast_dividing *d)
     for (int64_t i = 0; i < texts->size; i++) {
         TRY(divide(d, tensor_strings(texts)[i]));
         if (splits->dtype == DT_INT32 && d->count > INT32_MAX)
-            return status_error(STATUS_RESOURCE_EXHAUSTED, "too many tokens for Tsplits int32");
+            return kernel_error(d->k, STATUS_RESOURCE_EXHAUSTED,
+                                "too many tokens for Tsplits int32");
         tensor_set_index(splits, i + 1, d->count);
     }
     shape = shape_of(d->count);
@@ -348,14 +349,14 @@ struct fast_joining {
     bool removes_prefix;
 };
 
-static struct status join(const struct fast_joining *j, const int32_t *numbers, int64_t count,
-                          struct text_block *block)
+static struct status join(const struct kernel_context *k, const struct fast_joining *j,
+                          const int32_t *numbers, int64_t count, struct text_block *block)
 {
     for (int64_t i = 0; i < count; i++) {
         int64_t piece = (int64_t)numbers[i] - j->offset;
         struct bytes text;
         if (piece < 0 || piece >= (int64_t)j->pieces.count)
-            return status_error(STATUS_INTERNAL, "Sentencepiece conversion failed");
+            return kernel_error(k, STATUS_INTERNAL, "Sentencepiece conversion failed");
         TRY(flat_vector_text(&j->table, &j->pieces, (size_t)piece, &text));
         text.size = text.size > 0 ? strnlen(text.data, text.size) : 0;
         if (i == 0 && j->removes_prefix && text.size > 0 && text.data[0] == ' ')
@@ -385,7 +386,7 @@ static struct status join_compute(struct kernel_context *k)
     for (int64_t row = 0; row < out->size; row++) {
         int64_t begin = tensor_index(splits, row), end = tensor_index(splits, row + 1);
         TRY(kernel_check(k));
-        TRY(join(&j, tensor_int32s(numbers) + begin, end - begin, &block));
+        TRY(join(k, &j, tensor_int32s(numbers) + begin, end - begin, &block));
         tensor_strings_mut(out)[row] = text_block_end(&block);
     }
     return status_ok();

@@ -37,7 +37,7 @@ static struct status add_piece(struct word_walk *w, uint32_t piece)
     if (w->done == 0 && word_piece_is_inner(piece))
         size += w->model.indicator.size; /* the word begins with the indicator itself */
     if (size > w->text.size - begin)
-        return status_error(STATUS_DATA_LOSS,
+        return kernel_error(w->list.k, STATUS_DATA_LOSS,
                             "the model is damaged: a piece is longer than the text that has it");
     struct bytes text = { w->text.data + begin, size };
     if (number == w->model.unknown_number)
@@ -75,8 +75,8 @@ static struct status end_pieces(struct word_walk *w, bool *found)
     if (is_piece)
         return add_piece(w, piece);
     if (failure.begin + failure.count > w->model.pools.count)
-        return status_error(STATUS_DATA_LOSS, "the model is damaged: it has no pieces at %zu",
-                            failure.begin);
+        return kernel_error(w->list.k, STATUS_DATA_LOSS,
+                            "the model is damaged: it has no pieces at %zu", failure.begin);
     for (size_t i = 0; i < failure.count; i++)
         TRY(add_piece(w, flat_u32(&w->model.pools, failure.begin + i)));
     return status_ok();
@@ -246,12 +246,13 @@ static struct status divide_compute(struct kernel_context *k)
 }
 
 /* A piece of a text after others: without an indicator, it begins a word. */
-static struct status join_piece(const struct word_piece_model *model, int64_t number, bool first,
+static struct status join_piece(const struct kernel_context *k,
+                                const struct word_piece_model *model, int64_t number, bool first,
                                 struct text_block *block)
 {
     struct bytes text;
     if (number < 0 || (size_t)number >= model->texts.count || (size_t)number >= model->inner.count)
-        return status_error(STATUS_INVALID_ARGUMENT, "the model has no piece %lld",
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "the model has no piece %lld",
                             (long long)number);
     bool inner = model->inner.data[number] != 0;
     if (first && inner)
@@ -273,14 +274,14 @@ static struct status join_compute(struct kernel_context *k)
     TRY(word_piece_model_read(kernel_input(k, 2), &model));
     struct shape shape = shape_of(splits->size - 1);
     if (!model.joins && splits->size > 1)
-        return status_error(STATUS_FAILED_PRECONDITION,
+        return kernel_error(k, STATUS_FAILED_PRECONDITION,
                             "the model was made without support_detokenization");
     TRY(kernel_output(k, 0, &shape, &out));
     for (int64_t row = 0; row < out->size; row++) {
         int64_t begin = tensor_index(splits, row), end = tensor_index(splits, row + 1);
         TRY(kernel_check(k));
         for (int64_t i = begin; i < end; i++)
-            TRY(join_piece(&model, tensor_index(numbers, i), i == begin, &block));
+            TRY(join_piece(k, &model, tensor_index(numbers, i), i == begin, &block));
         tensor_strings_mut(out)[row] = text_block_end(&block);
     }
     return status_ok();

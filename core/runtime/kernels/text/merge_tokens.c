@@ -58,6 +58,12 @@ static int64_t count_characters(struct bytes text)
     return count;
 }
 
+/* Of a text in an error. */
+static int shown_size(struct bytes text)
+{
+    return (int)bytes_first(text, 1000).size;
+}
+
 static struct status make_splits(struct kernel_context *k, struct tensor **splits)
 {
     struct shape shape = shape_of(kernel_input(k, 0)->size + 1);
@@ -80,15 +86,16 @@ static struct status check_labels(struct kernel_context *k)
     TRY(kernel_vector(k, 0, "input_values"));
     TRY(kernel_vector(k, 1, "labels"));
     if (splits->shape.rank != 1 || splits->size != texts->size + 1)
-        return status_error(STATUS_INVALID_ARGUMENT,
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
                             "Expecting row_splits have %lld elements, got %lld",
                             (long long)texts->size + 1, (long long)splits->size);
     for (int64_t i = 0; i < splits->size; i++) {
         int64_t at = tensor_index(splits, i), before = i > 0 ? tensor_index(splits, i - 1) : 0;
         if (at < before || at > labels->size)
-            return status_error(
-                STATUS_INVALID_ARGUMENT, "row_splits[%lld] is %lld, after %lld, with %lld labels",
-                (long long)i, (long long)at, (long long)before, (long long)labels->size);
+            return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                                "row_splits[%lld] is %lld, after %lld, with %lld labels",
+                                (long long)i, (long long)at, (long long)before,
+                                (long long)labels->size);
     }
     return status_ok();
 }
@@ -106,9 +113,9 @@ static struct status divide_by_labels(struct merging_tokens *m)
         int64_t begin = tensor_index(row_splits, i), end = tensor_index(row_splits, i + 1);
         TRY(kernel_check(k));
         if (count_characters(text) > end - begin)
-            return status_error(STATUS_INVALID_ARGUMENT,
+            return kernel_error(k, STATUS_INVALID_ARGUMENT,
                                 "Number of labels %lld is insufficient for text %.*s",
-                                (long long)(end - begin), (int)text.size, text.data);
+                                (long long)(end - begin), shown_size(text), text.data);
         TRY(divide(m, text, label_begins, tensor_int32s(kernel_input(k, 1)) + begin));
         tensor_int64s_mut(splits)[i + 1] = m->list.count;
     }
@@ -138,13 +145,14 @@ static struct status check_logits(struct kernel_context *k)
     const struct tensor *texts = kernel_input(k, 0), *logits = kernel_input(k, 1);
     TRY(kernel_vector(k, 0, "strings"));
     if (logits->shape.rank != 3)
-        return status_error(STATUS_INVALID_ARGUMENT, "logits must have rank 3, got shape %s",
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "logits must have rank 3, got shape %s",
                             shape_text(&logits->shape));
     if (logits->shape.dims[0] != texts->size)
-        return status_error(STATUS_INVALID_ARGUMENT, "Expecting logits to have %lld rows, got %lld",
-                            (long long)texts->size, (long long)logits->shape.dims[0]);
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "Expecting logits to have %lld rows, got %lld", (long long)texts->size,
+                            (long long)logits->shape.dims[0]);
     if (logits->shape.dims[2] != ACTIONS)
-        return status_error(STATUS_INTERNAL, "Bad logits dimension #2: %lld != 2",
+        return kernel_error(k, STATUS_INTERNAL, "Bad logits dimension #2: %lld != 2",
                             (long long)logits->shape.dims[2]);
     return status_ok();
 }
@@ -163,9 +171,9 @@ static struct status divide_by_scores(struct merging_tokens *m)
         struct bytes text = tensor_strings(texts)[i];
         TRY(kernel_check(k));
         if (count_characters(text) > most)
-            return status_error(STATUS_INVALID_ARGUMENT,
+            return kernel_error(k, STATUS_INVALID_ARGUMENT,
                                 "Number of logits, %lld, is insufficient for text \"%.*s\"",
-                                (long long)most, (int)text.size, text.data);
+                                (long long)most, shown_size(text), text.data);
         TRY(divide(m, text, scores_begin, tensor_floats(logits) + ACTIONS * most * i));
         tensor_int64s_mut(splits)[i + 1] = m->list.count;
     }

@@ -70,7 +70,7 @@ static struct status join_dense(struct ngram_joining *j)
     struct shape shape = x->shape;
     struct tensor *out;
     if (shape.rank == 0)
-        return status_error(STATUS_INVALID_ARGUMENT,
+        return kernel_error(j->k, STATUS_INVALID_ARGUMENT,
                             "input_values is a scalar, and has no last axis");
     int64_t *last = &shape.dims[shape.rank - 1], length = *last;
     *last = groups_of(j->state, length);

@@ -66,8 +66,8 @@ static struct status append_part(struct normalizing_texts *n, struct bytes part)
     TRY(kernel_scratch_reserve(n->k, &n->room, 0, room, 1));
     size_t length = text_normalize(part.data, part.size, n->form, n->room.data);
     if (length == TEXT_NORMAL_FAILED)
-        return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory to normalize a text of %zu bytes",
-                            part.size);
+        return kernel_error(n->k, STATUS_RESOURCE_EXHAUSTED,
+                            "no memory to normalize a text of %zu bytes", part.size);
     return text_block_add(&n->block, n->room.data, length);
 }
 

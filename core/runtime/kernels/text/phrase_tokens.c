@@ -173,13 +173,14 @@ static struct status divide_compute(struct kernel_context *k)
     return status;
 }
 
-static struct status join_row(const struct phrase_model *m, const int32_t *numbers, int64_t count,
-                              struct text_block *block)
+static struct status join_row(const struct kernel_context *k, const struct phrase_model *m,
+                              const int32_t *numbers, int64_t count, struct text_block *block)
 {
     for (int64_t i = 0; i < count; i++) {
         struct bytes text;
         if (numbers[i] < 0 || (size_t)numbers[i] >= m->texts.count)
-            return status_error(STATUS_INVALID_ARGUMENT, "the model has no phrase %d", numbers[i]);
+            return kernel_error(k, STATUS_INVALID_ARGUMENT, "the model has no phrase %d",
+                                numbers[i]);
         TRY(flat_vector_text(&m->table, &m->texts, (size_t)numbers[i], &text));
         if (i > 0)
             TRY(text_block_add(block, " ", 1));
@@ -199,7 +200,7 @@ static struct status join_compute(struct kernel_context *k)
     TRY(read_model(kernel_input(k, 2), &model));
     struct shape shape = shape_of(splits->size - 1);
     if (!model.joins && splits->size > 1)
-        return status_error(STATUS_FAILED_PRECONDITION,
+        return kernel_error(k, STATUS_FAILED_PRECONDITION,
                             "Detokenize function is only enabled when support_detokenization is "
                             "true in the config flatbuffer. Please rebuild the model flatbuffer by "
                             "setting support_detokenization=true.");
@@ -207,7 +208,7 @@ static struct status join_compute(struct kernel_context *k)
     for (int64_t row = 0; row < out->size; row++) {
         int64_t begin = tensor_index(splits, row), end = tensor_index(splits, row + 1);
         TRY(kernel_check(k));
-        TRY(join_row(&model, tensor_int32s(numbers) + begin, end - begin, &block));
+        TRY(join_row(k, &model, tensor_int32s(numbers) + begin, end - begin, &block));
         tensor_strings_mut(out)[row] = text_block_end(&block);
     }
     return status_ok();

@@ -99,14 +99,15 @@ static struct status check_rouge(struct kernel_context *k, float *alpha)
     TRY(kernel_scalar(k, ALPHA, "alpha", &scalar));
     *alpha = tensor_floats(scalar)[0];
     if (!(*alpha <= 1))
-        return status_error(STATUS_INVALID_ARGUMENT, "alpha must be <1 but was=%g", (double)*alpha);
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "alpha must be <1 but was=%g",
+                            (double)*alpha);
     if (kernel_input(k, REFERENCE_ROWS)->size != kernel_input(k, HYPOTHESIS_ROWS)->size)
-        return status_error(STATUS_INVALID_ARGUMENT,
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
                             "ref splits len=%lldmust equal hyp splits len=%lld",
                             (long long)kernel_input(k, REFERENCE_ROWS)->size,
                             (long long)kernel_input(k, HYPOTHESIS_ROWS)->size);
     if (kernel_input(k, REFERENCE_ROWS)->size == 0)
-        return status_error(STATUS_INVALID_ARGUMENT,
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
                             "ref splits len=0; must have at least 1 split");
     TRY(kernel_vector(k, HYPOTHESES, "hyp_values"));
     TRY(kernel_vector(k, REFERENCES, "ref_values"));

@@ -34,7 +34,7 @@ static struct status check_segments(struct segments *s)
 {
     const struct tensor *most = kernel_input(s->k, 0);
     if (most->size != 1)
-        return status_error(STATUS_INVALID_ARGUMENT,
+        return kernel_error(s->k, STATUS_INVALID_ARGUMENT,
                             "max_sequence_length must be one number, but received shape %s",
                             shape_text(&most->shape));
     s->tokens_max = tensor_index(most, 0);
@@ -42,12 +42,12 @@ static struct status check_segments(struct segments *s)
     for (int i = 0; i < s->count; i++) {
         const struct tensor *values = values_of(s, i), *splits = splits_of(s, i);
         if (values->shape.rank != 1)
-            return status_error(STATUS_INVALID_ARGUMENT,
+            return kernel_error(s->k, STATUS_INVALID_ARGUMENT,
                                 "input_values %d must be a vector, but received shape %s", i,
                                 shape_text(&values->shape));
         TRY(ragged_splits_check(splits, values->size));
         if (splits->size != s->rows + 1)
-            return status_error(STATUS_INVALID_ARGUMENT,
+            return kernel_error(s->k, STATUS_INVALID_ARGUMENT,
                                 "input_row_splits %d has %lld rows, the first one %lld", i,
                                 (long long)splits->size - 1, (long long)s->rows);
     }

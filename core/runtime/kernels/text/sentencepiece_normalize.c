@@ -137,7 +137,7 @@ struct status sentencepiece_normalize(struct piece_work *work, const struct piec
     size_t consumed = 0;
     work->normal.count = work->origins.count = 0;
     if (text.size > (size_t)TEXT_SIZE_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT,
+        return kernel_error(work->k, STATUS_INVALID_ARGUMENT,
                             "a text has %zu bytes, at most %lld are "
                             "allowed",
                             text.size, (long long)TEXT_SIZE_MAX);
@@ -159,7 +159,7 @@ struct status sentencepiece_normalize(struct piece_work *work, const struct piec
             TRY(add_space(work, rules, consumed));
     }
     if (work->normal.count > TEXT_SIZE_MAX)
-        return status_error(STATUS_RESOURCE_EXHAUSTED, "a normalized text has %lld bytes",
+        return kernel_error(work->k, STATUS_RESOURCE_EXHAUSTED, "a normalized text has %lld bytes",
                             (long long)work->normal.count);
     TRY(piece_room(work, &work->origins, 1, sizeof(uint32_t)));
     ((uint32_t *)work->origins.memory.data)[work->origins.count] = (uint32_t)consumed;

@@ -70,7 +70,7 @@ static struct status divide(struct piece_work *work, struct piece_sampling *samp
     case DIVIDE_WORD:
     case DIVIDE_CHAR:
         if (sampling != NULL)
-            return status_error(STATUS_INTERNAL,
+            return kernel_error(work->k, STATUS_INTERNAL,
                                 "SampleEncode is not available for the current model.");
         return work->model->method == DIVIDE_WORD ? divide_words(work) : divide_characters(work);
     default:
@@ -119,7 +119,8 @@ struct status sentencepiece_add(struct piece_work *work)
         struct bytes part = { text + begin, end - begin };
         const struct sentence_piece *piece = &model->pieces[parts[i].id];
         if (piece->kind == PIECE_CONTROL)
-            return status_error(STATUS_INTERNAL, "all normalized characters are not consumed.");
+            return kernel_error(work->k, STATUS_INTERNAL,
+                                "all normalized characters are not consumed.");
         if (piece->kind == PIECE_UNKNOWN && model->byte_fallback) {
             TRY(add_bytes(work, part, origins[begin], origins[end]));
             continue;
@@ -146,7 +147,8 @@ struct status sentencepiece_divide(struct piece_work *work, struct bytes text,
 struct status sentencepiece_begin_ways(struct piece_work *work, struct bytes text, int count_max)
 {
     if (work->model->method != DIVIDE_UNIGRAM)
-        return status_error(STATUS_INTERNAL, "NBestEncode is not available for the current model.");
+        return kernel_error(work->k, STATUS_INTERNAL,
+                            "NBestEncode is not available for the current model.");
     TRY(sentencepiece_normalize(work, &work->model->normal, text));
     return unigram_begin_ways(work, count_max);
 }

@@ -176,7 +176,7 @@ static struct status close_cycles(struct tree_search *s)
     for (int32_t node = 1; node < s->nodes; node++) {
         const struct tree_arc *arc = s->best[node] = find_best(s, node);
         if (arc == NULL)
-            return status_error(STATUS_FAILED_PRECONDITION, "Infeasible digraph");
+            return kernel_error(s->k, STATUS_FAILED_PRECONDITION, "Infeasible digraph");
         if (node % 64 == 0)
             TRY(kernel_check(s->k));
         if (arc->source == 0)
@@ -216,8 +216,9 @@ static struct status write_sources(const struct tree_search *s, int32_t *sources
         roots += source == 0;
         sources[i] = source == 0 ? i : source - 1;
     }
-    return s->forest || roots == 1 ? status_ok()
-                                   : status_error(STATUS_FAILED_PRECONDITION, "Infeasible digraph");
+    return s->forest || roots == 1
+               ? status_ok()
+               : kernel_error(s->k, STATUS_FAILED_PRECONDITION, "Infeasible digraph");
 }
 
 /* ---- the op ---- */
@@ -241,12 +242,12 @@ static struct status find_tree(struct tree_search *s, int64_t problem, struct te
     double sum = 0;
     s->count = tensor_int32s(kernel_input(s->k, 0))[problem];
     if (s->count > stride)
-        return status_error(STATUS_INVALID_ARGUMENT,
+        return kernel_error(s->k, STATUS_INVALID_ARGUMENT,
                             "number of nodes in digraph %lld overflows input dimension: got %d but "
                             "expected <= %lld",
                             (long long)problem, s->count, (long long)stride);
     if (s->count <= 0 || s->count >= NODES_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT, "%s: %d",
+        return kernel_error(s->k, STATUS_INVALID_ARGUMENT, "%s: %d",
                             s->count <= 0 ? "Non-positive number of nodes" : "Too many nodes",
                             s->count);
     s->width = s->nodes = s->count + 1;
@@ -270,14 +271,14 @@ static struct status check_graphs(struct kernel_context *k)
     const struct tensor *counts = kernel_input(k, 0), *scores = kernel_input(k, 1);
     TRY(kernel_vector(k, 0, "num_nodes"));
     if (scores->shape.rank != 3)
-        return status_error(STATUS_INVALID_ARGUMENT, "scores must be rank 3, got shape %s",
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "scores must be rank 3, got shape %s",
                             shape_text(&scores->shape));
     if (counts->size != scores->shape.dims[0])
-        return status_error(STATUS_INVALID_ARGUMENT,
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
                             "num_nodes misshapen: got %s but expected [%lld]",
                             shape_text(&counts->shape), (long long)scores->shape.dims[0]);
     if (scores->shape.dims[1] != scores->shape.dims[2])
-        return status_error(STATUS_INVALID_ARGUMENT,
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
                             "scores misshapen: got %s, whose last dimensions differ",
                             shape_text(&scores->shape));
     return status_ok();

@@ -173,7 +173,7 @@ static struct status find_vocabulary(struct kernel_context *k, struct hash_table
     if (kind->key == DT_STRING && kind->value == DT_INT64 && kind->key_shape.rank == 0 &&
         kind->value_shape.rank == 0)
         return status_ok();
-    return status_error(STATUS_INVALID_ARGUMENT,
+    return kernel_error(k, STATUS_INVALID_ARGUMENT,
                         "vocab_lookup_table maps %s%s to %s%s; it must map string to int64",
                         dtype_name(kind->key), shape_text(&kind->key_shape),
                         dtype_name(kind->value), shape_text(&kind->value_shape));
