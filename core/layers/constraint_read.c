@@ -35,8 +35,7 @@ static bool has_key(const struct constraint_row *row, const char *key)
 static struct status read_axes(const struct json_value *value, struct arena *arena,
                                struct constraint_choice *out)
 {
-    const struct json_value *items = json_value_get(value, "items"); /* a "__tuple__" */
-    const struct json_value *list = items != NULL ? items : value;
+    const struct json_value *list = list_items(value);
     bool single = list->kind != JSON_VALUE_LIST;
     int count = single ? 1 : list->count;
 

@@ -8,9 +8,7 @@
 static struct status read_list(const struct json_value *value, struct arena *arena,
                                const struct json_value **out)
 {
-    const struct json_value *items = json_value_get(value, "items"); /* a "__tuple__" */
-
-    *out = items != NULL ? items : value;
+    *out = list_items(value);
     if (json_value_is_null(*out))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "the input's shape is not given: begin with an "

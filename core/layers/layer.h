@@ -412,6 +412,9 @@ struct endpoint activation_build(struct layer_context *context, const struct act
 /* The class name and config of `"Zeros"` or `{"class_name": "Zeros", "config": {…}}`; NULL:
  * neither form. */
 const char *named_object(const struct json_value *value, const struct json_value **config);
+/* The list itself of `[…]` or of a tuple as Keras 2 prints it, `{"class_name": "__tuple__", "items":
+ * […]}`; any other value is returned as it is. */
+const struct json_value *list_items(const struct json_value *value);
 /* Are two names equal, ignoring case and underscores ("glorot_uniform", "GlorotUniform")? */
 bool same_name(const char *a, const char *b);
 

@@ -37,15 +37,14 @@ const char *named_object(const struct json_value *value, const struct json_value
     return name;
 }
 
-/* The items of a list, plain or as Keras 2 prints tuples: {"class_name": "__tuple__", "items":
- * […]}. */
-static const struct json_value *list_of(const struct json_value *value)
+const struct json_value *list_items(const struct json_value *value)
 {
     const char *name = json_value_get_text(value, "class_name");
 
-    if (name != NULL && (strcmp(name, "__tuple__") == 0 || strcmp(name, "TensorShape") == 0))
-        return json_value_get(value, "items");
-    return value;
+    if (name == NULL || (strcmp(name, "__tuple__") != 0 && strcmp(name, "TensorShape") != 0))
+        return value;
+    const struct json_value *items = json_value_get(value, "items");
+    return items != NULL ? items : value;
 }
 
 static struct status wants(const struct json_value *value, struct arena *arena, const char *what)
@@ -72,7 +71,7 @@ static struct status read_sides(const struct json_value *value, struct arena *ar
         "two positive integers, [height, width], or one for both",
         "three positive integers, [depth, height, width], or one for all",
     };
-    const struct json_value *list = list_of(value);
+    const struct json_value *list = list_items(value);
     bool listed = list != NULL && list->kind == JSON_VALUE_LIST && list->count == count;
 
     for (int i = 0; i < 3; i++)
@@ -86,7 +85,7 @@ static struct status read_sides(const struct json_value *value, struct arena *ar
 static struct status read_ints(const struct json_value *value, struct arena *arena,
                                struct arg_value *out)
 {
-    const struct json_value *list = list_of(value);
+    const struct json_value *list = list_items(value);
 
     if (list == NULL || list->kind != JSON_VALUE_LIST || list->count > SHAPE_RANK_MAX - 1)
         return wants(value, arena, "a list of integers");
@@ -176,7 +175,7 @@ static struct status read_value(const struct layer_arg *arg, const struct json_v
         return read_ints(value, arena, out);
     case ARG_VALUE:
     case ARG_NULL_OR_VALUE:
-        out->value = list_of(value);
+        out->value = list_items(value);
         return status_ok();
     case ARG_ACTIVATION:
         return activation_read(value, arena, &out->activation);
