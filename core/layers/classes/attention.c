@@ -564,6 +564,14 @@ static bool read_heads_inputs(struct layer_context *context, const struct layer 
     return status_is_ok(context->builder.status);
 }
 
+/* The size of a dimension times `factor`, in a list of sizes of build_reshape. */
+static int64_t multiple_of(struct endpoint x, int axis, int64_t factor)
+{
+    int64_t size = endpoint_shape(x)->dims[axis];
+
+    return size < 0 ? SIZE_REST : factor * size;
+}
+
 /* softmax(query · keyᵀ / √size) in all heads, [batch, heads, T, S]. Query heads that share a key
  * head are one matrix. A query without an unmasked key gets equal weights or, with dropout or if
  * the scores are returned, weights of 0 (as in Keras). */
@@ -578,14 +586,14 @@ static struct endpoint weigh(struct layer_context *context, const struct layer *
 
     query = build_by_number(b, "Mul", query, 1 / sqrt((double)heads->key_size));
     if (shared > 1)
-        query = build_reshape(
-            b, query, query, 4,
-            (const int64_t[]){ SIZE_OF(0), heads->key_value, SIZE_REST, heads->key_size });
+        query = build_reshape(b, query, query, 4,
+                              (const int64_t[]){ SIZE_OF(0), heads->key_value,
+                                                 multiple_of(whole, 2, shared), heads->key_size });
     struct endpoint scores = matrix_product(b, query, key, true);
     if (shared > 1)
-        scores =
-            build_reshape(b, scores, whole, 4,
-                          (const int64_t[]){ SIZE_OF(0), heads->query, SIZE_OF(2), SIZE_REST });
+        scores = build_reshape(
+            b, scores, whole, 4,
+            (const int64_t[]){ SIZE_OF(0), heads->query, SIZE_OF(2), multiple_of(key, 2, 1) });
     if (in->mask.node != NULL)
         scores = build_select(b, NULL, in->mask, scores, build_const_float(b, NULL, -1e9f));
     scores = build_unary(b, "Softmax", NULL, scores);
@@ -602,9 +610,9 @@ static struct endpoint combine(struct builder *b, const struct heads *heads,
     struct endpoint whole = weights;
 
     if (shared > 1)
-        weights =
-            build_reshape(b, weights, weights, 4,
-                          (const int64_t[]){ SIZE_OF(0), heads->key_value, SIZE_REST, SIZE_OF(3) });
+        weights = build_reshape(b, weights, weights, 4,
+                                (const int64_t[]){ SIZE_OF(0), heads->key_value,
+                                                   multiple_of(whole, 2, shared), SIZE_OF(3) });
     struct endpoint y = matrix_product(b, weights, value, false);
     if (shared > 1)
         y = build_reshape(
