@@ -91,12 +91,13 @@ class OpenInputs(TestCase):
         return {path: reader.get_tensor(name) for path, name in names.items()}
 
     def check(self, model, flags, rows, requests, labels=None):
-        """requests: inputs of different lengths, to which the export must answer what Keras does."""
+        """requests: inputs of different lengths, to which the export must answer what Keras does. labels: a list if each step has one."""
         labels = self.labels if labels is None else labels
         got = self.train(model, flags)
         for step in range(STEPS):
             first = step * BATCH % ROWS
-            model.train_on_batch(padded(rows[first:first + BATCH]), labels[first:first + BATCH])
+            some = labels[first:first + BATCH]
+            model.train_on_batch(padded(rows[first:first + BATCH]), padded(some) if isinstance(labels, list) else some)
         for variable in model.weights:
             assert_agrees(self, got[variable.path], variable.numpy(), TOLERANCE, variable.path)
         self.check_export(model, requests)
@@ -214,6 +215,22 @@ class OpenInputs(TestCase):
             model.train_on_batch(tf.constant(texts), self.labels)
         for variable in model.weights:
             assert_agrees(self, got[variable.path], variable.numpy(), TOLERANCE, variable.path)
+
+    def test_a_class_for_each_step(self):
+        """The labels are lists as well, padded with class 0; the mask of the ids says which steps count."""
+        model = compiled(keras.Sequential([ids_input(), L.Embedding(WORDS, 6, mask_zero=True, name="words"), L.GRU(5, return_sequences=True, name="gru"),
+                                           L.Dense(3, activation="softmax", name="scores")]))
+        rows = self.ids(self.lengths)
+        labels = [row % 3 for row in rows]
+        flags = self.write_tfrecords(rows, labels)
+        self.check(model, [*flags, "--test_files=" + self.path("rows.tfrecord")], rows, self.id_requests(), labels)
+
+    def test_a_number_for_each_step(self):
+        model = compiled(keras.Sequential([keras.Input((None, FEATURES), name="x"), L.Bidirectional(L.SimpleRNN(4, return_sequences=True), name="both"),
+                                           L.Conv1D(3, 3, padding="causal", activation="tanh", name="conv"), L.Dense(2, name="value")]), "mae")
+        rows = self.steps(self.lengths)
+        labels = [np.stack([row.sum(1), row[:, 0]], 1) for row in rows]
+        self.check(model, self.write_tfrecords(rows, labels), rows, self.step_requests(), labels)
 
     def test_images_of_any_size(self):
         model = compiled(keras.Sequential([

@@ -581,6 +581,38 @@ static void computes_it_with_open_inputs(void **state)
     arena_destroy(p.arena);
 }
 
+/* Builds the graph of training and of evaluation, or fails. */
+static void build_both(const struct layers_model *model)
+{
+    static const enum layers_mode modes[] = { LAYERS_TRAIN, LAYERS_EVAL };
+
+    for (size_t i = 0; i < COUNT(modes); i++) {
+        const struct layers_options options = { .mode = modes[i], .reduction = LAYERS_SUM };
+        struct arena *arena = arena_create(0);
+        struct layers_graph built;
+        if (status_is_ok(layers_build(model, &options, arena, &built)))
+            graph_finish(built.graph);
+        arena_destroy(arena);
+    }
+}
+
+/* Any dimension may be open in a description, also the features: an error at most. */
+static void builds_or_refuses_any_open_dimension(void **state)
+{
+    struct printed p;
+
+    read_printed(*state, &p);
+    for (int i = 0; i < p.model->inputs_count; i++)
+        for (int k = 1; k < p.model->inputs[i].shape.rank; k++) {
+            int64_t *dim = &p.model->inputs[i].shape.dims[k], size = *dim;
+            *dim = -1;
+            if (status_is_ok(layers_recheck(p.model)))
+                build_both(p.model);
+            *dim = size;
+        }
+    arena_destroy(p.arena);
+}
+
 static void most_sequences_may_be_open(void **state)
 {
     (void)state;
@@ -620,6 +652,10 @@ int main(void)
             test_group_add(&group, (struct CMUnitTest){ .name = name,
                                                         .test_func = computes_what_keras_computes,
                                                         .initial_state = path });
+            test_group_add(&group,
+                           (struct CMUnitTest){ .name = arena_printf(arena, "any open %s", name),
+                                                .test_func = builds_or_refuses_any_open_dimension,
+                                                .initial_state = path });
             test_group_add(&group,
                            (struct CMUnitTest){ .name = arena_printf(arena, "open %s", name),
                                                 .test_func = computes_it_with_open_inputs,
