@@ -171,6 +171,18 @@ static const struct group {
     { "Exporters of today do not write them: they are old, or TensorFlow's own internals",
       { "Restore", "RestoreSlice", "For", "FileSystemSetConfiguration", "CompositeTensorVariant*",
         "SymbolicGradient" } },
+    { "No function of TensorFlow's Python makes them. The answer of StochasticCastToInt depends on "
+      "the "
+      "CPU's vector width and on the number of threads",
+      { "IndexFlatMapDataset", "WeightedFlatMapDataset", "StochasticCastToInt" } },
+    { "TensorFlow's own kernel gives no output: it is a place for one of other builds",
+      { "QuantizedConcatV2" } },
+    { "Their answers are those of a library that Slipway does without: the table of Joe and Kuo "
+      "for "
+      "21200 dimensions, half a megabyte, and the order in which Eigen's AMD breaks ties, which "
+      "the "
+      "factors follow",
+      { "SobolSample", "SparseMatrixOrderingAMD", "SparseMatrixSparseCholesky" } },
     { "Not written yet", { "*" } },
 };
 

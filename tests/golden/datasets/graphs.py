@@ -97,6 +97,33 @@ def one_tensor(x):
     return {"only": Data.from_tensors((x, x[0])).map(lambda a, b: a + b).get_single_element()}
 
 
+AT = {
+    "range": lambda: Data.range(3, 13, 2), "slices": lambda: Data.from_tensor_slices(([1, 2, 3, 4], ["a", "b", "c", "d"])), "tensor": lambda: Data.from_tensors(5),
+    "map": lambda: Data.range(5).map(lambda x: x * 2), "batch": lambda: Data.range(7).batch(2), "take": lambda: Data.range(9).take(4), "skip": lambda: Data.range(5).skip(2),
+    "repeat": lambda: Data.range(2).repeat(3), "concatenate": lambda: Data.range(2).concatenate(Data.range(5, 7)), "zip": lambda: Data.zip((Data.range(4), Data.range(5, 8))),
+    "shard": lambda: Data.range(10).shard(3, 1), "cache": lambda: Data.range(5).cache().prefetch(2),
+}
+
+
+def at_index(index, *names):
+    return {name + str(i): x for name in names for i, x in enumerate(tf.nest.flatten(tf.data.experimental.at(AT[name](), index)))}
+
+
+@case((0,), (2,), index=(L, []))
+def elements_at_an_index(index):
+    return at_index(index, *(name for name in AT if name != "tensor"))
+
+
+@case(*[(i,) for i in (-1, 3, 2**40)], index=(L, []))
+def element_beyond_the_end(index):
+    return at_index(index, "zip")
+
+
+@case((2,), index=(L, []))
+def element_after_an_error(index):
+    return {"x": tf.data.experimental.at(Data.range(4).map(lambda x: tf.debugging.check_numerics(1 / tf.cast(x, F), "none")), index)}
+
+
 # ---- files: beside this script; the paths are relative to the root of the repository ----
 
 

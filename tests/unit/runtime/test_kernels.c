@@ -196,6 +196,7 @@ static bool is_tested_elsewhere(const char *op)
         "Wordpiece",
         "OffsetsMap",
         "FindSourceOffsets",
+        "GetElementAtIndex",
     };
     for (size_t i = 0; i < COUNT(parts); i++)
         if (strstr(op, parts[i]) != NULL)

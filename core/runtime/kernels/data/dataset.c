@@ -170,6 +170,14 @@ static bool must_be_dataset(const struct node *node, int index)
     return false;
 }
 
+int dataset_inputs_count(const struct run_dataset *dataset)
+{
+    int count = 0;
+    while (count < dataset->inputs_count && must_be_dataset(dataset->shape->node, count))
+        count++;
+    return count;
+}
+
 static struct status check_inputs(struct kernel_context *k, struct run_dataset *dataset)
 {
     for (int i = 0; i < dataset->inputs_count; i++) {
@@ -347,6 +355,12 @@ struct status iterator_next(struct kernel_context *k, struct iterator *iterator,
     if (!status_is_ok(status))
         tensors_release(dataset->count, element);
     return status;
+}
+
+bool dataset_error_ends_run(enum status_code code)
+{
+    return code == STATUS_CANCELLED || code == STATUS_DEADLINE_EXCEEDED ||
+           code == STATUS_RESOURCE_EXHAUSTED || code == STATUS_UNIMPLEMENTED;
 }
 
 struct status iterator_pull(struct kernel_context *k, struct iterator *iterator, bool *end)

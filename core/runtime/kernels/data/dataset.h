@@ -95,6 +95,8 @@ struct status dataset_compute(struct kernel_context *k);
 /* The dataset in a scalar variant tensor. INVALID_ARGUMENT: it holds something else. */
 struct status dataset_of(const struct kernel_context *k, const struct tensor *tensor,
                          struct run_dataset **out);
+/* How many of its first inputs are datasets. */
+int dataset_inputs_count(const struct run_dataset *dataset);
 /* The dataset in input `index` of a dataset, which dataset_compute has checked. */
 struct run_dataset *dataset_input(const struct run_dataset *dataset, int index);
 /* A dataset that no node makes, such as a window. Takes over the `inputs`, also after a failure.
@@ -136,6 +138,8 @@ struct status iterator_pull(struct kernel_context *k, struct iterator *iterator,
 struct status iterator_collect(struct kernel_context *k, struct iterator *iterator,
                                struct tensors *elements, int64_t most, bool *end);
 void iterator_destroy(struct iterator *iterator); /* accepts NULL */
+/* Is an error of iterator_next about the run or this program, and not about the element? */
+bool dataset_error_ends_run(enum status_code code);
 
 /**
  * Runs function `index` of a dataset's node on `count` values, to which it adds the captures.

@@ -1,6 +1,9 @@
-/* Ops that make a tensor of a dataset without an iterator: one value, its only element, its
- * size. */
+/* Ops that make a tensor of a dataset without an iterator: one value, its only element, one by its
+ * index, its size. */
+#include <string.h>
+
 #include "runtime/kernels/data/dataset.h"
+#include "runtime/kernels/kernel_tools.h"
 
 /* The dataset in input 0, and an iterator over it. Owner of the iterator: the caller. */
 static struct status open_input(struct kernel_context *k, struct iterator **out)
@@ -94,6 +97,71 @@ static struct status single_element_compute(struct kernel_context *k)
     return status;
 }
 
+/* ---- GetElementAtIndex ---- */
+
+/* TensorFlow draws the elements of a shuffled dataset in another order by index than one by one. */
+static bool has_shuffle(const struct run_dataset *dataset)
+{
+    if (dataset->shape->node != NULL && strstr(dataset->shape->node->op_name, "Shuffle") != NULL)
+        return true;
+    for (int i = 0; i < dataset_inputs_count(dataset); i++)
+        if (has_shuffle(dataset_input(dataset, i)))
+            return true;
+    return false;
+}
+
+static struct status check_index(struct kernel_context *k, const struct run_dataset *dataset,
+                                 int64_t index)
+{
+    int64_t count = dataset_cardinality(dataset);
+    if (has_shuffle(dataset))
+        return kernel_error(k, STATUS_UNIMPLEMENTED, "an element of a shuffled dataset by index");
+    if (count < 0)
+        return kernel_error(k, STATUS_FAILED_PRECONDITION,
+                            "an element by index of a dataset of unknown or infinite size");
+    if (index < 0 || index >= count)
+        return kernel_error(k, STATUS_OUT_OF_RANGE, "Index out of range [0, %lld):%lld",
+                            (long long)count, (long long)index);
+    return status_ok();
+}
+
+/* Makes the elements before as well. Their errors are not this element's. */
+static struct status element_at(struct kernel_context *k, struct iterator *iterator, int64_t index,
+                                struct tensors *values)
+{
+    int count = iterator->dataset->count;
+    bool end = false;
+    TRY(check_index(k, iterator->dataset, index));
+    TRY(tensors_reserve(k, values, count));
+    for (int64_t i = 0; i < index && !end; i++) {
+        struct status status = iterator_next(k, iterator, values->at, &end);
+        if (!status_is_ok(status) && dataset_error_ends_run(status.code))
+            return status;
+        if (status_is_ok(status) && !end)
+            tensors_release(count, values->at);
+    }
+    if (!end)
+        TRY(iterator_next(k, iterator, values->at, &end));
+    if (end)
+        return kernel_error(k, STATUS_OUT_OF_RANGE, "the dataset ends before element %lld",
+                            (long long)index);
+    values->count = count;
+    return tensors_output(k, values);
+}
+
+static struct status element_at_compute(struct kernel_context *k)
+{
+    struct tensors values = { 0 };
+    struct iterator *iterator;
+    const struct tensor *index;
+    TRY(kernel_scalar(k, 1, "index", &index));
+    TRY(open_input(k, &iterator));
+    struct status status = element_at(k, iterator, tensor_int64s(index)[0], &values);
+    iterator_destroy(iterator);
+    tensors_finish(&values);
+    return status;
+}
+
 /* ---- DatasetCardinality ---- */
 
 static struct status cardinality_compute(struct kernel_context *k)
@@ -111,6 +179,7 @@ static const struct kernel rows[] = {
     { "ReduceDataset", DTYPES_ALL, .prepare = reduce_prepare, .compute = reduce_compute,
       .costly = true },
     { "DatasetToSingleElement", DTYPES_ALL, .compute = single_element_compute, .costly = true },
+    { "GetElementAtIndex", DTYPES_ALL, .compute = element_at_compute, .costly = true },
     { "DatasetCardinality", DTYPES_ALL, .compute = cardinality_compute },
 };
 const struct kernel_table kernels_dataset_ends = { rows, COUNT(rows) };

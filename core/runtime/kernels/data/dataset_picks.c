@@ -220,18 +220,11 @@ static int64_t shard_cardinality(const struct run_dataset *dataset)
 
 /* ---- IgnoreErrors: the elements that can be made ---- */
 
-/* Is the error about this run or this program, and not about an element? */
-static bool is_of_run(enum status_code code)
-{
-    return code == STATUS_CANCELLED || code == STATUS_DEADLINE_EXCEEDED ||
-           code == STATUS_RESOURCE_EXHAUSTED || code == STATUS_UNIMPLEMENTED;
-}
-
 static struct status ignore_errors_next(struct kernel_context *k, struct iterator *iterator,
                                         struct tensor *element, bool *end)
 {
     struct status status = iterator_next(k, iterator->input, element, end);
-    while (!status_is_ok(status) && !is_of_run(status.code)) {
+    while (!status_is_ok(status) && !dataset_error_ends_run(status.code)) {
         TRY(kernel_check(k));
         status = iterator_next(k, iterator->input, element, end);
     }
