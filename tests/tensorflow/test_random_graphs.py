@@ -408,13 +408,13 @@ def got(directory, name, inputs):
 TOLERANCE = {"float32": 2e-4, "float64": 1e-7, "float16": 2e-2, "bfloat16": 1e-1}  # sums in other orders, of a few ops in a row
 
 
-def difference(name, want, have):
+def difference(name, want, have, least):
     if want.dtype.name == "bfloat16":
         have = have.astype(np.float32) if have.dtype.kind == "f" else (have.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
     if list(want.shape) != list(have.shape):
         return "%s has shape %s, should be %s" % (name, list(have.shape), list(want.shape))
-    tolerance = TOLERANCE.get(want.dtype.name)
-    if tolerance is None:
+    tolerance = max(TOLERANCE.get(want.dtype.name, 0), least)
+    if want.dtype.name not in TOLERANCE:
         return None if np.array_equal(want, have) else "%s: %s, should be %s" % (name, have.ravel()[:20], want.ravel()[:20])
     want, have = want.astype(np.float64), have.astype(np.float64)
     if np.allclose(have, want, tolerance, tolerance, equal_nan=True):
@@ -422,8 +422,13 @@ def difference(name, want, have):
     return "%s: %s, should be %s" % (name, have.ravel()[:20], want.ravel()[:20])
 
 
-def compare(want, have):
-    """None, or what differs."""
+def widened(function):
+    """The tolerance of the narrowest floats that become wider ones in the graph."""
+    return max([TOLERANCE.get(op.inputs[0].dtype.name, 0) for op in function.graph.get_operations() if op.type == "Cast"], default=0)
+
+
+def compare(want, have, least=0):
+    """None, or what differs. `least`: a tolerance for all types of floats."""
     if have is None:
         return None
     if isinstance(have, str):
@@ -439,7 +444,7 @@ def compare(want, have):
             continue  # .npy files have no such type
         if name not in have:
             return "has no output " + name
-        text = difference(name, want[name], have[name])
+        text = difference(name, want[name], have[name], least)
         if text:
             return text
     return None
@@ -455,8 +460,9 @@ def check(first, count, directory):
     found = {}
     for name, (function, inputs, want) in runs.items():
         have = got(directory, name, inputs)
-        text = compare(want, have)
-        if text and compare(expected_of_ops(int(name[1:])), have):
+        least = widened(function)
+        text = compare(want, have, least)
+        if text and compare(expected_of_ops(int(name[1:])), have, least):
             found[int(name[1:])] = text + "\n    ops: " + " ".join(
                 op.type for op in function.graph.get_operations() if op.type not in ("Const", "Placeholder", "Identity", "NoOp"))
     return found
