@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "base/characters.h"
 #include "base/utf8.h"
 #include "proto/meta_graph.pb-c.h" /* google.protobuf.Any too */
 #include "proto/depth.h"
@@ -99,11 +100,12 @@ static struct status read_real(struct text_reader *reader, bool negative, double
         else
             return ERROR(reader, "Expected double, got: %s", text);
     } else if (reader->tokens.token.kind == TOKEN_NUMBER && token_copy(reader, text, sizeof text)) {
-        bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+        if (text[0] == '0' && (is_digit(text[1]) || text[1] == 'x' || text[1] == 'X'))
+            return ERROR(reader, "Expect a decimal number, got: %s", text); /* octal, as integers */
         *out = strtod(text, &end);
         if (end != text && (*end == 'f' || *end == 'F'))
             end++;
-        if (*end != '\0' || hex)
+        if (*end != '\0')
             return ERROR(reader, "Expected double, got: %s", text);
     } else {
         return ERROR(reader, "Expected double, got: %.*s", TOKEN_TEXT(reader));
