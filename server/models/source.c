@@ -10,16 +10,17 @@
 
 #define FINGERPRINT_DEPTH 3 /* assets may be in subdirectories */
 
-/* Parses a name that is a decimal of 64 bits as a whole. It may have a minus, as strtoll allows. */
+/* Parses a name that is a decimal of 64 bits as a whole. It may have a sign and white space around
+ * it, as in TensorFlow Serving (absl::SimpleAtoi). */
 static bool parse_version(const char *name, int64_t *out)
 {
     char *end;
-    if (*name != '-' && (*name < '0' || *name > '9'))
-        return false;
     errno = 0;
     long long number = strtoll(name, &end, 10);
+    if (errno != 0 || end == name)
+        return false;
     *out = number;
-    return errno == 0 && *end == '\0' && end != name;
+    return end[strspn(end, " \t\n\v\f\r")] == '\0';
 }
 
 static int compare(const void *a, const void *b)

@@ -14,9 +14,23 @@
 
 static char base[] = "/tmp/slipway-source-XXXXXX";
 
-static const char *const names[] = { "1",       "00000042", "7",  "007", "1700000000",
-                                     "-3",      "x",        "1x", "+5",  "99999999999999999999",
-                                     ".hidden", "1.0" };
+static const char *const names[] = { "1",
+                                     "00000042",
+                                     "7",
+                                     "007",
+                                     "1700000000",
+                                     "-3",
+                                     "+5",
+                                     " 9\t", /* versions */
+                                     "x",
+                                     "1x",
+                                     "1.0",
+                                     "8 8",
+                                     "+-6",
+                                     "- 6",
+                                     " ", /* none */
+                                     "99999999999999999999",
+                                     ".hidden" };
 
 static int set_up(void **state)
 {
@@ -43,7 +57,7 @@ static int tear_down(void **state)
 
 static void whole_numbers_are_versions_in_order(void **state)
 {
-    static const int64_t numbers[] = { -3, 1, 7, 42, 1700000000 };
+    static const int64_t numbers[] = { -3, 1, 5, 7, 9, 42, 1700000000 };
     struct source_versions found;
     (void)state;
     assert_string_equal(source_disk.scan(base, &found).message, "");
@@ -58,7 +72,7 @@ static void of_several_spellings_the_last_counts(void **state)
     struct source_versions found;
     (void)state;
     assert_string_equal(source_disk.scan(base, &found).message, "");
-    assert_string_equal(strrchr(found.items[2].directory, '/'), "/7");
+    assert_string_equal(strrchr(found.items[3].directory, '/'), "/7");
     source_versions_finish(&found);
 }
 
