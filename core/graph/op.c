@@ -77,3 +77,12 @@ const struct op_attr *op_attr_find(const struct op *op, const char *name)
             return &op->attrs[i];
     return NULL;
 }
+
+bool op_is_elementwise(const struct op *op)
+{
+    static const char *const others[] = { "Bitcast", "_FusedPointwise" };
+    for (size_t i = 0; i < COUNT(others); i++)
+        if (strcmp(op->name, others[i]) == 0)
+            return true;
+    return op_is_pure(op) && (op->infer == infer_broadcast || op->infer == infer_unchanged);
+}

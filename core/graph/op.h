@@ -98,6 +98,10 @@ struct op {
     struct status (*gradient)(struct gradient_context *context);
 };
 
+/* Does each element of the results follow from those at its place in the operands, which broadcast?
+ * For ops on scalars: of vectors, some of these ops move elements. */
+bool op_is_elementwise(const struct op *op);
+
 /* Does TensorFlow register an op of that name? We have a kernel for few of those. An op that
  * TensorFlow does not register is another library's: TensorFlow refuses a graph with such a node.
  */

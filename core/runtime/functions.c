@@ -17,6 +17,15 @@ int plan_function_results_count(const struct plan_function *function)
     return function->block->results_count;
 }
 
+bool plan_function_is_elementwise(const struct plan_function *function)
+{
+    const struct plan_block *block = function->block;
+    for (int i = 0; i < block->steps_count; i++)
+        if (block->steps[i].control != NULL || !op_is_elementwise(block->steps[i].node->op))
+            return false;
+    return true;
+}
+
 /* Calls within calls, each of which needs room on the thread's stack. */
 #define CALLS_MAX 64
 

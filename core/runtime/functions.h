@@ -19,6 +19,9 @@ int prepare_functions_count(const struct prepare_context *context);
 int plan_function_first_capture(const struct plan_function *function);
 int plan_function_captures_count(const struct plan_function *function);
 int plan_function_results_count(const struct plan_function *function);
+/* Does each of its ops work element by element, so that one call with vectors gives what a call for
+ * each element gives? For functions of scalars. */
+bool plan_function_is_elementwise(const struct plan_function *function);
 
 /**
  * Runs a function on `count` values and its captures, given in `captures`.

@@ -52,6 +52,7 @@ BELOW = {
     "runtime/kernels/sparse": KERNELS_ROOM | {"runtime/kernels/lists", "runtime/kernels/state"},
     "runtime/kernels/state": KERNELS_ROOM,
     "runtime/kernels/text": KERNELS_ROOM | {"proto", "runtime/kernels/lists", "runtime/kernels/ragged", "runtime/kernels/state"},
+    "runtime/kernels/xla": KERNELS_ROOM | {"proto", "runtime/kernels/math"},
     "runtime/kernels/plain": BASE | {"tensor"},
     "runtime/plan": BASE | {"tensor", "graph", "graph/lower", "runtime"},
     "layers": GRAPH | {"layers/classes", "layers/losses", "layers/metrics"},

@@ -237,7 +237,14 @@
     X(text, unicode)                \
     X(text, unicode_script)         \
     X(text, white_space)            \
-    X(text, word_pieces)
+    X(text, word_pieces)            \
+    X(xla, xla_conv)                \
+    X(xla, xla_dot)                 \
+    X(xla, xla_gather)              \
+    X(xla, xla_pad)                 \
+    X(xla, xla_reduce)              \
+    X(xla, xla_scatter)             \
+    X(xla, xla_sort)
 
 #define DECLARE(room, name) extern const struct kernel_table kernels_##name;
 KERNEL_TABLES(DECLARE)

@@ -27,6 +27,7 @@ import quantized_rows
 import state_rows
 import recurrent_rows
 import window_rows
+import xla_rows
 import candidate_rows
 import webp_rows
 import tf_text_rows
@@ -2098,7 +2099,7 @@ def ragged_gathers(rows):
 FAMILIES = [binary, compare, unary, cast, reduce, matmul, array, slices, conv, pool, volumes, norm, order, example, sparse, sparse_product, quant, text, hashes, rest, values, half, einsum, segments, tensor_scatter, words, ragged, random, numbers, spectra, matrices, functions, rounding] + image_rows.FAMILIES + image_math_rows.FAMILIES + image_grad_rows.FAMILIES + window_rows.FAMILIES + candidate_rows.FAMILIES + webp_rows.FAMILIES + recurrent_rows.FAMILIES + audio_rows.FAMILIES + moved_rows.FAMILIES + quantized_rows.FAMILIES + spectrum_rows.FAMILIES + sequence_rows.FAMILIES + cross_rows.FAMILIES + ctc_rows.FAMILIES + odds_rows.FAMILIES + proto_rows.FAMILIES + parts_rows.FAMILIES + [joins, sets, counts, sparse_math, serialized]
 FAMILIES += state_rows.FAMILIES + type_rows.FAMILIES
 FAMILIES += leftover_rows.FAMILIES + gamma_rows.FAMILIES + pooling_rows.FAMILIES + neighbor_rows.FAMILIES + roots_rows.FAMILIES + edge_rows.FAMILIES + uniform_conv_rows.FAMILIES
-FAMILIES += tf_text_rows.FAMILIES + tf_text_score_rows.FAMILIES
+FAMILIES += tf_text_rows.FAMILIES + tf_text_score_rows.FAMILIES + xla_rows.FAMILIES
 
 if __name__ == "__main__":
     wanted = sys.argv[1:]
@@ -2107,4 +2108,5 @@ if __name__ == "__main__":
             RANDOM.seed(sum(map(ord, family.__name__)))
             image_rows.RANDOM.seed(3)
             moved_rows.RANDOM.seed(5)
+            xla_rows.RANDOM.seed(5)
             family()

@@ -32,6 +32,9 @@ NAMES = {"float32": "float", "float64": "double", "float16": "half", "string": "
 
 HIDDEN_OPS = {  # that tf.raw_ops lacks
     "XlaDynamicSlice": gen_xla_ops.xla_dynamic_slice, "XlaDynamicUpdateSlice": gen_xla_ops.xla_dynamic_update_slice,
+    "XlaConv": gen_xla_ops.xla_conv, "XlaConvV2": gen_xla_ops.xla_conv_v2, "XlaDot": gen_xla_ops.xla_dot, "XlaDotV2": gen_xla_ops.xla_dot_v2,
+    "XlaEinsum": gen_xla_ops.xla_einsum, "XlaGather": gen_xla_ops.xla_gather, "XlaPad": gen_xla_ops.xla_pad,
+    "XlaOptimizationBarrier": gen_xla_ops.xla_optimization_barrier,
     "DecodeProtoV2": gen_decode_proto_ops.decode_proto_v2, "EncodeProto": gen_encode_proto_ops.encode_proto,
 }
 

@@ -16,13 +16,25 @@
 
 #define GOLDEN "tests/golden/ops/kernel_types.txt"
 
+#define LACKING_IN_XLA \
+    ~(DTYPES_REAL | DTYPES_COMPLEX | DTYPES(DT_BOOL)), "XLA, which runs it, lacks them"
+
 static const struct exception {
     const char *op;
     dtype_set types;
     const char *reason;
 } exceptions[] = {
-    { "XlaDynamicSlice", ~(DTYPES_REAL | DTYPES_COMPLEX), "XLA, which runs it, lacks them" },
-    { "XlaDynamicUpdateSlice", ~(DTYPES_REAL | DTYPES_COMPLEX), "XLA, which runs it, lacks them" },
+    { "XlaConv", LACKING_IN_XLA },
+    { "XlaConvV2", LACKING_IN_XLA },
+    { "XlaDot", LACKING_IN_XLA },
+    { "XlaDotV2", LACKING_IN_XLA },
+    { "XlaDynamicSlice", LACKING_IN_XLA },
+    { "XlaDynamicUpdateSlice", LACKING_IN_XLA },
+    { "XlaGather", LACKING_IN_XLA },
+    { "XlaReduce", LACKING_IN_XLA },
+    { "XlaReduceWindow", LACKING_IN_XLA },
+    { "XlaScatter", LACKING_IN_XLA },
+    { "XlaVariadicReduce", LACKING_IN_XLA },
     { "InplaceAdd", ~(DTYPES_REAL | DTYPES_COMPLEX), "the kernel refuses them when it runs" },
     { "InplaceSub", ~(DTYPES_REAL | DTYPES_COMPLEX), "the kernel refuses them when it runs" },
 };

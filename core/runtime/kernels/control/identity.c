@@ -29,6 +29,7 @@ static struct status ensure_shape_compute(struct kernel_context *context)
 static const struct kernel rows[] = {
     { "Identity", DTYPES_ALL, .compute = pass_compute, .any_rank = true },
     { "IdentityN", DTYPES_ALL, .compute = pass_compute, .any_rank = true },
+    { "XlaOptimizationBarrier", DTYPES_ALL, .compute = pass_compute, .any_rank = true },
     { "StopGradient", DTYPES_ALL, .compute = pass_compute, .any_rank = true },
     { "PreventGradient", DTYPES_ALL, .compute = pass_compute, .any_rank = true },
     { "GuaranteeConst", DTYPES_ALL, .compute = pass_compute, .any_rank = true },

@@ -15,7 +15,7 @@
  * in place: the products of attention and of dense layers need no copy. Otherwise an operand is
  * first copied into this order, or the result afterwards out of it.
  */
-#include "graph/einsum.h"
+#include "runtime/kernels/math/contract.h"
 
 #include "base/parallel.h"
 #include "runtime/kernels/elementwise.h"
@@ -472,6 +472,18 @@ static struct status compute_half(struct contraction *p, enum dtype dtype, int o
     return status_ok();
 }
 
+struct status contract(struct kernel_context *k, enum dtype dtype,
+                       const struct einsum_binding *axes, int operands_count,
+                       const void *const *operands, void *out)
+{
+    struct contraction p = { .k = k, .dtype = dtype, .axes = *axes, .out = out };
+    for (int n = 0; n < operands_count; n++)
+        p.data[n] = operands[n];
+    struct status status = compute(&p, operands_count);
+    tensors_release(p.scratch_count, p.scratch);
+    return status;
+}
+
 static struct status einsum_compute(struct kernel_context *k)
 {
     const struct einsum_equation *einsum = kernel_state(k);
@@ -505,6 +517,8 @@ static struct status einsum_compute(struct kernel_context *k)
      DTYPES(DT_COMPLEX128))
 static const struct kernel rows[] = {
     { "Einsum", DTYPES_EINSUM, .prepare = einsum_prepare, .compute = einsum_compute,
+      .costly = true },
+    { "XlaEinsum", DTYPES_EINSUM, .prepare = einsum_prepare, .compute = einsum_compute,
       .costly = true },
 };
 const struct kernel_table kernels_einsum = { rows, COUNT(rows) };
