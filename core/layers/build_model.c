@@ -127,6 +127,8 @@ static void build_plain(struct layer_context *context, const struct layer *layer
         convert_inputs(context, layer, count, inputs);
     if (io->inputs[0].lists != NULL && class->build_lists != NULL)
         io->outputs[0].value = class->build_lists(context, layer, &io->inputs[0]);
+    else if (class->build_masked != NULL)
+        io->outputs[0].value = class->build_masked(context, layer, io, inputs[0]);
     else
         io->outputs[0].value = class->merge != NULL ? class->merge(context, layer, count, inputs)
                                                     : class->build(context, layer, inputs[0]);

@@ -215,6 +215,9 @@ struct layer_class {
                        * layer's name */
     bool any_dtype;   /* "dtype" in its config is not the type of its computation */
     enum layer_inputs inputs;
+    /* Like `build`, for a layer of the model itself, which may have a mask; NULL: `build`. */
+    struct endpoint (*build_masked)(struct layer_context *context, const struct layer *layer,
+                                    const struct layer_io *io, struct endpoint x);
     /* The mask of the output of `build` or `merge`. NULL: the output has no mask. */
     struct endpoint (*mask)(struct layer_context *context, const struct layer *layer,
                             const struct layer_io *io);

@@ -276,8 +276,35 @@ static struct endpoint statistic(struct layer_context *context, const struct lay
                                &layer_arg(layer, initializer)->initializer, NULL, false);
 }
 
+/* The mean over the elements of the steps that count, whose number is `counted`. */
+static struct endpoint masked_mean(struct builder *b, struct endpoint x, struct endpoint mask,
+                                   struct endpoint counted, int count, const int32_t *axes)
+{
+    struct endpoint kept = build_select(b, NULL, mask, x, build_const_float(b, NULL, 0));
+
+    return build_binary(b, "RealDiv", NULL, reduce_kept(b, "Sum", kept, count, axes), counted);
+}
+
+/* The moments over the steps that count. Keras adds its epsilon to their number. */
+static struct moments masked_moments(struct builder *b, struct endpoint x, struct endpoint mask,
+                                     int count, const int32_t *axes)
+{
+    struct moments out;
+
+    mask = build_binary(b, "ExpandDims", NULL, mask, build_const_int(b, NULL, -1));
+    struct endpoint ones = build_select(b, NULL, mask, build_unary(b, "OnesLike", NULL, x),
+                                        build_const_float(b, NULL, 0));
+    struct endpoint counted =
+        build_by_number(b, "AddV2", reduce_kept(b, "Sum", ones, count, axes), 1e-7);
+    out.mean = masked_mean(b, x, mask, counted, count, axes);
+    out.variance = masked_mean(b, build_binary(b, "SquaredDifference", NULL, x, out.mean), mask,
+                               counted, count, axes);
+    return out;
+}
+
 /* The mean and variance over the batch, towards which the moving averages move. */
-static struct moments batch_moments(struct layer_context *context, struct endpoint x, int axis)
+static struct moments batch_moments(struct layer_context *context, struct endpoint x,
+                                    struct endpoint mask, int axis)
 {
     struct builder *b = &context->builder;
     int32_t axes[SHAPE_RANK_MAX];
@@ -286,6 +313,8 @@ static struct moments batch_moments(struct layer_context *context, struct endpoi
     for (int i = 0; i < rank; i++)
         if (i != axis)
             axes[count++] = i;
+    if (mask.node != NULL)
+        return masked_moments(b, x, mask, count, axes);
     struct moments out = { .mean = reduce_kept(b, "Mean", x, count, axes) };
     struct endpoint squares = build_binary(b, "SquaredDifference", NULL, x, out.mean);
     out.variance = reduce_kept(b, "Mean", squares, count, axes);
@@ -319,7 +348,7 @@ static struct endpoint flat_moment(struct builder *b, struct endpoint moment)
 /* The moments of this mode: those of the batch in training, and the moving averages otherwise or
  * if the layer is frozen. */
 static struct moments choose_moments(struct layer_context *context, const struct layer *layer,
-                                     struct endpoint x, int axis)
+                                     struct endpoint x, struct endpoint mask, int axis)
 {
     struct builder *b = &context->builder;
     const struct shape shape = *endpoint_shape(x);
@@ -330,7 +359,7 @@ static struct moments choose_moments(struct layer_context *context, const struct
     if (context->mode != LAYERS_TRAIN || !layer->trainable)
         return (struct moments){ spread_along(b, mean, &shape, 1, &axis),
                                  spread_along(b, variance, &shape, 1, &axis) };
-    struct moments moments = batch_moments(context, x, axis);
+    struct moments moments = batch_moments(context, x, mask, axis);
     struct endpoint moved = moments.variance;
     if (context->keras2 && shape.rank == 4)
         moved = unbiased(context, x, moved, shape.dims[axis]);
@@ -351,8 +380,8 @@ static int batch_norm_axis(struct layer_context *context, const struct layer *la
     return count == 1 && layer_check_axes(context, layer, x, 1, axes) ? axes[0] : -1;
 }
 
-static struct endpoint batch_norm_build(struct layer_context *context, const struct layer *layer,
-                                        struct endpoint x)
+static struct endpoint normalise_batch(struct layer_context *context, const struct layer *layer,
+                                       struct endpoint x, struct endpoint mask)
 {
     struct builder *b = &context->builder;
     const struct shape shape = *endpoint_shape(x);
@@ -365,7 +394,7 @@ static struct endpoint batch_norm_build(struct layer_context *context, const str
         scale = along(context, layer, "gamma", &shape, 1, &axis);
     if (layer_arg(layer, "center")->boolean)
         offset = along(context, layer, "beta", &shape, 1, &axis);
-    struct moments moments = choose_moments(context, layer, x, axis);
+    struct moments moments = choose_moments(context, layer, x, mask, axis);
     struct endpoint factor = inverse_root(b, moments.variance, layer_arg(layer, "epsilon")->number);
     if (scale.node != NULL)
         factor = build_binary(b, "Mul", NULL, factor, scale);
@@ -374,4 +403,33 @@ static struct endpoint batch_norm_build(struct layer_context *context, const str
                                 : build_unary(b, "Neg", NULL, shift);
     return build_binary(b, "AddV2", NULL, build_binary(b, "Mul", NULL, x, factor), shift);
 }
-MASKED_LAYER_CLASS(batch_normalization, "BatchNormalization", batch_norm_args, batch_norm_build);
+
+static struct endpoint batch_norm_build(struct layer_context *context, const struct layer *layer,
+                                        struct endpoint x)
+{
+    return normalise_batch(context, layer, x, (struct endpoint){ 0 });
+}
+
+/* In Keras 3, the moments are those of the steps that count. */
+static struct endpoint batch_norm_masked(struct layer_context *context, const struct layer *layer,
+                                         const struct layer_io *io, struct endpoint x)
+{
+    struct endpoint mask = context->keras2 ? (struct endpoint){ 0 } : io_mask(io);
+
+    if (mask.node != NULL && status_is_ok(context->builder.status) &&
+        endpoint_shape(mask)->rank != endpoint_shape(x)->rank - 1) {
+        layer_fail(context, layer, "a mask of shape %s for an input of shape %s",
+                   shape_text(endpoint_shape(mask)), shape_text(endpoint_shape(x)));
+        return x;
+    }
+    return normalise_batch(context, layer, x, mask);
+}
+
+const struct layer_class layer_batch_normalization = {
+    .name = "BatchNormalization",
+    .args = batch_norm_args,
+    .args_count = (int)COUNT(batch_norm_args),
+    .build = batch_norm_build,
+    .build_masked = batch_norm_masked,
+    .mask = mask_passed_on,
+};

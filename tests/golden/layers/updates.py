@@ -10,12 +10,13 @@ C = keras.constraints
 random = np.random.RandomState(5)
 
 
-def case(name, model, batch=6, moments=True):
+def case(name, model, batch=6, moments=True, x=None):
     model.compile(optimizer=keras.optimizers.SGD(RATE, momentum=0.5, nesterov=True), loss="mse")
     for variable in model.weights:
         low = 0.3 if "variance" in variable.name else -0.7
         variable.assign(random.uniform(low, 0.7, variable.shape).astype(np.float32))
-    x = random.uniform(-1, 1, (batch,) + tuple(model.inputs[0].shape[1:])).astype(np.float32)
+    if x is None:
+        x = random.uniform(-1, 1, (batch,) + tuple(model.inputs[0].shape[1:])).astype(np.float32)
     y = model(x, training=False)
     labels = random.uniform(-1, 1, y.shape).astype(np.float32)
     with tf.GradientTape() as tape:
@@ -59,3 +60,8 @@ x = L.Input((4,), name="x")  # a layer that is called three times moves its aver
 norm, base = L.BatchNormalization(momentum=0.8, name="norm"), L.Dense(3, name="base")
 case("moments_shared", keras.Model(x, L.Dense(2, name="last")(L.Concatenate(name="all")([
     norm(base(x)), norm(L.Dense(3, activation="tanh", name="other")(x)), norm(L.Dense(3, name="third")(x))])), name="shared"))
+if not legacy:  # the moments of the steps that count
+    draw, lengths = np.random.RandomState(7), [5, 3, 4, 1, 2, 5]
+    sequence = draw.uniform(-1, 1, (6, 5, 3)).astype(np.float32) * (np.arange(5) < np.reshape(lengths, (6, 1)))[:, :, None].astype(np.float32)
+    case("moments_masked", sequential(L.Input((5, 3)), L.Masking(name="masks"), L.Dense(4, name="dense"), L.BatchNormalization(momentum=0.8, name="norm"),
+                                      L.LSTM(2, name="lstm")), x=sequence)
