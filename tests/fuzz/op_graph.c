@@ -1,3 +1,4 @@
+#include <fnmatch.h>
 #include <stdlib.h>
 
 #include "fuzz/op_maker.h"
@@ -446,6 +447,21 @@ static const struct op *choose_op(struct choices *c)
     }
 }
 
+/* The first op, among those that the pattern in FUZZ_OP names, if it is set. */
+static const struct op *choose_first_op(struct choices *c)
+{
+    const char *pattern = getenv("FUZZ_OP");
+    const struct op *op = choose_op(c);
+    if (pattern == NULL)
+        return op;
+    for (int i = 0; i < op_count(); i++) {
+        const struct op *at = op_at((op->index + i) % op_count());
+        if (fnmatch(pattern, at->name, 0) == 0 && !is_left_out(at->name))
+            return at;
+    }
+    return op;
+}
+
 static void make_node(struct op_maker *maker, const struct op *op)
 {
     struct node *node = one_in(maker->choices, 3) ? NULL : make_row_node(maker, op);
@@ -466,7 +482,7 @@ void op_graph_create(struct choices *choices, struct op_graph *out)
     out->graph = graph_create(out->arena);
     struct op_maker maker = { .choices = choices, .out = out, .arena = out->arena };
     const struct op *op =
-        choose_op(choices); /* first: consecutive seeds then visit consecutive ops */
+        choose_first_op(choices); /* consecutive seeds then visit consecutive ops */
     int nodes = one_in(choices, 2) ? 1 : 1 + choose(choices, OP_NODES_MAX);
     maker.shape = choose_shape(choices);
     maker.count = 1 + choose(choices, 3);
