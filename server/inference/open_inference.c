@@ -125,11 +125,8 @@ struct status open_inference_model_ready(struct served_request *request, bool *o
 bool open_inference_server_ready(struct served_request *request)
 {
     struct model_listing *models;
-    size_t count = manager_list(request->server->manager, request->arena, &models);
-    bool ready = !server_is_going_down(request->server);
-    for (size_t i = 0; i < count; i++)
-        ready = ready && (models[i].serves || models[i].unloaded);
-    return ready;
+    return !server_is_going_down(request->server) &&
+           manager_list(request->server->manager, request->arena, true, &models) == 0;
 }
 
 /* ---- The repository. ---- */
@@ -153,7 +150,8 @@ struct status open_inference_index(struct served_request *request, bool ready,
                                    struct index_entry **out, size_t *out_count)
 {
     struct model_listing *models;
-    size_t count = manager_list(request->server->manager, request->arena, &models), versions = 0;
+    size_t count = manager_list(request->server->manager, request->arena, false, &models);
+    size_t versions = 0;
     void *entries;
     for (size_t i = 0; i < count; i++)
         versions += models[i].versions_count;

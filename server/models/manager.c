@@ -366,9 +366,17 @@ struct status manager_status(struct manager *manager, struct bytes name,
                         text_print_name(name));
 }
 
-size_t manager_list(struct manager *manager, struct arena *arena, struct model_listing **out)
+static void list_model(const struct managed_model *model, struct arena *arena,
+                       struct model_listing *out)
 {
     const struct version_choice all = { .kind = VERSION_LATEST };
+    out->name = arena_strdup(arena, model->name);
+    out->versions_count = served_model_list(&model->model, &all, arena, &out->versions);
+}
+
+size_t manager_list(struct manager *manager, struct arena *arena, bool unready,
+                    struct model_listing **out)
+{
     const struct model_version *failed;
     const struct managed_model *model;
     size_t count = 0;
@@ -377,11 +385,13 @@ size_t manager_list(struct manager *manager, struct arena *arena, struct model_l
     for (size_t i = 0; (model = manager_next_model(manager, &i)) != NULL;) {
         if (model->model.config == NULL)
             continue;
-        struct model_listing *item = &list[count++];
-        item->name = arena_strdup(arena, model->name);
+        struct model_listing *item = &list[count];
         item->unloaded = model->model.unloaded;
         item->serves = served_model_outcome(&model->model, &failed) == MODEL_SERVES;
-        item->versions_count = served_model_list(&model->model, &all, arena, &item->versions);
+        if (unready && (item->serves || item->unloaded))
+            continue;
+        list_model(model, arena, item);
+        count++;
     }
     pthread_mutex_unlock(&manager->lock);
     *out = list;

@@ -160,7 +160,9 @@ struct model_listing {
     size_t versions_count;
 };
 
-/* Lists the configured models, in the order of their first mention; in `arena`. Threads: safe. */
-size_t manager_list(struct manager *manager, struct arena *arena, struct model_listing **out);
+/* Lists the configured models, in the order of their first mention; in `arena`. `unready`: only
+ * those that should serve and do not. Threads: safe. */
+size_t manager_list(struct manager *manager, struct arena *arena, bool unready,
+                    struct model_listing **out);
 
 #endif

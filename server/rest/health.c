@@ -37,10 +37,9 @@ static void print_problems(struct served_request *request)
     bool why = request->server->auth == NULL;
     if (server_is_going_down(request->server))
         buffer_append_text(&request->reply, "the server is going down\n");
-    size_t count = manager_list(request->server->manager, request->arena, &models);
+    size_t count = manager_list(request->server->manager, request->arena, true, &models);
     for (size_t i = 0; i < count; i++)
-        if (!models[i].serves && !models[i].unloaded)
-            print_state(&request->reply, &models[i], why);
+        print_state(&request->reply, &models[i], why);
 }
 
 struct status answer_ready(struct exchange *exchange)

@@ -39,7 +39,7 @@ struct status answer_model_list(struct exchange *exchange)
 {
     struct served_request *request = &exchange->served;
     struct model_listing *models;
-    size_t count = manager_list(request->server->manager, request->arena, &models);
+    size_t count = manager_list(request->server->manager, request->arena, false, &models);
     struct json_pretty pretty = { .out = &request->reply };
     json_pretty_open(&pretty, NULL, '{');
     json_pretty_open(&pretty, "models", '[');
