@@ -184,6 +184,13 @@ static struct status find_columns(const struct adapt_pass *pass, const struct da
     for (int i = 0; i < model->inputs_count; i++) {
         const char *name = model->inputs_count == 1 ? "x" : model->inputs[i].name;
         columns[i] = data_split_column(split, name);
+        if (columns[i] >= 0 && model->inputs[i].layout == TENSOR_DENSE &&
+            split->columns[columns[i]].spec.layout == TENSOR_RAGGED)
+            return status_error(STATUS_UNIMPLEMENTED,
+                                "a layer that adapts to the data would count the padding of the "
+                                "lists of the input '%s': give the state of each such layer in the "
+                                "description, such as the mean and variance of a Normalization",
+                                model->inputs[i].name);
         if (columns[i] < 0 || split->columns[columns[i]].spec.layout != TENSOR_DENSE)
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "the data have no dense column for the model's input '%s'", name);

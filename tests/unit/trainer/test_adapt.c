@@ -324,6 +324,23 @@ static void refuses_values_that_are_not_finite(void **state)
     adapt_destroy(pass);
 }
 
+/* A batch pads lists to its longest one, so that the result would depend on the batches. */
+static void refuses_lists_that_are_padded(void **state)
+{
+    (void)state;
+    struct rows_split split = split_of(DT_FLOAT, moments_data, 300, 2);
+    const struct batch_order all = { .workers = 1 };
+    struct adapt_pass *pass;
+
+    split.column.spec.layout = TENSOR_RAGGED;
+    split.split.columns = &split.column;
+    must(adapt_begin(model_of("float32", 2, NORMALIZATION), &pass));
+    struct status status = adapt_read(pass, &split.split, &all, never, NULL);
+    assert_int_equal(status.code, STATUS_UNIMPLEMENTED);
+    assert_non_null(strstr(status.message, "count the padding of the lists of the input 'in'"));
+    adapt_destroy(pass);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +352,7 @@ int main(void)
         cmocka_unit_test(refuses_what_is_no_state),
         cmocka_unit_test(refuses_summaries_that_do_not_fit),
         cmocka_unit_test(refuses_values_that_are_not_finite),
+        cmocka_unit_test(refuses_lists_that_are_padded),
     };
 
     arena = arena_create(0);
