@@ -104,6 +104,18 @@ static void approximates_sigmoid(void **state)
     check_function(fast_sigmoid, sigmoid, "sigmoid");
 }
 
+static double softplus(double x)
+{
+    return fmax(x, 0) + log1p(exp(-fabs(x)));
+}
+
+static void approximates_softplus(void **state)
+{
+    (void)state;
+    check_function(fast_softplus, softplus, "softplus");
+    assert_true(isinf(fast_softplus(INFINITY)) && fast_softplus(-INFINITY) == 0);
+}
+
 static void approximates_error_functions(void **state)
 {
     (void)state;
@@ -494,6 +506,7 @@ int main(void)
         cmocka_unit_test(approximates_exp),
         cmocka_unit_test(approximates_tanh),
         cmocka_unit_test(approximates_sigmoid),
+        cmocka_unit_test(approximates_softplus),
         cmocka_unit_test(approximates_error_functions),
         cmocka_unit_test(broadcasts_as_an_index_computation_says),
         cmocka_unit_test(merges_what_is_one_walk),

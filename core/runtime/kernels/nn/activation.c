@@ -46,14 +46,14 @@ UNARY_ROW(, selu_f32, float, float, float, SELU_F32)
 UNARY_ROW(, selu_f64, double, double, double, SELU_F64)
 
 /* Far from 0, log(1 + exp(x)) equals x or exp(x) to all digits of the type. */
-static double softplus(double x, double epsilon)
+static double softplus(double x)
 {
-    double far = -(log(epsilon) + 2);
+    double far = -(log(DBL_EPSILON) + 2);
     return x > far ? x : x < -far ? exp(x) : log1p(exp(x));
 }
-#define SOFTPLUS_F32(T, W, x) (float)softplus((double)(x), (double)FLT_EPSILON)
-#define SOFTPLUS_F64(T, W, x) softplus((x), DBL_EPSILON)
-UNARY_ROW(, softplus_f32, float, float, float, SOFTPLUS_F32)
+#define SOFTPLUS_F32(T, W, x) fast_softplus(x)
+#define SOFTPLUS_F64(T, W, x) softplus(x)
+UNARY_ROW(SIMD, softplus_f32, float, float, float, SOFTPLUS_F32)
 UNARY_ROW(, softplus_f64, double, double, double, SOFTPLUS_F64)
 
 /* x · sigmoid(x), as in its two ops. Made by plans only (plan/fuse_swish.c). */
@@ -104,7 +104,6 @@ static struct status activation_compute(struct kernel_context *k)
 #define RELU6_GRAD(T, W, x, y)    (T)((x) * ((y) > 0 && (y) < 6 ? (T)1 : (T)0))
 #define ELU_GRAD(T, W, x, y)      (y) < 0 ? (x) * ((y) + 1) : (x)
 #define SELU_GRAD(T, W, x, y)     (y) < 0 ? (x) * ((y) + (T)SELU_SCALE_ALPHA) : (x) * (T)SELU_SCALE
-#define SOFTPLUS_GRAD(T, W, x, y) (T)((double)(x) / (exp(-(double)(y)) + 1))
 #define SOFTSIGN_GRAD(T, W, x, y) (x) / ((1 + (T)fabs((double)(y))) * (1 + (T)fabs((double)(y))))
 /* x is the activation's output, y the incoming gradient. For Sqrt and its kind a gradient of 0
  * gives 0. */
@@ -119,7 +118,6 @@ static struct status activation_compute(struct kernel_context *k)
 #define RELU6_GRAD_ROW(s, T, W)     GRAD_ROW(s, T, W, relu6_grad, RELU6_GRAD)
 #define ELU_GRAD_ROW(s, T, W)       GRAD_ROW(s, T, W, elu_grad, ELU_GRAD)
 #define SELU_GRAD_ROW(s, T, W)      GRAD_ROW(s, T, W, selu_grad, SELU_GRAD)
-#define SOFTPLUS_GRAD_ROW(s, T, W)  BINARY_ROW(, softplus_grad_##s, T, W, T, SOFTPLUS_GRAD)
 #define SOFTSIGN_GRAD_ROW(s, T, W)  BINARY_ROW(, softsign_grad_##s, T, W, T, SOFTSIGN_GRAD)
 #define SIGMOID_GRAD_ROW(s, T, W)   GRAD_ROW(s, T, W, sigmoid_grad, SIGMOID_GRAD)
 #define TANH_GRAD_ROW(s, T, W)      GRAD_ROW(s, T, W, tanh_grad, TANH_GRAD)
@@ -130,7 +128,12 @@ REAL_TYPES(RELU_GRAD_ROW)
 REAL_TYPES(RELU6_GRAD_ROW)
 FLOAT_TYPES(ELU_GRAD_ROW)
 FLOAT_TYPES(SELU_GRAD_ROW)
-FLOAT_TYPES(SOFTPLUS_GRAD_ROW)
+
+#define SOFTPLUS_GRAD_F32(T, W, x, y) (x) / (fast_exp(-(y)) + 1)
+#define SOFTPLUS_GRAD_F64(T, W, x, y) (x) / (exp(-(y)) + 1)
+BINARY_ROW(SIMD, softplus_grad_f32, float, float, float, SOFTPLUS_GRAD_F32)
+BINARY_ROW(, softplus_grad_f64, double, double, double, SOFTPLUS_GRAD_F64)
+
 FLOAT_TYPES(SOFTSIGN_GRAD_ROW)
 FLOAT_TYPES(SIGMOID_GRAD_ROW)
 FLOAT_TYPES(TANH_GRAD_ROW)

@@ -1,8 +1,8 @@
 /*
- * fast_math: exp, tanh, the logistic function and the error functions for float without branches or
- * calls, so that a loop over them becomes vector code. Errors, over all floats, are below 1e-6
- * relative (about 2 ulp for exp, 3 for most others); results that libm would make subnormal may be
- * 0. NaN stays NaN.
+ * fast_math: exp, tanh, the logistic function, softplus and the error functions for float without
+ * branches or calls, so that a loop over them becomes vector code. Errors, over all floats, are
+ * below 1e-6 relative (about 2 ulp for exp, 3 for most others); results that libm would make
+ * subnormal may be 0. NaN stays NaN.
  * The polynomials are least-maximum-error fits of our own.
  * Test: tests/unit/runtime/test_plain.c, against libm.
  */
@@ -42,6 +42,20 @@ static inline float fast_exp(float x)
 static inline float fast_sigmoid(float x)
 {
     return 1.0f / (1.0f + fast_exp(-x));
+}
+
+/* log(1 + exp(x)), which is max(x, 0) + log(1 + u) with u = exp(-|x|). log(1 + u) is 2 · atanh(s)
+ * with s = u / (2 + u), which is 1/3 at most: a polynomial in s². */
+static inline float fast_softplus(float x)
+{
+    float u = fast_exp(-__builtin_fabsf(x));
+    float s = u / (2.0f + u), z = s * s;
+    float p = 0.134418041f;
+    p = p * z + 0.141156405f;
+    p = p * z + 0.20003891f;
+    p = p * z + 0.333333194f;
+    float twice = s + s;
+    return (x > 0 ? x : 0) + (twice + twice * (z * p));
 }
 
 /* Near 0 a polynomial in x², elsewhere by exp; both are computed, one is chosen. */
