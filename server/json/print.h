@@ -5,6 +5,14 @@
  * %.17g (double). If it has neither point nor exponent, ".0" is appended. The digits come from one
  * multiplication; if its error could change a digit, snprintf decides. test_json_print compares
  * with snprintf over random bit patterns.
+ *
+ * The other printers:
+ *     base/decimal.h      integers
+ *     base/text_print.h   strings with their escapes
+ *     predict.h           the answer of predict, with TensorFlow Serving's white space
+ *     pretty.h            small documents, with protobuf's white space
+ *     dump.h              a value of a request in an error text
+ *     base/json_writer.h  documents of our own, for the other programs
  */
 #ifndef SERVER_JSON_PRINT_H
 #define SERVER_JSON_PRINT_H
