@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
-#include "server/metrics/internal.h"
+#include "server/metrics/reading.h"
 
 #define CLIENT_NAMES_MAX      100
 #define CLIENT_NAME_BYTES_MAX 128

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/decimal.h"
 #include "base/text_print.h"
-#include "server/metrics/internal.h"
+#include "server/metrics/reading.h"
 
 struct sample {
     enum metric_id metric;

@@ -1,6 +1,14 @@
-/* metrics_internal: shared by metrics.c (series) and page.c (their text). */
-#ifndef SERVER_METRICS_INTERNAL_H
-#define SERVER_METRICS_INTERNAL_H
+/*
+ * metrics_reading: the series as a page reads them, without a lock while it prints.
+ *
+ *     struct metrics_reading reading = { 0 };
+ *     metrics_begin_page(&reading);
+ *     struct metric_series **series = metrics_list(metric, &count);
+ *     ...
+ *     metrics_end_page(&reading);
+ */
+#ifndef SERVER_METRICS_READING_H
+#define SERVER_METRICS_READING_H
 
 #include "server/metrics/metrics.h"
 
@@ -11,8 +19,7 @@ struct metrics_reading {
 };
 
 /* Between these two, the series that the page may have listed stay in memory with their values,
- * also if they are removed. A page prints them without a lock, because requests for models that
- * are new wait for it. */
+ * also if they are removed. A page holds no lock, because requests for new models wait for it. */
 void metrics_begin_page(struct metrics_reading *page);
 void metrics_end_page(struct metrics_reading *page);
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "server/metrics/internal.h"
+#include "server/metrics/reading.h"
 #include "server/metrics/page.h"
 
 #define THREADS 8
