@@ -652,6 +652,7 @@ def matmul():
     rows.add("SparseSoftmaxCrossEntropyWithLogits", [floats(3, 4), i32(0, 3, 1)])
     rows.add("SparseSoftmaxCrossEntropyWithLogits", [floats(2, 4), np.array([1, 2], np.int64)])
     rows.add("SparseSoftmaxCrossEntropyWithLogits", [floats(2, 4), i32(0)])
+    rows.add("SparseSoftmaxCrossEntropyWithLogits", [np.zeros((3, 4), np.float32), i32(0, 4, 1)])
     rows.write()
 
 
@@ -1293,6 +1294,12 @@ def rest():
     rows = Rows("rest")
     rows.add("Assert", [np.array(True), [np.array(b"no")]])
     rows.add("Assert", [np.array(False), [np.array(b"x is"), i32(1, 2, 3, 4), f32(0.5)]])
+    for shape in [(5,), (2, 2), (2, 4), (2, 2, 2), (3, 1), (4, 1), (1, 3), (0, 2), (2, 0)]:
+        for most in [3, 0, -1]:
+            rows.add("Assert", [np.array(False), [np.arange(np.prod(shape)).reshape(shape).astype(np.float32) / 10]], summarize=most)
+    for dtype in [np.float64, np.float16, tf.bfloat16.as_numpy_dtype, np.int8, np.uint8, np.int16, np.uint16, np.uint32, np.uint64, bool, np.complex64]:
+        rows.add("Assert", [np.array(False), [np.array([0.1, 0.375, 77, 200]).astype(dtype)]], summarize=9)
+    rows.add("Assert", [np.array(False), [f32(np.nan, np.inf, -np.inf, 1e-30, 1e20, 123456789)]], summarize=9)
     rows.add("CheckNumerics", [f32(1, 2)], message="bad")
     rows.add("CheckNumerics", [f32(1, np.nan)], message="bad")
     rows.add("CheckNumerics", [f32(np.inf, 1)], message="bad")

@@ -3,9 +3,10 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/arena.h"
-#include "runtime/kernel.h"
+#include "runtime/kernels/elementwise.h"
 
 /* As in a literal of C: control characters become \n, \001 and the like. */
 static void print_escaped(struct buffer *text, struct bytes string)
@@ -24,42 +25,85 @@ static void print_escaped(struct buffer *text, struct bytes string)
     }
 }
 
+/* With as many digits as make it the same number again, of two choices. */
+static void print_float(struct buffer *text, float x)
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.6g", (double)x);
+    if (strtof(digits, NULL) != x)
+        snprintf(digits, sizeof digits, "%.9g", (double)x);
+    buffer_append_text(text, digits);
+}
+
+static void print_double(struct buffer *text, double x)
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.15g", x);
+    if (strtod(digits, NULL) != x)
+        snprintf(digits, sizeof digits, "%.17g", x);
+    buffer_append_text(text, digits);
+}
+
 static void print_element(struct buffer *text, const struct tensor *x, int64_t i)
 {
-    switch (x->dtype) {
-    case DT_STRING:
+    if (x->dtype == DT_STRING)
         print_escaped(text, tensor_strings(x)[i]);
-        break;
-    case DT_FLOAT:
-        buffer_printf(text, "%.9g", (double)tensor_floats(x)[i]);
-        break;
-    case DT_DOUBLE:
-        buffer_printf(text, "%.17g", tensor_doubles(x)[i]);
-        break;
-    case DT_BOOL:
+    else if (x->dtype == DT_DOUBLE)
+        print_double(text, tensor_doubles(x)[i]);
+    else if (dtype_is_floating(x->dtype))
+        print_float(text, (float)floating_element(x, i));
+    else if (x->dtype == DT_BOOL)
         buffer_printf(text, "%d", tensor_bools(x)[i]);
-        break;
-    case DT_INT32:
-    case DT_INT64:
+    else if (x->dtype == DT_UINT64)
+        buffer_printf(text, "%llu", (unsigned long long)tensor_index(x, i));
+    else if (dtype_is_integer(x->dtype))
         buffer_printf(text, "%lld", (long long)tensor_index(x, i));
-        break;
-    default:
-        buffer_printf(text, "?");
+    else
+        buffer_append_char(text, '?');
+}
+
+struct tensor_summary {
+    struct buffer *text;
+    const struct tensor *x;
+    int64_t most, next; /* elements */
+};
+
+static void print_row(struct tensor_summary *summary, int64_t count, bool is_inner)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (summary->next == summary->most) {
+            buffer_append_text(summary->text, is_inner ? "..." : "");
+            return;
+        }
+        if (i > 0)
+            buffer_append_char(summary->text, ' ');
+        print_element(summary->text, summary->x, summary->next++);
+    }
+}
+
+/* Dimension d and those inside it. A dimension that is cut ends without a mark, but the innermost.
+ */
+static void print_dimension(struct tensor_summary *summary, int d)
+{
+    const struct shape *shape = &summary->x->shape;
+    if (d + 1 >= shape->rank) {
+        print_row(summary, d < shape->rank ? shape->dims[d] : 1, d > 0);
+        return;
+    }
+    for (int64_t i = 0; i < shape->dims[d] && summary->next < summary->most; i++) {
+        buffer_append_char(summary->text, '[');
+        print_dimension(summary, d + 1);
+        buffer_append_char(summary->text, ']');
     }
 }
 
 void print_tensor(struct buffer *text, const struct tensor *x, int64_t most)
 {
+    struct tensor_summary summary = { text, x, most < 0 || most > x->size ? x->size : most, 0 };
     buffer_append_char(text, '[');
-    for (int64_t i = 0; i < x->size; i++) {
-        if (most >= 0 && i == most) {
-            buffer_append_text(text, "...");
-            break;
-        }
-        if (i > 0)
-            buffer_append_char(text, ' ');
-        print_element(text, x, i);
-    }
+    if (summary.most > 0)
+        print_dimension(&summary, 0);
+    buffer_append_text(text, summary.most < x->size ? "..." : "");
     buffer_append_char(text, ']');
 }
 

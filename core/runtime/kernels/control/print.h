@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "tensor/tensor.h"
 
-/* Appends the elements, in brackets and flat, at most `most` of them (negative: all). */
+/* Appends the elements, at most `most` of them (negative: all), in brackets by dimension. */
 void print_tensor(struct buffer *text, const struct tensor *x, int64_t most);
 
 #endif

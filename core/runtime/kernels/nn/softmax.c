@@ -184,20 +184,37 @@ static void sparse_cross_entropy_row(const struct tensor *x, int64_t label, int6
                                  tensor_floats_mut(backprop) + row * n, n);
 }
 
+/* A longer text does not fit the trailers of an answer by gRPC. */
+#define LABELS_TEXT_MAX 4096
+
+/* The error lists all labels. */
+static struct status check_labels(const struct tensor *labels, int64_t classes)
+{
+    int64_t i = 0;
+    while (i < labels->size && tensor_index(labels, i) >= 0 && tensor_index(labels, i) < classes)
+        i++;
+    if (i == labels->size)
+        return status_ok();
+    struct buffer list = { 0 };
+    for (int64_t j = 0; j < labels->size && list.size < LABELS_TEXT_MAX; j++)
+        buffer_printf(&list, j > 0 ? " %lld" : "%lld", (long long)tensor_index(labels, j));
+    buffer_append_char(&list, '\0');
+    struct status status =
+        status_error(STATUS_INVALID_ARGUMENT,
+                     "Received a label value of %lld which is outside the valid range of [0, "
+                     "%lld).  Label values: %s",
+                     (long long)tensor_index(labels, i), (long long)classes, list.data);
+    buffer_finish(&list);
+    return status;
+}
+
 static struct status sparse_cross_entropy_compute(struct kernel_context *k)
 {
     const struct tensor *logits = kernel_input(k, 0), *labels = kernel_input(k, 1);
     struct tensor *loss, *backprop;
     TRY(sparse_check(logits, labels));
     int64_t rows = logits->shape.dims[0], n = logits->shape.dims[1];
-    for (int64_t i = 0; i < rows; i++) {
-        int64_t label = tensor_index(labels, i);
-        if (label < 0 || label >= n)
-            return status_error(STATUS_INVALID_ARGUMENT,
-                                "Received a label value of %lld which is outside the valid range "
-                                "of [0, %lld).  Label values: %lld",
-                                (long long)label, (long long)n, (long long)label);
-    }
+    TRY(check_labels(labels, n));
     TRY(loss_outputs(k, rows, &logits->shape, &loss, &backprop));
     struct tensor x = { 0 }, sums = { 0 }, slopes = { 0 };
     struct status status;
