@@ -24,7 +24,7 @@ class RequestLog(TestCase):
         logging = ("logging_config { log_collector_config { type: 'file' filename_prefix: '%s' } sampling_config { sampling_rate: %s } }"
                    % (prefix or self.path("logs", "m"), rate))
         text = ("model_config_list { config { name: 'm' base_path: '%s' model_platform: 'tensorflow' %s } }"
-                % (self.path("m"), logging if rate is not None else ""))
+                % (self.path("m"), logging if rate is not None else "version_labels { key: 'unlogged' value: 1 }"))
         with open(self.path("new"), "w", encoding="ascii") as f:
             f.write(text)
         os.rename(self.path("new"), self.path("models.config"))
@@ -106,19 +106,17 @@ class RequestLog(TestCase):
             connection = server.connect()
             for _ in range(400):
                 server.post(PREDICT, {"instances": [[1.0]]}, connection=connection)
-            server.wait_for_output("Exporting")
             self.put(rate=None)
             end = time.monotonic() + DEADLINE_S
-            while time.monotonic() < end:  # until nothing is logged any more
-                before = len(self.logs()[0])
-                for _ in range(100):
-                    server.post(PREDICT, {"instances": [[1.0]]}, connection=connection)
-                time.sleep(0.2)
-                if len(self.logs()[0]) == before:
-                    break
-            self.assertEqual(len(self.logs()[0]), before)
+            while server.post("/v1/models/m/labels/unlogged:predict", {"instances": [[1.0]]}).status != 200:
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.01)
+            for _ in range(100):
+                server.post(PREDICT, {"instances": [[1.0], [2.0]]}, connection=connection)
             connection.close()
-        self.assertGreater(before, 100)
+        logged = [log.predict_log.request.inputs["x"].tensor_shape.dim[0].size for log in self.logs()[0]]
+        self.assertEqual(set(logged), {1})  # none of the later requests, which have two rows
+        self.assertTrue(130 < len(logged) < 270, len(logged))
 
     def test_a_client_does_not_choose_where_files_are_written(self):
         self.put()
