@@ -172,18 +172,20 @@ class Checkpoints(TestCase):
 
     def test_the_export_is_made_although_the_last_checkpoint_fails(self):
         mount_tmpfs(self, self.path("ckpt"), "size=32m")
-        steps = 300 if SANITIZED else 2000  # more time than it takes to fill the disk
+        steps = 300 if SANITIZED else 2000  # more time than it takes to see the first checkpoint
         child = start(self.command("ckpt", "--sync", "--workers=1", "--stop_at_step=%d" % steps, "--max_to_keep=0"), text=True,
                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         while state(self.path("ckpt")) is None:
             self.assertIsNone(child.poll(), "it ended")
             time.sleep(0.001)
+        child.send_signal(signal.SIGSTOP)  # it must not end before the disk is full
         with open(self.path("ckpt", "filler"), "wb", buffering=0) as f:
             try:
                 while True:
                     f.write(b"x" * 65536)
             except OSError:
                 pass
+        child.send_signal(signal.SIGCONT)
         out, err = child.communicate(timeout=DEADLINE_S)
         self.assertEqual(child.returncode, 1, err)
         self.assertIn("the last checkpoint failed", err)
