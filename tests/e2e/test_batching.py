@@ -136,7 +136,7 @@ class Batching(TestCase):
             self.check(waiting.result(), 200, {"predictions": [[3.0]]})
 
     def test_a_request_that_expires_in_the_queue(self):
-        with self.server("batch_timeout_micros { value: %d }" % LONG, "--rest_api_timeout_in_ms=50") as server:
+        with self.server("batch_timeout_micros { value: %d }" % LONG, "--rest_api_timeout_in_ms=1000") as server:
             self.check(server.post(PATH, rows(1)), 429, {"error": "Run() timeout exceeded while waiting in batching queue"})
 
     def test_parameters_of_a_version(self):

@@ -135,7 +135,7 @@ class Loading(TestCase):
             server.stop(signal.SIGTERM)
 
     def test_a_load_has_a_deadline(self):
-        with self.serve("--load_timeout_in_ms=300") as server:
+        with self.serve("--load_timeout_in_ms=3000") as server:  # version 1 must load in this time
             write_endless(self.path("model", "2"))
             self.assert_refused(server, 2, "init op 'init': the deadline passed")
 

@@ -81,10 +81,10 @@ class Limits(TestCase):
                 self.assertEqual(answer.status, 200, answer)
 
     def test_deadline(self):
-        with self.serve("deadline_ms: 100") as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
+        with self.serve("deadline_ms: 2000") as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
             answer = server.post("/v1/models/dear:predict", {"inputs": {"n": 1500}})
             self.assertEqual(answer.status, 504)
-            self.assertTrue(answer.json["error"].startswith("model 'dear' (deadline_ms: 100 in --model_limits_file): "), answer)
+            self.assertTrue(answer.json["error"].startswith("model 'dear' (deadline_ms: 2000 in --model_limits_file): "), answer)
             self.assertEqual(client.predict(request(1500), timeout=3600).code, "DEADLINE_EXCEEDED")
             answer = server.post("/v1/models/dear:predict", {"inputs": {"n": 2}})
             self.assertEqual(answer.status, 200, answer)

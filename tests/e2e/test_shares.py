@@ -73,7 +73,7 @@ class Shares(TestCase):
 
     def test_workers_that_are_killed_started_again_and_added(self):
         # One ps: a push that is applied on one ps and not on another would count on that one only.
-        self.begin(1, 4, "--epochs=%d" % EPOCHS, "--finish_timeout=1")
+        self.begin(1, 4, "--epochs=%d" % EPOCHS, "--finish_timeout=10")
         for task in (("ps", 0), ("worker", 1), ("worker", 2), ("worker", 0)):
             self.start(*task)
         self.wait_for_step(STEPS // 16)
