@@ -172,16 +172,12 @@ static const struct group {
       { "Restore", "RestoreSlice", "For", "FileSystemSetConfiguration", "CompositeTensorVariant*",
         "SymbolicGradient" } },
     { "No function of TensorFlow's Python makes them. The answer of StochasticCastToInt depends on "
-      "the "
-      "CPU's vector width and on the number of threads",
+      "the CPU's vector width and on the number of threads",
       { "IndexFlatMapDataset", "WeightedFlatMapDataset", "StochasticCastToInt" } },
-    { "TensorFlow's own kernel gives no output: it is a place for one of other builds",
+    { "TensorFlow's own kernel is a stub without output, which other builds replace",
       { "QuantizedConcatV2" } },
-    { "Their answers are those of a library that Slipway does without: the table of Joe and Kuo "
-      "for "
-      "21200 dimensions, half a megabyte, and the order in which Eigen's AMD breaks ties, which "
-      "the "
-      "factors follow",
+    { "Their answers come from a library that Slipway does without: from half a megabyte of Joe "
+      "and Kuo's numbers for 21200 dimensions, and from the order in which Eigen's AMD breaks ties",
       { "SobolSample", "SparseMatrixOrderingAMD", "SparseMatrixSparseCholesky" } },
     { "Not written yet", { "*" } },
 };
