@@ -51,7 +51,7 @@ class Checkpoints(TestCase):
         def predict(x):
             done = run("savedmodel", "run", chief.path("model", str(version)), "--signature=predict", "--input=x=[[%g]]" % x)
             self.assertEqual(done.returncode, 0, done.stderr)
-            return float(re.findall(r"-?\d+\.\d+(?:e-?\d+)?", done.stdout)[-1])
+            return float(re.findall(r"\[([-+.\de]+)\]", done.stdout)[-1])
         self.assertAlmostEqual(predict(0), 0.3, delta=1e-3)
         self.assertAlmostEqual(predict(1) - predict(0), 0.1, delta=1e-3)
 

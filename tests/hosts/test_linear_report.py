@@ -38,13 +38,14 @@ class LinearReport(TestCase):
         records = list(events(host.path(trained[0])))
         self.assertIn(b"brain.Event:2", records[0])
         self.assertIn(b"MatMul", records[1])
-        self.assertGreater(sum(b"global_step/sec" in record for record in records), STOP // 100 - 2)
+        # One for 100 steps, or for more while the others make steps without the chief.
+        self.assertGreaterEqual(sum(b"global_step/sec" in record for record in records), STOP // 200)
         self.assertTrue(any(b"loss" in record for record in events(host.path(tested[0]))))
 
     def predict(self, host, x):
         done = run("savedmodel", "run", host.path("model", "1"), "--signature=predict", "--input=x=[[%g]]" % x)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return float(re.findall(r"-?\d+\.\d+(?:e-?\d+)?", done.stdout)[-1])
+        return float(re.findall(r"\[([-+.\de]+)\]", done.stdout)[-1])
 
     def test_a_line_of_a_csv_file_by_tf_config(self):
         with Hosts(5) as hosts:

@@ -85,7 +85,7 @@ class SparseReport(TestCase):
         done = run("savedmodel", "run", chief.path("model", "1"), "--signature=predict", "--input=x=" + pairs,
                    "--input=x_1=" + json.dumps([1.0] * len(ids)), "--input=x_2=[1, %d]" % FEATURES)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return float(re.findall(r"\d+\.\d+(?:e-?\d+)?", done.stdout)[-1])
+        return float(re.findall(r"\[([-+.\de]+)\]", done.stdout)[-1])
 
     def test_5_workers_and_6_ps(self):
         flags = ["--model=model.json", "--train_files=train-*.tfrecord", "--test_files=test.tfrecord", "--learning_rate=0.01",
