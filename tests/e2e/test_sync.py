@@ -3,7 +3,7 @@ import json
 import os
 
 from digits import write_digits
-from harness import SANITIZED, TestCase, main, train
+from harness import SANITIZED, SOURCE, TestCase, main, train
 from table_model import write_table_model
 
 STEPS = 5 if SANITIZED else 25  # other sums differ from the first step on
@@ -12,7 +12,7 @@ STEPS = 5 if SANITIZED else 25  # other sums differ from the first step on
 class Sync(TestCase):
     def normalised(self):
         """A model with moving averages, and a constraint over the rows of a variable that is otherwise cut into pieces."""
-        with open(os.path.join(os.environ["SLIPWAY_SOURCE"], "models", "mlp.json")) as f:
+        with open(os.path.join(SOURCE, "models", "mlp.json")) as f:
             model = json.load(f)
         layers = model["config"]["layers"]
         dense = next(i for i, layer in enumerate(layers) if layer["class_name"] == "Dense")
