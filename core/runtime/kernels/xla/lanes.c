@@ -9,7 +9,8 @@ struct status lanes_prepare(const struct prepare_context *p, int results_count, 
 {
     const struct plan_function *function = prepare_function(p, 0);
     const struct node *node = prepare_node(p);
-    *out = (struct lanes){ function, plan_function_is_elementwise(function) };
+    *out =
+        (struct lanes){ .function = function, .together = plan_function_is_elementwise(function) };
     for (int i = 0; i < node->inputs_count; i++) {
         enum dtype dtype = node->inputs[i].node->outputs[node->inputs[i].index].dtype;
         if (!(DTYPES(dtype) & DTYPES_LANES))
@@ -113,12 +114,29 @@ static struct status run_apart(struct kernel_context *k, const struct lanes *lan
     return status;
 }
 
+static struct status check_types(const struct kernel_context *k, const struct lanes *lanes,
+                                 const struct tensor *args, int results_count,
+                                 const struct tensor *results)
+{
+    for (int i = 0; i < results_count; i++) {
+        enum dtype wanted = lanes->compares ? DT_BOOL : args[i].dtype;
+        if (results[i].dtype != wanted)
+            return kernel_error(k, STATUS_INVALID_ARGUMENT, "the function gives %s, should be %s",
+                                dtype_name(results[i].dtype), dtype_name(wanted));
+    }
+    return status_ok();
+}
+
 struct status lanes_run(struct kernel_context *k, const struct lanes *lanes, int64_t count,
                         int args_count, const struct tensor *args, int results_count,
                         struct tensor *results)
 {
     assert(args_count <= LANES_ARGS_MAX && count > 0);
     memset(results, 0, (size_t)results_count * sizeof *results);
-    return (lanes->together ? run_together : run_apart)(k, lanes, count, args_count, args,
-                                                        results_count, results);
+    TRY((lanes->together ? run_together : run_apart)(k, lanes, count, args_count, args,
+                                                     results_count, results));
+    struct status status = check_types(k, lanes, args, results_count, results);
+    if (!status_is_ok(status))
+        tensors_release(results_count, results);
+    return status;
 }

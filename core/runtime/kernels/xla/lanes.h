@@ -12,10 +12,12 @@
 struct lanes {
     const struct plan_function *function;
     bool together; /* one call with vectors */
+    bool compares; /* it gives bool; otherwise, result i has the type of argument i */
 };
 
-/* The node's only function. INVALID_ARGUMENT: it has captures, or gives another number of results.
- * UNIMPLEMENTED: an input of the node has another type than DTYPES_LANES. */
+/* The node's only function, which does not compare. INVALID_ARGUMENT: it has captures, or gives
+ * another number of results. UNIMPLEMENTED: an input of the node has another type than
+ * DTYPES_LANES. */
 struct status lanes_prepare(const struct prepare_context *p, int results_count, struct lanes *out);
 
 /**
@@ -23,7 +25,7 @@ struct status lanes_prepare(const struct prepare_context *p, int results_count, 
  * only read. `results` are dense vectors of as many.
  *
  * Owner   the caller: `results`
- * Errors  INVALID_ARGUMENT a result of another size; those of the function
+ * Errors  INVALID_ARGUMENT a result of another size or type; those of the function
  */
 struct status lanes_run(struct kernel_context *k, const struct lanes *lanes, int64_t count,
                         int args_count, const struct tensor *args, int results_count,

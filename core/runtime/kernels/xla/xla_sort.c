@@ -25,7 +25,9 @@ static struct status sort_prepare(struct prepare_context *p)
     if (state->count > OPERANDS_MAX)
         return status_error(STATUS_UNIMPLEMENTED, "node '%s': more than %d operands",
                             prepare_node(p)->name, OPERANDS_MAX);
-    return lanes_prepare(p, 1, &state->lanes);
+    TRY(lanes_prepare(p, 1, &state->lanes));
+    state->lanes.compares = true;
+    return status_ok();
 }
 
 struct sort {
@@ -70,12 +72,7 @@ static struct status compare(struct kernel_context *k, const struct tensor *firs
         args[2 * n] = lanes_view(&first[n], 0, count);
         args[2 * n + 1] = lanes_view(&second[n], 0, count);
     }
-    TRY(lanes_run(k, &state->lanes, count, 2 * state->count, args, 1, less));
-    if (less->dtype == DT_BOOL)
-        return status_ok();
-    tensor_release(less);
-    return kernel_error(k, STATUS_INVALID_ARGUMENT, "the comparator gives %s, should be bool",
-                        dtype_name(less->dtype));
+    return lanes_run(k, &state->lanes, count, 2 * state->count, args, 1, less);
 }
 
 static void swap_elements(struct tensor *x, int64_t i, int64_t j)
