@@ -1,6 +1,12 @@
 /* Datasets without an end stop at the deadline and the memory limit of the run. */
-#include "base/clock.h"
 #include "unit/runtime/plan_fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/file.h"
 
 static const struct shape scalar = { .rank = 0 };
 
@@ -97,6 +103,49 @@ static void a_batch_without_an_end_fills_no_more_than_a_run_may_hold(void **stat
     assert_true(run_hit_limit(run));
 }
 
+static struct endpoint text(const char *value)
+{
+    const struct bytes bytes = bytes_of(value);
+    struct tensor tensor = tensor_borrow(DT_STRING, &scalar, &bytes);
+    return build_const(&b, NULL, &tensor);
+}
+
+/* Errors that are ignored leave nothing: there is room for another file. */
+static void damaged_records_take_no_memory(void **state)
+{
+    (void)state;
+    char root[] = "/tmp/slipway-records-XXXXXX";
+    const struct shape pair = shape_of(2), none = shape_of(0);
+    struct buffer damaged = { 0 };
+    for (int i = 0; i < 30000; i++)
+        buffer_append_text(&damaged, "x\n");
+    assert_non_null(mkdtemp(root));
+    const struct bytes paths[] = { bytes_of(arena_printf(arena, "%s/damaged", root)),
+                                   bytes_of(arena_printf(arena, "%s/good", root)) };
+    assert_ok(file_write(paths[0].data, (struct bytes){ damaged.data, damaged.size }));
+    assert_ok(file_write(paths[1].data, bytes_of("7\n")));
+    buffer_finish(&damaged);
+    struct tensor names = tensor_borrow(DT_STRING, &pair, paths);
+    struct tensor no_numbers = tensor_borrow(DT_INT64, &none, NULL);
+    struct endpoint empty = build_const(&b, NULL, &no_numbers);
+    const struct endpoint inputs[] = { build_const(&b, NULL, &names),
+                                       text(""),
+                                       number(1024),
+                                       const_bool("header", false),
+                                       text(","),
+                                       const_bool("quotes", true),
+                                       text(""),
+                                       empty,
+                                       empty };
+    struct endpoint records = dataset("CSVDataset", 9, inputs);
+    struct endpoint good = dataset("IgnoreErrorsDataset", 1, &records);
+    run_destroy(run);
+    run = run_create((size_t)1 << 20);
+    struct status status = run_fetch(dataset("DatasetToSingleElement", 1, &good));
+    assert_ok(status);
+    assert_ok(file_remove_tree(root));
+}
+
 static void refuses_too_long_a_chain(void **state)
 {
     (void)state;
@@ -128,6 +177,7 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_batch_without_an_end_fills_no_more_than_a_run_may_hold,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(damaged_records_take_no_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_too_long_a_chain, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_a_variant_that_is_no_dataset, setup, teardown),
     };

@@ -2,6 +2,8 @@
  * dataset_csv: CSVDataset, the records of files of comma-separated values. An element has a scalar
  * for each column that is taken. After a record with an error, the next one can be read.
  */
+#include <stdio.h>
+
 #include "base/arena.h"
 #include "runtime/kernels/data/dataset_files.h"
 #include "runtime/kernels/records/csv_fields.h"
@@ -152,22 +154,26 @@ static struct status read_field(struct csv_line *line, int64_t number, bool *end
                : read_plain(line, delimiter, quotes, is_taken, ends);
 }
 
-/* Reads on to the end of the record after an error, which is the first one's. */
+/* Reads on to the end of the record after an error, which is the first one's. Its text is kept
+ * here, not with the run: a file may have any number of them, and IgnoreErrors passes them over. */
 static struct status read_line(struct csv_line *line)
 {
-    struct status first = status_ok();
-    bool ends = false;
+    char text[1024];
+    bool ends = false, is_bad = false;
     for (int64_t number = 0; !ends; number++) {
         struct status status = read_field(line, number, &ends);
         if (!status_is_ok(status) && status.code != STATUS_INVALID_ARGUMENT)
             return status; /* of the run */
-        if (status_is_ok(first) && !status_is_ok(status))
-            first = status_keep(kernel_arena(line->k), status);
+        if (!is_bad && !status_is_ok(status))
+            snprintf(text, sizeof text, "%s", status.message);
+        is_bad |= !status_is_ok(status);
     }
-    if (status_is_ok(first) && line->element != NULL && line->kept < line->dataset->count)
+    if (is_bad)
+        return status_error(STATUS_INVALID_ARGUMENT, "%s", text);
+    if (line->element != NULL && line->kept < line->dataset->count)
         return INVALID(line->k, "Expect %d fields but have %d in record", line->dataset->count,
                        line->kept);
-    return first;
+    return status_ok();
 }
 
 /* ---- the dataset ---- */
@@ -201,10 +207,10 @@ static struct status csv_check(struct kernel_context *k, struct run_dataset *dat
     }
     TRY(columns_check(k, dataset));
     TRY(files_check(k, dataset, COMPRESSION, false));
+    struct bytes compression = bytes_first(text_of(dataset, COMPRESSION), 100);
     if (!compression_parse(text_of(dataset, COMPRESSION), &known))
-        return INVALID(k, "Unsupported compression_type: %.100s.",
-                       arena_memdup(kernel_arena(k), text_of(dataset, COMPRESSION).data,
-                                    text_of(dataset, COMPRESSION).size));
+        return INVALID(k, "Unsupported compression_type: %.*s.", (int)compression.size,
+                       compression.data);
     TRY(dataset_check_number(k, dataset, BUFFER_SIZE, "buffer_size", INT64_MIN));
     if (dataset_number(dataset, BUFFER_SIZE) <= 0)
         return INVALID(k, "buffer_size should be positive");
