@@ -157,6 +157,20 @@ static void refuses_too_long_a_chain(void **state)
     assert_non_null(strstr(status.message, "a dataset is made of more than 256 datasets in turn"));
 }
 
+/* Each dataset is twice the one before: what is known of it is computed once. */
+static void datasets_of_the_same_datasets_are_counted(void **state)
+{
+    (void)state;
+    struct endpoint last =
+        dataset("RangeDataset", 3, (struct endpoint[]){ number(0), number(0), number(1) });
+    for (int i = 0; i < 60; i++)
+        last = dataset("ConcatenateDataset", 2, (struct endpoint[]){ last, last });
+    assert_ok(run_fetch(build(&b, "DatasetCardinality", NULL, 1, &last, NULL)));
+    assert_fails(run_fetch(dataset("GetElementAtIndex", 2, (struct endpoint[]){ last, number(0) })),
+                 STATUS_OUT_OF_RANGE,
+                 "Index out of range [0, 0):0 [node 'GetElementAtIndex' (GetElementAtIndex)]");
+}
+
 static void refuses_a_variant_that_is_no_dataset(void **state)
 {
     (void)state;
@@ -179,6 +193,7 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(damaged_records_take_no_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_too_long_a_chain, setup, teardown),
+        cmocka_unit_test_setup_teardown(datasets_of_the_same_datasets_are_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_a_variant_that_is_no_dataset, setup, teardown),
     };
     return cmocka_run_group_tests_name("dataset limits", tests, NULL, NULL);

@@ -131,6 +131,7 @@ struct status dataset_create(struct kernel_context *k, const struct dataset_shap
                                      .kind = shape->kind,
                                      .count = shape->count,
                                      .depth = depth,
+                                     .cardinality = CARDINALITY_UNKNOWN,
                                      .state = (char *)self.data + head,
                                      .inputs_count = count };
     for (int i = 0; i < count; i++)
@@ -170,21 +171,15 @@ static bool must_be_dataset(const struct node *node, int index)
     return false;
 }
 
-int dataset_inputs_count(const struct run_dataset *dataset)
-{
-    int count = 0;
-    while (count < dataset->inputs_count && must_be_dataset(dataset->shape->node, count))
-        count++;
-    return count;
-}
-
 static struct status check_inputs(struct kernel_context *k, struct run_dataset *dataset)
 {
+    dataset->is_shuffled = strstr(dataset->shape->node->op_name, "Shuffle") != NULL;
     for (int i = 0; i < dataset->inputs_count; i++) {
         struct run_dataset *input;
         if (!must_be_dataset(dataset->shape->node, i))
             continue;
         TRY(dataset_of(k, &dataset->inputs[i], &input));
+        dataset->is_shuffled |= input->is_shuffled;
         if (dataset->kind->same_width)
             TRY(dataset_check_width(k, dataset, input));
     }
@@ -205,6 +200,8 @@ struct status dataset_compute(struct kernel_context *k)
         object_release(&dataset->object);
         return status;
     }
+    if (dataset->kind->cardinality != NULL)
+        dataset->cardinality = dataset->kind->cardinality(dataset);
     TRY(dataset_box(k, dataset, &out));
     kernel_output_set(k, 0, out);
     return status_ok();
@@ -241,15 +238,9 @@ struct status dataset_check_width(const struct kernel_context *k, const struct r
                         dataset->count);
 }
 
-int64_t dataset_cardinality(const struct run_dataset *dataset)
-{
-    return dataset->kind->cardinality != NULL ? dataset->kind->cardinality(dataset)
-                                              : CARDINALITY_UNKNOWN;
-}
-
 int64_t dataset_count_batches(const struct run_dataset *dataset, int64_t size, bool drops)
 {
-    int64_t count = dataset_cardinality(dataset_input(dataset, 0));
+    int64_t count = dataset_input(dataset, 0)->cardinality;
     if (count < 0)
         return count;
     return count / size + (count % size > 0 && !drops);

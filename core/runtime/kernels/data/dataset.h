@@ -23,7 +23,7 @@ struct run_dataset;
 struct dataset_shape;
 struct iterator;
 
-/* Results of dataset_cardinality that are no number of elements. */
+/* Cardinalities that are no number of elements. */
 #define CARDINALITY_INFINITE (-1)
 #define CARDINALITY_UNKNOWN  (-2)
 
@@ -40,9 +40,10 @@ struct dataset_kind {
     struct status (*next)(struct kernel_context *k, struct iterator *iterator,
                           struct tensor *element, bool *end);
     void (*finish)(struct iterator *iterator); /* releases what `state` holds. May be NULL */
-    int64_t (*cardinality)(const struct run_dataset *dataset); /* NULL: unknown */
-    size_t iterator_bytes;                                     /* of the state of an iterator */
-    size_t dataset_bytes;                                      /* of the state of a dataset */
+    /* When a dataset has been made. NULL: unknown */
+    int64_t (*cardinality)(const struct run_dataset *dataset);
+    size_t iterator_bytes;                      /* of the state of an iterator */
+    size_t dataset_bytes;                       /* of the state of a dataset */
     void (*close)(struct run_dataset *dataset); /* releases what that holds. May be NULL */
     bool same_width; /* an element has as many tensors as an element of each input dataset */
 };
@@ -64,6 +65,8 @@ struct run_dataset {
     const struct dataset_kind *kind; /* the same as in `shape` */
     int count;                       /* of tensors in an element, as in `shape` */
     int depth;                       /* 1 more than the deepest dataset among its inputs */
+    int64_t cardinality;             /* how many elements, or CARDINALITY_… */
+    bool is_shuffled;                /* by it or by a dataset among its inputs */
     /* Could an iterator that some input holds come to own this dataset, in a cycle? */
     bool holds_others;
     void *state; /* dataset_bytes, zeroed */
@@ -95,8 +98,6 @@ struct status dataset_compute(struct kernel_context *k);
 /* The dataset in a scalar variant tensor. INVALID_ARGUMENT: it holds something else. */
 struct status dataset_of(const struct kernel_context *k, const struct tensor *tensor,
                          struct run_dataset **out);
-/* How many of its first inputs are datasets. */
-int dataset_inputs_count(const struct run_dataset *dataset);
 /* The dataset in input `index` of a dataset, which dataset_compute has checked. */
 struct run_dataset *dataset_input(const struct run_dataset *dataset, int index);
 /* A dataset that no node makes, such as a window. Takes over the `inputs`, also after a failure.
@@ -113,7 +114,6 @@ struct status dataset_box(struct kernel_context *k, struct run_dataset *dataset,
 /* Refuses a dataset whose elements have another number of tensors than those of `dataset`. */
 struct status dataset_check_width(const struct kernel_context *k, const struct run_dataset *dataset,
                                   const struct run_dataset *inner);
-int64_t dataset_cardinality(const struct run_dataset *dataset);
 /* The cardinality of batches of `size` elements of input 0. `drops`: not of fewer. */
 int64_t dataset_count_batches(const struct run_dataset *dataset, int64_t size, bool drops);
 

@@ -78,7 +78,7 @@ static void cache_finish(struct iterator *iterator)
 
 static int64_t cache_cardinality(const struct run_dataset *dataset)
 {
-    return dataset_cardinality(dataset_input(dataset, 0));
+    return dataset_input(dataset, 0)->cardinality;
 }
 
 /* The handle of a cache that TensorFlow's datasets share by name; here each has its own. */

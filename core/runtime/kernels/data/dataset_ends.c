@@ -1,7 +1,5 @@
 /* Ops that make a tensor of a dataset without an iterator: one value, its only element, one by its
  * index, its size. */
-#include <string.h>
-
 #include "runtime/kernels/data/dataset.h"
 #include "runtime/kernels/kernel_tools.h"
 
@@ -99,22 +97,12 @@ static struct status single_element_compute(struct kernel_context *k)
 
 /* ---- GetElementAtIndex ---- */
 
-/* TensorFlow draws the elements of a shuffled dataset in another order by index than one by one. */
-static bool has_shuffle(const struct run_dataset *dataset)
-{
-    if (dataset->shape->node != NULL && strstr(dataset->shape->node->op_name, "Shuffle") != NULL)
-        return true;
-    for (int i = 0; i < dataset_inputs_count(dataset); i++)
-        if (has_shuffle(dataset_input(dataset, i)))
-            return true;
-    return false;
-}
-
 static struct status check_index(struct kernel_context *k, const struct run_dataset *dataset,
                                  int64_t index)
 {
-    int64_t count = dataset_cardinality(dataset);
-    if (has_shuffle(dataset))
+    int64_t count = dataset->cardinality;
+    /* TensorFlow draws the elements in another order by index than one by one. */
+    if (dataset->is_shuffled)
         return kernel_error(k, STATUS_UNIMPLEMENTED, "an element of a shuffled dataset by index");
     if (count < 0)
         return kernel_error(k, STATUS_FAILED_PRECONDITION,
@@ -171,7 +159,7 @@ static struct status cardinality_compute(struct kernel_context *k)
     struct tensor *out;
     TRY(dataset_of(k, kernel_input(k, 0), &dataset));
     TRY(kernel_output(k, 0, &scalar, &out));
-    tensor_int64s_mut(out)[0] = dataset_cardinality(dataset);
+    tensor_int64s_mut(out)[0] = dataset->cardinality;
     return status_ok();
 }
 

@@ -140,7 +140,7 @@ static struct status parse_next(struct kernel_context *k, struct iterator *itera
 
 static int64_t parse_cardinality(const struct run_dataset *dataset)
 {
-    return dataset_cardinality(dataset_input(dataset, 0));
+    return dataset_input(dataset, 0)->cardinality;
 }
 
 #define PARSE(name)                                                                        \

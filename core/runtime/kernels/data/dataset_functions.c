@@ -19,7 +19,7 @@ static int64_t preserved_cardinality(const struct run_dataset *dataset)
 {
     bool preserved = false;
     status_ignore(node_attr_bool(dataset->shape->node, "preserve_cardinality", &preserved));
-    return preserved ? dataset_cardinality(dataset_input(dataset, 0)) : CARDINALITY_UNKNOWN;
+    return preserved ? dataset_input(dataset, 0)->cardinality : CARDINALITY_UNKNOWN;
 }
 
 /* ---- Filter and TakeWhile ---- */

@@ -183,9 +183,8 @@ static struct status by_window_next(struct kernel_context *k, struct iterator *i
 
 static int64_t by_window_cardinality(const struct run_dataset *dataset)
 {
-    return dataset_cardinality(dataset_input(dataset, 0)) == CARDINALITY_INFINITE
-               ? CARDINALITY_INFINITE
-               : CARDINALITY_UNKNOWN;
+    return dataset_input(dataset, 0)->cardinality == CARDINALITY_INFINITE ? CARDINALITY_INFINITE
+                                                                          : CARDINALITY_UNKNOWN;
 }
 
 /* ---- GroupByReducer ---- */

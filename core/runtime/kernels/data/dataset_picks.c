@@ -4,7 +4,7 @@
 
 static int64_t input_cardinality(const struct run_dataset *dataset)
 {
-    return dataset_cardinality(dataset_input(dataset, 0));
+    return dataset_input(dataset, 0)->cardinality;
 }
 
 /* ---- what only says how TensorFlow should run: all elements as they come ---- */
@@ -169,8 +169,8 @@ static struct status concatenate_next(struct kernel_context *k, struct iterator 
 
 static int64_t concatenate_cardinality(const struct run_dataset *dataset)
 {
-    int64_t first = input_cardinality(dataset),
-            second = dataset_cardinality(dataset_input(dataset, 1)), sum;
+    int64_t first = input_cardinality(dataset), second = dataset_input(dataset, 1)->cardinality,
+            sum;
     if (first == CARDINALITY_INFINITE || second == CARDINALITY_INFINITE)
         return CARDINALITY_INFINITE;
     if (first < 0 || second < 0 || __builtin_add_overflow(first, second, &sum))
@@ -294,7 +294,7 @@ static int64_t zip_cardinality(const struct run_dataset *dataset)
 {
     int64_t least = CARDINALITY_INFINITE;
     for (int i = 0; i < dataset->inputs_count; i++) {
-        int64_t count = dataset_cardinality(dataset_input(dataset, i));
+        int64_t count = dataset_input(dataset, i)->cardinality;
         if (count == CARDINALITY_UNKNOWN)
             return CARDINALITY_UNKNOWN;
         if (count >= 0 && (least == CARDINALITY_INFINITE || count < least))
@@ -373,7 +373,7 @@ static struct status directed_next(struct kernel_context *k, struct iterator *it
 static int64_t directed_cardinality(const struct run_dataset *dataset)
 {
     for (int i = 1; i < dataset->inputs_count; i++)
-        if (dataset_cardinality(dataset_input(dataset, i)) == CARDINALITY_INFINITE)
+        if (dataset_input(dataset, i)->cardinality == CARDINALITY_INFINITE)
             return CARDINALITY_INFINITE;
     return CARDINALITY_UNKNOWN;
 }

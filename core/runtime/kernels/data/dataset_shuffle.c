@@ -173,7 +173,7 @@ static void shuffle_finish(struct iterator *iterator)
 
 static int64_t shuffle_cardinality(const struct run_dataset *dataset)
 {
-    int64_t count = dataset_cardinality(dataset_input(dataset, 0)), epochs = epochs_wanted(dataset),
+    int64_t count = dataset_input(dataset, 0)->cardinality, epochs = epochs_wanted(dataset),
             product;
     if (epochs == 0 || count == 0)
         return 0;

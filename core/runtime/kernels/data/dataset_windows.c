@@ -173,14 +173,7 @@ static struct status held_next(struct kernel_context *k, struct iterator *iterat
     return status_ok();
 }
 
-static int64_t held_cardinality(const struct run_dataset *dataset)
-{
-    return dataset->inputs_count / dataset->count;
-}
-
-static const struct dataset_kind held_kind = { .next = held_next,
-                                               .iterator_bytes = sizeof(int),
-                                               .cardinality = held_cardinality };
+static const struct dataset_kind held_kind = { .next = held_next, .iterator_bytes = sizeof(int) };
 static const struct dataset_shape held_shape = { .kind = &held_kind };
 
 struct status dataset_hold(struct kernel_context *k, int width, struct tensors *elements,
@@ -194,6 +187,7 @@ struct status dataset_hold(struct kernel_context *k, int width, struct tensors *
     elements->count = 0;
     TRY(dataset_create(k, &held_shape, count, elements->at, &made));
     made->count = width;
+    made->cardinality = count / width;
     return dataset_box(k, made, out);
 }
 
@@ -311,8 +305,8 @@ static void window_finish(struct iterator *iterator)
 
 static int64_t window_cardinality(const struct run_dataset *dataset)
 {
-    int64_t count = dataset_cardinality(dataset_input(dataset, 0)),
-            shift = dataset_number(dataset, 2), reach = window_reach(dataset);
+    int64_t count = dataset_input(dataset, 0)->cardinality, shift = dataset_number(dataset, 2),
+            reach = window_reach(dataset);
     if (count < 0)
         return count;
     if (!window_drops(dataset))
