@@ -286,26 +286,24 @@ static struct endpoint cropping(struct layer_context *context, const struct laye
                                 struct endpoint x, int rank)
 {
     struct builder *b = &context->builder;
-    int32_t margins[5 * 2] = { 0 }, begin[5], size[5] = { -1 };
+    int32_t margins[5 * 2] = { 0 }, begin[5] = { 0 }, size[5] = { -1 };
+    bool is_open = false;
 
     if (!layer_check_open(context, layer, x, rank, rank) ||
         !read_margins(context, layer, "cropping", rank, margins))
         return x;
-    for (int i = 0; i < rank; i++) {
-        begin[i] = margins[2 * i];
-        int64_t left = endpoint_shape(x)->dims[i] - margins[2 * i] - margins[2 * i + 1];
-        if (i > 0 && endpoint_shape(x)->dims[i] < 0)
-            return crop_open(b, x, rank, margins);
-        if (i == 0)
-            continue;
-        if (left < 1) {
+    for (int i = 1; i < rank; i++) {
+        int64_t dim = endpoint_shape(x)->dims[i], left = dim - margins[2 * i] - margins[2 * i + 1];
+        if (dim >= 0 && left < 1) {
             layer_fail(context, layer, "nothing of the input's shape %s is left",
                        shape_text(endpoint_shape(x)));
             return x;
         }
+        is_open |= dim < 0;
+        begin[i] = margins[2 * i];
         size[i] = (int32_t)left;
     }
-    return build_slice(b, NULL, x, rank, begin, size);
+    return is_open ? crop_open(b, x, rank, margins) : build_slice(b, NULL, x, rank, begin, size);
 }
 
 EXPRESSION_CLASS(zero_padding3d, "ZeroPadding3D", zero_padding3d_args,
