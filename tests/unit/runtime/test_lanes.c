@@ -1,4 +1,4 @@
-/* Functions that ops of XLA cannot use are refused. */
+/* Functions and sizes that ops of XLA cannot use are refused. */
 #include "function_fixture.h"
 
 /* A function f(a, b) = cast(a) of another type than its arguments. */
@@ -72,6 +72,35 @@ static void a_window_has_the_type_of_its_operand(void **state)
                    "the function gives double, should be float [node 'window' (XlaReduceWindow)]");
 }
 
+/* Strides between windows that are further apart than 64 bits can say: there is one window. */
+static void windows_of_a_huge_padding_do_not_fit(void **state)
+{
+    (void)state;
+    add_function("sum", 2, DTYPES_OF(DT_FLOAT, DT_FLOAT), 1, DTYPES_OF(DT_FLOAT), TEXTS("s:z:0"), 1,
+                 &(struct line){ "s", "AddV2", { "a0", "a1" }, { T_FLOAT } });
+    const int32_t pads[] = { 0, 1 << 18, 0, 1 << 20, 0, 1 << 20 };
+    const int32_t ones[] = { 1, 1, 1 }, far[] = { INT32_MAX, INT32_MAX, INT32_MAX };
+    const float one = 1;
+    struct endpoint x = const_floats(NULL, shape_of(1, 1, 1), &one);
+    struct endpoint each = build_const_ints(&b, NULL, 3, ones);
+    struct endpoint padding =
+        build_binary(&b, "Reshape", NULL, build_const_ints(&b, NULL, 6, pads),
+                     build_const_ints(&b, NULL, 2, (const int32_t[]){ 3, 2 }));
+    struct endpoint inputs[] = { x,      build_const_float(&b, NULL, 0),
+                                 each,   build_const_ints(&b, NULL, 3, far),
+                                 each,   each,
+                                 padding };
+    struct endpoint y = build(&b, "XlaReduceWindow", "window", 7, inputs,
+                              (struct attr[]){ attr_func("computation", "sum"), ATTR_END });
+    struct plan_options options = { .no_fold = true, .no_fuse = true };
+    struct plan *plan = plan_of(0, NULL, 1, &y, &options);
+    struct tensor out = { 0 };
+    run_destroy(run);
+    run = run_create((size_t)1 << 20);
+    assert_int_equal(plan_run(plan, run, NULL, &out).code, STATUS_RESOURCE_EXHAUSTED);
+    plan_destroy(plan);
+}
+
 static void a_sort_compares(void **state)
 {
     (void)state;
@@ -91,6 +120,7 @@ int main(void)
         TEST_WITH_FUNCTIONS(a_reduction_has_the_type_of_its_operand),
         TEST_WITH_FUNCTIONS(a_scatter_has_the_type_of_its_operand),
         TEST_WITH_FUNCTIONS(a_window_has_the_type_of_its_operand),
+        TEST_WITH_FUNCTIONS(windows_of_a_huge_padding_do_not_fit),
         TEST_WITH_FUNCTIONS(a_sort_compares),
     };
     return cmocka_run_group_tests_name("lanes", tests, NULL, NULL);

@@ -26,6 +26,13 @@ static inline void strided_append(struct strided *strided, int64_t dim, int64_t 
     strided->strides[strided->rank++] = stride;
 }
 
+/* The stride of every `steps`th element. It wraps where an array that fits into memory has one such
+ * element at most, whose stride does not matter. */
+static inline int64_t stride_of_steps(int64_t stride, int64_t steps)
+{
+    return (int64_t)((uint64_t)stride * (uint64_t)steps);
+}
+
 /* Row-major strides of a dense array of that shape. */
 void dense_strides(const struct shape *shape, int64_t *strides);
 

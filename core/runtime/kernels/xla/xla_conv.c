@@ -204,8 +204,8 @@ static void find_axes(const struct conv *conv, const struct shape *filter,
     for (int i = 0; i < conv->spatial; i++) {
         int d = place(conv, IMAGE_SPATIAL, i), at = place(conv, OUT_SPATIAL, i);
         int f = place(conv, FILTER_SPATIAL, i);
-        add_axis(axes, conv->out.dims[at], x[d] * conv->steps[i], 0, y[at]);
-        add_axis(axes, filter->dims[f], x[d] * conv->dilations[i], w[f], 0);
+        add_axis(axes, conv->out.dims[at], stride_of_steps(x[d], conv->steps[i]), 0, y[at]);
+        add_axis(axes, filter->dims[f], stride_of_steps(x[d], conv->dilations[i]), w[f], 0);
     }
 }
 

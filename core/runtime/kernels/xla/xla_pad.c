@@ -2,6 +2,7 @@
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/einsum.h"
+#include "runtime/kernels/plain/strided.h"
 #include "runtime/kernels/xla/dimension_numbers.h"
 #include "runtime/kernels/xla/padding.h"
 
@@ -49,7 +50,7 @@ static bool find_kept(const struct tensor *x, const struct xla_padding *padding,
             count = x->shape.dims[d] - first;
         if (count <= 0)
             return false;
-        nest_append(nest, count, x_strides[d], 0, out_strides[d] * step);
+        nest_append(nest, count, x_strides[d], 0, stride_of_steps(out_strides[d], step));
         *from += first * x_strides[d];
         *to += (low + first * step) * out_strides[d];
     }

@@ -215,8 +215,8 @@ static struct status find_windows(const struct kernel_context *k, struct xla_win
         int64_t span = (sizes[d] - 1) * dilations[d] + 1; /* both below 2^31 */
         int64_t room = window->padded.dims[d] - span;
         shape_append(&window->out, room < 0 ? 0 : room / steps[d] + 1);
-        strided_append(&window->places, window->out.dims[d], strides[d] * steps[d]);
-        nest_append(&window->offsets, sizes[d], strides[d] * dilations[d], 0, 0);
+        strided_append(&window->places, window->out.dims[d], stride_of_steps(strides[d], steps[d]));
+        nest_append(&window->offsets, sizes[d], stride_of_steps(strides[d], dilations[d]), 0, 0);
     }
     return status_ok();
 }
