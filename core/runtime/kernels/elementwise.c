@@ -1,6 +1,7 @@
 #include "runtime/kernels/elementwise.h"
 
 #include "base/parallel.h"
+#include "runtime/kernels/float8.h"
 #include "runtime/kernels/plain/broadcast.h"
 #include "runtime/kernels/plain/types.h"
 
@@ -77,7 +78,10 @@ double floating_element(const struct tensor *x, int64_t i)
         return tensor_doubles(x)[i];
     if (x->dtype == DT_FLOAT)
         return (double)tensor_floats(x)[i];
-    half_block_load(x->dtype, (const uint16_t *)x->data + i, &value, 1);
+    if (dtype_is_float8(x->dtype))
+        float8_load(x->dtype, (const uint8_t *)x->data + i, &value, 1);
+    else
+        half_block_load(x->dtype, (const uint16_t *)x->data + i, &value, 1);
     return (double)value;
 }
 

@@ -1,5 +1,5 @@
 """Rows of ops on texts: parts, joins, printed tensors, encodings."""
-from rows import Rows
+from rows import FLOAT8, Rows
 
 import numpy as np
 import tensorflow as tf
@@ -83,7 +83,7 @@ def formats(rows):
         inputs = [tf.convert_to_tensor(x) for x in inputs]
         rows.add("StringFormat", [inputs], each=1e-9, T=[x.dtype for x in inputs], template=template, placeholder=placeholder, summarize=summarize)
     odd = [1 / 3, 0.1, 1e-7, 16777217, 123456789, np.nan, np.inf, -np.inf, 1e20, -0.0, 1234567, 1e-40]
-    for dtype in [tf.float32, tf.float64, tf.half, tf.bfloat16]:
+    for dtype in [tf.float32, tf.float64, tf.half, tf.bfloat16, *FLOAT8]:
         show(tf.cast(odd, dtype), summarize=-1)
         show(tf.constant(0.1, dtype))
     for dtype in [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]:

@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/math/float8.h"
+#include "runtime/kernels/float8.h"
 #include "runtime/kernels/plain/types.h"
 
 typedef void cast_row(const void *from, void *to, int64_t count);

@@ -2,11 +2,13 @@
  * string_format: StringFormat, a template whose placeholders are replaced by printed tensors, as
  * tf.strings.format and tf.print show them: [[0 1 2 ... 7 8 9]], nested by dimension.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/float8.h"
 #include "runtime/kernels/text/text_block.h"
 
 struct format_state {
@@ -85,8 +87,8 @@ static int print_floating(const struct tensor *x, int64_t i, char *out, size_t s
         return strtod(out, NULL) != value && value == value ? snprintf(out, size, "%.17g", value)
                                                             : length;
     }
-    if (value != value)
-        return snprintf(out, size, "nan");
+    if (value != value) /* only an eight-bit one shows its sign */
+        return snprintf(out, size, signbit(value) && dtype_is_float8(x->dtype) ? "-nan" : "nan");
     int length = snprintf(out, size, "%.6g", value);
     return strtof(out, NULL) != (float)value ? snprintf(out, size, "%.9g", value) : length;
 }

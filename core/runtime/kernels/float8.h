@@ -2,8 +2,8 @@
  * float8: floats of eight bits. float8_e4m3fn has four bits of exponent, three of fraction, and no
  * infinity; float8_e5m2 is the upper half of a half.
  */
-#ifndef KERNELS_MATH_FLOAT8_H
-#define KERNELS_MATH_FLOAT8_H
+#ifndef KERNELS_FLOAT8_H
+#define KERNELS_FLOAT8_H
 
 #include "tensor/dtype.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/kernels/math/float8.h"
+#include "runtime/kernels/float8.h"
 
 #include <math.h>
 #include <string.h>
