@@ -42,7 +42,7 @@ static struct status find_window(const struct kernel_context *k, struct gather *
         fits = fits && gather->sizes[d] <= x->dims[d] && (!left_out || gather->sizes[d] == 1);
         if (!left_out)
             strided_append(&gather->window, gather->sizes[d], strides[d]);
-        gather->window_size *= fits ? gather->sizes[d] : 0;
+        gather->window_size = stride_of_steps(gather->window_size, fits ? gather->sizes[d] : 0);
     }
     if (fits && gather->window.rank == numbers->fields[OFFSET].count)
         return status_ok();
@@ -66,14 +66,15 @@ static struct status find_out(const struct kernel_context *k, struct gather *gat
                             "offset_dims do not fit a result of rank %d", rank);
     for (int i = gather->window.rank - 1; i >= 0; i--) {
         window_strides[i] = stride;
-        stride *= gather->window.dims[i];
+        stride = stride_of_steps(stride, gather->window.dims[i]);
     }
     dense_strides(&vectors->batch, batch_strides);
     for (int d = 0; d < rank; d++) {
         int i = dimension_place(offsets, d);
         dims[d] = i >= 0 ? gather->window.dims[i] : vectors->batch.dims[next];
         strided_append(&gather->moved, dims[d],
-                       i >= 0 ? window_strides[i] : batch_strides[next++] * gather->window_size);
+                       i >= 0 ? window_strides[i]
+                              : stride_of_steps(batch_strides[next++], gather->window_size));
     }
     return shape_check(rank, dims, &gather->out);
 }
