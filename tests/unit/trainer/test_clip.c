@@ -16,7 +16,7 @@ static struct placement placement;
 static float a[COUNT_A], b[2], rows[4];
 static const int64_t row_numbers[] = { 1, 4 };
 static const struct variable_gradient gradients[] = {
-    { .values = a }, { 0 }, { .values = b }, { rows, { row_numbers, 2 } }
+    { .values = a }, { 0 }, { .values = b }, { .values = rows, .rows = { row_numbers, 2 } }
 };
 
 static struct status fixed_step(struct gradient_source *source, const void *const *values,
