@@ -1,7 +1,8 @@
 #include "base/json_value.h"
-#include "base/text_print.h"
 
 #include <jansson.h>
+
+#include "base/text_print.h"
 
 static struct status translate(json_t *from, struct arena *arena, struct json_value *out);
 
