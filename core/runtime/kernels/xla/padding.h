@@ -11,6 +11,14 @@ struct xla_padding {
     int64_t low[SHAPE_RANK_MAX], high[SHAPE_RANK_MAX], interior[SHAPE_RANK_MAX];
 };
 
+/**
+ * Reads `count` pairs of what comes before and after a dimension from an input [count, 2].
+ *
+ * Errors  INVALID_ARGUMENT another shape, or a number of 2^31 or more in size
+ */
+struct status padding_pairs(const struct kernel_context *k, int input, int count, int64_t *low,
+                            int64_t *high);
+
 /* Does it change a tensor of that rank? */
 bool padding_changes(const struct xla_padding *padding, int rank);
 

@@ -88,22 +88,13 @@ static struct status check_dimensions(const struct kernel_context *k, struct con
 
 static struct status read_padding(const struct kernel_context *k, struct conv *conv)
 {
-    const struct tensor *pairs = kernel_input(k, 3);
-    int64_t dilations[SHAPE_RANK_MAX];
-    if (pairs->shape.rank != 2 || pairs->shape.dims[0] != conv->spatial ||
-        pairs->shape.dims[1] != 2)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT,
-                            "padding must be a [%d,2] matrix, but its shape is %s", conv->spatial,
-                            shape_text(&pairs->shape));
+    int64_t dilations[SHAPE_RANK_MAX], low[SHAPE_RANK_MAX], high[SHAPE_RANK_MAX];
+    TRY(padding_pairs(k, 3, conv->spatial, low, high));
     TRY(dimension_values(k, 4, "lhs_dilation", conv->spatial, 1, dilations));
     for (int i = 0; i < conv->spatial; i++) {
         int d = place(conv, IMAGE_SPATIAL, i);
-        int64_t low = tensor_index(pairs, 2 * i), high = tensor_index(pairs, 2 * i + 1);
-        if (low < -INT32_MAX || low > INT32_MAX || high < -INT32_MAX || high > INT32_MAX)
-            return kernel_error(k, STATUS_INVALID_ARGUMENT, "padding holds %lld and %lld",
-                                (long long)low, (long long)high);
-        conv->padding.low[d] = low;
-        conv->padding.high[d] = high;
+        conv->padding.low[d] = low[i];
+        conv->padding.high[d] = high[i];
         conv->padding.interior[d] = dilations[i] - 1;
     }
     return padding_shape(k, &kernel_input(k, 0)->shape, &conv->padding, &conv->image);

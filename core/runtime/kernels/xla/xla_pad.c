@@ -6,6 +6,25 @@
 #include "runtime/kernels/xla/dimension_numbers.h"
 #include "runtime/kernels/xla/padding.h"
 
+struct status padding_pairs(const struct kernel_context *k, int input, int count, int64_t *low,
+                            int64_t *high)
+{
+    const struct tensor *pairs = kernel_input(k, input);
+    if (pairs->shape.rank != 2 || pairs->shape.dims[0] != count || pairs->shape.dims[1] != 2)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "padding must be a [%d,2] matrix, but its shape is %s", count,
+                            shape_text(&pairs->shape));
+    for (int i = 0; i < count; i++) {
+        low[i] = tensor_index(pairs, 2 * i);
+        high[i] = tensor_index(pairs, 2 * i + 1);
+        if (low[i] < -INT32_MAX || low[i] > INT32_MAX || high[i] < -INT32_MAX ||
+            high[i] > INT32_MAX)
+            return kernel_error(k, STATUS_INVALID_ARGUMENT, "padding holds %lld and %lld",
+                                (long long)low[i], (long long)high[i]);
+    }
+    return status_ok();
+}
+
 bool padding_changes(const struct xla_padding *padding, int rank)
 {
     for (int d = 0; d < rank; d++)

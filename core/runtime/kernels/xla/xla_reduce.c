@@ -187,7 +187,6 @@ struct xla_windows {
 static struct status find_windows(const struct kernel_context *k, struct xla_windows *window)
 {
     const struct shape *shape = &kernel_input(k, 0)->shape;
-    const struct tensor *pairs = kernel_input(k, 6);
     int64_t sizes[SHAPE_RANK_MAX], steps[SHAPE_RANK_MAX], dilations[SHAPE_RANK_MAX];
     int64_t strides[SHAPE_RANK_MAX];
     int rank = shape->rank;
@@ -196,19 +195,9 @@ static struct status find_windows(const struct kernel_context *k, struct xla_win
     TRY(dimension_values(k, 3, "window_strides", rank, 1, steps));
     TRY(dimension_values(k, 4, "base_dilations", rank, 1, window->padding.interior));
     TRY(dimension_values(k, 5, "window_dilations", rank, 1, dilations));
-    if (pairs->shape.rank != 2 || pairs->shape.dims[0] != rank || pairs->shape.dims[1] != 2)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT,
-                            "padding must be a [%d,2] matrix, but its shape is %s", rank,
-                            shape_text(&pairs->shape));
-    for (int d = 0; d < rank; d++) {
-        int64_t low = tensor_index(pairs, 2 * d), high = tensor_index(pairs, 2 * d + 1);
-        if (low < -INT32_MAX || low > INT32_MAX || high < -INT32_MAX || high > INT32_MAX)
-            return kernel_error(k, STATUS_INVALID_ARGUMENT, "padding holds %lld and %lld",
-                                (long long)low, (long long)high);
-        window->padding.low[d] = low;
-        window->padding.high[d] = high;
+    TRY(padding_pairs(k, 6, rank, window->padding.low, window->padding.high));
+    for (int d = 0; d < rank; d++)
         window->padding.interior[d]--;
-    }
     TRY(padding_shape(k, shape, &window->padding, &window->padded));
     dense_strides(&window->padded, strides);
     for (int d = 0; d < rank; d++) {
