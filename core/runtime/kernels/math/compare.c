@@ -6,22 +6,19 @@
 #include "runtime/kernels/plain/binary.h"
 #include "runtime/kernels/quantized_numbers.h"
 
-#define EQUAL(T, W, x, y)         (x) == (y)
-#define NOT_EQUAL(T, W, x, y)     (x) != (y)
-#define LESS(T, W, x, y)          (x) < (y)
-#define LESS_EQUAL(T, W, x, y)    (x) <= (y)
-#define GREATER(T, W, x, y)       (x) > (y)
-#define GREATER_EQUAL(T, W, x, y) (x) >= (y)
-#define AND(T, W, x, y)           (x) && (y)
-#define OR(T, W, x, y)            (x) || (y)
+#define EQUAL(T, W, x, y)      (x) == (y)
+#define NOT_EQUAL(T, W, x, y)  (x) != (y)
+#define LESS(T, W, x, y)       (x) < (y)
+#define LESS_EQUAL(T, W, x, y) (x) <= (y)
+#define AND(T, W, x, y)        (x) && (y)
+#define OR(T, W, x, y)         (x) || (y)
 
-#define EQUAL_ROW(s, T, W)      BINARY_ROW(SIMD_##s, equal_##s, T, W, bool, EQUAL)
-#define NOT_EQUAL_ROW(s, T, W)  BINARY_ROW(SIMD_##s, not_equal_##s, T, W, bool, NOT_EQUAL)
-#define LESS_ROW(s, T, W)       BINARY_ROW(SIMD_##s, less_##s, T, W, bool, LESS)
-#define LESS_EQUAL_ROW(s, T, W) BINARY_ROW(SIMD_##s, less_equal_##s, T, W, bool, LESS_EQUAL)
-#define GREATER_ROW(s, T, W)    BINARY_ROW(SIMD_##s, greater_##s, T, W, bool, GREATER)
-#define GREATER_EQUAL_ROW(s, T, W) \
-    BINARY_ROW(SIMD_##s, greater_equal_##s, T, W, bool, GREATER_EQUAL)
+#define EQUAL_ROW(s, T, W)         BINARY_ROW(SIMD_##s, equal_##s, T, W, bool, EQUAL)
+#define NOT_EQUAL_ROW(s, T, W)     BINARY_ROW(SIMD_##s, not_equal_##s, T, W, bool, NOT_EQUAL)
+#define LESS_ROW(s, T, W)          BINARY_ROW(SIMD_##s, less_##s, T, W, bool, LESS)
+#define LESS_EQUAL_ROW(s, T, W)    BINARY_ROW(SIMD_##s, less_equal_##s, T, W, bool, LESS_EQUAL)
+#define GREATER_ROW(s, T, W)       EXCHANGED_ROW(greater_##s, less_##s)
+#define GREATER_EQUAL_ROW(s, T, W) EXCHANGED_ROW(greater_equal_##s, less_equal_##s)
 
 REAL_TYPES(EQUAL_ROW)
 REAL_TYPES(NOT_EQUAL_ROW)

@@ -113,12 +113,12 @@ static struct status activation_compute(struct kernel_context *k)
 #define RSQRT_GRAD(T, W, x, y)    (y) == 0 ? 0 : (y) * ((T)-0.5 * (x)) * ((x) * (x))
 #define INV_GRAD(T, W, x, y)      (y) == 0 ? 0 : -(y) * ((x) * (x))
 
-#define GRAD_ROW(s, T, W, op, EXPR) BINARY_ROW(SIMD_##s, op##_##s, T, W, T, EXPR)
+#define GRAD_ROW(s, T, W, op, EXPR) SAME_SHAPE_ROW(SIMD_##s, op##_##s, T, W, T, EXPR)
 #define RELU_GRAD_ROW(s, T, W)      GRAD_ROW(s, T, W, relu_grad, RELU_GRAD)
 #define RELU6_GRAD_ROW(s, T, W)     GRAD_ROW(s, T, W, relu6_grad, RELU6_GRAD)
 #define ELU_GRAD_ROW(s, T, W)       GRAD_ROW(s, T, W, elu_grad, ELU_GRAD)
 #define SELU_GRAD_ROW(s, T, W)      GRAD_ROW(s, T, W, selu_grad, SELU_GRAD)
-#define SOFTSIGN_GRAD_ROW(s, T, W)  BINARY_ROW(, softsign_grad_##s, T, W, T, SOFTSIGN_GRAD)
+#define SOFTSIGN_GRAD_ROW(s, T, W)  SAME_SHAPE_ROW(, softsign_grad_##s, T, W, T, SOFTSIGN_GRAD)
 #define SIGMOID_GRAD_ROW(s, T, W)   GRAD_ROW(s, T, W, sigmoid_grad, SIGMOID_GRAD)
 #define TANH_GRAD_ROW(s, T, W)      GRAD_ROW(s, T, W, tanh_grad, TANH_GRAD)
 #define SQRT_GRAD_ROW(s, T, W)      GRAD_ROW(s, T, W, sqrt_grad, SQRT_GRAD)
@@ -131,8 +131,8 @@ FLOAT_TYPES(SELU_GRAD_ROW)
 
 #define SOFTPLUS_GRAD_F32(T, W, x, y) (x) / (fast_exp(-(y)) + 1)
 #define SOFTPLUS_GRAD_F64(T, W, x, y) (x) / (exp(-(y)) + 1)
-BINARY_ROW(SIMD, softplus_grad_f32, float, float, float, SOFTPLUS_GRAD_F32)
-BINARY_ROW(, softplus_grad_f64, double, double, double, SOFTPLUS_GRAD_F64)
+SAME_SHAPE_ROW(SIMD, softplus_grad_f32, float, float, float, SOFTPLUS_GRAD_F32)
+SAME_SHAPE_ROW(, softplus_grad_f64, double, double, double, SOFTPLUS_GRAD_F64)
 
 FLOAT_TYPES(SOFTSIGN_GRAD_ROW)
 FLOAT_TYPES(SIGMOID_GRAD_ROW)
@@ -148,9 +148,9 @@ FLOAT_TYPES(INV_GRAD_ROW)
 #define RSQRT_GRAD_COMPLEX(T, W, x, y) \
     (y) == 0 ? 0 : (y) * ((T)-0.5 * BAR(T, x)) * (BAR(T, x) * BAR(T, x))
 #define INV_GRAD_COMPLEX(T, W, x, y) (y) == 0 ? 0 : -(y) * (BAR(T, x) * BAR(T, x))
-#define COMPLEX_GRAD(name, EXPR)                                   \
-    BINARY_ROW(, name##_c64, float complex, , float complex, EXPR) \
-    BINARY_ROW(, name##_c128, double complex, , double complex, EXPR)
+#define COMPLEX_GRAD(name, EXPR)                                       \
+    SAME_SHAPE_ROW(, name##_c64, float complex, , float complex, EXPR) \
+    SAME_SHAPE_ROW(, name##_c128, double complex, , double complex, EXPR)
 COMPLEX_GRAD(sigmoid_grad, SIGMOID_GRAD)
 COMPLEX_GRAD(tanh_grad, TANH_GRAD)
 COMPLEX_GRAD(sqrt_grad, SQRT_GRAD_COMPLEX)
