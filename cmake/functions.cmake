@@ -1,9 +1,13 @@
-# slipway_library(NAME SOURCES... LINK targets...): one static library of ours.
+# slipway_library(NAME [COLD] SOURCES... PUBLIC|PRIVATE targets...): one static library of ours. COLD: it runs once a load or once a job, so
+# that -O3 would make the programs larger and nothing faster.
 function(slipway_library name)
-  cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "COLD" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/core ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC ${arg_PUBLIC} PRIVATE project_options ${arg_PRIVATE})
+  if(arg_COLD)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O2>)
+  endif()
 endfunction()
 
 # add_unit_test(MODULE FILE [THREADS] [LABELS ...] [LINK ...]): tests/unit/MODULE/FILE.c against the library MODULE. THREADS: it starts
