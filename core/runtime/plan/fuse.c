@@ -37,6 +37,28 @@ void fuse_rewrite(struct node *node, const char *op, struct endpoint *inputs, in
     node->attrs_count = node->attrs_capacity = attrs_count;
 }
 
+void fuse_set_attr(struct fuse *fuse, struct node *node, struct attr attr)
+{
+    struct attr *attrs = ARENA_ARRAY(fuse->maker->arena, struct attr, node->attrs_count + 1);
+    int count = 0;
+    for (int i = 0; i < node->attrs_count; i++)
+        if (strcmp(node->attrs[i].name, attr.name) != 0)
+            attrs[count++] = node->attrs[i];
+    attrs[count++] = attr;
+    node->attrs = attrs;
+    node->attrs_count = node->attrs_capacity = count;
+}
+
+struct attr fuse_ints(struct fuse *fuse, const char *name, int count, const int64_t *values)
+{
+    struct attr_value *list = ARENA_ARRAY(fuse->maker->arena, struct attr_value, count);
+    for (int i = 0; i < count; i++)
+        list[i] = (struct attr_value){ .kind = ATTR_INT, .i = values[i] };
+    return (struct attr){
+        name, { .kind = ATTR_LIST, .element_kind = ATTR_INT, .count = count, .elements = list }
+    };
+}
+
 static void fuse_activation(struct fuse *fuse, struct node *node)
 {
     struct product product;
@@ -132,6 +154,8 @@ void region_fuse(struct plan_maker *maker, struct region *region)
     }
     region_prune(region);
     count_uses(&fuse);
+    if (fuse_strides(&fuse))
+        count_uses(&fuse);
     fuse_pointwise(&fuse);
     region_prune(region);
     for (int i = 0; i < region->nodes_count; i++)

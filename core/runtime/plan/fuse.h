@@ -73,6 +73,12 @@ void fuse_become(struct fuse *fuse, struct node *node, const struct product *pro
 void fuse_rewrite(struct node *node, const char *op, struct endpoint *inputs, int inputs_count,
                   struct attr *attrs, int attrs_count);
 
+/* Sets an attribute, in place of one of that name. */
+void fuse_set_attr(struct fuse *fuse, struct node *node, struct attr attr);
+struct attr fuse_ints(struct fuse *fuse, const char *name, int count, const int64_t *values);
+/* Of a convolution: eight numbers, two of each dimension. */
+void fuse_set_paddings(struct fuse *fuse, struct node *node, const int64_t paddings[8]);
+
 /* A new constant of the region; takes `value`. */
 struct endpoint fuse_constant(struct fuse *fuse, const char *name, struct tensor value);
 
@@ -92,6 +98,9 @@ bool fuse_ragged_rows(struct fuse *fuse, struct node *node);
 
 /* A loop with the body of a recurrent layer. */
 bool fuse_recurrence(struct fuse *fuse, struct node *node);
+
+/* After the patterns, with new counts of uses. True: nodes were added, and the counts are old. */
+bool fuse_strides(struct fuse *fuse);
 
 /* After the patterns, with new counts of uses. */
 void fuse_pointwise(struct fuse *fuse);

@@ -33,18 +33,6 @@ static bool transpose(const struct tensor *weights, struct tensor *out)
     return true;
 }
 
-static void set_transpose_b(struct fuse *fuse, struct node *node)
-{
-    struct attr *attrs = ARENA_ARRAY(fuse->maker->arena, struct attr, node->attrs_count + 1);
-    int count = 0;
-    for (int i = 0; i < node->attrs_count; i++)
-        if (strcmp(node->attrs[i].name, "transpose_b") != 0)
-            attrs[count++] = node->attrs[i];
-    attrs[count++] = (struct attr){ "transpose_b", { .kind = ATTR_BOOL, .b = true } };
-    node->attrs = attrs;
-    node->attrs_count = node->attrs_capacity = count;
-}
-
 void fuse_narrow(struct fuse *fuse, struct node *node)
 {
     bool transposed = false;
@@ -61,5 +49,5 @@ void fuse_narrow(struct fuse *fuse, struct node *node)
     inputs[1] = fuse_constant(fuse, name, turned);
     node->inputs = inputs;
     node->inputs_capacity = node->inputs_count;
-    set_transpose_b(fuse, node);
+    fuse_set_attr(fuse, node, (struct attr){ "transpose_b", { .kind = ATTR_BOOL, .b = true } });
 }

@@ -40,25 +40,11 @@ static bool read_paddings(const struct tensor *paddings, int64_t out[8])
     return true;
 }
 
-static void set_paddings(struct fuse *fuse, struct node *node, const int64_t paddings[8])
+void fuse_set_paddings(struct fuse *fuse, struct node *node, const int64_t paddings[8])
 {
-    struct arena *arena = fuse->maker->arena;
-    struct attr *attrs = ARENA_ARRAY(arena, struct attr, node->attrs_count + 2);
-    struct attr_value *list = ARENA_ARRAY(arena, struct attr_value, 8);
-    int count = 0;
-    for (int i = 0; i < node->attrs_count; i++)
-        if (strcmp(node->attrs[i].name, "padding") != 0 &&
-            strcmp(node->attrs[i].name, "explicit_paddings") != 0)
-            attrs[count++] = node->attrs[i];
-    for (int i = 0; i < 8; i++)
-        list[i] = (struct attr_value){ .kind = ATTR_INT, .i = paddings[i] };
-    attrs[count++] = (struct attr){ "padding", { .kind = ATTR_STRING, .s = bytes_of("EXPLICIT") } };
-    attrs[count++] = (struct attr){
-        "explicit_paddings",
-        { .kind = ATTR_LIST, .element_kind = ATTR_INT, .count = 8, .elements = list }
-    };
-    node->attrs = attrs;
-    node->attrs_count = node->attrs_capacity = count;
+    fuse_set_attr(fuse, node,
+                  (struct attr){ "padding", { .kind = ATTR_STRING, .s = bytes_of("EXPLICIT") } });
+    fuse_set_attr(fuse, node, fuse_ints(fuse, "explicit_paddings", 8, paddings));
 }
 
 bool fuse_pad(struct fuse *fuse, struct node *node)
@@ -77,6 +63,6 @@ bool fuse_pad(struct fuse *fuse, struct node *node)
     inputs[1] = node->inputs[1];
     node->inputs = inputs;
     node->inputs_count = node->inputs_capacity = 2;
-    set_paddings(fuse, node, paddings);
+    fuse_set_paddings(fuse, node, paddings);
     return true;
 }
