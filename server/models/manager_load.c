@@ -347,12 +347,13 @@ static void load(struct loading *loading)
 static void free_servable(struct manager *manager, struct managed_model *model,
                           const struct model_step *step)
 {
+    struct model_version *version = step->version;
     manager->options.loader->free(step->servable);
-    if (step->bytes >= TRIM_BYTES)
+    if (version->bytes >= TRIM_BYTES)
         memory_trim();
-    log_info("model %s version %lld: unloaded", model->name, (long long)step->version->number);
+    log_info("model %s version %lld: unloaded", model->name, (long long)version->number);
     pthread_mutex_lock(&manager->lock);
-    served_model_end_free(&model->model, step->version);
+    served_model_end_free(&model->model, version);
     manager_wake(manager);
     pthread_mutex_unlock(&manager->lock);
 }

@@ -215,10 +215,15 @@ enum model_outcome served_model_outcome(const struct served_model *model,
 
 /* ---- Steps. ---- */
 
+static bool is_draining(const struct model_version *version)
+{
+    return version->state == STATE_UNLOADING && version->servable != NULL;
+}
+
 static struct model_version *find_drained(const struct served_model *model)
 {
     for (struct model_version *version = model->versions; version != NULL; version = version->next)
-        if (version->state == STATE_UNLOADING && servable_references(version->servable) == 1)
+        if (is_draining(version) && servable_references(version->servable) == 1)
             return version;
     return NULL;
 }
@@ -233,7 +238,7 @@ struct version_summary {
 
 static struct version_summary survey_versions(const struct served_model *model)
 {
-    struct version_summary survey = { .leaving = model->freeing > 0 };
+    struct version_summary survey = { 0 };
     for (struct model_version *version = model->versions; version != NULL;
          version = version->next) {
         bool serves = version->state == STATE_AVAILABLE;
@@ -290,20 +295,17 @@ static void give_up_unwanted(struct served_model *model)
             set_state(model, version, STATE_END);
 }
 
-static struct model_step begin_free(struct served_model *model, struct model_version *version)
+static struct model_step begin_free(struct model_version *version)
 {
-    struct model_step step = { STEP_FREE, version, version->servable, version->bytes };
+    struct model_step step = { STEP_FREE, version, version->servable };
     version->servable = NULL;
-    model->freeing++;
-    set_state(model, version, STATE_END);
     return step;
 }
 
 void served_model_end_free(struct served_model *model, struct model_version *version)
 {
-    assert(model->freeing > 0);
-    model->freeing--;
-    if (version->state == STATE_END && version->wanted && version->error == NULL)
+    set_state(model, version, STATE_END);
+    if (version->wanted)
         start_again(model, version);
 }
 
@@ -331,7 +333,7 @@ struct model_step served_model_begin_step(struct served_model *model, unsigned k
 {
     struct model_version *version = kinds & STEP_FREE ? find_drained(model) : NULL;
     if (version != NULL)
-        return begin_free(model, version);
+        return begin_free(version);
     version = kinds & STEP_UNLOAD ? find_to_unload(model) : NULL;
     if (version != NULL)
         return begin_unload(model, version);
@@ -354,7 +356,7 @@ int64_t served_model_retry_time(const struct served_model *model)
 bool served_model_is_draining(const struct served_model *model)
 {
     for (const struct model_version *v = model->versions; v != NULL; v = v->next)
-        if (v->state == STATE_UNLOADING)
+        if (is_draining(v))
             return true;
     return false;
 }
@@ -364,7 +366,7 @@ bool served_model_has_ended(const struct served_model *model)
     for (const struct model_version *v = model->versions; v != NULL; v = v->next)
         if (v->state != STATE_START && v->state != STATE_END)
             return false;
-    return model->config == NULL && model->freeing == 0;
+    return model->config == NULL;
 }
 
 size_t served_model_bytes(const struct served_model *model)

@@ -50,7 +50,7 @@ struct model_version {
     bool mended;                      /* its files have changed since the failed attempt */
     enum status_code error_code;
     char *error;               /* of the last attempt; NULL: no failure */
-    struct servable *servable; /* while AVAILABLE or UNLOADING */
+    struct servable *servable; /* while AVAILABLE, or UNLOADING and not being freed yet */
     struct model_version *next;
 };
 
@@ -71,7 +71,6 @@ struct served_model {
     struct model_version *versions;    /* by number, descending */
     bool unloaded; /* by a client, although it is configured: no version is wanted */
     bool gave_way; /* the last load was ended in favour of a newer version */
-    int freeing;   /* number of versions being freed */
 };
 
 void served_model_init(struct served_model *model, const struct served_model_options *options);
@@ -124,17 +123,15 @@ enum { STEP_LOAD = 1, STEP_UNLOAD = 2, STEP_FREE = 4, STEP_NONE = 0 };
 struct model_step {
     unsigned kind;
     struct model_version *version; /* unless STEP_NONE */
-    /* STEP_FREE: owned by the caller, as is the version's memory: meanwhile the version may be
-     * loaded again. */
-    struct servable *servable;
-    uint64_t bytes;
+    struct servable *servable;     /* STEP_FREE: owned by the caller */
 };
 
 /* Chooses the next step among these kinds and begins it. Steps that free memory come first. */
 struct model_step served_model_begin_step(struct served_model *model, unsigned kinds,
                                           int64_t now_ns);
 
-/* The servable of a STEP_FREE is freed. A version that has come back meanwhile starts again. */
+/* The servable of a STEP_FREE is freed: the version is at END, or starts again if it has come back
+ * meanwhile. */
 void served_model_end_free(struct served_model *model, struct model_version *version);
 
 /* Call this before reading the version's files, with their fingerprint; without the lock. */
@@ -151,7 +148,7 @@ void served_model_end_load(struct served_model *model, struct model_version *ver
 
 /* The time of the next retry of a load; CLOCK_NEVER: none. */
 int64_t served_model_retry_time(const struct served_model *model);
-/* Is a version UNLOADING? The end of its last request is not signalled. */
+/* Does an UNLOADING version wait for its last request? The end of that is not signalled. */
 bool served_model_is_draining(const struct served_model *model);
 
 /* Is the model no longer configured, and are its versions unloaded? */

@@ -159,7 +159,7 @@ static void take_and_free(int64_t number)
     assert_int_equal(next.kind, STEP_FREE);
     assert_int_equal(next.version->number, number);
     assert_int_equal(next.servable->version, number);
-    assert_state(number, STATE_END);
+    assert_state(number, STATE_UNLOADING);
     free_servable(next.servable);
     served_model_end_free(&model, next.version);
 }
@@ -325,6 +325,25 @@ static void a_version_that_comes_back_while_it_drains_is_loaded_once_it_is_gone(
     take_and_free(1);
     see(V(1));
     load(1);
+}
+
+static void a_version_ends_once_its_memory_is_free(void **state)
+{
+    (void)state;
+    see(V(1));
+    load(1);
+    see(0);
+    begin_unload(1);
+    struct model_step next = step();
+    assert_int_equal(next.kind, STEP_FREE);
+    see(V(1)); /* comes back meanwhile: waits, because both together may not fit in memory */
+    assert_state(1, STATE_UNLOADING);
+    assert_false(served_model_is_draining(&model));
+    assert_no_step();
+    see(0);
+    free_servable(next.servable);
+    served_model_end_free(&model, next.version);
+    assert_state(1, STATE_END);
 }
 
 static void a_version_that_comes_back_spelled_differently_is_loaded_from_there(void **state)
@@ -866,6 +885,7 @@ int main(void)
         TEST(all_versions_are_unloaded_if_none_is_there),
         TEST(the_version_before_serves_again_if_the_newest_is_taken_away),
         TEST(a_version_that_comes_back_while_it_drains_is_loaded_once_it_is_gone),
+        TEST(a_version_ends_once_its_memory_is_free),
         TEST(a_version_that_comes_back_spelled_differently_is_loaded_from_there),
         TEST(a_failed_load_is_tried_again_after_the_interval),
         TEST(a_model_has_failed_after_the_last_attempt),
