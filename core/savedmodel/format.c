@@ -53,8 +53,9 @@ static struct status no_file(const char *directory, struct arena *scratch)
 {
     struct stat info;
     const char *path = file_join(scratch, directory, "saved_model.pb");
+    const char *why = "";
     if (stat(path, &info) < 0 && errno != ENOENT && errno != ENOTDIR)
-        return status_errno(errno, "open '%s'", path);
+        why = arena_printf(scratch, " (open '%s': %s)", path, strerror(errno));
     if (file_exists(file_join(scratch, directory, "saved_model.cpb")))
         return status_error(
             STATUS_UNIMPLEMENTED,
@@ -64,8 +65,8 @@ static struct status no_file(const char *directory, struct arena *scratch)
     return status_error(
         STATUS_NOT_FOUND,
         "Specified file path does not appear to contain a SavedModel bundle (should "
-        "have a file called `saved_model.pb`)\nSpecified file path: %s",
-        directory);
+        "have a file called `saved_model.pb`)\nSpecified file path: %s%s",
+        directory, why);
 }
 
 static struct status check_pointer(struct bytes file, const char *path)
