@@ -214,6 +214,59 @@ static void hands_nan_on_or_refuses(void **state)
     compare_many(true);
 }
 
+/* Sizes for conv2d_tiles.h, which oneDNN computes where it is not used. */
+static void agrees_with_the_plain_loops_in_tiles(void **state)
+{
+    static const enum conv_activation activations[] = { CONV_LINEAR, CONV_RELU, CONV_RELU6 };
+    (void)state;
+    random_init(&source, 7, 0);
+    for (int i = 0; i < 100; i++) {
+        struct conv_size size = { .n = between(1, 3),
+                                  .c = between(8, 20),
+                                  .m = 16 * between(1, 3),
+                                  .groups = 1,
+                                  .planes = ONE_PLANE,
+                                  .rows = random_window(),
+                                  .columns = random_window() };
+        parallel_set_part_ns(i % 2 == 0 ? 0 : 25000);
+        if (size.rows.out > 0 && size.columns.out > 0)
+            compare(&size, activations[i % 3], between(0, 1) == 1, i % 4 == 3);
+    }
+    parallel_set_part_ns(25000);
+}
+
+/* A filter that is not finite makes NaN of the zeros around an image. Nothing is there in the plain
+ * loops. */
+static void leaves_out_what_is_around_the_image(void **state)
+{
+    (void)state;
+    enum { EDGE = 4, C = 16, M = 16, PIXELS = EDGE * EDGE };
+    struct conv2d_onednn_spec spec = { .height = 3,
+                                       .width = 3,
+                                       .channels = C,
+                                       .filters = M,
+                                       .groups = 1,
+                                       .strides = { 1, 1 },
+                                       .dilations = { 1, 1 } };
+    struct conv2d_onednn_size fast = { 1, EDGE, EDGE, EDGE, EDGE, { 1, 1 }, { 1, 1 } };
+    const struct window window = {
+        .in = EDGE, .kernel = 3, .stride = 1, .dilation = 1, .before = 1, .out = EDGE
+    };
+    struct conv_size size = {
+        .n = 1, .c = C, .m = M, .groups = 1, .planes = ONE_PLANE, .rows = window, .columns = window
+    };
+    float in[PIXELS * C], filter[9 * C * M] = { 0 }, got[PIXELS * M], want[PIXELS * M];
+    for (int i = 0; i < PIXELS * C; i++)
+        in[i] = 1;
+    filter[5] = INFINITY; /* of the pixel above and to the left */
+    struct conv2d_onednn *conv = conv2d_onednn_create(&spec);
+    conv_direct_f32(&size, in, filter, want);
+    if (conv != NULL && conv2d_onednn_run(conv, &fast, filter, in, got))
+        for (int i = 0; i < PIXELS * M; i++)
+            assert_true(is_close(got[i], want[i]));
+    conv2d_onednn_destroy(conv);
+}
+
 static void compare_product(int64_t rows, int64_t depth, int64_t columns)
 {
     float *x = floats(rows * depth), *matrix = floats(depth * columns), *bias = floats(columns);
@@ -563,6 +616,8 @@ int main(void)
         { "computes_from_the_filter_packed_in_place", computes_from_the_packed_filter_alone,
           .initial_state = &has_room[1] },
         cmocka_unit_test(hands_nan_on_or_refuses),
+        cmocka_unit_test(agrees_with_the_plain_loops_in_tiles),
+        cmocka_unit_test(leaves_out_what_is_around_the_image),
         cmocka_unit_test(batches_share_the_sizes_of_their_pieces),
         cmocka_unit_test(agrees_in_pieces),
     };

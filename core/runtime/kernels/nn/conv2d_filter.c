@@ -82,8 +82,7 @@ static bool move_to_place(struct packed_filter *packed, struct filter_source *so
     return true;
 }
 
-/* Not new memory for each filter, because each of its pages would cost a page fault. */
-static void *take_scratch(struct buffer *scratch, size_t bytes)
+void *filter_scratch(struct buffer *scratch, size_t bytes)
 {
     if (bytes > scratch->capacity) {
         buffer_finish(scratch);
@@ -104,7 +103,7 @@ const struct packed_filter *filter_pack(const struct conv2d_onednn_spec *spec, d
     struct packed_filter *packed = zalloc(sizeof *packed);
     size_t bytes = dnnl_memory_desc_get_size(layout);
     bool stays = source->place == NULL || bytes > source->place_bytes;
-    void *values = stays ? memory_map(bytes) : take_scratch(source->scratch, bytes);
+    void *values = stays ? memory_map(bytes) : filter_scratch(source->scratch, bytes);
     packed->layout = *layout;
     packed->values = values;
     bool done = values != NULL &&

@@ -32,6 +32,10 @@ struct filter_part {
     float *bias_values;
 };
 
+/* Memory of so many bytes; NULL: none. Not new for each filter, because each of its pages would
+ * cost a page fault. */
+void *filter_scratch(struct buffer *scratch, size_t bytes);
+
 /* Describes the caller's filter, or with dnnl_format_tag_any one whose layout oneDNN may choose. */
 bool filter_describe(const struct conv2d_onednn_spec *spec, dnnl_format_tag_t tag,
                      dnnl_memory_desc_t *out);

@@ -9,9 +9,11 @@
 
 #include "base/arena.h"
 #include "base/float_flags.h"
+#include "base/memory.h"
 #include "base/parallel.h"
 #include "runtime/kernels/nn/conv2d_layouts.h"
 #include "runtime/kernels/nn/conv2d_primitive.h"
+#include "runtime/kernels/nn/conv2d_tiles.h"
 
 struct binding {
     dnnl_memory_t in, out, scratch;
@@ -124,6 +126,14 @@ static bool leaves_lanes(const struct conv2d_onednn_spec *spec)
     return !masks && spec->filters % LANES != 0;
 }
 
+/* oneDNN has such loops of its own for AVX-512. */
+static bool suits_tiles(const struct conv2d_onednn_spec *spec)
+{
+    dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();
+    return (isa & dnnl_cpu_isa_avx2) == dnnl_cpu_isa_avx2 &&
+           (isa & dnnl_cpu_isa_avx512_core) != dnnl_cpu_isa_avx512_core && conv2d_tiles_suit(spec);
+}
+
 struct conv2d_onednn *conv2d_onednn_create(const struct conv2d_onednn_spec *spec)
 {
     pthread_once(&engine_once, make_engine);
@@ -132,6 +142,7 @@ struct conv2d_onednn *conv2d_onednn_create(const struct conv2d_onednn_spec *spec
     struct conv2d_onednn *conv = zalloc(sizeof *conv);
     conv->spec = *spec;
     conv->engine = cpu;
+    conv->is_tiled = suits_tiles(spec);
     pthread_mutex_init(&conv->lock, NULL);
     pthread_mutex_init(&conv->comparing, NULL);
     if (!make_attr(conv) || !make_bias(conv)) {
@@ -154,11 +165,19 @@ static void binding_destroy(struct binding *binding)
     free(binding);
 }
 
+static size_t tiles_bytes(const struct conv2d_onednn *conv)
+{
+    const struct conv2d_onednn_spec *spec = &conv->spec;
+    return (size_t)(spec->height * spec->width * spec->channels * spec->filters) * sizeof(float);
+}
+
 void conv2d_onednn_destroy(void *opaque)
 {
     struct conv2d_onednn *conv = opaque;
     if (conv == NULL)
         return;
+    if (!conv->has_callers_memory)
+        memory_unmap(atomic_load(&conv->tiles), tiles_bytes(conv));
     for (int i = 0; i < atomic_load(&conv->count); i++) {
         if (conv->primitives[i]->conv != NULL)
             dnnl_primitive_destroy(conv->primitives[i]->conv);
@@ -412,6 +431,38 @@ static bool pack_for(struct conv2d_onednn *conv, const struct conv2d_piece *piec
     return true;
 }
 
+/* Packs the filter for tiles. False: it is left to oneDNN. Called with the lock held. */
+static bool pack_tiles(struct conv2d_onednn *conv, const struct filter_source *source)
+{
+    size_t bytes = tiles_bytes(conv);
+    bool stays = source->place == NULL || bytes > source->place_bytes;
+    float *packed = stays ? memory_map(bytes) : filter_scratch(source->scratch, bytes);
+    bool done = packed != NULL && conv2d_tiles_pack(&conv->spec, source->values, packed);
+    conv->has_callers_memory = done && !stays;
+    if (done && !stays) {
+        memcpy(source->place, packed, bytes);
+        packed = source->place;
+    } else if (!done && stays) {
+        memory_unmap(packed, bytes);
+    }
+    atomic_store(&conv->is_tiled, done);
+    atomic_store_explicit(&conv->tiles, done ? packed : NULL, memory_order_release);
+    return done;
+}
+
+const float *conv2d_packed_tiles(struct conv2d_onednn *conv, const float *filter)
+{
+    const float *packed = atomic_load_explicit(&conv->tiles, memory_order_acquire);
+    if (packed != NULL || !atomic_load(&conv->is_tiled))
+        return packed;
+    pthread_mutex_lock(&conv->lock);
+    if (atomic_load(&conv->is_tiled) && atomic_load(&conv->tiles) == NULL)
+        pack_tiles(conv, &(struct filter_source){ .values = filter });
+    packed = atomic_load(&conv->tiles);
+    pthread_mutex_unlock(&conv->lock);
+    return packed;
+}
+
 bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
                         float *filter, size_t filter_bytes, struct buffer *scratch, bool *in_place)
 {
@@ -419,6 +470,10 @@ bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_s
     struct filter_source source = { filter, filter, filter_bytes, scratch };
     if (conv2d_thread_stream(conv->engine) == NULL)
         return false;
+    if (conv->is_tiled && pack_tiles(conv, &source)) {
+        *in_place = conv->has_callers_memory;
+        return true;
+    }
     bool packed = conv2d_cut_blocks(conv, size, &source, pieces) > 0;
     if (!packed) {
         int count = conv2d_cut(&conv->spec, size, parallel_width(), pieces);
@@ -432,6 +487,11 @@ bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_s
 
 bool conv2d_onednn_unpack(struct conv2d_onednn *conv, float *filter)
 {
+    const float *tiles = atomic_load_explicit(&conv->tiles, memory_order_acquire);
+    if (tiles != NULL) {
+        conv2d_tiles_unpack(&conv->spec, tiles, filter);
+        return true;
+    }
     dnnl_stream_t stream = conv2d_thread_stream(conv->engine);
     pthread_mutex_lock(&conv->lock); /* the list of packed filters may grow */
     bool done = stream != NULL && conv->packed != NULL &&

@@ -1,7 +1,8 @@
 /*
  * conv2d_onednn: two-dimensional convolutions with a constant filter, by oneDNN; the kernels that
  * use it are in onednn_ops.c. Images stay NHWC. The filter is converted to oneDNN's own
- * layout once; bias and activation are fused.
+ * layout once; bias and activation are fused. On AVX2, convolutions of windows run in our own loops
+ * (conv2d_tiles.h).
  *
  * oneDNN compiles a primitive for each image size. The first CONV2D_ONEDNN_SIZES sizes get one; for
  * any further size conv2d_onednn_run returns false, and the caller computes it with plain loops.

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "runtime/kernels/nn/conv2d_primitive.h"
+#include "runtime/kernels/nn/conv2d_tiles.h"
 
 /* Draws numbers between -bound and bound. */
 void conv2d_draw(float *values, int64_t count, uint32_t seed, float bound)
@@ -254,6 +255,11 @@ bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_si
 {
     struct pieces many = { .conv = conv, .filter = filter, .in = in, .out = out };
     struct pieces few = { .conv = conv, .filter = filter, .in = in, .out = out };
+    const float *tiles = conv2d_packed_tiles(conv, filter);
+    if (tiles != NULL) {
+        conv2d_tiles_run(&conv->spec, size, tiles, in, out);
+        return true;
+    }
     if (conv2d_thread_stream(conv->engine) == NULL)
         return false;
     many.count = conv2d_cut(&conv->spec, size, CONV2D_PIECES_MAX, many.list);

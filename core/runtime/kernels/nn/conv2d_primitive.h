@@ -43,7 +43,10 @@ struct conv2d_onednn {
     _Atomic int64_t block;              /* its channels; 0: not known yet; CONV2D_NO_BLOCKS */
     struct conv2d_primitive *primitives[CONV2D_ONEDNN_SIZES];
     _Atomic int count;
-    _Atomic bool uneven; /* pieces of different sizes may give different bits */
+    _Atomic bool is_tiled;   /* computed by conv2d_tiles.h, and not by oneDNN */
+    _Atomic(float *) tiles;  /* the filter packed for it; NULL: not yet */
+    bool has_callers_memory; /* `tiles` is the caller's filter */
+    _Atomic bool uneven;     /* pieces of different sizes may give different bits */
 };
 
 /* The calling thread's stream. Called before anything is compiled, because a primitive remembers
@@ -60,6 +63,9 @@ struct conv2d_primitive *conv2d_primitive_make(struct conv2d_onednn *conv,
 /* `in` and `out` are the piece's own. False: oneDNN failed, or a NaN may be lost. Threads: any. */
 bool conv2d_primitive_run(struct conv2d_onednn *conv, struct conv2d_primitive *primitive,
                           const float *in, float *out);
+
+/* The filter packed for tiles, now if need be. NULL: oneDNN computes the convolution. */
+const float *conv2d_packed_tiles(struct conv2d_onednn *conv, const float *filter);
 
 /* Does the piece have all channels of the result? */
 bool conv2d_is_whole(const struct conv2d_onednn *conv, const struct conv2d_piece *piece);
