@@ -83,7 +83,7 @@ static struct status check_dense(const struct row_tensor *tensor, const struct r
 
     if (part->is_hashed_later || (part->from->hash_buckets > 0 && row_tensor_is_floats(tensor)))
         return check_hashed(part, column, row);
-    if (tensor->step_size > 1 && count % (size_t)tensor->step_size != 0)
+    if (tensor->step_size > 0 && count % (size_t)tensor->step_size != 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "%zu values, expected a multiple of %" PRId64
                             ", the values of a step of the model's '%s'",

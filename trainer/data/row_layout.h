@@ -32,8 +32,8 @@ struct row_request {
     /* dense: floats or integers of any size, bool or string; sparse: float; ragged: float, int64 or
      * string. Dimension 0 is -1 */
     struct tensor_spec spec;
-    int64_t step_size;            /* of a ragged tensor: a row has a multiple of this many values; 0
-                                   * counts as 1 */
+    int64_t step_size;            /* of a ragged tensor: a row has a multiple of this many values;
+                                   * 0: any number */
     int64_t classes;              /* for class numbers; 0: not class numbers */
     const int64_t *ignored_class; /* one more class number that may occur; NULL: none */
     bool is_binary;               /* float: 0 or 1, or a probability; -1 means 0 */

@@ -264,9 +264,7 @@ static struct status request_feed(const struct file_data_maker *maker,
     *out = (struct row_request){
         .spec = spec,
         .classes = feed->classes,
-        .step_size = spec.layout == TENSOR_RAGGED && feed->spec.layout == TENSOR_DENSE
-                         ? padded_step_size(&feed->spec)
-                         : 1,
+        .step_size = spec.layout == TENSOR_RAGGED ? padded_step_size(&feed->spec) : 0,
         .ignored_class = feed->ignored_class,
         .is_binary = feed->is_binary,
         .truncates = file_data_is_of_format(maker->first_file, maker->format, &image_format),

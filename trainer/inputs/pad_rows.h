@@ -8,7 +8,7 @@
 #include "trainer/data/batch_source.h"
 
 /* The number of values of a step, for a dense tensor whose rows may have any number of steps:
- * [?,?] or [?,?,16]. 0: other tensors. */
+ * [?,?] or [?,?,16]. 0: other tensors, such as ragged ones. */
 int64_t padded_step_size(const struct tensor_spec *spec);
 
 /* Must the rows of a ragged column be padded for this dense tensor? */
