@@ -4,7 +4,7 @@
 
 #include "server/rest/gunzip.h"
 #include "server/json/text.h"
-#include "server/rest/internal.h"
+#include "server/rest/rest_internal.h"
 
 #define GUNZIP_BYTES_MAX  ((size_t)100 * 1024 * 1024)
 #define PROMISE_BYTES_MAX ((size_t)64 * 1024)

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/container.h"
-#include "server/rest/internal.h"
+#include "server/rest/rest_internal.h"
 
 #define STALL_NS      (10 * NS_PER_S) /* for the next part of a request to arrive */
 /* libmicrohttpd 0.9.75 spins on a chunk extension that fills its buffer: MHD_run asks to be run

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "server/rest/internal.h"
+#include "server/rest/rest_internal.h"
 
 void rest_add_header(struct MHD_Response *response, const char *name, const char *value)
 {

@@ -2,7 +2,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "server/rest/internal.h"
+#include "server/rest/rest_internal.h"
 #include "server/rest/open_inference.h"
 
 /* ---- The bytes of the headers. ----

@@ -30,7 +30,7 @@
 #include "base/states.h"
 #include "server/inference/auth.h"
 #include "server/inference/explain.h"
-#include "server/rest/internal.h"
+#include "server/rest/rest_internal.h"
 #include "server/rest/predict.h"
 
 /* A larger body is read in the pool even if it is one tensor. */

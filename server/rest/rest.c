@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "server/rest/internal.h"
+#include "server/rest/rest_internal.h"
 
 #define IDLE_SECONDS     600
 #define READS_MAX        16                         /* in one round of the loop */

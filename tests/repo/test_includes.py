@@ -99,7 +99,7 @@ EDGES = {
     "jansson.h": ["core/base/json_value.c"],
     "jerror.h": ["core/image/jpeg.h"],
     "jpeglib.h": ["core/image/jpeg.h"],
-    "microhttpd.h": ["server/main.c", "server/rest/internal.h"],
+    "microhttpd.h": ["server/main.c", "server/rest/rest_internal.h"],
     "nghttp2/nghttp2.h": ["core/rpc/http2_internal.h", "core/rpc/session_memory.h"],
     "png.h": ["core/image/png.c"],
     "protobuf-c/*": ["proto/*"],

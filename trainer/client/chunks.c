@@ -1,7 +1,7 @@
 /* Divides the values of each ps into messages. A ps nearly always has one chunk. */
 #include <stdlib.h>
 
-#include "trainer/client/internal.h"
+#include "trainer/client/client_internal.h"
 
 static void add_chunk(struct ps_client *client, const struct client_chunk *chunk)
 {

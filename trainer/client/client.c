@@ -1,4 +1,4 @@
-#include "trainer/client/internal.h"
+#include "trainer/client/client_internal.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "trainer/client/internal.h"
+#include "trainer/client/client_internal.h"
 
 #define CHUNK_BYTES ((size_t)1 << 20)
 

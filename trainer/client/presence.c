@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/container.h"
-#include "trainer/client/internal.h"
+#include "trainer/client/client_internal.h"
 
 #define HEARTBEAT_MS         1000
 /* No answer within this time counts as silence; connecting may take 5 s. */

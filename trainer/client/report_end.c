@@ -1,5 +1,5 @@
 /* Reports the end of a task, and waits for the end of the job. */
-#include "trainer/client/internal.h"
+#include "trainer/client/client_internal.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

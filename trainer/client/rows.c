@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "trainer/client/internal.h"
+#include "trainer/client/client_internal.h"
 
 /* The row numbers of a ps run through all of its pieces with rows. */
 static void number_rows(struct ps_client *client)

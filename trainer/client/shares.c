@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "trainer/client/internal.h"
+#include "trainer/client/client_internal.h"
 
 struct client_shares {
     pthread_mutex_t lock;

@@ -1,6 +1,6 @@
 /* The client's side of ps/cut.c and ps/snapshot.c: cuts all ps tasks at the same push, and reads
  * the values chunk by chunk. */
-#include "trainer/client/internal.h"
+#include "trainer/client/client_internal.h"
 #include "trainer/optimizers/finite.h"
 
 #include <inttypes.h>

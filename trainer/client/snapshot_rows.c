@@ -1,7 +1,7 @@
 /* Reads some rows of a snapshot, with one call to each ps that holds any. */
 #include <stdlib.h>
 
-#include "trainer/client/internal.h"
+#include "trainer/client/client_internal.h"
 #include "trainer/optimizers/finite.h"
 
 /* Requests the rows of a chunk. Returns false if it has none. */

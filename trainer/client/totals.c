@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "trainer/client/internal.h"
+#include "trainer/client/client_internal.h"
 
 double *client_keep_totals(struct ps_client *client, size_t count)
 {

@@ -1,5 +1,5 @@
 /* Pulls values and pushes gradients. */
-#include "trainer/client/internal.h"
+#include "trainer/client/client_internal.h"
 #include "trainer/optimizers/finite.h"
 
 #include <stdlib.h>

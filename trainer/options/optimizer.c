@@ -4,7 +4,7 @@
 
 #include "trainer/optimizers/average.h"
 #include "trainer/options/learning_rate.h"
-#include "trainer/options/internal.h"
+#include "trainer/options/optimizer.h"
 
 /* Keras' SGD with a momentum is TensorFlow's momentum optimizer. */
 static const char *optimizer_of_keras(const struct layers_training *training)

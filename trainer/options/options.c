@@ -1,4 +1,4 @@
-#include "trainer/options/internal.h"
+#include "trainer/options/optimizer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "layers/layers.h"
 #include "trainer/inputs/file_data.h"
-#include "trainer/predict/internal.h"
+#include "trainer/predict/predictor.h"
 
 /* ---- The signature. ---- */
 

@@ -1,4 +1,4 @@
-#include "trainer/predict/internal.h"
+#include "trainer/predict/predictor.h"
 #include "trainer/inputs/sparse_parts.h"
 
 #include <errno.h>

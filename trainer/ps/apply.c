@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "trainer/ps/internal.h"
+#include "trainer/ps/ps_internal.h"
 #include "trainer/ps/whole.h"
 
 /* Reads the gradients of one push, slice by slice in ascending order. No slice spans two chunks. */

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "trainer/ps/internal.h"
+#include "trainer/ps/ps_internal.h"
 
 #define NOTES_MAX    4096
 #define KEY_SIZE_MAX 200

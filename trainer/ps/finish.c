@@ -1,7 +1,7 @@
 /* The end of tasks and of the job, and the calls that wait for it. */
 #include <stdlib.h>
 
-#include "trainer/ps/internal.h"
+#include "trainer/ps/ps_internal.h"
 
 struct outcome {
     bool known;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "trainer/ps/internal.h"
+#include "trainer/ps/ps_internal.h"
 
 #define SILENT_MS 3000 /* three heartbeats: worth a line */
 #define NOBODY    UINT32_MAX

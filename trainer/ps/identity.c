@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "trainer/ps/internal.h"
+#include "trainer/ps/ps_internal.h"
 
 static int by_text(const void *a, const void *b)
 {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "trainer/ps/internal.h"
+#include "trainer/ps/ps_internal.h"
 
 struct membership {
     struct worker *workers; /* [PS_WORKERS_MAX], by index; waiting pushes point to theirs */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "trainer/ps/internal.h"
+#include "trainer/ps/ps_internal.h"
 
 #define BACK_MS   3000 /* three heartbeats */
 #define SILENT_MS 5000 /* nobody waits for a worker that has been silent for this long */

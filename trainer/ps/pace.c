@@ -10,7 +10,7 @@
  */
 #include <stdlib.h>
 
-#include "trainer/ps/internal.h"
+#include "trainer/ps/ps_internal.h"
 
 struct clock_of_worker {
     uint64_t base;  /* its starting clock: that of the slowest worker */

@@ -1,4 +1,4 @@
-#include "trainer/ps/internal.h"
+#include "trainer/ps/ps_internal.h"
 
 #include <stdlib.h>
 

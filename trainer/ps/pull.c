@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "trainer/ps/internal.h"
+#include "trainer/ps/ps_internal.h"
 
 struct status piece_range_read(uint32_t first, uint32_t end, struct piece_range *out)
 {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/parallel.h"
-#include "trainer/ps/internal.h"
+#include "trainer/ps/ps_internal.h"
 
 /* Row numbers to collect before processing: 1 MiB. The last slice may exceed this. */
 #define NUMBERS_MAX ((size_t)1 << 18)

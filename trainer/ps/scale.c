@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "trainer/ps/internal.h"
+#include "trainer/ps/ps_internal.h"
 
 struct scale {
     struct loss_scale now, before; /* `before`: as of the step before the last */

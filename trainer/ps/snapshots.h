@@ -2,7 +2,7 @@
 #ifndef TRAINER_PS_SNAPSHOTS_H
 #define TRAINER_PS_SNAPSHOTS_H
 
-#include "trainer/ps/internal.h"
+#include "trainer/ps/ps_internal.h"
 
 struct snapshot {
     uint64_t id, number, global_step;

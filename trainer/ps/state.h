@@ -1,5 +1,5 @@
 /*
- * state: the state of a ps by its parts, the lock that guards it, and waiting calls. internal.h
+ * state: the state of a ps by its parts, the lock that guards it, and waiting calls. ps_internal.h
  * says which file owns which part.
  */
 #ifndef TRAINER_PS_STATE_H

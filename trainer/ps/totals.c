@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "trainer/ps/internal.h"
+#include "trainer/ps/ps_internal.h"
 
 struct totals {
     double *sums; /* [count] */

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "tensor/spectral.h"
-#include "trainer/ps/internal.h"
+#include "trainer/ps/ps_internal.h"
 #include "trainer/protocol/placement.h"
 
 struct variables *variables_create(void)

@@ -1,7 +1,7 @@
 /* Lists of calls that are answered later. */
 #include <stdlib.h>
 
-#include "trainer/ps/internal.h"
+#include "trainer/ps/ps_internal.h"
 
 void waiting_append(struct waiting **list, struct waiting *waiting)
 {

@@ -1,6 +1,6 @@
 /* build: adds the losses of a model to its graph. */
 #include "layers/build_model.h"
-#include "layers/losses/internal.h"
+#include "layers/losses/loss_class.h"
 #include "layers/losses/retrieval.h"
 #include "layers/classes/sampled_softmax.h"
 

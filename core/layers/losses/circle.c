@@ -2,7 +2,7 @@
  * far apart across groups. Source: circle() in keras/src/losses/losses.py. */
 #include <math.h>
 
-#include "layers/losses/internal.h"
+#include "layers/losses/loss_class.h"
 
 const struct layer_arg circle_args[] = {
     { "gamma", ARG_NUMBER, "80" },

@@ -1,7 +1,7 @@
 /* ctc: connectionist temporal classification. The output has logits for each step, with class 0
  * as the blank; the labels are lists of classes, shorter than the steps. Source: ctc() in
  * keras/src/losses/losses.py. */
-#include "layers/losses/internal.h"
+#include "layers/losses/loss_class.h"
 
 /* Moves the steps first, and class 0 after the others, because CTCLoss takes the last class as
  * the blank. [steps, batch, classes] */

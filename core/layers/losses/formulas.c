@@ -3,7 +3,7 @@
  * computes the loss from the logits, which avoids the logarithm of a probability that
  * underflowed to 0. */
 #include "layers/build_model.h"
-#include "layers/losses/internal.h"
+#include "layers/losses/loss_class.h"
 #include "layers/losses/retrieval.h"
 
 #define EPSILON 1e-7 /* Keras' */

@@ -1,7 +1,7 @@
 /* loss: finds, reads and checks the losses of a description. */
 #include <assert.h>
 
-#include "layers/losses/internal.h"
+#include "layers/losses/loss_class.h"
 #include "layers/losses/retrieval.h"
 
 static const char *const loss_keys[] = { "name", "reduction", "dtype", "fn", "axis", NULL };

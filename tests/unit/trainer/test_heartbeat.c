@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "small_cluster.h"
-#include "trainer/client/internal.h"
+#include "trainer/client/client_internal.h"
 
 struct heartbeat {
     struct status status;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "small_cluster.h"
-#include "trainer/client/internal.h"
+#include "trainer/client/client_internal.h"
 
 #define PS 2
 struct fixture {

@@ -8,7 +8,7 @@
 
 #include "small_cluster.h"
 #include "tensor/spectral.h"
-#include "trainer/client/internal.h"
+#include "trainer/client/client_internal.h"
 
 #define WORKERS 2
 #define ROWS    2

@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "small_cluster.h"
-#include "trainer/client/internal.h"
+#include "trainer/client/client_internal.h"
 #include "trainer/client/shares.h"
 #include "trainer/job/worker.h"
 #include "support/test_group.h"

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "small_cluster.h"
-#include "trainer/client/internal.h"
+#include "trainer/client/client_internal.h"
 #include "trainer/client/shares.h"
 #include "trainer/client/totals.h"
 

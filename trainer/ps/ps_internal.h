@@ -28,8 +28,8 @@
  * because the caller may be in this process and continue at once. ASSERT_LOCKED checks that in
  * builds with asserts.
  */
-#ifndef TRAINER_PS_INTERNAL_H
-#define TRAINER_PS_INTERNAL_H
+#ifndef TRAINER_PS_PS_INTERNAL_H
+#define TRAINER_PS_PS_INTERNAL_H
 
 #include "trainer/ps/membership.h"
 #include "trainer/ps/pushes.h"

@@ -1,10 +1,10 @@
 /*
- * internal: declarations shared by the parts of `loss`. losses/formulas.c has the table of losses
- * and their formulas, loss.c reads and checks the losses of a description, and losses/build.c adds
+ * loss_class: a row of the table of losses, and the loss that a graph gets. formulas.c has the
+ * table and the formulas, loss.c reads and checks the losses of a description, and build.c adds
  * them to a graph.
  */
-#ifndef LAYERS_LOSSES_INTERNAL_H
-#define LAYERS_LOSSES_INTERNAL_H
+#ifndef LAYERS_LOSSES_LOSS_CLASS_H
+#define LAYERS_LOSSES_LOSS_CLASS_H
 
 #include "layers/losses/loss.h"
 

@@ -1,8 +1,9 @@
 /*
- * internal: declarations shared by predict.c and predict/inputs.c.
+ * predictor: the state of `pstrain predict`. predict.c reads, runs and prints; inputs.c finds where
+ * each input of the signature comes from.
  */
-#ifndef TRAINER_PREDICT_INTERNAL_H
-#define TRAINER_PREDICT_INTERNAL_H
+#ifndef TRAINER_PREDICT_PREDICTOR_H
+#define TRAINER_PREDICT_PREDICTOR_H
 
 #include <stdio.h>
 

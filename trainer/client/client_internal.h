@@ -1,10 +1,10 @@
 /*
- * client_internal: types and functions shared by the files of the client: client.c (joining),
- * client/create.c (beginning a generation), client/chunks.c, client/values.c (pulling, pushing),
- * client/shares.c, client/snapshot.c, client/report_end.c.
+ * client_internal: functions shared by the files of the client: client.c (joining), create.c
+ * (beginning a generation), chunks.c, values.c (pulling, pushing), rows.c, keys.c, shares.c,
+ * totals.c, presence.c, snapshot.c, report_end.c.
  */
-#ifndef TRAINER_CLIENT_INTERNAL_H
-#define TRAINER_CLIENT_INTERNAL_H
+#ifndef TRAINER_CLIENT_CLIENT_INTERNAL_H
+#define TRAINER_CLIENT_CLIENT_INTERNAL_H
 
 #include "trainer/client/client.h"
 #include "trainer/protocol/protocol.h"

@@ -1,8 +1,6 @@
-/*
- * internal: the parts of options.c.
- */
-#ifndef TRAINER_OPTIONS_INTERNAL_H
-#define TRAINER_OPTIONS_INTERNAL_H
+/* optimizer: the part of options_read that chooses the optimizer and how it is applied. */
+#ifndef TRAINER_OPTIONS_OPTIMIZER_H
+#define TRAINER_OPTIONS_OPTIMIZER_H
 
 #include "trainer/options/options.h"
 

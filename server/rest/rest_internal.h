@@ -3,8 +3,8 @@
  * libmicrohttpd's daemon, connection.c the connections, request.c the life of a request; head.c and
  * body.c read a request. Everything belongs to the loop's thread.
  */
-#ifndef SERVER_REST_INTERNAL_H
-#define SERVER_REST_INTERNAL_H
+#ifndef SERVER_REST_REST_INTERNAL_H
+#define SERVER_REST_REST_INTERNAL_H
 
 #include <microhttpd.h>
 #include <string.h>
@@ -77,7 +77,7 @@ struct rest {
     bool spins;      /* idle_runs has reached its limit */
     struct request_pool memory;
     int connections;         /* open */
-    int requests;            /* begun and not ended; */
+    int requests;            /* begun and not ended */
     int requests_incomplete; /* of these, not completely read */
     bool unfinished;         /* MHD_run asks to be called again at once */
     bool answered;           /* an answer waits for MHD_run */
