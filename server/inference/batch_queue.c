@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "server/inference/batch_split.h"
-#include "server/inference/call_queues.h"
+#include "server/inference/pending_calls.h"
 
 struct status batch_queue_check_inputs(struct inference_call *call)
 {

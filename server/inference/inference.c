@@ -10,7 +10,7 @@
 #include "server/inference/batch.h"
 #include "server/inference/batch_queue.h"
 #include "server/inference/batch_split.h"
-#include "server/inference/call_queues.h"
+#include "server/inference/pending_calls.h"
 #include "server/inference/request_metrics.h"
 
 #define LOOP_COST_MAX_NS  200000 /* calls that cost more go to the pool */
@@ -49,7 +49,7 @@ struct inference_pool {
 
     pthread_mutex_t lock; /* everything below */
     pthread_cond_t work;
-    struct call_queues queues;
+    struct pending_calls pending;
     struct inference_call *
         *preparing; /* [preparing_count] what each thread is preparing; NULL: nothing */
     int preparing_count;
@@ -96,17 +96,17 @@ static void post_end(struct inference_call *call)
     loop_post(call->inference->loop, &call->task);
 }
 
-static void show_choice(struct callable *callable, const struct call_queues *queues,
+static void show_choice(struct callable *callable, const struct pending_calls *pending,
                         struct batch_target chosen)
 {
     request_metrics_choice(callable, chosen.rows_max);
     log_info("model %s version %lld signature %s: --target_p99_ms=%lld: runs of up to %lld rows, "
              "which take %.1f ms; no call waits for others%s",
              callable->servable->name, (long long)callable->servable->version,
-             callable->signature->name, (long long)(queues->target_ns / NS_PER_MS),
+             callable->signature->name, (long long)(pending->target_ns / NS_PER_MS),
              (long long)chosen.rows_max, (double)chosen.run_ns / 1e6,
-             chosen.run_ns > queues->target_ns ? "; a single row takes longer than the target"
-                                               : "");
+             chosen.run_ns > pending->target_ns ? "; a single row takes longer than the target"
+                                                : "");
 }
 
 /* From now on lets loops run first, if one has run concurrently with this run. */
@@ -135,7 +135,7 @@ static void run(struct inference_pool *pool, const struct taken_calls *taken)
     int64_t began_ns = clock_now_ns(clock_monotonic());
     yield_if_wanted(pool);
     if (taken->chosen.rows_max > 0)
-        show_choice(taken->first->callable, &pool->queues, taken->chosen);
+        show_choice(taken->first->callable, &pool->pending, taken->chosen);
     if (taken->first->prepare != NULL)
         prepare(pool, taken->first);
     else if (taken->queue->batching != NULL)
@@ -146,7 +146,7 @@ static void run(struct inference_pool *pool, const struct taken_calls *taken)
     if (!atomic_load_explicit(&pool->yields, memory_order_relaxed))
         consider_yielding(pool, began_ns, now_ns);
     pthread_mutex_lock(&pool->lock);
-    call_queues_end(&pool->queues, taken, now_ns);
+    pending_calls_end(&pool->pending, taken, now_ns);
     pthread_mutex_unlock(&pool->lock);
     for (struct inference_call *next, *call = taken->first; call != NULL; call = next) {
         next = call->next; /* once it is posted, the call belongs to its owner again */
@@ -175,18 +175,18 @@ static struct taken_calls wait_for_calls(struct inference_pool *pool)
     pthread_mutex_lock(&pool->lock);
     for (;;) {
         int64_t now_ns = clock_now_ns(clock_monotonic());
-        taken = call_queues_take(&pool->queues, now_ns);
+        taken = pending_calls_take(&pool->pending, now_ns);
         if (taken.first != NULL || pool->limits.stopping)
             break;
         parallel_pause();
         pool->idle_count++;
-        wait_until(pool, call_queues_ready_ns(&pool->queues, now_ns));
+        wait_until(pool, pending_calls_ready_ns(&pool->pending, now_ns));
         pool->idle_count--;
         parallel_resume();
     }
     /* A thread may sleep because a queue had reached its limit of threads, which has changed.
      * Another one has to wait for the next batch instead of this one. */
-    if (call_queues_ready_ns(&pool->queues, 0) != CLOCK_NEVER)
+    if (pending_calls_ready_ns(&pool->pending, 0) != CLOCK_NEVER)
         pthread_cond_signal(&pool->work);
     pthread_mutex_unlock(&pool->lock);
     return taken;
@@ -208,7 +208,7 @@ static struct status add_to_queue(struct inference_pool *pool, struct inference_
 {
     int64_t now_ns = clock_now_ns(clock_monotonic());
     pthread_mutex_lock(&pool->lock);
-    struct status status = call_queues_add(&pool->queues, call, now_ns);
+    struct status status = pending_calls_add(&pool->pending, call, now_ns);
     pthread_cond_signal(&pool->work);
     pthread_mutex_unlock(&pool->lock);
     return status;
@@ -261,10 +261,10 @@ struct status inference_pool_create(const struct inference_options *options,
     pthread_cond_init(&pool->work, &monotonic);
     pthread_condattr_destroy(&monotonic);
     int count = options->threads > 0 ? options->threads : cores_available();
-    pool->queues = (struct call_queues){ .batch = options->batch_ready,
-                                         .running_max = count,
-                                         .target_ns = options->target_p99_ns,
-                                         .batches_max = options->batch_threads };
+    pool->pending = (struct pending_calls){ .batch = options->batch_ready,
+                                            .running_max = count,
+                                            .target_ns = options->target_p99_ns,
+                                            .batches_max = options->batch_threads };
     if (count < options->batch_threads)
         count = options->batch_threads;
     /* one more than a callable may use */
@@ -324,7 +324,7 @@ static void end_queue(struct inference_pool *pool)
 {
     struct status status = status_error(STATUS_UNAVAILABLE, "the server is going down");
     struct inference_call *call;
-    while ((call = call_queues_drop(&pool->queues)) != NULL) {
+    while ((call = pending_calls_drop(&pool->pending)) != NULL) {
         call->status = status;
         if (call->split != NULL)
             call = batch_split_end(call);
@@ -392,7 +392,7 @@ void inference_forget(struct inference *inference, struct inference_call *call)
 int inference_pool_queued(struct inference_pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
-    int count = call_queues_count(&pool->queues);
+    int count = pending_calls_count(&pool->pending);
     pthread_mutex_unlock(&pool->lock);
     return count;
 }
@@ -401,7 +401,7 @@ bool inference_has_idle_thread(const struct inference *inference)
 {
     struct inference_pool *pool = inference->pool;
     pthread_mutex_lock(&pool->lock);
-    bool has_one = pool->idle_count > call_queues_count(&pool->queues);
+    bool has_one = pool->idle_count > pending_calls_count(&pool->pending);
     pthread_mutex_unlock(&pool->lock);
     return has_one;
 }

@@ -9,7 +9,7 @@
  * those with inputs of an unmeasured size, and those of models whose cost does not follow from the
  * size of their inputs (plan_cost_is_predictable). A run in the loop's thread that takes longer
  * than a millisecond stops, and restarts in the pool. There, each callable has its own queue, and
- * the queues share the threads fairly (call_queues.h).
+ * the queues share the threads fairly (pending_calls.h).
  *
  * Each loop has its own rounds (struct inference); all share one pool.
  *

@@ -1,6 +1,6 @@
 /*
  * call_queue: the calls of one callable that wait for a pool thread. It is part of the callable, so
- * a call finds its queue without a search. The functions are in server/inference/call_queues.h.
+ * a call finds its queue without a search. The functions are in server/inference/pending_calls.h.
  *
  * Zero-initialise it. Threads: the pool's lock guards it.
  */
@@ -24,7 +24,7 @@ struct call_queue {
     struct call_list calls;
     struct list_link link; /* among the queues that have calls */
     int running;           /* threads that are running calls of this queue */
-    int64_t served_ns;     /* thread time that it has used, in the count of call_queues_take */
+    int64_t served_ns;     /* thread time that it has used, in the count of pending_calls_take */
 
     unsigned choices;               /* number of choices made for --target_p99_ms */
     int64_t chosen_rows, chosen_ns; /* the last choice that was logged, and its time */

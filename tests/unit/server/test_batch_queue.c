@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "server/inference/batch_queue.h"
 #include "server/inference/batch_split.h"
-#include "server/inference/call_queues.h"
+#include "server/inference/pending_calls.h"
 
 #define CALLS 3000
 #define WAIT  1000
@@ -24,7 +24,7 @@ static struct signature signature = {
 };
 static struct batching batching;
 static struct callable callable;
-static struct call_queues queues;
+static struct pending_calls pending;
 static struct arena *arena;
 static int64_t now;
 
@@ -47,7 +47,7 @@ static int begin(void **state)
         .rows_max = MAX, .run_rows_max = MAX, .wait_ns = WAIT, .batches_max = 3, .threads = 2
     };
     callable = (struct callable){ .signature = &signature, .queue.batching = &batching };
-    queues = (struct call_queues){ .running_max = 4, .batches_max = batching.threads };
+    pending = (struct pending_calls){ .running_max = 4, .batches_max = batching.threads };
     now = 1000000;
     made = made_rows = 0;
     for (size_t i = 0; i < COUNT(numbers); i++)
@@ -81,7 +81,7 @@ static struct status add(int64_t rows)
     };
     struct status status = batch_queue_check_inputs(&row->call);
     if (status_is_ok(status))
-        status = call_queues_add(&queues, &row->call, now);
+        status = pending_calls_add(&pending, &row->call, now);
     if (status_is_ok(status)) {
         made++;
         made_rows += (int)rows;
@@ -106,7 +106,7 @@ static int64_t take(struct taken_calls *taken)
 {
     static int32_t next;
     int64_t rows = 0;
-    *taken = call_queues_take(&queues, now);
+    *taken = pending_calls_take(&pending, now);
     for (struct inference_call *call = taken->first; call != NULL; call = call->next) {
         int32_t first = *(const int32_t *)call->inputs[0].data;
         assert_true(first == next || first == 0);
@@ -119,7 +119,7 @@ static int64_t take(struct taken_calls *taken)
 
 static void finish(struct taken_calls *taken)
 {
-    call_queues_end(&queues, taken, now);
+    pending_calls_end(&pending, taken, now);
     for (struct inference_call *next, *call = taken->first; call != NULL; call = next) {
         next = call->next;
         call->status = call->answer(call, call->inputs);
@@ -145,13 +145,13 @@ static void the_first_call_waits_for_others(void **state)
 {
     (void)state;
     assert_added(3);
-    assert_true(call_queues_ready_ns(&queues, now) == now + WAIT);
+    assert_true(pending_calls_ready_ns(&pending, now) == now + WAIT);
     now += WAIT - 1;
     assert_added(2);
     assert_int_equal(take_and_finish(), 0);
     now += 1;
     assert_int_equal(take_and_finish(), 5);
-    assert_true(call_queues_ready_ns(&queues, now) == CLOCK_NEVER);
+    assert_true(pending_calls_ready_ns(&pending, now) == CLOCK_NEVER);
 }
 
 static void a_full_batch_does_not_wait(void **state)
@@ -183,12 +183,12 @@ static void no_call_waits_beyond_its_deadline(void **state)
         .callable = &callable, .inputs = &input, .rows = 1, .deadline_ns = now + 10
     };
     batching.wait_ns = INT64_MAX;
-    assert_int_equal(call_queues_add(&queues, &call, now).code, STATUS_OK);
-    assert_true(call_queues_ready_ns(&queues, now) == now + 10);
+    assert_int_equal(pending_calls_add(&pending, &call, now).code, STATUS_OK);
+    assert_true(pending_calls_ready_ns(&pending, now) == now + 10);
     now += 10;
-    struct taken_calls taken = call_queues_take(&queues, now);
+    struct taken_calls taken = pending_calls_take(&pending, now);
     assert_ptr_equal(taken.first, &call);
-    call_queues_end(&queues, &taken, now);
+    pending_calls_end(&pending, &taken, now);
 }
 
 static void batches_run_in_so_many_threads(void **state)
@@ -277,7 +277,7 @@ static unsigned draw(unsigned below)
 
 static void take_or_finish(struct taken_calls *thread)
 {
-    int64_t ready_ns = call_queues_ready_ns(&queues, now);
+    int64_t ready_ns = pending_calls_ready_ns(&pending, now);
     if (thread->first != NULL)
         finish(thread);
     else

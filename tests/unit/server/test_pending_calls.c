@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "server/inference/call_queues.h"
+#include "server/inference/pending_calls.h"
 
 #define MODELS  5
 #define CALLS   4000
@@ -17,7 +17,7 @@
 static struct signature signature; /* without inputs, so that all calls fit */
 static struct callable callables[MODELS];
 static struct inference_call calls[CALLS];
-static struct call_queues queues;
+static struct pending_calls pending;
 static int64_t now;
 
 static int begin(void **state)
@@ -27,7 +27,7 @@ static int begin(void **state)
     memset(calls, 0, sizeof calls);
     for (int i = 0; i < MODELS; i++)
         callables[i] = (struct callable){ .signature = &signature, .batches = true };
-    queues = (struct call_queues){ .running_max = THREADS - 1 };
+    pending = (struct pending_calls){ .running_max = THREADS - 1 };
     now = 0;
     return 0;
 }
@@ -37,17 +37,17 @@ static struct inference_call *add(int model)
     static int used;
     struct inference_call *call = &calls[used++ % CALLS];
     *call = (struct inference_call){ .callable = &callables[model], .rows = 1 };
-    assert_int_equal(call_queues_add(&queues, call, now).code, STATUS_OK);
+    assert_int_equal(pending_calls_add(&pending, call, now).code, STATUS_OK);
     return call;
 }
 
 /* Takes calls, which run for `took_ns`. Returns the model. */
 static int run_next(int64_t took_ns)
 {
-    struct taken_calls taken = call_queues_take(&queues, now);
+    struct taken_calls taken = pending_calls_take(&pending, now);
     assert_non_null(taken.first);
     int model = (int)(taken.first->callable - callables);
-    call_queues_end(&queues, &taken, now += took_ns);
+    pending_calls_end(&pending, &taken, now += took_ns);
     return model;
 }
 
@@ -81,7 +81,7 @@ static void add_any(void)
     else
         call->callable = &callables[model];
     call->rows = draw(BATCH_ROWS_MAX + 1);
-    assert_int_equal(call_queues_add(&queues, call, now).code, STATUS_OK);
+    assert_int_equal(pending_calls_add(&pending, call, now).code, STATUS_OK);
 }
 
 static void check_taken(const struct taken_calls *taken)
@@ -93,27 +93,27 @@ static void check_taken(const struct taken_calls *taken)
         call->unfinished = true; /* taken */
         rows += call->rows;
         chaos.taken++;
-        if (!queues.batch)
+        if (!pending.batch)
             assert_true(call - calls > chaos.last[model]);
         chaos.last[model] = (int)(call - calls);
     }
     assert_true(rows <= BATCH_ROWS_MAX);
-    assert_true(queues.batch || taken->first->next == NULL);
+    assert_true(pending.batch || taken->first->next == NULL);
 }
 
 static void take_any(void)
 {
     struct taken_calls *thread = &chaos.threads[draw(THREADS)];
     if (thread->first != NULL) {
-        call_queues_end(&queues, thread, now);
+        pending_calls_end(&pending, thread, now);
         *thread = (struct taken_calls){ 0 };
         return;
     }
-    bool ready = call_queues_ready_ns(&queues, now) == now;
-    *thread = call_queues_take(&queues, now);
+    bool ready = pending_calls_ready_ns(&pending, now) == now;
+    *thread = pending_calls_take(&pending, now);
     assert_true(ready == (thread->first != NULL));
     if (ready) {
-        assert_true(thread->queue->running <= queues.running_max);
+        assert_true(thread->queue->running <= pending.running_max);
         check_taken(thread);
     }
 }
@@ -124,7 +124,7 @@ static void takes_each_call_once(unsigned seed, bool batch)
     memset(&chaos, 0, sizeof chaos);
     memset(chaos.last, -1, sizeof chaos.last);
     chaos.random = seed;
-    queues.batch = batch;
+    pending.batch = batch;
     while (chaos.taken < CALLS) {
         now += draw(1000);
         if (chaos.added < CALLS && draw(3) > 0)
@@ -132,7 +132,7 @@ static void takes_each_call_once(unsigned seed, bool batch)
         else
             take_any();
     }
-    assert_null(queues.waiting);
+    assert_null(pending.waiting);
 }
 
 static void takes_each_call_once_and_in_order(void **state)
@@ -165,10 +165,10 @@ static void models_get_the_same_time_not_the_same_calls(void **state)
     for (int i = 0; i < 1000; i++)
         add(i % 2);
     for (int i = 0; i < 440; i++) {
-        struct taken_calls taken = call_queues_take(&queues, now);
+        struct taken_calls taken = pending_calls_take(&pending, now);
         int model = (int)(taken.first->callable - callables);
         runs[model]++;
-        call_queues_end(&queues, &taken, now += model == 0 ? 10 * NS_PER_MS : NS_PER_MS);
+        pending_calls_end(&pending, &taken, now += model == 0 ? 10 * NS_PER_MS : NS_PER_MS);
     }
     assert_in_range(runs[0], 39, 41);
     assert_in_range(runs[1], 399, 401);
@@ -196,16 +196,16 @@ static void one_model_leaves_a_thread_to_the_others(void **state)
     for (int i = 0; i < 10; i++)
         add(0);
     for (int i = 0; i < THREADS; i++)
-        taken[i] = call_queues_take(&queues, now);
+        taken[i] = pending_calls_take(&pending, now);
     assert_non_null(taken[THREADS - 2].first);
     assert_null(taken[THREADS - 1].first);
-    assert_true(call_queues_ready_ns(&queues, now) == CLOCK_NEVER);
+    assert_true(pending_calls_ready_ns(&pending, now) == CLOCK_NEVER);
     struct inference_call *call = add(1);
-    assert_true(call_queues_ready_ns(&queues, now) == now);
-    taken[THREADS - 1] = call_queues_take(&queues, now);
+    assert_true(pending_calls_ready_ns(&pending, now) == now);
+    taken[THREADS - 1] = pending_calls_take(&pending, now);
     assert_ptr_equal(taken[THREADS - 1].first, call);
     for (int i = 0; i < THREADS; i++)
-        call_queues_end(&queues, &taken[i], now);
+        pending_calls_end(&pending, &taken[i], now);
 }
 
 int main(void)
@@ -217,5 +217,5 @@ int main(void)
         cmocka_unit_test_setup(a_model_saves_up_no_time_while_it_is_idle, begin),
         cmocka_unit_test_setup(one_model_leaves_a_thread_to_the_others, begin),
     };
-    return cmocka_run_group_tests_name("call_queues", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("pending_calls", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * call_queues: the pool's pending calls. Calls wait in one queue per callable (call_queue.h) and
+ * pending_calls: the pool's pending calls. Calls wait in one queue per callable (call_queue.h) and
  * are taken in FIFO order. Calls that must be parsed first, whose callable is unknown, wait in a
  * separate queue.
  *
@@ -12,8 +12,8 @@
  *
  * Threads: the caller locks. The caller passes the time, for tests.
  */
-#ifndef SERVER_INFERENCE_CALL_QUEUES_H
-#define SERVER_INFERENCE_CALL_QUEUES_H
+#ifndef SERVER_INFERENCE_PENDING_CALLS_H
+#define SERVER_INFERENCE_PENDING_CALLS_H
 
 #include "server/inference/batch_target.h"
 #include "server/inference/inference.h"
@@ -23,7 +23,7 @@ void call_list_append(struct call_list *list, struct inference_call *call);
  * in total; 0: only the first. */
 struct inference_call *call_list_take_batch(struct call_list *list, int64_t rows_max);
 
-struct call_queues {
+struct pending_calls {
     bool batch;        /* calls may share a run */
     int64_t target_ns; /* --target_p99_ms, which determines the number of rows; 0: none */
     int running_max;   /* limit of the threads that serve one queue concurrently */
@@ -43,18 +43,19 @@ struct taken_calls {
 };
 
 /* Fails only if the call must form a batch: see batch_queue_add. */
-struct status call_queues_add(struct call_queues *queues, struct inference_call *call,
-                              int64_t now_ns);
+struct status pending_calls_add(struct pending_calls *pending, struct inference_call *call,
+                                int64_t now_ns);
 /* The time from which calls can be taken, `now_ns` if at once; CLOCK_NEVER: not before calls are
  * added or a run ends. */
-int64_t call_queues_ready_ns(const struct call_queues *queues, int64_t now_ns);
+int64_t pending_calls_ready_ns(const struct pending_calls *pending, int64_t now_ns);
 /* Takes the next calls that may run now, if any. */
-struct taken_calls call_queues_take(struct call_queues *queues, int64_t now_ns);
+struct taken_calls pending_calls_take(struct pending_calls *pending, int64_t now_ns);
 /* The calls have run. Call this before their `done`, which may destroy the queue. */
-void call_queues_end(struct call_queues *queues, const struct taken_calls *taken, int64_t now_ns);
+void pending_calls_end(struct pending_calls *pending, const struct taken_calls *taken,
+                       int64_t now_ns);
 /* The number of calls that wait in all queues. */
-int call_queues_count(const struct call_queues *queues);
+int pending_calls_count(const struct pending_calls *pending);
 /* Takes any call or part of a split call, for a pool without threads; NULL: none is left. */
-struct inference_call *call_queues_drop(struct call_queues *queues);
+struct inference_call *pending_calls_drop(struct pending_calls *pending);
 
 #endif

@@ -1,4 +1,4 @@
-#include "server/inference/call_queues.h"
+#include "server/inference/pending_calls.h"
 
 #include "base/clock.h"
 #include "base/container.h"
@@ -47,10 +47,10 @@ static struct call_queue *queue_of(struct list_link *link)
     return CONTAINER_OF(link, struct call_queue, link);
 }
 
-struct status call_queues_add(struct call_queues *queues, struct inference_call *call,
-                              int64_t now_ns)
+struct status pending_calls_add(struct pending_calls *pending, struct inference_call *call,
+                                int64_t now_ns)
 {
-    struct call_queue *queue = call->prepare != NULL ? &queues->unread : &call->callable->queue;
+    struct call_queue *queue = call->prepare != NULL ? &pending->unread : &call->callable->queue;
     call->queued_ns = now_ns;
     if (queue->batching != NULL)
         TRY(batch_queue_add(queue, call, now_ns));
@@ -58,16 +58,16 @@ struct status call_queues_add(struct call_queues *queues, struct inference_call 
         call_list_append(&queue->calls, call);
     if (list_holds(&queue->link))
         return status_ok();
-    if (queue->running == 0 && queue->served_ns < queues->served_ns)
-        queue->served_ns = queues->served_ns;
-    list_push(&queues->waiting, &queue->link);
+    if (queue->running == 0 && queue->served_ns < pending->served_ns)
+        queue->served_ns = pending->served_ns;
+    list_push(&pending->waiting, &queue->link);
     return status_ok();
 }
 
-int call_queues_count(const struct call_queues *queues)
+int pending_calls_count(const struct pending_calls *pending)
 {
     int count = 0;
-    for (struct list_link *at = queues->waiting; at != NULL; at = at->next)
+    for (struct list_link *at = pending->waiting; at != NULL; at = at->next)
         for (const struct inference_call *call = queue_of(at)->calls.first; call != NULL;
              call = call->next)
             count++;
@@ -81,23 +81,23 @@ static bool comes_before(const struct call_queue *a, const struct call_queue *b)
     return a->served_ns < b->served_ns || (a->served_ns == b->served_ns && a->running < b->running);
 }
 
-static int64_t ready_ns(const struct call_queues *queues, const struct call_queue *queue)
+static int64_t ready_ns(const struct pending_calls *pending, const struct call_queue *queue)
 {
     if (queue->batching != NULL)
-        return queues->batches_running < queues->batches_max ? batch_queue_ready_ns(queue)
-                                                             : CLOCK_NEVER;
-    return queue->running < queues->running_max ? 0 : CLOCK_NEVER;
+        return pending->batches_running < pending->batches_max ? batch_queue_ready_ns(queue)
+                                                               : CLOCK_NEVER;
+    return queue->running < pending->running_max ? 0 : CLOCK_NEVER;
 }
 
 /* The queue to serve next, or NULL and the time at which to check again. */
-static struct call_queue *next_queue(const struct call_queues *queues, int64_t now_ns,
+static struct call_queue *next_queue(const struct pending_calls *pending, int64_t now_ns,
                                      int64_t *again_ns)
 {
     struct call_queue *next = NULL;
     *again_ns = CLOCK_NEVER;
-    for (struct list_link *at = queues->waiting; at != NULL; at = at->next) {
+    for (struct list_link *at = pending->waiting; at != NULL; at = at->next) {
         struct call_queue *queue = queue_of(at);
-        int64_t from_ns = ready_ns(queues, queue);
+        int64_t from_ns = ready_ns(pending, queue);
         if (from_ns > now_ns)
             *again_ns = from_ns < *again_ns ? from_ns : *again_ns;
         else if (next == NULL || comes_before(queue, next))
@@ -106,25 +106,25 @@ static struct call_queue *next_queue(const struct call_queues *queues, int64_t n
     return next;
 }
 
-int64_t call_queues_ready_ns(const struct call_queues *queues, int64_t now_ns)
+int64_t pending_calls_ready_ns(const struct pending_calls *pending, int64_t now_ns)
 {
     int64_t again_ns;
-    return next_queue(queues, now_ns, &again_ns) != NULL ? now_ns : again_ns;
+    return next_queue(pending, now_ns, &again_ns) != NULL ? now_ns : again_ns;
 }
 
 /* Chooses how many rows the next run may have. Records changes. */
-static int64_t choose_rows(const struct call_queues *queues, struct call_queue *queue,
+static int64_t choose_rows(const struct pending_calls *pending, struct call_queue *queue,
                            int64_t now_ns, struct batch_target *chosen)
 {
     const struct inference_call *first = queue->calls.first;
-    if (!queues->batch || first->prepare != NULL)
+    if (!pending->batch || first->prepare != NULL)
         return 0;
-    if (queues->target_ns == 0 || first->size.rows == 0)
+    if (pending->target_ns == 0 || first->size.rows == 0)
         return BATCH_ROWS_MAX;
-    if (now_ns - first->queued_ns > queues->target_ns)
+    if (now_ns - first->queued_ns > pending->target_ns)
         return BATCH_ROWS_MAX; /* it is too late for this call: drain the queue for others */
     struct batch_target choice =
-        batch_target_choose(&first->callable->costs, first->size, queues->target_ns,
+        batch_target_choose(&first->callable->costs, first->size, pending->target_ns,
                             ++queue->choices % EXPLORE_EVERY == 0);
     if (choice.run_ns > 0 && choice.rows_max != queue->chosen_rows &&
         (queue->chosen_rows == 0 || now_ns - queue->chosen_ns > CHOICE_LOG_NS)) {
@@ -135,10 +135,10 @@ static int64_t choose_rows(const struct call_queues *queues, struct call_queue *
     return choice.rows_max;
 }
 
-struct taken_calls call_queues_take(struct call_queues *queues, int64_t now_ns)
+struct taken_calls pending_calls_take(struct pending_calls *pending, int64_t now_ns)
 {
     int64_t again_ns;
-    struct call_queue *queue = next_queue(queues, now_ns, &again_ns);
+    struct call_queue *queue = next_queue(pending, now_ns, &again_ns);
     if (queue == NULL)
         return (struct taken_calls){ 0 };
     struct taken_calls taken = { .queue = queue, .began_ns = now_ns };
@@ -146,28 +146,29 @@ struct taken_calls call_queues_take(struct call_queues *queues, int64_t now_ns)
         taken.first = batch_queue_take(queue);
     else
         taken.first =
-            call_list_take_batch(&queue->calls, choose_rows(queues, queue, now_ns, &taken.chosen));
+            call_list_take_batch(&queue->calls, choose_rows(pending, queue, now_ns, &taken.chosen));
     if (queue->calls.first == NULL)
         list_remove(&queue->link);
-    if (queue->served_ns > queues->served_ns)
-        queues->served_ns = queue->served_ns;
+    if (queue->served_ns > pending->served_ns)
+        pending->served_ns = queue->served_ns;
     queue->running++;
-    queues->batches_running += queue->batching != NULL;
+    pending->batches_running += queue->batching != NULL;
     return taken;
 }
 
-void call_queues_end(struct call_queues *queues, const struct taken_calls *taken, int64_t now_ns)
+void pending_calls_end(struct pending_calls *pending, const struct taken_calls *taken,
+                       int64_t now_ns)
 {
     taken->queue->running--;
     taken->queue->served_ns += now_ns > taken->began_ns ? now_ns - taken->began_ns : 1;
-    queues->batches_running -= taken->queue->batching != NULL;
+    pending->batches_running -= taken->queue->batching != NULL;
 }
 
-struct inference_call *call_queues_drop(struct call_queues *queues)
+struct inference_call *pending_calls_drop(struct pending_calls *pending)
 {
-    if (queues->waiting == NULL)
+    if (pending->waiting == NULL)
         return NULL;
-    struct call_queue *queue = queue_of(queues->waiting);
+    struct call_queue *queue = queue_of(pending->waiting);
     struct inference_call *call = call_list_take_batch(&queue->calls, 0);
     if (queue->calls.first == NULL)
         list_remove(&queue->link);
