@@ -247,7 +247,7 @@ static struct status evaluate(struct chief *chief)
     return status_ok();
 }
 
-static struct status stepped(void *context, uint64_t global_step, float loss)
+static struct status stepped(void *context, uint64_t global_step, const float *loss)
 {
     struct chief *chief = context;
 

@@ -155,7 +155,7 @@ struct status worker_steps(struct ps_client *client, struct gradient_source *sou
                            const struct step_hook *hook)
 {
     const struct variable_gradient *gradients;
-    float loss = NAN;
+    float loss, *last_loss = NULL; /* last_loss: &loss after the first step */
     bool ready; /* the rows for the next step are available, as far as is known */
     uint64_t told = client->global_step; /* the last step that the hook knows of */
     int64_t wait_ms = ROWS_FIRST_MS;
@@ -179,12 +179,13 @@ struct status worker_steps(struct ps_client *client, struct gradient_source *sou
         TRY(push_step(client, source, gradients, &ready));
         publish_step(progress, client, loss);
         told = client->global_step;
+        last_loss = &loss;
         if (hook != NULL)
-            TRY(hook->stepped(hook->context, told, loss));
+            TRY(hook->stepped(hook->context, told, last_loss));
     }
-    /* Other workers have made the last steps, perhaps all: then no loss is known. */
+    /* Other workers have made the last steps, perhaps all. */
     if (hook != NULL && told < client->global_step)
-        return hook->stepped(hook->context, client->global_step, loss);
+        return hook->stepped(hook->context, client->global_step, last_loss);
     return status_ok();
 }
 

@@ -52,10 +52,10 @@ void progress_say(const struct progress *progress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Called after each step of this task, with the loss of its batch, and at the end if others have
- * made the last step, with the loss of this task's last batch: NAN if it made no step. A failure
+ * made the last step, with the loss of this task's last batch: NULL if it made no step. A failure
  * ends the training. */
 struct step_hook {
-    struct status (*stepped)(void *context, uint64_t global_step, float loss);
+    struct status (*stepped)(void *context, uint64_t global_step, const float *loss);
     void *context;
 };
 

@@ -154,18 +154,19 @@ static void step_totals(struct session *session, struct ps_client *client, bool 
 
 /* ---- A step. ---- */
 
-void session_stepped(void *context, struct ps_client *client, float loss)
+void session_stepped(void *context, struct ps_client *client, const float *loss)
 {
     struct session *session = context;
     const struct client_job *job = &session->options.job;
     uint64_t step = client->global_step;
+    double known_loss = loss == NULL ? NAN : (double)*loss;
 
-    if (isfinite(loss)) /* not finite: a skipped step, or none of this task */
-        loss_plot_add(&session->plot, step, (double)loss);
+    if (isfinite(known_loss)) /* not finite: a skipped step */
+        loss_plot_add(&session->plot, step, known_loss);
     float rate = schedule_rate(
         &job->schedule, job->learning_rate,
         schedule_step(step - 1 - client->scaling.skipped, session->options.accumulation));
-    bool due = metrics_log_step(session->metrics, step, (double)loss, (double)rate);
+    bool due = metrics_log_step(session->metrics, step, known_loss, (double)rate);
     step_totals(session, client, due);
     if (histograms_are_due(session, step)) {
         log_histograms(session, client);

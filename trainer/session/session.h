@@ -110,7 +110,7 @@ struct status session_open_best(const struct session *session, struct checkpoint
 struct status session_open_metrics(struct session *session);
 
 /* See chief_options.stepped. */
-void session_stepped(void *context, struct ps_client *client, float loss);
+void session_stepped(void *context, struct ps_client *client, const float *loss);
 
 /* Exports these values, unless --noexport was given, and prints the directory. */
 struct status session_export(struct session *session, struct value_source *source);

@@ -32,7 +32,7 @@ static struct status step(struct gradient_source *base, const void *const *value
     return status_ok();
 }
 
-static struct status stepped(void *context, uint64_t global_step, float loss)
+static struct status stepped(void *context, uint64_t global_step, const float *loss)
 {
     struct source *source = context;
 
