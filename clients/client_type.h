@@ -44,11 +44,12 @@ struct status rest_refusal(int http, struct bytes answer);
 struct client_request {
     struct buffer path, body;
 };
+/* Frees both. */
 void client_request_finish(struct client_request *request);
 
-/* verb: "classify" or "regress". */
 void grpc_put_predict(const struct client_target *target, const struct client_tensor *inputs,
                       int count, struct client_request *out);
+/* verb: "classify" or "regress". examples, context: see client.h. */
 struct status grpc_put_examples(const struct client_target *target, const char *verb,
                                 const char *examples, const char *context,
                                 struct client_request *out);

@@ -139,8 +139,8 @@ static struct status compare_predict(const struct comparison *in, struct bytes e
                                      struct bytes got_message)
 {
     struct client_outputs expected, got;
-    TRY(get_predict(expected_message, in->arena, &expected));
-    TRY(get_predict(got_message, in->arena, &got));
+    TRY(grpc_get_predict(expected_message, in->arena, &expected));
+    TRY(grpc_get_predict(got_message, in->arena, &got));
     for (int i = 0; i < expected.count && in->out->size == 0; i++) {
         const struct client_tensor *was = find_output(&expected, expected.outputs[i].name);
         const struct client_tensor *is = find_output(&got, was->name);
@@ -180,8 +180,8 @@ static struct status compare_classes(const struct comparison *in, struct bytes e
                                      struct bytes got_message)
 {
     struct client_classes expected, got;
-    TRY(get_classes(expected_message, in->arena, &expected));
-    TRY(get_classes(got_message, in->arena, &got));
+    TRY(grpc_get_classes(expected_message, in->arena, &expected));
+    TRY(grpc_get_classes(got_message, in->arena, &got));
     if (expected.examples_count != got.examples_count)
         buffer_printf(in->out, "%d examples, were %d", got.examples_count, expected.examples_count);
     for (int i = 0; i < expected.examples_count && in->out->size == 0; i++)
@@ -193,8 +193,8 @@ static struct status compare_values(const struct comparison *in, struct bytes ex
                                     struct bytes got_message)
 {
     struct client_values expected, got;
-    TRY(get_values(expected_message, in->arena, &expected));
-    TRY(get_values(got_message, in->arena, &got));
+    TRY(grpc_get_values(expected_message, in->arena, &expected));
+    TRY(grpc_get_values(got_message, in->arena, &got));
     if (expected.count != got.count)
         buffer_printf(in->out, "%d values, were %d", got.count, expected.count);
     for (int i = 0; i < expected.count && in->out->size == 0; i++)

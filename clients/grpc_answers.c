@@ -64,7 +64,8 @@ static int64_t version_of(struct bytes spec)
     return (int64_t)number_of(held(spec, SPEC_VERSION), INT64_VALUE);
 }
 
-struct status get_predict(struct bytes message, struct arena *arena, struct client_outputs *out)
+struct status grpc_get_predict(struct bytes message, struct arena *arena,
+                               struct client_outputs *out)
 {
     message.data = arena_memdup(arena, message.data, message.size); /* tensors borrow from it */
     struct wire wire = wire_of(message);
@@ -107,7 +108,8 @@ static int get_row(struct bytes message, struct arena *arena, struct client_clas
     return count;
 }
 
-struct status get_classes(struct bytes message, struct arena *arena, struct client_classes *out)
+struct status grpc_get_classes(struct bytes message, struct arena *arena,
+                               struct client_classes *out)
 {
     struct bytes result = held(message, RESPONSE_RESULT);
     struct wire wire = wire_of(result);
@@ -125,7 +127,7 @@ struct status get_classes(struct bytes message, struct arena *arena, struct clie
                                                    : status_ok();
 }
 
-struct status get_values(struct bytes message, struct arena *arena, struct client_values *out)
+struct status grpc_get_values(struct bytes message, struct arena *arena, struct client_values *out)
 {
     struct bytes result = held(message, RESPONSE_RESULT);
     struct wire wire = wire_of(result);
@@ -187,7 +189,8 @@ static void get_signature(struct bytes entry, struct arena *arena, struct client
     out->outputs_count = get_endpoints(signature, SIGNATURE_OUTPUTS, arena, &out->outputs);
 }
 
-struct status get_metadata(struct bytes message, struct arena *arena, struct client_metadata *out)
+struct status grpc_get_metadata(struct bytes message, struct arena *arena,
+                                struct client_metadata *out)
 {
     struct bytes any = held(held(message, METADATA_ENTRY), ENTRY_VALUE);
     struct bytes map = held(any, ANY_VALUE);
@@ -222,7 +225,8 @@ static const char *state_name(uint64_t number)
     }
 }
 
-struct status get_status(struct bytes message, struct arena *arena, struct client_versions *out)
+struct status grpc_get_status(struct bytes message, struct arena *arena,
+                              struct client_versions *out)
 {
     struct wire wire = wire_of(message);
     struct wire_field field;

@@ -39,7 +39,7 @@ static struct status predict(struct client *client, const struct client_target *
     struct message reply = { 0 };
     grpc_put_predict(target, inputs, inputs_count, &request);
     TRY(call(client, &request, &reply));
-    struct status status = get_predict(reply.header, arena, out);
+    struct status status = grpc_get_predict(reply.header, arena, out);
     message_release(&reply);
     return status;
 }
@@ -62,7 +62,7 @@ static struct status classify(struct client *client, const struct client_target 
 {
     struct message reply = { 0 };
     TRY(ask_examples(client, "classify", target, examples, context, &reply));
-    struct status status = get_classes(reply.header, arena, out);
+    struct status status = grpc_get_classes(reply.header, arena, out);
     message_release(&reply);
     return status;
 }
@@ -73,7 +73,7 @@ static struct status regress(struct client *client, const struct client_target *
 {
     struct message reply = { 0 };
     TRY(ask_examples(client, "regress", target, examples, context, &reply));
-    struct status status = get_values(reply.header, arena, out);
+    struct status status = grpc_get_values(reply.header, arena, out);
     message_release(&reply);
     return status;
 }
@@ -85,7 +85,7 @@ static struct status metadata(struct client *client, const struct client_target 
     struct message reply = { 0 };
     grpc_put_metadata(target, &request);
     TRY(call(client, &request, &reply));
-    struct status status = get_metadata(reply.header, arena, out);
+    struct status status = grpc_get_metadata(reply.header, arena, out);
     message_release(&reply);
     return status;
 }
@@ -97,7 +97,7 @@ static struct status status_of(struct client *client, const struct client_target
     struct message reply = { 0 };
     grpc_put_status(target, &request);
     TRY(call(client, &request, &reply));
-    struct status status = get_status(reply.header, arena, out);
+    struct status status = grpc_get_status(reply.header, arena, out);
     message_release(&reply);
     return status;
 }

@@ -15,10 +15,14 @@ void grpc_put_metadata(const struct client_target *target, struct client_request
 void grpc_put_status(const struct client_target *target, struct client_request *out);
 
 /* Answers. The results live in the arena. INTERNAL: the message is damaged. */
-struct status get_predict(struct bytes message, struct arena *arena, struct client_outputs *out);
-struct status get_classes(struct bytes message, struct arena *arena, struct client_classes *out);
-struct status get_values(struct bytes message, struct arena *arena, struct client_values *out);
-struct status get_metadata(struct bytes message, struct arena *arena, struct client_metadata *out);
-struct status get_status(struct bytes message, struct arena *arena, struct client_versions *out);
+struct status grpc_get_predict(struct bytes message, struct arena *arena,
+                               struct client_outputs *out);
+struct status grpc_get_classes(struct bytes message, struct arena *arena,
+                               struct client_classes *out);
+struct status grpc_get_values(struct bytes message, struct arena *arena, struct client_values *out);
+struct status grpc_get_metadata(struct bytes message, struct arena *arena,
+                                struct client_metadata *out);
+struct status grpc_get_status(struct bytes message, struct arena *arena,
+                              struct client_versions *out);
 
 #endif
