@@ -42,8 +42,8 @@ static inline bool is_next_iteration(const struct node *node)
 /* TensorFlow turns a node with this attribute into Switch and Merge before it runs. */
 #define ATTR_LOWERED "_lower_using_switch_merge"
 
-/* Must the condition be a scalar of type bool, or the index of a Case a scalar? Of nodes that
- * TensorFlow does not lower, it takes other conditions as well. */
+/* Does TensorFlow lower this If, Case or While? It then takes only a scalar of type bool as the
+ * condition and only a scalar as the index of a Case, and otherwise other tensors as well. */
 static inline bool node_is_lowered(const struct node *node)
 {
     const struct attr_value *value = node_attr(node, ATTR_LOWERED);

@@ -25,7 +25,7 @@ void apply_proximal_gradient_descent(const struct optimizer_step *step);
 void apply_rmsprop(const struct optimizer_step *step);
 void apply_schedule_free(const struct optimizer_step *step);
 void apply_sgd(const struct optimizer_step *step);
-/* Copies the values that the row's `whole` has computed. */
+/* Copies the values that the `whole` of the optimizer's row has computed. */
 void apply_made(const struct optimizer_step *step);
 
 /* LAMB updates its averages here, because the norms are those of the new averages. */
@@ -34,6 +34,7 @@ void measure_lamb(const struct optimizer_step *step, struct optimizer_norms *nor
 void advance_count(const float *settings, float *scalars);  /* [the number of updates] */
 void advance_power(const float *settings, float *scalars);  /* [setting 0 ^ updates] */
 void advance_powers(const float *settings, float *scalars); /* of settings 0 and 1 */
+/* [updates, a power or product of betas] */
 void advance_nadam(const float *settings, float *scalars);
 void advance_schedule_free(const float *settings, float *scalars);
 

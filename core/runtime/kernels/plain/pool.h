@@ -2,6 +2,8 @@
  * pool: pooling of volumes and images; sizes as in conv.h with m = c. The gradient of a maximum of
  * an image goes to the first of equal elements, never to NaN; that of a volume, to each of them. An
  * average counts only elements inside.
+ *
+ * x and dx have the shape of conv.h's x, and out, y, dy and places that of its out.
  */
 #ifndef KERNELS_PLAIN_POOL_H
 #define KERNELS_PLAIN_POOL_H
