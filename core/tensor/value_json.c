@@ -220,18 +220,35 @@ static void print_axis(const struct tensor *tensor, int rank, const int64_t *dim
     buffer_append_char(out, ']');
 }
 
+/* A tensor without elements may have any number of lists: [2^40,0] are 2^40 empty ones. */
+static bool has_too_many_lists(const struct tensor *tensor, int rank, const int64_t *dims)
+{
+    int64_t lists = 1;
+    for (int i = 0; i < rank && tensor->size == 0 && lists <= VALUE_EMPTY_LISTS_MAX; i++) {
+        if (dims[i] == 0)
+            return false;
+        lists = dims[i] > VALUE_EMPTY_LISTS_MAX ? INT64_MAX : lists * dims[i];
+    }
+    return lists > VALUE_EMPTY_LISTS_MAX;
+}
+
+static void print_from(const struct tensor *tensor, int axis, int64_t row, struct buffer *out)
+{
+    int64_t dims[SHAPE_RANK_TENSORFLOW];
+    int rank = shape_unpack(&tensor->shape, dims);
+    int64_t at = axis == 0 ? 0 : row * (tensor->size / dims[0]);
+    if (has_too_many_lists(tensor, rank, dims))
+        buffer_append_text(out, "[]");
+    else
+        print_axis(tensor, rank, dims, axis, &at, out);
+}
+
 void value_to_text(const struct tensor *tensor, struct buffer *out)
 {
-    int64_t dims[SHAPE_RANK_TENSORFLOW], at = 0;
-    print_axis(tensor, shape_unpack(&tensor->shape, dims), dims, 0, &at, out);
+    print_from(tensor, 0, 0, out);
 }
 
 void value_row_to_text(const struct tensor *tensor, int64_t row, struct buffer *out)
 {
-    int64_t dims[SHAPE_RANK_TENSORFLOW];
-    int rank = shape_unpack(&tensor->shape, dims);
-    int64_t at = row * (tensor->size / dims[0]);
-
-    /* Of a whole tensor, axis 0 has the line breaks. */
-    print_axis(tensor, rank, dims, 1, &at, out);
+    print_from(tensor, 1, row, out); /* of a whole tensor, axis 0 has the line breaks */
 }

@@ -23,7 +23,9 @@ struct status value_from_json_value(const struct json_value *json, enum dtype dt
                                     struct arena *arena, struct tensor *out);
 
 /* Prints the same form, with one row of the first dimension on a line. Strings are escaped; numbers
- * have all their digits (%.9g, %.17g). */
+ * have all their digits (%.9g, %.17g). A tensor without elements is [] if its shape would be more
+ * than VALUE_EMPTY_LISTS_MAX lists. */
+#define VALUE_EMPTY_LISTS_MAX (1 << 20)
 void value_to_text(const struct tensor *tensor, struct buffer *out);
 
 /* The same for one row of the first dimension, without line breaks, and for one element. */

@@ -73,6 +73,21 @@ static void what_json_cannot_say_is_printed(void **state)
     buffer_finish(&out);
 }
 
+static void empty_lists_beyond_measure_are_one(void **state)
+{
+    (void)state;
+    const struct shape shapes[] = { shape_of(2, 0), shape_of(1 << 20, 1LL << 20, 0) };
+    const char *wanted[] = { "[[],\n []]", "[]" };
+    for (size_t i = 0; i < COUNT(shapes); i++) {
+        struct tensor tensor = tensor_borrow(DT_FLOAT, &shapes[i], "");
+        struct buffer out = { 0 };
+        value_to_text(&tensor, &out);
+        buffer_append_char(&out, '\0');
+        assert_string_equal(out.data, wanted[i]);
+        buffer_finish(&out);
+    }
+}
+
 /* A text of about 1 KB. The lengths of its nested lists multiply to 2^64. */
 static void a_shape_that_wraps_is_refused(void **state)
 {
@@ -96,6 +111,7 @@ int main(void)
 {
     static const struct CMUnitTest plain[] = {
         cmocka_unit_test(what_json_cannot_say_is_printed),
+        cmocka_unit_test(empty_lists_beyond_measure_are_one),
         cmocka_unit_test(a_shape_that_wraps_is_refused),
     };
     struct test_group group = { 0 };
