@@ -121,7 +121,7 @@ static float rate_of(const struct variables *variables, int rule, float schedule
     return rule == 0 ? scheduled : own->ratio > 0 ? scheduled * own->ratio : own->rate;
 }
 
-/* push: the first of a batch. */
+/* push: the first of an update. */
 static void apply_keys_to(const struct variables *variables, const struct slice *slice,
                           const struct push *push, const int64_t *keys,
                           const struct rows_gradient *gradient)
@@ -165,19 +165,19 @@ static bool joins_slices(const struct variables *variables)
     return found;
 }
 
-/* batch: its first push. */
+/* pushes: those of the update. */
 static void applying_init(struct applying *applying, struct variables *variables,
-                          const struct push *batch)
+                          const struct push *pushes)
 {
     const struct training *training = &variables->training;
 
     *applying = (struct applying){ .variables = variables,
                                    .zeros = make_zeros(variables),
-                                   .skips = batch->skips };
+                                   .skips = pushes->skips };
     for (int r = 0; r < training->rules_count; r++)
         applying->updates[r] = (struct slice_update){ .optimizer = training->rules[r].optimizer,
                                                       .settings = training->rules[r].settings,
-                                                      .rate = rate_of(variables, r, batch->rate),
+                                                      .rate = rate_of(variables, r, pushes->rate),
                                                       .keep_before = variables->keep_before };
     /* Between the two halves of an update, the slots must not change. */
     if (joins_slices(variables))
@@ -329,18 +329,18 @@ struct step_reader {
     size_t *next; /* the next row of each */
 };
 
-static void step_reader_init(struct step_reader *step, const struct push *batch)
+static void step_reader_init(struct step_reader *step, const struct push *pushes)
 {
     *step = (struct step_reader){ 0 };
-    for (const struct push *push = batch; push != NULL; push = push->next_push)
+    for (const struct push *push = pushes; push != NULL; push = push->next_push)
         step->count++;
     size_t count = (size_t)step->count;
     step->readers = zalloc(count * sizeof *step->readers);
     step->gradients = zalloc(count * sizeof *step->gradients);
     step->rows_gradients = zalloc(count * sizeof *step->rows_gradients);
     step->next = zalloc(count * sizeof *step->next);
-    for (int w = 0; w < step->count; w++, batch = batch->next_push)
-        push_reader_init(&step->readers[w], batch);
+    for (int w = 0; w < step->count; w++, pushes = pushes->next_push)
+        push_reader_init(&step->readers[w], pushes);
 }
 
 static void step_reader_finish(struct step_reader *step)
@@ -498,7 +498,7 @@ static struct rows_gradient mean_of_rows(struct step_reader *step, const struct 
 
 /* Updates a slice with the mean of the pushes that have each key. */
 static void apply_mean_of_keys(const struct variables *variables, const struct slice *slice,
-                               const struct push *batch, struct step_reader *step,
+                               const struct push *pushes, struct step_reader *step,
                                struct rows_mean *mean)
 {
     struct step_keys keys = { 0 };
@@ -506,24 +506,24 @@ static void apply_mean_of_keys(const struct variables *variables, const struct s
 
     number_keys(step, total, &keys);
     struct rows_gradient gradient = mean_of_rows(step, slice, total, mean);
-    apply_keys_to(variables, slice, batch, keys.keys, &gradient);
+    apply_keys_to(variables, slice, pushes, keys.keys, &gradient);
     free(keys.keys);
     free(keys.rows);
 }
 
 /* The mean of all workers' gradients, summed in the order of workers. */
-static void apply_mean(struct variables *variables, const struct push *batch)
+static void apply_mean(struct variables *variables, const struct push *pushes)
 {
     struct rows_mean mean = { 0 };
     struct applying applying;
     struct step_reader step;
 
-    applying_init(&applying, variables, batch);
-    step_reader_init(&step, batch);
+    applying_init(&applying, variables, pushes);
+    step_reader_init(&step, pushes);
     for (int i = 0; i < variables->slices_count; i++) {
         struct slice *slice = &variables->slices[i];
         if (slice->table != NULL) {
-            apply_mean_of_keys(variables, slice, batch, &step, &mean);
+            apply_mean_of_keys(variables, slice, pushes, &step, &mean);
         } else if (slice->trainable && slice->row_bytes > 0) {
             size_t total = read_all_rows(&step, slice);
             struct rows_gradient gradient = mean_of_rows(&step, slice, total, &mean);
@@ -542,10 +542,10 @@ static void apply_mean(struct variables *variables, const struct push *batch)
     free(mean.g);
 }
 
-void push_apply(struct variables *variables, const struct push *batch)
+void push_apply(struct variables *variables, const struct push *pushes)
 {
-    if (batch->next_push == NULL)
-        apply_one(variables, batch);
+    if (pushes->next_push == NULL)
+        apply_one(variables, pushes);
     else
-        apply_mean(variables, batch);
+        apply_mean(variables, pushes);
 }

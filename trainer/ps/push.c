@@ -15,7 +15,7 @@ struct pushes {
     struct waiting *waiting;        /* chunks of all pushes, in the order of arrival */
     struct push_progress *progress; /* [PS_WORKERS_MAX] */
     uint64_t step;                  /* updates applied so far */
-    int applying;                   /* number of batches being applied, without the lock */
+    int applying;                   /* updates being applied, without the lock */
     pthread_cond_t idle;            /* applying has become 0 */
     bool held;                      /* only permitted pushes are applied */
     /* while held, a synchronous job still makes the steps up to this one */
@@ -225,7 +225,7 @@ static struct push *take_whole(struct ps *ps, struct push *first)
     return push;
 }
 
-/* ---- Choosing the next batch. ---- */
+/* ---- Choosing the pushes of the next update. ---- */
 
 /* The next push to apply. A copy of one that is being applied stays in the list: see
  * take_copies. */
@@ -271,7 +271,7 @@ static struct push *synchronous_pushes(struct ps *ps)
     const struct generation *generation = ps_generation(ps);
     uint32_t workers = generation->sync_workers, ready = 0;
     bool permitted = !pushes->held || pushes->step < pushes->permitted_step;
-    struct push *batch = NULL, **end = &batch;
+    struct push *taken = NULL, **end = &taken;
 
     if (pushes->applying > 0 || !permitted)
         return NULL;
@@ -287,36 +287,36 @@ static struct push *synchronous_pushes(struct ps *ps)
         *end = take_whole(ps, push);
         end = &(*end)->next_push;
     }
-    return batch;
+    return taken;
 }
 
 /* One push, or those of a synchronous step. NULL: none. */
 static struct push *take_next(struct ps *ps)
 {
-    struct push *batch = ps_generation(ps)->sync ? synchronous_pushes(ps) : asynchronous_push(ps);
+    struct push *taken = ps_generation(ps)->sync ? synchronous_pushes(ps) : asynchronous_push(ps);
 
-    if (batch == NULL)
+    if (taken == NULL)
         return NULL;
     const struct training *training = &ps->variables->training;
     /* Pushes that are still being applied come before this one. */
     uint64_t step = pushes_begun(ps);
-    batch->rate = schedule_rate(&training->schedule, training->rules[0].rate,
+    taken->rate = schedule_rate(&training->schedule, training->rules[0].rate,
                                 schedule_step(scale_updates(ps, step), training->batches_per_step));
-    scale_take(ps, batch);
+    scale_take(ps, taken);
     /* Larger than the step of any earlier snapshot, as key_table requires. */
-    batch->step = step + 1;
+    taken->step = step + 1;
     ps->pushes->applying++;
-    return batch;
+    return taken;
 }
 
-/* Takes the copies of a batch's pushes that arrived while it was being applied. They had to
+/* Takes the copies of an update's pushes that arrived while it was being applied. They had to
  * wait, because the values were neither the old nor the new ones. */
-static struct waiting *take_copies(struct ps *ps, const struct push *batch)
+static struct waiting *take_copies(struct ps *ps, const struct push *taken)
 {
     bool sync = ps_generation(ps)->sync;
     struct waiting *copies = NULL;
 
-    for (const struct push *push = batch; push != NULL; push = push->next_push) {
+    for (const struct push *push = taken; push != NULL; push = push->next_push) {
         const struct worker *worker = push->worker;
         if (worker->incarnation != push->incarnation) /* another process has replaced it */
             continue;
@@ -395,8 +395,8 @@ static struct push_reply reply_of(const struct ps *ps, bool repeated)
                                 .loss_scale = scale_state(ps, false) };
 }
 
-/* With the lock: a batch was applied. */
-static void end_batch(struct pushes *pushes)
+/* With the lock: an update was applied. */
+static void end_update(struct pushes *pushes)
 {
     assert(pushes->applying > 0);
     if (--pushes->applying == 0)
@@ -408,25 +408,25 @@ void ps_pump(struct ps *ps)
 {
     for (;;) {
         ps_lock(ps);
-        struct push *batch = take_next(ps);
+        struct push *taken = take_next(ps);
         ps_unlock(ps);
-        if (batch == NULL)
+        if (taken == NULL)
             return;
-        push_apply(ps->variables, batch);
+        push_apply(ps->variables, taken);
         ps_lock(ps);
-        end_batch(ps->pushes);
-        scale_count(ps, batch);
+        end_update(ps->pushes);
+        scale_count(ps, taken);
         struct push_reply done = reply_of(ps, false), repeated = reply_of(ps, true);
-        struct waiting *copies = take_copies(ps, batch);
+        struct waiting *copies = take_copies(ps, taken);
         waiting_append(&copies, take_late(ps));
         struct waiting *cuts = snapshots_due(ps), *passes = pace_due(ps);
         ps_unlock(ps);
         snapshots_answer(ps, cuts);
         pace_answer(passes);
-        while (batch != NULL) {
-            struct push *next = batch->next_push;
-            answer_chunks(ps, &batch->waiting, &done);
-            batch = next;
+        while (taken != NULL) {
+            struct push *next = taken->next_push;
+            answer_chunks(ps, &taken->waiting, &done);
+            taken = next;
         }
         answer_chunks(ps, copies, &repeated);
     }

@@ -91,9 +91,9 @@ void scale_begin(struct ps *ps, const struct create_request *request); /* a gene
 struct loss_scale scale_state(const struct ps *ps, bool before);
 /* INVALID_ARGUMENT: the push has overflowed, but the job has no loss scaling. */
 struct status scale_check_push(const struct ps *ps, const struct push_request *request);
-/* Called when the batch is applied: sets batch->skips. */
-void scale_take(struct ps *ps, struct push *batch);
-void scale_count(struct ps *ps, const struct push *batch); /* it was applied */
+/* The pushes of an update, which begins: sets pushes->skips. */
+void scale_take(struct ps *ps, struct push *pushes);
+void scale_count(struct ps *ps, const struct push *pushes); /* the update has ended */
 /* The number of the first `step` steps that were not skipped: the iterations of Keras'
  * optimizers. */
 uint64_t scale_updates(const struct ps *ps, uint64_t step);
@@ -109,16 +109,18 @@ struct push {
     struct piece_range range; /* the pieces that this chunk has gradients for */
     bool pull;
     float overflowed; /* the scale at which its gradients were not finite; 0: they are finite */
-    float rate;       /* for the first push of a batch, once taken: the learning rate of its step */
-    uint64_t step;    /* for the first push of a batch, once taken: the number of its update */
-    bool skips;       /* for the first push of a batch, once taken: it trains nothing */
+    /* Of the first push of an update, once it is taken: */
+    float rate;    /* the learning rate of its step */
+    uint64_t step; /* the number of the update */
+    bool skips;    /* the update trains nothing */
+
     struct row_list rows, pull_rows; /* rows with gradients here, and rows wanted in the answer */
     struct key_list_set keys, pull_keys; /* the same of keys */
     double *totals;                      /* of metrics, on the heap; NULL: none in this chunk */
-    struct push *next_push;              /* of a batch */
+    struct push *next_push;              /* of the same update */
 };
 
 /* Without the lock: applies one push, or those of a synchronous step, in the order of workers. */
-void push_apply(struct variables *variables, const struct push *batch);
+void push_apply(struct variables *variables, const struct push *pushes);
 
 #endif

@@ -51,30 +51,30 @@ struct status scale_check_push(const struct ps *ps, const struct push_request *r
 }
 
 /* Over the pushes of all workers: one with non-finite gradients is enough to skip the step. */
-static float overflowed_in(const struct push *batch)
+static float overflowed_in(const struct push *pushes)
 {
     float most = 0;
 
-    for (const struct push *push = batch; push != NULL; push = push->next_push)
+    for (const struct push *push = pushes; push != NULL; push = push->next_push)
         most = push->overflowed > most ? push->overflowed : most;
     return most;
 }
 
-void scale_take(struct ps *ps, struct push *batch)
+void scale_take(struct ps *ps, struct push *pushes)
 {
     ASSERT_LOCKED(ps);
-    batch->skips = overflowed_in(batch) > 0;
-    ps->scale->skipping += batch->skips;
+    pushes->skips = overflowed_in(pushes) > 0;
+    ps->scale->skipping += pushes->skips;
 }
 
-void scale_count(struct ps *ps, const struct push *batch)
+void scale_count(struct ps *ps, const struct push *pushes)
 {
     struct scale *scale = ps->scale;
 
     ASSERT_LOCKED(ps);
     scale->before = scale->now;
-    loss_scale_count(&scale->now, overflowed_in(batch));
-    scale->skipping -= batch->skips;
+    loss_scale_count(&scale->now, overflowed_in(pushes));
+    scale->skipping -= pushes->skips;
 }
 
 uint64_t scale_updates(const struct ps *ps, uint64_t step)
