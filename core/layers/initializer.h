@@ -56,7 +56,7 @@ struct initializer {
  * Fills `out` with the initial value of a float32 variable. Give each variable a seed of its own.
  *
  * Shapes  out [shape_size(shape)]; from rank 2 on, the last two dimensions are channels in and
- * out
+ *         channels out
  */
 void initializer_fill(const struct initializer *initializer, const struct shape *shape,
                       uint64_t seed, float *out);

@@ -11,8 +11,7 @@
  * called after a batch without rows.
  *
  * Memory   that of the batches, which belong to the inner source: up to batches_max + 2. A source
- * that
- *          keeps fewer than three (keep_max) is returned as it is
+ *          that keeps fewer than three (keep_max) is returned as it is
  * Threads  `next`, `seek` and `destroy` belong to one thread, as with any source
  */
 #ifndef TRAINER_DATA_PREFETCH_H

@@ -1,7 +1,7 @@
 /*
- * share_source: a batch_source whose rows are assigned in turns by a turns: a turn is `batches`
- * batches of the endless sequence of epochs, and turn t begins after t turns of rows. Consecutive
- * turns are read without a break.
+ * share_source: a batch_source whose rows are assigned in turns by a turn_source: a turn is
+ * `batches` batches of the endless sequence of epochs, and turn t begins after t turns of rows.
+ * Consecutive turns are read without a break.
  *
  * A batch without rows means that there is no turn at present; a later `next` asks again.
  */
