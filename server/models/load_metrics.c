@@ -13,12 +13,13 @@ static uint64_t us(int64_t ns)
 }
 
 void load_metrics_attempt(const char *model, const char *directory, struct status status,
-                          int64_t took_ns)
+                          int64_t took_ns, struct metric_owner *version)
 {
     bool loaded = status_is_ok(status);
     struct bytes name = bytes_of(model), code = bytes_of(status_code_name(status.code));
     struct bytes outcome = bytes_of(loaded ? "success" : "fail");
-    metric_add(metric_series(METRIC_TF_LOAD_ATTEMPTS, METRIC_LABELS(bytes_of(directory), outcome)),
+    metric_add(metric_series_owned(METRIC_TF_LOAD_ATTEMPTS,
+                                   METRIC_LABELS(bytes_of(directory), outcome), version),
                1);
     metric_add(metric_series(METRIC_MODEL_LOADS, METRIC_LABELS(name, code)), 1);
     if (loaded)

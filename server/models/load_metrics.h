@@ -1,15 +1,16 @@
 /*
  * load_metrics: counts loads and reloads for Prometheus. Series with the path of a version are
- * removed with the version, except those of attempts.
+ * removed when it is unloaded, except those of attempts, which live until it is forgotten.
  */
 #ifndef SERVER_MODELS_LOAD_METRICS_H
 #define SERVER_MODELS_LOAD_METRICS_H
 
 #include "server/models/servable.h"
 
-/* An attempt to load a version has ended, after took_ns including warm-up. */
+/* An attempt to load a version has ended, after took_ns including warm-up. The version owns the
+ * series with its path. */
 void load_metrics_attempt(const char *model, const char *directory, struct status status,
-                          int64_t took_ns);
+                          int64_t took_ns, struct metric_owner *version);
 
 /* A version is loaded but not warm yet. */
 void load_metrics_loaded(struct servable *servable, const char *directory, int64_t took_ns);

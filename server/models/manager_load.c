@@ -334,7 +334,7 @@ static void load(struct loading *loading)
     for (int i = 0; servable != NULL && i < servable->callables_count; i++)
         log_signature(servable, &servable->callables[i]);
     load_metrics_attempt(loading->model->name, version->directory, status,
-                         manager_now_ns(manager) - began_ns);
+                         manager_now_ns(manager) - began_ns, &version->attempts_series);
     pthread_mutex_lock(&manager->lock);
     manager->loading_bytes -= taken;
     served_model_end_load(&loading->model->model, version, status, servable,

@@ -23,16 +23,22 @@ void served_model_init(struct served_model *model, const struct served_model_opt
     *model = (struct served_model){ .options = *options };
 }
 
+/* Removes the version at the link. */
+static void remove_version(struct model_version **link)
+{
+    struct model_version *version = *link;
+    assert(version->servable == NULL);
+    *link = version->next;
+    metric_owner_release(&version->attempts_series);
+    free(version->directory);
+    free(version->error);
+    free(version);
+}
+
 void served_model_finish(struct served_model *model)
 {
-    while (model->versions != NULL) {
-        struct model_version *version = model->versions;
-        assert(version->servable == NULL);
-        model->versions = version->next;
-        free(version->directory);
-        free(version->error);
-        free(version);
-    }
+    while (model->versions != NULL)
+        remove_version(&model->versions);
 }
 
 static void set_state(struct served_model *model, struct model_version *version,
@@ -146,6 +152,22 @@ static struct model_version **pass_missing(struct model_version **link,
     return link;
 }
 
+/* Forgets absent versions: those never loaded and, of those that have ended, the lowest. */
+static void forget_absent(struct served_model *model)
+{
+    int ended = 0;
+    for (struct model_version **link = &model->versions; *link != NULL;) {
+        const struct model_version *version = *link;
+        bool gone = !version->present &&
+                    (version->state == STATE_START ||
+                     (version->state == STATE_END && ++ended > MODEL_ENDED_VERSIONS_MAX));
+        if (gone)
+            remove_version(link);
+        else
+            link = &(*link)->next;
+    }
+}
+
 void served_model_set_found(struct served_model *model, const struct source_versions *found)
 {
     if (model->config == NULL || model->unloaded || wants_no_change(&model->config->policy))
@@ -162,6 +184,7 @@ void served_model_set_found(struct served_model *model, const struct source_vers
         link = &(*link)->next;
     }
     pass_missing(link, NULL);
+    forget_absent(model);
 }
 
 size_t served_model_list_failed(const struct served_model *model, struct failed_version **out)
@@ -181,7 +204,7 @@ void served_model_note_failed(struct served_model *model, struct failed_version 
                               size_t count)
 {
     struct model_version *version = model->versions;
-    for (size_t i = 0; i < count; i++) { /* both lists are sorted, and versions are never removed */
+    for (size_t i = 0; i < count; i++) { /* both are sorted, and no version was removed since */
         while (version->number != failed[i].number)
             version = version->next;
         uint64_t files = failed[i].files;

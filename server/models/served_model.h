@@ -27,12 +27,17 @@
 #ifndef SERVER_MODELS_SERVED_MODEL_H
 #define SERVER_MODELS_SERVED_MODEL_H
 
+#include "server/metrics/metrics.h"
 #include "server/models/model_config.h"
 #include "server/models/servable.h"
 #include "server/models/source.h"
 
 /* START: known, not loaded yet. END: unloaded, or failed (then `error` is set). */
 enum version_state { STATE_START, STATE_LOADING, STATE_AVAILABLE, STATE_UNLOADING, STATE_END };
+
+/* Like TensorFlow Serving, a model remembers versions that have ended and are no longer in the base
+ * path, but only this many: a version each minute would otherwise take 2 MB more each day. */
+#define MODEL_ENDED_VERSIONS_MAX 1000
 
 struct model_version {
     int64_t number;
@@ -49,8 +54,9 @@ struct model_version {
     uint64_t tried_files, seen_files; /* fingerprints: before the last attempt, and the latest */
     bool mended;                      /* its files have changed since the failed attempt */
     enum status_code error_code;
-    char *error;               /* of the last attempt; NULL: no failure */
-    struct servable *servable; /* while AVAILABLE, or UNLOADING and not being freed yet */
+    char *error;                         /* of the last attempt; NULL: no failure */
+    struct metric_owner attempts_series; /* used by the thread that loads the version */
+    struct servable *servable;           /* while AVAILABLE, or UNLOADING and not being freed yet */
     struct model_version *next;
 };
 
@@ -86,7 +92,7 @@ void served_model_set_unloaded(struct served_model *model, bool unloaded);
 
 /* Records the versions in the base path, of which the policy wants some. A version that has
  * failed or was unloaded starts again if it was absent in between, or if it is wanted and its
- * files have changed. */
+ * files have changed. Forgets absent versions beyond MODEL_ENDED_VERSIONS_MAX. */
 void served_model_set_found(struct served_model *model, const struct source_versions *found);
 
 /* Compares the files of the versions that have failed with those of the attempt. The next

@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "fake_servable.h"
+#include "server/metrics/reading.h"
+#include "server/models/load_metrics.h"
 #include "server/models/served_model.h"
 
 #define RETRIES     2
@@ -279,8 +281,47 @@ static void a_base_path_may_hold_hundreds_of_thousands_of_versions(void **state)
         known++;
     }
     assert_int_equal(present, count);
-    assert_int_equal(known, count + count - (count - 1) / 3); /* multiples of 6 were known */
+    assert_int_equal(known, count); /* the others are absent, and were never loaded */
     begin_load(INT64_MIN + 3 * (int64_t)count);
+}
+
+/* The path of the version is a label of its series. */
+static void load_and_count_attempt(int64_t number)
+{
+    struct model_version *version = begin_load(number);
+    char path[32];
+    snprintf(path, sizeof path, "/m/%lld", (long long)number);
+    load_metrics_attempt("m", path, status_ok(), 0, &version->attempts_series);
+    succeed(version);
+}
+
+static size_t count_attempt_series(void)
+{
+    size_t count;
+    free(metrics_list(METRIC_TF_LOAD_ATTEMPTS, &count));
+    return count;
+}
+
+static void of_ended_versions_a_thousand_are_remembered(void **state)
+{
+    const int64_t last = MODEL_ENDED_VERSIONS_MAX + 10;
+    size_t known = 0;
+    (void)state;
+    for (int64_t number = 1; number <= last; number++) {
+        see_every(1, number, 1);
+        load_and_count_attempt(number);
+        if (number > 1) {
+            begin_unload(number - 1);
+            take_and_free(number - 1);
+        }
+    }
+    see_every(1, last, 1);
+    for (const struct model_version *v = model.versions; v != NULL; v = v->next)
+        known++;
+    assert_int_equal(known, MODEL_ENDED_VERSIONS_MAX + 1);
+    assert_null(find_version(last - MODEL_ENDED_VERSIONS_MAX - 1));
+    assert_state(last - MODEL_ENDED_VERSIONS_MAX, STATE_END);
+    assert_int_equal(count_attempt_series(), known);
 }
 
 static void all_versions_are_unloaded_if_none_is_there(void **state)
@@ -882,6 +923,7 @@ int main(void)
         TEST(the_old_version_serves_until_the_new_one_does),
         TEST(a_version_is_freed_after_its_last_request),
         TEST(a_base_path_may_hold_hundreds_of_thousands_of_versions),
+        TEST(of_ended_versions_a_thousand_are_remembered),
         TEST(all_versions_are_unloaded_if_none_is_there),
         TEST(the_version_before_serves_again_if_the_newest_is_taken_away),
         TEST(a_version_that_comes_back_while_it_drains_is_loaded_once_it_is_gone),
