@@ -142,6 +142,14 @@ void memory_trim(void)
     malloc_trim(0);
 }
 
+void memory_keep_freed(void)
+{
+#if defined(M_MMAP_THRESHOLD) && defined(M_TRIM_THRESHOLD)
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 64 << 20);
+#endif
+}
+
 size_t memory_in_use(void)
 {
     size_t total, resident = 0;

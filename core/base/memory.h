@@ -41,6 +41,12 @@ void memory_drop(void *data, size_t size_bytes);
  * many megabytes were freed that are not needed again soon. Threads: safe. */
 void memory_trim(void);
 
+/* Keeps up to 64 MiB of free memory at the end of the heap, and puts blocks of up to 32 MiB there:
+ * for a process that allocates and frees large buffers for each request. By default, glibc comes to
+ * these values only after a block of 32 MiB was freed. Until then, the heap shrinks and grows with
+ * each request, and the system clears its pages each time. */
+void memory_keep_freed(void);
+
 /* The current resident set of this process; 0: unknown. Threads: safe. */
 size_t memory_in_use(void);
 

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "trainer/protocol/wait_log.h"
 #include "trainer/job/task_endpoint.h"
 #include "trainer/ps/ps.h"
@@ -186,6 +187,7 @@ struct status task_serve(const struct task_options *options)
     struct serving serving = { .options = options,
                                .budget.limit_bytes = options->memory_budget_bytes,
                                .status = status_ok() };
+    memory_keep_freed(); /* messages and the rows of updates take some 100 KB to many MB each */
     struct status status = endpoint_open(&serving.endpoint, options);
 
     if (status_is_ok(status)) {

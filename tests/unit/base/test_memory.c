@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -48,10 +50,45 @@ static void begins_large_tables_at_huge_pages(void **state)
     }
 }
 
+/* Page faults while buffers of 300 KB are allocated, written and freed. */
+static long count_faults(int rounds)
+{
+    enum { BUFFERS = 8, SIZE = 300 << 10 };
+    char *buffers[BUFFERS];
+    struct rusage before, after;
+
+    getrusage(RUSAGE_SELF, &before);
+    for (int i = 0; i < rounds; i++) {
+        for (int b = 0; b < BUFFERS; b++) {
+            buffers[b] = malloc(SIZE);
+            assert_non_null(buffers[b]);
+            memset(buffers[b], b, SIZE);
+        }
+        for (int b = 0; b < BUFFERS; b++)
+            free(buffers[b]);
+    }
+    getrusage(RUSAGE_SELF, &after);
+    return after.ru_minflt - before.ru_minflt;
+}
+
+static void keeps_the_memory_of_freed_buffers(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); /* has another malloc */
+#endif
+    memory_keep_freed();
+    count_faults(1);
+    assert_in_range(count_faults(20), 0, 100); /* the default has 600 a round */
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(maps_zeros_that_can_be_written),
-                                        cmocka_unit_test(refuses_more_than_there_is),
-                                        cmocka_unit_test(begins_large_tables_at_huge_pages) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeps_the_memory_of_freed_buffers), /* before others free larger blocks */
+        cmocka_unit_test(maps_zeros_that_can_be_written),
+        cmocka_unit_test(refuses_more_than_there_is),
+        cmocka_unit_test(begins_large_tables_at_huge_pages),
+    };
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
 }
