@@ -431,7 +431,8 @@ static bool pack_for(struct conv2d_onednn *conv, const struct conv2d_piece *piec
     return true;
 }
 
-/* Packs the filter for tiles. False: it is left to oneDNN. Called with the lock held. */
+/* Packs the filter for tiles. False: it is left to oneDNN. Called with the lock held, or before any
+ * run. */
 static bool pack_tiles(struct conv2d_onednn *conv, const struct filter_source *source)
 {
     size_t bytes = tiles_bytes(conv);
