@@ -56,7 +56,7 @@ struct status infer_real_fft(struct infer_context *context)
         shape.dims[first + i] = known ? lengths.at[i] : -1;
     }
     int64_t *last = &shape.dims[shape.rank - 1];
-    if (context->node->op_name[0] == 'R' && lengths.count > 0 && *last >= 0)
+    if (context->node->op_name[0] == 'R' && lengths.count > 0 && *last > 0)
         *last = *last / 2 + 1;
     infer_output(context, 0, &shape);
     return status_ok();

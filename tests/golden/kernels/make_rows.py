@@ -250,6 +250,12 @@ def spectra():
         skip = (0,) if shape == (2, 0) else ()  # uninitialised
         rows.add("RFFT", [floats(*shape), np.array(lengths, np.int32)], skip=skip)
         rows.add("IRFFT", [complexes(*shape), np.array(lengths, np.int32)], skip=skip)
+    # Lengths of 0. TensorFlow aborts on one in the last dimension if there is anything to transform.
+    for shape, lengths in [((0, 4), [0, 4]), ((3, 0), [3, 0]), ((2, 5), [0, 4])]:
+        rows.add("RFFT2D", [np.ones(shape, np.float32), i32(*lengths)])
+    rows.add("RFFT", [np.ones((0, 5), np.float32), i32(0)])
+    rows.add("IRFFT", [np.ones((2, 0), np.complex64), i32(0)])
+    rows.add("IRFFT2D", [np.ones((4, 0), np.complex64), i32(4, 0)])
     rows.write()
 
 

@@ -59,14 +59,15 @@ struct transform {
 
 static int64_t half(int64_t length)
 {
-    return length / 2 + 1;
+    return length == 0 ? 0 : length / 2 + 1;
 }
 
-/* Reads input 1 of the real ops. */
+/* Reads input 1 of the real ops. A length of 0 makes an empty result; TensorFlow aborts on one in
+ * the last dimension unless there is nothing to transform. */
 static struct status read_lengths(struct kernel_context *k, struct transform *t)
 {
-    const struct tensor *given = kernel_input(k, 1);
-    const struct shape *shape = &kernel_input(k, 0)->shape;
+    const struct tensor *x = kernel_input(k, 0), *given = kernel_input(k, 1);
+    const struct shape *shape = &x->shape;
     int rank = t->state->rank;
     if (given->shape.rank != 1 || given->size != rank)
         return kernel_error(k, STATUS_INVALID_ARGUMENT, "fft_length must have shape [%d]", rank);
@@ -76,9 +77,9 @@ static struct status read_lengths(struct kernel_context *k, struct transform *t)
             return kernel_error(k, STATUS_INVALID_ARGUMENT,
                                 "fft_length[%d] must >= 0, but got: %lld", d,
                                 (long long)t->lengths[d]);
-        if (t->lengths[d] == 0)
-            return kernel_error(k, STATUS_INVALID_ARGUMENT, "fft_length[%d] must be at least 1", d);
         bool mirrored = d == rank - 1;
+        if (t->lengths[d] == 0 && mirrored && x->size != 0)
+            return kernel_error(k, STATUS_INVALID_ARGUMENT, "fft_length[%d] must be at least 1", d);
         int64_t needed = mirrored && t->state->inverse ? half(t->lengths[d]) : t->lengths[d];
         if (t->in_dims[d] != 0 && t->in_dims[d] < needed)
             return kernel_error(
