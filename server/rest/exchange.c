@@ -21,10 +21,10 @@ void exchange_add_header(struct exchange *exchange, const char *name, const char
     exchange->headers[exchange->headers_count++] = (struct exchange_header){ name, value };
 }
 
-void exchange_set_code(struct exchange *exchange, enum status_code code)
+void exchange_set_unavailable(struct exchange *exchange)
 {
-    exchange->http = status_http(code);
-    exchange->served.status = (struct status){ code, "" };
+    exchange->http = status_http(STATUS_UNAVAILABLE);
+    exchange->served.status = (struct status){ STATUS_UNAVAILABLE, "" };
 }
 
 void exchange_fail(struct exchange *exchange, struct status status)

@@ -41,8 +41,8 @@ const char *exchange_header(const struct exchange *exchange, const char *name);
 /* Adds a header to the answer. Owner: the texts must live until the answer is sent. */
 void exchange_add_header(struct exchange *exchange, const char *name, const char *value);
 
-/* Sets the HTTP status of an answer whose body is not an error text. */
-void exchange_set_code(struct exchange *exchange, enum status_code code);
+/* The answer has the HTTP status 503, though its body is not an error text. */
+void exchange_set_unavailable(struct exchange *exchange);
 
 static inline struct exchange *exchange_of(struct served_request *request)
 {

@@ -46,7 +46,7 @@ struct status answer_ready(struct exchange *exchange)
 {
     print_problems(&exchange->served);
     if (exchange->served.reply.size > 0)
-        exchange_set_code(exchange, STATUS_UNAVAILABLE);
+        exchange_set_unavailable(exchange);
     else
         buffer_append_text(&exchange->served.reply, "ok\n");
     return status_ok();

@@ -20,7 +20,7 @@ static struct status answer_bool(struct exchange *exchange, const char *name, bo
 {
     buffer_printf(&exchange->served.reply, "{\"%s\":%s}", name, value ? "true" : "false");
     if (!value)
-        exchange_set_code(exchange, STATUS_UNAVAILABLE);
+        exchange_set_unavailable(exchange);
     return status_ok();
 }
 
@@ -44,7 +44,7 @@ struct status answer_v2_model_ready(struct exchange *exchange)
     json_print_string(&request->reply, request->spec.name);
     buffer_printf(&request->reply, ",\"ready\":%s}", ready ? "true" : "false");
     if (!ready)
-        exchange_set_code(exchange, STATUS_UNAVAILABLE);
+        exchange_set_unavailable(exchange);
     return status_ok();
 }
 

@@ -15,10 +15,10 @@ static struct endpoint concat(struct metric_context *c, int count, const struct 
     return build(c->builder, "ConcatV2", NULL, count + 1, inputs, NULL);
 }
 
-/* number - x */
-static struct endpoint less(struct metric_context *c, double number, struct endpoint x)
+/* 1 - x */
+static struct endpoint complement(struct metric_context *c, struct endpoint x)
 {
-    return metric_binary(c, "Sub", build_const_float(c->builder, NULL, (float)number), x);
+    return metric_binary(c, "Sub", build_const_float(c->builder, NULL, 1), x);
 }
 
 /* Sums over the batch, by weight: [outputs]. */
@@ -61,8 +61,8 @@ static struct endpoint count_answers(struct metric_context *c, bool predicted, b
     struct endpoint is = metric_positives(c);
 
     p = metric_cast(c, p, DT_FLOAT);
-    p = predicted ? p : less(c, 1, p);
-    is = positive ? is : less(c, 1, is);
+    p = predicted ? p : complement(c, p);
+    is = positive ? is : complement(c, is);
     struct endpoint sum = metric_sum(c, metric_weigh(c, metric_binary(c, "Mul", p, is)));
     return metric_binary(c, "Reshape", sum, build_const_ints(c->builder, NULL, 1, &one));
 }
@@ -228,8 +228,8 @@ static struct endpoint f_score(struct metric_context *c)
     struct endpoint p = chosen(c), is = metric_labels_by_class(c);
     const struct endpoint sums[] = {
         by_class(c, metric_binary(c, "Mul", p, is)),
-        by_class(c, metric_binary(c, "Mul", p, less(c, 1, is))),
-        by_class(c, metric_binary(c, "Mul", less(c, 1, p), is)),
+        by_class(c, metric_binary(c, "Mul", p, complement(c, is))),
+        by_class(c, metric_binary(c, "Mul", complement(c, p), is)),
         by_class(c, is),
     };
 

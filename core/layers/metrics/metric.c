@@ -106,7 +106,8 @@ static struct endpoint among_largest(struct metric_context *c, int64_t k)
                          build_const_int(b, NULL, -2));
 }
 
-struct endpoint metric_of_class(struct metric_context *c, struct endpoint x)
+/* The column of the option class_id; all of x if the option is not given. */
+static struct endpoint of_class(struct metric_context *c, struct endpoint x)
 {
     const struct arg_value *class_id = metric_option(c->metric, "class_id");
 
@@ -133,8 +134,8 @@ static void answers(struct metric_context *c, struct endpoint *predicted, struct
         *predicted = among_largest(c, top_k->integer);
     if (!top_k->is_null && !threshold->is_null)
         *predicted = metric_binary(c, "Mul", above, *predicted);
-    *predicted = metric_of_class(c, *predicted);
-    *is = metric_of_class(c, metric_positives_by_class(c));
+    *predicted = of_class(c, *predicted);
+    *is = of_class(c, metric_positives_by_class(c));
 }
 
 static struct endpoint precision(struct metric_context *c)
@@ -192,7 +193,7 @@ struct endpoint metric_buckets(struct metric_context *c)
     struct builder *b = c->builder;
     int32_t thresholds = (int32_t)metric_option(c->metric, "num_thresholds")->integer;
     const struct arg_value *logits = metric_option(c->metric, "from_logits");
-    struct endpoint p = metric_of_class(c, c->output);
+    struct endpoint p = of_class(c, c->output);
     if (logits != NULL && logits->boolean)
         p = build_unary(b, "Sigmoid", NULL, p);
     const struct endpoint clipping[] = { metric_flat(c, p), build_const_float(b, NULL, 0),
@@ -202,7 +203,7 @@ struct endpoint metric_buckets(struct metric_context *c)
     p = build_unary(b, "Ceil", NULL, metric_by_number(c, "Mul", p, thresholds - 1));
     struct endpoint buckets = metric_cast(
         c, metric_by_number(c, "Maximum", metric_by_number(c, "Sub", p, 1), 0), DT_INT32);
-    struct endpoint is = metric_of_class(c, metric_positives_by_class(c));
+    struct endpoint is = of_class(c, metric_positives_by_class(c));
     struct endpoint is_not = metric_binary(c, "Sub", build_const_float(b, NULL, 1), is);
     struct endpoint yes = metric_flat(c, metric_weigh(c, is)),
                     no = metric_flat(c, metric_weigh(c, is_not));

@@ -66,8 +66,6 @@ struct endpoint metric_labels_by_class(struct metric_context *c);
 /* 1 where an element of metric_labels_by_class is not 0. */
 struct endpoint metric_positives_by_class(struct metric_context *c);
 
-/* The column of the option class_id; all of x if the option is not given. */
-struct endpoint metric_of_class(struct metric_context *c, struct endpoint x);
 /* INVALID_ARGUMENT: an integer option is out of range. */
 struct status metric_check_option(const struct metric *metric, const char *name, int64_t least,
                                   int64_t most);

@@ -7,8 +7,9 @@
 
 #define ONLY_INPUT "x"
 
-struct endpoint string_const(struct layer_context *context, const char *name, int count,
-                             const char *const *texts)
+/* texts [count], as a tensor of rank 1. */
+static struct endpoint string_const(struct layer_context *context, const char *name, int count,
+                                    const char *const *texts)
 {
     struct bytes *elements = ARENA_ARRAY(context->arena, struct bytes, count > 0 ? count : 1);
     const struct shape shape = shape_of(count);

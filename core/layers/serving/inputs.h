@@ -42,8 +42,4 @@ const char *input_part_key(const struct input_part *part, const char *only, stru
 /* Replaces characters that a node's name must not have. */
 const char *node_name_of(const char *text, struct arena *arena);
 
-/* A string tensor of rank 1. */
-struct endpoint string_const(struct layer_context *context, const char *name, int count,
-                             const char *const *texts);
-
 #endif

@@ -1,8 +1,8 @@
 #include "runtime/kernels/image/image_size.h"
 
-struct status image_out_size(struct kernel_context *k, int index, int64_t *height, int64_t *width)
+struct status image_out_size(struct kernel_context *k, int64_t *height, int64_t *width)
 {
-    const struct tensor *size = kernel_input(k, index);
+    const struct tensor *size = kernel_input(k, 1);
     if (size->shape.rank != 1 || size->size != 2)
         return status_error(STATUS_INVALID_ARGUMENT,
                             size->shape.rank != 1 ? "shape_t must be 1-dimensional%s"

@@ -4,7 +4,7 @@
 
 #include "runtime/kernel.h"
 
-/* The two positive numbers of input `index`, in the words of TensorFlow's ops that resize. */
-struct status image_out_size(struct kernel_context *k, int index, int64_t *height, int64_t *width);
+/* The two positive numbers of input 1, in the words of TensorFlow's ops that resize. */
+struct status image_out_size(struct kernel_context *k, int64_t *height, int64_t *width);
 
 #endif

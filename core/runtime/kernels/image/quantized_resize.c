@@ -113,7 +113,7 @@ static struct status resize_compute(struct kernel_context *k)
     if (x->shape.rank != 4)
         return kernel_error(k, STATUS_INVALID_ARGUMENT, "input must be 4-dimensional%s",
                             shape_text(&x->shape));
-    TRY(image_out_size(k, 1, &height, &width));
+    TRY(image_out_size(k, &height, &width));
     struct resize_size size = { .n = x->shape.dims[0],
                                 .h = x->shape.dims[1],
                                 .w = x->shape.dims[2],

@@ -30,7 +30,7 @@ static struct status resize_size(struct kernel_context *k, struct resize_size *o
     if (x->shape.rank != 4)
         return status_error(STATUS_INVALID_ARGUMENT, "input must be 4-dimensional%s",
                             shape_text(&x->shape));
-    TRY(image_out_size(k, 1, &height, &width));
+    TRY(image_out_size(k, &height, &width));
     *out = (struct resize_size){ .n = x->shape.dims[0],
                                  .h = x->shape.dims[1],
                                  .w = x->shape.dims[2],

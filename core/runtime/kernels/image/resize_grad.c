@@ -144,7 +144,7 @@ static struct status nearest_size(struct kernel_context *k, struct resize_grad_s
         return status_error(STATUS_INVALID_ARGUMENT, "input must be 4-dimensional%s",
                             shape_text(&dy->shape));
     int64_t h, w;
-    TRY(image_out_size(k, 1, &h, &w));
+    TRY(image_out_size(k, &h, &w));
     const int64_t *dims = dy->shape.dims;
     *out = (struct resize_grad_size){ dims[0], h, w, dims[3], dims[1], dims[2] };
     return status_ok();

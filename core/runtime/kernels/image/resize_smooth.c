@@ -166,7 +166,7 @@ static struct status smooth_compute(struct kernel_context *k)
     if (x->shape.rank != 4)
         return status_error(STATUS_INVALID_ARGUMENT, "input must be 4-dimensional%s",
                             shape_text(&x->shape));
-    TRY(image_out_size(k, 1, &height, &width));
+    TRY(image_out_size(k, &height, &width));
     const int64_t *dims = x->shape.dims;
     if (dims[1] <= 0 || dims[2] <= 0)
         return status_error(STATUS_INVALID_ARGUMENT, "input image must be of non-zero size");

@@ -14,6 +14,8 @@ struct map_pair {
     struct tensor key, value;
 };
 
+/* Keys are compared by their bytes, so they hold no objects. Values may, even other maps; a map
+ * never holds itself, because an op that changes it makes another value. */
 struct tensor_map {
     struct object object;
     int64_t count;
@@ -287,13 +289,11 @@ static struct status stack_keys_compute(struct kernel_context *k)
     return status_ok();
 }
 
-/* Keys are compared by their bytes, so they hold no objects. Values may, even other maps; a map
- * never holds itself, because an op that changes it makes another value. */
 /* ---- AddN and ZerosLike ---- */
 
-bool tensor_map_is_input(const struct kernel_context *k, int index)
+bool tensor_map_is_input(const struct kernel_context *k)
 {
-    const struct tensor *handle = kernel_input(k, index);
+    const struct tensor *handle = kernel_input(k, 0);
     const struct object *object = handle->size == 1 ? tensor_variants(handle)[0] : NULL;
     return object != NULL && object->type == &tensor_map_type;
 }

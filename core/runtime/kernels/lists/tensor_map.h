@@ -4,7 +4,8 @@
 
 #include "runtime/kernel.h"
 
-bool tensor_map_is_input(const struct kernel_context *k, int index);
+/* Is input 0 a map? */
+bool tensor_map_is_input(const struct kernel_context *k);
 /* The values of keys that several inputs have are added; the other pairs are taken along. */
 struct status tensor_map_add_n(struct kernel_context *k);
 /* An empty map, as in TensorFlow. */

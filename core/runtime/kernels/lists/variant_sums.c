@@ -94,7 +94,7 @@ static struct status add_n_compute(struct kernel_context *k)
     const struct tensor_box *first = find_optional(k, 0);
     if (first != NULL)
         return add_optionals(k, first);
-    return tensor_map_is_input(k, 0) ? tensor_map_add_n(k) : tensor_list_add_n(k);
+    return tensor_map_is_input(k) ? tensor_map_add_n(k) : tensor_list_add_n(k);
 }
 
 /* ---- ZerosLike ---- */
@@ -132,7 +132,7 @@ static struct status zeros_like_compute(struct kernel_context *k)
     const struct tensor_box *like = find_optional(k, 0);
     if (like != NULL)
         return zeros_like_optional(k, like);
-    return tensor_map_is_input(k, 0) ? tensor_map_zeros_like(k) : tensor_list_zeros_like(k);
+    return tensor_map_is_input(k) ? tensor_map_zeros_like(k) : tensor_list_zeros_like(k);
 }
 
 static const struct kernel rows[] = {

@@ -27,7 +27,7 @@ static struct status fused_pad_prepare(struct prepare_context *p)
     state->resizes = node->op->inputs_count == 4;
     if (state->resizes)
         TRY(node_attr_bool(node, "resize_align_corners", &state->align_corners));
-    return window_attrs_read_rank(node, 4, &state->conv);
+    return window_attrs_read_images(node, &state->conv);
 }
 
 /* The sources of the rows or columns of the padded images. */
@@ -101,7 +101,7 @@ static struct status find_shapes(struct kernel_context *k, struct shape *resized
                             shape_text(&x->shape));
     *resized = x->shape;
     if (state->resizes)
-        TRY(image_out_size(k, 1, &resized->dims[1], &resized->dims[2]));
+        TRY(image_out_size(k, &resized->dims[1], &resized->dims[2]));
     if (x->shape.dims[1] == 0 || x->shape.dims[2] == 0)
         return kernel_error(k, STATUS_INVALID_ARGUMENT, "input image must be of non-zero size");
     const struct shape *filter = &kernel_input(k, state->resizes ? 3 : 2)->shape;

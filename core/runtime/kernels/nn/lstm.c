@@ -98,16 +98,16 @@ struct status lstm_size_of(struct kernel_context *k, struct lstm_size *out)
     return state->sequence ? read_length(k, out) : status_ok();
 }
 
-struct shape lstm_out_shape(const struct lstm_state *state, const struct lstm_size *size,
-                            int64_t columns)
+/* [steps, batch, cells] or, without time, [batch, cells] */
+static struct shape out_shape(const struct lstm_state *state, const struct lstm_size *size)
 {
-    return state->sequence ? shape_of(size->steps, size->batch, columns)
-                           : shape_of(size->batch, columns);
+    return state->sequence ? shape_of(size->steps, size->batch, size->cells)
+                           : shape_of(size->batch, size->cells);
 }
 
 struct status lstm_check_output(struct kernel_context *k, const struct lstm_size *size, int index)
 {
-    struct shape wanted = lstm_out_shape(kernel_state(k), size, size->cells);
+    struct shape wanted = out_shape(kernel_state(k), size);
     return check_shape(k, index, "a step's result", &wanted);
 }
 
@@ -245,7 +245,7 @@ static struct status lstm_compute(struct kernel_context *k)
     struct tensor *out[7], sums[7] = { { 0 } };
     struct status status = status_ok();
     TRY(lstm_size_of(k, &size));
-    struct shape shape = lstm_out_shape(kernel_state(k), &size, size.cells);
+    struct shape shape = out_shape(kernel_state(k), &size);
     TRY(shape_check(shape.rank, shape.dims, &shape));
     for (int i = 0; i < 7; i++)
         TRY(kernel_output(k, i, &shape, &out[i]));

@@ -56,9 +56,6 @@ struct status lstm_prepare(struct prepare_context *p);
 struct status lstm_size_of(struct kernel_context *k, struct lstm_size *out);
 /* INVALID_ARGUMENT: input `index` does not have the shape of the outputs. */
 struct status lstm_check_output(struct kernel_context *k, const struct lstm_size *size, int index);
-/* [steps, batch, cells] or, without time, [batch, cells] */
-struct shape lstm_out_shape(const struct lstm_state *state, const struct lstm_size *size,
-                            int64_t columns);
 struct status lstm_inputs_make(struct kernel_context *k, struct lstm_inputs *out);
 void lstm_inputs_release(struct lstm_inputs *inputs);
 

@@ -343,7 +343,7 @@ static struct status argmax_prepare(struct prepare_context *p)
     const struct node *node = prepare_node(p);
     struct argmax_state *state = prepare_state(p, sizeof *state, NULL);
     TRY(node_attr_bool(node, "include_batch_in_index", &state->of_batch));
-    return window_attrs_read_rank(node, 4, &state->attrs);
+    return window_attrs_read_images(node, &state->attrs);
 }
 
 /* The first element of image `i / count`, for indices that count within the image. */

@@ -297,7 +297,7 @@ static struct status prepare_conv(struct prepare_context *p, bool depthwise, boo
     const struct node *node = prepare_node(p);
     struct fused_state *state = prepare_state(p, sizeof *state, NULL);
     *state = (struct fused_state){ .depthwise = depthwise, .relu = relu };
-    TRY(window_attrs_read_rank(node, 4, &state->window));
+    TRY(window_attrs_read_images(node, &state->window));
     return check_types(node, "Tfilter", "out_type", relu ? DT_QUINT8 : DT_QINT8, state);
 }
 

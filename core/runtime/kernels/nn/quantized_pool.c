@@ -56,7 +56,7 @@ static struct status relu6_compute(struct kernel_context *k)
 static struct status pool_prepare(struct prepare_context *p)
 {
     struct window_attrs *attrs = prepare_state(p, sizeof *attrs, NULL);
-    return window_attrs_read_rank(prepare_node(p), 4, attrs);
+    return window_attrs_read_images(prepare_node(p), attrs);
 }
 
 /* The size, the range, and the output of the first of three outputs. */

@@ -150,7 +150,7 @@ static struct status conv_prepare(struct prepare_context *p)
 {
     const struct node *node = prepare_node(p);
     struct window_attrs *attrs = prepare_state(p, sizeof *attrs, NULL);
-    TRY(window_attrs_read_rank(node, 4, attrs));
+    TRY(window_attrs_read_images(node, attrs));
     if (attrs->stride[ROWS] != attrs->stride[COLUMNS])
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Current implementation only supports equal length strides in the row "

@@ -178,10 +178,10 @@ struct status window_attrs_read(const struct node *node, bool pooling, struct wi
     return read_lists(node, pooling, out);
 }
 
-struct status window_attrs_read_rank(const struct node *node, int rank, struct window_attrs *out)
+struct status window_attrs_read_images(const struct node *node, struct window_attrs *out)
 {
     *out = single_steps();
-    out->rank = rank;
+    out->rank = 4;
     return read_lists(node, true, out);
 }
 

@@ -27,8 +27,9 @@ struct window_attrs {
  * construction. */
 struct status window_attrs_read(const struct node *node, bool pooling, struct window_attrs *out);
 
-/* The same of a pooling op without data_format, whose channels come last. */
-struct status window_attrs_read_rank(const struct node *node, int rank, struct window_attrs *out);
+/* The same of an op on images that has no data_format: channels come last. Reads ksize if the op
+ * has it. */
+struct status window_attrs_read_images(const struct node *node, struct window_attrs *out);
 
 /* Reads `kernel` ("ksize") or `stride` ("strides") from a tensor, for ops that take them as
  * inputs. */

@@ -8,7 +8,7 @@
 #include "runtime/kernels/string_to_number.h"
 
 /* Numbers below 2^bits mod range would make some results more likely: they are drawn again. */
-uint32_t philox_below_32(struct philox_reader *reader, uint32_t range)
+static uint32_t philox_below_32(struct philox_reader *reader, uint32_t range)
 {
     if ((range & (range - 1)) == 0)
         return philox_next(reader) & (range - (range != 0));

@@ -9,7 +9,6 @@
 #include "runtime/kernels/plain/philox.h"
 
 /* A number in [0, range), without bias, as TensorFlow draws it; 0 if `range` is 0. */
-uint32_t philox_below_32(struct philox_reader *reader, uint32_t range);
 uint64_t philox_below_64(struct philox_reader *reader, uint64_t range);
 
 /* Each class counts once before it is seen. */

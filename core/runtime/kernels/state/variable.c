@@ -187,8 +187,9 @@ static struct status assign_prepare(struct prepare_context *context)
     return status_ok();
 }
 
-struct status kernel_variable_check(struct kernel_context *context, const struct variable *variable,
-                                    enum dtype dtype)
+/* INVALID_ARGUMENT: the update is not of the type of the variable. */
+static struct status check_type(struct kernel_context *context, const struct variable *variable,
+                                enum dtype dtype)
 {
     if (variable->dtype == dtype || variable->dtype == DT_INVALID)
         return status_ok();
@@ -233,7 +234,7 @@ static struct status assign_compute(struct kernel_context *context)
     const struct tensor *value = kernel_input(context, 1);
     struct variable *variable;
     TRY(kernel_variable(context, &variable));
-    TRY(kernel_variable_check(context, variable, value->dtype));
+    TRY(check_type(context, variable, value->dtype));
     if (state->validate_shape)
         TRY(check_shape(context, variable, value, state->is_ref));
     TRY(kernel_keep(context, value, &variable->value));
@@ -381,7 +382,7 @@ struct status kernel_change_variable(struct kernel_context *context, enum dtype 
     struct string_change strings = { context, change, argument };
     struct variable *variable;
     TRY(kernel_variable(context, &variable));
-    TRY(kernel_variable_check(context, variable, dtype));
+    TRY(check_type(context, variable, dtype));
     if (dtype == DT_STRING)
         TRY(variable_modify(variable, change_strings, &strings));
     else

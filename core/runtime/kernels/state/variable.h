@@ -14,10 +14,6 @@ struct status kernel_variable_at(struct kernel_context *context, int input, stru
  * caller releases it. */
 struct status kernel_variable_value(struct kernel_context *context, struct tensor *out);
 
-/* INVALID_ARGUMENT: the update is not of the type of the variable. */
-struct status kernel_variable_check(struct kernel_context *context, const struct variable *variable,
-                                    enum dtype dtype);
-
 /**
  * Changes the value of the variable in input 0 by `change(argument, value)`, under its lock, and
  * hands a reference on. If `change` fails, it should have changed nothing.
