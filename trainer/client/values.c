@@ -142,7 +142,7 @@ static void call_pull(struct ps_client *client, int c, uint64_t later_than, int6
     client_call_ps(client, chunk->ps, PS_PULL, &request, until);
 }
 
-/* ps 0 has it. */
+/* state: from the reply of ps 0, which keeps the loss scale. */
 static void take_scale(struct ps_client *client, const struct loss_scale *state)
 {
     client->scaling.scale = state->scale;
