@@ -12,7 +12,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define MEMORY_MAX ((size_t)64 << 20)
-#define NODES_MAX  8 /* flattened per graph: each may take a second of ten with a sanitizer */
+#define NODES_MAX  16 /* flattened per graph: each may take seconds with a sanitizer */
 
 static void flatten(const struct graph *graph, struct node *node, struct node *feed)
 {
