@@ -185,7 +185,7 @@ static struct status take_small(struct arena *arena, size_t size, size_t align,
 static struct status take(struct arena *arena, size_t size, size_t align,
                           enum charge_policy payment, void **out)
 {
-    struct arena_block *block;
+    struct arena_block *block = NULL; /* GCC 12 does not see that an error returns */
     TRY(size > LARGE_PIECE ? take_large(arena, size, payment, &block)
                            : take_small(arena, size, align, payment, &block));
     size_t at = (block->used + align - 1) & ~(align - 1);
