@@ -89,7 +89,7 @@ def good_traffic(server):
 
 BAD = [("/v1/models/default:predict", b"{]", 400), ("/v1/models/default:predict", b'{"instances":[["a"]]}', 400),
        ("/v1/models/default:predict", b'{"signature_name":"none","instances":[1]}', 400), ("/v1/models/none:predict", b'{"instances":[1]}', 404),
-       ("/v1/models/default/versions/999:predict", b'{"instances":[1]}', 404), ("/v1/models/default:PREDICT", b"{}", 400), ("/v1/x", b"", 400),
+       ("/v1/models/default/versions/999999999:predict", b'{"instances":[1]}', 404), ("/v1/models/default:PREDICT", b"{}", 400), ("/v1/x", b"", 400),
        ("/v1/models/default:classify", b'{"examples":[3]}', 400), ("/v2/models/default/infer", b'{"inputs":[{"name":"x","shape":[9223372036854775807]}]}', 400),
        ("/v1/models/default:predict", b'{"instances":' + b"[" * 5000 + b"]" * 5000 + b"}", 400), ("/no", b"", 404)]
 
