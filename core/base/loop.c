@@ -46,7 +46,8 @@ struct loop {
     int rounds_apart; /* rounds since the loop last checked its own descriptors */
     int64_t now_ns;   /* 0: read it when first asked */
     struct busy_poll spin, expecting_spin;
-    bool expecting; /* loop_expect was called in this round */
+    bool expecting;  /* loop_expect was called in this round */
+    int late_rounds; /* consecutive rounds in which a timer was overdue by LATE_NS */
     _Atomic bool stopped;
 };
 
@@ -306,6 +307,21 @@ void loop_set_timer(struct loop *loop, struct loop_timer *timer, int64_t deadlin
     sift_up(loop, loop->timers_count - 1);
 }
 
+/* A timer that is overdue by this much tells that the process did not run: it was stopped, its
+ * container was frozen, or others had the processor. What peers sent meanwhile is still in the
+ * sockets, and a time-out must not take them for silent. Bytes may pass through a TLS bridge and
+ * libmicrohttpd, which takes a round each. */
+#define LATE_NS     NS_PER_S
+#define LATE_ROUNDS 3
+
+static bool puts_off_timers(struct loop *loop)
+{
+    bool late =
+        loop->timers_count > 0 && loop_now_ns(loop) - loop->timers[0]->deadline_ns > LATE_NS;
+    loop->late_rounds = late ? loop->late_rounds + 1 : 0;
+    return late && loop->late_rounds <= LATE_ROUNDS;
+}
+
 /* A timer that is set again to a past time waits for the next round, so this loop ends. */
 static void run_timers(struct loop *loop)
 {
@@ -417,7 +433,8 @@ static struct status run_round(struct loop *loop, int timeout_ms)
             watch->ready(watch->context, events[i].events);
     }
     loop_run_posted(loop);
-    run_timers(loop);
+    if (!puts_off_timers(loop))
+        run_timers(loop);
     bury(loop);
     return status_ok();
 }

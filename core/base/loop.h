@@ -37,7 +37,8 @@ struct status loop_rewatch(struct loop *loop, struct loop_watch *watch, uint32_t
 void loop_unwatch(struct loop *loop, struct loop_watch *watch); /* before close(fd); accepts NULL */
 
 /* Embed a timer in its owner's struct, zero-initialise it, and set `expired` and `context`. Setting
- * a timer again moves it. */
+ * a timer again moves it. A timer that is overdue by more than a second waits for three more
+ * rounds: after a pause of the process, what peers sent meanwhile comes before time-outs. */
 struct loop_timer {
     void (*expired)(void *context);
     void *context;

@@ -221,10 +221,49 @@ static void a_busy_library_does_not_starve_the_loop(void **state)
     close(ends[1]);
 }
 
+/* Three pipes, of which each fills the next. */
+#define HOPS 3
+static int hops[HOPS][2];
+
+static void pass_on(void *context, uint32_t events)
+{
+    const int *hop = context;
+    char c;
+    (void)events;
+    assert_int_equal(read(hop[0], &c, 1), 1);
+    note("read ");
+    if (hop != hops[HOPS - 1])
+        assert_int_equal(write(hop[3], "a", 1), 1); /* the writing end of the next pipe */
+}
+
+/* As after a pause of the process: a time-out must not find a peer silent whose bytes are here. */
+static void what_has_arrived_comes_before_a_late_timer(void **state)
+{
+    struct loop_watch *watches[HOPS];
+    struct loop_timer timer = { .expired = say, .context = (void *)"stop" };
+    (void)state;
+    for (int i = 0; i < HOPS; i++) {
+        assert_int_equal(pipe(hops[i]), 0);
+        assert_int_equal(loop_watch(loop, hops[i][0], EPOLLIN, pass_on, hops[i], &watches[i]).code,
+                         STATUS_OK);
+    }
+    assert_int_equal(write(hops[0][1], "a", 1), 1);
+    loop_set_timer(loop, &timer, clock_now_ns(clock_monotonic()) - 2 * NS_PER_S);
+    assert_int_equal(loop_run(loop).code, STATUS_OK);
+    assert_string_equal(trace, "read read read stop");
+    for (int i = 0; i < HOPS; i++) {
+        loop_unwatch(loop, watches[i]);
+        close(hops[i][0]);
+        close(hops[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(timers_expire_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_has_arrived_comes_before_a_late_timer, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_watched_descriptor_is_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(work_posted_by_threads_runs_once_and_in_order, set_up,
                                         tear_down),
