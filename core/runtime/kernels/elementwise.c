@@ -5,7 +5,6 @@
 #include "runtime/kernels/plain/broadcast.h"
 #include "runtime/kernels/plain/types.h"
 
-#define HALF_BLOCK 512
 /* About the time for a float: more for functions of libm, less for a sum in the cache. */
 #define ELEMENT_NS 1
 
@@ -151,6 +150,7 @@ static void binary_range(binary_row *const *rows, enum dtype dtype, enum dtype o
         rows[dtype](x, y, out, count, x_step, y_step);
         return;
     }
+    binary_row *row = rows[rows[dtype] != NULL ? dtype : DT_FLOAT];
     float a[HALF_BLOCK], b[HALF_BLOCK];
     bool narrow = dtype_is_half(out_dtype);
     for (int64_t start = 0; start < count; start += HALF_BLOCK) {
@@ -158,11 +158,11 @@ static void binary_range(binary_row *const *rows, enum dtype dtype, enum dtype o
         half_block_load(dtype, (const uint16_t *)x + start * x_step, a, x_step ? n : 1);
         half_block_load(dtype, (const uint16_t *)y + start * y_step, b, y_step ? n : 1);
         if (!narrow) {
-            rows[DT_FLOAT](a, b, at_bytes(out, start, dtype_size(out_dtype)), n, x_step, y_step);
+            row(a, b, at_bytes(out, start, dtype_size(out_dtype)), n, x_step, y_step);
             continue;
         }
         float result[HALF_BLOCK];
-        rows[DT_FLOAT](a, b, result, n, x_step, y_step);
+        row(a, b, result, n, x_step, y_step);
         half_block_store(out_dtype, result, (uint16_t *)out + start, n);
     }
 }

@@ -29,6 +29,9 @@ binary_row *binary_find_row(const char *op);
 /* Computes a broadcasting op: shapes, output and walk. */
 struct status binary_compute_rows(struct kernel_context *k, binary_row *const *rows);
 
+/* Elements of half or bfloat16 that a row gets at a time, as floats. The row of such a type itself
+ * stands for an op of several steps and rounds after each. */
+#define HALF_BLOCK 512
 void half_block_load(enum dtype dtype, const void *from, float *to, int64_t count);
 void half_block_store(enum dtype dtype, const float *from, void *to, int64_t count);
 /* x rounded to half or bfloat16. */

@@ -1825,6 +1825,9 @@ def half():
         for a in [(0, 1, 0.1), (0, 1, 0.3), (1, 0, -0.1), (0, 10, 3.3), (-1, 1, 0.7), (0, 1, 1), (0.1, 0.7, 0.2), (3, 3, 0.5), (10, 0, -3),
                   (0, -1, 1), (0, 30, 0.3), (5, -5, -0.7), (0, 600, 1), (1000, 3000, 7), (0, 1, np.inf)]:
             rows.add("Range", [dtype(v) for v in a], each=0, text=False)
+    for dtype in FLOATS[2:]:
+        for op in ["SquaredDifference", "FloorDiv"]:
+            rows.add(op, [floats(100, low=-9, high=9, dtype=dtype), floats(100, low=-0.1, high=1, dtype=dtype)], each=0)
     rows.write()
 
 

@@ -126,6 +126,26 @@ INTEGER_TYPES(BIT_AND_ROW)
 INTEGER_TYPES(BIT_OR_ROW)
 INTEGER_TYPES(BIT_XOR_ROW)
 
+/* Of blocks of half or bfloat16 as floats: TensorFlow rounds to the type after each step. */
+#define HALF_ROW(s, dtype, op, FIRST, THEN)                                                  \
+    static void op##_##s(const void *x, const void *y, void *out, int64_t count, int x_step, \
+                         int y_step)                                                         \
+    {                                                                                        \
+        uint16_t rounded[HALF_BLOCK];                                                        \
+        float *values = out;                                                                 \
+        FIRST(x, y, out, count, x_step, y_step);                                             \
+        half_block_store(dtype, values, rounded, count);                                     \
+        half_block_load(dtype, rounded, values, count);                                      \
+        for (int64_t i = 0; i < count; i++)                                                  \
+            values[i] = THEN(values[i]);                                                     \
+    }
+#define TIMES_ITSELF(x) (x) * (x)
+HALF_ROW(half, DT_HALF, squared_difference, sub_f32, TIMES_ITSELF)
+HALF_ROW(bfloat16, DT_BFLOAT16, squared_difference, sub_f32, TIMES_ITSELF)
+HALF_ROW(half, DT_HALF, floor_div, div_f32, floorf)
+HALF_ROW(bfloat16, DT_BFLOAT16, floor_div, div_f32, floorf)
+#define ROWS_HALF(op) [DT_HALF] = op##_half, [DT_BFLOAT16] = op##_bfloat16
+
 enum check {
     CHECK_NOTHING,
     CHECK_DIVISOR,   /* of integers: not zero */
@@ -146,11 +166,13 @@ static const struct binary_op ops[] = {
     { "Mul", CHECK_NOTHING, { ROWS_REAL(mul) } },
     { "Maximum", CHECK_NOTHING, { ROWS_REAL(maximum) } },
     { "Minimum", CHECK_NOTHING, { ROWS_REAL(minimum) } },
-    { "SquaredDifference", CHECK_NOTHING, { ROWS_REAL(squared_difference) } },
+    { "SquaredDifference",
+      CHECK_NOTHING,
+      { ROWS_REAL(squared_difference), ROWS_HALF(squared_difference) } },
     { "RealDiv", CHECK_NOTHING, { ROWS_FLOAT(div) } },
     { "Div", CHECK_DIVISOR, { ROWS_REAL(div) } },
     { "TruncateDiv", CHECK_TRUNCATED, { ROWS_FLOAT(trunc_div), ROWS_INTEGER(div) } },
-    { "FloorDiv", CHECK_DIVISOR, { ROWS_REAL(floor_div) } },
+    { "FloorDiv", CHECK_DIVISOR, { ROWS_REAL(floor_div), ROWS_HALF(floor_div) } },
     { "FloorMod", CHECK_DIVISOR, { ROWS_REAL(floor_mod) } },
     { "Mod", CHECK_DIVISOR, { ROWS_REAL(trunc_mod) } },
     { "TruncateMod", CHECK_TRUNCATED, { ROWS_REAL(trunc_mod) } },
