@@ -242,6 +242,15 @@ class OpenInputs(TestCase):
         requests = [self.draw.uniform(0, 255, (2, *size, 3)).astype(np.float32) for size in ((10, 12), (17, 9))]
         self.check(model, ["--train_files=" + self.path("rows.npz")], list(images), requests)
 
+    def test_images_of_any_size_that_grow(self):
+        model = compiled(keras.Sequential([
+            keras.Input((None, None, 3), name="x"), L.Conv2D(4, 3, activation="tanh", bias_initializer="random_normal", name="down"), L.UpSampling2D((2, 3)),
+            L.Conv2D(3, 3, activation="tanh", name="up"), L.GlobalMaxPooling2D(), L.Dense(2, activation="softmax", name="scores")]))
+        images = self.draw.uniform(-1, 1, (ROWS, 6, 7, 3)).astype(np.float32)
+        np.savez(self.path("rows.npz"), x=images, label=self.labels)
+        requests = [self.draw.uniform(-1, 1, (2, *size, 3)).astype(np.float32) for size in ((6, 7), (11, 5))]
+        self.check(model, ["--train_files=" + self.path("rows.npz")], list(images), requests)
+
 
 if __name__ == "__main__":
     main()

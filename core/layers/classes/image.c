@@ -331,23 +331,31 @@ static const struct layer_arg up_sampling1d_args[] = {
     { "size", ARG_SINGLE, "2" },
 };
 
-/* Repeats each element along dimension i: [.., dim, inner] is reshaped to [-1, dim, 1, inner]
- * and tiled, which has a gradient. */
+/* Repeats each element along dimension i: [.., dim, inner..] is reshaped to [-1, 1, inner..] and
+ * tiled, which has a gradient. The inner dimensions are one unless one of them is open. */
 static struct endpoint repeat_along(struct builder *b, struct endpoint x, int i, int64_t times)
 {
     const struct shape shape = *endpoint_shape(x);
-    int64_t dims[SHAPE_RANK_MAX], inner = 1;
+    int64_t dims[SHAPE_RANK_MAX], apart[SHAPE_RANK_MAX + 1] = { SIZE_REST, 1 }, inner = 1;
+    int32_t multiples[SHAPE_RANK_MAX + 1] = { 1, (int32_t)times };
+    int count = 2;
     struct endpoint y;
 
     for (int k = 0; k < shape.rank; k++)
         dims[k] = SIZE_OF(k);
     dims[i] = shape.dims[i] < 0 ? SIZE_REST : shape.dims[i] * times;
-    for (int k = i + 1; k < shape.rank; k++)
-        inner *= shape.dims[k];
-    const int64_t apart[] = { SIZE_REST, SIZE_OF(i), 1, inner };
-    const int32_t multiples[] = { 1, 1, (int32_t)times, 1 };
-    y = build_reshape(b, x, x, 4, apart);
-    y = build_binary(b, "Tile", NULL, y, build_const_ints(b, NULL, 4, multiples));
+    for (int k = i + 1; k < shape.rank; k++) {
+        inner = shape.dims[k] < 0 || inner < 0 ? -1 : inner * shape.dims[k];
+        apart[count++] = SIZE_OF(k);
+    }
+    if (inner >= 0) {
+        count = 3;
+        apart[2] = inner;
+    }
+    for (int k = 2; k < count; k++)
+        multiples[k] = 1;
+    y = build_reshape(b, x, x, count, apart);
+    y = build_binary(b, "Tile", NULL, y, build_const_ints(b, NULL, count, multiples));
     return build_reshape(b, y, x, shape.rank, dims);
 }
 
@@ -356,7 +364,7 @@ static struct endpoint up_sampling(struct layer_context *context, const struct l
 {
     const int64_t *sides = layer_arg(layer, "size")->sides;
 
-    if (!layer_check_open(context, layer, x, rank, rank == 3 ? 2 : 1))
+    if (!layer_check_open(context, layer, x, rank, rank))
         return x;
     const struct shape shape = *endpoint_shape(x);
     int64_t sizes[8] = { 0 };
