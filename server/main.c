@@ -2,7 +2,7 @@
  * modelserver: serves a SavedModel over REST and gRPC.
  *
  * Exit status: 0 after a signal, --help or --version; 1 if the server fails; 2 if the command line
- * is wrong; 255, as in TensorFlow Serving, if a model cannot be loaded.
+ * is wrong; 255, as in TensorFlow Serving, if a model or a file that a flag names is wrong.
  */
 #include <malloc.h>
 #include <microhttpd.h>

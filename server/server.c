@@ -202,7 +202,15 @@ static struct status start_manager(struct server *server)
     return status_ok();
 }
 
-/* Returns false if the configuration is wrong. */
+/* Tells that the configuration is wrong. */
+static void fail_to_start(struct server *server, struct status status)
+{
+    log_error("%s", status.message); /* scripts look for it on stderr */
+    server_print_start_failure(status);
+    server->exit_code = SERVER_EXIT_MODEL;
+}
+
+/* False: the configuration is wrong, which has been told. */
 static bool start_models(struct server *server)
 {
     if (server->options.file_system_poll_wait_seconds < 0)
@@ -211,12 +219,9 @@ static bool start_models(struct server *server)
             server->options.file_system_poll_wait_seconds);
     service_manager_notify("STATUS=Waiting for a version that serves");
     struct status status = start_manager(server);
-    if (status_is_ok(status))
-        return true;
-    log_error("%s", status.message); /* scripts look for it on stderr */
-    server_print_start_failure(status);
-    server->exit_code = SERVER_EXIT_MODEL;
-    return false;
+    if (!status_is_ok(status))
+        fail_to_start(server, status);
+    return status_is_ok(status);
 }
 
 /* ---- Running. ---- */
@@ -252,12 +257,24 @@ static void reserve_libraries(const struct server *server)
                 got < own ? ", and some matrix products will be slow" : "");
 }
 
+/* The files that have owners of their own; settings_read has read the others. False: one is wrong,
+ * which has been told. */
+static bool read_files(struct server *server)
+{
+    const char *limits = server->options.model_limits_file;
+    struct status status = status_ok();
+    if (limits[0] != '\0')
+        status = model_limits_read_file(limits, &server->limits);
+    if (status_is_ok(status))
+        status = security_create(&server->options, &server->security);
+    if (!status_is_ok(status))
+        fail_to_start(server, status);
+    return status_is_ok(status);
+}
+
 static struct status start(struct server *server)
 {
     fill_budget(&server->budget, server->options.memory_budget_bytes);
-    if (server->options.model_limits_file[0] != '\0')
-        TRY(model_limits_read_file(server->options.model_limits_file, &server->limits));
-    TRY(security_create(&server->options, &server->security));
     TRY(create_pool(server));
     TRY(create_loops(server));
     TRY(server_watch_signals(server));
@@ -276,13 +293,20 @@ static void start_helpers(void)
         log_warning("%s", text);
 }
 
+static struct status run(struct server *server)
+{
+    if (!read_files(server))
+        return status_ok();
+    TRY(start(server));
+    if (!start_models(server))
+        return status_ok();
+    start_helpers();
+    return serving_loops_run(&server->loops);
+}
+
 int server_run(struct server *server)
 {
-    struct status status = start(server);
-    if (status_is_ok(status) && start_models(server)) {
-        start_helpers();
-        status = serving_loops_run(&server->loops);
-    }
+    struct status status = run(server);
     if (!status_is_ok(status)) {
         fprintf(stderr, "modelserver: %s\n", status.message);
         server->exit_code = 1;

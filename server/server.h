@@ -18,7 +18,8 @@
 #include "server/serving_loops.h"
 #include "server/settings.h"
 
-#define SERVER_EXIT_MODEL 255 /* as in TensorFlow Serving, if a model cannot be loaded */
+#define SERVER_EXIT_MODEL \
+    255 /* as in TensorFlow Serving: a model or a file that a flag names is wrong */
 
 struct server {
     struct server_options options;

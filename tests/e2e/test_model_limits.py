@@ -109,7 +109,7 @@ class Limits(TestCase):
 
     def test_a_wrong_file_is_named(self):
         server = Server(self.path("none"), FLAG + "=" + self.path("limits"), wait=False)
-        self.assertEqual(server.process.wait(DEADLINE_S), 1)
+        self.assertEqual(server.process.wait(DEADLINE_S), 255)
         self.assertIn(self.path("limits"), server.output())
 
 

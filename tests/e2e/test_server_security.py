@@ -157,7 +157,7 @@ class Security(TestCase):
             with Client("localhost:%d" % server.port) as client:
                 self.assertEqual(client.predict(request()).code, "OK")
         server = self.serve("--rest_ssl_config_file=" + file, "--ssl_config_file=" + self.write("other.config", "x"), grpc="same", wait=False)
-        self.assertEqual(server.process.wait(DEADLINE_S), 1)
+        self.assertEqual(server.process.wait(DEADLINE_S), 255)
         self.assertIn("must name the same file if REST and gRPC share a port", server.output())
 
     def test_certificates_are_replaced_without_dropping_connections(self):
@@ -195,7 +195,7 @@ class Security(TestCase):
                              (text.replace(key, key[:-100]), "'server_key' holds no private key in PEM"),
                              (text.replace(key, "\\000"), 'Field "server_key" holds a NUL character')):
             server = self.serve("--rest_ssl_config_file=" + self.write("ssl.config", wrong), wait=False)
-            self.assertEqual(server.process.wait(DEADLINE_S), 1, words)
+            self.assertEqual(server.process.wait(DEADLINE_S), 255, words)
             self.assertIn(words, server.output())
 
     def test_requests_in_flight_end_at_sigterm(self):
@@ -293,7 +293,7 @@ class Security(TestCase):
     def test_a_file_without_tokens_ends_the_start(self):
         for text, words in (("\n", "the file has no token"), ("a b\n", "line 1: a token has no spaces")):
             server = self.serve("--auth_token_file=" + self.write("tokens", text), wait=False)
-            self.assertEqual(server.process.wait(DEADLINE_S), 1)
+            self.assertEqual(server.process.wait(DEADLINE_S), 255)
             self.assertIn(words, server.output())
 
 
