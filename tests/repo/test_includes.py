@@ -38,6 +38,7 @@ BELOW = {
     "runtime/kernels": KERNELS,
     "runtime/kernels/array": KERNELS_ROOM | {"runtime/kernels/state"},
     "runtime/kernels/control": KERNELS_ROOM,
+    "runtime/kernels/forests": KERNELS_ROOM | {"proto", "runtime/kernels/state"},
     "runtime/kernels/image": KERNELS_ROOM,
     "runtime/kernels/data": KERNELS_ROOM | {"runtime/kernels/lists", "runtime/kernels/records", "runtime/kernels/state"},
     "runtime/kernels/lists": KERNELS_ROOM,

@@ -90,6 +90,26 @@ struct status infer_lookup_export(struct infer_context *context)
     return status_ok();
 }
 
+/* Predictions [rows, dim] and the names of their columns. */
+struct status infer_forest(struct infer_context *context)
+{
+    struct shape predictions = shape_unknown_dims(2), names;
+    int64_t outputs;
+    TRY(node_attr_int(context->node, "dense_output_dim", &outputs));
+    predictions.dims[1] = outputs;
+    names = shape_of(outputs);
+    infer_output(context, 0, &predictions);
+    infer_output(context, 1, &names);
+    return status_ok();
+}
+
+struct status infer_forest_leaves(struct infer_context *context)
+{
+    struct shape leaves = shape_unknown_dims(2);
+    infer_output(context, 0, &leaves);
+    return status_ok();
+}
+
 /* The shape of one element, which an input gives; -1 as a scalar means an unknown rank. */
 struct status infer_list_item(struct infer_context *context)
 {

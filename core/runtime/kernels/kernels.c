@@ -65,6 +65,7 @@
     X(data, iterators)              \
     X(data, map_defun)              \
     X(data, table_from_dataset)     \
+    X(forests, forest_ops)          \
     X(image, colours)               \
     X(image, crop_and_resize)       \
     X(image, crop_and_resize_grad)  \

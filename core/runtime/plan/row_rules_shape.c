@@ -200,6 +200,42 @@ struct row_fact rows_lookup(const struct rows *rows, const struct node *node)
     return kind_of(rows, node, 1) == FACT_ROWS && others_same(rows, node, 1) ? is_rows : none;
 }
 
+/* Does anything take an output of the node but the first? */
+static bool others_are_taken(const struct rows *rows, const struct node *node)
+{
+    const struct region *region = rows->region;
+    bool taken = false;
+    for (int i = 0; i < region->nodes_count; i++) {
+        const struct node *user = region->nodes[i];
+        for (int k = 0; k < user->inputs_count; k++)
+            taken = taken || (user->inputs[k].node == node && user->inputs[k].index > 0);
+    }
+    for (int i = 0; i < region->results_count; i++)
+        taken = taken || (region->results[i].node == node && region->results[i].index > 0);
+    return taken;
+}
+
+/* The features of each kind have rows, or are the constant of a kind that no feature has: without
+ * rows, and of sets only the 0 that splits begin with. The second output has no rows: the names of
+ * the columns. */
+struct row_fact rows_forest(const struct rows *rows, const struct node *node)
+{
+    enum { MATRICES = 3, OUTER_SPLITS = 5 };
+    bool has_rows = false;
+    for (int i = 0; i < node->inputs_count; i++) {
+        const struct tensor *constant = input_constant(rows, node, i);
+        bool is_matrix = i < MATRICES;
+        if (is_matrix && kind_of(rows, node, i) == FACT_ROWS && rank_of(rows, node, i) == 2)
+            has_rows = true;
+        else if (i <= OUTER_SPLITS && (constant == NULL || constant->shape.rank < 1 ||
+                                       constant->shape.dims[0] > (is_matrix ? 0 : 1)))
+            return none;
+        else if (kind_of(rows, node, i) != FACT_SAME)
+            return none;
+    }
+    return has_rows && !others_are_taken(rows, node) ? is_rows : none;
+}
+
 /* The handle of a table or a model that never changes is the same for all requests, though its op
  * is stateful; and so is what the op finds by it. */
 struct row_fact rows_table_handle(const struct rows *rows, const struct node *node)

@@ -3,7 +3,7 @@
 
     python tests/golden/ops/op_rows.py > tests/golden/ops/ops.txt
 
-Made with TensorFlow and TensorFlow Text 2.21. Ops that are not in the registry of Python (their names begin with _) are left out.
+Made with TensorFlow and TensorFlow Text 2.21, and ydf-tf 2.21.0.post1, which has the ops of Decision Forests. Ops that are not in the registry of Python (their names begin with _) are left out.
 """
 import os
 import pathlib
@@ -12,6 +12,7 @@ import re
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import tensorflow  # noqa: E402, F401
 import tensorflow_text  # noqa: E402, F401
+import ydf_tf  # noqa: E402, F401
 from tensorflow.core.framework import types_pb2  # noqa: E402
 from tensorflow.python.framework import op_def_registry  # noqa: E402
 

@@ -200,6 +200,7 @@ static bool is_tested_elsewhere(const char *op)
         "OffsetsMap",
         "FindSourceOffsets",
         "GetElementAtIndex",
+        "SimpleML",
     };
     for (size_t i = 0; i < COUNT(parts); i++)
         if (strstr(op, parts[i]) != NULL)

@@ -1,0 +1,327 @@
+/*
+ * Decision forests, against TensorFlow's answers: tests/golden/forests/forests.py trains the
+ * forests and writes the graphs. Damaged files of these forests are refused, or give a forest that
+ * runs.
+ */
+#include "unit/runtime/answered_graph.h"
+
+#include "graph/build.h"
+#include "runtime/kernels/forests/forest_parse.h"
+
+#define FORESTS "tests/golden/forests/"
+
+/* ---- damaged files ---- */
+
+struct forest_bytes {
+    struct buffer files[4]; /* header, data_spec, trees, nodes */
+};
+
+static struct status may_take(void *argument, size_t bytes)
+{
+    size_t *left = argument;
+    if (bytes > *left)
+        return status_error(STATUS_RESOURCE_EXHAUSTED, "%zu bytes", bytes);
+    *left -= bytes;
+    return status_ok();
+}
+
+static void read_forest(const char *name, const char *trees, struct forest_bytes *out)
+{
+    const char *const files[] = { "header.pb", "data_spec.pb", trees, "nodes-00000-of-00001" };
+    for (int i = 0; i < 4; i++) {
+        out->files[i] = (struct buffer){ 0 };
+        assert_ok(
+            file_read(arena_printf(arena, FORESTS "%s/%s", name, files[i]), 0, &out->files[i]));
+    }
+}
+
+/* Runs a row of numbers i, and a set of one value in each column. */
+static void run_row(const struct forest *forest)
+{
+    int most = forest->sums_count + forest->trees_count + forest->outputs_count + 1;
+    for (int i = 0; i < FOREST_INPUTS; i++)
+        most += forest->columns[i];
+    size_t count = (size_t)most + 1;
+    float *numbers = calloc(count, sizeof *numbers), *sums = calloc(count, sizeof *sums),
+          *out = calloc(count, sizeof *out);
+    int32_t *values = calloc(count, sizeof *values), *leaves = calloc(count, sizeof *leaves);
+    int64_t *splits = calloc(count, sizeof *splits);
+    for (size_t i = 0; i < count; i++) {
+        values[i] = (int32_t)i - 1;
+        numbers[i] = i % 3 == 0 ? NAN : (float)i;
+        splits[i] = (int64_t)i;
+    }
+    struct forest_features features = { numbers, numbers, values, values, splits };
+    forest_predict(forest, &features, 0, sums, out);
+    forest_leaves(forest, &features, 0, leaves);
+    free(numbers), free(sums), free(out), free(values), free(leaves), free(splits);
+}
+
+static bool parse(const struct forest_bytes *bytes, int changed, struct bytes content)
+{
+    enum { HEAD_BYTES = 8 };
+    struct bytes files[4];
+    for (int i = 0; i < 4; i++)
+        files[i] =
+            i == changed ? content : (struct bytes){ bytes->files[i].data, bytes->files[i].size };
+    size_t skipped = files[3].size < HEAD_BYTES ? files[3].size : HEAD_BYTES, left = 1 << 24;
+    files[3].data += skipped;
+    files[3].size -= skipped;
+    struct forest_source source = { files[0], files[1], files[2], &files[3],
+                                    1,        false,    may_take, &left };
+    struct forest *forest;
+    if (!status_is_ok(forest_parse(&source, &forest)))
+        return false;
+    run_row(forest);
+    forest_destroy(forest);
+    return true;
+}
+
+/* The copy has its own block, so that a read past the end is found. */
+static bool parse_copy(const struct forest_bytes *bytes, int file, size_t size, size_t at, int bits)
+{
+    char *copy = malloc(size + 1);
+    memcpy(copy, bytes->files[file].data, size);
+    if (at < size)
+        copy[at] = (char)(copy[at] ^ bits);
+    char *exact = malloc(size > 0 ? size : 1);
+    memcpy(exact, copy, size);
+    bool parsed = parse(bytes, file, (struct bytes){ exact, size });
+    free(exact);
+    free(copy);
+    return parsed;
+}
+
+static void damage(const char *name, const char *trees)
+{
+    static const int changes[] = { 0x01, 0x08, 0x80, 0xff };
+    struct forest_bytes bytes;
+    read_forest(name, trees, &bytes);
+    for (int file = 0; file < 4; file++) {
+        size_t size = bytes.files[file].size, step = 1 + size / 1000;
+        assert_true(parse_copy(&bytes, file, size, size, 0));
+        for (size_t at = 0; at < size; at += step) {
+            bool parsed = parse_copy(&bytes, file, at, at, 0);
+            if (file == 3)
+                assert_false(parsed); /* nodes are missing */
+            for (size_t i = 0; i < COUNT(changes); i++)
+                parse_copy(&bytes, file, size, at, changes[i]);
+        }
+    }
+    for (int file = 0; file < 4; file++)
+        buffer_finish(&bytes.files[file]);
+}
+
+static void damaged_files_are_refused_or_run(void **state)
+{
+    (void)state;
+    graph = graph_create(arena);
+    damage("forest_distributions", "random_forest_header.pb");
+    damage("forest_oblique", "random_forest_header.pb");
+    damage("forest_votes", "random_forest_header.pb");
+    damage("boosted_discretized", "gradient_boosted_trees_header.pb");
+    damage("boosted_missing", "gradient_boosted_trees_header.pb");
+    damage("boosted_sets", "gradient_boosted_trees_header.pb");
+}
+
+static void memory_is_asked_for_first(void **state)
+{
+    (void)state;
+    struct forest_bytes bytes;
+    size_t left = 1000;
+    graph = graph_create(arena);
+    read_forest("forest_votes", "random_forest_header.pb", &bytes);
+    struct bytes nodes = { bytes.files[3].data + 8, bytes.files[3].size - 8 };
+    struct forest_source source = { { bytes.files[0].data, bytes.files[0].size },
+                                    { bytes.files[1].data, bytes.files[1].size },
+                                    { bytes.files[2].data, bytes.files[2].size },
+                                    &nodes,
+                                    1,
+                                    false,
+                                    may_take,
+                                    &left };
+    struct forest *forest;
+    assert_int_equal(forest_parse(&source, &forest).code, STATUS_RESOURCE_EXHAUSTED);
+    for (int file = 0; file < 4; file++)
+        buffer_finish(&bytes.files[file]);
+}
+
+/* ---- the ops ---- */
+
+struct forest_graph {
+    struct builder b;
+    struct endpoint features[6], load_path;
+    struct node *load;
+    struct endpoint out;
+};
+
+/* The model by its identifier, as TensorFlow 1 exports it. */
+static void build_graph(struct forest_graph *out)
+{
+    static const enum dtype types[] = {
+        DT_FLOAT, DT_FLOAT, DT_INT32, DT_INT32, DT_INT64, DT_INT64
+    };
+    graph = graph_create(arena);
+    out->b = builder_init(graph);
+    struct attr identifier = attr_text("model_identifier", "the one");
+    for (int i = 0; i < 6; i++)
+        out->features[i] =
+            build_placeholder(&out->b, arena_printf(arena, "x%d", i), types[i], shape_unknown());
+    out->load_path = build_placeholder(&out->b, "path", DT_STRING, shape_scalar());
+    out->load = build(&out->b, "SimpleMLLoadModelFromPath", "load", 1, &out->load_path,
+                      (struct attr[]){ identifier, ATTR_END })
+                    .node;
+    out->out = build(&out->b, "SimpleMLInferenceOp", "out", 6, out->features,
+                     (struct attr[]){ identifier, attr_int("dense_output_dim", 1), ATTR_END });
+    assert_ok(builder_status(&out->b));
+}
+
+static struct status load_from(const struct forest_graph *g, const char *path)
+{
+    struct node *target = g->load;
+    struct flatten_request request = {
+        .feeds = &g->load_path, .feeds_count = 1, .targets = &target, .targets_count = 1
+    };
+    struct plan *plan = plan_of(&request, false);
+    struct bytes text = bytes_of(path);
+    struct shape scalar = shape_scalar();
+    struct tensor feed = tensor_borrow(DT_STRING, &scalar, &text);
+    struct status status = plan_run(plan, run, &feed, NULL);
+    plan_destroy(plan);
+    return status;
+}
+
+static struct status predict(const struct forest_graph *g, float *out)
+{
+    static const float numbers[] = { 0.5f, -1 }, truths[] = { 1 };
+    static const int32_t categories[] = { 2 };
+    static const int64_t zero[] = { 0 };
+    int64_t two[] = { 1, 2 }, one[] = { 1, 1 };
+    struct shape none = shape_of(0), first = shape_of(1), pair = shape_make(2, two),
+                 single = shape_make(2, one);
+    struct tensor got, feeds[] = {
+        tensor_borrow(DT_FLOAT, &pair, numbers),      tensor_borrow(DT_FLOAT, &single, truths),
+        tensor_borrow(DT_INT32, &single, categories), tensor_borrow(DT_INT32, &none, zero),
+        tensor_borrow(DT_INT64, &first, zero),        tensor_borrow(DT_INT64, &first, zero)
+    };
+    struct flatten_request request = {
+        .feeds = g->features, .feeds_count = 6, .fetches = &g->out, .fetches_count = 1
+    };
+    struct plan *plan = plan_of(&request, false);
+    struct status status = plan_run(plan, run, feeds, &got);
+    if (status_is_ok(status)) {
+        assert_int_equal(got.size, 1);
+        *out = tensor_floats(&got)[0];
+        tensor_release(&got);
+    }
+    plan_destroy(plan);
+    run_reset(run);
+    return status;
+}
+
+static void a_model_is_found_by_its_identifier(void **state)
+{
+    (void)state;
+    struct forest_graph g;
+    float before, after;
+    build_graph(&g);
+    struct status status = predict(&g, &before);
+    assert_int_equal(status.code, STATUS_NOT_FOUND);
+    assert_ok(load_from(&g, FORESTS "forest_regression"));
+    assert_ok(predict(&g, &before));
+    assert_ok(load_from(&g, FORESTS "boosted_regression")); /* the first one stays */
+    assert_ok(predict(&g, &after));
+    assert_float_equal(before, after, 0);
+}
+
+static void files_outside_of_the_model_are_refused(void **state)
+{
+    (void)state;
+    struct forest_graph g;
+    build_graph(&g);
+    assert_ok(resources_confine(resources, FORESTS "forest_regression"));
+    assert_int_equal(load_from(&g, FORESTS "boosted_regression").code, STATUS_PERMISSION_DENIED);
+    assert_int_equal(load_from(&g, FORESTS "forest_regression/none").code, STATUS_NOT_FOUND);
+    assert_ok(load_from(&g, FORESTS "forest_regression"));
+}
+
+static void a_model_takes_no_more_than_a_run_may_hold(void **state)
+{
+    (void)state;
+    struct forest_graph g;
+    build_graph(&g);
+    run_destroy(run);
+    run = run_create(1000);
+    assert_int_equal(load_from(&g, FORESTS "forest_regression").code, STATUS_RESOURCE_EXHAUSTED);
+}
+
+/* ---- batches ---- */
+
+/* Fetches output `output`; the matrices have rows, and the sets are fed or the constant of none. */
+static bool has_independent_rows(bool feeds_sets, int output)
+{
+    static const enum dtype types[] = {
+        DT_FLOAT, DT_FLOAT, DT_INT32, DT_INT32, DT_INT64, DT_INT64
+    };
+    static const int64_t zero[] = { 0 };
+    graph = graph_create(arena);
+    struct builder b = builder_init(graph);
+    struct endpoint x[7];
+    int feeds_count = feeds_sets ? 6 : 3;
+    for (int i = 0; i < 6; i++) {
+        int64_t dims[] = { -1, i == 0 ? 2 : 1 };
+        struct shape shape = shape_make(i < 3 ? 2 : 1, dims), fixed = shape_of(i == 3 ? 0 : 1);
+        struct tensor empty = tensor_borrow(types[i], &fixed, zero);
+        const char *name = arena_printf(arena, "x%d", i);
+        x[i] = i < feeds_count ? build_placeholder(&b, name, types[i], shape)
+                               : build_const(&b, name, &empty);
+    }
+    x[6] = build(&b, "SimpleMLCreateModelResource", "handle", 0, NULL,
+                 (struct attr[]){ attr_text("shared_name", "m"), ATTR_END });
+    struct endpoint out = build(&b, "SimpleMLInferenceOpWithHandle", "out", 7, x,
+                                (struct attr[]){ attr_int("dense_output_dim", 1), ATTR_END });
+    out.index = output;
+    assert_ok(builder_status(&b));
+    struct flatten_request request = {
+        .feeds = x, .feeds_count = feeds_count, .fetches = &out, .fetches_count = 1
+    };
+    struct plan *plan = plan_of(&request, false);
+    bool independent = plan_rows_independent(plan);
+    plan_destroy(plan);
+    return independent;
+}
+
+static void rows_of_requests_share_a_run(void **state)
+{
+    (void)state;
+    assert_true(has_independent_rows(false, 0));
+}
+
+static void names_of_outputs_have_no_rows(void **state)
+{
+    (void)state;
+    assert_false(has_independent_rows(false, 1));
+}
+
+static void sets_are_not_batched(void **state)
+{
+    (void)state;
+    assert_false(has_independent_rows(true, 0));
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest more[] = {
+        CASE(damaged_files_are_refused_or_run),
+        CASE(memory_is_asked_for_first),
+        CASE(a_model_is_found_by_its_identifier),
+        CASE(files_outside_of_the_model_are_refused),
+        CASE(a_model_takes_no_more_than_a_run_may_hold),
+        CASE(rows_of_requests_share_a_run),
+        CASE(names_of_outputs_have_no_rows),
+        CASE(sets_are_not_batched),
+    };
+    return run_graphs("forests", FORESTS, NULL, more, COUNT(more));
+}
