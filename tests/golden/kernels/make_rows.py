@@ -1828,6 +1828,9 @@ def half():
     for dtype in FLOATS[2:]:
         for op in ["SquaredDifference", "FloorDiv"]:
             rows.add(op, [floats(100, low=-9, high=9, dtype=dtype), floats(100, low=-0.1, high=1, dtype=dtype)], each=0)
+        for op in ["Softmax", "LogSoftmax"]:  # sums of parts of a packet, of packets, of four, and of halves of a row
+            for shape in [(3, 7), (2, 40), (1, 200), (1, 1100 if dtype == FLOATS[3] else 1700)]:
+                rows.add(op, [floats(*shape, low=-5, high=5, dtype=dtype)], each=0)
     rows.write()
 
 

@@ -20,19 +20,83 @@ static struct status softmax_prepare(struct prepare_context *p)
     return status_ok();
 }
 
-/* half and bfloat16 a row at a time, in a scratch row of floats. */
+/* ---- half and bfloat16: TensorFlow rounds after each step ---- */
+
+#define PACKET      8
+#define ACCUMULATED (4 * PACKET)
+
+static void round_row(enum dtype dtype, float *x, int64_t n)
+{
+    uint16_t bits[HALF_BLOCK];
+    for (int64_t i = 0; i < n; i += HALF_BLOCK) {
+        int64_t count = n - i < HALF_BLOCK ? n - i : HALF_BLOCK;
+        half_block_store(dtype, x + i, bits, count);
+        half_block_load(dtype, bits, x + i, count);
+    }
+}
+
+static void add_rounded(enum dtype dtype, float *sums, const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        sums[i] += x[i];
+    round_row(dtype, sums, n);
+}
+
+/* The sum in the order of Eigen's packets: four at a time, then one, then the rest, and long rows by
+ * halves. With other orders, two of three results of softmax differ from TensorFlow's. */
+static float sum_rounded(enum dtype dtype, const float *x, int64_t n)
+{
+    int64_t most = PACKET * (dtype == DT_HALF ? 200 : 128);
+    if (n > most) {
+        int64_t first = ((n + 1) / 2 + PACKET - 1) / PACKET * PACKET;
+        return half_round(dtype,
+                          sum_rounded(dtype, x, first) + sum_rounded(dtype, x + first, n - first));
+    }
+    float sums[ACCUMULATED] = { 0 }, rest = 0;
+    int64_t i = 0;
+    for (; i + ACCUMULATED <= n; i += ACCUMULATED)
+        add_rounded(dtype, sums, x + i, ACCUMULATED);
+    for (int packet = PACKET; packet < ACCUMULATED; packet += PACKET)
+        add_rounded(dtype, sums, sums + packet, PACKET);
+    for (; i + PACKET <= n; i += PACKET)
+        add_rounded(dtype, sums, x + i, PACKET);
+    for (; i < n; i++)
+        rest = half_round(dtype, rest + x[i]);
+    for (int width = PACKET / 2; width > 0; width /= 2)
+        for (int j = 0; j < width; j++)
+            sums[j] += sums[j + width];
+    return half_round(dtype, rest + half_round(dtype, sums[0]));
+}
+
+/* x [n] in place; e [n] is for the exponentials. */
+static void softmax_half_row(enum dtype dtype, float *x, float *e, int64_t n, bool log)
+{
+    float most = softmax_greatest(x, n);
+    for (int64_t i = 0; i < n; i++)
+        x[i] -= most;
+    round_row(dtype, x, n);
+    softmax_exp(x, 0, e, n);
+    round_row(dtype, e, n);
+    float sum = sum_rounded(dtype, e, n);
+    float step = half_round(dtype, log ? logf(sum) : 1 / sum);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = log ? x[i] - step : e[i] * step;
+}
+
+/* A row at a time, in two scratch rows of floats. */
 static struct status softmax_half(struct kernel_context *k, const struct tensor *x, void *out,
                                   int64_t rows, int64_t n, bool log)
 {
-    struct shape shape = shape_of(n);
-    struct tensor row;
-    TRY(kernel_scratch(k, DT_FLOAT, &shape, &row));
+    struct shape shape = shape_of(2, n);
+    struct tensor scratch;
+    TRY(kernel_scratch(k, DT_FLOAT, &shape, &scratch));
+    float *row = scratch.data;
     for (int64_t r = 0; r < rows; r++) {
-        half_block_load(x->dtype, (const uint16_t *)x->data + r * n, row.data, n);
-        (log ? log_softmax_f32 : softmax_f32)(row.data, row.data, 1, n);
-        half_block_store(x->dtype, row.data, (uint16_t *)out + r * n, n);
+        half_block_load(x->dtype, (const uint16_t *)x->data + r * n, row, n);
+        softmax_half_row(x->dtype, row, row + n, n, log);
+        half_block_store(x->dtype, row, (uint16_t *)out + r * n, n);
     }
-    tensor_release(&row);
+    tensor_release(&scratch);
     return status_ok();
 }
 

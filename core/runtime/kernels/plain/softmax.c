@@ -7,9 +7,9 @@
 
 #define INFINITY_BITS 0x7f800000
 
-/* The maximum of a row, which keeps exp from overflowing; NaN if there is one. The compiler makes
- * vector code of a maximum of integers only: here, of the bits, with the sign turned into order. */
-SIMD static float greatest(const float *x, int64_t n)
+/* The compiler makes vector code of a maximum of integers only: here, of the bits, with the sign
+ * turned into order. */
+SIMD float softmax_greatest(const float *x, int64_t n)
 {
     int32_t most = INT32_MIN, largest = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -23,8 +23,7 @@ SIMD static float greatest(const float *x, int64_t n)
     return most < 0 ? -float_of_bits((uint32_t)~most) : float_of_bits((uint32_t)most);
 }
 
-/* out = exp(x - most); returns the sum. */
-SIMD static float exp_row(const float *x, float most, float *out, int64_t n)
+SIMD float softmax_exp(const float *x, float most, float *out, int64_t n)
 {
     IVDEP for (int64_t i = 0; i < n; i++) out[i] = fast_exp(x[i] - most);
     float lane[8] = { 0 }, sum = 0;
@@ -48,7 +47,7 @@ SIMD static void scale_row(float *x, float factor, int64_t n)
 void softmax_f32(const float *x, float *out, int64_t rows, int64_t n)
 {
     for (int64_t r = 0; r < rows; r++, x += n, out += n)
-        scale_row(out, 1 / exp_row(x, greatest(x, n), out, n), n);
+        scale_row(out, 1 / softmax_exp(x, softmax_greatest(x, n), out, n), n);
 }
 
 /* The greatest logit; out = exp(x - greatest), with its sum. */
@@ -78,14 +77,14 @@ static float log_sum(const float *x, float most, int64_t n)
 {
     float block[256], sum = 0;
     for (int64_t start = 0; start < n; start += 256)
-        sum += exp_row(x + start, most, block, n - start < 256 ? n - start : 256);
+        sum += softmax_exp(x + start, most, block, n - start < 256 ? n - start : 256);
     return logf(sum);
 }
 
 void log_softmax_f32(const float *x, float *out, int64_t rows, int64_t n)
 {
     for (int64_t r = 0; r < rows; r++, x += n, out += n) {
-        float most = greatest(x, n), log_of_sum = log_sum(x, most, n);
+        float most = softmax_greatest(x, n), log_of_sum = log_sum(x, most, n);
         for (int64_t i = 0; i < n; i++)
             out[i] = x[i] - most - log_of_sum;
     }
@@ -123,7 +122,7 @@ void cross_entropy_f32(const float *x, const float *labels, float *loss, float *
             loss[r] = 0;
             continue;
         }
-        float most = greatest(x, n), sum = exp_row(x, most, backprop, n);
+        float most = softmax_greatest(x, n), sum = softmax_exp(x, most, backprop, n);
         scale_row(backprop, 1 / sum, n);
         loss[r] = cross_entropy_row(x, labels, most, logf(sum), backprop, n);
     }
@@ -132,7 +131,7 @@ void cross_entropy_f32(const float *x, const float *labels, float *loss, float *
 void sparse_cross_entropy_f32(const float *x, int64_t label, float *loss, float *backprop,
                               int64_t n)
 {
-    float most = greatest(x, n), sum = exp_row(x, most, backprop, n);
+    float most = softmax_greatest(x, n), sum = softmax_exp(x, most, backprop, n);
     scale_row(backprop, 1 / sum, n);
     *loss = logf(sum) - (x[label] - most);
     backprop[label] -= 1;

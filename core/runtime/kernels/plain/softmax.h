@@ -12,6 +12,12 @@ void softmax_f64(const double *x, double *out, int64_t rows, int64_t n);
 void log_softmax_f32(const float *x, float *out, int64_t rows, int64_t n);
 void log_softmax_f64(const double *x, double *out, int64_t rows, int64_t n);
 
+/* The steps of a row, x [n]. */
+/* The maximum, which keeps exp from overflowing; NaN if there is one. */
+float softmax_greatest(const float *x, int64_t n);
+/* out [n] = exp(x - most); returns the sum. out may be x. */
+float softmax_exp(const float *x, float most, float *out, int64_t n);
+
 /* labels [rows, n]: loss [rows] = -sum labels · log softmax(x); backprop [rows, n] = softmax(x) -
  * labels. */
 void cross_entropy_f32(const float *x, const float *labels, float *loss, float *backprop,
