@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/float_bits.h"
+
 #define DTYPE_COUNT 34
 
 enum dtype {
@@ -78,10 +80,47 @@ typedef uint64_t dtype_set;
     (DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE) | DTYPES(DT_HALF) | DTYPES(DT_BFLOAT16))
 #define DTYPES_COMPLEX (DTYPES(DT_COMPLEX64) | DTYPES(DT_COMPLEX128))
 
-/* 16-bit floating point to and from float, to nearest even. */
-float half_to_float(uint16_t half);
-uint16_t float_to_half(float value);
-float bfloat16_to_float(uint16_t value);
-uint16_t float_to_bfloat16(float value);
+/* 16-bit floating point to and from float, to nearest even. They select among values instead of
+ * branching, so that loops over them are vectorised. */
+
+static inline float half_to_float(uint16_t half)
+{
+    uint32_t sign = (uint32_t)(half & 0x8000) << 16;
+    uint32_t rest = half & 0x7fff;
+    uint32_t normal = (rest << 13) + ((127u - 15) << 23); /* the exponent's bias: 15, then 127 */
+    uint32_t subnormal = bits_of_float((float)(int32_t)rest * 0x1p-24f); /* exact in float */
+    uint32_t finite = rest >= 0x0400 ? normal : subnormal;
+    /* infinity and NaN have the largest exponent in both */
+    return float_of_bits(sign | (rest >= 0x7c00 ? 0x7f800000 | rest << 13 : finite));
+}
+
+static inline uint16_t float_to_half(float value)
+{
+    uint32_t bits = bits_of_float(value);
+    uint32_t sign = bits >> 16 & 0x8000;
+    uint32_t rest = bits & 0x7fffffff;
+    /* below 2^-14: adding 0.5 aligns the last bit of a subnormal half with the float's */
+    uint32_t subnormal = bits_of_float(float_of_bits(rest) + 0.5f) - bits_of_float(0.5f);
+    uint32_t normal = rest - ((127u - 15) << 23);
+    /* to nearest, ties to even; a carry into the exponent is correct */
+    normal = (normal + 0x0fff + (normal >> 13 & 1)) >> 13;
+    uint32_t finite = rest < 0x38800000 ? subnormal : normal;
+    /* 0x477ff000 rounds to 65536 */
+    uint32_t other = rest > 0x7f800000 ? 0x7e00 | (rest >> 13 & 0x1ff) : 0x7c00;
+    return (uint16_t)(sign | (rest >= 0x477ff000 ? other : finite));
+}
+
+static inline float bfloat16_to_float(uint16_t value)
+{
+    return float_of_bits((uint32_t)value << 16);
+}
+
+static inline uint16_t float_to_bfloat16(float value)
+{
+    uint32_t bits = bits_of_float(value);
+    uint32_t nan = (bits >> 16 & 0x8000) | 0x7fc0;
+    uint32_t number = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? nan : number);
+}
 
 #endif

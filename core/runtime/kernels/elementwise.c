@@ -8,7 +8,7 @@
 /* About the time for a float: more for functions of libm, less for a sum in the cache. */
 #define ELEMENT_NS 1
 
-void half_block_load(enum dtype dtype, const void *from, float *to, int64_t count)
+SIMD void half_block_load(enum dtype dtype, const void *from, float *to, int64_t count)
 {
     const uint16_t *in = from;
     if (dtype == DT_HALF)
@@ -19,7 +19,7 @@ void half_block_load(enum dtype dtype, const void *from, float *to, int64_t coun
             to[i] = bfloat16_to_float(in[i]);
 }
 
-void half_block_store(enum dtype dtype, const float *from, void *to, int64_t count)
+SIMD void half_block_store(enum dtype dtype, const float *from, void *to, int64_t count)
 {
     uint16_t *out = to;
     if (dtype == DT_HALF)
