@@ -42,8 +42,8 @@ static void add_rounded(enum dtype dtype, float *sums, const float *x, int64_t n
     round_row(dtype, sums, n);
 }
 
-/* The sum in the order of Eigen's packets: four at a time, then one, then the rest, and long rows by
- * halves. With other orders, two of three results of softmax differ from TensorFlow's. */
+/* The sum in the order of Eigen's packets: four at a time, then one, then the rest, and long rows
+ * by halves. With other orders, two of three results of softmax differ from TensorFlow's. */
 static float sum_rounded(enum dtype dtype, const float *x, int64_t n)
 {
     int64_t most = PACKET * (dtype == DT_HALF ? 200 : 128);
