@@ -233,6 +233,14 @@ static void agrees_with_the_plain_loops_in_tiles(void **state)
             compare(&size, activations[i % 3], between(0, 1) == 1, i % 4 == 3);
     }
     parallel_set_part_ns(25000);
+    /* the product of the strides and the channels is 2^64 */
+    const struct window far = {
+        .in = 5, .kernel = 3, .stride = 1 << 30, .dilation = 1, .before = 1, .out = 1
+    };
+    const struct conv_size size = {
+        .n = 1, .c = 16, .m = 16, .groups = 1, .planes = ONE_PLANE, .rows = far, .columns = far
+    };
+    compare(&size, CONV_LINEAR, false, false);
 }
 
 /* A filter that is not finite makes NaN of the zeros around an image. Nothing is there in the plain

@@ -238,10 +238,17 @@ static int64_t divide_up(int64_t count, int64_t by)
     return (count + by - 1) / by;
 }
 
+static int64_t lesser(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Bands of about the same size, in whole tiles. */
 static int64_t band_pixels(const struct conv2d_onednn_spec *spec, int64_t pixels)
 {
-    int64_t most = BAND_FLOATS / (spec->channels * spec->strides[0] * spec->strides[1]);
+    /* a pixel of the result reads as many more of the image, but none between windows */
+    int64_t read = lesser(spec->strides[0], spec->height) * lesser(spec->strides[1], spec->width);
+    int64_t most = BAND_FLOATS / (spec->channels * read);
     most = most < 4 * TILE_PIXELS ? 4 * TILE_PIXELS : most;
     int64_t each = divide_up(pixels, divide_up(pixels, most));
     return divide_up(each, TILE_PIXELS) * TILE_PIXELS;
