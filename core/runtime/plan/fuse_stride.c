@@ -41,20 +41,28 @@ static bool read_ints(const struct node *node, const char *name, int64_t out[4])
     return true;
 }
 
+/* Others are left to the kernel, which refuses some. */
+static bool are_steps(const int64_t list[4])
+{
+    return list[0] == 1 && list[1] >= 1 && list[1] <= STRIDE_MAX && list[2] >= 1 &&
+           list[2] <= STRIDE_MAX && list[3] == 1;
+}
+
 /* The dimensions of the filter of a convolution of images, and its stride; NULL: not one. */
 static const int64_t *read_convolution(const struct fuse *fuse, const struct node *node,
                                        struct stride *out)
 {
-    int64_t strides[4];
+    int64_t strides[4], dilations[4] = { 1, 1, 1, 1 }; /* the default */
     if (!(op_is(node, "Conv2D") || op_is(node, "_FusedConv2D")) || !is_float(node) ||
         !node_is_nhwc(node) || node->inputs_count < 2 || !read_ints(node, "strides", strides))
         return NULL;
+    read_ints(node, "dilations", dilations);
+    if (!are_steps(strides) || !are_steps(dilations))
+        return NULL;
     const struct tensor *filter = constant_of(fuse, node->inputs[1]);
-    for (int i = 0; i < 4; i++)
-        if (strides[i] < 1 || strides[i] > STRIDE_MAX)
-            return NULL;
+    bool suits = filter != NULL && filter->shape.rank == 4 && filter->size > 0;
     *out = (struct stride){ strides[1], strides[2] };
-    return filter != NULL && filter->shape.rank == 4 ? filter->shape.dims : NULL;
+    return suits ? filter->shape.dims : NULL;
 }
 
 static bool has_padding(const struct node *node, const char *name)
@@ -95,11 +103,14 @@ static bool is_elementwise(const struct fuse *fuse, const struct node *node)
     return true;
 }
 
-/* The padding of a stride follows from the size of the image, unless it is 1. */
+/* The padding SAME follows from the stride and the size of the image, unless the stride is 1. With
+ * another one, an image may be too small for the window, which a longer stride would hide. */
 static bool can_take_stride(const struct node *node, struct stride own)
 {
-    return has_padding(node, "VALID") || has_padding(node, "EXPLICIT") ||
-           (has_padding(node, "SAME") && own.rows == 1 && own.columns == 1);
+    const struct shape *shape = &node->outputs[0].shape;
+    if (has_padding(node, "SAME"))
+        return own.rows == 1 && own.columns == 1;
+    return shape->rank == 4 && shape->dims[1] > 0 && shape->dims[2] > 0;
 }
 
 static bool is_free(const struct fuse *fuse, const struct node *node, const struct pixels *pixels)

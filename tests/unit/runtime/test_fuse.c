@@ -487,6 +487,16 @@ static struct endpoint strided_same_conv_pointwise(struct endpoint x)
     return pointwise(strided(x, 2, 2, (int64_t[]){ 1, 2, 2, 1 }, "SAME"), 2);
 }
 
+static struct endpoint pointwise_of_other_images(struct endpoint x)
+{
+    return strided(build_unary(&b, "Tanh", NULL, x), 1, 2, (int64_t[]){ 2, 2, 2, 1 }, "VALID");
+}
+
+static struct endpoint valid_conv_pointwise(struct endpoint x)
+{
+    return pointwise(strided(x, 3, 2, (int64_t[]){ 1, 1, 1, 1 }, "VALID"), 2);
+}
+
 /* ---- Graphs that must not be fused. ---- */
 
 static struct endpoint a_padded_batch(struct endpoint x)
@@ -685,6 +695,42 @@ static void fails_the_same_with_fusing_off(void **state)
         assert_fails(plan_run(plan, run, feeds, &out), STATUS_INVALID_ARGUMENT,
                      "Shapes of all inputs must match: values[0].shape = [4] != "
                      "values[1].shape = [5]");
+        plan_destroy(plan);
+    }
+    teardown(NULL);
+}
+
+/* Strides that do not move, because errors would go with them. */
+static const struct wrong_stride {
+    struct endpoint (*build)(struct endpoint x);
+    const char *error;
+} wrong_strides[] = {
+    { pointwise_of_other_images, "Current implementation does not yet support strides in the batch "
+                                 "and depth dimensions." },
+    { valid_conv_pointwise, "Computed output size would be negative: -1 [input_size: 1, "
+                            "effective_filter_size: 3, stride: 1]" },
+};
+
+static void a_stride_that_moves_hides_no_error(void **state)
+{
+    const float values[4] = { 0 };
+    const struct tensor feed = floats(shape_of(2, 1, 1, 2), values);
+    (void)state;
+    setup(NULL);
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, -1, -1, 2));
+    for (size_t i = 0; i < 2 * COUNT(wrong_strides); i++) {
+        const struct wrong_stride *row = &wrong_strides[i / 2];
+        struct endpoint y = row->build(x);
+        struct plan_options options = { .no_fuse = i % 2 == 1 };
+        struct flatten_request request = {
+            .feeds = &x, .feeds_count = 1, .fetches = &y, .fetches_count = 1
+        };
+        struct plan *plan = NULL;
+        struct tensor out;
+        struct status status = plan_create(graph, &request, resources, NULL, &options, &plan);
+        if (status_is_ok(status))
+            status = plan_run(plan, run, &feed, &out);
+        assert_fails(status, STATUS_INVALID_ARGUMENT, row->error);
         plan_destroy(plan);
     }
     teardown(NULL);
@@ -988,6 +1034,7 @@ int main(void)
     static const struct CMUnitTest plain[] = {
         cmocka_unit_test(a_fused_op_of_another_kind_is_refused),
         cmocka_unit_test(fails_the_same_with_fusing_off),
+        cmocka_unit_test(a_stride_that_moves_hides_no_error),
         cmocka_unit_test(a_scale_that_overflows_stays),
         cmocka_unit_test(gives_the_same_in_blocks),
         cmocka_unit_test(a_tree_of_other_ops_is_refused),
