@@ -79,7 +79,7 @@ static void keeps_the_memory_of_freed_buffers(void **state)
 #endif
     memory_keep_freed();
     count_faults(1);
-    assert_in_range(count_faults(20), 0, 100); /* the default has 600 a round */
+    assert_in_range(count_faults(20), 0, 1000); /* the default has 11,000; others may add some */
 }
 
 int main(void)
