@@ -35,6 +35,16 @@ static int64_t block_at(int64_t start, int64_t count)
     return count - start < HALF_BLOCK ? count - start : HALF_BLOCK;
 }
 
+void half_block_round(enum dtype dtype, float *x, int64_t count)
+{
+    uint16_t bits[HALF_BLOCK];
+    for (int64_t start = 0; start < count; start += HALF_BLOCK) {
+        int64_t n = block_at(start, count);
+        half_block_store(dtype, x + start, bits, n);
+        half_block_load(dtype, bits, x + start, n);
+    }
+}
+
 float half_round(enum dtype dtype, float x)
 {
     uint16_t bits;

@@ -34,6 +34,8 @@ struct status binary_compute_rows(struct kernel_context *k, binary_row *const *r
 #define HALF_BLOCK 512
 void half_block_load(enum dtype dtype, const void *from, float *to, int64_t count);
 void half_block_store(enum dtype dtype, const float *from, void *to, int64_t count);
+/* Rounds any number of floats to half or bfloat16, in place. */
+void half_block_round(enum dtype dtype, float *x, int64_t count);
 /* x rounded to half or bfloat16. */
 float half_round(enum dtype dtype, float x);
 

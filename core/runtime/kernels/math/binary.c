@@ -131,11 +131,9 @@ INTEGER_TYPES(BIT_XOR_ROW)
     static void op##_##s(const void *x, const void *y, void *out, int64_t count, int x_step, \
                          int y_step)                                                         \
     {                                                                                        \
-        uint16_t rounded[HALF_BLOCK];                                                        \
         float *values = out;                                                                 \
         FIRST(x, y, out, count, x_step, y_step);                                             \
-        half_block_store(dtype, values, rounded, count);                                     \
-        half_block_load(dtype, rounded, values, count);                                      \
+        half_block_round(dtype, values, count);                                              \
         for (int64_t i = 0; i < count; i++)                                                  \
             values[i] = THEN(values[i]);                                                     \
     }

@@ -25,21 +25,11 @@ static struct status softmax_prepare(struct prepare_context *p)
 #define PACKET      8
 #define ACCUMULATED (4 * PACKET)
 
-static void round_row(enum dtype dtype, float *x, int64_t n)
-{
-    uint16_t bits[HALF_BLOCK];
-    for (int64_t i = 0; i < n; i += HALF_BLOCK) {
-        int64_t count = n - i < HALF_BLOCK ? n - i : HALF_BLOCK;
-        half_block_store(dtype, x + i, bits, count);
-        half_block_load(dtype, bits, x + i, count);
-    }
-}
-
 static void add_rounded(enum dtype dtype, float *sums, const float *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         sums[i] += x[i];
-    round_row(dtype, sums, n);
+    half_block_round(dtype, sums, n);
 }
 
 /* The sum in the order of Eigen's packets: four at a time, then one, then the rest, and long rows
@@ -74,9 +64,9 @@ static void softmax_half_row(enum dtype dtype, float *x, float *e, int64_t n, bo
     float most = softmax_greatest(x, n);
     for (int64_t i = 0; i < n; i++)
         x[i] -= most;
-    round_row(dtype, x, n);
+    half_block_round(dtype, x, n);
     softmax_exp(x, 0, e, n);
-    round_row(dtype, e, n);
+    half_block_round(dtype, e, n);
     float sum = sum_rounded(dtype, e, n);
     float step = half_round(dtype, log ? logf(sum) : 1 / sum);
     for (int64_t i = 0; i < n; i++)
