@@ -41,6 +41,7 @@ static void spare_address_space(void)
 
 int main(int argc, char **argv)
 {
+    server_catch_signals();
     file_claim_standard();
     spare_address_space();
     static struct server server;

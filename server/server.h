@@ -66,6 +66,8 @@ static inline struct loop *server_loop(const struct server *server)
 struct status server_open_ports(struct server *server);
 
 /* shutdown.c: the end of the server, in order. */
+/* Until the server watches them, SIGTERM, SIGINT and SIGHUP end the process with status 0. */
+void server_catch_signals(void);
 struct status server_watch_signals(struct server *server);
 /* Ends the requests, then the threads that served them, then the models. The process exits with
  * status 1 if that takes too long. */

@@ -65,15 +65,18 @@ static void begin_grace(struct server *server)
 
 /* ---- Signals. ---- */
 
-/* The signal handler writes to it. A signalfd would not do: libraries start threads before main,
- * and a signal that one of them does not block ends the process. */
-static int signal_fd = -1;
+/* The signal handler writes to it; below 0: no loop will read it yet. A signalfd would not do:
+ * libraries start threads before main, and a signal that one of them does not block ends the
+ * process. */
+static _Atomic int signal_fd = -1;
 
 static void handle_signal(int number)
 {
     uint64_t one = 1;
     int error = errno;
     (void)number;
+    if (signal_fd < 0)
+        _exit(0); /* nothing has begun that has to finish */
     ssize_t size = write(signal_fd, &one, sizeof one);
     (void)size;
     errno = error;
@@ -112,12 +115,10 @@ static void on_signal(void *context, uint32_t events)
     }
 }
 
-struct status server_watch_signals(struct server *server)
+void server_catch_signals(void)
 {
     struct sigaction action = { .sa_handler = handle_signal, .sa_flags = SA_RESTART };
-    signal_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (signal_fd < 0)
-        return status_errno(errno, "eventfd");
+    sigset_t ours;
     signal(SIGPIPE, SIG_IGN);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
@@ -125,6 +126,19 @@ struct status server_watch_signals(struct server *server)
     /* nohup ignores it */
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &action, NULL);
+    /* whoever started the process may have blocked them */
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGTERM);
+    sigaddset(&ours, SIGINT);
+    sigaddset(&ours, SIGHUP);
+    pthread_sigmask(SIG_UNBLOCK, &ours, NULL);
+}
+
+struct status server_watch_signals(struct server *server)
+{
+    signal_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (signal_fd < 0)
+        return status_errno(errno, "eventfd");
     return loop_watch(server_loop(server), signal_fd, EPOLLIN, on_signal, server, &server->signals);
 }
 

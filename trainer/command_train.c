@@ -2,6 +2,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/parallel.h"
 #include "trainer/commands.h"
@@ -13,15 +15,32 @@
 /* Atomic: the handler runs in any thread. */
 static _Atomic int stop_signal;
 
+static const char *signal_name(int number)
+{
+    return number == SIGINT ? "SIGINT" : number == SIGHUP ? "SIGHUP" : "SIGTERM";
+}
+
 static void on_signal(int number)
 {
     stop_signal = number;
 }
 
-/* Catches each signal once: a second one ends the program at once. */
-static void catch_signals(void)
+/* Before the training begins, nothing has to finish. */
+static void on_early_signal(int number)
 {
-    struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+    const char *words[] = { "pstrain: stopped by ", signal_name(number), "\n" };
+
+    for (size_t i = 0; i < COUNT(words); i++)
+        if (write(STDERR_FILENO, words[i], strlen(words[i])) < 0)
+            break;
+    _exit(128 + number);
+}
+
+/* Catches each signal once: a second one ends the program at once. */
+static void catch_signals(void (*handler)(int))
+{
+    struct sigaction action = { .sa_handler = handler, .sa_flags = (int)SA_RESETHAND };
+    sigset_t ours;
 
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
@@ -32,6 +51,12 @@ static void catch_signals(void)
         sigaction(SIGHUP, &action, NULL);
     action = (struct sigaction){ .sa_handler = SIG_IGN };
     sigaction(SIGPIPE, &action, NULL); /* writing to a broken connection fails instead */
+    /* whoever started the process may have blocked them */
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGINT);
+    sigaddset(&ours, SIGTERM);
+    sigaddset(&ours, SIGHUP);
+    pthread_sigmask(SIG_UNBLOCK, &ours, NULL);
 }
 
 static int fail(struct status status, int code)
@@ -52,12 +77,9 @@ static void complain(const struct session *session, const char *text)
 /* Reports the chief's progress, and what is left on disk. */
 static int stopped(const struct session *session)
 {
-    const char *signal_name = stop_signal == SIGINT   ? "SIGINT"
-                              : stop_signal == SIGHUP ? "SIGHUP"
-                                                      : "SIGTERM";
     const struct options *options = &session->options;
     const struct checkpoint_dir *dir = session->checkpoints;
-    const char *text = arena_printf(session->arena, "stopped by %s", signal_name);
+    const char *text = arena_printf(session->arena, "stopped by %s", signal_name(stop_signal));
 
     if (session_is_chief(session))
         text = arena_printf(session->arena, "%s at step %llu; %s was exported", text,
@@ -97,7 +119,7 @@ static int work(struct session *session, const char *program)
 
     if (!status_is_ok(status))
         return fail(status, EXIT_USAGE);
-    catch_signals();
+    catch_signals(on_signal);
     parallel_set_width(session->options.flags.threads);
     if (!parallel_start_all(text))
         log_warning("%s", text);
@@ -115,6 +137,8 @@ int train_main(int argc, char **argv)
 {
     struct session session = { .arena = arena_create(0), .stop_signal = &stop_signal };
     int code = EXIT_SUCCESS;
+
+    catch_signals(on_early_signal);
     struct status status =
         hyperparameters_insert(&train_flags, &argc, &argv, session.arena, &session.hyperparameters);
 

@@ -1,5 +1,6 @@
 """Common to all programs' command lines: help, versions, misspelt flags, an output that cannot be written."""
 import os
+import signal
 import subprocess
 import time
 
@@ -108,6 +109,20 @@ class CommandLines(TestCase):
             self.assertEqual(have, wanted)
             child.terminate()
             child.wait()
+
+    def test_a_signal_is_heard_from_the_first_line_of_main(self):
+        """The signal waits for the program, which is started with it blocked: it comes before the command line is found to be wrong."""
+        for name, status, words in (("modelserver", 0, ""), ("pstrain", 128, "pstrain: stopped by %s\n")):
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                with self.subTest(name=name, signal=number):
+                    def send():
+                        signal.signal(number, signal.SIG_DFL)  # nohup, under which tests may run, ignores SIGHUP
+                        signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+                        os.kill(os.getpid(), number)
+                    done = subprocess.run([program(name), "--no_such_flag"], preexec_fn=send, capture_output=True, timeout=DEADLINE_S,
+                                          env=clean_environment(), text=True)
+                    self.assertEqual(done.returncode, status and status + number, done)
+                    self.assertEqual(done.stderr, words and words % number.name)
 
     @staticmethod
     def standard_files(pid):
