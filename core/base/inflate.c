@@ -66,15 +66,40 @@ static struct status run(z_stream *stream, struct bytes *input, struct inflate_o
     return status_ok();
 }
 
-struct status inflate_stream(enum inflate_format format, struct bytes *input,
-                             struct inflate_output *output, enum inflate_result *result)
+/* A member begins with these bytes. Others are padding, such as a tape's, and end the data. */
+static bool member_follows(struct bytes input)
+{
+    return input.size >= 2 && input.data[0] == '\x1f' && input.data[1] == '\x8b';
+}
+
+static struct status inflate_all(enum inflate_format format, bool members, struct bytes *input,
+                                 struct inflate_output *output, enum inflate_result *result)
 {
     z_stream stream = { 0 };
+    struct status status;
+    bool more;
 
     *result = INFLATE_NO_MEMORY;
     if (inflateInit2(&stream, window_bits[format]) != Z_OK)
         return status_ok();
-    struct status status = run(&stream, input, output, result);
+    do {
+        status = run(&stream, input, output, result);
+        more = members && status_is_ok(status) && *result == INFLATE_END && member_follows(*input);
+        if (more)
+            inflateReset(&stream); /* fails only for a stream that is none */
+    } while (more);
     inflateEnd(&stream);
     return status;
+}
+
+struct status inflate_stream(enum inflate_format format, struct bytes *input,
+                             struct inflate_output *output, enum inflate_result *result)
+{
+    return inflate_all(format, false, input, output, result);
+}
+
+struct status inflate_members(struct bytes *input, struct inflate_output *output,
+                              enum inflate_result *result)
+{
+    return inflate_all(INFLATE_GZIP, true, input, output, result);
 }

@@ -40,4 +40,8 @@ struct inflate_output {
 struct status inflate_stream(enum inflate_format format, struct bytes *input,
                              struct inflate_output *output, enum inflate_result *result);
 
+/* Same for all members of gzip data, which follow each other (RFC 1952). */
+struct status inflate_members(struct bytes *input, struct inflate_output *output,
+                              enum inflate_result *result);
+
 #endif

@@ -36,7 +36,7 @@ static struct status grow(struct inflate_output *output)
 static struct status expand(struct expansion *expansion, struct bytes packed)
 {
     enum inflate_result result;
-    TRY(inflate_stream(INFLATE_GZIP, &packed, &expansion->output, &result));
+    TRY(inflate_members(&packed, &expansion->output, &result));
     switch (result) {
     case INFLATE_END:
         return status_ok();

@@ -104,6 +104,12 @@ class Requests(DigitsServer):
         headers = {"Content-Encoding": "gzip"}
         self.same(self.server.post(ASK, packed, headers=headers))
         self.expect(self.server.post(ASK, packed[:50], headers=headers), 400, "The document is empty")
+        text = json.dumps(row()).encode()
+        members = [gzip.compress(part) for part in (text[:100], b"", text[100:])]  # as pigz and bgzip write them
+        self.same(self.server.post(ASK, b"".join(members), headers=headers))
+        self.same(self.server.post(ASK, b"".join(members) + bytes(512), headers=headers))
+        self.expect(self.server.post(ASK, b"".join(members)[:-1], headers=headers), 400, "The document is empty")
+        self.expect(self.server.post(ASK, gzip.compress(b" " * (LIMIT // 4)) * 5, headers=headers), 429, "expands to over")
         bomb = gzip.compress(b" " * (64 << 20))
         self.expect(self.server.post(ASK, bomb, headers=headers), 429, "expands to over --max_request_bytes=%d" % LIMIT)
 

@@ -123,6 +123,50 @@ static void damage_and_the_other_format_are_found(void **state)
     buffer_finish(&zlib);
 }
 
+static enum inflate_result members_to(struct destination *destination, struct bytes *input,
+                                      size_t limit)
+{
+    enum inflate_result result;
+    destination->output = (struct inflate_output){ .limit = limit, .grow = grow };
+    assert_true(status_is_ok(inflate_members(input, &destination->output, &result)));
+    return result;
+}
+
+/* The text in two members, an empty one between them; then what is no member. */
+static void members_follow_each_other(void **state)
+{
+    struct buffer packed = { 0 };
+    size_t half = TEXT_SIZE / 2, whole;
+    (void)state;
+    deflate_bytes((struct bytes){ text().data, half }, WINDOW_GZIP, &packed);
+    deflate_bytes(bytes_of(""), WINDOW_GZIP, &packed);
+    deflate_bytes((struct bytes){ text().data + half, half }, WINDOW_GZIP, &packed);
+    whole = packed.size;
+    buffer_append_text(&packed, "rest");
+    for (size_t limit = 0; limit <= TEXT_SIZE; limit++) {
+        struct destination destination = { .step = 7 };
+        struct bytes input = bytes_in(&packed);
+        assert_int_equal(members_to(&destination, &input, limit),
+                         limit < TEXT_SIZE ? INFLATE_TOO_LARGE : INFLATE_END);
+        if (limit == TEXT_SIZE) {
+            struct bytes out = { destination.output.data, destination.output.size };
+            assert_true(bytes_equal(out, text()));
+            assert_true(bytes_equal(input, bytes_of("rest")));
+        }
+        buffer_finish(&destination.memory);
+    }
+    struct destination cut = { .step = 64 };
+    struct bytes input = { packed.data, whole - 1 };
+    assert_int_equal(members_to(&cut, &input, TEXT_SIZE), INFLATE_CUT_SHORT);
+    buffer_finish(&cut.memory);
+    packed.data[whole - 8] ^= 1; /* the last checksum */
+    struct destination damaged = { .step = 64 };
+    input = bytes_in(&packed);
+    assert_int_equal(members_to(&damaged, &input, TEXT_SIZE), INFLATE_DAMAGED);
+    buffer_finish(&damaged.memory);
+    buffer_finish(&packed);
+}
+
 static void a_failure_to_grow_is_returned(void **state)
 {
     struct destination destination = { .output = { .limit = 1, .grow = grow } };
@@ -140,6 +184,7 @@ int main(void)
         cmocka_unit_test(the_limit_is_the_largest_size),
         cmocka_unit_test(every_prefix_is_cut_short),
         cmocka_unit_test(damage_and_the_other_format_are_found),
+        cmocka_unit_test(members_follow_each_other),
         cmocka_unit_test(a_failure_to_grow_is_returned),
     };
     return cmocka_run_group_tests_name("inflate", tests, NULL, NULL);
