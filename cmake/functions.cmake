@@ -57,6 +57,7 @@ function(add_fuzz_target what)
   add_executable(${target} ${sources})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${target} PRIVATE ${arg_LINK} project_options)
+  target_compile_options(${target} PRIVATE -UNDEBUG) # assertions are what it checks
   if(SLIPWAY_FUZZ)
     target_link_options(${target} PRIVATE -fsanitize=fuzzer)
   endif()

@@ -31,6 +31,7 @@ bool placement_has_sparse(const struct placement *placement)
 /* One piece for each ps. */
 static int cut_keys(const struct placed_variable *variable, int ps_count, struct piece *out)
 {
+    (void)variable; /* only asserted */
     assert(!variable->by_rows && variable->trainable && variable->dtype == DT_FLOAT);
     assert(variable->shape.rank > 0 && variable->shape.dims[0] == -1);
     assert(placement_row_bytes(variable) - 1 < PLACEMENT_PIECE_MAX);

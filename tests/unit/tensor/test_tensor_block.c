@@ -86,7 +86,7 @@ static void a_released_tensor_gives_back_only_its_own_pages(void **state)
 /* The flags that the system shows for the memory at `address`, such as "rd wr mr mw me ac hg". */
 static void read_flags(const void *address, char *flags, size_t size)
 {
-    char line[512];
+    char line[256];
     uintptr_t begin, end, at = (uintptr_t)address;
     bool is_inside = false;
     FILE *maps = fopen("/proc/self/smaps", "re");
