@@ -21,10 +21,12 @@ static char speaker[48];
 static int patience_ms = -1;
 static _Atomic int lost; /* lines dropped since the last report of them */
 
-/* Held from the poll to the write: otherwise two threads may see the same room in the pipe, and the
- * second one blocks for ever. Only with patience. log_write does not take it, because a signal
+/* Taken from the poll to the write: otherwise two threads may see the same room in the pipe, and
+ * the second one blocks for ever. Only with patience. log_write does not take it, because a signal
  * may interrupt the thread that has it. */
+static bool room_taken;
 static pthread_mutex_t room_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t room_given = PTHREAD_COND_INITIALIZER;
 
 static const char *const names[] = { "debug", "info", "warning", "error", "none" };
 
@@ -111,21 +113,34 @@ static void report_lost(void)
         atomic_fetch_add(&lost, count);
 }
 
-/* False: timed out. The thread that holds the lock is blocked, because another process filled the
- * pipe after its poll. */
-static bool lock_room(void)
+/* False: timed out. The thread that has it is blocked, because another process filled the pipe
+ * after its poll. */
+static bool take_room(void)
 {
-    struct timespec end;
-    clock_gettime(CLOCK_REALTIME, &end);
-    int64_t ns = end.tv_nsec + (int64_t)wait_ms() * NS_PER_MS;
-    end.tv_sec += ns / NS_PER_S;
-    end.tv_nsec = ns % NS_PER_S;
-    return pthread_mutex_timedlock(&room_lock, &end) == 0;
+    int64_t end_ns = clock_deadline_ns(clock_monotonic(), wait_ms());
+    struct timespec end = { .tv_sec = (time_t)(end_ns / NS_PER_S),
+                            .tv_nsec = (long)(end_ns % NS_PER_S) };
+    int error = 0;
+    pthread_mutex_lock(&room_lock);
+    while (room_taken && error == 0)
+        error = pthread_cond_clockwait(&room_given, &room_lock, CLOCK_MONOTONIC, &end);
+    bool taken = !room_taken;
+    room_taken = true;
+    pthread_mutex_unlock(&room_lock);
+    return taken;
+}
+
+static void give_room(void)
+{
+    pthread_mutex_lock(&room_lock);
+    room_taken = false;
+    pthread_cond_signal(&room_given);
+    pthread_mutex_unlock(&room_lock);
 }
 
 static void put_if_read(const char *line, size_t size)
 {
-    if (!lock_room()) {
+    if (!take_room()) {
         atomic_fetch_add(&lost, 1);
         return;
     }
@@ -133,7 +148,7 @@ static void put_if_read(const char *line, size_t size)
         report_lost();
     if (!log_write(line, size))
         atomic_fetch_add(&lost, 1);
-    pthread_mutex_unlock(&room_lock);
+    give_room();
 }
 
 void log_line(enum log_level level, const char *format, ...)

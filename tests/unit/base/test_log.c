@@ -102,12 +102,25 @@ static void lines_are_lost_while_nobody_reads(void **state)
     assert_non_null(strstr(line, "I back\n"));
 }
 
-static _Atomic int delay_us;
+static _Atomic int delay_us, wall_ahead_s;
+static _Atomic bool poll_waits, poll_began;
+
+/* Replaces the C library's: the wall clock may be set while a thread waits. */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    int result = (int)syscall(SYS_clock_gettime, clock, now);
+    if (clock == CLOCK_REALTIME)
+        now->tv_sec += wall_ahead_s;
+    return result;
+}
 
 /* Replaces the C library's: another thread may write before the caller does. */
 int poll(struct pollfd *files, nfds_t count, int timeout_ms)
 {
     struct timespec timeout = { timeout_ms / 1000, timeout_ms % 1000 * 1000000 };
+    poll_began = true;
+    while (poll_waits)
+        usleep(1000);
     long ready = syscall(SYS_ppoll, files, count, timeout_ms < 0 ? NULL : &timeout, NULL, 8);
     usleep((unsigned)delay_us);
     return (int)ready;
@@ -158,6 +171,37 @@ static void level_names_parse(void **state)
     assert_false(log_level_parse("loud", &level));
 }
 
+/* A day later than it was when the deadline was chosen, or what is the same, a day earlier now. */
+static void a_clock_that_is_set_does_not_prolong_the_wait_for_room(void **state)
+{
+    (void)state;
+    char words[] = "words", drain[8192];
+    pthread_t threads[2];
+    int ends[2], old = dup(STDERR_FILENO);
+    assert_int_equal(pipe(ends), 0);
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[1]);
+    log_set_patience(1);
+    wall_ahead_s = 86400;
+    poll_began = false;
+    poll_waits = true;
+    alarm(30); /* ends the test if a thread hangs */
+    assert_int_equal(pthread_create(&threads[0], NULL, speak, words), 0);
+    while (!poll_began)
+        usleep(1000);
+    assert_int_equal(pthread_create(&threads[1], NULL, speak, words), 0);
+    pthread_join(threads[1], NULL);
+    poll_waits = false;
+    pthread_join(threads[0], NULL);
+    alarm(0);
+    wall_ahead_s = 0;
+    log_set_patience(-1);
+    dup2(old, STDERR_FILENO);
+    close(old);
+    assert_true(read(ends[0], drain, sizeof drain) > 0);
+    close(ends[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +211,7 @@ int main(void)
         cmocka_unit_test(a_long_text_is_whole),
         cmocka_unit_test(lines_are_lost_while_nobody_reads),
         cmocka_unit_test(threads_do_not_write_to_the_same_room),
+        cmocka_unit_test(a_clock_that_is_set_does_not_prolong_the_wait_for_room),
         cmocka_unit_test(level_names_parse),
     };
     return cmocka_run_group_tests_name("log", tests, NULL, NULL);
