@@ -95,6 +95,20 @@ const char *json_string_skip(const char *at)
     return at + 1;
 }
 
+const char *json_string_match(const char *at, const char *text)
+{
+    struct json_error error;
+    if (*at++ != '"')
+        return NULL;
+    for (; *text != '\0'; text++) {
+        unsigned code = (unsigned char)*at;
+        at = code == '\\' ? read_escape(at, &code, &error) : at + 1;
+        if (at == NULL || code != (unsigned char)*text)
+            return NULL;
+    }
+    return *at == '"' ? at + 1 : NULL;
+}
+
 static size_t encode_utf8(unsigned code, char *out)
 {
     if (code < 0x80) {

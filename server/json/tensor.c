@@ -112,10 +112,10 @@ static const char *read_bool(struct json_tensor *tensor, const char *at)
 /* Finds the string in `{"b64": "…"}`; NULL for any other object. *end: the end of the object. */
 static const char *open_base64(const char *at, const char **end)
 {
-    at = json_space(at + 1);
-    if (strncmp(at, "\"b64\"", 5) != 0)
+    at = json_string_match(json_space(at + 1), "b64");
+    if (at == NULL)
         return NULL;
-    at = json_space(at + 5);
+    at = json_space(at);
     if (*at != ':')
         return NULL;
     const char *text = json_space(at + 1);

@@ -1,7 +1,5 @@
 #include "server/json/walk.h"
 
-#include <string.h>
-
 #include "server/json/string.h"
 
 const char *json_skip_token(const char *at)
@@ -78,7 +76,7 @@ bool json_is_base64(const char *at, const char **text)
     if (*at != '{')
         return false;
     const char *name = json_first(at);
-    if (name == NULL || strncmp(name, "\"b64\"", 5) != 0)
+    if (name == NULL || json_string_match(name, "b64") == NULL)
         return false;
     const char *value = json_member_value(name);
     *text = value;
