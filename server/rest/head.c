@@ -158,9 +158,13 @@ struct status rest_head_check(struct MHD_Connection *mhd, const char *version, b
 
 const char *rest_head_path(const char *target)
 {
-    static const char scheme[] = "http://";
-    if (strncasecmp(target, scheme, sizeof scheme - 1) != 0)
-        return target;
-    const char *path = strchr(target + sizeof scheme - 1, '/');
-    return path != NULL ? path : "/";
+    static const char *const schemes[] = { "http://", "https://" };
+    for (size_t i = 0; i < COUNT(schemes); i++) {
+        size_t size = strlen(schemes[i]);
+        if (strncasecmp(target, schemes[i], size) == 0) {
+            const char *path = strchr(target + size, '/');
+            return path != NULL ? path : "/";
+        }
+    }
+    return target;
 }

@@ -103,6 +103,7 @@ class Http1(DigitsServer):
         end = b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body
         for what, parts in (
                 ("absolute form", [b"POST http://x:1%s HTTP/1.1\r\nHost: x:1\r\n" % ASK.encode() + end]),
+                ("absolute form for TLS", [b"POST HTTPS://x:1%s HTTP/1.1\r\nHost: x:1\r\n" % ASK.encode() + end]),
                 ("HTTP/1.0 without Host", [b"POST %s HTTP/1.0\r\n" % ASK.encode() + end]),
                 ("line ends of one byte", [(POST + b"Host: x\r\n" + end).replace(b"\r", b"")]),
                 ("spaces, and values of none", [POST + b"Host:x  \r\nA:\r\nB: \t\r\n" + end]),
