@@ -8,7 +8,7 @@ static const struct flag rows[] = {
     { "server", FLAG_TEXT, &options.server, "localhost:8500",
       .help = "host:port or unix:/path for gRPC, http://host:port or https://host:port for REST" },
     { "model", FLAG_TEXT, &options.model, "",
-      .help = "the model's name; empty: default, or for replay the name in each request" },
+      .help = "the model's name; empty: default, or in a replay the name in each request" },
     { "model_version", FLAG_INT64, &options.version_number, "-1",
       .help = "the version; negative: the latest", .min = -1, .max = 9.2e18 },
     { "label", FLAG_TEXT, &options.label, "",
@@ -16,37 +16,35 @@ static const struct flag rows[] = {
     { "signature", FLAG_TEXT, &options.signature, "",
       .help = "the signature; empty: serving_default" },
     { "input", FLAG_TEXTS, &options.inputs, "",
-      .help = "predict: name=file.npy or name=JSON; once for each input" },
+      .help = "name=file.npy or name=JSON; once for each input" },
     { "examples", FLAG_TEXT, &options.examples, "",
-      .help = "classify, regress: a JSON list of objects, feature to value" },
+      .help = "a JSON list of objects, feature to value" },
     { "context", FLAG_TEXT, &options.context, "",
-      .help = "classify, regress: a JSON object with features that all examples share" },
+      .help = "a JSON object with features that all examples share" },
     { "format", FLAG_TEXT, &options.format, "table", .help = "the format of the answer",
       .choices = "table json" },
     { "repeat", FLAG_INT64, &options.repeat, "0",
       .help = "repeat the request this many times, or until Ctrl-C; print rate and latency",
       .max = 1e9 },
     { "concurrency", FLAG_INT32, &options.concurrency, "1",
-      .help = "requests in flight, with --repeat and for replay", .min = 1, .max = 10000 },
+      .help = "requests in flight, with --repeat or in a replay", .min = 1, .max = 10000 },
     { "connections", FLAG_INT32, &options.connections, "1",
       .help = "gRPC connections that the requests share; REST opens one for each", .min = 1,
       .max = 1000 },
     { "against", FLAG_TEXT, &options.against, "",
-      .help = "replay: the server, host:port or unix:/path; empty: that of --server" },
+      .help = "the server, host:port or unix:/path; empty: that of --server" },
     { "rate", FLAG_DOUBLE, &options.rate, "0",
-      .help = "replay: requests a second; latency counts from each request's due time. 0: the next "
+      .help = "requests a second; latency counts from each request's due time. 0: the next "
               "request is sent when an answer has arrived",
       .max = 1e9 },
-    { "count", FLAG_INT64, &options.count, "0", .help = "replay: limit of the requests; 0: all",
+    { "count", FLAG_INT64, &options.count, "0", .help = "limit of the requests; 0: all",
       .max = 9.2e18 },
     { "rtol", FLAG_DOUBLE, &options.rtol, "1e-5",
-      .help = "replay: relative tolerance for numbers with a fraction, added to --atol",
-      .max = 1e300 },
+      .help = "relative tolerance for numbers with a fraction, added to --atol", .max = 1e300 },
     { "atol", FLAG_DOUBLE, &options.atol, "1e-6",
-      .help = "replay: absolute tolerance for numbers with a fraction, added to --rtol",
-      .max = 1e300 },
+      .help = "absolute tolerance for numbers with a fraction, added to --rtol", .max = 1e300 },
     { "show", FLAG_INT64, &options.show, "20",
-      .help = "replay: limit of the differences to print; all are counted", .max = 9.2e18 },
+      .help = "limit of the differences to print; all are counted", .max = 9.2e18 },
     { "timeout_ms", FLAG_INT64, &options.timeout_ms, "60000",
       .help = "the timeout of each request in milliseconds", .min = 1, .max = 1e9 },
     { "auth_token_file", FLAG_TEXT, &options.auth_token_file, "",
@@ -63,14 +61,29 @@ static const struct flag rows[] = {
     { "help", FLAG_BOOL, &options.help, "false", .help = "print this text" },
 };
 
-static const struct flag_set flags = {
-    "usage: modelclient predict|classify|regress|metadata|status [flags]\n"
-    "       modelclient replay LOG --against HOST:PORT [flags]\n\n"
-    "  modelclient predict --signature predict_images --input images=digits.npy\n"
-    "  modelclient predict --server http://localhost:8501 --input 'x=[[1.0, 2.0]]' --repeat 1000\n"
-    "  modelclient replay requests.log --against localhost:8500 --concurrency 8\n"
-    "  modelclient classify --examples '[{\"x\": 1.0}]' --format json",
-    rows, COUNT(rows)
+static const struct flag_set flags = { "", rows, COUNT(rows) };
+
+static const struct {
+    const char *command, *usage;
+} usages[] = {
+    { "predict", "usage: modelclient predict [flags]\n\n"
+                 "Sends tensors to a signature and prints its outputs:\n"
+                 "  modelclient predict --signature predict_images --input images=digits.npy\n"
+                 "  modelclient predict --server http://localhost:8501 --input 'x=[[1.0, 2.0]]' "
+                 "--repeat 1000" },
+    { "classify", "usage: modelclient classify [flags]\n\n"
+                  "Sends examples and prints the labels and scores of each:\n"
+                  "  modelclient classify --examples '[{\"x\": 1.0}]' --format json" },
+    { "regress", "usage: modelclient regress [flags]\n\n"
+                 "Sends examples and prints a value for each:\n"
+                 "  modelclient regress --examples '[{\"x\": 1.0}, {\"x\": 2.0}]'" },
+    { "metadata", "usage: modelclient metadata [flags]\n\n"
+                  "Prints the signatures of a model, with dtypes and shapes." },
+    { "status", "usage: modelclient status [flags]\n\n"
+                "Prints the versions of a model and their states." },
+    { "replay", "usage: modelclient replay LOG --against HOST:PORT [flags]\n\n"
+                "Sends the requests of a log again and prints the answers that differ:\n"
+                "  modelclient replay requests.log --against localhost:8500 --concurrency 8" },
 };
 
 const char *or_null(const char *text)
@@ -103,6 +116,14 @@ static const struct {
     { "server_name", NULL, "tls", NULL },
 };
 
+static bool applies(const char *flag, const char *command)
+{
+    for (size_t i = 0; i < COUNT(limited); i++)
+        if (strcmp(limited[i].flag, flag) == 0)
+            return limited[i].commands == NULL || strstr(limited[i].commands, command) != NULL;
+    return true;
+}
+
 static bool is_https(const char *server)
 {
     return strncmp(server, "https://", 8) == 0;
@@ -111,12 +132,12 @@ static bool is_https(const char *server)
 static struct status check_limited(const char *command)
 {
     for (size_t i = 0; i < COUNT(limited); i++) {
-        const char *with = limited[i].with, *commands = limited[i].commands;
+        const char *with = limited[i].with;
         if (flag_is_default(flags_find(&flags, limited[i].flag)))
             continue;
-        if (commands != NULL && strstr(commands, command) == NULL)
+        if (!applies(limited[i].flag, command))
             return status_error(STATUS_INVALID_ARGUMENT, "--%s does not apply to %s, only to: %s",
-                                limited[i].flag, command, commands);
+                                limited[i].flag, command, limited[i].commands);
         bool alone = limited[i].alone != NULL && strcmp(limited[i].alone, command) == 0;
         if (with != NULL && strcmp(with, "tls") == 0)
             alone = alone || is_https(options.server);
@@ -150,7 +171,15 @@ struct status options_parse(int argc, char **argv, const struct modelclient_opti
     return status_ok();
 }
 
-void options_print_help(FILE *out)
+void options_print_help(const char *command, FILE *out)
 {
-    flags_print_help(&flags, out);
+    struct flag shown[COUNT(rows)];
+    struct flag_set set = { "", shown, 0 };
+    for (size_t i = 0; i < COUNT(usages); i++)
+        if (strcmp(usages[i].command, command) == 0)
+            set.usage = usages[i].usage;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (applies(rows[i].name, command))
+            shown[set.count++] = rows[i];
+    flags_print_help(&set, out);
 }

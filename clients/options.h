@@ -25,7 +25,8 @@ struct modelclient_options {
  * command's name. Errors are INVALID_ARGUMENT. */
 struct status options_parse(int argc, char **argv, const struct modelclient_options **out);
 
-void options_print_help(FILE *out);
+/* Prints the usage of a command and the flags that apply to it. */
+void options_print_help(const char *command, FILE *out);
 
 /* NULL for the empty text, which is the default of a flag that is not given. */
 const char *or_null(const char *text);

@@ -98,7 +98,7 @@ struct status session_run(int argc, char **argv, session_function *run)
     struct tls *tls;
     TRY(command_line_fault(options_parse(argc, argv, &options)));
     if (options->help) {
-        options_print_help(stdout);
+        options_print_help(argv[0], stdout);
         return status_ok();
     }
     struct client_session session = {

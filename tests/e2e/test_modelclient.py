@@ -179,6 +179,17 @@ class Client(TestCase):
         self.assertIn("predict", run("modelclient", "--help").stdout)
         self.assertIn("--concurrency", run("modelclient", "predict", "--help").stdout)
 
+    def test_the_help_of_a_command_lists_its_flags_only(self):
+        flags = {command: set(re.findall(r"^  --(?:\[no\])?(\w+)", run("modelclient", command, "--help").stdout, re.M))
+                 for command in ("predict", "classify", "regress", "metadata", "status", "replay")}
+        own = {command: {flag for flag in names if not all(flag in others for others in flags.values())} for command, names in flags.items()}
+        self.assertEqual(own["status"], {"format"})
+        self.assertEqual(own["metadata"], {"format"})
+        self.assertEqual(own["predict"], {"format", "input", "signature", "repeat", "concurrency", "connections"})
+        self.assertEqual(own["regress"], own["classify"])
+        self.assertEqual(own["classify"], own["predict"] - {"input"} | {"examples", "context"})
+        self.assertEqual(own["replay"], {"against", "rate", "count", "rtol", "atol", "show", "concurrency", "connections"})
+
     def test_the_wrong_port_is_told(self):
         done = run("modelclient", "status", "--server=127.0.0.1:%d" % self.server.port, "--model=tiny")
         self.assertEqual(done.returncode, 1, done)
