@@ -7,6 +7,7 @@
 
 #include "graph/build.h"
 #include "runtime/kernels/forests/forest_parse.h"
+#include "support/forest_row.h"
 
 #define FORESTS "tests/golden/forests/"
 
@@ -35,28 +36,6 @@ static void read_forest(const char *name, const char *trees, struct forest_bytes
     }
 }
 
-/* Runs a row of numbers i, and a set of one value in each column. */
-static void run_row(const struct forest *forest)
-{
-    int most = forest->sums_count + forest->trees_count + forest->outputs_count + 1;
-    for (int i = 0; i < FOREST_INPUTS; i++)
-        most += forest->columns[i];
-    size_t count = (size_t)most + 1;
-    float *numbers = calloc(count, sizeof *numbers), *sums = calloc(count, sizeof *sums),
-          *out = calloc(count, sizeof *out);
-    int32_t *values = calloc(count, sizeof *values), *leaves = calloc(count, sizeof *leaves);
-    int64_t *splits = calloc(count, sizeof *splits);
-    for (size_t i = 0; i < count; i++) {
-        values[i] = (int32_t)i - 1;
-        numbers[i] = i % 3 == 0 ? NAN : (float)i;
-        splits[i] = (int64_t)i;
-    }
-    struct forest_features features = { numbers, numbers, values, values, splits };
-    forest_predict(forest, &features, 0, sums, out);
-    forest_leaves(forest, &features, 0, leaves);
-    free(numbers), free(sums), free(out), free(values), free(leaves), free(splits);
-}
-
 static bool parse(const struct forest_bytes *bytes, int changed, struct bytes content)
 {
     enum { HEAD_BYTES = 8 };
@@ -72,7 +51,7 @@ static bool parse(const struct forest_bytes *bytes, int changed, struct bytes co
     struct forest *forest;
     if (!status_is_ok(forest_parse(&source, &forest)))
         return false;
-    run_row(forest);
+    forest_run_row(forest);
     forest_destroy(forest);
     return true;
 }

@@ -4,16 +4,6 @@
 #include "runtime/kernels/forests/forest_parse.h"
 #include "runtime/kernels/read_file.h"
 
-/*
- * A file of nodes:
- *
- *     'B' 'S'  version (16 bits)  compression (version 1: 0 none, 1 gzip)  three bytes of 0
- *     then, perhaps compressed, for each node: its length (32 bits), and the node
- */
-#define HEAD_BYTES 8
-
-enum nodes_compression { NODES_PLAIN = 0, NODES_GZIP = 1 };
-
 struct forest_place {
     struct kernel_context *k;
     struct bytes directory, prefix;
@@ -33,36 +23,22 @@ static struct status read_nodes_file(const struct forest_place *place, int index
                                      struct bytes *out)
 {
     struct bytes file;
+    bool is_gzip;
     const char *name = arena_printf(kernel_arena(place->k), "nodes-%05d-of-%05d", index, count);
     TRY(read_named(place, name, &file));
-    if (file.size < HEAD_BYTES || file.data[0] != 'B' || file.data[1] != 'S')
-        return kernel_error(place->k, STATUS_DATA_LOSS, "decision forest: %s is damaged", name);
-    unsigned version = get_u32le(file.data) >> 16;
-    int compression = version == 0 ? NODES_PLAIN : (unsigned char)file.data[4];
-    if (version > 1 || compression > NODES_GZIP)
-        return kernel_error(place->k, STATUS_UNIMPLEMENTED,
-                            "decision forest: %s has version %u and compression %d", name, version,
-                            compression);
-    struct bytes body = { file.data + HEAD_BYTES, file.size - HEAD_BYTES };
-    return decompress(place->k, compression == NODES_GZIP ? COMPRESSION_GZIP : COMPRESSION_NONE,
-                      body, out);
+    TRY(forest_nodes_body(&file, &is_gzip));
+    return decompress(place->k, is_gzip ? COMPRESSION_GZIP : COMPRESSION_NONE, file, out);
 }
 
 static struct status read_source(const struct forest_place *place, struct forest_source *source)
 {
-    static const char *const formats[] = { "BLOB_SEQUENCE", "BLOB_SEQUENCE_GZIP" };
     const char *trees_file;
-    struct bytes format;
     void *memory;
     TRY(read_named(place, "header.pb", &source->header));
     TRY(read_named(place, "data_spec.pb", &source->data_spec));
     TRY(forest_trees_file(source->header, &trees_file));
     TRY(read_named(place, trees_file, &source->trees));
-    TRY(forest_nodes_format(source->trees, &source->nodes_count, &format));
-    if (BYTES_FIND(format, formats) < 0)
-        return kernel_error(place->k, STATUS_UNIMPLEMENTED,
-                            "decision forest: nodes in the format '%.*s'",
-                            (int)bytes_first(format, 100).size, format.data);
+    TRY(forest_nodes_count(source->trees, &source->nodes_count));
     TRY(arena_reserve(kernel_arena(place->k), (size_t)source->nodes_count * sizeof *source->nodes,
                       &memory));
     source->nodes = memory;

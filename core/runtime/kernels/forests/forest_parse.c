@@ -455,19 +455,23 @@ static struct status name_outputs(struct forest_reader *r)
 
 /* ---- the header of the trees ---- */
 
-struct status forest_nodes_format(struct bytes trees, int *shards_count, struct bytes *format)
+struct status forest_nodes_count(struct bytes trees, int *out)
 {
+    static const char *const formats[] = { "BLOB_SEQUENCE", "BLOB_SEQUENCE_GZIP" };
     struct wire wire = wire_of(trees);
     struct wire_field field;
+    struct bytes format = bytes_of("TFE_RECORDIO");
     int64_t count = 0;
-    *format = bytes_of("TFE_RECORDIO");
     while (wire_next(&wire, &field))
         if (!read_int(&field, TREES_SHARDS, &count))
-            read_text(&field, TREES_FORMAT, format);
+            read_text(&field, TREES_FORMAT, &format);
     if (wire.damaged || count < 0 || count > FOREST_SHARDS_MAX)
         return damaged("the header of the trees");
-    *shards_count = (int)count;
-    return status_ok();
+    *out = (int)count;
+    if (BYTES_FIND(format, formats) >= 0)
+        return status_ok();
+    return status_error(STATUS_UNIMPLEMENTED, "decision forest: nodes in the format '%.*s'",
+                        (int)bytes_first(format, 100).size, format.data);
 }
 
 static struct status read_trees(struct forest_reader *r)
@@ -892,6 +896,29 @@ static struct status read_condition(struct forest_reader *r, struct bytes bytes,
     node->input = (uint8_t)input_of(column);
     node->place = column->place;
     return read_type(r, column, type, node);
+}
+
+/*
+ * ---- files of nodes ----
+ *
+ *     'B' 'S'  version (16 bits)  compression (version 1: 0 none, 1 gzip)  three bytes of 0
+ *     then, perhaps compressed, for each node: its length (32 bits), and the node
+ */
+#define NODES_HEAD_BYTES 8
+
+struct status forest_nodes_body(struct bytes *file, bool *is_gzip)
+{
+    if (file->size < NODES_HEAD_BYTES || file->data[0] != 'B' || file->data[1] != 'S')
+        return damaged("a file of nodes");
+    unsigned version = get_u32le(file->data) >> 16;
+    int compression = version == 0 ? 0 : (unsigned char)file->data[4];
+    if (version > 1 || compression > 1)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "decision forest: nodes of version %u with compression %d", version,
+                            compression);
+    *is_gzip = compression == 1;
+    *file = (struct bytes){ file->data + NODES_HEAD_BYTES, file->size - NODES_HEAD_BYTES };
+    return status_ok();
 }
 
 /* ---- trees ---- */

@@ -14,7 +14,7 @@ struct forest_source {
     struct bytes header;    /* header.pb */
     struct bytes data_spec; /* data_spec.pb: the columns */
     struct bytes trees;     /* the file that forest_trees_file names */
-    struct bytes *nodes; /* the records of nodes-…-of-…: a length of 32 bits before each node */
+    struct bytes *nodes;    /* the bodies of nodes-…-of-…, decompressed */
     int nodes_count;
     bool
         gives_leaves; /* it was asked for numbers of leaves, which TensorFlow's fast engines lack */
@@ -27,8 +27,11 @@ struct forest_source {
  * another kind of model. */
 struct status forest_trees_file(struct bytes header, const char **out);
 
-/* How the files of nodes are stored, and how many there are. */
-struct status forest_nodes_format(struct bytes trees, int *shards_count, struct bytes *format);
+/* How many files of nodes there are. UNIMPLEMENTED: they are stored in another format. */
+struct status forest_nodes_count(struct bytes trees, int *out);
+
+/* Removes the head of a file of nodes; the rest may be compressed. */
+struct status forest_nodes_body(struct bytes *file, bool *is_gzip);
 
 /**
  * Owner   the caller: forest_destroy
