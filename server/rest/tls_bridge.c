@@ -13,7 +13,9 @@
 #include "rpc/tls.h"
 
 #define PIECE_BYTES      ((size_t)16 << 10) /* a TLS record at most */
-#define HANDSHAKE_NS     (10 * NS_PER_S)
+/* For the whole handshake, as for the first byte. On a busy machine a client may take long to go
+ * on, and once it has, it may be silent for minutes anyway. */
+#define HANDSHAKE_NS     (60 * NS_PER_S)
 #define UNREAD_NS        (600 * NS_PER_S) /* for a client to take a byte, as in libmicrohttpd */
 /* The charge for a connection: GnuTLS's session and our own state. */
 #define CONNECTION_BYTES ((int64_t)48 << 10)

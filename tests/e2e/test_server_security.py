@@ -8,6 +8,7 @@ import socket
 import ssl
 import subprocess
 import threading
+import time
 from unittest import mock
 
 import harness
@@ -197,6 +198,33 @@ class Security(TestCase):
             server = self.serve("--rest_ssl_config_file=" + self.write("ssl.config", wrong), wait=False)
             self.assertEqual(server.process.wait(DEADLINE_S), 255, words)
             self.assertIn(words, server.output())
+
+    def test_a_client_may_take_long_to_shake_hands(self):
+        """As it does if others have the processor: it pauses within its first message for longer than within a request."""
+        self.issue("server")
+        with self.serve("--rest_ssl_config_file=" + self.configure()) as server, \
+                socket.create_connection(("localhost", server.port), DEADLINE_S) as plain:
+            received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+            client = self.context().wrap_bio(received, sent, server_hostname="localhost")
+
+            def go_on(step):
+                while True:
+                    try:
+                        done = step()
+                        plain.sendall(sent.read())
+                        return done
+                    except ssl.SSLWantReadError:
+                        plain.sendall(sent.read())
+                        received.write(plain.recv(65536))
+            with self.assertRaises(ssl.SSLWantReadError):
+                client.do_handshake()
+            hello = sent.read()
+            plain.sendall(hello[:50])
+            time.sleep(11)
+            plain.sendall(hello[50:])
+            go_on(client.do_handshake)
+            client.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            self.assertEqual(go_on(lambda: client.read(12)), b"HTTP/1.1 200")
 
     def test_requests_in_flight_end_at_sigterm(self):
         self.issue("server")
