@@ -253,6 +253,19 @@ class OpenInputs(TestCase):
         requests = [self.draw.uniform(-1, 1, (2, *size, 3)).astype(np.float32) for size in ((6, 7), (11, 5))]
         self.check(model, ["--train_files=" + self.path("rows.npz")], list(images), requests)
 
+    def test_a_class_for_each_pixel(self):
+        """A U-Net, which answers for images of any size that its strides divide."""
+        x = keras.Input((None, None, 3), name="x")
+        down = L.Conv2D(4, 3, padding="same", activation="tanh", name="down")(x)
+        deep = L.Conv2D(5, 3, padding="same", activation="tanh", name="deep")(L.MaxPooling2D(2)(down))
+        y = L.Concatenate()([down, L.Conv2DTranspose(4, 3, strides=2, padding="same", name="up")(deep)])
+        model = compiled(keras.Model(x, L.Conv2D(2, 1, activation="softmax", name="scores")(y)))
+        images = self.draw.uniform(-1, 1, (ROWS, 6, 8, 3)).astype(np.float32)
+        labels = (images[..., 0] > 0).astype(np.int64)
+        np.savez(self.path("rows.npz"), x=images, label=labels)
+        requests = [self.draw.uniform(-1, 1, (2, *size, 3)).astype(np.float32) for size in ((6, 8), (12, 4))]
+        self.check(model, ["--train_files=" + self.path("rows.npz")], list(images), requests, labels)
+
 
 if __name__ == "__main__":
     main()

@@ -400,69 +400,74 @@ static bool output_padding(const struct layer *layer, int directions, int64_t ou
     return true;
 }
 
-/* The output size of a transposed convolution: the size of the image whose convolution has size
- * `in`; 0: none. */
-static int64_t transposed_size(const struct layer *layer, int64_t in, int direction,
-                               int64_t padding)
+/* A side of the output is the stride times the input's side plus this: it is a side of an image
+ * whose convolution has the input's. NO_SIDE: there is none. */
+#define NO_SIDE INT64_MIN
+
+static int64_t growth(const struct layer *layer, int direction, int64_t padding)
 {
     int64_t size = layer_arg(layer, "kernel_size")->sides[direction];
     int64_t dilation = layer_arg(layer, "dilation_rate")->sides[direction];
     int64_t kernel = (size - 1) * dilation + 1; /* both are below 2^31 */
     int64_t stride = layer_arg(layer, "strides")->sides[direction];
     bool same = layer_arg(layer, "padding")->text[0] == 's';
-    int64_t out;
+    int64_t most = same ? 0 : kernel - 1;
+    int64_t more = same ? 0 : kernel > stride ? kernel - stride : 0;
 
-    if (in > INT32_MAX / stride || kernel > INT32_MAX)
-        return 0;
-    if (padding < 0)
-        out = same ? in * stride : (in - 1) * stride + (kernel > stride ? kernel : stride);
-    else
-        out = (in - 1) * stride + padding + (same ? kernel % 2 : kernel);
-    int64_t back = same ? (out + stride - 1) / stride : (out - kernel + stride) / stride;
-    return back == in && out <= INT32_MAX ? out : 0;
+    if (padding >= 0)
+        more = padding + (same ? kernel % 2 : kernel) - stride;
+    return kernel <= INT32_MAX && more <= most && most - stride < more ? more : NO_SIDE;
 }
 
-/* The batch size of x as a tensor. */
-static struct endpoint batch_of(struct builder *b, struct endpoint x)
-{
-    const int32_t zero = 0, one = 1;
-    const struct endpoint cut[] = { build_unary(b, "Shape", NULL, x),
-                                    build_const_ints(b, NULL, 1, &zero),
-                                    build_const_ints(b, NULL, 1, &one),
-                                    build_const_ints(b, NULL, 1, &one) };
-
-    return build(b, "StridedSlice", NULL, 4, cut,
-                 (const struct attr[]){ attr_int("shrink_axis_mask", 1), ATTR_END });
-}
-
-/* Dimensions as a tensor; the first, the batch, may be unknown until the graph runs. */
-static struct endpoint sizes_tensor(struct builder *b, struct endpoint x, int rank,
-                                    const int32_t *dims)
-{
-    struct endpoint parts[5] = { 0 };
-
-    if (dims[0] >= 0)
-        return build_const_ints(b, NULL, rank, dims);
-    parts[0] = batch_of(b, x);
-    for (int i = 1; i < rank; i++)
-        parts[i] = build_const_int(b, NULL, dims[i]);
-    return build(b, "Pack", NULL, rank, parts, NULL);
-}
-
-/* `size`: the sides of the output. */
-static struct endpoint convolve_transposed(struct layer_context *context, const struct layer *layer,
-                                           struct endpoint x, const int64_t size[3], int directions)
+/* The size of a side of the output as a scalar. A null node: none fits. */
+static struct endpoint transposed_side(struct layer_context *context, const struct layer *layer,
+                                       struct endpoint x, int axis, int direction, int64_t padding)
 {
     struct builder *b = &context->builder;
-    const struct shape shape = *endpoint_shape(x);
-    int64_t filters = layer_arg(layer, "filters")->integer;
-    int32_t dims[5] = { (int32_t)shape.dims[0] };
+    int64_t more = growth(layer, direction, padding), in = endpoint_shape(x)->dims[axis];
+    int64_t stride = layer_arg(layer, "strides")->sides[direction];
 
-    for (int i = 1; i < shape.rank - 1; i++)
-        dims[i] = (int32_t)size[i + 4 - shape.rank];
-    dims[shape.rank - 1] = (int32_t)filters;
+    if (more == NO_SIDE ||
+        (in >= 0 && (in > (INT32_MAX - more) / stride || in * stride + more < 1)))
+        return (struct endpoint){ 0 };
+    if (in >= 0)
+        return build_const_int(b, NULL, (int32_t)(in * stride + more));
+    struct endpoint side = build_binary(b, "Mul", NULL, build_size(b, x, axis),
+                                        build_const_int(b, NULL, (int32_t)stride));
+    return build_binary(b, "AddV2", NULL, side, build_const_int(b, NULL, (int32_t)more));
+}
+
+static struct endpoint transposed(struct layer_context *context, const struct layer *layer,
+                                  struct endpoint x, int directions)
+{
+    struct builder *b = &context->builder;
+    int64_t padding[3], filters = layer_arg(layer, "filters")->integer;
+    struct endpoint sizes[5];
+
+    refuse_groups(context, layer);
+    if (!output_padding(layer, directions, padding))
+        layer_fail(context, layer, "argument 'output_padding' wants null, n or a list of %d",
+                   directions);
+    x = image_of(context, layer, x, directions);
+    if (x.node == NULL || !status_is_ok(b->status))
+        return x;
+    int rank = endpoint_shape(x)->rank;
+    sizes[0] = build_size(b, x, 0);
+    for (int i = 1; i < rank - 1; i++) {
+        int direction = i + 4 - rank;
+        sizes[i] = directions == 1 && i == 1
+                       ? build_const_int(b, NULL, 1)
+                       : transposed_side(context, layer, x, i, direction, padding[direction]);
+        if (sizes[i].node == NULL) {
+            layer_fail(context, layer,
+                       "no output of this kernel, stride and padding has the input's shape %s",
+                       shape_text(endpoint_shape(x)));
+            return x;
+        }
+    }
+    sizes[rank - 1] = build_const_int(b, NULL, (int32_t)filters);
     const struct endpoint inputs[] = {
-        sizes_tensor(b, x, shape.rank, dims),
+        build(b, "Pack", NULL, rank, sizes, NULL),
         kernel_of(context, layer, "kernel", "kernel", directions,
                   layer_arg(layer, "kernel_size")->sides, filters, channels_of(x)),
         x,
@@ -471,38 +476,7 @@ static struct endpoint convolve_transposed(struct layer_context *context, const 
         context, layer, directions == 3 ? "Conv3DBackpropInputV2" : "Conv2DBackpropInput",
         directions, layer_arg(layer, "strides")->sides, layer_arg(layer, "dilation_rate")->sides, 3,
         inputs);
-    if (!status_is_ok(b->status) || dims[0] >= 0)
-        return y;
-    /* The sizes are not constant, so shape inference needs the Reshape. */
-    return build_binary(b, "Reshape", NULL, y, build_const_ints(b, NULL, shape.rank, dims));
-}
-
-static struct endpoint transposed(struct layer_context *context, const struct layer *layer,
-                                  struct endpoint x, int directions)
-{
-    int64_t padding[3], size[3] = { 1, 1, 1 };
-
-    refuse_groups(context, layer);
-    if (!output_padding(layer, directions, padding))
-        layer_fail(context, layer, "argument 'output_padding' wants null, n or a list of %d",
-                   directions);
-    if (!layer_check_rank(context, layer, x, directions + 2))
-        return x;
-    x = image_of(context, layer, x, directions);
-    if (x.node == NULL || !status_is_ok(context->builder.status))
-        return x;
-    for (int i = 3 - directions; i < 3; i++) {
-        const struct shape *shape = endpoint_shape(x);
-        size[i] = transposed_size(layer, shape->dims[shape->rank - 4 + i], i, padding[i]);
-        if (size[i] < 1) {
-            layer_fail(context, layer,
-                       "no output of this kernel, stride and padding has the input's shape %s",
-                       shape_text(endpoint_shape(x)));
-            return x;
-        }
-    }
-    return finish(context, layer, convolve_transposed(context, layer, x, size, directions),
-                  directions);
+    return finish(context, layer, y, directions);
 }
 
 static struct endpoint transposed3d_build(struct layer_context *context, const struct layer *layer,

@@ -1,0 +1,31 @@
+"""Models whose inputs have open dimensions, in the form of models.py.
+
+    python tests/golden/layers/opened.py tests/golden/layers            Keras 3.15
+"""
+from cases import L, case, keras, np, random, sequential
+
+
+def opened(name, shape, *sizes, layers):
+    """The open dimensions have these sizes."""
+    left = iter(sizes)
+    x = random.uniform(-1, 1, (3, *[next(left) if n is None else n for n in shape])).astype(np.float32)
+    case("open_" + name, sequential(L.Input(shape), *layers), trained=True, inputs=[x])
+
+
+# ---- transposed convolutions: a U-Net, and each form of the size ----
+x = keras.Input((None, None, 2), name="x")
+down = L.Conv2D(3, 3, padding="same", activation="tanh", name="down")(x)
+deep = L.Conv2D(4, 3, padding="same", activation="tanh", name="deep")(L.MaxPooling2D(2)(down))
+up = L.Concatenate(name="skip")([down, L.Conv2DTranspose(3, 2, strides=2, padding="same", name="up")(deep)])
+case("open_u_net", keras.Model(x, L.Conv2D(2, 1, name="classes")(up), name="u_net"), trained=True,
+     inputs=[random.uniform(-1, 1, (3, 6, 8, 2)).astype(np.float32)])
+opened("transposed", (None, None, 2), 3, 4, layers=[
+    L.Conv2DTranspose(3, (3, 2), strides=2, activation="tanh"), L.Conv2DTranspose(2, 3, padding="same", strides=(2, 1), activation="tanh"),
+    L.Conv2DTranspose(2, (1, 2), strides=(3, 1)), L.Conv2DTranspose(2, 2, activation="tanh"),
+    L.Conv2DTranspose(1, 3, padding="same", strides=2, output_padding=1, use_bias=False), L.GlobalMaxPooling2D(), L.Dense(2)])
+opened("transposed_steps", (None, 2), 5, layers=[
+    L.Conv1DTranspose(3, 3, strides=2, activation="tanh"), L.Conv1DTranspose(2, 2, padding="same", strides=3, activation="tanh"),
+    L.Conv1DTranspose(2, 3, strides=2, output_padding=1), L.GlobalAveragePooling1D(), L.Dense(2)])
+opened("transposed_volumes", (None, 3, None, 2), 2, 3, layers=[
+    L.Conv3DTranspose(3, (3, 2, 2), strides=2, activation="tanh"), L.Conv3DTranspose(2, 3, padding="same", strides=(2, 1, 1)),
+    L.GlobalMaxPooling3D(), L.Dense(2)])
