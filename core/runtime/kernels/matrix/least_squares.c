@@ -125,7 +125,7 @@ static struct status solve_one(struct equations *e, int64_t number, struct tenso
         solved = solve_normal(e);
     else
         solve_orthogonal(e, a->dtype);
-    linear_end();
+    matrices_end();
     if (!solved)
         return kernel_error(e->k, STATUS_INVALID_ARGUMENT,
                             "Input matrix was rank deficient or ill-conditioned. Try setting "

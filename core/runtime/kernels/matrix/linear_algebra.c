@@ -49,7 +49,7 @@ static struct status cholesky_compute(struct kernel_context *k)
         TRY(matrices_begin(k));
         factor_cholesky(x->dtype, (int)m.rows,
                         at_bytes(out->data, i * m.rows * m.rows, dtype_size(x->dtype)));
-        linear_end();
+        matrices_end();
     }
     return status_ok();
 }
@@ -116,7 +116,7 @@ static struct status solve_one(struct kernel_context *k, struct factors *f, cons
     bool invertible = is_invertible(f);
     if (invertible)
         linear_solve(f->dtype, f->n, (int)columns, f->a.data, tensor_int32s(&f->pivots), b);
-    linear_end();
+    matrices_end();
     return invertible ? status_ok() : kernel_error(k, STATUS_INVALID_ARGUMENT, "%s", text);
 }
 
@@ -230,7 +230,7 @@ static struct status determinant_compute(struct kernel_context *k)
         if (m.rows > 0)
             factor(&factors, at_bytes_const(x->data, i * m.rows * m.rows, dtype_size(x->dtype)),
                    false);
-        linear_end();
+        matrices_end();
         double complex found = find_determinant(&factors, &log_absolute);
         matrix_set(x->dtype, sign->data, i, logarithm ? found : found * exp(log_absolute));
         if (logarithm != NULL)
@@ -312,7 +312,7 @@ static struct status triangular_compute(struct kernel_context *k)
             linear_solve_triangular(a->dtype, state->lower, state->adjoint, (int)m.rows,
                                     (int)right.columns,
                                     at_bytes_const(a->data, at_a * m.rows * m.rows, bytes), x);
-            linear_end();
+            matrices_end();
         }
     } while (broadcast_next(&broadcast, &walk));
     return status_ok();
@@ -389,7 +389,7 @@ static struct status lu_factor(struct kernel_context *k, struct factors *f, cons
     }
     TRY(matrices_begin(k));
     factor(f, matrix, false);
-    linear_end();
+    matrices_end();
     return status_ok();
 }
 
@@ -465,7 +465,7 @@ static struct status cholesky_grad(struct kernel_context *k, enum dtype dtype, i
     linear_solve_triangular(dtype, true, true, n, n, l, room);
     matrix_transpose(dtype, n, n, room, out);
     linear_solve_triangular(dtype, true, true, n, n, l, out);
-    linear_end();
+    matrices_end();
     make_symmetric(dtype, n, out);
     return status_ok();
 }

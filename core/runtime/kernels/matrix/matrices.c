@@ -7,7 +7,7 @@
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/plain/linear.h"
+#include "runtime/kernels/plain/blas_buffers.h"
 
 struct status matrices_find(const struct kernel_context *k, int input, bool square,
                             struct matrices *out)
@@ -45,9 +45,14 @@ struct status matrices_check_right_sides(const struct kernel_context *k, int64_t
 struct status matrices_begin(const struct kernel_context *k)
 {
     TRY(kernel_check(k));
-    return linear_begin()
+    return blas_buffer_take()
                ? status_ok()
                : kernel_error(k, STATUS_RESOURCE_EXHAUSTED, "no work buffer of OpenBLAS is free");
+}
+
+void matrices_end(void)
+{
+    blas_buffer_give_back();
 }
 
 void matrix_transpose(enum dtype dtype, int64_t rows, int64_t columns, const void *x, void *out)

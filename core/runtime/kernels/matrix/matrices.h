@@ -24,9 +24,10 @@ struct status matrices_find(const struct kernel_context *k, int input, bool squa
  * for the matrices of input 0. */
 struct status matrices_check_right_sides(const struct kernel_context *k, int64_t rows);
 
-/* Call it before each matrix, and linear_end after it: checks the deadline, and takes one of
- * OpenBLAS's buffers. */
+/* Stand around the work on each matrix. matrices_begin checks the deadline and takes one of
+ * OpenBLAS's buffers, which matrices_end returns; if it fails, it has taken none. */
 struct status matrices_begin(const struct kernel_context *k);
+void matrices_end(void);
 
 /* out [columns, rows] from x [rows, columns], both by rows. Also from rows to columns and back. */
 void matrix_transpose(enum dtype dtype, int64_t rows, int64_t columns, const void *x, void *out);

@@ -53,7 +53,7 @@ static struct status multiply(const struct function_job *job, const double compl
 {
     TRY(matrices_begin(job->k));
     linear_multiply(job->n, job->n, job->n, false, x, adjoint_y, y, out);
-    linear_end();
+    matrices_end();
     return status_ok();
 }
 
@@ -172,7 +172,7 @@ static struct status apply(struct function_job *job, bool root)
     }
     TRY(matrices_begin(job->k));
     bool converged = spectrum_schur(job->n, job->m[A], job->m[B], job->values.data, job->work.data);
-    linear_end();
+    matrices_end();
     if (!converged) {
         fill_nan(job);
         return status_ok();
@@ -255,7 +255,7 @@ static struct status approximate(struct function_job *job, double complex *f)
     TRY(matrices_begin(job->k));
     linear_lu(DT_COMPLEX128, job->n, job->m[B], tensor_int32s_mut(&job->pivots));
     linear_solve(DT_COMPLEX128, job->n, job->n, job->m[B], tensor_int32s(&job->pivots), job->m[A]);
-    linear_end();
+    matrices_end();
     return status_ok();
 }
 

@@ -73,7 +73,7 @@ static struct status qr_each(struct kernel_context *k, struct qr *qr, int64_t co
         factor_qr(qr, at_bytes_const(x->data, i * qr->m * qr->n, size),
                   at_bytes(q->data, i * qr->m * qr->columns, size),
                   at_bytes(r->data, i * qr->columns * qr->n, size));
-        linear_end();
+        matrices_end();
     }
     tensor_release(&qr->a);
     tensor_release(&qr->scales);

@@ -2,8 +2,6 @@
 
 #include <cblas.h>
 
-#include "runtime/kernels/plain/blas_buffers.h"
-
 /* LAPACK's own names. Debian has their header in another package, whose library is not OpenBLAS. */
 typedef void potrf(const char *triangle, const int *n, void *a, const int *lda, int *info);
 typedef void getrf(const int *m, const int *n, void *a, const int *lda, int *pivots, int *info);
@@ -31,16 +29,6 @@ static const struct lapack {
     [DT_COMPLEX64] = { cpotrf_, cgetrf_, cgetrs_, cgeqrf_, cungqr_ },
     [DT_COMPLEX128] = { zpotrf_, zgetrf_, zgetrs_, zgeqrf_, zungqr_ },
 };
-
-bool linear_begin(void)
-{
-    return blas_buffer_take();
-}
-
-void linear_end(void)
-{
-    blas_buffer_give_back();
-}
 
 bool linear_cholesky(enum dtype dtype, int n, void *a)
 {

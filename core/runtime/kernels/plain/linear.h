@@ -1,7 +1,8 @@
 /*
  * linear: factors matrices and solves with them, by the LAPACK that OpenBLAS contains. Element
  * types are float, double, complex64 and complex128. Matrices are stored by columns, as LAPACK has
- * them, unless a comment says otherwise. Sizes are at least 1 and fit an int.
+ * them, unless a comment says otherwise. Sizes are at least 1 and fit an int. The caller holds one
+ * of OpenBLAS's buffers (blas_buffers.h).
  */
 #ifndef PLAIN_LINEAR_H
 #define PLAIN_LINEAR_H
@@ -10,11 +11,6 @@
 #include <stdint.h>
 
 #include "tensor/dtype.h"
-
-/* OpenBLAS needs a buffer for each thread inside it. False: all that fit are in use (see
- * libraries_reserve); call none of the functions below. */
-bool linear_begin(void);
-void linear_end(void);
 
 /* Replaces the lower triangle of a [n, n], stored by rows, by its Cholesky factor. False: a is not
  * positive definite. */

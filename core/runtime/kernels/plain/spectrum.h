@@ -1,7 +1,7 @@
 /*
  * spectrum: singular values and eigenvalues of one matrix, by the LAPACK that OpenBLAS contains.
  * Matrices are stored by columns, as LAPACK has them. Types and sizes are those of linear.h, and
- * the same linear_begin comes before. `work` has spectrum_work(…) bytes.
+ * the caller holds one of OpenBLAS's buffers (blas_buffers.h). `work` has spectrum_work(…) bytes.
  */
 #ifndef PLAIN_SPECTRUM_H
 #define PLAIN_SPECTRUM_H

@@ -9,7 +9,6 @@
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/matrix/matrices.h"
-#include "runtime/kernels/plain/linear.h"
 #include "runtime/kernels/plain/spectrum.h"
 
 /* ---- what the ops have in common ---- */
@@ -202,7 +201,7 @@ static struct status for_each_matrix(struct job *job,
         if (!status_is_ok(status))
             break;
         status = one(job, i, out);
-        linear_end();
+        matrices_end();
     }
     return status;
 }
