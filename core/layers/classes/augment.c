@@ -70,10 +70,10 @@ bool augment_value_range(struct layer_context *context, const struct layer *laye
 
 bool augment_has_pixels(struct layer_context *context, const struct layer *layer, struct endpoint x)
 {
-    if (!layer_check_rank(context, layer, x, 4))
+    if (!layer_check_open(context, layer, x, 4, 3))
         return false;
     const struct shape *shape = endpoint_shape(x);
-    if (shape->dims[1] < 1 || shape->dims[2] < 1)
+    if (shape->dims[1] == 0 || shape->dims[2] == 0)
         layer_fail(context, layer, "the input's shape %s has no pixels", shape_text(shape));
     return status_is_ok(context->builder.status);
 }
@@ -117,6 +117,11 @@ struct endpoint augment_draw(struct layer_context *context, const struct layer *
                            range[0]);
 }
 
+struct endpoint augment_side(struct builder *b, struct endpoint x, int dim)
+{
+    return build_cast(b, NULL, build_size(b, x, dim), DT_FLOAT);
+}
+
 struct endpoint augment_places(struct layer_context *context, struct shape shape, double first)
 {
     int64_t count = shape_size(&shape);
@@ -147,14 +152,17 @@ struct endpoint augment_draw_span(struct layer_context *context, const struct la
 {
     static const double unit[] = { 0, 1 };
     struct builder *b = &context->builder;
-    int64_t size = endpoint_shape(x)->dims[dim];
-    struct shape along = shape_of(1, 1, 1, 1);
+    struct endpoint size = augment_side(b, x, dim);
+    int32_t along[] = { 1, 1, 1, 1 };
 
-    along.dims[dim] = size;
-    struct endpoint place = augment_places(context, along, 0);
-    struct endpoint length = build_by_number(b, "Mul", share, (double)size);
-    struct endpoint room =
-        build_binary(b, "Sub", NULL, build_const_float(b, NULL, (float)size), length);
+    along[dim] = -1;
+    const struct endpoint range[] = { build_const_float(b, NULL, 0), size,
+                                      build_const_float(b, NULL, 1) };
+    struct endpoint place =
+        build_binary(b, "Reshape", NULL, build(b, "Range", NULL, 3, range, NULL),
+                     build_const_ints(b, NULL, 4, along));
+    struct endpoint length = build_binary(b, "Mul", NULL, share, size);
+    struct endpoint room = build_binary(b, "Sub", NULL, size, length);
     struct endpoint begin =
         build_binary(b, "Mul", NULL, augment_draw(context, layer, x, unit), room);
     struct endpoint end = build_binary(b, "AddV2", NULL, begin, length);
@@ -197,8 +205,7 @@ static struct endpoint move_pixels(struct layer_context *context, const struct l
                                    struct attr fill_mode)
 {
     struct builder *b = &context->builder;
-    const struct shape *shape = endpoint_shape(x);
-    const int32_t size[] = { (int32_t)shape->dims[1], (int32_t)shape->dims[2] };
+    const int64_t sides[] = { SIZE_OF(1), SIZE_OF(2) };
     struct endpoint zero = build_unary(b, "ZerosLike", NULL, m->a0);
     const struct endpoint parts[] = { m->a0,
                                       m->a1,
@@ -210,7 +217,7 @@ static struct endpoint move_pixels(struct layer_context *context, const struct l
                                       m->c1.node != NULL ? m->c1 : zero,
                                       build_const_int(b, NULL, 1) };
     const struct endpoint inputs[] = {
-        x, build(b, "ConcatV2", NULL, 9, parts, NULL), build_const_ints(b, NULL, 2, size),
+        x, build(b, "ConcatV2", NULL, 9, parts, NULL), build_sizes(b, x, 2, sides),
         build_const_float(b, NULL, (float)layer_arg(layer, "fill_value")->number)
     };
     const struct attr attrs[] = { attr_upper(context, layer, "interpolation"), fill_mode,
@@ -219,9 +226,23 @@ static struct endpoint move_pixels(struct layer_context *context, const struct l
     return build(b, "ImageProjectiveTransformV3", NULL, 4, inputs, attrs);
 }
 
-static double middle(struct endpoint x, int dimension)
+/* The position of the last pixel. */
+static struct endpoint last(struct builder *b, struct endpoint x, int dimension)
 {
-    return (double)(endpoint_shape(x)->dims[dimension] - 1) / 2;
+    return build_by_number(b, "Sub", augment_side(b, x, dimension), 1);
+}
+
+static struct endpoint middle(struct builder *b, struct endpoint x, int dimension)
+{
+    return build_by_number(b, "Mul", last(b, x, dimension), 0.5);
+}
+
+/* The pixels of a translation by this share of a side. */
+static struct endpoint back_by(struct builder *b, struct endpoint x, int dimension,
+                               struct endpoint share)
+{
+    return build_binary(b, "Mul", NULL, share,
+                        build_unary(b, "Neg", NULL, augment_side(b, x, dimension)));
 }
 
 static const struct layer_arg random_translation_args[] = {
@@ -247,10 +268,10 @@ static struct endpoint random_translation_build(struct layer_context *context,
     const struct image_map m = {
         .a0 = one,
         .a1 = zero,
-        .a2 = build_by_number(b, "Mul", right, -(double)endpoint_shape(x)->dims[2]),
+        .a2 = back_by(b, x, 2, right),
         .b0 = zero,
         .b1 = one,
-        .b2 = build_by_number(b, "Mul", down, -(double)endpoint_shape(x)->dims[1]),
+        .b2 = back_by(b, x, 1, down),
     };
     return move_pixels(context, layer, x, &m, attr_upper(context, layer, "fill_mode"));
 }
@@ -282,10 +303,12 @@ static struct endpoint random_zoom_build(struct layer_context *context, const st
     const struct image_map m = {
         .a0 = wide,
         .a1 = zero,
-        .a2 = build_by_number(b, "Mul", build_binary(b, "Sub", NULL, one, wide), middle(x, 2)),
+        .a2 =
+            build_binary(b, "Mul", NULL, build_binary(b, "Sub", NULL, one, wide), middle(b, x, 2)),
         .b0 = zero,
         .b1 = tall,
-        .b2 = build_by_number(b, "Mul", build_binary(b, "Sub", NULL, one, tall), middle(x, 1)),
+        .b2 =
+            build_binary(b, "Mul", NULL, build_binary(b, "Sub", NULL, one, tall), middle(b, x, 1)),
     };
     return move_pixels(context, layer, x, &m, attr_upper(context, layer, "fill_mode"));
 }
@@ -297,13 +320,13 @@ static const struct layer_arg random_rotation_args[] = {
 };
 
 /* p - (x u + y v): keeps the center fixed. */
-static struct endpoint around(struct builder *b, double p, double x, struct endpoint u, double y,
-                              struct endpoint v)
+static struct endpoint around(struct builder *b, struct endpoint p, struct endpoint x,
+                              struct endpoint u, struct endpoint y, struct endpoint v)
 {
-    struct endpoint moved = build_binary(b, "AddV2", NULL, build_by_number(b, "Mul", u, x),
-                                         build_by_number(b, "Mul", v, y));
+    struct endpoint moved = build_binary(b, "AddV2", NULL, build_binary(b, "Mul", NULL, u, x),
+                                         build_binary(b, "Mul", NULL, v, y));
 
-    return build_binary(b, "Sub", NULL, build_const_float(b, NULL, (float)p), moved);
+    return build_binary(b, "Sub", NULL, p, moved);
 }
 
 static struct endpoint random_rotation_build(struct layer_context *context,
@@ -319,7 +342,7 @@ static struct endpoint random_rotation_build(struct layer_context *context,
     struct endpoint cosine = build_unary(b, "Cos", NULL, angle);
     struct endpoint sine = build_unary(b, "Sin", NULL, angle);
     struct endpoint minus = build_unary(b, "Neg", NULL, sine);
-    double cx = middle(x, 2), cy = middle(x, 1);
+    struct endpoint cx = middle(b, x, 2), cy = middle(b, x, 1);
     const struct image_map m = { .a0 = cosine,
                                  .a1 = minus,
                                  .a2 = around(b, cx, cx, cosine, cy, minus),
@@ -386,7 +409,6 @@ static struct image_map perspective(struct layer_context *context, const struct 
                                     struct endpoint x, double scale)
 {
     struct builder *b = &context->builder;
-    double w = 2 * middle(x, 2), h = 2 * middle(x, 1);
     struct endpoint right = draw_stretch(context, layer, x, scale),
                     down = draw_stretch(context, layer, x, scale),
                     across = draw_stretch(context, layer, x, scale),
@@ -409,8 +431,8 @@ static struct image_map perspective(struct layer_context *context, const struct 
                                .b0 = zero,
                                .b1 = build_binary(b, "AddV2", NULL, c1, q),
                                .b2 = zero,
-                               .c0 = build_by_number(b, "RealDiv", c0, w),
-                               .c1 = build_by_number(b, "RealDiv", c1, h) };
+                               .c0 = build_binary(b, "RealDiv", NULL, c0, last(b, x, 2)),
+                               .c1 = build_binary(b, "RealDiv", NULL, c1, last(b, x, 1)) };
 }
 
 static struct endpoint random_perspective_build(struct layer_context *context,
@@ -428,7 +450,7 @@ static struct endpoint random_perspective_build(struct layer_context *context,
     }
     if (!augment_changes(context, layer, x))
         return x;
-    if (endpoint_shape(x)->dims[1] < 2 || endpoint_shape(x)->dims[2] < 2) {
+    if (endpoint_shape(x)->dims[1] == 1 || endpoint_shape(x)->dims[2] == 1) {
         layer_fail(context, layer,
                    "the input's shape %s: expected 2 pixels or more in each row "
                    "and column",

@@ -15,14 +15,14 @@ bool augment_range(struct layer_context *context, const struct layer *layer, con
 /* Reads the argument "value_range", which must not be empty. Returns false on failure. */
 bool augment_value_range(struct layer_context *context, const struct layer *layer, double range[2]);
 
-/* Checks the input. Returns false on failure. */
+/* Checks the input, whose height and width may be open. Returns false on failure. */
 bool augment_has_pixels(struct layer_context *context, const struct layer *layer,
                         struct endpoint x);
 /* Checks the input. Returns false on failure, or when images pass unchanged, as in evaluation
  * and serving. */
 bool augment_changes(struct layer_context *context, const struct layer *layer, struct endpoint x);
-/* Checks the sides, for layers whose graph holds a number for each position along a side.
- * Returns false on failure. */
+/* Checks the known sides, for layers that make a number for each position along a side. Returns
+ * false on failure. */
 bool augment_sides_fit(struct layer_context *context, const struct layer *layer, struct endpoint x);
 
 /* The seed of the layer's next draw, from its argument "seed". */
@@ -30,6 +30,9 @@ struct endpoint augment_seed(struct layer_context *context, const struct layer *
 /* A uniform random number in the range for each image: [batch, 1, 1, 1]. */
 struct endpoint augment_draw(struct layer_context *context, const struct layer *layer,
                              struct endpoint x, const double range[2]);
+
+/* The size of a side of x, a float scalar. */
+struct endpoint augment_side(struct builder *b, struct endpoint x, int dim);
 
 /* The floats first, first + 1, …, as a vector, or with extra dimensions of 1. */
 struct endpoint augment_places(struct layer_context *context, struct shape shape, double first);

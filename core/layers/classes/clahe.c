@@ -243,7 +243,7 @@ static struct endpoint clahe_build(struct layer_context *context, const struct l
     struct tiling t;
 
     if (!augment_value_range(context, layer, values) || !augment_has_pixels(context, layer, x) ||
-        !read_tiling(context, layer, x, &t))
+        !layer_check_known(context, layer, x, 1) || !read_tiling(context, layer, x, &t))
         return x;
     struct endpoint levels =
         levels_of(b, fill_tiles(b, augment_move_range(b, x, values, bytes), &t));

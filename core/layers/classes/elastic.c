@@ -207,8 +207,8 @@ static struct endpoint random_elastic_transform_build(struct layer_context *cont
         layer_fail(context, layer, "argument 'scale': expected numbers from 0 to 1");
         return x;
     }
-    if (!augment_changes(context, layer, x) || !augment_sides_fit(context, layer, x) ||
-        scales[1] == 0 || share[1] == 0)
+    if (!layer_check_rank(context, layer, x, 4) || !augment_changes(context, layer, x) ||
+        !augment_sides_fit(context, layer, x) || scales[1] == 0 || share[1] == 0)
         return x;
     struct endpoint probability = augment_draw(context, layer, x, share);
     struct endpoint moves = binary(b, "Less", augment_draw(context, layer, x, unit), probability);

@@ -100,15 +100,13 @@ static struct endpoint equalization_build(struct layer_context *context, const s
         layer_refuse(context, layer, "argument 'bins': only up to %d are implemented", BINS_MAX);
     if (!augment_changes(context, layer, x) || endpoint_shape(x)->dims[3] < 1)
         return x;
-    const struct shape shape = *endpoint_shape(x);
-    const int32_t rows[] = { (int32_t)shape.dims[3], -1 },
-                  apart[] = { (int32_t)shape.dims[3], -1, (int32_t)shape.dims[1],
-                              (int32_t)shape.dims[2] };
+    const struct endpoint images = x;
+    const int64_t rows[] = { SIZE_OF(3), SIZE_REST },
+                  apart[] = { SIZE_OF(3), SIZE_OF(0), SIZE_OF(1), SIZE_OF(2) };
     x = build_binary(b, "Transpose", NULL, rescale(b, x, values, bytes),
                      build_const_ints(b, NULL, 4, to_rows));
-    x = build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, 2, rows));
-    x = equalize(b, x, (int32_t)bins);
-    x = build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, 4, apart));
+    x = equalize(b, build_reshape(b, x, images, 2, rows), (int32_t)bins);
+    x = build_reshape(b, x, images, 4, apart);
     x = build_binary(b, "Transpose", NULL, x, build_const_ints(b, NULL, 4, to_images));
     return rescale(b, x, bytes, values);
 }

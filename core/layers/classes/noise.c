@@ -304,7 +304,7 @@ static struct endpoint random_flip_build(struct layer_context *context, const st
     int32_t axes[2];
     int count = 0;
 
-    if (!layer_check_rank(context, layer, x, 4) || context->mode != LAYERS_TRAIN)
+    if (!layer_check_open(context, layer, x, 4, 3) || context->mode != LAYERS_TRAIN)
         return x;
     if (strcmp(mode, "vertical") != 0)
         axes[count++] = 2;

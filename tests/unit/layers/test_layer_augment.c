@@ -15,13 +15,16 @@
 
 #define MODEL                                                     \
     "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" \
-    "{\"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, %d, %d, %d]}}, %s]}}"
+    "{\"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, %s, %d]}}, %s]}}"
 
 static void must(struct status status)
 {
     if (!status_is_ok(status))
         fail_msg("%s", status.message);
 }
+
+/* Do the models leave height and width open? */
+static bool is_open;
 
 /* What the layer makes of these images in this mode; they may be smaller. */
 static void run_on(const char *layer, const struct shape *shape, const float *pixels,
@@ -37,7 +40,9 @@ static void run_on(const char *layer, const struct shape *shape, const float *pi
     struct plan *plan;
     struct tensor got;
 
-    const char *text = arena_printf(arena, MODEL, (int)dims[1], (int)dims[2], (int)dims[3], layer);
+    const char *sides = arena_printf(arena, "%d, %d", (int)dims[1], (int)dims[2]);
+    const char *text =
+        arena_printf(arena, MODEL, is_open ? "null, null" : sides, (int)dims[3], layer);
     must(layers_parse(bytes_of(text), arena, &model));
     must(layers_build(model, &options, arena, &built));
     const struct endpoint feeds[] = { built.inputs[0], built.random_seed };
@@ -88,9 +93,8 @@ static void moves_pixels_by_smoothed_noise(void **state)
                      (double)out[i * LARGE_STEP], (double)large_out[i]);
 }
 
-static void changes_images_as_keras(void **state)
+static void check_augmentation(const struct augmentation *row)
 {
-    const struct augmentation *row = *state;
     float out[IMAGES * PIXELS];
 
     for (int64_t batch = 0; batch <= IMAGES; batch += IMAGES) {
@@ -107,6 +111,20 @@ static void changes_images_as_keras(void **state)
         for (int i = 0; i < IMAGES * PIXELS; i++)
             assert_true(fabsf(out[i] - passed[i]) <= (always ? 1e-2f : 0));
     }
+}
+
+static void changes_images_as_keras(void **state)
+{
+    check_augmentation(*state);
+}
+
+static void changes_images_of_open_sizes(void **state)
+{
+    const struct augmentation *row = *state;
+
+    is_open = strstr(row->layer, "Limited") == NULL && strstr(row->layer, "Elastic") == NULL;
+    check_augmentation(row);
+    is_open = false;
 }
 
 /* Each image of each step has a number of its own, which the seed decides. */
@@ -246,7 +264,7 @@ static void refuses_wrong_arguments(void **state)
         struct arena *arena = arena_create(0);
         struct layers_model *model;
         struct status status = layers_parse(
-            bytes_of(arena_printf(arena, MODEL, 5, 6, 3, rows[i].layer)), arena, &model);
+            bytes_of(arena_printf(arena, MODEL, "5, 6", 3, rows[i].layer)), arena, &model);
 
         assert_int_equal(status.code, rows[i].code);
         assert_non_null(strstr(status.message, rows[i].text));
@@ -267,10 +285,9 @@ static void refuses_sides_too_long_for_the_graph(void **state)
         struct layers_graph built;
         const char *layer = arena_printf(arena, "{\"class_name\": \"%s\", \"config\": %s}",
                                          classes[i / 2], "{\"factor\": 0.5}");
-        int height = i % 2 == 0 ? INT32_MAX : 1, width = i % 2 == 0 ? 1 : INT32_MAX;
+        const char *sides = i % 2 == 0 ? "2147483647, 1" : "1, 2147483647";
 
-        must(layers_parse(bytes_of(arena_printf(arena, MODEL, height, width, 1, layer)), arena,
-                          &model));
+        must(layers_parse(bytes_of(arena_printf(arena, MODEL, sides, 1, layer)), arena, &model));
         struct status status = layers_build(model, &options, arena, &built);
         assert_int_equal(status.code, STATUS_UNIMPLEMENTED);
         assert_non_null(strstr(status.message, "images of more than 1048576 pixels a side"));
@@ -292,6 +309,7 @@ int main(void)
     struct test_group group = { 0 };
 
     ADD_ROWS(&group, augmentations, label, changes_images_as_keras);
+    ADD_ROWS(&group, augmentations, label, changes_images_of_open_sizes);
     ADD_TESTS(&group, plain);
     return test_group_run(&group, "layer_augment", NULL, NULL);
 }
