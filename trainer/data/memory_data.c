@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/random.h"
-#include "trainer/data/dataset.h"
+#include "trainer/data/memory_rows.h"
 #include "trainer/data/digits.h"
 #include "trainer/data/idx.h"
 
@@ -21,7 +21,7 @@
 
 struct memory_data {
     struct data data; /* first */
-    struct dataset_split train, validation, test;
+    struct memory_split train, validation, test;
     struct buffer storage[4];
 };
 
@@ -44,18 +44,19 @@ static struct memory_data *create(void)
 }
 
 /* The split of these rows; NULL: no rows. */
-static const struct data_split *make_split(struct dataset_split *split, const struct dataset *rows)
+static const struct data_split *make_split(struct memory_split *split,
+                                           const struct memory_rows *rows)
 {
     if (rows->rows == 0)
         return NULL;
-    dataset_split_init(split, rows);
+    memory_split_init(split, rows);
     return &split->split;
 }
 
-/* Rows [first, first + count) of another data set. */
-static struct dataset dataset_part(const struct dataset *whole, uint32_t first, uint32_t count)
+/* Rows [first, first + count) of `whole`. */
+static struct memory_rows rows_part(const struct memory_rows *whole, uint32_t first, uint32_t count)
 {
-    struct dataset part = *whole;
+    struct memory_rows part = *whole;
 
     part.rows = count;
     if (part.bytes != NULL)
@@ -69,30 +70,30 @@ static struct dataset dataset_part(const struct dataset *whole, uint32_t first, 
     return part;
 }
 
-static void hold_out_validation(struct memory_data *data, const struct dataset *whole)
+static void hold_out_validation(struct memory_data *data, const struct memory_rows *whole)
 {
     uint32_t held = whole->rows / VALIDATION_SHARE;
     held = held < VALIDATION_MAX ? held : VALIDATION_MAX;
-    struct dataset validation = dataset_part(whole, 0, held),
-                   train = dataset_part(whole, held, whole->rows - held);
+    struct memory_rows validation = rows_part(whole, 0, held),
+                       train = rows_part(whole, held, whole->rows - held);
 
     data->data.validation = make_split(&data->validation, &validation);
     data->data.train = make_split(&data->train, &train);
 }
 
-static struct dataset images_of(const uint8_t *pixels, const uint8_t *labels, uint32_t rows,
-                                uint32_t width)
+static struct memory_rows images_of(const uint8_t *pixels, const uint8_t *labels, uint32_t rows,
+                                    uint32_t width)
 {
     uint32_t largest = 0;
 
     for (uint32_t i = 0; i < rows; i++)
         largest = labels[i] > largest ? labels[i] : largest;
-    return (struct dataset){ .rows = rows,
-                             .width = width,
-                             .bytes = pixels,
-                             .classes = labels,
-                             .target_width = 1,
-                             .class_count = rows > 0 ? largest + 1 : 0 };
+    return (struct memory_rows){ .rows = rows,
+                                 .width = width,
+                                 .bytes = pixels,
+                                 .classes = labels,
+                                 .target_width = 1,
+                                 .class_count = rows > 0 ? largest + 1 : 0 };
 }
 
 /* Reads `directory/name` or, if that is missing, `directory/name.gz`. */
@@ -114,7 +115,7 @@ static struct status read_part(const char *directory, const char *name, int rank
 }
 
 static struct status read_images(const char *directory, const char *prefix,
-                                 struct buffer storage[2], struct dataset *out)
+                                 struct buffer storage[2], struct memory_rows *out)
 {
     struct idx images, labels;
     char name[64];
@@ -158,7 +159,7 @@ static bool has_no_part(const char *directory, const char *prefix)
 /* Without test files there are no test rows. One file without the other is an error. */
 static struct status read_test(const char *directory, struct memory_data *data, uint32_t width)
 {
-    struct dataset test;
+    struct memory_rows test;
 
     if (has_no_part(directory, "t10k"))
         return status_ok();
@@ -175,7 +176,7 @@ struct status data_read_images(const char *directory, struct data **out)
 {
     struct status status;
     struct memory_data *data = create();
-    struct dataset whole;
+    struct memory_rows whole;
     struct buffer origin = { 0 };
 
     TRY_OR(fail, read_images(directory, "train", &data->storage[0], &whole));
@@ -207,9 +208,9 @@ struct data *data_draw_digits(void)
     uint8_t *labels = storage_take(&data->storage[1], rows);
 
     digits_draw(DIGITS_SEED, 0, rows, pixels, labels);
-    struct dataset all = images_of(pixels, labels, rows, DIGITS_PIXELS);
-    struct dataset train = dataset_part(&all, 0, DIGITS_TRAIN),
-                   test = dataset_part(&all, DIGITS_TRAIN, DIGITS_TEST);
+    struct memory_rows all = images_of(pixels, labels, rows, DIGITS_PIXELS);
+    struct memory_rows train = rows_part(&all, 0, DIGITS_TRAIN),
+                       test = rows_part(&all, DIGITS_TRAIN, DIGITS_TEST);
     hold_out_validation(data, &train);
     data->data.test = make_split(&data->test, &test);
     data->data.origin =
@@ -230,9 +231,11 @@ struct data *data_draw_linear(uint64_t seed)
         x[i] = random_float(&random);
         y[i] = x[i] * 0.1f + 0.3f;
     }
-    struct dataset all = { .rows = rows, .width = 1, .floats = x, .targets = y, .target_width = 1 };
-    struct dataset train = dataset_part(&all, 0, LINEAR_TRAIN),
-                   test = dataset_part(&all, LINEAR_TRAIN, LINEAR_TEST);
+    struct memory_rows all = {
+        .rows = rows, .width = 1, .floats = x, .targets = y, .target_width = 1
+    };
+    struct memory_rows train = rows_part(&all, 0, LINEAR_TRAIN),
+                       test = rows_part(&all, LINEAR_TRAIN, LINEAR_TEST);
     data->data.train = make_split(&data->train, &train);
     data->data.test = make_split(&data->test, &test);
     data->data.origin = xstrdup("10000 + 1000 points of y = 0.1 x + 0.3");

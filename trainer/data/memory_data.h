@@ -1,5 +1,5 @@
 /*
- * memory_data: data sets that fit in memory: images from IDX files with MNIST's names, drawn digits
+ * memory_data: data that fits in memory: images from IDX files with MNIST's names, drawn digits
  * (digits.h), and points of a line: x uniform in [0, 1), y = 0.1 x + 0.3.
  *
  * The first twelfth of the training images, at most 5000, is held out for validation, as

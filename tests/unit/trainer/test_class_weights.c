@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "trainer/data/class_weights.h"
-#include "trainer/data/dataset.h"
+#include "trainer/data/memory_rows.h"
 #include "support/test_group.h"
 #include "support/arena.h"
 
@@ -19,14 +19,14 @@ static const uint8_t pixels[ROWS] = { 0, 1, 2, 3, 4, 5 }, classes[ROWS] = { 0, 1
 static const float targets[2 * ROWS] = { 0, 1, .9f, 2.4f, 5, NAN };
 static const struct data_split *images(void)
 {
-    static struct dataset_split split;
+    static struct memory_split split;
 
-    dataset_split_init(&split, &(struct dataset){ .rows = ROWS,
-                                                  .width = 1,
-                                                  .bytes = pixels,
-                                                  .classes = classes,
-                                                  .target_width = 1,
-                                                  .class_count = 4 });
+    memory_split_init(&split, &(struct memory_rows){ .rows = ROWS,
+                                                     .width = 1,
+                                                     .bytes = pixels,
+                                                     .classes = classes,
+                                                     .target_width = 1,
+                                                     .class_count = 4 });
     return &split.split;
 }
 
@@ -121,11 +121,11 @@ static void labels_that_are_floats_are_rounded(void **state)
 {
     (void)state;
     const float wanted[] = { 2, 3, 3, 4, 1, 1 };
-    struct dataset_split split;
+    struct memory_split split;
 
-    dataset_split_init(
+    memory_split_init(
         &split,
-        &(struct dataset){
+        &(struct memory_rows){
             .rows = ROWS, .width = 1, .bytes = pixels, .targets = targets, .target_width = 1 });
     check_weights(&split.split, "0:2,1:3,2:4", wanted);
 }
@@ -134,12 +134,12 @@ static void data_without_classes_are_refused(void **state)
 {
     (void)state;
     const struct class_weights some = weights_of("0:2"), many = weights_of("4:2");
-    struct dataset_split points;
+    struct memory_split points;
     const struct data_split *weighted;
 
-    dataset_split_init(
+    memory_split_init(
         &points,
-        &(struct dataset){
+        &(struct memory_rows){
             .rows = ROWS / 2, .width = 1, .bytes = pixels, .targets = targets, .target_width = 2 });
     struct status status = class_weights_apply(&some, &points.split, arena, &weighted);
     assert_non_null(strstr(status.message, "float [?,2], expected one class per row"));

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "layers/layers.h"
-#include "trainer/data/dataset.h"
+#include "trainer/data/memory_rows.h"
 #include "trainer/data/digits.h"
 #include "trainer/model/model.h"
 #include "whole_values.h"
@@ -21,7 +21,7 @@
 static const struct row_place beginning = { 0 };
 
 static uint8_t pixels[ROWS * DIGITS_PIXELS], labels[ROWS];
-static struct dataset_split digits;
+static struct memory_split digits;
 static const struct batch_order order = {
     .shuffle = true, .repeat = true, .seed = 1, .workers = 1
 };
@@ -30,12 +30,12 @@ static int draw(void **state)
 {
     (void)state;
     digits_draw(1, 0, ROWS, pixels, labels);
-    dataset_split_init(&digits, &(struct dataset){ .rows = ROWS,
-                                                   .width = DIGITS_PIXELS,
-                                                   .bytes = pixels,
-                                                   .classes = labels,
-                                                   .target_width = 1,
-                                                   .class_count = 10 });
+    memory_split_init(&digits, &(struct memory_rows){ .rows = ROWS,
+                                                      .width = DIGITS_PIXELS,
+                                                      .bytes = pixels,
+                                                      .classes = labels,
+                                                      .target_width = 1,
+                                                      .class_count = 10 });
     return 0;
 }
 
@@ -284,13 +284,13 @@ static void data_that_do_not_fit_are_refused(void **state)
     (void)state;
     struct arena *arena = arena_create(0);
     struct model *model = open_model(arena, "softmax", LAYERS_MEAN);
-    struct dataset rows = digits.rows;
-    struct dataset_split narrow;
+    struct memory_rows rows = digits.rows;
+    struct memory_split narrow;
     struct gradient_source *source;
     struct evaluation evaluation;
 
     rows.width = 100;
-    dataset_split_init(&narrow, &rows);
+    memory_split_init(&narrow, &rows);
     struct status status = model_source(model, &narrow.split, &order, false, 1, NULL, &source);
     assert_non_null(strstr(status.message, "784"));
     status = evaluate(model, NULL, &narrow.split, &evaluation);

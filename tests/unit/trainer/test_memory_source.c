@@ -6,14 +6,14 @@
 
 #include <string.h>
 
-#include "trainer/data/dataset.h"
+#include "trainer/data/memory_rows.h"
 
 #define ROWS  10
 #define WIDTH 3
 
 static float features[ROWS * WIDTH], targets[ROWS];
 static uint8_t classes[ROWS];
-static struct dataset_split split;
+static struct memory_split split;
 
 /* Row i has the features (i, 0, 0), the target 2 i and the class i % 4. */
 static int make_split(void **state)
@@ -24,11 +24,11 @@ static int make_split(void **state)
         targets[i] = 2 * (float)i;
         classes[i] = (uint8_t)(i % 4);
     }
-    dataset_split_init(&split, &(struct dataset){ .rows = ROWS,
-                                                  .width = WIDTH,
-                                                  .floats = features,
-                                                  .targets = targets,
-                                                  .target_width = 1 });
+    memory_split_init(&split, &(struct memory_rows){ .rows = ROWS,
+                                                     .width = WIDTH,
+                                                     .floats = features,
+                                                     .targets = targets,
+                                                     .target_width = 1 });
     return 0;
 }
 
@@ -56,14 +56,14 @@ static float first_feature(const struct batch *batch, int64_t row)
 static void names_its_columns(void **state)
 {
     (void)state;
-    struct dataset_split images;
+    struct memory_split images;
 
-    dataset_split_init(&images, &(struct dataset){ .rows = ROWS,
-                                                   .width = WIDTH,
-                                                   .floats = features,
-                                                   .classes = classes,
-                                                   .target_width = 1,
-                                                   .class_count = 4 });
+    memory_split_init(&images, &(struct memory_rows){ .rows = ROWS,
+                                                      .width = WIDTH,
+                                                      .floats = features,
+                                                      .classes = classes,
+                                                      .target_width = 1,
+                                                      .class_count = 4 });
     assert_int_equal(images.split.rows, ROWS);
     assert_int_equal(images.split.columns_count, 2);
     assert_string_equal(images.split.columns[0].spec.name, "x");
