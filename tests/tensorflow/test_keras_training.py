@@ -475,6 +475,18 @@ class LossScale(Phased):
                         self.assertTrue(made == 20 if skips_all else 20 < made < 30, made)
                         self.assertIn("is skipped, and the scale halved", self.said)
 
+    def test_steps_of_several_batches(self):
+        """The scale grows by batches, as in Keras."""
+        self.GROWTH = 7
+        make = lambda: self.scaled(keras.optimizers.SGD(0.05, clipnorm=0.5, gradient_accumulation_steps=2))  # noqa: E731
+        got = self.by_pstrain("several", self.describe(make()))
+        self.PHASE *= 2
+        want = self.by_keras(make())
+        for ours, theirs, of in zip(got, want, self.NAMES, strict=True):
+            assert_agrees(self, ours, theirs, TOLERANCE, of)
+        self.assertEqual(self.reader.get_tensor("dynamic_scale"), float(self.optimizer.dynamic_scale))
+        self.assertEqual(self.reader.get_tensor("step_counter"), int(self.optimizer.step_counter))
+
     def test_flags(self):
         """They say the same as the description, and a constant factor replaces it."""
         self.make_large(1e10)

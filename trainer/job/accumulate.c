@@ -299,10 +299,10 @@ static bool are_finite(const struct accumulating_source *source,
 static struct status look_for_overflow(struct accumulating_source *source,
                                        const struct variable_gradient *given)
 {
-    if (source->scaling == NULL)
+    if (source->scaling == NULL || are_finite(source, given))
         return status_ok();
-    source->scaling->overflowed = !are_finite(source, given);
-    if (!source->scaling->overflowed || source->loss_scale / 2 >= FLT_MIN)
+    source->scaling->overflowed = true;
+    if (source->loss_scale / 2 >= FLT_MIN)
         return status_ok();
     return status_error(STATUS_OUT_OF_RANGE,
                         "the gradients are not finite although the loss scale has fallen to %g, "
@@ -329,8 +329,10 @@ static struct status step(struct gradient_source *base, const void *const *value
 
     for (int v = 0; v < source->placement->variables_count; v++)
         source->variables[v].taken = 0;
-    if (source->scaling != NULL)
+    if (source->scaling != NULL) {
         source->loss_scale = source->scaling->scale;
+        source->scaling->overflowed = false;
+    }
     for (uint32_t i = 0; i < source->batches; i++) {
         const void *const *chosen = values_of(source, i, values);
         TRY(source->inner->step(source->inner, chosen, &given, &one));
@@ -410,10 +412,11 @@ struct gradient_source *accumulate_source(struct gradient_source *inner, uint32_
     return &source->source;
 }
 
-struct gradient_source *scaled_source(struct gradient_source *inner, struct client_scaling *scaling,
+struct gradient_source *scaled_source(struct gradient_source *inner, uint32_t batches,
+                                      struct client_scaling *scaling,
                                       const struct placement *placement)
 {
-    struct accumulating_source *source = make(inner, 1, placement);
+    struct accumulating_source *source = make(inner, batches, placement);
 
     source->scaling = scaling;
     return &source->source;

@@ -21,12 +21,13 @@ struct gradient_source *accumulate_source(struct gradient_source *inner, uint32_
 
 /**
  * The same for a factor that changes: scaling->scale. A step sets scaling->overflowed if its
- * gradients are not all finite. scaling: borrowed. A step has one batch: Keras omits an overflowing
- * batch from the mean, so the rows of a step would not follow from its number.
+ * gradients are not all finite. One batch is enough for that: a mean of the others, which Keras
+ * takes, would leave open which rows a step has. scaling: borrowed.
  *
  * Errors  the step's: OUT_OF_RANGE the scale is too small to be halved again
  */
-struct gradient_source *scaled_source(struct gradient_source *inner, struct client_scaling *scaling,
+struct gradient_source *scaled_source(struct gradient_source *inner, uint32_t batches,
+                                      struct client_scaling *scaling,
                                       const struct placement *placement);
 
 #endif

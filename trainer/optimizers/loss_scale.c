@@ -21,13 +21,14 @@ static void grow(struct loss_scale *state)
         state->scale *= 2;
 }
 
-void loss_scale_count(struct loss_scale *state, float overflowed)
+void loss_scale_count(struct loss_scale *state, float overflowed, uint64_t batches)
 {
     if (state->scale == 0)
         return;
     if (overflowed == 0) {
-        if (++state->finite_steps >= state->growth_steps)
-            grow(state);
+        for (uint64_t i = 0; i < batches; i++)
+            if (++state->finite_steps >= state->growth_steps)
+                grow(state);
         return;
     }
     state->skipped++;

@@ -143,11 +143,6 @@ static struct status choose_dynamic_scale(const struct layers_training *describe
         return has_growth ? status_error(STATUS_INVALID_ARGUMENT,
                                          "--dynamic_growth_steps needs --initial_scale")
                           : status_ok();
-    if (out->accumulation > 1)
-        return status_error(STATUS_UNIMPLEMENTED,
-                            "gradient_accumulation_steps with LossScaleOptimizer (initial_scale): "
-                            "batches that overflow are left out of the mean, so that a step would "
-                            "have no fixed number of rows");
     TRY(check_common("initial_scale", scale, 0, 1e38));
     TRY(check_common("dynamic_growth_steps", growth, 1, 1e15));
     out->job.loss_scale =

@@ -73,7 +73,7 @@ void scale_count(struct ps *ps, const struct push *pushes)
 
     ASSERT_LOCKED(ps);
     scale->before = scale->now;
-    loss_scale_count(&scale->now, overflowed_in(pushes));
+    loss_scale_count(&scale->now, overflowed_in(pushes), ps->variables->training.batches_per_step);
     scale->skipping -= pushes->skips;
 }
 

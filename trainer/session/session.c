@@ -64,7 +64,8 @@ static struct status make_source(void *context, struct ps_client *client,
         model_source_keep_totals(source, client_keep_totals(client, job->totals_count));
     if (job->loss_scale.scale > 0) {
         model_source_take_scale(source, &client->scaling.scale);
-        source = scaled_source(source, &client->scaling, &session->placement);
+        source = scaled_source(source, session->options.accumulation, &client->scaling,
+                               &session->placement);
     } else {
         source = accumulate_source(source, session->options.accumulation,
                                    session->options.loss_scale, &session->placement);

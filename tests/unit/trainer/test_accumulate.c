@@ -14,8 +14,8 @@
 
 /* Batch number b has the gradient b + 1, …, and the loss b. */
 struct counting_source {
-    struct gradient_source source; /* first */
-    uint64_t batch, begin, before;
+    struct gradient_source source;        /* first */
+    uint64_t batch, begin, before, large; /* large: the batch, from 1, whose gradient is infinite */
     float gradient[SIZE], added;
     struct variable_gradient gradients[1];
     struct row_ids rows[8]; /* of the batches in turn, if the variable is by rows */
@@ -31,8 +31,9 @@ static struct status step(struct gradient_source *base, const void *const *value
 
     (void)values;
     *loss = (float)source->batch++;
+    float added = source->batch == source->large ? INFINITY : source->added;
     for (int i = 0; i < SIZE; i++)
-        source->gradient[i] = (*loss + 1) * (float)(i + 1) + (i > 0 ? source->added : 0);
+        source->gradient[i] = (*loss + 1) * (float)(i + 1) + (i > 0 ? added : 0);
     source->gradients[0].values = source->gradient;
     *gradients = source->gradients;
     return status_ok();
@@ -125,7 +126,7 @@ static void divides_by_the_present_scale_and_reports_an_overflow(void **state)
     const struct variable_gradient *gradients;
     float loss;
     struct gradient_source *source =
-        scaled_source(&fixture->inner->source, &scaling, &fixture->placement);
+        scaled_source(&fixture->inner->source, 1, &scaling, &fixture->placement);
 
     for (int t = 0; t < 2; t++, scaling.scale /= 4) {
         assert_true(status_is_ok(source->step(source, NULL, &gradients, &loss)));
@@ -146,6 +147,27 @@ static void divides_by_the_present_scale_and_reports_an_overflow(void **state)
     assert_true(scaling.overflowed);
     scaling.scale = FLT_MIN;
     assert_int_equal(source->step(source, NULL, &gradients, &loss).code, STATUS_OUT_OF_RANGE);
+    source->destroy(source);
+}
+
+static void one_batch_that_overflows_is_an_overflow_of_the_step(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client_scaling scaling = { .scale = 4 };
+    const struct variable_gradient *gradients;
+    float loss;
+    struct gradient_source *source =
+        scaled_source(&fixture->inner->source, 3, &scaling, &fixture->placement);
+
+    for (uint64_t large = 1; large <= 4; large++) { /* 4: none of these batches */
+        fixture->inner->batch = 0;
+        fixture->inner->large = large;
+        assert_true(status_is_ok(source->step(source, NULL, &gradients, &loss)));
+        assert_int_equal(scaling.overflowed, large < 4);
+        assert_int_equal(fixture->inner->batch, 3);
+    }
+    for (int i = 0; i < SIZE; i++)
+        assert_true(gradients[0].values[i] == 2 * (float)(i + 1) / 4);
     source->destroy(source);
 }
 
@@ -256,6 +278,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(gives_the_mean_of_several_batches, start, stop),
         cmocka_unit_test_setup_teardown(is_the_source_itself_for_one_batch, start, stop),
+        cmocka_unit_test_setup_teardown(one_batch_that_overflows_is_an_overflow_of_the_step, start,
+                                        stop),
         cmocka_unit_test_setup_teardown(divides_by_the_present_scale_and_reports_an_overflow, start,
                                         stop),
         cmocka_unit_test_setup_teardown(a_step_needs_the_rows_of_all_its_batches, start, stop),

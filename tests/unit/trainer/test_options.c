@@ -60,9 +60,6 @@ static const struct refusal {
     { "--initial_scale=8 --loss_scale_factor=2",
       "only one of --loss_scale_factor and --initial_scale can be given" },
     { "--dynamic_growth_steps=5", "--dynamic_growth_steps needs --initial_scale" },
-    { "--initial_scale=8 --gradient_accumulation_steps=2",
-      "gradient_accumulation_steps with LossScaleOptimizer (initial_scale): batches that "
-      "overflow" },
     { "--initial_scale=8 --sync --workers=3 --ps=2 --backup_workers=1",
       "--backup_workers with LossScaleOptimizer (initial_scale) and 2 ps tasks" },
     { "--initial_scale=8 --sync --ps_hosts=a:1,b:1 --worker_hosts=c:1,d:1 --job_name=worker "
