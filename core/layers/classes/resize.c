@@ -1,9 +1,9 @@
 /* resize: Resizing, CenterCrop and RandomCrop, which bring images to one size. */
 #include "layers/classes/augment.h"
 
-/* The current and the wanted height and width of an image. */
+/* The number of pixels down and across, or the first of them: int32 scalars. */
 struct image_size {
-    int64_t height, width;
+    struct endpoint sides[2];
 };
 
 static const struct layer_arg resizing_args[] = {
@@ -23,74 +23,135 @@ static const struct layer_arg center_crop_args[] = {
     DATA_FORMAT,
 };
 
-static struct image_size size_of(struct endpoint x)
+static struct image_size size_of(struct builder *b, struct endpoint x)
 {
-    const struct shape *shape = endpoint_shape(x);
-
-    return (struct image_size){ shape->dims[1], shape->dims[2] };
+    return (struct image_size){ { build_size(b, x, 1), build_size(b, x, 2) } };
 }
 
-/* a · b / c in floats, with Keras' rounding. */
-static int64_t in_proportion(int64_t a, int64_t b, int64_t c)
+static struct image_size constant_size(struct builder *b, const int64_t sides[2])
 {
-    return (int64_t)((float)(a * b) / (float)c);
+    return (struct image_size){ { build_const_int(b, NULL, (int32_t)sides[0]),
+                                  build_const_int(b, NULL, (int32_t)sides[1]) } };
 }
 
-/* Crops the `size` pixels in the middle. */
-static struct endpoint crop(struct builder *b, struct endpoint x, struct image_size size)
+static struct endpoint by_int(struct builder *b, const char *op, struct endpoint x, int64_t number)
 {
-    struct image_size all = size_of(x);
-    const int32_t begin[] = { 0, (int32_t)((all.height - size.height) / 2),
-                              (int32_t)((all.width - size.width) / 2), 0 };
-    const int32_t sizes[] = { -1, (int32_t)size.height, (int32_t)size.width, -1 };
-    return size.height == all.height && size.width == all.width
-               ? x
-               : build_slice(b, NULL, x, 4, begin, sizes);
+    return build_binary(b, op, NULL, x, build_const_int(b, NULL, (int32_t)number));
 }
 
-/* Crops the largest centred part that has the aspect ratio of `wanted`. */
-static struct endpoint crop_to_ratio(struct builder *b, struct endpoint x, struct image_size wanted)
+/* The size with each side in proportion to the other one as in `wanted`, with Keras' rounding. */
+static struct image_size in_proportion(struct builder *b, struct image_size size,
+                                       const int64_t wanted[2])
 {
-    struct image_size all = size_of(x),
-                      size = { in_proportion(all.width, wanted.height, wanted.width),
-                               in_proportion(all.height, wanted.width, wanted.height) };
+    struct image_size out;
 
-    size.height = size.height > all.height ? all.height : size.height < 1 ? 1 : size.height;
-    size.width = size.width > all.width ? all.width : size.width < 1 ? 1 : size.width;
-    return crop(b, x, size);
+    for (int i = 0; i < 2; i++) {
+        struct endpoint other = build_cast(b, NULL, size.sides[1 - i], DT_FLOAT);
+        other = build_by_number(b, "Mul", other, (double)wanted[i]);
+        other = build_by_number(b, "RealDiv", other, (double)wanted[1 - i]);
+        out.sides[i] = build_cast(b, NULL, other, DT_INT32);
+    }
+    return out;
+}
+
+/* Half of the pixels by which `all` is larger than `part`, rounded down. */
+static struct image_size half_of_rest(struct builder *b, struct image_size all,
+                                      struct image_size part)
+{
+    struct image_size out;
+
+    for (int i = 0; i < 2; i++)
+        out.sides[i] =
+            by_int(b, "FloorDiv", build_binary(b, "Sub", NULL, all.sides[i], part.sides[i]), 2);
+    return out;
+}
+
+static struct endpoint crop(struct builder *b, struct endpoint x, struct image_size begin,
+                            struct image_size size)
+{
+    struct endpoint zero = build_const_int(b, NULL, 0), rest = build_const_int(b, NULL, -1);
+    const struct endpoint begins[] = { zero, begin.sides[0], begin.sides[1], zero };
+    const struct endpoint sizes[] = { rest, size.sides[0], size.sides[1], rest };
+    const struct endpoint inputs[] = { x, build(b, "Pack", NULL, 4, begins, NULL),
+                                       build(b, "Pack", NULL, 4, sizes, NULL) };
+
+    return build(b, "Slice", NULL, 3, inputs, NULL);
+}
+
+/* The size of the largest part that has the aspect ratio of `wanted`. */
+static struct image_size size_of_ratio(struct builder *b, struct endpoint x,
+                                       const int64_t wanted[2])
+{
+    struct image_size all = size_of(b, x), size = in_proportion(b, all, wanted);
+
+    for (int i = 0; i < 2; i++)
+        size.sides[i] =
+            by_int(b, "Maximum", build_binary(b, "Minimum", NULL, all.sides[i], size.sides[i]), 1);
+    return size;
+}
+
+static struct endpoint crop_to_ratio(struct builder *b, struct endpoint x, const int64_t wanted[2])
+{
+    struct image_size size = size_of_ratio(b, x, wanted);
+
+    return crop(b, x, half_of_rest(b, size_of(b, x), size), size);
+}
+
+/* The margins [4, 2] of images of known size, a constant, with which the shape of the output is
+ * known. A null node: failure. */
+static struct endpoint known_margins(struct layer_context *context, const struct layer *layer,
+                                     struct endpoint x, const int64_t wanted[2])
+{
+    const int64_t *all = endpoint_shape(x)->dims + 1;
+    int32_t margins[4][2] = { 0 };
+    int64_t sizes[3] = { [2] = all[2] };
+    const struct shape shape = shape_of(4, 2);
+    const struct tensor paddings = tensor_borrow(DT_INT32, &shape, margins);
+
+    for (int i = 0; i < 2; i++) {
+        int64_t side = (int64_t)((float)(all[1 - i] * wanted[i]) / (float)wanted[1 - i]);
+        int64_t margin = side > all[i] ? (side - all[i]) / 2 : 0;
+        sizes[i] = all[i] + 2 * margin;
+        margins[i + 1][0] = margins[i + 1][1] = (int32_t)margin;
+    }
+    if (!layer_check_size(context, layer, "padded pixels", 3, sizes))
+        return (struct endpoint){ 0 };
+    return build_const(&context->builder, NULL, &paddings);
+}
+
+static struct endpoint open_margins(struct builder *b, struct endpoint x, const int64_t wanted[2])
+{
+    static const int32_t pairs[] = { 4, 2 };
+    struct image_size all = size_of(b, x);
+    struct image_size margins = half_of_rest(b, in_proportion(b, all, wanted), all);
+    struct endpoint list[8];
+
+    for (int i = 0; i < 8; i++)
+        list[i] = i >= 2 && i < 6 ? by_int(b, "Maximum", margins.sides[i / 2 - 1], 0)
+                                  : build_const_int(b, NULL, 0);
+    return build_binary(b, "Reshape", NULL, build(b, "Pack", NULL, 8, list, NULL),
+                        build_const_ints(b, NULL, 2, pairs));
 }
 
 /* Pads equally on both sides to the aspect ratio of `wanted`. */
 static struct endpoint pad_to_ratio(struct layer_context *context, const struct layer *layer,
-                                    struct endpoint x, struct image_size wanted)
+                                    struct endpoint x, const int64_t wanted[2])
 {
     struct builder *b = &context->builder;
-    struct image_size all = size_of(x);
-    int64_t height = in_proportion(all.width, wanted.height, wanted.width);
-    int64_t width = in_proportion(all.height, wanted.width, wanted.height);
-    int64_t above = height > all.height ? (height - all.height) / 2 : 0;
-    int64_t before = width > all.width ? (width - all.width) / 2 : 0;
-    const int64_t sizes[] = { all.height + 2 * above, all.width + 2 * before,
-                              endpoint_shape(x)->dims[3] };
-
-    if (above + before == 0 || !layer_check_size(context, layer, "padded pixels", 3, sizes))
-        return x;
-    const int32_t margins[4][2] = {
-        [1] = { (int32_t)above, (int32_t)above }, [2] = { (int32_t)before, (int32_t)before }
-    };
-    const struct shape shape = shape_of(4, 2);
-    const struct tensor paddings = tensor_borrow(DT_INT32, &shape, margins);
+    const int64_t *dims = endpoint_shape(x)->dims;
     const struct endpoint inputs[] = {
-        x, build_const(b, NULL, &paddings),
-        build_const_float(b, NULL, (float)layer_arg(layer, "fill_value")->number)
+        x,
+        dims[1] < 0 || dims[2] < 0 ? open_margins(b, x, wanted)
+                                   : known_margins(context, layer, x, wanted),
+        build_const_float(b, NULL, (float)layer_arg(layer, "fill_value")->number),
     };
     return build(b, "PadV2", NULL, 3, inputs, NULL);
 }
 
-static struct endpoint resize(struct builder *b, struct endpoint x, struct image_size wanted,
+static struct endpoint resize(struct builder *b, struct endpoint x, const int64_t wanted[2],
                               const char *interpolation)
 {
-    const int32_t size[] = { (int32_t)wanted.height, (int32_t)wanted.width };
+    const int32_t size[] = { (int32_t)wanted[0], (int32_t)wanted[1] };
     const struct endpoint inputs[] = { x, build_const_ints(b, NULL, 2, size) };
     const struct attr attrs[] = { attr_bool("half_pixel_centers", true), ATTR_END };
 
@@ -99,17 +160,17 @@ static struct endpoint resize(struct builder *b, struct endpoint x, struct image
                  NULL, 2, inputs, attrs);
 }
 
-/* Checks the input, and determines the output size. */
+/* Checks the input, and determines the height and width of the output. */
 static bool read_size(struct layer_context *context, const struct layer *layer, struct endpoint x,
-                      struct image_size *out)
+                      int64_t out[2])
 {
-    if (!layer_check_rank(context, layer, x, 4))
+    if (!layer_check_open(context, layer, x, 4, 3))
         return false;
-    *out = (struct image_size){ layer_arg(layer, "height")->integer,
-                                layer_arg(layer, "width")->integer };
-    const int64_t sizes[] = { out->height, out->width, endpoint_shape(x)->dims[3] };
-    const int64_t given[] = { size_of(x).height, size_of(x).width };
-    if (given[0] < 1 || given[1] < 1) {
+    const int64_t *given = endpoint_shape(x)->dims + 1;
+    out[0] = layer_arg(layer, "height")->integer;
+    out[1] = layer_arg(layer, "width")->integer;
+    const int64_t sizes[] = { out[0], out[1], given[2] };
+    if (given[0] == 0 || given[1] == 0) {
         layer_fail(context, layer, "the input's shape %s has no pixels",
                    shape_text(endpoint_shape(x)));
         return false;
@@ -118,15 +179,23 @@ static bool read_size(struct layer_context *context, const struct layer *layer, 
            layer_check_size(context, layer, "pixels", 2, given);
 }
 
+/* Is a side known to be below this size? */
+static bool is_smaller(struct endpoint x, const int64_t size[2])
+{
+    const int64_t *sides = endpoint_shape(x)->dims + 1;
+
+    return (sides[0] >= 0 && sides[0] < size[0]) || (sides[1] >= 0 && sides[1] < size[1]);
+}
+
 static struct endpoint resizing_build(struct layer_context *context, const struct layer *layer,
                                       struct endpoint x)
 {
     struct builder *b = &context->builder;
     bool crops = layer_arg(layer, "crop_to_aspect_ratio")->boolean;
     bool pads = layer_arg(layer, "pad_to_aspect_ratio")->boolean;
-    struct image_size wanted;
+    int64_t wanted[2];
 
-    if (!read_size(context, layer, x, &wanted))
+    if (!read_size(context, layer, x, wanted))
         return x;
     if (crops && pads) {
         layer_fail(context, layer,
@@ -135,25 +204,26 @@ static struct endpoint resizing_build(struct layer_context *context, const struc
     }
     if (crops)
         x = crop_to_ratio(b, x, wanted);
-    if (pads)
-        x = pad_to_ratio(context, layer, x, wanted);
-    return resize(b, x, wanted, layer_arg(layer, "interpolation")->text);
+    const int64_t sizes[] = { SIZE_OF(0), wanted[0], wanted[1], SIZE_OF(3) };
+    struct endpoint y = pads ? pad_to_ratio(context, layer, x, wanted) : x;
+    y = resize(b, y, wanted, layer_arg(layer, "interpolation")->text);
+    return pads ? build_reshape(b, y, x, 4, sizes) : y; /* the channels of padded images */
 }
 LAYER_CLASS(resizing, "Resizing", resizing_args, resizing_build);
 
-/* An image that is too small is cropped to the aspect ratio and enlarged. */
+/* An image that is known to be too small is cropped to the aspect ratio and enlarged. */
 static struct endpoint center_crop_build(struct layer_context *context, const struct layer *layer,
                                          struct endpoint x)
 {
     struct builder *b = &context->builder;
-    struct image_size wanted;
+    int64_t wanted[2];
 
-    if (!read_size(context, layer, x, &wanted))
+    if (!read_size(context, layer, x, wanted))
         return x;
-    if (size_of(x).height >= wanted.height && size_of(x).width >= wanted.width)
-        return crop(b, x, wanted);
-    x = crop_to_ratio(b, x, wanted);
-    return resize(b, x, wanted, "bilinear");
+    const struct image_size size = constant_size(b, wanted);
+    if (is_smaller(x, wanted))
+        return resize(b, crop_to_ratio(b, x, wanted), wanted, "bilinear");
+    return crop(b, x, half_of_rest(b, size_of(b, x), size), size);
 }
 LAYER_CLASS(center_crop, "CenterCrop", center_crop_args, center_crop_build);
 
@@ -164,53 +234,45 @@ static const struct layer_arg random_crop_args[] = {
     DATA_FORMAT,
 };
 
-/* Draws an integer below `end`, for all images of the batch: int32 [1]. */
+/* Draws an integer below `end`, for all images of the batch. */
 static struct endpoint draw_place(struct layer_context *context, const struct layer *layer,
-                                  int64_t end)
+                                  struct endpoint end)
 {
-    static const int32_t one[] = { 1 };
     struct builder *b = &context->builder;
     struct endpoint number =
-        build_binary(b, "StatelessRandomUniform", NULL, build_const_ints(b, NULL, 1, one),
+        build_binary(b, "StatelessRandomUniform", NULL, build_const_ints(b, NULL, 0, NULL),
                      augment_seed(context, layer));
 
-    number = build_by_number(b, "Mul", number, (double)end);
+    number = build_binary(b, "Mul", NULL, number, build_cast(b, NULL, end, DT_FLOAT));
     return build_cast(b, NULL, number, DT_INT32);
 }
 
-/* Crops at the same random position in all images of a batch, as in Keras. */
-static struct endpoint crop_anywhere(struct layer_context *context, const struct layer *layer,
-                                     struct endpoint x, struct image_size wanted)
-{
-    static const int32_t zero[] = { 0 };
-    struct builder *b = &context->builder;
-    const int32_t sizes[] = { -1, (int32_t)wanted.height, (int32_t)wanted.width, -1 };
-    const struct endpoint begin[] = {
-        build_const_ints(b, NULL, 1, zero),
-        draw_place(context, layer, size_of(x).height - wanted.height + 1),
-        draw_place(context, layer, size_of(x).width - wanted.width + 1),
-        build_const_ints(b, NULL, 1, zero), build_const_int(b, NULL, 0)
-    };
-    const struct endpoint inputs[] = { x, build(b, "ConcatV2", NULL, 5, begin, NULL),
-                                       build_const_ints(b, NULL, 4, sizes) };
-
-    return build(b, "Slice", NULL, 3, inputs, NULL);
-}
-
-/* If the image is too small, or outside of training, takes the largest centred part with the
- * aspect ratio of the result, as Keras 3 documents. Keras 3's code instead passes the images of
- * an evaluation unchanged, and the layers after it fail. */
+/* In a training batch of images that are larger than the result, takes the same random part of
+ * each, as in Keras. Otherwise takes the largest centred part with the aspect ratio of the
+ * result, as Keras 3 documents. Keras 3's code instead passes the images of an evaluation
+ * unchanged, and the layers after it fail. */
 static struct endpoint random_crop_build(struct layer_context *context, const struct layer *layer,
                                          struct endpoint x)
 {
-    struct image_size wanted;
+    struct builder *b = &context->builder;
+    int64_t wanted[2];
 
-    if (!read_size(context, layer, x, &wanted))
+    if (!read_size(context, layer, x, wanted))
         return x;
-    if (context->mode == LAYERS_TRAIN && size_of(x).height > wanted.height &&
-        size_of(x).width > wanted.width)
-        return crop_anywhere(context, layer, x, wanted);
-    x = crop_to_ratio(&context->builder, x, wanted);
-    return resize(&context->builder, x, wanted, "bilinear");
+    struct image_size all = size_of(b, x), size = size_of_ratio(b, x, wanted);
+    struct image_size begin = half_of_rest(b, all, size), part = constant_size(b, wanted);
+    if (context->mode == LAYERS_TRAIN &&
+        !is_smaller(x, (const int64_t[]){ wanted[0] + 1, wanted[1] + 1 })) {
+        struct endpoint larger = build_binary(
+            b, "LogicalAnd", NULL, build_binary(b, "Greater", NULL, all.sides[0], part.sides[0]),
+            build_binary(b, "Greater", NULL, all.sides[1], part.sides[1]));
+        for (int i = 0; i < 2; i++) {
+            struct endpoint end = by_int(b, "Sub", all.sides[i], wanted[i] - 1);
+            begin.sides[i] =
+                build_select(b, NULL, larger, draw_place(context, layer, end), begin.sides[i]);
+            size.sides[i] = build_select(b, NULL, larger, part.sides[i], size.sides[i]);
+        }
+    }
+    return resize(b, crop(b, x, begin, size), wanted, "bilinear");
 }
 LAYER_CLASS(random_crop, "RandomCrop", random_crop_args, random_crop_build);

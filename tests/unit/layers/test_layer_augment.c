@@ -210,7 +210,7 @@ static bool is_part(const float *part, int top, int left)
 /* One place for all images of a step. An evaluation takes the middle in the same proportions. */
 static void crops_somewhere(void **state)
 {
-    (void)state;
+    is_open = *state != NULL;
     static const char crop[] = "{\"class_name\": \"RandomCrop\", \"config\": "
                                "{\"height\": 3, \"width\": 4, \"seed\": 5}}",
                       resize[] = "{\"class_name\": \"Resizing\", \"config\": {\"height\": 3, "
@@ -234,6 +234,7 @@ static void crops_somewhere(void **state)
     assert_memory_equal(out, want, sizeof out);
     run_layer(crop, LAYERS_SERVE, 0, 1, out);
     assert_memory_equal(out, want, sizeof out);
+    is_open = false;
 }
 
 static void refuses_wrong_arguments(void **state)
@@ -301,6 +302,7 @@ int main(void)
         cmocka_unit_test(mixes_by_a_small_alpha),
         cmocka_unit_test(erases_a_part),
         cmocka_unit_test(crops_somewhere),
+        { .name = "open sides", .test_func = crops_somewhere, .initial_state = &is_open },
         cmocka_unit_test(refuses_wrong_arguments),
         cmocka_unit_test(refuses_sides_too_long_for_the_graph),
         cmocka_unit_test(draws_for_each_image),
