@@ -1,6 +1,7 @@
 #include "base/json_value.h"
 
 #include <jansson.h>
+#include <string.h>
 
 #include "base/text_print.h"
 
@@ -78,6 +79,9 @@ static struct status read_json(struct bytes json, size_t flags, struct arena *ar
                                const struct json_value **out)
 {
     json_error_t error;
+    bool marked = json.size >= 3 && memcmp(json.data, "\xef\xbb\xbf", 3) == 0;
+    if (marked) /* a byte order mark, as editors on Windows write it */
+        json = (struct bytes){ json.data + 3, json.size - 3 };
     json_t *root = json_loadb(json.data, json.size, JSON_DECODE_ANY | flags, &error);
     if (root == NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "line %d, column %d: %s", error.line,

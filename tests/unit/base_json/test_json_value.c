@@ -52,6 +52,15 @@ static void every_kind_is_read(void **state)
     assert_int_equal(json_value_count(json_value_get(root, "c")), 0);
 }
 
+static void a_byte_order_mark_is_passed(void **state)
+{
+    const struct json_value *value;
+
+    assert_int_equal(read("\xef\xbb\xbf 7", *state)->integer, 7);
+    assert_int_equal(json_value_read(bytes_of("\xef\xbb\xbf"), *state, &value).code,
+                     STATUS_INVALID_ARGUMENT);
+}
+
 static void absent_members_are_null(void **state)
 {
     const struct json_value *root = read("{\"a\": 1}", *state);
@@ -132,6 +141,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_kind_is_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_byte_order_mark_is_passed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(absent_members_are_null, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refusals_name_the_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(strict_refuses_equal_keys_and_nuls, set_up, tear_down),
