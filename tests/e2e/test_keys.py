@@ -230,7 +230,7 @@ class Keys(TestCase):
         train(self.path("again"), *flags, "--ps=2", "--checkpoint_dir=" + self.path("ckpt"), "--stop_at_step=40")
         self.assertEqual(len({data_of(self.path(name)) for name in ("1", "2", "5", "again")}), 1)
         for text, words in (("table/*", "is not of the form"), ("tabel/*=sgd", "no variable is called 'tabel/*'; there are: "),
-                            ("*=adam+ema", "'adam+ema' for some variables"), ("*=sgd(momentum=1)", "optimizer 'sgd' has no setting 'momentum'"),
+                            ("*=adam+ema", "'adam+ema' for some variables"), ("*=sgd(momentum=1)", "optimizer 'sgd' has no setting 'momentum'; it has: learning_rate"),
                             ("*=ftrl(beta=1", "is not of the form"), ("*=ftrl(beta=1) x", "is not of the form"), ("*=ftrl(beta=1,beta=2)", "given twice"),
                             ("*=sgd(learning_rate=1, learning_rate=2)", "given twice"), ("*=sgd(learning_rate=1e39)", "is not of the form")):
             done = run("pstrain", *self.numbers(DYNAMIC), "--noexport", "--optimizer_for=" + text)

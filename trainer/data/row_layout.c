@@ -47,8 +47,10 @@ static struct status no_such_column(const struct schema *schema, const char *nam
     for (int i = 0; i < schema->count && i < 50; i++)
         buffer_printf(&names, "%s'%s'", i == 0 ? "" : ", ", schema->columns[i].name);
     struct status status = status_error(
-        STATUS_INVALID_ARGUMENT, "no column '%s' for the model's '%s'; the data have %.*s", name,
-        tensor, (int)names.size, names.size > 0 ? names.data : "");
+        STATUS_INVALID_ARGUMENT, "no column '%s' for the model's '%s'%s; the data have %.*s", name,
+        tensor,
+        strcmp(name, tensor) == 0 ? " (\"inputs\" in --schema lists the columns of an input)" : "",
+        (int)names.size, names.size > 0 ? names.data : "");
     buffer_finish(&names);
     return status;
 }
@@ -116,8 +118,9 @@ static struct status add_part(struct row_layout *layout, struct row_tensor *tens
     bool known = from->no_number != NULL;
     if (from->dtype == COLUMN_BYTES && from->classes == NULL && from->hash_buckets == 0)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "column '%s' holds text%s%s%s, which has no number: list its values as "
-                            "\"classes\" in --schema, or leave it out of --feature_columns",
+                            "column '%s' holds text%s%s%s, which has no number: give it "
+                            "\"hash_buckets\", \"classes\" or the dtype \"float32\" in --schema, "
+                            "or leave it out of --feature_columns",
                             from->name, known ? " (" : "", known ? from->no_number : "",
                             known ? ")" : "");
     return status_ok();

@@ -88,6 +88,17 @@ int optimizer_setting_index(const struct optimizer *optimizer, const char *name)
     return -1;
 }
 
+struct status optimizer_no_setting(const struct optimizer *optimizer, const char *name)
+{
+    char list[256] = "learning_rate";
+
+    for (int i = 0, at = (int)strlen(list); i < optimizer->settings_count; i++)
+        if (at < (int)sizeof list)
+            at += snprintf(list + at, sizeof list - (size_t)at, " %s", optimizer->settings[i].name);
+    return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has no setting '%s'; it has: %s",
+                        optimizer->name, name, list);
+}
+
 struct status optimizer_choose(const struct optimizer_choice *choice, float *settings,
                                const struct optimizer **out)
 {
@@ -102,8 +113,7 @@ struct status optimizer_choose(const struct optimizer_choice *choice, float *set
         const struct setting_value *given = &choice->settings[i];
         int index = optimizer_setting_index(optimizer, given->name);
         if (index < 0)
-            return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has no setting '%s'",
-                                optimizer->name, given->name);
+            return optimizer_no_setting(optimizer, given->name);
         settings[index] = given->value;
     }
     *out = optimizer;

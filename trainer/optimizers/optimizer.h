@@ -150,6 +150,9 @@ extern const struct optimizer_setting optimizer_keras_defaults[];
 struct status optimizer_choose(const struct optimizer_choice *choice, float *settings,
                                const struct optimizer **out);
 
+/* The error that there is no such setting: it lists those that there are. */
+struct status optimizer_no_setting(const struct optimizer *optimizer, const char *name);
+
 /* Index of a setting; -1: no such setting. */
 int optimizer_setting_index(const struct optimizer *optimizer, const char *name);
 

@@ -5,6 +5,8 @@
 #include "trainer/optimizers/schedule.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #define PI_F 3.14159265f
 
@@ -172,14 +174,24 @@ static void put_every_second(struct schedule *schedule, int first, const double 
         schedule->values_count = 2 * count;
 }
 
+static struct status no_parameter(const struct schedule *schedule, const char *name)
+{
+    const struct schedule_kind *kind = schedule->kind;
+    char list[256] = "initial_learning_rate";
+
+    for (int i = 0, at = (int)strlen(list); i < kind->parameters_count; i++)
+        at += snprintf(list + at, sizeof list - (size_t)at, " %s", kind->parameters[i].name);
+    return status_error(STATUS_INVALID_ARGUMENT, "%s has no parameter '%.100s'; it has: %s",
+                        kind->name, name, is_piecewise(schedule) ? "boundaries values" : list);
+}
+
 static struct status set_list(struct schedule *schedule, const char *parameter,
                               const double *numbers, int count, float *initial_rate)
 {
     bool rates = strcmp(parameter, "values") == 0;
 
     if (!rates && strcmp(parameter, "boundaries") != 0)
-        return status_error(STATUS_INVALID_ARGUMENT, "%s has no parameter '%.100s'",
-                            schedule->kind->name, parameter);
+        return no_parameter(schedule, parameter);
     if (count - rates < 1 || count - rates > SCHEDULE_BOUNDARIES_MAX)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "%s: %d %s; expected 1 to %d boundaries, and one more of the values",
@@ -209,8 +221,7 @@ struct status schedule_set(struct schedule *schedule, const char *parameter, con
             schedule->values[i] = numbers[0];
             return status_ok();
         }
-    return status_error(STATUS_INVALID_ARGUMENT, "%s has no parameter '%.100s'", kind->name,
-                        parameter);
+    return no_parameter(schedule, parameter);
 }
 
 static struct status check_list(const struct schedule *schedule)

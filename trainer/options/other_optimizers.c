@@ -77,8 +77,7 @@ static struct status set(struct rule_reader *reading, const struct optimizer *op
     if (strcmp(name, "learning_rate") == 0)
         return set_rate(reading, value);
     if (optimizer_setting_index(optimizer, name) < 0)
-        return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has no setting '%s'",
-                            optimizer->name, name);
+        return optimizer_no_setting(optimizer, name);
     for (int i = 0; i < out->settings_count; i++)
         if (strcmp(reading->settings[i].name, name) == 0)
             return given_twice(name);

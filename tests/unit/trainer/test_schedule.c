@@ -72,7 +72,9 @@ static const struct wrong_schedule {
       "decay_steps is 0, expected a number above 0" },
     { { "CosineDecay", { { "decay_steps", { 1e-60 }, 1 } }, { 0 } }, "expected a number above 0" },
     { { "CosineDecay", { { "decay_steps", { 1, 2 }, 2 } }, { 0 } }, "decay_steps is a list" },
-    { { "CosineDecay", { { "steps", { 1 }, 1 } }, { 0 } }, "CosineDecay has no parameter 'steps'" },
+    { { "CosineDecay", { { "steps", { 1 }, 1 } }, { 0 } },
+      "CosineDecay has no parameter 'steps'; it has: initial_learning_rate decay_steps alpha "
+      "warmup_target warmup_steps" },
     { { "CosineDecay", { { "decay_steps", { 9 }, 1 }, { "alpha", { INFINITY }, 1 } }, { 0 } },
       "alpha is inf" },
     { { "CosineDecayRestarts",
@@ -91,7 +93,8 @@ static const struct wrong_schedule {
         { 0 } },
       "boundary 8 after boundary 9" },
     { { "PiecewiseConstantDecay", { { "values", { 1 }, 1 } }, { 0 } }, "1 values; expected 1 to" },
-    { { "PiecewiseConstantDecay", { { "steps", { 1 }, 1 } }, { 0 } }, "has no parameter 'steps'" },
+    { { "PiecewiseConstantDecay", { { "steps", { 1 }, 1 } }, { 0 } },
+      "has no parameter 'steps'; it has: boundaries values" },
     { { "PiecewiseConstantDecay", { { 0 } }, { 0 } }, "boundaries or values are missing" },
 };
 
