@@ -301,19 +301,21 @@ static struct endpoint reverse(struct layer_context *context, struct endpoint x)
     return binary(context, "ReverseV2", x, build_const_ints(&context->builder, NULL, 1, &axis));
 }
 
-/* Checks that all dimensions except the batch are known, and that there are steps. */
+/* Checks that the images have a known size, and that there are steps. */
 static bool check_input(struct layer_context *context, const struct layer *layer, struct endpoint x,
                         int directions)
 {
-    if (!layer_check_rank(context, layer, x, directions + 3))
+    if (!layer_check_open(context, layer, x, directions + 3, 2))
         return false;
     const struct shape *shape = endpoint_shape(x);
     for (int i = 1; i < shape->rank; i++)
-        if (shape->dims[i] < 1) {
+        if (shape->dims[i] == 0) {
             layer_fail(context, layer, "the input's shape %s has no steps or no pixels",
                        shape_text(shape));
             return false;
         }
+    if (flag(layer, "unroll") && !layer_check_known(context, layer, x, 1))
+        return false;
     if (flag(layer, "unroll") && shape->dims[1] > STEPS_MAX) {
         layer_refuse(context, layer, "unroll with %lld steps; at most %d",
                      (long long)shape->dims[1], STEPS_MAX);
@@ -349,28 +351,27 @@ static bool begin_cell(struct layer_context *context, const struct layer *layer,
                           cell->image.dims))
         return false;
     cell->units = shape_size(&cell->image);
-    const int64_t sizes[] = { steps, GATES, cell->units }, rows[] = { steps, GATES * cell->units };
+    const int64_t sizes[] = { steps, GATES, cell->units },
+                  rows[] = { SIZE_OF(0), SIZE_OF(1), GATES * cell->units };
     if (!layer_check_size(context, layer, "the gates of all steps", 3, sizes))
         return false;
     if (bias.node != NULL)
         y = build_binary(b, "BiasAdd", NULL, y, bias);
-    *projection = swap(context, reshape(context, y, 2, rows));
+    *projection = swap(context, build_reshape(b, y, x, 3, rows));
     make_constants(context, cell, recurrent, *projection);
     return status_is_ok(b->status);
 }
 
-/* Reshapes rows of the recurrence to images. */
+/* Reshapes rows of the recurrence, [batch, units] or [batch, steps, units], to images. */
 static struct endpoint images_of(struct layer_context *context, const struct cell *cell,
-                                 int directions, int64_t steps, struct endpoint rows)
+                                 int directions, bool steps, struct endpoint rows)
 {
-    int64_t dims[SHAPE_RANK_MAX];
-    int count = 0, first = directions == 1 ? 1 : 0; /* a sequence has no height dimension */
+    int64_t dims[SHAPE_RANK_MAX] = { SIZE_OF(0), SIZE_OF(1) };
+    int count = steps ? 2 : 1, first = directions == 1 ? 1 : 0; /* a sequence has no height */
 
-    if (steps > 0)
-        dims[count++] = steps;
     for (int i = first; i < cell->image.rank; i++)
         dims[count++] = cell->image.dims[i];
-    return reshape(context, rows, count, dims);
+    return build_reshape(&context->builder, rows, rows, count, dims);
 }
 
 static void read_states(struct layer_context *context, const struct layer *layer,
@@ -401,19 +402,17 @@ static void read_states(struct layer_context *context, const struct layer *layer
 static void give_outputs(struct layer_context *context, const struct layer *layer, int directions,
                          const struct recurrence *r, struct endpoint mask, struct layer_io *io)
 {
-    int64_t steps = endpoint_shape(r->x)->dims[0];
-
     io->outputs[0] = (struct layer_value){ 0 };
     if (r->all_outputs)
         io->outputs[0] = (struct layer_value){ .value = images_of(context, r->cell, directions,
-                                                                  steps, swap(context, r->outputs)),
+                                                                  true, swap(context, r->outputs)),
                                                .mask = mask };
     else
-        io->outputs[0].value = images_of(context, r->cell, directions, 0, r->last);
+        io->outputs[0].value = images_of(context, r->cell, directions, false, r->last);
     for (int i = 0; flag(layer, "return_state") && i < CELL_STATES_MAX; i++) {
         io->outputs[io->outputs_count++] =
-            (struct layer_value){ .value =
-                                      images_of(context, r->cell, directions, 0, r->states[i]) };
+            (struct layer_value){ .value = images_of(context, r->cell, directions, false,
+                                                     r->states[i]) };
     }
 }
 
