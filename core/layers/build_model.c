@@ -461,14 +461,6 @@ void layers_set_state(struct layers_model *model, const char *layer,
     found->state = state;
 }
 
-const struct layers_state *layers_get_state(const struct layers_model *model, const char *layer)
-{
-    const struct layer *found = find_layer(model, layer);
-
-    assert(found != NULL);
-    return found->state;
-}
-
 static struct status recheck_outputs(struct layers_model *model, const struct layers_graph *built)
 {
     for (int i = 0; i < model->outputs_count; i++) {

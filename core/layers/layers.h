@@ -241,7 +241,6 @@ struct layers_adapting {
  * layers_recheck once all layers have theirs. */
 void layers_set_state(struct layers_model *model, const char *layer,
                       const struct layers_state *state);
-const struct layers_state *layers_get_state(const struct layers_model *model, const char *layer);
 /* Checks the model again: a state may decide the shape of a layer's output. */
 struct status layers_recheck(struct layers_model *model);
 

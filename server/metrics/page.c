@@ -35,17 +35,6 @@ void metrics_add_collector(struct metrics_collector *collector)
     pthread_mutex_unlock(&collectors.lock);
 }
 
-void metrics_remove_collector(struct metrics_collector *collector)
-{
-    pthread_mutex_lock(&collectors.lock);
-    struct metrics_collector **at = &collectors.first;
-    while (*at != NULL && *at != collector)
-        at = &(*at)->next;
-    if (*at != NULL)
-        *at = collector->next;
-    pthread_mutex_unlock(&collectors.lock);
-}
-
 /* ---- Samples of collectors. ---- */
 
 static struct bytes copy_bytes(struct arena *arena, struct bytes bytes)

@@ -17,7 +17,6 @@ struct metrics_collector {
 };
 /* Call it before the first page. The collector lives as long as pages are printed. */
 void metrics_add_collector(struct metrics_collector *collector);
-void metrics_remove_collector(struct metrics_collector *collector);
 
 /* For collectors: one sample of a gauge. The labels are copied. */
 void metrics_sample(struct metrics_page *page, enum metric_id metric, const struct bytes *labels,

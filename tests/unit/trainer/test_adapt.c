@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "layers/layer.h"
 #include "trainer/adapt/adapt.h"
 #include "trainer/adapt/exact_sum.h"
 #include "unit/trainer/adapt_golden.h"
@@ -106,6 +107,15 @@ static struct layers_model *model_of(const char *dtype, int width, const char *l
     return model;
 }
 
+static const struct layers_state *state_of(const struct layers_model *model, const char *layer)
+{
+    for (int i = 0; i < model->layers_count; i++)
+        if (strcmp(model->layers[i].name, layer) == 0)
+            return model->layers[i].state;
+    fail_msg("no layer '%s'", layer);
+    return NULL;
+}
+
 static bool never(void *context)
 {
     (void)context;
@@ -164,7 +174,7 @@ static void gives_the_exact_moments_for_any_number_of_tasks(void **state)
     for (uint32_t tasks = 1; tasks <= 5; tasks++) {
         struct layers_model *model = model_of("float32", 2, NORMALIZATION);
         struct bytes states = adapt(model, &split, tasks);
-        const struct layers_state *got = layers_get_state(model, "norm");
+        const struct layers_state *got = state_of(model, "norm");
         close_to(tensor_floats(&got->tensors[0]), exact_mean, 2, 6e-8);
         close_to(tensor_floats(&got->tensors[1]), exact_variance, 2, 6e-8);
         close_to(tensor_floats(&got->tensors[0]), keras_mean, 2, 1e-6);
@@ -208,7 +218,7 @@ static void gives_keras_boundaries(void **state)
         for (uint32_t tasks = 1; tasks <= 3; tasks++) {
             struct layers_model *model = model_of("float32", 1, layer);
             adapt(model, &split, tasks);
-            const struct tensor *got = &layers_get_state(model, "bins")->tensors[0];
+            const struct tensor *got = &state_of(model, "bins")->tensors[0];
             assert_int_equal(got->size, row->boundaries_count);
             close_to(tensor_floats(got), row->boundaries, got->size, 0);
         }
@@ -237,7 +247,7 @@ static void gives_keras_vocabulary(void **state)
         for (uint32_t tasks = 1; tasks <= 3; tasks++) {
             struct layers_model *model = model_of("string", width, layer);
             adapt(model, &split, tasks);
-            const struct layers_state *got = layers_get_state(model, "words");
+            const struct layers_state *got = state_of(model, "words");
             assert_int_equal(got->tensors[0].size, row->count);
             for (int i = 0; i < row->count; i++)
                 assert_true(
@@ -261,15 +271,14 @@ static void adapts_layers_that_depend_on_each_other_in_passes(void **state)
                         *other = model_of("float32", 2, CHAIN);
 
     struct bytes states = adapt(model, &split, 2);
-    assert_int_equal(layers_get_state(model, "ids")->tensors[0].size, 4);
+    assert_int_equal(state_of(model, "ids")->tensors[0].size, 4);
     must(adapt_load(other, states));
     assert_false(adapt_needed(other));
     for (int i = 0; i < 4; i++)
-        assert_int_equal(tensor_int64s(&layers_get_state(other, "ids")->tensors[0])[i],
-                         tensor_int64s(&layers_get_state(model, "ids")->tensors[0])[i]);
-    assert_memory_equal(tensor_floats(&layers_get_state(other, "bins")->tensors[0]),
-                        tensor_floats(&layers_get_state(model, "bins")->tensors[0]),
-                        3 * sizeof(float));
+        assert_int_equal(tensor_int64s(&state_of(other, "ids")->tensors[0])[i],
+                         tensor_int64s(&state_of(model, "ids")->tensors[0])[i]);
+    assert_memory_equal(tensor_floats(&state_of(other, "bins")->tensors[0]),
+                        tensor_floats(&state_of(model, "bins")->tensors[0]), 3 * sizeof(float));
 }
 
 static void refuses_what_is_no_state(void **state)
