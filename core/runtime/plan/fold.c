@@ -146,9 +146,8 @@ static void fold_read(struct plan_maker *maker, struct region *region, struct no
 static struct endpoint read_reference(struct plan_maker *maker, struct region *region,
                                       struct endpoint reference, const struct node *user)
 {
-    struct node *read =
-        region_add(maker, region, "ReadVariableOp",
-                   arena_printf(maker->arena, "%s/read", reference.node->name), 1, 1);
+    struct node *read = region_add(maker, region, "ReadVariableOp",
+                                   arena_printf(maker->arena, "%s/read", reference.node->name), 1);
     read->inputs[0] = reference;
     read->outputs[0] = reference.node->outputs[reference.index];
     read->outputs[0].is_ref = false;

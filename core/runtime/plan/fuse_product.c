@@ -104,7 +104,7 @@ int64_t channels_of(const struct fuse *fuse, const struct product *product)
 
 struct endpoint fuse_constant(struct fuse *fuse, const char *name, struct tensor value)
 {
-    struct node *node = region_add(fuse->maker, fuse->region, "Const", name, 0, 1);
+    struct node *node = region_add(fuse->maker, fuse->region, "Const", name, 0);
     struct endpoint endpoint = { node, 0 };
     node->outputs[0].dtype = value.dtype;
     node->outputs[0].shape = value.shape;

@@ -182,7 +182,7 @@ static struct node *make_slice(struct fuse *fuse, struct endpoint x, struct stri
 {
     struct arena *arena = fuse->maker->arena;
     const char *name = arena_printf(arena, "%s/pixels", x.node->name);
-    struct node *slice = region_add(fuse->maker, fuse->region, "StridedSlice", name, 4, 1);
+    struct node *slice = region_add(fuse->maker, fuse->region, "StridedSlice", name, 4);
     struct attr *attrs = ARENA_ARRAY(arena, struct attr, 4);
     attrs[0] = (struct attr){ "T", { .kind = ATTR_TYPE, .type = DT_FLOAT } };
     attrs[1] = (struct attr){ "Index", { .kind = ATTR_TYPE, .type = DT_INT32 } };

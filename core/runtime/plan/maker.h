@@ -117,9 +117,9 @@ struct status region_create(struct plan_maker *maker, struct region *parent,
 struct plan_value *region_value(const struct region *region, struct endpoint endpoint);
 /* Follows `same` to the value itself. */
 struct endpoint region_resolve(const struct region *region, struct endpoint endpoint);
-/* Makes a node that is not in the order yet; the caller describes its outputs. */
+/* Makes a node of one output that is not in the order yet; the caller describes the output. */
 struct node *region_add(struct plan_maker *maker, struct region *region, const char *op,
-                        const char *name, int inputs_count, int outputs_count);
+                        const char *name, int inputs_count);
 void region_append(struct plan_maker *maker, struct region *region, struct node *node);
 /* Makes the bodies of a branch or loop, with the facts about its inputs. */
 struct status region_branches(struct plan_maker *maker, struct region *region, struct node *node);

@@ -68,7 +68,7 @@ void region_append(struct plan_maker *maker, struct region *region, struct node 
 }
 
 struct node *region_add(struct plan_maker *maker, struct region *region, const char *op,
-                        const char *name, int inputs_count, int outputs_count)
+                        const char *name, int inputs_count)
 {
     struct node *node = ARENA_NEW(maker->arena, struct node);
     node->name = name;
@@ -77,10 +77,9 @@ struct node *region_add(struct plan_maker *maker, struct region *region, const c
     node->id = region->ids_count;
     node->inputs = ARENA_ARRAY(maker->arena, struct endpoint, inputs_count > 0 ? inputs_count : 1);
     node->inputs_count = node->inputs_capacity = inputs_count;
-    node->outputs = ARENA_ARRAY(maker->arena, struct output, outputs_count > 0 ? outputs_count : 1);
-    node->outputs_count = outputs_count;
-    for (int i = 0; i < outputs_count; i++)
-        node->outputs[i].shape = shape_unknown();
+    node->outputs = ARENA_NEW(maker->arena, struct output);
+    node->outputs_count = 1;
+    node->outputs[0].shape = shape_unknown();
     node->device = "";
     reserve_ids(maker, region, region->ids_count + 1);
     region->ids_count++;

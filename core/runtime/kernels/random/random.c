@@ -36,7 +36,7 @@ static struct status keyed_compute(struct kernel_context *k)
 {
     struct philox philox;
     struct tensor *out;
-    TRY(random_key(k, 1, &philox));
+    TRY(random_key(k, &philox));
     TRY(random_output(k, 0, &out));
     return fill(k, philox, 4, out);
 }

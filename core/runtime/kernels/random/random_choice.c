@@ -161,7 +161,7 @@ static struct status shuffle_compute(struct kernel_context *k)
     const struct tensor *x = kernel_input(k, 0);
     struct philox philox = { 0 };
     if (is_stateless(k))
-        TRY(random_key(k, 1, &philox));
+        TRY(random_key(k, &philox));
     if (x->shape.rank == 0 || x->size <= 1 || x->shape.dims[0] <= 1) {
         kernel_output_set(k, 0, tensor_acquire(x));
         return status_ok();

@@ -84,13 +84,13 @@ struct status random_seeds(const struct kernel_context *k, int index, struct phi
     return status_ok();
 }
 
-struct status random_key(const struct kernel_context *k, int index, struct philox *out)
+struct status random_key(const struct kernel_context *k, struct philox *out)
 {
-    const struct tensor *key = kernel_input(k, index), *counter = kernel_input(k, index + 1),
-                        *algorithm = kernel_input(k, index + 2);
+    const struct tensor *key = kernel_input(k, 1), *counter = kernel_input(k, 2),
+                        *algorithm = kernel_input(k, 3);
     if (algorithm->shape.rank != 0)
         return kernel_error(k, STATUS_INVALID_ARGUMENT,
-                            "input %d (0-based) must have shape [], not %s", index + 2,
+                            "input 3 (0-based) must have shape [], not %s",
                             shape_text(&algorithm->shape));
     int64_t number = tensor_index(algorithm, 0);
     if (number != ALGORITHM_PHILOX && number != ALGORITHM_AUTO)

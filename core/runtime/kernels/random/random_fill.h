@@ -26,8 +26,8 @@ struct status random_fill(struct kernel_context *k, struct philox philox, const 
 /* The stream of the two numbers in input `index`. */
 struct status random_seeds(const struct kernel_context *k, int index, struct philox *out);
 
-/* The stream of a key, a counter and an algorithm: inputs `index` to `index` + 2. */
-struct status random_key(const struct kernel_context *k, int index, struct philox *out);
+/* The stream of a key, a counter and an algorithm: inputs 1 to 3. */
+struct status random_key(const struct kernel_context *k, struct philox *out);
 
 /* TensorFlow has ThreeFry in its compiler only, and its CPU kernels refuse it, too. */
 #define ALGORITHM_PHILOX   1

@@ -35,7 +35,7 @@ static struct status keyed_compute(struct kernel_context *k)
 {
     struct philox philox;
     struct tensor *out;
-    TRY(random_key(k, 1, &philox));
+    TRY(random_key(k, &philox));
     TRY(reject_output(k, 4, false, &out));
     return reject_fill(k, philox, 4, draw_gamma, out);
 }
