@@ -41,16 +41,15 @@ static struct endpoint unary(struct loss_context *c, const char *op, struct endp
     return build_unary(c->builder, op, NULL, x);
 }
 
-/* number op x */
-static struct endpoint number_by(struct loss_context *c, double number, const char *op,
-                                 struct endpoint x)
+static struct endpoint one_minus(struct loss_context *c, struct endpoint x)
 {
-    return binary(c, op, build_const_float(c->builder, NULL, (float)number), x);
+    return binary(c, "Sub", build_const_float(c->builder, NULL, 1), x);
 }
 
-static struct endpoint clip(struct loss_context *c, struct endpoint x, double low, double high)
+/* Between EPSILON and `high`. */
+static struct endpoint clip(struct loss_context *c, struct endpoint x, double high)
 {
-    const struct endpoint inputs[] = { x, build_const_float(c->builder, NULL, (float)low),
+    const struct endpoint inputs[] = { x, build_const_float(c->builder, NULL, (float)EPSILON),
                                        build_const_float(c->builder, NULL, (float)high) };
 
     return build(c->builder, "ClipByValue", NULL, 3, inputs, NULL);
@@ -168,7 +167,7 @@ static struct endpoint cross_entropy_of_others(struct loss_context *c, int64_t i
     struct endpoint row = binary(c, "ExpandDims", c->counted, build_const_int(b, NULL, -1));
     struct endpoint y = select(c, row, c->output, build_const_float(b, NULL, 0));
     if (!loss_from_logits(c->loss))
-        y = unary(c, "Log", clip(c, y, EPSILON, 1 - EPSILON));
+        y = unary(c, "Log", clip(c, y, 1 - EPSILON));
     struct endpoint losses = sparse_cross_entropy(c, y, select(c, c->counted, c->classes, zero));
     return select(c, c->counted, losses, build_const_float(b, NULL, 0));
 }
@@ -181,7 +180,7 @@ static struct endpoint sparse_categorical_crossentropy(struct loss_context *c)
     if (ignored != NULL)
         return cross_entropy_of_others(c, *ignored);
     if (logits.node == NULL)
-        logits = unary(c, "Log", clip(c, c->output, EPSILON, 1 - EPSILON));
+        logits = unary(c, "Log", clip(c, c->output, 1 - EPSILON));
     return sparse_cross_entropy(c, logits, c->classes);
 }
 
@@ -195,7 +194,7 @@ static struct endpoint categorical_surprise(struct loss_context *c, struct endpo
 {
     struct endpoint sum = over_outputs(c, "Sum", *p, true);
 
-    *p = clip(c, binary(c, "RealDiv", *p, sum), EPSILON, 1 - EPSILON);
+    *p = clip(c, binary(c, "RealDiv", *p, sum), 1 - EPSILON);
     return binary(c, "Mul", unary(c, "Neg", categorical_labels(c)), unary(c, "Log", *p));
 }
 
@@ -222,8 +221,7 @@ static struct endpoint categorical_focal_crossentropy(struct loss_context *c)
 {
     struct endpoint p = loss_from_logits(c->loss) ? unary(c, "Softmax", c->output) : c->output;
     struct endpoint losses = categorical_surprise(c, &p);
-    struct endpoint factor =
-        by_number(c, "Pow", number_by(c, 1, "Sub", p), option_number(c, "gamma"));
+    struct endpoint factor = by_number(c, "Pow", one_minus(c, p), option_number(c, "gamma"));
 
     factor = by_number(c, "Mul", factor, option_number(c, "alpha"));
     return over_outputs(c, "Sum", binary(c, "Mul", factor, losses), false);
@@ -240,14 +238,14 @@ static struct endpoint categorical_generalized_cross_entropy(struct loss_context
     struct endpoint mine = binary(c, "Mul", c->output, spread_classes(c, 1, 0));
     struct endpoint p = over_outputs(c, "Sum", mine, false);
 
-    return by_number(c, "RealDiv", number_by(c, 1, "Sub", by_number(c, "Pow", p, q)), q);
+    return by_number(c, "RealDiv", one_minus(c, by_number(c, "Pow", p, q)), q);
 }
 
 /* max(0, 1 + the largest output of another class - the output of the class). */
 static struct endpoint categorical_hinge(struct loss_context *c)
 {
     struct endpoint labels = categorical_labels(c);
-    struct endpoint others = binary(c, "Mul", number_by(c, 1, "Sub", labels), c->output);
+    struct endpoint others = binary(c, "Mul", one_minus(c, labels), c->output);
     struct endpoint positive = over_outputs(c, "Sum", binary(c, "Mul", labels, c->output), false);
     struct endpoint margin = binary(c, "Sub", over_outputs(c, "Max", others, false), positive);
 
@@ -275,8 +273,7 @@ static struct endpoint binary_labels(struct loss_context *c)
 static struct endpoint choose(struct loss_context *c, struct endpoint z, struct endpoint a,
                               struct endpoint b)
 {
-    return binary(c, "AddV2", binary(c, "Mul", z, a),
-                  binary(c, "Mul", number_by(c, 1, "Sub", z), b));
+    return binary(c, "AddV2", binary(c, "Mul", z, a), binary(c, "Mul", one_minus(c, z), b));
 }
 
 /* z softplus(-x) + (1 - z) softplus(x). Avoids rounding near 0 for confident correct answers,
@@ -291,7 +288,7 @@ static struct endpoint sigmoid_cross_entropy(struct loss_context *c, struct endp
 /* -(z log p + (1 - z) log(1 - p)), with p clipped. Keras 2 also adds EPSILON to p and to 1 - p. */
 static struct endpoint probability_cross_entropy(struct loss_context *c, struct endpoint labels)
 {
-    struct endpoint p = clip(c, c->output, EPSILON, 1 - EPSILON), q = number_by(c, 1, "Sub", p);
+    struct endpoint p = clip(c, c->output, 1 - EPSILON), q = one_minus(c, p);
 
     if (c->keras2) {
         p = by_number(c, "AddV2", p, EPSILON);
@@ -321,9 +318,8 @@ static struct endpoint binary_focal_crossentropy(struct loss_context *c)
 {
     struct endpoint p = loss_from_logits(c->loss) ? unary(c, "Sigmoid", c->output) : c->output;
     struct endpoint labels = binary_labels(c), losses = binary_crossentropy(c);
-    struct endpoint right = choose(c, labels, p, number_by(c, 1, "Sub", p));
-    struct endpoint factor =
-        by_number(c, "Pow", number_by(c, 1, "Sub", right), option_number(c, "gamma"));
+    struct endpoint right = choose(c, labels, p, one_minus(c, p));
+    struct endpoint factor = by_number(c, "Pow", one_minus(c, right), option_number(c, "gamma"));
     double alpha = option_number(c, "alpha");
 
     losses = binary(c, "Mul", factor, losses);
@@ -349,7 +345,7 @@ static struct endpoint hinge(struct loss_context *c)
 {
     struct endpoint agreement = binary(c, "Mul", hinge_labels(c), c->output);
 
-    return by_number(c, "Maximum", number_by(c, 1, "Sub", agreement), 0);
+    return by_number(c, "Maximum", one_minus(c, agreement), 0);
 }
 
 static struct endpoint squared_hinge(struct loss_context *c)
@@ -422,7 +418,7 @@ static struct endpoint poisson(struct loss_context *c)
 
 static struct endpoint kl_divergence(struct loss_context *c)
 {
-    struct endpoint labels = clip(c, c->labels, EPSILON, 1), p = clip(c, c->output, EPSILON, 1);
+    struct endpoint labels = clip(c, c->labels, 1), p = clip(c, c->output, 1);
     struct endpoint log = unary(c, "Log", binary(c, "RealDiv", labels, p));
 
     return over_outputs(c, "Sum", binary(c, "Mul", labels, log), false);
@@ -474,7 +470,7 @@ static struct endpoint dice(struct loss_context *c)
     struct endpoint share =
         binary(c, "RealDiv", by_number(c, "Mul", both, 2), by_number(c, "AddV2", sums, EPSILON));
 
-    return for_each_example(c, number_by(c, 1, "Sub", share));
+    return for_each_example(c, one_minus(c, share));
 }
 
 static const struct layer_arg tversky_args[] = {
@@ -487,16 +483,14 @@ static const struct layer_arg tversky_args[] = {
 static struct endpoint tversky(struct loss_context *c)
 {
     struct endpoint both = total(c, binary(c, "Mul", c->labels, c->output));
-    struct endpoint wrong =
-        total(c, binary(c, "Mul", number_by(c, 1, "Sub", c->labels), c->output));
-    struct endpoint missing =
-        total(c, binary(c, "Mul", c->labels, number_by(c, 1, "Sub", c->output)));
+    struct endpoint wrong = total(c, binary(c, "Mul", one_minus(c, c->labels), c->output));
+    struct endpoint missing = total(c, binary(c, "Mul", c->labels, one_minus(c, c->output)));
     struct endpoint sum =
         binary(c, "AddV2", both, by_number(c, "Mul", missing, option_number(c, "alpha")));
 
     sum = binary(c, "AddV2", sum, by_number(c, "Mul", wrong, option_number(c, "beta")));
     sum = by_number(c, "AddV2", sum, EPSILON);
-    return for_each_example(c, number_by(c, 1, "Sub", binary(c, "RealDiv", both, sum)));
+    return for_each_example(c, one_minus(c, binary(c, "RealDiv", both, sum)));
 }
 
 /* ---- the rows of a batch ---- */
