@@ -59,10 +59,10 @@ static void catch_signals(void (*handler)(int))
     pthread_sigmask(SIG_UNBLOCK, &ours, NULL);
 }
 
-static int fail(struct status status, int code)
+static int fail(struct status status)
 {
     fprintf(stderr, "pstrain: %s\n", status.message);
-    return code;
+    return EXIT_USAGE;
 }
 
 /* Prints a line; if the job has other tasks, logs it with this task's name. */
@@ -118,7 +118,7 @@ static int work(struct session *session, const char *program)
     char text[PARALLEL_TEXT_BYTES];
 
     if (!status_is_ok(status))
-        return fail(status, EXIT_USAGE);
+        return fail(status);
     catch_signals(on_signal);
     parallel_set_width(session->options.flags.threads);
     if (!parallel_start_all(text))
@@ -145,7 +145,7 @@ int train_main(int argc, char **argv)
     if (status_is_ok(status))
         status = options_read(argc, argv, &pstrain_commands, session.arena, &session.options);
     if (!status_is_ok(status)) {
-        code = fail(status, EXIT_USAGE);
+        code = fail(status);
     } else if (session.options.flags.help) {
         print_help();
         code = command_printed("pstrain");

@@ -228,7 +228,6 @@ static struct status choose_stopping(struct options *out)
                                                      .start_from = flags->early_stopping_start };
     out->keeps_best = flags->save_best || flags->restore_best_weights;
     out->chief_stops = stops && !by_evaluator;
-    out->evaluator_stops = stops && by_evaluator;
     if (by_evaluator && job_map_is_local(&out->map))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "--early_stopping_task=evaluator: a job in one process has none");

@@ -39,7 +39,7 @@ struct options {
     struct early_stopping_options stopping;
     uint32_t accumulation; /* batches whose gradients each step combines */
     float loss_scale;      /* a constant factor; 1 if job.loss_scale has a dynamic one */
-    bool keeps_best, chief_stops, evaluator_stops;
+    bool keeps_best, chief_stops;
     struct client_job job; /* except stop_step, which depends on the number of rows */
     struct setting_value settings[OPTIMIZER_SETTINGS_MAX];
     /* The patterns of job.others, if these come from the description; NULL: they do not. */

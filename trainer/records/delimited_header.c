@@ -29,13 +29,13 @@ static enum record_end take_header(struct delimited_reader *reader, const char *
 {
     const char *at = reader->input.data + reader->input.at,
                *end = reader->input.data + reader->input.size;
-    struct field_text field;
+    struct bytes field;
 
     for (;; at++) {
         enum record_end result = delimited_field(reader, &at, end, &field, bad);
         if (result != RECORD_WHOLE)
             return result;
-        add_name(reader, field.text);
+        add_name(reader, field);
         if (*at != reader->dialect->delimiter)
             break;
         if (reader->fields_count == HEADER_FIELDS_MAX) {

@@ -32,19 +32,13 @@ struct delimited_reader {
     struct buffer unquoted; /* the current field without its quotes */
 };
 
-/* A field of a line. */
-struct field_text {
-    struct bytes text; /* in the window, or in `unquoted` */
-    bool quoted;
-};
-
 /* The result of reading a record. */
 enum record_end { RECORD_WHOLE, RECORD_CUT, RECORD_BAD };
 
-/* Reads the field at *position and sets *position to its end. *out is set only if the result is
- * RECORD_WHOLE, and *bad only if it is RECORD_BAD. */
+/* Reads the field at *position and sets *position to its end. *out, in the window or in
+ * `unquoted`, is set only if the result is RECORD_WHOLE, and *bad only if it is RECORD_BAD. */
 enum record_end delimited_field(struct delimited_reader *reader, const char **position,
-                                const char *end, struct field_text *out, struct status *bad);
+                                const char *end, struct bytes *out, struct status *bad);
 /* Reads the record at `at`; *next is after its line end. */
 enum record_end delimited_record(struct delimited_reader *reader, const char *at, const char *end,
                                  struct columns *columns, const char **next, struct status *bad);

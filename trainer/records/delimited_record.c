@@ -51,17 +51,17 @@ static inline const char *skip_plain(const struct dialect *dialect, const char *
 }
 
 enum record_end delimited_field(struct delimited_reader *reader, const char **position,
-                                const char *end, struct field_text *out, struct status *bad)
+                                const char *end, struct bytes *out, struct status *bad)
 {
     const char *at = *position, *next;
 
     if (*at != '"' || !reader->dialect->quotes) {
         next = skip_plain(reader->dialect, at, bad);
-        *out = (struct field_text){ { at, (size_t)(next - at) }, false };
+        *out = (struct bytes){ at, (size_t)(next - at) };
     } else if ((next = unquote(reader, at + 1, end)) == NULL) {
         return RECORD_CUT;
     } else {
-        *out = (struct field_text){ { reader->unquoted.data, reader->unquoted.size }, true };
+        *out = (struct bytes){ reader->unquoted.data, reader->unquoted.size };
         if (next < end && !ends_field(next, reader->dialect->delimiter))
             *bad = status_error(STATUS_INVALID_ARGUMENT, "text after a closing quote");
     }
@@ -156,7 +156,7 @@ static enum record_end take_field(struct delimited_reader *reader, int field, co
     int target = field < reader->fields_count ? reader->targets[field] : NO_COLUMN;
     struct column *column = target == NO_COLUMN ? NULL : &columns->list[target];
     const char *next = NULL;
-    struct field_text text;
+    struct bytes text;
 
     if (column != NULL && reader->separators[field] == '\0')
         next = add_plain_number(reader->dialect, field, *position, column);
@@ -167,9 +167,9 @@ static enum record_end take_field(struct delimited_reader *reader, int field, co
     enum record_end result = delimited_field(reader, position, end, &text, bad);
     if (result == RECORD_BAD)
         return refuse_field(reader, field, *bad, bad);
-    if (result == RECORD_CUT || column == NULL || text.text.size == 0)
+    if (result == RECORD_CUT || column == NULL || text.size == 0)
         return result;
-    struct status status = add_values(reader, field, text.text, column);
+    struct status status = add_values(reader, field, text, column);
     return status_is_ok(status) ? RECORD_WHOLE : refuse_field(reader, field, status, bad);
 }
 
