@@ -25,7 +25,7 @@ static const struct layer_arg mel_spectrogram_args[] = {
     { "ref_power", ARG_NUMBER, "1" },
 };
 
-/* The sizes of a layer and its input. */
+/* The sizes of a layer and its input; -1: the samples and frames are open. */
 struct sound {
     int64_t samples, fft, stride, length, frames, bins, bands;
     double min_freq, max_freq;
@@ -38,7 +38,7 @@ static bool read_sound(struct layer_context *context, const struct layer *layer,
                            *max_freq = layer_arg(layer, "max_freq");
     int64_t rate = layer_arg(layer, "sampling_rate")->integer;
 
-    if (!layer_check_rank(context, layer, x, 2))
+    if (!layer_check_open(context, layer, x, 2, 2))
         return false;
     *s = (struct sound){
         .samples = endpoint_shape(x)->dims[1],
@@ -55,12 +55,12 @@ static bool read_sound(struct layer_context *context, const struct layer *layer,
     else if (!(s->min_freq >= 0 && s->max_freq > s->min_freq && isfinite(s->max_freq)))
         layer_fail(context, layer, "expected 0 <= min_freq < max_freq, got %g and %g", s->min_freq,
                    s->max_freq);
-    else if (s->samples <= s->fft / 2)
+    else if (s->samples >= 0 && s->samples <= s->fft / 2)
         layer_fail(context, layer, "the input has %lld samples, expected more than fft_length / 2",
                    (long long)s->samples);
     if (!status_is_ok(context->builder.status))
         return false;
-    s->frames = 1 + (s->samples + 2 * (s->fft / 2) - s->fft) / s->stride;
+    s->frames = s->samples < 0 ? -1 : 1 + (s->samples - s->fft % 2) / s->stride;
     s->bins = s->fft / 2 + 1;
     const int64_t of_frames[] = { s->frames, s->fft }, of_bands[] = { s->bins, s->bands };
     if (!layer_check_size(context, layer, "the samples of all frames", 2, of_frames) ||
@@ -86,20 +86,27 @@ static struct endpoint mirror(struct builder *b, const struct sound *s, struct e
                  (const struct attr[]){ attr_text("mode", "REFLECT"), ATTR_END });
 }
 
-/* [batch, frames, fft]: a frame begins at each multiple of the stride. */
-static struct endpoint cut_frames(struct layer_context *context, const struct sound *s,
-                                  struct endpoint x)
+/* 0, step, 2 step, … below `end`. */
+static struct endpoint range(struct builder *b, struct endpoint end, int64_t step)
 {
-    struct builder *b = &context->builder;
-    const struct shape shape = shape_of(s->frames, s->fft);
-    int32_t *places = ARENA_ARRAY(context->arena, int32_t, s->frames * s->fft);
+    const struct endpoint inputs[] = { build_const_int(b, NULL, 0), end,
+                                       build_const_int(b, NULL, (int32_t)step) };
 
-    for (int64_t i = 0; i < s->frames; i++)
-        for (int64_t k = 0; k < s->fft; k++)
-            places[i * s->fft + k] = (int32_t)(i * s->stride + k);
-    const struct tensor tensor = tensor_borrow(DT_INT32, &shape, places);
-    const struct endpoint inputs[] = { mirror(b, s, x), build_const(b, NULL, &tensor),
-                                       build_const_int(b, NULL, 1) };
+    return build(b, "Range", NULL, 3, inputs, NULL);
+}
+
+/* [batch, frames, fft]: a frame begins at each multiple of the stride. */
+static struct endpoint cut_frames(struct builder *b, const struct sound *s, struct endpoint x)
+{
+    struct endpoint one = build_const_int(b, NULL, 1);
+    /* After the mirrored samples, there is room for a frame at each sample, and after the last. */
+    struct endpoint end = build_binary(b, "AddV2", NULL, build_size(b, x, 1),
+                                       build_const_int(b, NULL, s->fft % 2 == 0 ? 1 : 0));
+    struct endpoint begins = range(b, end, s->stride);
+    struct endpoint places =
+        build_binary(b, "AddV2", NULL, build_binary(b, "ExpandDims", NULL, begins, one),
+                     range(b, build_const_int(b, NULL, (int32_t)s->fft), 1));
+    const struct endpoint inputs[] = { mirror(b, s, x), places, one };
     return build(b, "GatherV2", NULL, 3, inputs, NULL);
 }
 
@@ -143,7 +150,7 @@ static struct endpoint magnitudes(struct layer_context *context, const struct la
         return x;
     const struct tensor tensor = tensor_borrow(DT_FLOAT, &shape, window);
     struct endpoint frames =
-        build_binary(b, "Mul", NULL, cut_frames(context, s, x), build_const(b, NULL, &tensor));
+        build_binary(b, "Mul", NULL, cut_frames(b, s, x), build_const(b, NULL, &tensor));
     struct endpoint waves =
         build_binary(b, "RFFT", NULL, frames, build_const_ints(b, NULL, 1, &fft));
     return build_unary(b, "ComplexAbs", NULL, waves);
@@ -365,31 +372,30 @@ static struct endpoint stft_spectrogram_build(struct layer_context *context,
     bool expand = layer_arg(layer, "expand_dims")->boolean;
     struct stft s;
 
-    if (!layer_check_rank(context, layer, x, 3) || !read_stft(context, layer, &s))
+    if (!layer_check_open(context, layer, x, 3, 2) || !read_stft(context, layer, &s))
         return x;
-    const int32_t samples = (int32_t)endpoint_shape(x)->dims[1],
-                  channels = (int32_t)endpoint_shape(x)->dims[2];
-    if (samples < 1 || channels < 1) {
+    const int64_t channels = endpoint_shape(x)->dims[2];
+    if (endpoint_shape(x)->dims[1] == 0 || channels < 1) {
         layer_fail(context, layer, "the input's shape %s has no samples",
                    shape_text(endpoint_shape(x)));
         return x;
     }
-    const int32_t images[] = { -1, 1, samples, 1 };
+    const int64_t images[] = { SIZE_REST, 1, SIZE_OF(1), 1 };
+    const struct endpoint samples = x;
     x = build_binary(b, "Transpose", NULL, x, build_const_ints(b, NULL, 3, channels_first));
-    x = build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, 4, images));
+    x = build_reshape(b, x, samples, 4, images);
     struct endpoint y = spectrum(context, layer, &s, x);
     if (!window_fits(context, layer, y))
         return y;
-    const int32_t frames = (int32_t)endpoint_shape(y)->dims[2],
-                  width = (int32_t)endpoint_shape(y)->dims[3];
-    const int64_t sizes[] = { frames, channels, width };
+    const int64_t width = endpoint_shape(y)->dims[3];
+    const int64_t sizes[] = { endpoint_shape(y)->dims[2], channels, width };
     if (!layer_check_size(context, layer, "the frequencies of all channels", 3, sizes))
         return y;
-    const int32_t apart[] = { -1, channels, frames, width },
-                  rows[] = { -1, frames, channels * width };
-    y = build_binary(b, "Reshape", NULL, y, build_const_ints(b, NULL, 4, apart));
+    const int64_t apart[] = { SIZE_REST, channels, SIZE_OF(2), width },
+                  rows[] = { SIZE_OF(0), SIZE_OF(1), channels * width };
+    y = build_reshape(b, y, y, 4, apart);
     y = build_binary(b, "Transpose", NULL, y,
                      build_const_ints(b, NULL, 4, expand ? expanded : joined));
-    return expand ? y : build_binary(b, "Reshape", NULL, y, build_const_ints(b, NULL, 3, rows));
+    return expand ? y : build_reshape(b, y, y, 3, rows);
 }
 LAYER_CLASS(stft_spectrogram, "STFTSpectrogram", stft_spectrogram_args, stft_spectrogram_build);

@@ -43,3 +43,15 @@ opened("film", (None, 4, 3, 2), 3, layers=[
     L.GlobalAveragePooling2D(), L.Dense(2)])
 opened("film_rows", (None, 4, 2), 3, layers=[
     L.ConvLSTM1D(2, 2, return_sequences=True, name="first"), L.TimeDistributed(L.GlobalMaxPooling1D(), name="pool"), L.GlobalMaxPooling1D(), L.Dense(2)])
+
+# ---- sounds ----
+opened("sound", (None,), 37, layers=[
+    L.MelSpectrogram(fft_length=16, sequence_stride=6, sequence_length=12, sampling_rate=800, num_mel_bins=5, top_db=25.0), L.Permute((2, 1)),
+    L.Rescaling(0.05), L.LSTM(3), L.Dense(2)])
+opened("sound_odd", (None,), 27, layers=[
+    L.MelSpectrogram(fft_length=9, sequence_stride=9, window="hamming", sampling_rate=8000, num_mel_bins=3, power_to_db=False), L.Permute((2, 1)),
+    L.GlobalAveragePooling1D(), L.Dense(2)])
+opened("sound_stft", (None, 2), 14, layers=[
+    L.STFTSpectrogram("log", frame_length=5, frame_step=2, window=None, scaling=None), L.GlobalAveragePooling1D(), L.Dense(2)])
+opened("sound_expanded", (None, 2), 14, layers=[
+    L.STFTSpectrogram("real", frame_length=4, frame_step=2, padding="same", window=None, scaling=None, expand_dims=True), L.GlobalAveragePooling2D(), L.Dense(2)])
