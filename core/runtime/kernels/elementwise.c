@@ -112,11 +112,12 @@ static void unary_range(unary_row *const *rows, enum dtype dtype, const void *x,
         rows[dtype](x, out, count);
         return;
     }
+    unary_row *row = rows[rows[dtype] != NULL ? dtype : DT_FLOAT];
     float block[HALF_BLOCK];
     for (int64_t start = 0; start < count; start += HALF_BLOCK) {
         int64_t n = block_at(start, count);
         half_block_load(dtype, (const uint16_t *)x + start, block, n);
-        rows[DT_FLOAT](block, block, n);
+        row(block, block, n);
         half_block_store(dtype, block, (uint16_t *)out + start, n);
     }
 }

@@ -39,6 +39,26 @@ void half_block_round(enum dtype dtype, float *x, int64_t count);
 /* x rounded to half or bfloat16. */
 float half_round(enum dtype dtype, float x);
 
+static inline float half_step(float x)
+{
+    return half_to_float(float_to_half(x));
+}
+
+static inline float bfloat16_step(float x)
+{
+    return bfloat16_to_float(float_to_bfloat16(x));
+}
+
+/* The rows of half and bfloat16 of an op: STEPS(T, ROUND, x) has ROUND(…) around each step but the
+ * last, as TensorFlow rounds. */
+#define HALF_UNARY(op, STEPS)                                  \
+    UNARY_ROW(SIMD, op##_half, float, half_step, float, STEPS) \
+    UNARY_ROW(SIMD, op##_bfloat16, float, bfloat16_step, float, STEPS)
+#define HALF_BINARY(op, STEPS)                                  \
+    BINARY_ROW(SIMD, op##_half, float, half_step, float, STEPS) \
+    BINARY_ROW(SIMD, op##_bfloat16, float, bfloat16_step, float, STEPS)
+#define ROWS_HALF(op) [DT_HALF] = op##_half, [DT_BFLOAT16] = op##_bfloat16
+
 /* sum[i] += x[i], of any real type. */
 void add_elements(enum dtype dtype, const void *x, void *sum, int64_t count);
 

@@ -1828,6 +1828,15 @@ def half():
     for dtype in FLOATS[2:]:
         for op in ["SquaredDifference", "FloorDiv"]:
             rows.add(op, [floats(100, low=-9, high=9, dtype=dtype), floats(100, low=-0.1, high=1, dtype=dtype)], each=0)
+        for op in ["Xlogy", "Xlog1py"]:
+            rows.add(op, [floats(100, low=-9, high=9, dtype=dtype), floats(100, low=0.01, high=9, dtype=dtype)], each=0)
+        for op in ["Sigmoid", "Softsign", "Softplus", "Elu", "Selu"]:
+            rows.add(op, [floats(100, low=-9, high=9, dtype=dtype)], each=0)
+            rows.add(op, [np.array([0, np.nan, np.inf, -np.inf, -90, 90, 2.84375, 2.859375, -2.84375, -2.859375, 7.0, 7.03125], dtype)], each=0)
+        rows.add("LeakyRelu", [floats(100, low=-9, high=9, dtype=dtype)], each=0, alpha=0.3)
+        rows.add("LeakyReluGrad", [floats(100, low=-3, high=3, dtype=dtype), floats(100, low=-3, high=3, dtype=dtype)], each=0, alpha=0.3)
+        for op in ["SigmoidGrad", "TanhGrad", "SoftplusGrad", "SoftsignGrad", "EluGrad", "SeluGrad", "ReciprocalGrad", "InvGrad", "SqrtGrad", "RsqrtGrad"]:
+            rows.add(op, [floats(96, low=-3, high=3, dtype=dtype), floats(96, low=-3, high=3, dtype=dtype)], each=0)  # whole packets
         for op in ["Softmax", "LogSoftmax"]:  # sums of parts of a packet, of packets, of four, and of halves of a row
             for shape in [(3, 7), (2, 40), (1, 200), (1, 1100 if dtype == FLOATS[3] else 1700)]:
                 rows.add(op, [floats(*shape, low=-5, high=5, dtype=dtype)], each=0)

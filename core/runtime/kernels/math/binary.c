@@ -126,23 +126,14 @@ INTEGER_TYPES(BIT_AND_ROW)
 INTEGER_TYPES(BIT_OR_ROW)
 INTEGER_TYPES(BIT_XOR_ROW)
 
-/* Of blocks of half or bfloat16 as floats: TensorFlow rounds to the type after each step. */
-#define HALF_ROW(s, dtype, op, FIRST, THEN)                                                  \
-    static void op##_##s(const void *x, const void *y, void *out, int64_t count, int x_step, \
-                         int y_step)                                                         \
-    {                                                                                        \
-        float *values = out;                                                                 \
-        FIRST(x, y, out, count, x_step, y_step);                                             \
-        half_block_round(dtype, values, count);                                              \
-        for (int64_t i = 0; i < count; i++)                                                  \
-            values[i] = THEN(values[i]);                                                     \
-    }
-#define TIMES_ITSELF(x) (x) * (x)
-HALF_ROW(half, DT_HALF, squared_difference, sub_f32, TIMES_ITSELF)
-HALF_ROW(bfloat16, DT_BFLOAT16, squared_difference, sub_f32, TIMES_ITSELF)
-HALF_ROW(half, DT_HALF, floor_div, div_f32, floorf)
-HALF_ROW(bfloat16, DT_BFLOAT16, floor_div, div_f32, floorf)
-#define ROWS_HALF(op) [DT_HALF] = op##_half, [DT_BFLOAT16] = op##_bfloat16
+#define SQUARED_DIFFERENCE_STEPS(T, R, x, y) R((x) - (y)) * R((x) - (y))
+#define FLOOR_DIV_STEPS(T, R, x, y)          floorf(R((x) / (y)))
+#define XLOGY_STEPS(T, R, x, y)              (x) == 0 ? (x) : (x)*R(logf(y))
+#define XLOG1PY_STEPS(T, R, x, y)            (x) == 0 ? (x) : (x)*R(log1pf(y))
+HALF_BINARY(squared_difference, SQUARED_DIFFERENCE_STEPS)
+HALF_BINARY(floor_div, FLOOR_DIV_STEPS)
+HALF_BINARY(xlogy, XLOGY_STEPS)
+HALF_BINARY(xlog1py, XLOG1PY_STEPS)
 
 enum check {
     CHECK_NOTHING,
@@ -179,8 +170,8 @@ static const struct binary_op ops[] = {
     { "MulNoNan", CHECK_NOTHING, { ROWS_FLOAT(mul_no_nan) } },
     { "Atan2", CHECK_NOTHING, { ROWS_FLOAT(atan2) } },
     { "Xdivy", CHECK_NOTHING, { ROWS_FLOAT(xdivy) } },
-    { "Xlogy", CHECK_NOTHING, { ROWS_FLOAT(xlogy) } },
-    { "Xlog1py", CHECK_NOTHING, { ROWS_FLOAT(xlog1py) } },
+    { "Xlogy", CHECK_NOTHING, { ROWS_FLOAT(xlogy), ROWS_HALF(xlogy) } },
+    { "Xlog1py", CHECK_NOTHING, { ROWS_FLOAT(xlog1py), ROWS_HALF(xlog1py) } },
     { "BitwiseAnd", CHECK_NOTHING, { ROWS_INTEGER(bit_and) } },
     { "BitwiseOr", CHECK_NOTHING, { ROWS_INTEGER(bit_or) } },
     { "BitwiseXor", CHECK_NOTHING, { ROWS_INTEGER(bit_xor) } },

@@ -118,6 +118,12 @@ BY_LIBM(acosh, acosh)
 BY_LIBM(atanh, atanh)
 BY_DOUBLE(softsign, softsign)
 
+#define SHARE(R, e)             (e) == INFINITY ? 1 : (e) / R(1 + (e))
+#define SIGMOID_STEPS(T, R, x)  SHARE(R, R(fast_exp(x)))
+#define SOFTSIGN_STEPS(T, R, x) (x) / R(1 + fabsf(x))
+HALF_UNARY(sigmoid, SIGMOID_STEPS)
+HALF_UNARY(softsign, SOFTSIGN_STEPS)
+
 struct unary_op {
     const char *name;
     unary_row *rows[DTYPE_COUNT];
@@ -154,8 +160,8 @@ static const struct unary_op ops[] = {
     { "Atanh", { ROWS_FLOAT(atanh) } },
     { "Erf", { ROWS_FLOAT(erf) } },
     { "Erfc", { ROWS_FLOAT(erfc) } },
-    { "Sigmoid", { ROWS_FLOAT(sigmoid) } },
-    { "Softsign", { ROWS_FLOAT(softsign) } },
+    { "Sigmoid", { ROWS_FLOAT(sigmoid), ROWS_HALF(sigmoid) } },
+    { "Softsign", { ROWS_FLOAT(softsign), ROWS_HALF(softsign) } },
     { "LogicalNot", { [DT_BOOL] = logical_not } },
 };
 

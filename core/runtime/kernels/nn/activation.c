@@ -56,6 +56,25 @@ static double softplus(double x)
 UNARY_ROW(SIMD, softplus_f32, float, float, float, SOFTPLUS_F32)
 UNARY_ROW(, softplus_f64, double, double, double, SOFTPLUS_F64)
 
+/* log(1 + e), e being exp(x) rounded: exp(x) · (1 + d). */
+static inline float softplus_of(float x, float e)
+{
+    float d = e / fast_exp(x) - 1;
+    return e <= 1 ? fast_log1p(e) : x + (d - d * d / 2) + fast_log1p(1 / e);
+}
+
+#define ELU_STEPS(T, R, x) (x) < 0 ? R(fast_exp(x)) - 1 : (x)
+#define SELU_STEPS(T, R, x) \
+    (x) < 0 ? R((float)SELU_SCALE_ALPHA) * R(R(fast_exp(x)) - 1) : R((float)SELU_SCALE) * (x)
+#define SOFTPLUS_STEPS(far, R, x) \
+    (x) > far ? (x) : (x) < -far ? fast_exp(x) : softplus_of(x, R(fast_exp(x)))
+#define SOFTPLUS_HALF(T, R, x)     SOFTPLUS_STEPS(7.0078125f, R, x)
+#define SOFTPLUS_BFLOAT16(T, R, x) SOFTPLUS_STEPS(2.84375f, R, x)
+HALF_UNARY(elu, ELU_STEPS)
+HALF_UNARY(selu, SELU_STEPS)
+UNARY_ROW(SIMD, softplus_half, float, half_step, float, SOFTPLUS_HALF)
+UNARY_ROW(SIMD, softplus_bfloat16, float, bfloat16_step, float, SOFTPLUS_BFLOAT16)
+
 /* x · sigmoid(x), as in its two ops. Made by plans only (plan/fuse_swish.c). */
 #define SWISH_F32(T, W, x) (x) * fast_sigmoid(x)
 UNARY_ROW(SIMD, swish_f32, float, float, float, SWISH_F32)
@@ -69,9 +88,12 @@ struct activation_rows {
     unary_row *rows[DTYPE_COUNT];
 };
 static const struct activation_rows activations[] = {
-    { "Relu", { ROWS_REAL(relu) } },          { "Relu6", { ROWS_REAL(relu6) } },
-    { "Elu", { ROWS_FLOAT(elu) } },           { "Selu", { ROWS_FLOAT(selu) } },
-    { "Softplus", { ROWS_FLOAT(softplus) } }, { "_Swish", { [DT_FLOAT] = swish_f32 } },
+    { "Relu", { ROWS_REAL(relu) } },
+    { "Relu6", { ROWS_REAL(relu6) } },
+    { "Elu", { ROWS_FLOAT(elu), ROWS_HALF(elu) } },
+    { "Selu", { ROWS_FLOAT(selu), ROWS_HALF(selu) } },
+    { "Softplus", { ROWS_FLOAT(softplus), ROWS_HALF(softplus) } },
+    { "_Swish", { [DT_FLOAT] = swish_f32 } },
     { "_Gelu", { [DT_FLOAT] = gelu_f32 } },
 };
 
@@ -141,6 +163,26 @@ FLOAT_TYPES(SQRT_GRAD_ROW)
 FLOAT_TYPES(RSQRT_GRAD_ROW)
 FLOAT_TYPES(INV_GRAD_ROW)
 
+#define SOFTPLUS_GRAD_STEPS(T, R, x, y) (x) / R(R(fast_exp(-(y))) + 1)
+#define SOFTSIGN_GRAD_STEPS(T, R, x, y) (x) / R(R(1 + fabsf(y)) * R(1 + fabsf(y)))
+#define ELU_GRAD_STEPS(T, R, x, y)      (y) < 0 ? R((y) + 1) * (x) : (x)
+#define SELU_GRAD_STEPS(T, R, x, y) \
+    (y) < 0 ? R((y) + R((float)SELU_SCALE_ALPHA)) * (x) : (x)*R((float)SELU_SCALE)
+#define SIGMOID_GRAD_STEPS(T, R, x, y) (y) * R((x)*R(1 - (x)))
+#define TANH_GRAD_STEPS(T, R, x, y)    (y) * R(1 - R((x) * (x)))
+#define SQRT_GRAD_STEPS(T, R, x, y)    (y) == 0 ? 0 : (y)*R(0.5f / (x))
+#define RSQRT_GRAD_STEPS(T, R, x, y)   (y) == 0 ? 0 : R((y)*R(-0.5f * (x))) * R((x) * (x))
+#define INV_GRAD_STEPS(T, R, x, y)     (y) == 0 ? 0 : -(y)*R((x) * (x))
+HALF_BINARY(softplus_grad, SOFTPLUS_GRAD_STEPS)
+HALF_BINARY(softsign_grad, SOFTSIGN_GRAD_STEPS)
+HALF_BINARY(elu_grad, ELU_GRAD_STEPS)
+HALF_BINARY(selu_grad, SELU_GRAD_STEPS)
+HALF_BINARY(sigmoid_grad, SIGMOID_GRAD_STEPS)
+HALF_BINARY(tanh_grad, TANH_GRAD_STEPS)
+HALF_BINARY(sqrt_grad, SQRT_GRAD_STEPS)
+HALF_BINARY(rsqrt_grad, RSQRT_GRAD_STEPS)
+HALF_BINARY(inv_grad, INV_GRAD_STEPS)
+
 /* Of complex numbers. As in TensorFlow, the last three conjugate x themselves; for the first two,
  * the graph does. */
 #define BAR(T, x)                     (T) conj(x)
@@ -167,16 +209,16 @@ struct gradient {
 static const struct gradient gradients[] = {
     { "ReluGrad", { ROWS_REAL(relu_grad) } },
     { "Relu6Grad", { ROWS_REAL(relu6_grad) } },
-    { "EluGrad", { ROWS_FLOAT(elu_grad) } },
-    { "SeluGrad", { ROWS_FLOAT(selu_grad) } },
-    { "SoftplusGrad", { ROWS_FLOAT(softplus_grad) } },
-    { "SoftsignGrad", { ROWS_FLOAT(softsign_grad) } },
-    { "SigmoidGrad", { ROWS_FLOAT_AND_COMPLEX(sigmoid_grad) } },
-    { "TanhGrad", { ROWS_FLOAT_AND_COMPLEX(tanh_grad) } },
-    { "SqrtGrad", { ROWS_FLOAT_AND_COMPLEX(sqrt_grad) } },
-    { "RsqrtGrad", { ROWS_FLOAT_AND_COMPLEX(rsqrt_grad) } },
-    { "ReciprocalGrad", { ROWS_FLOAT_AND_COMPLEX(inv_grad) } },
-    { "InvGrad", { ROWS_FLOAT_AND_COMPLEX(inv_grad) } },
+    { "EluGrad", { ROWS_FLOAT(elu_grad), ROWS_HALF(elu_grad) } },
+    { "SeluGrad", { ROWS_FLOAT(selu_grad), ROWS_HALF(selu_grad) } },
+    { "SoftplusGrad", { ROWS_FLOAT(softplus_grad), ROWS_HALF(softplus_grad) } },
+    { "SoftsignGrad", { ROWS_FLOAT(softsign_grad), ROWS_HALF(softsign_grad) } },
+    { "SigmoidGrad", { ROWS_FLOAT_AND_COMPLEX(sigmoid_grad), ROWS_HALF(sigmoid_grad) } },
+    { "TanhGrad", { ROWS_FLOAT_AND_COMPLEX(tanh_grad), ROWS_HALF(tanh_grad) } },
+    { "SqrtGrad", { ROWS_FLOAT_AND_COMPLEX(sqrt_grad), ROWS_HALF(sqrt_grad) } },
+    { "RsqrtGrad", { ROWS_FLOAT_AND_COMPLEX(rsqrt_grad), ROWS_HALF(rsqrt_grad) } },
+    { "ReciprocalGrad", { ROWS_FLOAT_AND_COMPLEX(inv_grad), ROWS_HALF(inv_grad) } },
+    { "InvGrad", { ROWS_FLOAT_AND_COMPLEX(inv_grad), ROWS_HALF(inv_grad) } },
 };
 
 static struct status gradient_prepare(struct prepare_context *p)
@@ -229,7 +271,11 @@ static void leaky_relu_any(const struct tensor *x, void *out, float alpha)
 static struct status leaky_relu_prepare(struct prepare_context *p)
 {
     float *alpha = prepare_state(p, sizeof *alpha, NULL);
-    return node_attr_float(prepare_node(p), "alpha", alpha);
+    TRY(node_attr_float(prepare_node(p), "alpha", alpha));
+    enum dtype dtype = prepare_node(p)->outputs[0].dtype;
+    if (dtype_is_half(dtype))
+        *alpha = half_round(dtype, *alpha);
+    return status_ok();
 }
 
 static struct status leaky_relu_compute(struct kernel_context *k)

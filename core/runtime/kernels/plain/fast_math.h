@@ -44,18 +44,23 @@ static inline float fast_sigmoid(float x)
     return 1.0f / (1.0f + fast_exp(-x));
 }
 
-/* log(1 + exp(x)), which is max(x, 0) + log(1 + u) with u = exp(-|x|). log(1 + u) is 2 · atanh(s)
- * with s = u / (2 + u), which is 1/3 at most: a polynomial in s². */
-static inline float fast_softplus(float x)
+/* log(1 + u) for u in [0, 1]: 2 · atanh(s) with s = u / (2 + u), which is 1/3 at most: a polynomial
+ * in s². */
+static inline float fast_log1p(float u)
 {
-    float u = fast_exp(-__builtin_fabsf(x));
     float s = u / (2.0f + u), z = s * s;
     float p = 0.134418041f;
     p = p * z + 0.141156405f;
     p = p * z + 0.20003891f;
     p = p * z + 0.333333194f;
     float twice = s + s;
-    return (x > 0 ? x : 0) + (twice + twice * (z * p));
+    return twice + twice * (z * p);
+}
+
+/* log(1 + exp(x)), which is max(x, 0) + log(1 + exp(-|x|)). */
+static inline float fast_softplus(float x)
+{
+    return (x > 0 ? x : 0) + fast_log1p(fast_exp(-__builtin_fabsf(x)));
 }
 
 /* Near 0 a polynomial in x², elsewhere by exp; both are computed, one is chosen. */
