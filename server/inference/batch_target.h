@@ -18,8 +18,9 @@ struct batch_target {
 };
 
 /* An unmeasured size is tried if the next smaller one fits: a run then takes at most twice as
- * long, which is within the target. `explores`: tries one size above the fitting ones, in case
- * it was measured at a bad moment. Threads: safe. */
+ * long, which is within the target. Below a size that fits, sizes need not be measured: if calls
+ * have several rows each, there are no smaller runs. `explores`: tries one size above the fitting
+ * ones, in case it was measured at a bad moment. Threads: safe. */
 struct batch_target batch_target_choose(const struct cost_table *costs, struct cost_key size,
                                         int64_t target_ns, bool explores);
 
