@@ -349,7 +349,8 @@ struct status layers_build(const struct layers_model *model, const struct layers
 /* For requests that carry raw values: the graph normalises each as the training data were,
  * (value - mean) / stddev, in doubles. */
 struct layers_scale {
-    const double *mean, *stddev; /* [values in a row]; NULL: the input is not scaled */
+    const double *mean, *stddev; /* [values in a row], or one number if the row size is
+                                 * open; NULL: the input is not scaled */
 };
 
 /* The raw columns that make up an input, side by side. */

@@ -253,6 +253,25 @@ class OpenInputs(TestCase):
         requests = [self.draw.uniform(-1, 1, (2, *size, 3)).astype(np.float32) for size in ((6, 7), (11, 5))]
         self.check(model, ["--train_files=" + self.path("rows.npz")], list(images), requests)
 
+    def test_numbers_that_the_schema_normalises(self):
+        """The export takes raw numbers, and normalises rows of any length."""
+        layers = [L.Conv1D(4, 3, activation="tanh", name="conv"), L.GlobalMaxPooling1D(), L.Dense(2, activation="softmax", name="scores")]
+        model = compiled(keras.Sequential([keras.Input((None, 2), name="x"), *layers]))
+        rows = self.draw.uniform(0, 100, (ROWS, 6, 2)).astype(np.float32)
+        np.savez(self.path("rows.npz"), x=rows, label=self.labels)
+        with open(self.path("schema.json"), "w", encoding="utf-8") as f:
+            f.write('{"columns": [{"name": "x", "shape": [6, 2], "mean": 50, "stddev": 25}, {"name": "label"}]}')
+        got = self.train(model, ["--train_files=" + self.path("rows.npz"), "--schema=" + self.path("schema.json")])
+        x = keras.Input((None, 2), name="x")
+        raw = keras.Model(x, model(L.Rescaling(1 / 25, -2)(x)))
+        compiled(raw)
+        for step in range(STEPS):
+            first = step * BATCH % ROWS
+            raw.train_on_batch(rows[first:first + BATCH], self.labels[first:first + BATCH])
+        for variable in model.weights:
+            assert_agrees(self, got[variable.path], variable.numpy(), TOLERANCE, variable.path)
+        self.check_export(raw, [self.draw.uniform(0, 100, (2, length, 2)).astype(np.float32) for length in (6, 3, 9)])
+
     def test_a_class_for_each_pixel(self):
         """A U-Net, which answers for images of any size that its strides divide."""
         x = keras.Input((None, None, 3), name="x")

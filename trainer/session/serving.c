@@ -40,6 +40,17 @@ static const struct layers_columns *raw_columns(const struct session *session)
     return prepared ? columns : NULL;
 }
 
+/* Do all values of a row have the same scale, which then suits rows of any size? */
+static bool is_one_scale(const struct data_column *column)
+{
+    int64_t size = tensor_spec_row_size(&column->spec);
+    bool same = size > 0;
+
+    for (int64_t i = 1; i < size; i++)
+        same = same && column->mean[i] == column->mean[0] && column->stddev[i] == column->stddev[0];
+    return same;
+}
+
 static struct status list_scales(const struct session *session, const struct layers_scale **out)
 {
     const struct data_split *rows = session->data->train;
@@ -51,11 +62,12 @@ static struct status list_scales(const struct session *session, const struct lay
         if (c < 0)
             continue;
         if (rows->columns[c].mean != NULL &&
-            tensor_spec_row_size(&session->graph.feeds[i].spec) == 0)
+            tensor_spec_row_size(&session->graph.feeds[i].spec) == 0 &&
+            !is_one_scale(&rows->columns[c]))
             return status_error(
                 STATUS_UNIMPLEMENTED,
-                "the schema has a 'mean' or 'stddev' of a column of the model's "
-                "'%s', which is %s: give it a known size, or normalise in the model",
+                "the schema has several 'mean' or 'stddev' for the model's '%s', which is %s: give "
+                "it a known size, or normalise in the model",
                 session->graph.feeds[i].spec.name, tensor_spec_text(&session->graph.feeds[i].spec));
         scales[i] = (struct layers_scale){ rows->columns[c].mean, rows->columns[c].stddev };
     }

@@ -397,12 +397,14 @@ static const struct layer_lists *lists_of_parts(struct layer_context *context,
 #define SCALED_NAME   "normalised" /* in the scope of the input */
 #define COLUMNS_SCOPE "columns/"   /* scope of a request's raw columns */
 
-/* (x - mean) / stddev of a dense input, bit by bit as in training. */
+/* (x - mean) / stddev of a dense input, bit by bit as in training. An input of open size has one
+ * mean for all values. */
 static struct endpoint scaled(struct layer_context *context, const struct layers_port *port,
                               const struct layers_scale *scale, struct endpoint x)
 {
     struct builder *b = &context->builder;
-    const struct shape row = row_shape(port);
+    bool is_open = tensor_spec_row_size(&(struct tensor_spec){ .shape = port->shape }) == 0;
+    const struct shape row = is_open ? shape_scalar() : row_shape(port);
     const struct tensor mean = tensor_borrow(DT_DOUBLE, &row, scale->mean);
     const struct tensor stddev = tensor_borrow(DT_DOUBLE, &row, scale->stddev);
 
