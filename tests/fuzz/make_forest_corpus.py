@@ -9,7 +9,8 @@ FORESTS = HERE.parent / "golden" / "forests"
 OUT = HERE / "corpus" / "forest"
 FIELDS = {"header.pb": 1, "data_spec.pb": 2, "random_forest_header.pb": 3, "gradient_boosted_trees_header.pb": 3, "nodes-00000-of-00001": 4}
 CASES = ["forest_votes", "forest_distributions", "forest_integer_classes", "forest_regression", "forest_oblique", "forest_oblique_local",
-         "forest_numerical_uplift", "boosted_classes", "boosted_logit", "boosted_discretized", "boosted_missing", "boosted_sets"]
+         "forest_numerical_uplift", "boosted_classes", "boosted_logit", "boosted_discretized", "boosted_missing", "boosted_sets",
+         "forest_sets"]
 
 
 def varint(value):

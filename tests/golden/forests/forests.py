@@ -36,9 +36,13 @@ THREE = np.where(score > 2.5, "high", np.where(score > .5, "middle", "low"))
 NUMBER = (10 * score).astype(np.float32)
 COUNT = rng.poisson(np.exp(np.clip(score, -2, 2) / 2)).astype(np.float32)
 RANK = np.clip(score.astype(int), 0, 4).astype(np.float32)
+TAGGED = np.where([("a" in tag) != ("b" in other) for tag, other in zip(tags, tags[::-1])], "yes", "no")
+ABSENT = np.where(np.isnan(DATA["x"]) | (y > 2), "yes", "no")
 TREATED = rng.choice(["control", "treated"], size=ROWS)
 FOREST, BOOSTED = ydf.RandomForestLearner, ydf.GradientBoostedTreesLearner
 
+SETS = ({"tags": tags, "more": tags[::-1]},
+        {"features": [("tags", ydf.Semantic.CATEGORICAL_SET), ("more", ydf.Semantic.CATEGORICAL_SET)], "include_all_columns": True, "min_vocab_frequency": 1})
 # Learner, label, further columns, further arguments.
 CASES = {
     "forest_votes": (FOREST, TWO, WORDY, {}),
@@ -62,15 +66,14 @@ CASES = {
     "boosted_ranking": (BOOSTED, RANK, {"group": np.array([b"g%d" % i for i in rng.integers(0, 20, size=ROWS)])},
                         {"task": ydf.Task.RANKING, "ranking_group": "group"}),
     "boosted_discretized": (BOOSTED, TWO, {}, {"discretize_numerical_columns": True, "num_discretized_numerical_bins": 10}),
-    "boosted_missing": (BOOSTED, TWO, {}, {"allow_na_conditions": True}),
+    "boosted_missing": (BOOSTED, ABSENT, {}, {"allow_na_conditions": True}),
     "boosted_random_local": (BOOSTED, TWO, {}, {"missing_value_policy": "RANDOM_LOCAL_IMPUTATION", "allow_na_conditions": True}),
     "boosted_oblique": (BOOSTED, TWO, {}, {"split_axis": "SPARSE_OBLIQUE"}),
-    "boosted_sets": (BOOSTED, TWO, {"tags": tags, "more": tags[::-1]},
-                     {"features": [("tags", ydf.Semantic.CATEGORICAL_SET), ("more", ydf.Semantic.CATEGORICAL_SET)],
-                      "include_all_columns": True, "min_vocab_frequency": 1}),
+    "boosted_sets": (BOOSTED, TAGGED, *SETS),
+    "forest_sets": (FOREST, TAGGED, *SETS),
 }
 PREFIXED = {"forest_compressed": "a_prefix_", "boosted_classes": "another_"}
-LEAVES = {"forest_votes", "boosted_sets", "boosted_classes"}
+LEAVES = {"forest_votes", "forest_sets", "boosted_classes"}
 
 
 def train(name):
