@@ -36,22 +36,27 @@ static void read_forest(const char *name, const char *trees, struct forest_bytes
     }
 }
 
-static bool parse(const struct forest_bytes *bytes, int changed, struct bytes content)
+static bool parse(const struct forest_bytes *bytes, int changed, struct bytes content,
+                  struct forest **out)
 {
-    enum { HEAD_BYTES = 8 };
     struct bytes files[4];
+    bool is_gzip;
     for (int i = 0; i < 4; i++)
         files[i] =
             i == changed ? content : (struct bytes){ bytes->files[i].data, bytes->files[i].size };
-    size_t skipped = files[3].size < HEAD_BYTES ? files[3].size : HEAD_BYTES, left = 1 << 24;
-    files[3].data += skipped;
-    files[3].size -= skipped;
+    size_t left = 1 << 24;
     struct forest_source source = { files[0], files[1], files[2], &files[3],
                                     1,        false,    may_take, &left };
+    return status_is_ok(forest_nodes_body(&files[3], &is_gzip)) &&
+           status_is_ok(forest_parse(&source, out));
+}
+
+static bool parse_and_run(const struct forest_bytes *bytes, int changed, struct bytes content)
+{
     struct forest *forest;
-    if (!status_is_ok(forest_parse(&source, &forest)))
+    if (!parse(bytes, changed, content, &forest))
         return false;
-    forest_run_row(forest);
+    assert_true(forest_run_rows(forest));
     forest_destroy(forest);
     return true;
 }
@@ -65,7 +70,7 @@ static bool parse_copy(const struct forest_bytes *bytes, int file, size_t size, 
         copy[at] = (char)(copy[at] ^ bits);
     char *exact = malloc(size > 0 ? size : 1);
     memcpy(exact, copy, size);
-    bool parsed = parse(bytes, file, (struct bytes){ exact, size });
+    bool parsed = parse_and_run(bytes, file, (struct bytes){ exact, size });
     free(exact);
     free(copy);
     return parsed;
@@ -101,6 +106,7 @@ static void damaged_files_are_refused_or_run(void **state)
     damage("boosted_discretized", "gradient_boosted_trees_header.pb");
     damage("boosted_missing", "gradient_boosted_trees_header.pb");
     damage("boosted_sets", "gradient_boosted_trees_header.pb");
+    damage("forest_sets", "random_forest_header.pb");
 }
 
 static void memory_is_asked_for_first(void **state)
@@ -121,6 +127,40 @@ static void memory_is_asked_for_first(void **state)
                                     &left };
     struct forest *forest;
     assert_int_equal(forest_parse(&source, &forest).code, STATUS_RESOURCE_EXHAUSTED);
+    for (int file = 0; file < 4; file++)
+        buffer_finish(&bytes.files[file]);
+}
+
+/* ---- walks ---- */
+
+static const struct walked {
+    const char *label, *name, *trees;
+    bool has_walk;
+} walked[] = {
+    { "walk of forest_votes", "forest_votes", "random_forest_header.pb", true },
+    { "walk of forest_distributions", "forest_distributions", "random_forest_header.pb", true },
+    { "walk of forest_regression", "forest_regression", "random_forest_header.pb", true },
+    { "walk of forest_uplift", "forest_uplift", "random_forest_header.pb", true },
+    { "walk of forest_local", "forest_local", "random_forest_header.pb", false },
+    { "walk of forest_oblique", "forest_oblique", "random_forest_header.pb", false },
+    { "walk of boosted_binary", "boosted_binary", "gradient_boosted_trees_header.pb", true },
+    { "walk of boosted_discretized", "boosted_discretized", "gradient_boosted_trees_header.pb",
+      true },
+    { "walk of boosted_missing", "boosted_missing", "gradient_boosted_trees_header.pb", false },
+    { "walk of boosted_sets", "boosted_sets", "gradient_boosted_trees_header.pb", false },
+};
+
+static void a_walk_gives_the_bits_of_the_plain_one(void **state)
+{
+    const struct walked *row = *state;
+    struct forest_bytes bytes;
+    struct forest *forest;
+    graph = graph_create(arena);
+    read_forest(row->name, row->trees, &bytes);
+    assert_true(parse(&bytes, -1, (struct bytes){ "", 0 }, &forest));
+    assert_int_equal(forest->walk != NULL, row->has_walk);
+    assert_true(forest_run_rows(forest));
+    forest_destroy(forest);
     for (int file = 0; file < 4; file++)
         buffer_finish(&bytes.files[file]);
 }
@@ -302,5 +342,14 @@ int main(void)
         CASE(names_of_outputs_have_no_rows),
         CASE(sets_are_not_batched),
     };
-    return run_graphs("forests", FORESTS, NULL, more, COUNT(more));
+    struct CMUnitTest tests[COUNT(more) + COUNT(walked)];
+    memcpy(tests, more, sizeof more);
+    for (size_t i = 0; i < COUNT(walked); i++)
+        tests[COUNT(more) + i] =
+            (struct CMUnitTest){ .name = walked[i].label,
+                                 .test_func = a_walk_gives_the_bits_of_the_plain_one,
+                                 .setup_func = setup,
+                                 .teardown_func = teardown,
+                                 .initial_state = (void *)&walked[i] };
+    return run_graphs("forests", FORESTS, NULL, tests, COUNT(tests));
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/float_bits.h"
+#include "runtime/kernels/forests/forest_walk.h"
 
 #define EXP_MAX 19.0f /* the bound of a sum under a Poisson loss */
 
@@ -14,12 +15,6 @@ void forest_destroy(struct forest *forest)
 }
 
 /* ---- conditions ---- */
-
-/* TensorFlow takes values that the model does not know as number 0, and -1 as no value. */
-static int32_t known_category(int32_t value, int32_t count)
-{
-    return value < -1 || value >= count ? 0 : value;
-}
 
 static bool holds_value(const struct forest *forest, const struct forest_node *node, int32_t value)
 {
@@ -45,7 +40,7 @@ static bool find_set(const struct forest *forest, const struct forest_features *
     *begin = split[0];
     *end = split[1];
     return *begin >= *end ||
-           known_category(features->set_values[*begin], forest->set_values[place]) >= 0;
+           forest_known_category(features->set_values[*begin], forest->set_values[place]) >= 0;
 }
 
 static bool meets_set(const struct forest *forest, const struct forest_node *node,
@@ -55,7 +50,8 @@ static bool meets_set(const struct forest *forest, const struct forest_node *nod
     if (!find_set(forest, features, row, node->place, &at, &end))
         return node->if_missing;
     for (; at < end; at++) {
-        int32_t value = known_category(features->set_values[at], forest->set_values[node->place]);
+        int32_t value =
+            forest_known_category(features->set_values[at], forest->set_values[node->place]);
         if (value < 0 ? node->if_missing : holds_value(forest, node, value))
             return true;
     }
@@ -65,9 +61,9 @@ static bool meets_set(const struct forest *forest, const struct forest_node *nod
 static bool meets_category(const struct forest *forest, const struct forest_node *node,
                            const struct forest_features *features, int64_t row)
 {
-    int32_t value =
-        known_category(features->categories[row * forest->columns[FOREST_CATEGORIES] + node->place],
-                       forest->categories[node->place]);
+    int32_t value = forest_known_category(
+        features->categories[row * forest->columns[FOREST_CATEGORIES] + node->place],
+        forest->categories[node->place]);
     return value < 0 ? node->if_missing : holds_value(forest, node, value);
 }
 
@@ -111,13 +107,10 @@ static bool meets(const struct forest *forest, const struct forest_node *node,
     float x;
     switch (node->kind) {
     case FOREST_HIGHER:
-        x = numbers[node->place];
+        x = (node->input == FOREST_NUMBERS ? numbers : truths)[node->place];
         return isnan(x) ? node->if_missing : x >= node->value;
     case FOREST_OBLIQUE:
         return meets_oblique(forest, node, numbers);
-    case FOREST_TRUE:
-        x = truths[node->place];
-        return isnan(x) ? node->if_missing : x >= node->value;
     case FOREST_NOT_ZERO:
         x = truths[node->place];
         return isnan(x) ? node->if_missing : x != 0;
@@ -154,6 +147,22 @@ static void softmax(float *x, int count)
         x[i] = clamp(x[i] * (1 / sum), 0, 1);
 }
 
+/* Sums lie in the row of outputs; of a pair, the second one is the sum. */
+static float *sums_of(const struct forest *forest, float *out, int64_t row)
+{
+    return out + row * forest->outputs_count + forest->is_pair;
+}
+
+static void add_leaf(const struct forest *forest, const struct forest_node *leaf, float *sums)
+{
+    if (leaf->kind == FOREST_LEAF) {
+        sums[leaf->place] += leaf->value;
+        return;
+    }
+    for (int i = 0; i < forest->sums_count; i++)
+        sums[i] += float_of_bits(forest->words[leaf->at + (uint32_t)i]);
+}
+
 static void finish(const struct forest *forest, float *sums)
 {
     for (int i = 0; i < forest->sums_count; i++)
@@ -164,29 +173,106 @@ static void finish(const struct forest *forest, float *sums)
         sums[0] = clamp(1 / (1 + expf(-sums[0])), 0, 1);
     else if (forest->finish == FOREST_EXP)
         sums[0] = expf(clamp(sums[0], -EXP_MAX, EXP_MAX));
+    if (forest->is_pair) {
+        sums[0] = clamp(sums[0], 0, 1);
+        sums[-1] = 1 - sums[0];
+    }
+}
+
+/* ---- rows ---- */
+
+static void add_plainly(const struct forest *forest, const struct forest_features *features,
+                        int64_t row, float *sums)
+{
+    for (int tree = 0; tree < forest->trees_count; tree++)
+        add_leaf(forest, find_leaf(forest, tree, features, row), sums);
+}
+
+void forest_predict_plainly(const struct forest *forest, const struct forest_features *features,
+                            int64_t first, int64_t end, float *out)
+{
+    memset(out + first * forest->outputs_count, 0,
+           (size_t)(end - first) * (size_t)forest->outputs_count * sizeof *out);
+    for (int64_t row = first; row < end; row++) {
+        float *sums = sums_of(forest, out, row);
+        add_plainly(forest, features, row, sums);
+        finish(forest, sums);
+    }
+}
+
+/* A tree is walked by all rows of a block before the next one, so that it comes into the cache
+ * once. */
+#define GROUPS 8
+
+static size_t group_values(const struct forest *forest)
+{
+    return (size_t)forest->walk_columns * FOREST_LANES;
+}
+
+size_t forest_scratch_bytes(const struct forest *forest)
+{
+    return forest->walk == NULL ? 0 : GROUPS * group_values(forest) * sizeof(uint32_t);
+}
+
+/* Adds a leaf that the walk of a tree has found. */
+static inline void add_found(const struct forest *forest, const struct forest_tree *tree,
+                             uint32_t leaf, float *sums)
+{
+    if (tree->place >= 0)
+        sums[tree->place] += float_of_bits(leaf);
+    else
+        add_leaf(forest, &forest->nodes[leaf], sums);
+}
+
+static void add_groups(const struct forest *forest, const struct forest_features *features,
+                       int64_t first, int groups, uint32_t *x, float *out)
+{
+    uint32_t leaves[FOREST_LANES];
+    for (int i = 0; i < groups * FOREST_LANES; i++)
+        forest_walk_put_row(forest, features, first + i, i % FOREST_LANES,
+                            x + (size_t)(i / FOREST_LANES) * group_values(forest));
+    for (int tree = 0; tree < forest->trees_count; tree++) {
+        float *sums = sums_of(forest, out, first);
+        for (int group = 0; group < groups; group++) {
+            forest_walk_rows(forest, tree, x + (size_t)group * group_values(forest), leaves);
+            for (int i = 0; i < FOREST_LANES; i++, sums += forest->outputs_count)
+                add_found(forest, &forest->walk_trees[tree], leaves[i], sums);
+        }
+    }
+}
+
+static void add_row(const struct forest *forest, const struct forest_features *features,
+                    int64_t row, uint32_t *x, float *sums)
+{
+    uint32_t leaves[FOREST_LANES];
+    forest_walk_put_row(forest, features, row, 0, x);
+    for (int tree = 0; tree < forest->trees_count; tree++) {
+        if (tree % FOREST_LANES == 0)
+            forest_walk_trees(forest, tree, x, leaves);
+        add_found(forest, &forest->walk_trees[tree], leaves[tree % FOREST_LANES], sums);
+    }
 }
 
 void forest_predict(const struct forest *forest, const struct forest_features *features,
-                    int64_t row, float *sums, float *out)
+                    int64_t first, int64_t end, void *scratch, float *out)
 {
-    for (int i = 0; i < forest->sums_count; i++)
-        sums[i] = 0;
-    for (int tree = 0; tree < forest->trees_count; tree++) {
-        const struct forest_node *leaf = find_leaf(forest, tree, features, row);
-        if (leaf->kind == FOREST_LEAF) {
-            sums[leaf->place] += leaf->value;
-            continue;
-        }
-        for (int i = 0; i < forest->sums_count; i++)
-            sums[i] += float_of_bits(forest->words[leaf->at + (uint32_t)i]);
-    }
-    finish(forest, sums);
-    if (forest->is_pair) {
-        out[1] = clamp(sums[0], 0, 1);
-        out[0] = 1 - out[1];
+    if (forest->walk == NULL) {
+        forest_predict_plainly(forest, features, first, end, out);
         return;
     }
-    memcpy(out, sums, (size_t)forest->outputs_count * sizeof *out);
+    memset(out + first * forest->outputs_count, 0,
+           (size_t)(end - first) * (size_t)forest->outputs_count * sizeof *out);
+    int64_t row = first;
+    while (end - row >= FOREST_LANES) {
+        int64_t groups = (end - row) / FOREST_LANES;
+        groups = groups < GROUPS ? groups : GROUPS;
+        add_groups(forest, features, row, (int)groups, scratch, out);
+        row += groups * FOREST_LANES;
+    }
+    for (; row < end; row++)
+        add_row(forest, features, row, scratch, sums_of(forest, out, row));
+    for (row = first; row < end; row++)
+        finish(forest, sums_of(forest, out, row));
 }
 
 void forest_leaves(const struct forest *forest, const struct forest_features *features, int64_t row,

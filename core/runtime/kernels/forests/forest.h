@@ -17,9 +17,8 @@ enum forest_node_kind {
     FOREST_LEAF,         /* adds `value` to the sum `place` */
     FOREST_LEAF_OF_MANY, /* adds words[at …], a float for each sum */
     FOREST_IS_MISSING,   /* the feature has no value */
-    FOREST_HIGHER,       /* number >= value */
+    FOREST_HIGHER,       /* number, or truth, >= value */
     FOREST_OBLIQUE,      /* a weighted sum of numbers >= value; words[at …] are `count` terms */
-    FOREST_TRUE,         /* truth >= value */
     FOREST_NOT_ZERO,     /* truth != 0 */
     FOREST_IN_LIST,      /* category, or one of the set, is in words[at …], sorted */
     FOREST_IN_BITS,      /* category, or one of the set, is a bit of words[at …] */
@@ -41,6 +40,12 @@ struct forest_node {
 
 enum forest_finish { FOREST_AS_IT_IS, FOREST_SIGMOID, FOREST_SOFTMAX, FOREST_EXP };
 
+/* A tree of a walk. */
+struct forest_tree {
+    uint32_t root, depth;
+    int32_t place; /* the sum of all its leaves; -1: they have several */
+};
+
 struct forest {
     struct arena *arena; /* of all below */
     struct forest_node *nodes;
@@ -50,12 +55,18 @@ struct forest {
     int trees_count;
     int columns[FOREST_INPUTS];       /* features of each input */
     int32_t *categories, *set_values; /* by column: the number of values */
+    /* The value of a column that stands for a missing one, as forest_walk reads it. */
+    uint32_t *usual[FOREST_SETS];
     int sums_count;
     float *first; /* what each sum begins with */
     enum forest_finish finish;
     bool is_pair; /* one sum p, two outputs: 1 - p and p */
     int outputs_count;
     struct bytes *names; /* of the outputs */
+
+    struct walk_node *walk; /* NULL: none */
+    struct forest_tree *walk_trees;
+    int walk_columns;
 };
 
 void forest_destroy(struct forest *forest); /* accepts NULL */
@@ -68,9 +79,19 @@ struct forest_features {
     const int64_t *set_splits;
 };
 
-/* out: [outputs_count]; `sums` has room for [sums_count]. */
+/* TensorFlow takes values that the model does not know as number 0, and -1 as no value. */
+static inline int32_t forest_known_category(int32_t value, int32_t count)
+{
+    return value < -1 || value >= count ? 0 : value;
+}
+
+/* Rows first to end of out: [rows, outputs_count]; `scratch` has room for forest_scratch_bytes. */
 void forest_predict(const struct forest *forest, const struct forest_features *features,
-                    int64_t row, float *sums, float *out);
+                    int64_t first, int64_t end, void *scratch, float *out);
+size_t forest_scratch_bytes(const struct forest *forest);
+/* The same values row by row and tree by tree, for any forest. */
+void forest_predict_plainly(const struct forest *forest, const struct forest_features *features,
+                            int64_t first, int64_t end, float *out);
 /* The numbers of the leaves that the row reaches: [trees_count]. */
 void forest_leaves(const struct forest *forest, const struct forest_features *features, int64_t row,
                    int32_t *out);

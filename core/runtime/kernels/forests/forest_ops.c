@@ -273,7 +273,7 @@ static struct status predict_compute(struct kernel_context *k)
     struct forest_features features;
     struct tensor *out;
     int64_t rows;
-    void *sums;
+    void *scratch;
     TRY(find_forest(k, &forest, &features, &rows));
     if (op->outputs != forest->outputs_count)
         return kernel_error(k, STATUS_INVALID_ARGUMENT,
@@ -284,11 +284,11 @@ static struct status predict_compute(struct kernel_context *k)
     int64_t dims[] = { rows, op->outputs };
     struct shape shape = shape_make(2, dims);
     TRY(kernel_output(k, 0, &shape, &out));
-    TRY(arena_reserve(kernel_arena(k), (size_t)forest->sums_count * sizeof(float), &sums));
-    for (int64_t row = 0; row < rows; row++) {
-        if (row % ROWS_BETWEEN_CHECKS == 0)
-            TRY(kernel_check(k));
-        forest_predict(forest, &features, row, sums, tensor_floats_mut(out) + row * op->outputs);
+    TRY(arena_reserve(kernel_arena(k), forest_scratch_bytes(forest), &scratch));
+    for (int64_t row = 0; row < rows; row += ROWS_BETWEEN_CHECKS) {
+        int64_t end = rows - row < ROWS_BETWEEN_CHECKS ? rows : row + ROWS_BETWEEN_CHECKS;
+        TRY(kernel_check(k));
+        forest_predict(forest, &features, row, end, scratch, tensor_floats_mut(out));
     }
     return status_ok();
 }

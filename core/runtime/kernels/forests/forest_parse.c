@@ -4,6 +4,7 @@
 
 #include "base/float_bits.h"
 #include "proto/wire.h"
+#include "runtime/kernels/forests/forest_walk.h"
 
 /* The fields that are read, by message. */
 enum header_field {
@@ -357,6 +358,25 @@ static struct status place_feature(struct forest_reader *r, int64_t index)
     return status_ok();
 }
 
+/* Without a value, the answer of a condition should be that for this one. An interval is chosen by
+ * the mean in double precision, so that rounding must not lift the mean over a border. */
+static uint32_t usual_value(const struct forest_column *column)
+{
+    float mean = (float)column->mean;
+    switch (column->type) {
+    case CATEGORICAL:
+        return column->most_frequent >= 0 && column->most_frequent < column->values_count
+                   ? (uint32_t)column->most_frequent
+                   : UINT32_MAX;
+    case BOOLEAN:
+        return column->true_count >= column->false_count;
+    default:
+        if (column->type == DISCRETIZED && mean > column->mean)
+            mean = nextafterf(mean, -INFINITY);
+        return forest_walk_number(mean);
+    }
+}
+
 static struct status read_features(struct forest_reader *r)
 {
     struct forest *forest = r->forest;
@@ -366,15 +386,22 @@ static struct status read_features(struct forest_reader *r)
     while (wire_next(&wire, &field))
         while (field.number == HEADER_FEATURE && next_number(&field, WIRE_VARINT, &index))
             TRY(place_feature(r, (int32_t)index));
-    forest->categories = ARENA_ARRAY(forest->arena, int32_t, r->columns_count + 1);
-    forest->set_values = ARENA_ARRAY(forest->arena, int32_t, r->columns_count + 1);
+    forest->categories =
+        ARENA_ARRAY(forest->arena, int32_t, forest->columns[FOREST_CATEGORIES] + 1);
+    forest->set_values = ARENA_ARRAY(forest->arena, int32_t, forest->columns[FOREST_SETS] + 1);
+    for (int i = 0; i < FOREST_SETS; i++)
+        forest->usual[i] = ARENA_ARRAY(forest->arena, uint32_t, forest->columns[i] + 1);
     for (int i = 0; i < r->columns_count; i++) {
         const struct forest_column *column = &r->columns[i];
-        int32_t count = (int32_t)column->values_count;
-        if (column->place >= 0 && column->type == CATEGORICAL)
-            forest->categories[column->place] = count;
-        if (column->place >= 0 && column->type == CATEGORICAL_SET)
-            forest->set_values[column->place] = count;
+        int input = input_of(column);
+        if (column->place < 0)
+            continue;
+        if (input == FOREST_SETS)
+            forest->set_values[column->place] = (int32_t)column->values_count;
+        else
+            forest->usual[input][column->place] = usual_value(column);
+        if (input == FOREST_CATEGORIES)
+            forest->categories[column->place] = (int32_t)column->values_count;
     }
     return status_ok();
 }
@@ -712,7 +739,7 @@ static struct status read_true(struct forest_reader *r, const struct forest_colu
                                struct bytes bytes, struct forest_node *node)
 {
     (void)bytes;
-    node->kind = r->is_imputed ? FOREST_NOT_ZERO : FOREST_TRUE;
+    node->kind = r->is_imputed ? FOREST_NOT_ZERO : FOREST_HIGHER;
     node->value = 0.5f;
     check_imputed(r, node, column->true_count >= column->false_count);
     return column->type == BOOLEAN ? status_ok() : damaged("a truth value");
@@ -731,31 +758,53 @@ static bool has_values(const struct forest_column *column)
     return column->type == CATEGORICAL || column->type == CATEGORICAL_SET;
 }
 
-static struct status read_list(struct forest_reader *r, const struct forest_column *column,
-                               struct bytes bytes, struct forest_node *node)
+/* The values of a list, which must rise: `bits`, if not NULL, become a bit for each, and `list` a
+ * word for each. */
+static struct status read_values(const struct forest_column *column, struct bytes bytes,
+                                 uint32_t *bits, uint32_t *list, uint32_t *count, bool *has_usual)
 {
     struct wire wire = wire_of(bytes);
     struct wire_field field;
     int64_t before = -1;
-    bool has_usual = false;
-    node->kind = FOREST_IN_LIST;
-    node->at = (uint32_t)r->words;
+    *count = 0;
+    *has_usual = false;
     while (wire_next(&wire, &field)) {
         uint64_t number;
         while (field.number == 1 && next_number(&field, WIRE_VARINT, &number)) {
             int64_t value = (int32_t)number;
             if (value <= before || value >= column->values_count)
                 return damaged("the values of a condition");
-            if (r->stores)
-                r->forest->words[r->words] = (uint32_t)value;
-            r->words++;
-            node->count++;
-            has_usual = has_usual || value == column->most_frequent;
+            if (bits != NULL)
+                bits[value / 32] |= 1u << value % 32;
+            if (list != NULL)
+                list[*count] = (uint32_t)value;
+            ++*count;
+            *has_usual = *has_usual || value == column->most_frequent;
             before = value;
         }
     }
-    if (wire.damaged || !has_values(column))
-        return damaged("the values of a condition");
+    return wire.damaged || !has_values(column) ? damaged("the values of a condition") : status_ok();
+}
+
+/* Bits are found faster, and forest_walk knows only these. Larger lists would take more memory as
+ * bits. */
+#define BITS_MAX 2048
+
+static struct status read_list(struct forest_reader *r, const struct forest_column *column,
+                               struct bytes bytes, struct forest_node *node)
+{
+    bool is_bits = column->values_count <= BITS_MAX, has_usual;
+    TRY(read_values(column, bytes, NULL, NULL, &node->count, &has_usual));
+    size_t size = is_bits ? (size_t)(column->values_count + 31) / 32 : node->count;
+    uint32_t *words = take_words(r, node, size);
+    node->kind = is_bits ? FOREST_IN_BITS : FOREST_IN_LIST;
+    if (words != NULL) {
+        memset(words, 0, size * sizeof *words);
+        TRY(read_values(column, bytes, is_bits ? words : NULL, is_bits ? NULL : words, &node->count,
+                        &has_usual));
+    }
+    if (is_bits)
+        node->count = (uint32_t)size * 32;
     if (column->type == CATEGORICAL)
         check_imputed(r, node, has_usual);
     return status_ok();
@@ -1042,6 +1091,22 @@ static struct status reserve_nodes(struct forest_reader *r)
     return status_ok();
 }
 
+/* Without memory for a walk, the forest runs plainly. */
+static struct status make_walk(struct forest_reader *r)
+{
+    struct forest *forest = r->forest;
+    void *scratch;
+    forest->nodes_count = r->nodes;
+    forest->words_count = r->words;
+    size_t scratch_bytes = r->nodes * sizeof(uint32_t);
+    if (!r->is_imputed || !forest_walk_exists(forest) ||
+        !status_is_ok(
+            r->source->may_take(r->source->argument, forest_walk_bytes(forest) + scratch_bytes)))
+        return status_ok();
+    TRY(arena_reserve(r->scratch, scratch_bytes, &scratch));
+    return forest_walk_make(forest, scratch);
+}
+
 static struct status read_all(struct forest_reader *r)
 {
     TRY(read_header(r));
@@ -1054,7 +1119,8 @@ static struct status read_all(struct forest_reader *r)
     TRY(read_nodes(r));
     TRY(reserve_nodes(r));
     r->stores = true;
-    return read_nodes(r);
+    TRY(read_nodes(r));
+    return make_walk(r);
 }
 
 struct status forest_parse(const struct forest_source *source, struct forest **out)
