@@ -621,6 +621,15 @@ def batches(n):
             "first": next(iter(rest))}
 
 
+@case((10, 4), (0, 3), (6, 6), n=(L, []), size=(L, []))
+def rebatch(n, size):
+    pairs = Data.range(n).map(lambda v: (v, tf.strings.as_string(v))).batch(size)
+    turns = raw_dataset(tf.raw_ops.RebatchDatasetV2, [None], L, input_dataset=Data.range(n).batch(size)._variant_tensor, batch_sizes=[2, 1, 4], drop_remainder=False)
+    texts = tf.zeros([0], S)
+    return {"rows": listed(Data.range(n).batch(size).rebatch(3, drop_remainder=True)), "sizes": listed(turns.map(tf.size)), "back": listed(turns.unbatch()),
+            "texts": pairs.rebatch(3).reduce(texts, lambda all, p: tf.concat([all, tf.strings.as_string(p[0]) + p[1], ["|"]], 0)), "count": turns.cardinality()}
+
+
 @case((0,), n=(L, []))
 def batch_of_none(n):
     return {"first": next(iter(Data.range(10).batch(n)))}

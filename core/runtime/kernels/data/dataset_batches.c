@@ -1,4 +1,4 @@
-/* Batches of elements: Batch, MapAndBatch and Unbatch. */
+/* Batches of elements: Batch, MapAndBatch, Unbatch and Rebatch. */
 #include "runtime/kernels/data/dataset.h"
 
 /* ---- Batch ---- */
@@ -37,16 +37,15 @@ static struct status stack_rows(struct kernel_context *k, const struct tensors *
 }
 
 /* Makes the element of the rows that were collected; `ended`: there were fewer than requested. */
-static struct status batch_of_rows(struct kernel_context *k, struct iterator *iterator, bool ended,
-                                   struct tensor *element, bool *end)
+static struct status batch_of_rows(struct kernel_context *k, const struct run_dataset *dataset,
+                                   struct tensors *rows, bool ended, struct tensor *element,
+                                   bool *end)
 {
-    const struct run_dataset *dataset = iterator->dataset;
-    struct batch_rows *batch = iterator->state;
-    *end = ended && (batch->rows.count == 0 || drops_remainder(dataset));
+    *end = ended && (rows->count == 0 || drops_remainder(dataset));
     struct status status = status_ok();
     if (!*end)
-        status = stack_rows(k, &batch->rows, dataset->count, element);
-    tensors_clear(&batch->rows);
+        status = stack_rows(k, rows, dataset->count, element);
+    tensors_clear(rows);
     return status;
 }
 
@@ -56,7 +55,7 @@ static struct status batch_next(struct kernel_context *k, struct iterator *itera
     struct batch_rows *batch = iterator->state;
     tensors_clear(&batch->rows); /* of a call that failed */
     TRY(iterator_collect(k, iterator, &batch->rows, dataset_number(iterator->dataset, 1), end));
-    return batch_of_rows(k, iterator, *end, element, end);
+    return batch_of_rows(k, iterator->dataset, &batch->rows, *end, element, end);
 }
 
 static void batch_finish(struct iterator *iterator)
@@ -118,7 +117,7 @@ static struct status mapped_next(struct kernel_context *k, struct iterator *iter
     struct batch_rows *batch = iterator->state;
     tensors_clear(&batch->rows); /* of a call that failed */
     TRY(collect_mapped(k, iterator, element, end));
-    return batch_of_rows(k, iterator, *end, element, end);
+    return batch_of_rows(k, iterator->dataset, &batch->rows, *end, element, end);
 }
 
 static int64_t mapped_cardinality(const struct run_dataset *dataset)
@@ -192,6 +191,52 @@ static void unbatch_finish(struct iterator *iterator)
     tensors_finish(&((struct unbatch *)iterator->state)->batch);
 }
 
+/* ---- Rebatch: the rows of all elements, in batches of sizes that take turns ---- */
+
+struct rebatch {
+    struct unbatch unbatch; /* first, for the functions above */
+    struct tensors rows;    /* of the batch */
+    int64_t turn;
+};
+
+static struct status rebatch_check(struct kernel_context *k, struct run_dataset *dataset)
+{
+    const struct tensor *sizes = &dataset->inputs[1];
+    if (sizes->shape.rank > 1 || sizes->size == 0)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "batch_sizes must be a scalar or a vector with elements, not %s",
+                            shape_text(&sizes->shape));
+    for (int64_t i = 0; i < sizes->size; i++)
+        if (tensor_int64s(sizes)[i] < 1)
+            return kernel_error(k, STATUS_INVALID_ARGUMENT, "batch_sizes must be positive");
+    return dataset_check_flag(k, dataset, 2, "drop_remainder");
+}
+
+static struct status rebatch_next(struct kernel_context *k, struct iterator *iterator,
+                                  struct tensor *element, bool *end)
+{
+    const struct run_dataset *dataset = iterator->dataset;
+    const struct tensor *sizes = &dataset->inputs[1];
+    struct rebatch *state = iterator->state;
+    tensors_clear(&state->rows); /* of a call that failed */
+    *end = false;
+    for (int64_t left = tensor_int64s(sizes)[state->turn % sizes->size]; left > 0; left--) {
+        TRY(tensors_reserve(k, &state->rows, dataset->count));
+        TRY(unbatch_next(k, iterator, element, end));
+        if (*end)
+            break;
+        tensors_append(&state->rows, dataset->count, element);
+    }
+    state->turn++;
+    return batch_of_rows(k, dataset, &state->rows, *end, element, end);
+}
+
+static void rebatch_finish(struct iterator *iterator)
+{
+    tensors_finish(&((struct rebatch *)iterator->state)->rows);
+    unbatch_finish(iterator);
+}
+
 #define BATCH(name)                                                                    \
     DATASET(name, batch_check, batch_next, .finish = batch_finish, .same_width = true, \
             .iterator_bytes = sizeof(struct batch_rows), .cardinality = batch_cardinality)
@@ -203,5 +248,7 @@ static const struct kernel rows[] = {
             .iterator_bytes = sizeof(struct batch_rows), .cardinality = mapped_cardinality),
     DATASET("UnbatchDataset", NULL, unbatch_next, .begin = unbatch_begin, .finish = unbatch_finish,
             .same_width = true, .iterator_bytes = sizeof(struct unbatch)),
+    DATASET("RebatchDatasetV2", rebatch_check, rebatch_next, .begin = unbatch_begin,
+            .finish = rebatch_finish, .same_width = true, .iterator_bytes = sizeof(struct rebatch)),
 };
 const struct kernel_table kernels_dataset_batches = { rows, COUNT(rows) };
