@@ -16,9 +16,8 @@
 struct loss_scale {
     float scale; /* 0: no loss scaling, and no step is skipped */
     uint64_t growth_steps;
-    uint64_t
-        finite_steps; /* batches since the last change of the scale, or the last skipped step */
-    uint64_t skipped; /* steps in all */
+    uint64_t finite_steps; /* batches since the scale changed or a step was skipped */
+    uint64_t skipped;      /* steps in all */
 };
 
 /* INVALID_ARGUMENT: the scale is negative or not finite, or lacks growth_steps. */
