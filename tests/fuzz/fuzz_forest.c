@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct bytes none = { "", 0 }, nodes[FILES_MAX];
     for (int gives_leaves = 0; gives_leaves < 2; gives_leaves++) {
-        size_t left = (size_t)1 << 24;
+        size_t left = (size_t)1 << 22;
         struct forest_source source = { .header = none,
                                         .data_spec = none,
                                         .trees = none,
