@@ -234,9 +234,10 @@ static void stack_call(struct layer_context *context, const struct layer *layer,
         const struct shape *shape = endpoint_shape(values[i]);
         if (!layer_check_open(context, layer, values[i], rank, rank))
             return;
-        if (endpoint_dtype(values[i]) != endpoint_dtype(values[0]) ||
-            memcmp(shape->dims + 1, endpoint_shape(values[0])->dims + 1,
-                   (size_t)(rank - 1) * sizeof *shape->dims) != 0) {
+        bool alike = endpoint_dtype(values[i]) == endpoint_dtype(values[0]);
+        for (int k = 1; k < rank; k++)
+            alike = alike && may_be_equal(shape->dims[k], endpoint_shape(values[0])->dims[k]);
+        if (!alike) {
             layer_fail(context, layer, "inputs of %s %s and %s %s",
                        dtype_name(endpoint_dtype(values[0])), shape_text(endpoint_shape(values[0])),
                        dtype_name(endpoint_dtype(values[i])), shape_text(shape));
@@ -313,6 +314,33 @@ static int part_sizes(const struct json_value *parts, int64_t size,
     return (int)count;
 }
 
+static void give_parts(struct layer_io *io, struct node *parts, int count)
+{
+    for (int i = 0; parts != NULL && i < count; i++)
+        io->outputs[i] = (struct layer_value){ .value = { parts, i } };
+    io->outputs_count = count;
+}
+
+/* Along an open axis only equal parts have known limits. */
+static void split_open(struct layer_context *context, const struct layer *layer,
+                       struct layer_io *io, int axis, const struct json_value *count)
+{
+    struct builder *b = &context->builder;
+    const struct endpoint inputs[] = { build_const_int(b, NULL, axis), io->inputs[0].value };
+
+    if (count->kind != JSON_VALUE_INT || count->integer < 1 || count->integer > LAYER_OUTPUTS_MAX)
+        layer_fail(context, layer,
+                   "argument 'indices_or_sections' of axis %d, whose size is open: expected a "
+                   "number of parts from 1 to %d",
+                   axis, LAYER_OUTPUTS_MAX);
+    else
+        give_parts(
+            io,
+            build_node(b, "Split", NULL, 2, inputs, 0, NULL,
+                       (const struct attr[]){ attr_int("num_split", count->integer), ATTR_END }),
+            (int)count->integer);
+}
+
 static void split_call(struct layer_context *context, const struct layer *layer,
                        struct layer_io *io)
 {
@@ -325,12 +353,13 @@ static void split_call(struct layer_context *context, const struct layer *layer,
     int at = layer_axis(context, layer, axis->is_null ? 0 : axis->integer, endpoint_shape(x)->rank);
     if (at == 0)
         return;
-    if (endpoint_shape(x)->dims[at] < 0) {
-        layer_check_known(context, layer, x, at);
+    const struct json_value *wanted = layer_arg(layer, "indices_or_sections")->value;
+    int64_t size = endpoint_shape(x)->dims[at];
+    if (size < 0) {
+        split_open(context, layer, io, at, wanted);
         return;
     }
-    int64_t size = endpoint_shape(x)->dims[at];
-    int count = part_sizes(layer_arg(layer, "indices_or_sections")->value, size, sizes);
+    int count = part_sizes(wanted, size, sizes);
     if (count == 0) {
         layer_fail(context, layer,
                    "argument 'indices_or_sections' does not divide axis %d, of size %lld, into 1 "
@@ -343,9 +372,7 @@ static void split_call(struct layer_context *context, const struct layer *layer,
     struct node *parts =
         build_node(b, "SplitV", NULL, 3, inputs, 0, NULL,
                    (const struct attr[]){ attr_int("num_split", count), ATTR_END });
-    for (int i = 0; parts != NULL && i < count; i++)
-        io->outputs[i] = (struct layer_value){ .value = { parts, i } };
-    io->outputs_count = count;
+    give_parts(io, parts, count);
 }
 OP_ARGS_CLASS(split, "Split", split_args, op_x, split_call);
 

@@ -55,3 +55,10 @@ opened("sound_stft", (None, 2), 14, layers=[
     L.STFTSpectrogram("log", frame_length=5, frame_step=2, window=None, scaling=None), L.GlobalAveragePooling1D(), L.Dense(2)])
 opened("sound_expanded", (None, 2), 14, layers=[
     L.STFTSpectrogram("real", frame_length=4, frame_step=2, padding="same", window=None, scaling=None, expand_dims=True), L.GlobalAveragePooling2D(), L.Dense(2)])
+
+# ---- operations: equal parts of an open axis, and a stack of an open and a known one ----
+x, y = keras.Input((None, 2), name="x"), keras.Input((3, 2), name="y")
+left, right = keras.ops.split(L.Dense(2, activation="tanh", name="dense")(x), 2, axis=1)
+both = keras.ops.stack([left * right, y], axis=1)
+case("open_parts", keras.Model([x, y], L.Dense(2, name="answer")(L.GlobalAveragePooling2D(name="pool")(both)), name="parts"), trained=True,
+     inputs=[random.uniform(-1, 1, (3, n, 2)).astype(np.float32) for n in (6, 3)])
