@@ -309,6 +309,7 @@ class Tables(Phased):
         for i, make in enumerate((
                 lambda: o.SGD(0.1), lambda: o.SGD(0.02, momentum=0.9), lambda: o.SGD(0.02, momentum=0.9, nesterov=True), lambda: o.Adagrad(0.1),
                 lambda: o.Adam(0.01, epsilon=1e-3), lambda: o.AdamW(0.01, epsilon=1e-3, weight_decay=0.1), lambda: o.RMSprop(0.01, epsilon=1e-3),
+                lambda: o.SGD(0.1, weight_decay=0.1),
                 lambda: o.RMSprop(0.01, epsilon=1e-3, momentum=0.5, centered=True), lambda: o.Adadelta(0.5, epsilon=1e-3),
                 lambda: o.Adamax(0.01, epsilon=1e-3), lambda: o.Nadam(0.01, epsilon=1e-3),
                 lambda: o.Ftrl(0.1, beta=0.1, l2_shrinkage_regularization_strength=0.01))):

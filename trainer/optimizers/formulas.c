@@ -18,6 +18,8 @@
     const float rate = step->rate, *w = step->w, *g = step->g; \
     float *out = step->out;                                    \
     const size_t count = step->count
+/* What a decoupled weight decay, which comes first, leaves of w; 1 without it. */
+#define KEEP(decay) const float keep = 1 - rate * step->settings[decay]
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -31,10 +33,12 @@ static inline float shrink(float value, float by) /* towards 0 */
     return size > 0 ? copysignf(size, value) : 0;
 }
 
+/* setting: weight_decay */
 CLONES void apply_sgd(const struct optimizer_step *step)
 {
     PARTS;
-    EACH out[i] = w[i] - rate * g[i];
+    KEEP(0);
+    EACH out[i] = w[i] * keep - rate * g[i];
 }
 
 void apply_made(const struct optimizer_step *step)
@@ -55,6 +59,7 @@ CLONES void apply_average(const struct optimizer_step *step)
 CLONES static void apply_keras_momentum(const struct optimizer_step *step)
 {
     PARTS;
+    KEEP(3);
     const float mu = step->settings[0];
     float *a = step->slots[0];
 
@@ -62,20 +67,21 @@ CLONES static void apply_keras_momentum(const struct optimizer_step *step)
         EACH
         {
             a[i] = mu * a[i] + rate * g[i];
-            out[i] = w[i] - (mu * a[i] + rate * g[i]);
+            out[i] = w[i] * keep - (mu * a[i] + rate * g[i]);
         }
     else
         EACH
         {
             a[i] = mu * a[i] + rate * g[i];
-            out[i] = w[i] - a[i];
+            out[i] = w[i] * keep - a[i];
         }
 }
 
-/* settings: momentum μ, nesterov, rate_in_momentum */
+/* settings: momentum μ, nesterov, rate_in_momentum, weight_decay */
 CLONES void apply_momentum(const struct optimizer_step *step)
 {
     PARTS;
+    KEEP(3);
     const float mu = step->settings[0];
     float *a = step->slots[0];
 
@@ -85,27 +91,29 @@ CLONES void apply_momentum(const struct optimizer_step *step)
         EACH
         {
             a[i] = mu * a[i] + g[i];
-            out[i] = w[i] - (rate * g[i] + rate * mu * a[i]);
+            out[i] = w[i] * keep - (rate * g[i] + rate * mu * a[i]);
         }
     else
         EACH
         {
             a[i] = mu * a[i] + g[i];
-            out[i] = w[i] - rate * a[i];
+            out[i] = w[i] * keep - rate * a[i];
         }
 }
 
-/* settings: initial accumulator, epsilon (inside the root; Keras', 0 with TensorFlow's) */
+/* settings: initial accumulator, epsilon (inside the root; Keras', 0 with TensorFlow's),
+ * weight_decay */
 CLONES void apply_adagrad(const struct optimizer_step *step)
 {
     PARTS;
+    KEEP(2);
     const float epsilon = step->settings[1];
     float *a = step->slots[0];
 
     EACH
     {
         a[i] += g[i] * g[i];
-        out[i] = w[i] - rate * g[i] / sqrtf(a[i] + epsilon);
+        out[i] = w[i] * keep - rate * g[i] / sqrtf(a[i] + epsilon);
     }
 }
 
@@ -132,10 +140,11 @@ void advance_count(const float *settings, float *scalars)
     scalars[0] += 1;
 }
 
-/* settings: rho, epsilon */
+/* settings: rho, epsilon, weight_decay */
 CLONES void apply_adadelta(const struct optimizer_step *step)
 {
     PARTS;
+    KEEP(2);
     const float rho = step->settings[0], epsilon = step->settings[1];
     float *a = step->slots[0], *d = step->slots[1];
 
@@ -143,32 +152,33 @@ CLONES void apply_adadelta(const struct optimizer_step *step)
     {
         a[i] = rho * a[i] + (1 - rho) * g[i] * g[i];
         float u = sqrtf(d[i] + epsilon) / sqrtf(a[i] + epsilon) * g[i];
-        out[i] = w[i] - rate * u;
+        out[i] = w[i] * keep - rate * u;
         d[i] = rho * d[i] + (1 - rho) * u * u;
     }
 }
 
-/* settings: rho, momentum μ, epsilon (inside the root), the initial s, centered */
+/* settings: rho, momentum μ, epsilon (inside the root), the initial s, weight_decay, centered */
 CLONES void apply_rmsprop(const struct optimizer_step *step)
 {
     PARTS;
+    KEEP(4);
     const float rho = step->settings[0], mu = step->settings[1], epsilon = step->settings[2];
     float *s = step->slots[0], *m = step->slots[1], *q = step->slots[2];
 
-    if (step->settings[4] != 0)
+    if (step->settings[5] != 0)
         EACH
         {
             s[i] += (g[i] * g[i] - s[i]) * (1 - rho);
             q[i] += (g[i] - q[i]) * (1 - rho);
             m[i] = mu * m[i] + rate * g[i] / sqrtf(s[i] - q[i] * q[i] + epsilon);
-            out[i] = w[i] - m[i];
+            out[i] = w[i] * keep - m[i];
         }
     else
         EACH
         {
             s[i] += (g[i] * g[i] - s[i]) * (1 - rho);
             m[i] = mu * m[i] + rate * g[i] / sqrtf(s[i] + epsilon);
-            out[i] = w[i] - m[i];
+            out[i] = w[i] * keep - m[i];
         }
 }
 
@@ -390,14 +400,15 @@ static inline float ftrl_power(float n, float p)
     {                                                                    \
         float grown = n[i] + g[i] * g[i], root = n_to_minus_p(grown, p); \
         float sigma = (root - n_to_minus_p(n[i], p)) / rate;             \
-        float sum = z[i] + (g[i] + 2 * shrinkage * w[i] - sigma * w[i]); \
+        float kept = w[i] * keep;                                        \
+        float sum = z[i] + (g[i] + 2 * shrinkage * kept - sigma * kept); \
         z[i] = sum;                                                      \
         out[i] = -shrink(sum, l1) / (root / rate + 2 * l2);              \
         n[i] = grown;                                                    \
     }
 
 /*
- * settings: learning_rate_power p, initial accumulator, l1, l2, l2 shrinkage, beta
+ * settings: learning_rate_power p, initial accumulator, l1, l2, l2 shrinkage, beta, weight_decay
  *
  * The formula divides by the rate. TensorFlow refuses a rate of 0; a schedule may reach it, and
  * then updates change nothing. The usual p is -½.
@@ -409,6 +420,7 @@ CLONES void apply_ftrl(const struct optimizer_step *step)
         memmove(out, w, count * sizeof *out);
         return;
     }
+    KEEP(6);
     const float p = step->settings[0], l1 = step->settings[2], shrinkage = step->settings[4];
     const float l2 = step->settings[3] + step->settings[5] / (2 * rate);
     float *n = step->slots[0], *z = step->slots[1];

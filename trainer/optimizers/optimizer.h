@@ -83,8 +83,8 @@ struct optimizer {
     /* A gradient of some rows changes only these rows and their slots, as in TensorFlow.
      * Otherwise it changes all rows, as if the gradient of the others were 0. */
     bool row_local;
-    bool keras_row_local; /* Keras' class of this name is row-local too; its SGD only without a
-                           * momentum */
+    bool keras_row_local; /* Keras' class of this name is row-local too, without a weight decay;
+                           * its SGD only without a momentum */
     /* Computes a row from its slots alone: without a gradient, a row that started at 0 stays
      * unchanged, as long as the learning rate does not change and no setting decays it. */
     bool rests;

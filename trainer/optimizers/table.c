@@ -19,6 +19,7 @@
 
 /* clang-format off */
 #define ACCUMULATOR { "initial_accumulator_value", .1f }
+#define DECAY { "weight_decay", 0 }
 #define L1 { "l1_regularization_strength", 0 }
 #define L2 { "l2_regularization_strength", 0 }
 
@@ -55,12 +56,12 @@ const struct optimizer optimizer_rows[] = {
       SCALARS({ "iterations", ZERO }),
       .apply = apply_made, .advance = advance_count, .whole = adafactor_update },
     { .name = "adadelta", .rate = .001f, .keras_rate = .001f, .row_local = true,
-      SETTINGS({ "rho", .95f }, { "epsilon", 1e-8f }),
+      SETTINGS({ "rho", .95f }, { "epsilon", 1e-8f }, DECAY),
       SLOTS({ "accum", "Adadelta", ZERO, NULL }, { "accum_update", "Adadelta_1", ZERO, NULL }),
       .apply = apply_adadelta },
     { .name = "adagrad", .rate = .01f, .keras_rate = .001f, .row_local = true,
       .keras_row_local = true,
-      SETTINGS(ACCUMULATOR, { "epsilon", 0 }),
+      SETTINGS(ACCUMULATOR, { "epsilon", 0 }, DECAY),
       SLOTS({ "accumulator", "Adagrad", SETTING(0), NULL }),
       .apply = apply_adagrad },
     { .name = "adagrad_da", .rate = .01f, .keras_rate = .001f, .row_local = true,
@@ -74,7 +75,7 @@ const struct optimizer optimizer_rows[] = {
     { .name = "adamw", .rate = .001f, .keras_rate = .001f, ADAM(.004f) },
     { .name = "ftrl", .rate = .01f, .keras_rate = .001f, .row_local = true,
       SETTINGS({ "learning_rate_power", -.5f }, ACCUMULATOR, L1, L2,
-               { "l2_shrinkage_regularization_strength", 0 }, { "beta", 0 }),
+               { "l2_shrinkage_regularization_strength", 0 }, { "beta", 0 }, DECAY),
       SLOTS({ "accum", "Ftrl", SETTING(1), NULL }, { "linear", "Ftrl_1", ZERO, NULL }),
       .apply = apply_ftrl, .rests = true },
     { .name = "lamb", .rate = .001f, .keras_rate = .001f,
@@ -89,7 +90,7 @@ const struct optimizer optimizer_rows[] = {
     { .name = "lazy_nadam", .rate = .001f, .keras_rate = .001f, .row_local = true, NADAM },
     { .name = "lion", .rate = .001f, .keras_rate = .001f, LION },
     { .name = "momentum", .rate = .01f, .keras_rate = .01f, .row_local = true,
-      SETTINGS({ "momentum", .9f }, { "nesterov", 0 }, { "rate_in_momentum", 0 }),
+      SETTINGS({ "momentum", .9f }, { "nesterov", 0 }, { "rate_in_momentum", 0 }, DECAY),
       SLOTS({ "momentum", "Momentum", ZERO, NULL }),
       .apply = apply_momentum },
     { .name = "muon", .rate = .001f, .keras_rate = .001f,
@@ -112,7 +113,7 @@ const struct optimizer optimizer_rows[] = {
       .apply = apply_proximal_gradient_descent },
     { .name = "rmsprop", .rate = .001f, .keras_rate = .001f, .row_local = true,
       SETTINGS({ "rho", .9f }, { "momentum", 0 }, { "epsilon", 1e-10f }, { "initial_rms", 1 },
-               { "centered", 0 }),
+               DECAY, { "centered", 0 }),
       SLOTS({ "rms", "RMSProp", SETTING(3), NULL },
             { "momentum", "RMSProp_1", ZERO, "RMSProp_2" },
             { "mg", NULL, ZERO, "RMSProp_1" }),
@@ -125,7 +126,7 @@ const struct optimizer optimizer_rows[] = {
       SCALARS({ "iterations", ZERO }, { "beta2_power", SETTING(1) }),
       .apply = apply_schedule_free, .advance = advance_schedule_free, .has_keras_defaults = true },
     { .name = "sgd", .rate = .01f, .keras_rate = .01f, .row_local = true,
-      .keras_row_local = true, .apply = apply_sgd },
+      .keras_row_local = true, SETTINGS(DECAY), .apply = apply_sgd },
 };
 /* clang-format on */
 

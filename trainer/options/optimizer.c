@@ -36,6 +36,16 @@ static void put_setting(struct setting_value *settings, int *count, const char *
     *count += i == *count;
 }
 
+/* Does Keras' class also update the rows of a table that have no gradient? */
+static bool keras_moves_all(const struct optimizer *optimizer, const struct setting_value *settings,
+                            int count)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(settings[i].name, "weight_decay") == 0 && settings[i].value != 0)
+            return true;
+    return !optimizer->keras_row_local;
+}
+
 static void set_setting(struct options *out, const char *name, double value)
 {
     put_setting(out->settings, &out->job.settings_count, name, value);
@@ -267,7 +277,7 @@ static struct status describe_other(const struct layers_training *training,
                             "a learning rate schedule of an optimizer for some variables");
     *out = (struct optimizer_choice){ .settings = settings };
     TRY(take_settings(training, optimizer, settings, &out->settings_count));
-    out->all_rows = !optimizer->keras_row_local && !flags->lazy_rows;
+    out->all_rows = keras_moves_all(optimizer, settings, out->settings_count) && !flags->lazy_rows;
     out->learning_rate =
         training->learning_rate > 0 ? (float)training->learning_rate : optimizer->keras_rate;
     TRY(choose_lazy(flags, &optimizer));
@@ -327,7 +337,8 @@ struct status options_choose_optimizer(struct arena *arena, struct options *out)
     if (same)
         TRY(status_in(describe_others(training, arena, out), "MultiOptimizer"));
     out->job.optimizer = optimizer->name;
-    out->job.all_rows = same && !optimizer->keras_row_local && !out->flags.lazy_rows;
+    out->job.all_rows = same && !out->flags.lazy_rows &&
+                        keras_moves_all(optimizer, out->settings, out->job.settings_count);
     if (same && out->job.schedule.kind != NULL &&
         optimizer_setting_index(optimizer, "rate_in_momentum") >= 0)
         set_setting(out, "rate_in_momentum", 1); /* as Keras' SGD */
