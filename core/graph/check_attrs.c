@@ -5,8 +5,6 @@
  */
 #include "graph/arguments.h"
 
-#include "graph/op_parse.h"
-
 static struct status check_kind(const struct op_attr *attr, const struct attr_value *value)
 {
     bool is_list = attr->kind == ATTR_LIST;

@@ -7,7 +7,6 @@
 #include "graph/graph.h"
 
 struct Tensorflow__GraphDef;
-struct Tensorflow__AttrValue;
 
 /**
  * Owner   *out in `arena`. With `borrow` constants of 64 KiB and more may point into the message's

@@ -4,7 +4,6 @@
 
 #include "base/map.h"
 #include "graph/gradients/gradients.h"
-#include "graph/graph.h"
 #include "graph/op_parse.h"
 #include "graph/ops/infer.h"
 

@@ -35,7 +35,6 @@
 
 #include "graph/attr.h"
 
-struct node;
 struct infer_context;
 struct gradient_context;
 

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
 #include "rpc/grpc_headers.h"
 #include "rpc/remote_internal.h"
 

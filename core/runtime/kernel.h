@@ -21,7 +21,6 @@ struct dataset_kind;
 struct kernel_context;
 struct prepare_context;
 struct resources;
-struct run;
 
 struct kernel {
     const char *op;

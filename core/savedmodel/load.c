@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "graph/function.h"
 #include "runtime/resources.h"

@@ -18,7 +18,6 @@
 #include "runtime/plan.h"
 
 struct savedmodel;
-struct bundle;
 
 struct savedmodel_options {
     const char *const *tags; /* the tag set in any order; NULL: { "serve" } */

@@ -18,8 +18,6 @@
 
 #include "tensor/tensor.h"
 
-struct arena;
-
 enum example_form { EXAMPLE_SPARSE, EXAMPLE_DENSE, EXAMPLE_RAGGED };
 
 struct example_feature {

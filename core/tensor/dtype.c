@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/float_bits.h"
 #include "tensor/tensor.h"
 
 enum dtype_kind { OTHER, INTEGER, FLOATING };

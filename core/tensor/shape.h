@@ -27,8 +27,6 @@ struct shape {
     int64_t dims[SHAPE_RANK_MAX];
 };
 
-struct arena;
-
 static inline struct shape shape_scalar(void)
 {
     return (struct shape){ 0 };

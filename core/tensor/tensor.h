@@ -25,7 +25,6 @@
 #include "tensor/dtype.h"
 #include "tensor/shape.h"
 
-struct arena;
 struct budget;
 struct tensor_pool;
 

@@ -4,7 +4,6 @@
 
 #include "base/bytes.h"
 #include "base/log.h"
-#include "proto/message.h"
 #include "proto/types.h"
 
 struct checker {

@@ -2,7 +2,6 @@
 #include "server/inference/open_inference.h"
 #include "proto/wire.h"
 #include "server/grpc/form_call.h"
-#include "server/grpc/request.h"
 #include "server/oip/infer_wire.h"
 
 /* A response of one bool. Requests for a model: ModelReadyRequest, ModelMetadataRequest. */

@@ -34,7 +34,7 @@ struct model_spec {
     struct version_choice version;
 };
 
-enum request_protocol { PROTOCOL_REST, PROTOCOL_GRPC, PROTOCOL_WARMUP, PROTOCOLS_COUNT };
+enum request_protocol { PROTOCOL_REST, PROTOCOL_GRPC, PROTOCOL_WARMUP };
 
 struct predict_forms;
 struct request_pool;

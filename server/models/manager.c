@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/container.h"
-#include "base/log.h"
 #include "base/parallel.h"
 #include "base/scheduling.h"
 #include "base/text_print.h"

@@ -3,7 +3,6 @@
 #include "base/text_print.h"
 #include "server/json/check.h"
 #include "server/json/string.h"
-#include "server/json/tensor.h"
 #include "server/oip/datatype.h"
 #include "server/oip/elements.h"
 #include "server/oip/raw.h"

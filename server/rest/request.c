@@ -26,7 +26,6 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-#include "base/log.h"
 #include "base/states.h"
 #include "server/inference/auth.h"
 #include "server/inference/explain.h"

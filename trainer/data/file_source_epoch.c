@@ -1,4 +1,3 @@
-#include "base/arena.h"
 #include "trainer/data/file_source_internal.h"
 
 /* + epoch: the random streams of a seed for the order of files and blocks */

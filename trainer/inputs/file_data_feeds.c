@@ -4,7 +4,6 @@
 
 #include "trainer/inputs/file_data_internal.h"
 #include "trainer/inputs/pad_rows.h"
-#include "trainer/records/example_records.h"
 #include "trainer/records/image_records.h"
 
 static int count_feeds(const struct file_data_request *request, enum feed_role role)

@@ -1,6 +1,5 @@
 #include "graph/lower/frame.h"
 
-#include "graph/arguments.h"
 #include "graph/control_flow.h"
 #include "graph/function.h"
 #include "graph/order.h"

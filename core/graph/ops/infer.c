@@ -1,7 +1,5 @@
 #include "graph/ops/infer.h"
 
-#include "graph/arguments.h"
-
 const struct shape *infer_input(const struct infer_context *context, int index)
 {
     if (index >= context->node->inputs_count)

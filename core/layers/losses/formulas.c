@@ -2,7 +2,6 @@
  * Keras, a softmax before a cross-entropy and a sigmoid before a binary one are skipped: one op
  * computes the loss from the logits, which avoids the logarithm of a probability that
  * underflowed to 0. */
-#include "layers/build_model.h"
 #include "layers/losses/loss_class.h"
 #include "layers/losses/retrieval.h"
 

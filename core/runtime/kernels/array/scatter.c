@@ -5,7 +5,6 @@
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/nd_index.h"
-#include "runtime/kernels/plain/types.h"
 
 /* ---- ScatterNd: updates added at indices ---- */
 

@@ -9,7 +9,6 @@
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/plain/types.h"
 
 enum divisor { DIVIDE_BY_ONE, DIVIDE_BY_COUNT, DIVIDE_BY_ROOT };
 

@@ -6,7 +6,6 @@
 #include "base/map.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/plain/types.h"
 
 #define CHECK_EVERY 4096 /* slices between two checks of the deadline */
 

@@ -6,7 +6,6 @@
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/float_values.h"
-#include "runtime/kernels/plain/types.h"
 
 enum fill_mode { FILL_REFLECT, FILL_WRAP, FILL_CONSTANT, FILL_NEAREST };
 

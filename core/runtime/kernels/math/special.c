@@ -8,7 +8,6 @@
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/binary.h"
-#include "runtime/kernels/plain/broadcast.h"
 #include "runtime/kernels/plain/special.h"
 #include "runtime/kernels/plain/unary.h"
 

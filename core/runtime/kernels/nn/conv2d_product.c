@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/parallel.h"
 #include "runtime/kernels/nn/conv2d_primitive.h"
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "runtime/kernels/plain/gemm.h"
-#include "runtime/kernels/plain/types.h"
 
 /* Scratch for patches, about the size of an L2 cache. */
 #define PATCHES_FLOATS (256 * 1024)

@@ -1,7 +1,5 @@
 #include "runtime/kernels/plain/einsum.h"
 
-#include "runtime/kernels/plain/types.h"
-
 void nest_append(struct nest *nest, int64_t dim, int64_t a, int64_t b, int64_t out)
 {
     int64_t *strides = nest->strides[nest->rank];

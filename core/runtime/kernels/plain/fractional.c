@@ -3,8 +3,6 @@
 #include <float.h>
 #include <stddef.h>
 
-#include "runtime/kernels/plain/types.h"
-
 /* One window of one image, or a pixel of it, at depth 0. */
 struct cell_visit {
     const struct fractional_cells *cells;

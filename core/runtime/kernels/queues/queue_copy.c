@@ -1,5 +1,4 @@
 /* queue_copy: rows of a queue from the inputs of an op. */
-#include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/queues/queue.h"
 
 /* The bytes of a row apart from its elements. */

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
 #include "runtime/kernels/read_file.h"
 #include "runtime/kernels/string_to_number.h"
 

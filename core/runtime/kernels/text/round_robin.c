@@ -4,7 +4,6 @@
  */
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/ragged/ragged_splits.h"
-#include "runtime/kernels/text/token_list.h"
 
 /* The inputs: the number of tokens, the values of each segment, the row splits of each. */
 struct segments {
