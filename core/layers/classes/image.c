@@ -325,7 +325,7 @@ static const struct layer_arg up_sampling3d_args[] = {
 static const struct layer_arg up_sampling2d_args[] = {
     { "size", ARG_PAIR, "2" },
     DATA_FORMAT,
-    { "interpolation", ARG_CHOICE, "nearest" },
+    { "interpolation", ARG_CHOICE, "nearest bilinear" },
 };
 static const struct layer_arg up_sampling1d_args[] = {
     { "size", ARG_SINGLE, "2" },
@@ -359,6 +359,19 @@ static struct endpoint repeat_along(struct builder *b, struct endpoint x, int i,
     return build_reshape(b, y, x, shape.rank, dims);
 }
 
+/* Images of `times` the height and width, whose pixels lie between those of x. */
+static struct endpoint enlarge(struct builder *b, struct endpoint x, const int64_t times[2])
+{
+    struct endpoint sizes[2];
+
+    for (int i = 0; i < 2; i++)
+        sizes[i] = build_binary(b, "Mul", NULL, build_size(b, x, 1 + i),
+                                build_const_int(b, NULL, (int32_t)times[i]));
+    const struct endpoint inputs[] = { x, build(b, "Pack", NULL, 2, sizes, NULL) };
+    return build(b, "ResizeBilinear", NULL, 2, inputs,
+                 (const struct attr[]){ attr_bool("half_pixel_centers", true), ATTR_END });
+}
+
 static struct endpoint up_sampling(struct layer_context *context, const struct layer *layer,
                                    struct endpoint x, int rank)
 {
@@ -372,6 +385,8 @@ static struct endpoint up_sampling(struct layer_context *context, const struct l
     memcpy(sizes + rank - 1, sides, 3 * sizeof *sides);
     if (!layer_check_size(context, layer, "the output", rank + 2, sizes))
         return x;
+    if (rank == 4 && layer_arg(layer, "interpolation")->text[0] == 'b')
+        return enlarge(&context->builder, x, sides + 1);
     for (int i = rank - 2; i > 0; i--)
         if (sides[i + 4 - rank] > 1 && status_is_ok(context->builder.status))
             x = repeat_along(&context->builder, x, i, sides[i + 4 - rank]);

@@ -62,3 +62,10 @@ left, right = keras.ops.split(L.Dense(2, activation="tanh", name="dense")(x), 2,
 both = keras.ops.stack([left * right, y], axis=1)
 case("open_parts", keras.Model([x, y], L.Dense(2, name="answer")(L.GlobalAveragePooling2D(name="pool")(both)), name="parts"), trained=True,
      inputs=[random.uniform(-1, 1, (3, n, 2)).astype(np.float32) for n in (6, 3)])
+
+# ---- images that grow smoothly, of open and of known size ----
+for name, sides in ("open_enlarged", (None, None)), ("enlarged", (4, 3)):
+    case(name, sequential(
+        L.Input((*sides, 2)), L.Conv2D(3, 2, activation="tanh", name="conv"), L.UpSampling2D((2, 3), interpolation="bilinear"),
+        L.Conv2D(2, 2, activation="tanh", name="last"), L.GlobalMaxPooling2D(), L.Dense(2, name="answer")), trained=True,
+        inputs=[random.uniform(-1, 1, (3, 4, 3, 2)).astype(np.float32)])
