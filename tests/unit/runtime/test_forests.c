@@ -5,6 +5,7 @@
  */
 #include "unit/runtime/answered_graph.h"
 
+#include "base/parallel.h"
 #include "graph/build.h"
 #include "runtime/kernels/forests/forest_parse.h"
 #include "support/forest_row.h"
@@ -210,12 +211,19 @@ static struct status load_from(const struct forest_graph *g, const char *path)
     return status;
 }
 
-static struct status predict(const struct forest_graph *g, float *out)
+/* Row i has the number 0.5 - i / 50; out: [rows]. */
+static struct status predict_rows(const struct forest_graph *g, int rows, float *out)
 {
-    static const float numbers[] = { 0.5f, -1 }, truths[] = { 1 };
-    static const int32_t categories[] = { 2 };
     static const int64_t zero[] = { 0 };
-    int64_t two[] = { 1, 2 }, one[] = { 1, 1 };
+    float *numbers = ARENA_ARRAY(arena, float, 2 * rows), *truths = ARENA_ARRAY(arena, float, rows);
+    int32_t *categories = ARENA_ARRAY(arena, int32_t, rows);
+    for (int i = 0; i < rows; i++) {
+        numbers[2 * i] = 0.5f - (float)i / 50;
+        numbers[2 * i + 1] = (float)(i % 7) - 1;
+        truths[i] = 1;
+        categories[i] = 2;
+    }
+    int64_t two[] = { rows, 2 }, one[] = { rows, 1 };
     struct shape none = shape_of(0), first = shape_of(1), pair = shape_make(2, two),
                  single = shape_make(2, one);
     struct tensor got, feeds[] = {
@@ -229,13 +237,36 @@ static struct status predict(const struct forest_graph *g, float *out)
     struct plan *plan = plan_of(&request, false);
     struct status status = plan_run(plan, run, feeds, &got);
     if (status_is_ok(status)) {
-        assert_int_equal(got.size, 1);
-        *out = tensor_floats(&got)[0];
+        assert_int_equal(got.size, rows);
+        memcpy(out, tensor_floats(&got), (size_t)rows * sizeof *out);
         tensor_release(&got);
     }
     plan_destroy(plan);
     run_reset(run);
     return status;
+}
+
+static struct status predict(const struct forest_graph *g, float *out)
+{
+    return predict_rows(g, 1, out);
+}
+
+static void rows_are_split_among_threads(void **state)
+{
+    enum { ROWS = 4096 + 64 * 5 + 3 };
+    (void)state;
+    struct forest_graph g;
+    float *alone = ARENA_ARRAY(arena, float, ROWS), *split = ARENA_ARRAY(arena, float, ROWS);
+    build_graph(&g);
+    assert_ok(load_from(&g, FORESTS "forest_regression"));
+    assert_ok(predict_rows(&g, ROWS, alone));
+    parallel_set_part_ns(0);
+    parallel_set_width(2);
+    assert_ok(predict_rows(&g, ROWS, split));
+    parallel_set_width(1);
+    parallel_set_part_ns(25000);
+    assert_memory_equal(alone, split, ROWS * sizeof *alone);
+    assert_float_not_equal(alone[0], alone[ROWS - 1], 0);
 }
 
 static void a_model_is_found_by_its_identifier(void **state)
@@ -336,6 +367,7 @@ int main(void)
         CASE(damaged_files_are_refused_or_run),
         CASE(memory_is_asked_for_first),
         CASE(a_model_is_found_by_its_identifier),
+        CASE(rows_are_split_among_threads),
         CASE(files_outside_of_the_model_are_refused),
         CASE(a_model_takes_no_more_than_a_run_may_hold),
         CASE(rows_of_requests_share_a_run),

@@ -3,8 +3,10 @@
  * resource, found by its handle or by its identifier. It is loaded once, and never changes
  * afterwards: running it takes no lock.
  */
+#include <assert.h>
 #include <stdlib.h>
 
+#include "base/parallel.h"
 #include "runtime/kernels/forests/forest_file.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/state/variable.h"
@@ -264,7 +266,59 @@ static struct status put_names(struct kernel_context *k, const struct forest *fo
     return status_ok();
 }
 
-#define ROWS_BETWEEN_CHECKS 256
+#define ROWS_BETWEEN_CHECKS 4096
+
+/* A part of the rows has whole blocks, so that few rows are walked alone. */
+#define BLOCK_ROWS 64
+#define TREE_NS    10 /* at least, for a row */
+
+struct predict_run {
+    const struct forest *forest;
+    const struct forest_features *features;
+    int64_t first, end;
+    int parts;
+    char *scratch; /* for each part */
+    float *out;
+};
+
+static int64_t part_begin(const struct predict_run *run, int part)
+{
+    int64_t blocks = (run->end - run->first + BLOCK_ROWS - 1) / BLOCK_ROWS;
+    int64_t row = run->first + BLOCK_ROWS * parallel_part_begin(blocks, run->parts, part);
+    return row < run->end ? row : run->end;
+}
+
+static void predict_parts(void *context, int64_t first, int64_t end)
+{
+    const struct predict_run *run = context;
+    for (int part = (int)first; part < (int)end; part++)
+        forest_predict(run->forest, run->features, part_begin(run, part), part_begin(run, part + 1),
+                       run->scratch + (size_t)part * forest_scratch_bytes(run->forest), run->out);
+}
+
+static int parts_of(const struct forest *forest, int64_t rows)
+{
+    return parallel_parts((rows + BLOCK_ROWS - 1) / BLOCK_ROWS,
+                          (double)rows * forest->trees_count * TREE_NS);
+}
+
+static struct status predict_rows(struct kernel_context *k, struct predict_run *run, int64_t rows)
+{
+    int64_t most = rows < ROWS_BETWEEN_CHECKS ? rows : ROWS_BETWEEN_CHECKS;
+    int parts_max = parts_of(run->forest, most);
+    void *scratch;
+    TRY(arena_reserve(kernel_arena(k), (size_t)parts_max * forest_scratch_bytes(run->forest),
+                      &scratch));
+    run->scratch = scratch;
+    for (; run->first < rows; run->first = run->end) {
+        run->end = rows - run->first < most ? rows : run->first + most;
+        run->parts = parts_of(run->forest, run->end - run->first);
+        assert(run->parts <= parts_max);
+        TRY(kernel_check(k));
+        parallel_for_parts(run->parts, run->parts, predict_parts, run);
+    }
+    return status_ok();
+}
 
 static struct status predict_compute(struct kernel_context *k)
 {
@@ -273,7 +327,6 @@ static struct status predict_compute(struct kernel_context *k)
     struct forest_features features;
     struct tensor *out;
     int64_t rows;
-    void *scratch;
     TRY(find_forest(k, &forest, &features, &rows));
     if (op->outputs != forest->outputs_count)
         return kernel_error(k, STATUS_INVALID_ARGUMENT,
@@ -284,13 +337,10 @@ static struct status predict_compute(struct kernel_context *k)
     int64_t dims[] = { rows, op->outputs };
     struct shape shape = shape_make(2, dims);
     TRY(kernel_output(k, 0, &shape, &out));
-    TRY(arena_reserve(kernel_arena(k), forest_scratch_bytes(forest), &scratch));
-    for (int64_t row = 0; row < rows; row += ROWS_BETWEEN_CHECKS) {
-        int64_t end = rows - row < ROWS_BETWEEN_CHECKS ? rows : row + ROWS_BETWEEN_CHECKS;
-        TRY(kernel_check(k));
-        forest_predict(forest, &features, row, end, scratch, tensor_floats_mut(out));
-    }
-    return status_ok();
+    struct predict_run run = { .forest = forest,
+                               .features = &features,
+                               .out = tensor_floats_mut(out) };
+    return predict_rows(k, &run, rows);
 }
 
 static struct status leaves_compute(struct kernel_context *k)
