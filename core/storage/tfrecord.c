@@ -23,6 +23,7 @@ struct tfrecord_reader {
     z_stream zlib;
     uint64_t offset; /* of the next record, in decompressed bytes */
     struct buffer record;
+    bool is_cut;       /* the file ended within a record's head or a compressed stream */
     bool data_damaged; /* the last record's checksum is wrong */
 };
 
@@ -174,6 +175,7 @@ struct status tfrecord_reader_next(struct tfrecord_reader *reader, struct bytes 
     reader->data_damaged = false;
     TRY(get(reader, head, sizeof head, &got));
     *found = got == sizeof head;
+    reader->is_cut = !*found && (got > 0 || (reader->compressed && !reader->stream_ended));
     if (!*found)
         return status_ok();
     TRY(check_crc(reader->file.path, head, 8, reader->offset, " (Is this even a TFRecord file?)"));
@@ -190,6 +192,14 @@ struct status tfrecord_reader_next(struct tfrecord_reader *reader, struct bytes 
     reader->data_damaged = false;
     *record = (struct bytes){ reader->record.data, (size_t)size };
     return status_ok();
+}
+
+struct status tfrecord_reader_check_end(const struct tfrecord_reader *reader)
+{
+    if (!reader->is_cut)
+        return status_ok();
+    return status_error(STATUS_DATA_LOSS, "'%s': the file is cut short at %" PRIu64,
+                        reader->file.path, reader->offset);
 }
 
 struct status tfrecord_take(struct bytes content, const char *path, uint64_t *at,

@@ -38,6 +38,9 @@ struct status tfrecord_reader_open(const char *path, enum tfrecord_compression c
  */
 struct status tfrecord_reader_next(struct tfrecord_reader *reader, struct bytes *record,
                                    bool *found);
+/* At the end: DATA_LOSS if the file is cut short all the same: within those 12 bytes, or within
+ * compressed data. */
+struct status tfrecord_reader_check_end(const struct tfrecord_reader *reader);
 /* Did the last call fail only because of a wrong data checksum? The next call then reads the
  * following record. */
 bool tfrecord_reader_can_continue(const struct tfrecord_reader *reader);

@@ -174,7 +174,7 @@ static struct status example_read(struct record_reader *base, size_t rows_max,
         if (!status_is_ok(status) && !tfrecord_reader_can_continue(reader->records))
             return status;
         if (status_is_ok(status) && !found)
-            return status_ok();
+            return tfrecord_reader_check_end(reader->records);
         if (status_is_ok(status))
             status = add_example(reader, example, columns);
         base->place = reader->record++;
@@ -201,7 +201,7 @@ static struct status example_skip(struct record_reader *base, bool *found)
     if (*found)
         base->place = reader->record++;
     base->skipped_bytes = more ? example.size : 0;
-    return status_ok();
+    return *found ? status_ok() : tfrecord_reader_check_end(reader->records);
 }
 
 static void example_close(struct record_reader *base)

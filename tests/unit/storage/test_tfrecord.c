@@ -5,7 +5,9 @@
 
 #include <cmocka.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "storage/tfrecord.h"
 #include "support/directory.h"
 
@@ -125,6 +127,45 @@ static void damage_is_told_as_tensorflow_tells_it(void **state)
     assert_int_equal(records, 0);
 }
 
+/* Cuts bytes off the end of a file of "a" and "b", in which no record is damaged. */
+static struct status check_end_of_cut(enum tfrecord_compression compression, size_t cut)
+{
+    struct tfrecord_writer *writer;
+    struct tfrecord_reader *reader;
+    struct bytes record;
+    struct buffer file = { 0 };
+    bool found = true;
+
+    unlink(in("c"));
+    unlink(in("d"));
+    assert_ok(tfrecord_writer_open(in("c"), compression, &writer));
+    assert_ok(tfrecord_writer_append(writer, bytes_of("a")));
+    assert_ok(tfrecord_writer_append(writer, bytes_of("b")));
+    assert_ok(tfrecord_writer_finish(writer));
+    assert_ok(file_read(in("c"), 1000, &file));
+    assert_ok(file_write(in("d"), (struct bytes){ file.data, file.size - cut }));
+    buffer_finish(&file);
+    assert_ok(tfrecord_reader_open(in("d"), TFRECORD_DETECT, &reader));
+    while (found)
+        assert_ok(tfrecord_reader_next(reader, &record, &found));
+    struct status status = tfrecord_reader_check_end(reader);
+    tfrecord_reader_close(reader);
+    return status;
+}
+
+static void the_end_says_whether_the_file_is_cut(void **state)
+{
+    (void)state;
+    assert_ok(check_end_of_cut(TFRECORD_PLAIN, 0));
+    assert_ok(check_end_of_cut(TFRECORD_GZIP, 0));
+    assert_ok(check_end_of_cut(TFRECORD_ZLIB, 0));
+    assert_ok(check_end_of_cut(TFRECORD_PLAIN, 17)); /* no trace of the second record */
+    assert_failure(check_end_of_cut(TFRECORD_PLAIN, 6), STATUS_DATA_LOSS,
+                   "the file is cut short at 17");
+    assert_failure(check_end_of_cut(TFRECORD_GZIP, 8), STATUS_DATA_LOSS, "cut short");
+    assert_failure(check_end_of_cut(TFRECORD_ZLIB, 1), STATUS_DATA_LOSS, "cut short");
+}
+
 static void damaged_gzip_is_data_loss(void **state)
 {
     (void)state;
@@ -149,6 +190,7 @@ int main(void)
         TEST_IN_DIRECTORY(gzip_records_come_back),
         TEST_IN_DIRECTORY(zlib_records_come_back),
         TEST_IN_DIRECTORY(damage_is_told_as_tensorflow_tells_it),
+        TEST_IN_DIRECTORY(the_end_says_whether_the_file_is_cut),
         TEST_IN_DIRECTORY(damaged_gzip_is_data_loss),
     };
     return cmocka_run_group_tests_name("tfrecord", tests, NULL, NULL);
