@@ -1,7 +1,7 @@
 /*
  * file_data_internal: declarations shared by the parts of file_data. file_data_paths.c finds the
- * files, file_data_schema.c decides their format and schema, file_data_feeds.c maps columns to
- * feeds, and file_data.c makes splits of them.
+ * files, file_data_images.c decides the size of their images, file_data_schema.c their format and
+ * schema, file_data_feeds.c maps columns to feeds, and file_data.c makes splits of them.
  */
 #ifndef TRAINER_INPUTS_FILE_DATA_INTERNAL_H
 #define TRAINER_INPUTS_FILE_DATA_INTERNAL_H

@@ -1,13 +1,8 @@
-/* file_data_schema: the format of the files and their schema. */
+/* file_data_schema: the format of the files that the flags name, and their schema. */
 #include <stdio.h>
 
-#include "base/file.h"
 #include "trainer/inputs/file_data_internal.h"
 #include "trainer/records/example_records.h"
-#include "trainer/records/image.h"
-#include "trainer/records/image_records.h"
-
-#define SCHEMA_BYTES_MAX ((size_t)16 << 20)
 
 struct status file_data_choose_format(const struct flag_values *flags, struct arena *arena,
                                       const struct record_format **format,
@@ -48,66 +43,10 @@ static void report_notes(const struct file_data_request *request, const char *pa
     }
 }
 
-static struct status read_schema_file(const char *path, struct arena *arena, struct schema *out)
-{
-    struct buffer file = { 0 };
-
-    TRY(file_read(path, SCHEMA_BYTES_MAX, &file));
-    struct status status = schema_read((struct bytes){ file.data, file.size }, arena, out);
-    buffer_finish(&file);
-    return status_in(status, "'%s'", path);
-}
-
-static void fit_images(struct file_data_maker *maker)
-{
-    const struct file_data_request *request = maker->request;
-
-    for (int i = 0; i < request->feeds_count; i++) {
-        const struct shape *shape = &request->feeds[i].spec.shape;
-        if (request->feeds[i].role != FEED_INPUT || shape->rank < 3 || shape->rank > 4)
-            continue;
-        maker->records.image_height = shape->dims[1];
-        maker->records.image_width = shape->dims[2];
-        maker->records.image_channels = shape->rank == 4 ? (int)shape->dims[3] : 1;
-    }
-    if (maker->records.image_channels < 0)
-        maker->records.image_channels = 3;
-}
-
-/* If a model takes images of any size, all are resized to the size of the first one. */
-static struct status complete_image_size(struct file_data_maker *maker, const char *path)
-{
-    struct record_options *records = &maker->records;
-    struct picture first = { 0 };
-    struct buffer file = { 0 };
-
-    if ((records->image_height >= 0 && records->image_width >= 0) ||
-        !file_data_is_of_format(path, maker->format, &image_format))
-        return status_ok();
-    struct status status = file_read(path, IMAGE_BYTES_MAX, &file);
-    if (status_is_ok(status))
-        status =
-            image_decode((struct bytes){ file.data, file.size }, records->image_channels, &first);
-    if (status_is_ok(status) && records->image_height < 0)
-        records->image_height = first.height;
-    if (status_is_ok(status) && records->image_width < 0)
-        records->image_width = first.width;
-    image_finish(&first);
-    buffer_finish(&file);
-    return wrong_flag(maker->request->files_flag, status_in(status, "'%s'", path));
-}
-
-struct status file_data_choose_image_size(struct file_data_maker *maker)
-{
-    fit_images(maker);
-    return complete_image_size(maker, maker->first_file);
-}
-
 /* An input of serialized tf.Examples takes whole records. */
 static struct status add_record_column(struct file_data_maker *maker)
 {
     const struct file_data_request *request = maker->request;
-    struct schema *schema = &maker->schema;
     int f = 0;
 
     while (f < request->feeds_count && !request->feeds[f].is_example)
@@ -120,15 +59,9 @@ static struct status add_record_column(struct file_data_maker *maker)
                                        "the model's '%s' takes serialized tf.Examples, which only "
                                        "TFRecord files hold",
                                        request->feeds[f].spec.name));
-    struct schema_column *columns =
-        ARENA_ARRAY(maker->arena, struct schema_column, schema->count + 1);
-    if (schema->count > 0)
-        memcpy(columns, schema->columns, (size_t)schema->count * sizeof *columns);
-    columns[schema->count] = (struct schema_column){
-        .name = RECORD_COLUMN, .dtype = COLUMN_BYTES, .width = 1, .stddev = 1
-    };
-    schema->columns = columns;
-    schema->count++;
+    schema_put_column(&maker->schema, maker->arena,
+                      (struct schema_column){
+                          .name = RECORD_COLUMN, .dtype = COLUMN_BYTES, .width = 1, .stddev = 1 });
     return status_ok();
 }
 
@@ -140,7 +73,7 @@ static struct status read_or_guess_schema(struct file_data_maker *maker,
     struct buffer notes = { 0 };
 
     if (*flags->schema != '\0')
-        return wrong_flag("schema", read_schema_file(flags->schema, maker->arena, &maker->schema));
+        return wrong_flag("schema", schema_read_file(flags->schema, maker->arena, &maker->schema));
     for (size_t i = 0; i < CLASS_FILES_COUNT; i++)
         if (file_data_is_of_format(path, maker->format, file_data_class_files[i].format)) {
             file_data_class_files[i].make_schema(files->texts, files->count, &maker->records,
@@ -168,7 +101,6 @@ static const struct record_field *find_field(const struct record_fields *fields,
 static struct status keep_ids(struct file_data_maker *maker, const char *path)
 {
     const struct record_format *format = maker->format;
-    struct schema *schema = &maker->schema;
     const char *id = maker->request->id_column;
     struct record_fields fields;
 
@@ -176,17 +108,14 @@ static struct status keep_ids(struct file_data_maker *maker, const char *path)
         TRY(record_format_detect(path, &format));
     TRY(record_format_list(path, format, &maker->records, maker->arena, &fields));
     const struct record_field *field = find_field(&fields, id);
-    const struct schema_column *given = schema_find(schema, id);
+    const struct schema_column *given = schema_find(&maker->schema, id);
     if (field == NULL || (given != NULL && given->classes == NULL && !field->is_text))
         return status_ok();
-    struct schema_column *columns =
-        ARENA_ARRAY(maker->arena, struct schema_column, schema->count + 1);
-    if (schema->count > 0)
-        memcpy(columns, schema->columns, (size_t)schema->count * sizeof *columns);
-    columns[given != NULL ? given - schema->columns : schema->count++] = (struct schema_column){
-        .name = id, .dtype = field->is_text ? COLUMN_BYTES : field->kind, .width = 1, .stddev = 1
-    };
-    schema->columns = columns;
+    schema_put_column(&maker->schema, maker->arena,
+                      (struct schema_column){ .name = id,
+                                              .dtype = field->is_text ? COLUMN_BYTES : field->kind,
+                                              .width = 1,
+                                              .stddev = 1 });
     return status_ok();
 }
 

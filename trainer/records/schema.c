@@ -2,7 +2,10 @@
 
 #include <fnmatch.h>
 
+#include "base/file.h"
 #include "trainer/records/schema_column.h"
+
+#define SCHEMA_BYTES_MAX ((size_t)16 << 20)
 
 const struct schema_column *schema_find(const struct schema *schema, const char *name)
 {
@@ -10,6 +13,17 @@ const struct schema_column *schema_find(const struct schema *schema, const char 
         if (strcmp(schema->columns[i].name, name) == 0)
             return &schema->columns[i];
     return NULL;
+}
+
+void schema_put_column(struct schema *schema, struct arena *arena, struct schema_column column)
+{
+    const struct schema_column *old = schema_find(schema, column.name);
+    struct schema_column *columns = ARENA_ARRAY(arena, struct schema_column, schema->count + 1);
+
+    if (schema->count > 0)
+        memcpy(columns, schema->columns, (size_t)schema->count * sizeof *columns);
+    columns[old != NULL ? old - schema->columns : schema->count++] = column;
+    schema->columns = columns;
 }
 
 const struct schema_input *schema_find_input(const struct schema *schema, const char *name)
@@ -164,6 +178,16 @@ struct status schema_read(struct bytes json, struct arena *arena, struct schema 
     TRY(read_list(json_value_get(root, "columns"), arena, out));
     TRY(read_separator(json_value_get(root, "separator"), arena, out));
     return read_inputs(json_value_get(root, "inputs"), arena, out);
+}
+
+struct status schema_read_file(const char *path, struct arena *arena, struct schema *out)
+{
+    struct buffer file = { 0 };
+
+    TRY(file_read(path, SCHEMA_BYTES_MAX, &file));
+    struct status status = schema_read((struct bytes){ file.data, file.size }, arena, out);
+    buffer_finish(&file);
+    return status_in(status, "'%s'", path);
 }
 
 void schema_print(const struct schema *schema, struct buffer *out)

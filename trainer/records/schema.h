@@ -77,6 +77,9 @@ struct schema {
  */
 struct status schema_read(struct bytes json, struct arena *arena, struct schema *out);
 
+/* The same from a file. Errors of reading come on top; all name the path. */
+struct status schema_read_file(const char *path, struct arena *arena, struct schema *out);
+
 /**
  * Guesses from the first 1000 rows of a file. A column whose number of values varies is ragged. Two
  * columns with names such as "ids" and "values", integers and floats, that have equally many values
@@ -102,6 +105,8 @@ int64_t schema_categories(const struct schema_column *column);
 
 /* Finds a column by name; NULL: none. */
 const struct schema_column *schema_find(const struct schema *schema, const char *name);
+/* Adds a column, whose texts outlive the schema, or replaces the one of its name. In `arena`. */
+void schema_put_column(struct schema *schema, struct arena *arena, struct schema_column column);
 const struct schema_input *schema_find_input(const struct schema *schema, const char *name);
 
 /* Sets the reader's separators between fields, and between the values of a field. In `arena`. */
