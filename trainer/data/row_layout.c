@@ -148,10 +148,17 @@ static struct status fit_widths(struct row_tensor *tensor)
     }
     if (sum == tensor->width && open == NULL)
         return status_ok();
-    return status_error(STATUS_INVALID_ARGUMENT,
-                        "the model's '%s' takes %" PRId64 " numbers per row, but the columns of "
-                        "the data have %" PRId64,
-                        tensor->column.spec.name, tensor->width, sum);
+    struct buffer names = { 0 };
+    for (int i = 0; i < tensor->parts_count && i < 50; i++)
+        buffer_printf(&names, "%s'%s'", i == 0 ? ": " : ", ", tensor->parts[i].from->name);
+    struct status status =
+        status_error(STATUS_INVALID_ARGUMENT,
+                     "the model's '%s' takes %" PRId64 " numbers per row, but the columns of "
+                     "the data have %" PRId64 "%.*s",
+                     tensor->column.spec.name, tensor->width, sum, (int)names.size,
+                     names.size > 0 ? names.data : "");
+    buffer_finish(&names);
+    return status;
 }
 
 /* Checks that a ragged tensor is one column, whose rows may have any number of values. */

@@ -689,7 +689,10 @@ static void columns_that_do_not_fit_are_refused(void **state)
         const char *error;
     } cases[] = {
         { { "z", NULL }, 1, 1, "no column 'z' for the model's 'x'; the data have 'a', 'n'" },
-        { { "a", "pair" }, 2, 2, "takes 2 numbers per row, but the columns of the data have 3" },
+        { { "a", "pair" },
+          2,
+          2,
+          "takes 2 numbers per row, but the columns of the data have 3: 'a', 'pair'" },
         { { "a", "f" }, 2, 1, "takes 1 numbers per row" },
         { { "word", NULL }, 1, 1, "column 'word' holds text" },
     };
