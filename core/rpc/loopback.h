@@ -11,7 +11,7 @@
 /* Owner  channel_close; service, instance and clock outlive it. */
 struct channel *loopback_open(const struct service *service, void *instance, struct clock *clock);
 
-/* Simulates the loss of the peer: calls in flight and later ones end with UNAVAILABLE. */
+/* For tests: the peer is lost. Calls in flight and later ones end with UNAVAILABLE. */
 void loopback_break(struct channel *channel);
 
 #endif

@@ -53,8 +53,9 @@ void log_entry_submit(struct log_entry *entry);
 /* Releases it unused; it is not counted. Accepts NULL. */
 void log_entry_drop(struct log_entry *entry);
 
+/* For tests: what became of the records of log `id`. */
 struct log_counts {
-    uint64_t written, dropped; /* records */
+    uint64_t written, dropped;
 };
 struct log_counts log_writer_counts(struct log_writer *writer, uint64_t id);
 

@@ -66,8 +66,7 @@ void metric_observe(const struct metric_series *series, uint64_t value);
 /* Sets a gauge. */
 void metric_set(struct metric_series *series, int64_t value);
 
-/* The total of a counter or gauge, the number of observations of a histogram. For tests and
- * HandleReloadConfigRequest. */
+/* For tests: the total of a counter or gauge, the number of observations of a histogram. */
 uint64_t metric_value(const struct metric_series *series);
 
 /**
