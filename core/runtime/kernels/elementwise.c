@@ -45,6 +45,16 @@ void half_block_round(enum dtype dtype, float *x, int64_t count)
     }
 }
 
+float half_step(float x)
+{
+    return half_to_float(float_to_half(x));
+}
+
+float bfloat16_step(float x)
+{
+    return bfloat16_to_float(float_to_bfloat16(x));
+}
+
 float half_round(enum dtype dtype, float x)
 {
     uint16_t bits;

@@ -39,24 +39,46 @@ void half_block_round(enum dtype dtype, float *x, int64_t count);
 /* x rounded to half or bfloat16. */
 float half_round(enum dtype dtype, float x);
 
-static inline float half_step(float x)
-{
-    return half_to_float(float_to_half(x));
-}
+float half_step(float x);
+float bfloat16_step(float x);
 
-static inline float bfloat16_step(float x)
-{
-    return bfloat16_to_float(float_to_bfloat16(x));
-}
-
-/* The rows of half and bfloat16 of an op: STEPS(T, ROUND, x) has ROUND(…) around each step but the
- * last, as TensorFlow rounds. */
-#define HALF_UNARY(op, STEPS)                                  \
-    UNARY_ROW(SIMD, op##_half, float, half_step, float, STEPS) \
-    UNARY_ROW(SIMD, op##_bfloat16, float, bfloat16_step, float, STEPS)
-#define HALF_BINARY(op, STEPS)                                  \
-    BINARY_ROW(SIMD, op##_half, float, half_step, float, STEPS) \
-    BINARY_ROW(SIMD, op##_bfloat16, float, bfloat16_step, float, STEPS)
+/* The rows of half and bfloat16 of an op: STEPS(R, x) has R(…) around each step but the
+ * last, as TensorFlow rounds. One loop for both, without vector code, which would be large. */
+typedef float round_step(float x);
+#define ONE_COPY __attribute__((noinline, noclone))
+#define HALF_UNARY(op, STEPS)                                                                 \
+    ONE_COPY static void op##_steps(const float *x, float *out, int64_t count, round_step *R) \
+    {                                                                                         \
+        for (int64_t i = 0; i < count; i++)                                                   \
+            out[i] = STEPS(R, x[i]);                                                          \
+    }                                                                                         \
+    static void op##_half(const void *x, void *out, int64_t count)                            \
+    {                                                                                         \
+        op##_steps(x, out, count, half_step);                                                 \
+    }                                                                                         \
+    static void op##_bfloat16(const void *x, void *out, int64_t count)                        \
+    {                                                                                         \
+        op##_steps(x, out, count, bfloat16_step);                                             \
+    }
+#define HALF_BINARY(op, STEPS)                                                                    \
+    ONE_COPY static void op##_steps(const float *xs, const float *ys, float *out, int64_t count,  \
+                                    int x_step, int y_step, round_step *R)                        \
+    {                                                                                             \
+        for (int64_t i = 0; i < count; i++) {                                                     \
+            const float x = xs[i * x_step], y = ys[i * y_step];                                   \
+            out[i] = STEPS(R, x, y);                                                              \
+        }                                                                                         \
+    }                                                                                             \
+    static void op##_half(const void *x, const void *y, void *out, int64_t count, int x_step,     \
+                          int y_step)                                                             \
+    {                                                                                             \
+        op##_steps(x, y, out, count, x_step, y_step, half_step);                                  \
+    }                                                                                             \
+    static void op##_bfloat16(const void *x, const void *y, void *out, int64_t count, int x_step, \
+                              int y_step)                                                         \
+    {                                                                                             \
+        op##_steps(x, y, out, count, x_step, y_step, bfloat16_step);                              \
+    }
 #define ROWS_HALF(op) [DT_HALF] = op##_half, [DT_BFLOAT16] = op##_bfloat16
 
 /* sum[i] += x[i], of any real type. */

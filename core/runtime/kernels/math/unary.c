@@ -118,11 +118,31 @@ BY_LIBM(acosh, acosh)
 BY_LIBM(atanh, atanh)
 BY_DOUBLE(softsign, softsign)
 
-#define SHARE(R, e)             (e) == INFINITY ? 1 : (e) / R(1 + (e))
-#define SIGMOID_STEPS(T, R, x)  SHARE(R, R(fast_exp(x)))
-#define SOFTSIGN_STEPS(T, R, x) (x) / R(1 + fabsf(x))
-HALF_UNARY(sigmoid, SIGMOID_STEPS)
+#define SOFTSIGN_STEPS(R, x) (x) / R(1 + fabsf(x))
 HALF_UNARY(softsign, SOFTSIGN_STEPS)
+
+/* e^x / (1 + e^x) of a block: frequent, hence with vector code between the steps. */
+static void sigmoid_steps(enum dtype dtype, const void *x, float *out, int64_t count)
+{
+    float sums[HALF_BLOCK];
+    exp_f32(x, out, count);
+    half_block_round(dtype, out, count);
+    for (int64_t i = 0; i < count; i++)
+        sums[i] = 1 + out[i];
+    half_block_round(dtype, sums, count);
+    for (int64_t i = 0; i < count; i++)
+        out[i] = out[i] == INFINITY ? 1 : out[i] / sums[i];
+}
+
+static void sigmoid_half(const void *x, void *out, int64_t count)
+{
+    sigmoid_steps(DT_HALF, x, out, count);
+}
+
+static void sigmoid_bfloat16(const void *x, void *out, int64_t count)
+{
+    sigmoid_steps(DT_BFLOAT16, x, out, count);
+}
 
 struct unary_op {
     const char *name;

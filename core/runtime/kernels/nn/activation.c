@@ -63,17 +63,38 @@ static inline float softplus_of(float x, float e)
     return e <= 1 ? fast_log1p(e) : x + (d - d * d / 2) + fast_log1p(1 / e);
 }
 
-#define ELU_STEPS(T, R, x) (x) < 0 ? R(fast_exp(x)) - 1 : (x)
-#define SELU_STEPS(T, R, x) \
+#define ELU_STEPS(R, x) (x) < 0 ? R(fast_exp(x)) - 1 : (x)
+#define SELU_STEPS(R, x) \
     (x) < 0 ? R((float)SELU_SCALE_ALPHA) * R(R(fast_exp(x)) - 1) : R((float)SELU_SCALE) * (x)
-#define SOFTPLUS_STEPS(far, R, x) \
-    (x) > far ? (x) : (x) < -far ? fast_exp(x) : softplus_of(x, R(fast_exp(x)))
-#define SOFTPLUS_HALF(T, R, x)     SOFTPLUS_STEPS(7.0078125f, R, x)
-#define SOFTPLUS_BFLOAT16(T, R, x) SOFTPLUS_STEPS(2.84375f, R, x)
 HALF_UNARY(elu, ELU_STEPS)
 HALF_UNARY(selu, SELU_STEPS)
-UNARY_ROW(SIMD, softplus_half, float, half_step, float, SOFTPLUS_HALF)
-UNARY_ROW(SIMD, softplus_bfloat16, float, bfloat16_step, float, SOFTPLUS_BFLOAT16)
+
+/* Softplus of a block; e holds exp(x), rounded. */
+SIMD static void softplus_of_block(const float *x, const float *e, float *out, int64_t count,
+                                   float far)
+{
+    IVDEP for (int64_t i = 0; i < count; i++) out[i] = x[i] > far    ? x[i]
+                                                       : x[i] < -far ? e[i]
+                                                                     : softplus_of(x[i], e[i]);
+}
+
+static void softplus_steps(enum dtype dtype, const void *x, void *out, int64_t count, float far)
+{
+    float e[HALF_BLOCK];
+    unary_find_row("Exp")(x, e, count);
+    half_block_round(dtype, e, count);
+    softplus_of_block(x, e, out, count, far);
+}
+
+static void softplus_half(const void *x, void *out, int64_t count)
+{
+    softplus_steps(DT_HALF, x, out, count, 7.0078125f);
+}
+
+static void softplus_bfloat16(const void *x, void *out, int64_t count)
+{
+    softplus_steps(DT_BFLOAT16, x, out, count, 2.84375f);
+}
 
 /* x · sigmoid(x), as in its two ops. Made by plans only (plan/fuse_swish.c). */
 #define SWISH_F32(T, W, x) (x) * fast_sigmoid(x)
@@ -163,16 +184,16 @@ FLOAT_TYPES(SQRT_GRAD_ROW)
 FLOAT_TYPES(RSQRT_GRAD_ROW)
 FLOAT_TYPES(INV_GRAD_ROW)
 
-#define SOFTPLUS_GRAD_STEPS(T, R, x, y) (x) / R(R(fast_exp(-(y))) + 1)
-#define SOFTSIGN_GRAD_STEPS(T, R, x, y) (x) / R(R(1 + fabsf(y)) * R(1 + fabsf(y)))
-#define ELU_GRAD_STEPS(T, R, x, y)      (y) < 0 ? R((y) + 1) * (x) : (x)
-#define SELU_GRAD_STEPS(T, R, x, y) \
+#define SOFTPLUS_GRAD_STEPS(R, x, y) (x) / R(R(fast_exp(-(y))) + 1)
+#define SOFTSIGN_GRAD_STEPS(R, x, y) (x) / R(R(1 + fabsf(y)) * R(1 + fabsf(y)))
+#define ELU_GRAD_STEPS(R, x, y)      (y) < 0 ? R((y) + 1) * (x) : (x)
+#define SELU_GRAD_STEPS(R, x, y) \
     (y) < 0 ? R((y) + R((float)SELU_SCALE_ALPHA)) * (x) : (x)*R((float)SELU_SCALE)
-#define SIGMOID_GRAD_STEPS(T, R, x, y) (y) * R((x)*R(1 - (x)))
-#define TANH_GRAD_STEPS(T, R, x, y)    (y) * R(1 - R((x) * (x)))
-#define SQRT_GRAD_STEPS(T, R, x, y)    (y) == 0 ? 0 : (y)*R(0.5f / (x))
-#define RSQRT_GRAD_STEPS(T, R, x, y)   (y) == 0 ? 0 : R((y)*R(-0.5f * (x))) * R((x) * (x))
-#define INV_GRAD_STEPS(T, R, x, y)     (y) == 0 ? 0 : -(y)*R((x) * (x))
+#define SIGMOID_GRAD_STEPS(R, x, y) (y) * R((x)*R(1 - (x)))
+#define TANH_GRAD_STEPS(R, x, y)    (y) * R(1 - R((x) * (x)))
+#define SQRT_GRAD_STEPS(R, x, y)    (y) == 0 ? 0 : (y)*R(0.5f / (x))
+#define RSQRT_GRAD_STEPS(R, x, y)   (y) == 0 ? 0 : R((y)*R(-0.5f * (x))) * R((x) * (x))
+#define INV_GRAD_STEPS(R, x, y)     (y) == 0 ? 0 : -(y)*R((x) * (x))
 HALF_BINARY(softplus_grad, SOFTPLUS_GRAD_STEPS)
 HALF_BINARY(softsign_grad, SOFTSIGN_GRAD_STEPS)
 HALF_BINARY(elu_grad, ELU_GRAD_STEPS)
