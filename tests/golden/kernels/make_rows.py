@@ -37,7 +37,7 @@ import numpy as np
 import tensorflow as tf
 
 from sparse_rows import counts, serialized, sets, sparse_math
-from string_rows import joins
+from string_rows import encodings, joins
 
 FLOATS = [np.float32, np.float64, np.float16, tf.bfloat16.as_numpy_dtype]
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
@@ -2125,7 +2125,7 @@ def ragged_gathers(rows):
 
 
 FAMILIES = [binary, compare, unary, cast, reduce, matmul, array, slices, conv, pool, volumes, norm, order, example, sparse, sparse_product, quant, text, hashes, rest, values, half, einsum, segments, tensor_scatter, words, ragged, random, numbers, spectra, matrices, functions, rounding] + image_rows.FAMILIES + image_math_rows.FAMILIES + image_grad_rows.FAMILIES + window_rows.FAMILIES + candidate_rows.FAMILIES + webp_rows.FAMILIES + recurrent_rows.FAMILIES + audio_rows.FAMILIES + moved_rows.FAMILIES + quantized_rows.FAMILIES + spectrum_rows.FAMILIES + sequence_rows.FAMILIES + cross_rows.FAMILIES + ctc_rows.FAMILIES + odds_rows.FAMILIES + proto_rows.FAMILIES + parts_rows.FAMILIES + [joins, sets, counts, sparse_math, serialized]
-FAMILIES += state_rows.FAMILIES + type_rows.FAMILIES
+FAMILIES += [encodings] + state_rows.FAMILIES + type_rows.FAMILIES
 FAMILIES += leftover_rows.FAMILIES + gamma_rows.FAMILIES + pooling_rows.FAMILIES + neighbor_rows.FAMILIES + roots_rows.FAMILIES + edge_rows.FAMILIES + uniform_conv_rows.FAMILIES
 FAMILIES += tf_text_rows.FAMILIES + tf_text_score_rows.FAMILIES + xla_rows.FAMILIES
 

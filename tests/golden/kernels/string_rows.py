@@ -103,3 +103,18 @@ def formats(rows):
     show(template="")
     show(np.int32(1), template="{}{}")
     show(np.int32(1), template="{}{", placeholder="{}")
+
+
+def encodings():
+    """Texts in other encodings than UTF-8: pairs of surrogates, halves of pairs, ends within a character."""
+    rows = Rows("encodings")
+    be = [b"\0a\xd8\x3d\xde\0\0b", b"\xd8\x3d\0a", b"\xd8\x3d", b"\xde\0\0a", b"\0a\0", b"\0", b"\xfe\xff\0a", b"\xd8\x3d\xde", b"\xd8\x3d\xd8\x3d\xde\0", b"\0\x05\0a", b""]
+    wide = [b"\0\0\0a\0\x01\xf6\0", b"\0\0\xd8\0\0\0\0a", b"\0\x11\0\0\0\0\0a", b"\0\0\0", b"\0\0\0a\0\0", b"\xff\0\0a\0\0\0b", b"\0\0\0\x05"]
+    little = [bytes(b for i in range(0, len(v) // 2 * 2, 2) for b in (v[i + 1], v[i])) for v in be]
+    for encoding, data in [("UTF-16-BE", be), ("UTF-16LE", little), ("utf-16le", be), ("UTF-32-BE", wide), ("UTF_32 LE", wide), ("UTF32-LE", [v[::-1] for v in wide]),
+                           ("US-ASCII", [b"a\x80\xe9b", b"\x05"]), ("ascii", [b"az", b""]), ("ISO-8859-1", [b"a\x80\xe9b", b"\xff\x05"]), ("Latin1", [b"\0\xff"]), ("utf8", [b"\xc3\xa9"])]:
+        for errors in ["replace", "strict", "ignore"]:
+            for text in [np.array(data[:1], object), np.array(data, object)]:
+                rows.add("UnicodeDecodeWithOffsets", [text], input_encoding=encoding, errors=errors, replace_control_characters=errors == "ignore")
+                rows.add("UnicodeTranscode", [text], input_encoding=encoding, output_encoding="UTF-8", errors=errors, replace_control_characters=text.size > 1)
+    rows.write()

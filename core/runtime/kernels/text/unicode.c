@@ -2,6 +2,8 @@
  * characters, and back. UnicodeTranscode: texts in another encoding. */
 #include "runtime/kernels/text/unicode.h"
 
+#include <ctype.h>
+
 #include "base/utf8.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/text/text_block.h"
@@ -11,7 +13,11 @@ enum on_error { ERROR_STRICT, ERROR_REPLACE, ERROR_IGNORE };
 /* Bytes of a unit of the output. */
 enum encoding { UTF_8 = 1, UTF_16_BE = 2, UTF_32_BE = 4 };
 
+/* Reads the character at text[0], as utf8_read. */
+typedef size_t read_character(const char *text, size_t size, int32_t *character);
+
 struct unicode {
+    read_character *read;
     enum on_error on_error;
     int32_t replacement;
     bool replace_controls;
@@ -23,15 +29,115 @@ static bool text_is(struct bytes text, const char *wanted)
     return bytes_equal(text, bytes_of(wanted));
 }
 
-static struct status read_input_encoding(const struct node *node)
+/* ---- Characters of other encodings ---- */
+
+static bool is_character(int32_t c)
 {
+    return c >= 0 && c <= 0x10ffff && !(c >= 0xd800 && c <= 0xdfff);
+}
+
+static uint32_t unit_at(const char *text, int bytes, bool little)
+{
+    uint32_t unit = 0;
+    for (int i = 0; i < bytes; i++)
+        unit = unit << 8 | (unsigned char)text[little ? bytes - 1 - i : i];
+    return unit;
+}
+
+/* What the text ends within is one malformed character. */
+static size_t utf16_read(const char *text, size_t size, bool little, int32_t *character)
+{
+    *character = -1;
+    if (size < 2)
+        return size;
+    uint32_t unit = unit_at(text, 2, little);
+    if (unit < 0xd800 || unit > 0xdfff)
+        *character = (int32_t)unit;
+    if (unit < 0xd800 || unit > 0xdbff)
+        return 2;
+    if (size < 4)
+        return size;
+    uint32_t low = unit_at(text + 2, 2, little) - 0xdc00;
+    if (low >= 0x400)
+        return 2;
+    *character = (int32_t)(0x10000 + ((unit - 0xd800) << 10) + low);
+    return 4;
+}
+
+static size_t utf32_read(const char *text, size_t size, bool little, int32_t *character)
+{
+    int32_t unit = size < 4 ? -1 : (int32_t)unit_at(text, 4, little);
+    *character = is_character(unit) ? unit : -1;
+    return size < 4 ? size : 4;
+}
+
+static size_t utf16_be_read(const char *text, size_t size, int32_t *character)
+{
+    return utf16_read(text, size, false, character);
+}
+
+static size_t utf16_le_read(const char *text, size_t size, int32_t *character)
+{
+    return utf16_read(text, size, true, character);
+}
+
+static size_t utf32_be_read(const char *text, size_t size, int32_t *character)
+{
+    return utf32_read(text, size, false, character);
+}
+
+static size_t utf32_le_read(const char *text, size_t size, int32_t *character)
+{
+    return utf32_read(text, size, true, character);
+}
+
+static size_t latin1_read(const char *text, size_t size, int32_t *character)
+{
+    (void)size;
+    *character = (unsigned char)text[0];
+    return 1;
+}
+
+static size_t ascii_read(const char *text, size_t size, int32_t *character)
+{
+    latin1_read(text, size, character);
+    *character = *character < 0x80 ? *character : -1;
+    return 1;
+}
+
+/* Is it this name? Case and other characters than letters and digits do not count. */
+static bool encoding_is(struct bytes text, const char *name)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (isalnum((unsigned char)text.data[i]) &&
+            (*name == '\0' || tolower((unsigned char)text.data[i]) != *name++))
+            return false;
+    return *name == '\0';
+}
+
+static struct status read_input_encoding(const struct node *node, read_character **out)
+{
+    static const struct {
+        const char *name;
+        read_character *read;
+    } encodings[] = {
+        { "utf8", utf8_read },        { "usascii", ascii_read },    { "ascii", ascii_read },
+        { "iso88591", latin1_read },  { "latin1", latin1_read },    { "utf16be", utf16_be_read },
+        { "utf16le", utf16_le_read }, { "utf32be", utf32_be_read }, { "utf32le", utf32_le_read },
+    };
     struct bytes encoding;
 
     TRY(node_attr_string(node, "input_encoding", &encoding));
-    if (text_is(encoding, "UTF-8"))
-        return status_ok();
-    return status_error(STATUS_UNIMPLEMENTED, "the encoding '%.*s'; only UTF-8 is implemented",
-                        (int)(encoding.size < 100 ? encoding.size : 100), encoding.data);
+    for (size_t i = 0; i < COUNT(encodings); i++)
+        if (encoding_is(encoding, encodings[i].name)) {
+            *out = encodings[i].read;
+            return status_ok();
+        }
+    return status_error(
+        STATUS_UNIMPLEMENTED,
+        "the encoding '%.*s'; implemented are UTF-8, ASCII, ISO-8859-1, and UTF-16 and UTF-32 with "
+        "the order of bytes in the name (UTF-16-BE)",
+        (int)(encoding.size < 100 ? encoding.size : 100), encoding.data);
 }
 
 /* The attribute allows no fourth one. */
@@ -74,7 +180,7 @@ static struct status decode_options(const struct node *node, struct unicode *out
 {
     TRY(node_attr_bool(node, "replace_control_characters", &out->replace_controls));
     TRY(read_errors(node, out));
-    return read_input_encoding(node);
+    return read_input_encoding(node, &out->read);
 }
 
 static struct status decode_prepare(struct prepare_context *p)
@@ -86,7 +192,7 @@ static struct status decode_prepare(struct prepare_context *p)
 static struct status next_character(const struct unicode *state, struct bytes text, size_t *at,
                                     int32_t *character, bool *kept)
 {
-    *at += utf8_read(text.data + *at, text.size - *at, character);
+    *at += state->read(text.data + *at, text.size - *at, character);
     *kept = true;
     if (*character < 0 && state->on_error == ERROR_STRICT)
         return status_error(STATUS_INVALID_ARGUMENT, "Invalid formatting on input string");
@@ -156,11 +262,6 @@ static struct status encode_prepare(struct prepare_context *p)
 
     TRY(read_errors(prepare_node(p), state));
     return read_output_encoding(prepare_node(p), state);
-}
-
-static bool is_character(int32_t c)
-{
-    return c >= 0 && c <= 0x10ffff && !(c >= 0xd800 && c <= 0xdfff);
 }
 
 /* Writes the low bytes of a number, the highest first. */
@@ -256,9 +357,10 @@ static struct status transcode(const struct unicode *state, struct bytes text,
     bool kept;
 
     for (size_t at = 0; at < text.size;) {
-        size_t start = at;
+        int32_t given;
+        state->read(text.data + at, text.size - at, &given);
         TRY(next_character(state, text, &at, &character, &kept));
-        bool is_control = (unsigned char)text.data[start] <= 0x1f;
+        bool is_control = given >= 0 && given <= 0x1f;
         if (is_control && state->replace_controls && state->on_error == ERROR_STRICT)
             return status_error(STATUS_INVALID_ARGUMENT, "Invalid formatting on input string");
         if (kept)
