@@ -9,8 +9,12 @@ struct ragged_dim {
     int64_t most; /* parts of a row */
 };
 
-static struct status check_splits(const struct tensor *splits, int64_t parts)
+/* Checks the splits, and finds the longest row. Each split is read once: tensor_index took a third
+ * of the time of _RaggedRows for 1000 rows of 39 values. */
+static struct status check_splits(const struct tensor *splits, int64_t parts, int64_t *most)
 {
+    int64_t before = 0;
+
     if (splits->shape.rank != 1)
         return status_error(STATUS_INVALID_ARGUMENT, "ragged splits must be a vector, not shape %s",
                             shape_text(&splits->shape));
@@ -18,14 +22,17 @@ static struct status check_splits(const struct tensor *splits, int64_t parts)
         return status_error(STATUS_INVALID_ARGUMENT, "ragged splits may not be empty.");
     if (tensor_index(splits, 0) != 0)
         return status_error(STATUS_INVALID_ARGUMENT, "First value of ragged splits must be 0.");
-    for (int64_t i = 1; i < splits->size; i++)
-        if (tensor_index(splits, i) < tensor_index(splits, i - 1))
+    *most = 0;
+    for (int64_t i = 1, end; i < splits->size; i++, before = end) {
+        end = tensor_index(splits, i);
+        if (end < before)
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "Ragged splits should be non decreasing, but we got %lld followed "
                                 "by %lld",
-                                (long long)tensor_index(splits, i - 1),
-                                (long long)tensor_index(splits, i));
-    if (tensor_index(splits, splits->size - 1) != parts)
+                                (long long)before, (long long)end);
+        *most = end - before > *most ? end - before : *most;
+    }
+    if (before != parts)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Final value of ragged splits must match the length the corresponding "
                             "ragged values.");
@@ -41,12 +48,8 @@ static struct status read_dims(struct kernel_context *k, int count, struct ragge
         return status_error(STATUS_INVALID_ARGUMENT, "Ragged values must be at least rank 1");
     for (int d = 0; d < count; d++) {
         const struct tensor *splits = dims[d].splits = kernel_input(k, d);
-        TRY(check_splits(splits,
-                         d + 1 < count ? kernel_input(k, d + 1)->size - 1 : values->shape.dims[0]));
-        for (int64_t i = 1; i < splits->size; i++) {
-            int64_t parts = tensor_index(splits, i) - tensor_index(splits, i - 1);
-            dims[d].most = parts > dims[d].most ? parts : dims[d].most;
-        }
+        int64_t parts = d + 1 < count ? kernel_input(k, d + 1)->size - 1 : values->shape.dims[0];
+        TRY(check_splits(splits, parts, &dims[d].most));
     }
     return status_ok();
 }
@@ -146,9 +149,9 @@ static struct status ragged_rows(struct kernel_context *k)
     int64_t *row_of = tensor_int64s_mut(out), inner = 1;
     for (int d = 1; d < values->shape.rank; d++)
         inner *= values->shape.dims[d];
-    for (int64_t row = 0; row + 1 < splits->size; row++) {
-        int64_t count = inner * (tensor_index(splits, row + 1) - tensor_index(splits, row));
-        for (int64_t i = 0; i < count; i++)
+    for (int64_t row = 0, begin = 0, end; row + 1 < splits->size; row++, begin = end) {
+        end = tensor_index(splits, row + 1);
+        for (int64_t i = 0; i < inner * (end - begin); i++)
             *row_of++ = row;
     }
     return status_ok();
