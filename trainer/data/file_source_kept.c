@@ -55,7 +55,6 @@ struct status file_source_catch_up(struct file_source *source)
 
 void file_source_keep_block(struct file_source *source, uint64_t first)
 {
-    const struct row_layout *layout = &source->split->options.layout;
     struct kept_block block = { .columns = source->block,
                                 .end = { .record = source->record },
                                 .is_last = source->open == NULL };
@@ -68,7 +67,4 @@ void file_source_keep_block(struct file_source *source, uint64_t first)
     if (kept == NULL)
         return;
     source->rows = &kept->columns;
-    columns_init(&source->block, layout->specs, layout->specs_count);
-    if (!block.is_last)
-        columns_reserve(&source->block, &kept->columns);
 }

@@ -1,6 +1,7 @@
 #include "trainer/data/kept_blocks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 
@@ -12,12 +13,8 @@ void kept_blocks_init(struct kept_blocks *blocks, size_t rows, size_t bytes_max)
 
 void kept_blocks_finish(struct kept_blocks *blocks)
 {
-    for (size_t i = 0; i < blocks->count; i++) {
-        if (blocks->list[i] == NULL)
-            continue;
-        columns_finish(&blocks->list[i]->columns);
+    for (size_t i = 0; i < blocks->count; i++)
         free(blocks->list[i]);
-    }
     free(blocks->list);
     pthread_mutex_destroy(&blocks->lock);
 }
@@ -34,49 +31,58 @@ const struct kept_block *kept_blocks_find(struct kept_blocks *blocks, uint64_t r
     return found;
 }
 
-/* A column's description, what columns_trim leaves after its values, and the headers of both. */
-#define COLUMN_BYTES (sizeof(struct column) + 48)
+/* In front of the columns of a block, aligned as they are. */
+#define KEPT_BYTES ((sizeof(struct kept_block) + 15) / 16 * 16)
 
-static size_t bytes_of_block(const struct kept_block *block)
+/* NULL: there is no memory. */
+static struct kept_block *copy_block(const struct kept_block *block, size_t bytes)
 {
-    return sizeof *block + columns_bytes(&block->columns) +
-           ((size_t)block->columns.count + 1) * COLUMN_BYTES;
+    char *memory = malloc(bytes);
+    struct kept_block *kept = (struct kept_block *)(void *)memory;
+
+    if (kept == NULL)
+        return NULL;
+    *kept = *block;
+    columns_pack(&block->columns, memory + KEPT_BYTES, &kept->columns);
+    return kept;
 }
 
-/* Makes room in the list for the block at `place`. False: it would take too much memory. */
-static bool reserve(struct kept_blocks *blocks, uint64_t place, size_t bytes)
+static void put_in_list(struct kept_blocks *blocks, uint64_t place, struct kept_block *kept)
+{
+    if (place >= blocks->count) {
+        size_t more = (size_t)place + 1 - blocks->count;
+        blocks->list = xrealloc(blocks->list, (size_t)(place + 1) * sizeof *blocks->list);
+        memset(blocks->list + blocks->count, 0, more * sizeof *blocks->list);
+        blocks->count += more;
+        blocks->bytes += more * sizeof *blocks->list;
+    }
+    blocks->list[place] = kept;
+}
+
+static bool has_room(const struct kept_blocks *blocks, uint64_t place, size_t bytes)
 {
     size_t more = place < blocks->count ? 0 : (size_t)place + 1 - blocks->count;
+    size_t left = blocks->bytes_max - blocks->bytes;
 
-    if (more > blocks->bytes_max / sizeof *blocks->list ||
-        bytes > blocks->bytes_max - more * sizeof *blocks->list ||
-        blocks->bytes > blocks->bytes_max - more * sizeof *blocks->list - bytes)
-        return false;
-    blocks->bytes += more * sizeof *blocks->list + bytes;
-    if (more == 0)
-        return true;
-    blocks->list = xrealloc(blocks->list, (size_t)(place + 1) * sizeof *blocks->list);
-    for (; blocks->count <= place; blocks->count++)
-        blocks->list[blocks->count] = NULL;
-    return true;
+    return bytes <= left && more <= (left - bytes) / sizeof *blocks->list;
 }
 
 const struct kept_block *kept_blocks_add(struct kept_blocks *blocks, uint64_t record,
-                                         struct kept_block *block)
+                                         const struct kept_block *block)
 {
     struct kept_block *kept = NULL;
     uint64_t place = record / blocks->rows;
+    size_t bytes = KEPT_BYTES + columns_packed_bytes(&block->columns);
 
     if (record % blocks->rows != 0)
         return NULL;
     pthread_mutex_lock(&blocks->lock);
     bool is_new = place >= blocks->count || blocks->list[place] == NULL;
-    if (is_new && reserve(blocks, place, bytes_of_block(block))) {
-        kept = zalloc(sizeof *kept);
-        *kept = *block;
-        columns_trim(&kept->columns);
-        blocks->list[place] = kept;
-        block->columns = (struct columns){ 0 };
+    if (is_new && has_room(blocks, place, bytes))
+        kept = copy_block(block, bytes);
+    if (kept != NULL) {
+        put_in_list(blocks, place, kept);
+        blocks->bytes += bytes;
     }
     pthread_mutex_unlock(&blocks->lock);
     return kept;

@@ -15,7 +15,7 @@ static void gather_sparse(const struct row_part *part, const struct columns *col
     memset(out, 0, (size_t)part->width * sizeof *out);
     size_t values = column_begin(value, row);
     for (size_t i = column_begin(index, row); i < index->ends[row]; i++)
-        out[index->ints[i] - first] += value->floats[values++];
+        out[column_int(index, i) - first] += value->floats[values++];
 }
 
 /* 1 for each category that occurs; two values of one category add up. */
@@ -98,7 +98,7 @@ static int64_t integer_of(const struct row_part *part, const struct column *colu
     if (schema_categories(part->from) > 0)
         return row_category(part, column, at);
     if (column->kind == COLUMN_INT64 && part->from->classes == NULL)
-        return column->ints[at];
+        return column_int(column, at);
     return (int64_t)row_value(part, column, at);
 }
 

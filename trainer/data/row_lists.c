@@ -44,6 +44,16 @@ static void reserve_values(struct row_lists *lists, const struct tensor_spec *sp
         lists->ids = xrealloc(lists->ids, lists->capacity * sizeof *lists->ids);
 }
 
+/* Copies `count` integers from `begin` on, plus `shift`. */
+static void copy_ints(const struct column *column, size_t begin, size_t count, int64_t shift,
+                      int64_t *out)
+{
+    for (size_t i = 0; i < count && column->is_narrow; i++)
+        out[i] = column->narrow_ints[begin + i] + shift;
+    for (size_t i = 0; i < count && !column->is_narrow; i++)
+        out[i] = column->ints[begin + i] + shift;
+}
+
 static void append_sparse(const struct row_part *part, const struct columns *columns, size_t row,
                           struct row_lists *out)
 {
@@ -54,8 +64,7 @@ static void append_sparse(const struct row_part *part, const struct columns *col
     if (count == 0) /* there may be no memory yet */
         return;
 
-    for (size_t i = 0; i < count; i++)
-        ids[i] = index->ints[begin + i] + shift;
+    copy_ints(index, begin, count, shift, ids);
     memcpy(out->floats + out->count, value->floats + column_begin(value, row),
            count * sizeof *out->floats);
     out->count += count;
@@ -124,7 +133,7 @@ static void append_ragged(const struct schema_column *from, const struct column 
     if (count == 0)
         return;
     if (column->kind == COLUMN_INT64)
-        memcpy(out->ints + out->count, column->ints + begin, count * sizeof *out->ints);
+        copy_ints(column, begin, count, 0, out->ints + out->count);
     else
         memcpy(out->floats + out->count, column->floats + begin, count * sizeof *out->floats);
     out->count += count;

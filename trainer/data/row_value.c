@@ -74,7 +74,7 @@ int64_t row_bucket(const struct row_part *part, const struct column *column, siz
     if (column->kind == COLUMN_BYTES) {
         text = column_text(column, at);
     } else {
-        int size = snprintf(number, sizeof number, "%" PRId64, column->ints[at]);
+        int size = snprintf(number, sizeof number, "%" PRId64, column_int(column, at));
         text = (struct bytes){ number, (size_t)size };
     }
     return (int64_t)(fingerprint64(text) % (uint64_t)part->from->hash_buckets);

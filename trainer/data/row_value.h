@@ -36,7 +36,8 @@ struct integer_range row_integer_range(enum dtype dtype);
 
 static inline double row_number(const struct column *column, size_t at)
 {
-    return column->kind == COLUMN_FLOAT ? (double)column->floats[at] : (double)column->ints[at];
+    return column->kind == COLUMN_FLOAT ? (double)column->floats[at]
+                                        : (double)column_int(column, at);
 }
 
 /* The index of a value in the list of classes; -1: not in the list. */

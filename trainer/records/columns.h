@@ -10,7 +10,8 @@
  * A reader adds the values of a row and then calls columns_end_row, or columns_drop_row if the
  * record is bad. columns_clear keeps the memory, so the next batch allocates nothing.
  *
- * Memory  4 bytes a float, 8 an integer or a text, and 8 a row in each column
+ * Memory  4 bytes a float, 8 an integer or a text, and 8 a row in each column. In packed columns,
+ *         integers that fit into 32 bits take 4
  * Threads not safe
  */
 #ifndef TRAINER_RECORDS_COLUMNS_H
@@ -28,11 +29,13 @@ struct column_spec {
 struct column {
     const char *name; /* as in the spec */
     enum column_kind kind;
+    bool is_narrow; /* COLUMN_INT64, packed: the values are narrow_ints */
     size_t *ends;
     union {
         void *values;
         float *floats;
         int64_t *ints;
+        int32_t *narrow_ints;
         size_t *text_ends;
     };
     size_t count, capacity; /* values */
@@ -53,9 +56,14 @@ void columns_clear(struct columns *columns);
 void columns_end_row(struct columns *columns);
 void columns_drop_row(struct columns *columns);      /* drops what was added since the last row */
 size_t columns_bytes(const struct columns *columns); /* of the current values */
-void columns_trim(struct columns *columns);          /* frees the memory beyond these */
-/* Gives new columns room for as many rows as the others have, and for some more values. */
-void columns_reserve(struct columns *columns, const struct columns *others);
+/* Makes room for `rows` rows, if they are like those so far. */
+void columns_expect(struct columns *columns, size_t rows);
+
+/* The number of bytes that columns_pack takes. */
+size_t columns_packed_bytes(const struct columns *columns);
+/* Copies the columns to memory from malloc, which has all that belongs to `out`: it is never
+ * changed, and needs no columns_finish. */
+void columns_pack(const struct columns *columns, void *memory, struct columns *out);
 
 /* Finds the column of this name, or NULL. */
 struct column *columns_find(const struct columns *columns, struct bytes name);
@@ -64,6 +72,12 @@ struct column *columns_find(const struct columns *columns, struct bytes name);
 static inline size_t column_begin(const struct column *column, size_t row)
 {
     return row == 0 ? 0 : column->ends[row - 1];
+}
+
+/* Value `index` of a COLUMN_INT64. */
+static inline int64_t column_int(const struct column *column, size_t index)
+{
+    return column->is_narrow ? column->narrow_ints[index] : column->ints[index];
 }
 
 /* Prefetches a row's values, for a caller that reads rows in random order. */

@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <cmocka.h>
 
 #include "trainer/records/columns.h"
@@ -78,28 +79,69 @@ static void a_cleared_batch_keeps_its_memory(void **state)
     columns_finish(&columns);
 }
 
-static void reserved_columns_take_as_many_rows(void **state)
+static void expected_rows_find_their_memory(void **state)
 {
     (void)state;
-    struct columns columns, others;
+    struct columns columns;
 
-    columns_init(&others, specs, COUNT(specs));
     columns_init(&columns, specs, COUNT(specs));
-    for (int i = 0; i < 1000; i++)
-        add_row(&others, i);
-    columns_reserve(&columns, &others);
-    assert_int_equal(columns.rows, 0);
-    assert_int_equal(columns_bytes(&columns), 0);
+    columns_expect(&columns, 1000); /* of no known size */
+    for (int i = 0; i < 100; i++)
+        add_row(&columns, i);
+    columns_expect(&columns, 1000);
     const void *values = columns.list[0].values, *ends = columns.list[2].ends;
-    for (int i = 0; i < 1000; i++)
+    for (int i = 100; i < 1000; i++)
         add_row(&columns, i);
     assert_ptr_equal(values, columns.list[0].values);
     assert_ptr_equal(ends, columns.list[2].ends);
-    for (int i = 1000; i < 2000; i++) /* more than the others have */
+    for (int i = 1000; i < 5000; i++)
         add_row(&columns, i);
-    assert_int_equal(columns.list[1].ints[1999], 1999);
+    for (size_t i = 0; i < 5000; i++) {
+        assert_int_equal(columns.list[1].ints[i], i);
+        assert_int_equal(columns.list[0].ends[i], 2 * i + 2);
+    }
     columns_finish(&columns);
-    columns_finish(&others);
+}
+
+/* Packs rows whose integers begin at `first`. */
+static void pack_rows(int64_t first, size_t int_bytes)
+{
+    struct columns columns, packed;
+    void *memory;
+
+    columns_init(&columns, specs, COUNT(specs));
+    for (int i = 0; i < 1000; i++) {
+        add_row(&columns, i);
+        columns.list[1].ints[i] = first + i;
+    }
+    size_t size = columns_packed_bytes(&columns);
+    memory = malloc(size);
+    assert_non_null(memory);
+    columns_pack(&columns, memory, &packed);
+    assert_true(size >= columns_bytes(&packed));
+    assert_int_equal(columns_bytes(&packed),
+                     columns_bytes(&columns) - 1000 * (sizeof(int64_t) - int_bytes));
+    columns_finish(&columns);
+    assert_int_equal(packed.rows, 1000);
+    for (size_t i = 0; i < 1000; i++) {
+        assert_int_equal(packed.list[0].ends[i], 2 * i + 2);
+        assert_true(packed.list[0].floats[2 * i + 1] == (float)i + .5f);
+        assert_int_equal(column_int(&packed.list[1], i), first + (int64_t)i);
+        assert_true(bytes_equal(column_text(&packed.list[2], i), bytes_of(i % 2 ? "odd" : "")));
+    }
+    assert_true(packed.list[2].text.data + packed.list[2].text.size <= (char *)memory + size);
+    free(memory);
+}
+
+static void packed_integers_are_as_narrow_as_they_fit(void **state)
+{
+    (void)state;
+    pack_rows(INT32_MIN, 4);
+    pack_rows(INT32_MAX - 999, 4);
+    pack_rows(INT32_MAX - 998, 8);
+    pack_rows((int64_t)INT32_MIN - 1, 8);
+    pack_rows(INT64_MIN, 8);
+    pack_rows(INT64_MAX - 999, 8);
 }
 
 static void a_column_is_found_by_its_name(void **state)
@@ -119,7 +161,8 @@ int main(void)
         cmocka_unit_test(rows_stay_while_the_columns_grow),
         cmocka_unit_test(a_dropped_row_leaves_nothing),
         cmocka_unit_test(a_cleared_batch_keeps_its_memory),
-        cmocka_unit_test(reserved_columns_take_as_many_rows),
+        cmocka_unit_test(expected_rows_find_their_memory),
+        cmocka_unit_test(packed_integers_are_as_narrow_as_they_fit),
         cmocka_unit_test(a_column_is_found_by_its_name),
     };
     return cmocka_run_group_tests_name("columns", tests, NULL, NULL);
