@@ -75,6 +75,34 @@ static void errors_without_an_end_are_ignored_until_the_deadline(void **state)
                  "the deadline passed while the model ran");
 }
 
+/* A dataset of elements of two tensors of int64; `types` is the attribute of their types. */
+static struct endpoint pairs(const char *op, const char *types, int count,
+                             const struct endpoint *inputs)
+{
+    const struct shape shapes[] = { shape_unknown(), shape_unknown() };
+    const struct attr attrs[] = { attr_types(&b, types, 2, (enum dtype[]){ DT_INT64, DT_INT64 }),
+                                  attr_shapes(&b, "output_shapes", 2, shapes), ATTR_END };
+    return build(&b, op, NULL, count, inputs, attrs);
+}
+
+/* The second vector has fewer values than the first: no row is read beyond its end. */
+static void no_row_of_a_refused_element_follows(void **state)
+{
+    (void)state;
+    static const int64_t values[1000] = { 0 };
+    const struct shape long_one = shape_of(1000), short_one = shape_of(1);
+    struct tensor tensors[] = { tensor_borrow(DT_INT64, &long_one, values),
+                                tensor_borrow(DT_INT64, &short_one, values) };
+    const struct endpoint vectors[] = { build_const(&b, NULL, &tensors[0]),
+                                        build_const(&b, NULL, &tensors[1]) };
+    struct endpoint rows = pairs("TensorDataset", "Toutput_types", 2, vectors);
+    rows = pairs("UnbatchDataset", "output_types", 1, &rows);
+    rows = pairs("IgnoreErrorsDataset", "output_types", 1, &rows);
+    struct status status = run_fetch(pairs("DatasetToSingleElement", "output_types", 1, &rows));
+    assert_fails(status, STATUS_INVALID_ARGUMENT,
+                 "Dataset was empty. [node 'DatasetToSingleElement' (DatasetToSingleElement)]");
+}
+
 static void unique_elements_fill_no_more_than_a_run_may_hold(void **state)
 {
     (void)state;
@@ -187,6 +215,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_long_sleep_ends_at_the_deadline, setup, teardown),
         cmocka_unit_test_setup_teardown(errors_without_an_end_are_ignored_until_the_deadline, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(no_row_of_a_refused_element_follows, setup, teardown),
         cmocka_unit_test_setup_teardown(unique_elements_fill_no_more_than_a_run_may_hold, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_batch_without_an_end_fills_no_more_than_a_run_may_hold,

@@ -173,7 +173,11 @@ static struct status unbatch_next(struct kernel_context *k, struct iterator *ite
         if (*end)
             return status_ok();
         tensors_append(batch, width, iterator->element);
-        TRY(check_batch(k, batch));
+        struct status status = check_batch(k, batch);
+        if (!status_is_ok(status)) {
+            tensors_clear(batch); /* a next call takes the next element */
+            return status;
+        }
     }
     for (int i = 0; i < width; i++) {
         struct status status = tensor_row(k, &batch->at[i], unbatch->at, &element[i]);
