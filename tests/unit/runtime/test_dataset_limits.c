@@ -59,7 +59,8 @@ static void a_long_sleep_ends_at_the_deadline(void **state)
         dataset("SleepDataset", 2, (struct endpoint[]){ endless(), number(INT64_MAX) });
     struct endpoint only = dataset("DatasetToSingleElement", 1, &sleeper);
     run_set_deadline(run, (uint64_t)clock_now_ns(clock_monotonic()) + 20 * 1000000U);
-    assert_fails(run_fetch(only), STATUS_DEADLINE_EXCEEDED, "the run would sleep for too long");
+    /* on a busy machine, the deadline may have passed before the sleep: another message */
+    assert_int_equal(run_fetch(only).code, STATUS_DEADLINE_EXCEEDED);
 }
 
 /* No element can be made: each one is a scalar, which has no rows. */
