@@ -14,10 +14,18 @@ struct status loss_scale_check(const struct loss_scale *state)
     return status_ok();
 }
 
-static void grow(struct loss_scale *state)
+/* A stranger's job may say that a step has any number of batches: no loop over them. */
+static void count_finite(struct loss_scale *state, uint64_t batches)
 {
-    state->finite_steps = 0;
-    if (!isinf(state->scale * 2))
+    uint64_t growth = state->growth_steps, counted = state->finite_steps;
+    uint64_t left = growth > counted ? growth - counted : 1; /* until the scale is doubled */
+
+    if (batches < left) {
+        state->finite_steps += batches;
+        return;
+    }
+    state->finite_steps = (batches - left) % growth;
+    for (uint64_t i = (batches - left) / growth + 1; i > 0 && !isinf(state->scale * 2); i--)
         state->scale *= 2;
 }
 
@@ -26,9 +34,7 @@ void loss_scale_count(struct loss_scale *state, float overflowed, uint64_t batch
     if (state->scale == 0)
         return;
     if (overflowed == 0) {
-        for (uint64_t i = 0; i < batches; i++)
-            if (++state->finite_steps >= state->growth_steps)
-                grow(state);
+        count_finite(state, batches);
         return;
     }
     state->skipped++;

@@ -65,6 +65,11 @@ static void counts_the_batches_of_a_step(void **state)
     assert_true(scale.scale == 64 && scale.finite_steps == 1);
     loss_scale_count(&scale, 64, 6);
     assert_true(scale.scale == 32 && scale.finite_steps == 0 && scale.skipped == 1);
+    scale.finite_steps = 10; /* of a checkpoint whose job doubled it later */
+    loss_scale_count(&scale, 0, 2);
+    assert_true(scale.scale == 64 && scale.finite_steps == 1);
+    loss_scale_count(&scale, 0, UINT64_MAX); /* not by counting to it */
+    assert_true(scale.scale == 0x1p127f && scale.finite_steps == 1);
 }
 
 static void a_job_without_a_scale_skips_nothing(void **state)
