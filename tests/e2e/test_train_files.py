@@ -260,6 +260,15 @@ class TrainFiles(FilesTestCase):
         self.train("--model=linear", "--train_files=" + path, "--label_column=y", "--export_dir=" + self.path("line/1"))
         self.assert_is_the_line(self.path("line"))
 
+    def test_the_first_files_have_no_rows(self):
+        """Programs that write their rows to many files, by a key, leave some empty."""
+        records = b"".join(record(example(x=floats([x]), y=floats([y]))) for x, y in self.line(500))
+        self.write("part-0.tfrecord", b"")
+        self.write("part-1.tfrecord.gz", gzip.compress(b""))
+        self.write("part-2.tfrecord", records)
+        self.train("--model=linear", "--train_files=" + self.path("part-*"), "--label_column=y", "--export_dir=" + self.path("line/1"))
+        self.assert_is_the_line(self.path("line"))
+
     def test_normalisation_and_defaults(self):
         """x is 100 times as large and moved; a missing one is 0 after the normalisation."""
         points = self.line()

@@ -71,7 +71,7 @@ static const struct flag rows[] = {
               "or first bytes" },
     { "schema", FLAG_TEXT, &values.schema, "",
       .help = "JSON file that describes the columns; `pstrain schema FILE` prints one. The default "
-              "is guessed from the first training file" },
+              "is guessed from the first training file that has rows" },
     { "label_column", FLAG_TEXT, &values.label_column, "",
       .help = "column that the model learns to predict, or several, side by side, such as y1,y2; "
               "the default is `label`" },

@@ -65,27 +65,39 @@ static struct status add_record_column(struct file_data_maker *maker)
     return status_ok();
 }
 
+/* Guesses from the first file that has rows: of many, some may have none. */
+static struct status guess_schema(struct file_data_maker *maker, const struct text_list *files)
+{
+    struct buffer notes = { 0 };
+    struct status status = status_ok();
+
+    for (int i = 0; i < files->count && status_is_ok(status) && maker->schema.seen_rows == 0; i++) {
+        notes.size = 0;
+        maker->first_file = files->texts[i];
+        status = file_data_guess_schema(maker->first_file, maker->format, &maker->records,
+                                        maker->arena, &notes, &maker->schema);
+    }
+    if (status_is_ok(status))
+        report_notes(maker->request, maker->first_file, &notes);
+    buffer_finish(&notes);
+    return wrong_flag(maker->request->files_flag, status);
+}
+
 static struct status read_or_guess_schema(struct file_data_maker *maker,
                                           const struct text_list *files)
 {
     const struct flag_values *flags = maker->request->flags;
-    const char *path = files->texts[0];
-    struct buffer notes = { 0 };
 
     if (*flags->schema != '\0')
         return wrong_flag("schema", schema_read_file(flags->schema, maker->arena, &maker->schema));
     for (size_t i = 0; i < CLASS_FILES_COUNT; i++)
-        if (file_data_is_of_format(path, maker->format, file_data_class_files[i].format)) {
+        if (file_data_is_of_format(maker->first_file, maker->format,
+                                   file_data_class_files[i].format)) {
             file_data_class_files[i].make_schema(files->texts, files->count, &maker->records,
                                                  maker->arena, &maker->schema);
             return status_ok();
         }
-    struct status status = file_data_guess_schema(path, maker->format, &maker->records,
-                                                  maker->arena, &notes, &maker->schema);
-    if (status_is_ok(status))
-        report_notes(maker->request, path, &notes);
-    buffer_finish(&notes);
-    return wrong_flag(maker->request->files_flag, status);
+    return guess_schema(maker, files);
 }
 
 static const struct record_field *find_field(const struct record_fields *fields, const char *name)

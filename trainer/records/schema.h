@@ -66,7 +66,8 @@ struct schema {
     int count;
     const struct schema_input *inputs; /* inputs that are not simply the column of their name */
     int inputs_count;
-    char separator; /* between the fields of csv and tsv files; 0: the format's, or detected */
+    char separator;   /* between the fields of csv and tsv files; 0: the format's, or detected */
+    size_t seen_rows; /* of a guess: the rows that it is made from */
 };
 
 /**

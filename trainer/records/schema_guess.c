@@ -148,7 +148,9 @@ static void guess_columns(const struct record_format *format, const struct recor
     struct schema_column *list = ARENA_ARRAY(arena, struct schema_column, fields->count + 1);
     int index, value;
 
-    *out = (struct schema){ .columns = list, .separator = fields->delimiter };
+    *out = (struct schema){ .columns = list,
+                            .separator = fields->delimiter,
+                            .seen_rows = columns->rows };
     find_pair(fields, columns, &index, &value);
     for (int i = 0; i < fields->count; i++) {
         if (i == value)
