@@ -1837,6 +1837,8 @@ def half():
         rows.add("LeakyReluGrad", [floats(100, low=-3, high=3, dtype=dtype), floats(100, low=-3, high=3, dtype=dtype)], each=0, alpha=0.3)
         for op in ["SigmoidGrad", "TanhGrad", "SoftplusGrad", "SoftsignGrad", "EluGrad", "SeluGrad", "ReciprocalGrad", "InvGrad", "SqrtGrad", "RsqrtGrad"]:
             rows.add(op, [floats(96, low=-3, high=3, dtype=dtype), floats(96, low=-3, high=3, dtype=dtype)], each=0)  # whole packets
+        rows.add("RsqrtGrad", pairs(np.array([0, -0.0, 1, -1.5, 2e-3, -3e-5, 6e-8, 300], dtype)), each=0)
+        rows.add("Xlogy", pairs(np.array([0, 1, -3, 1e-40, 1e-3, 2, np.inf, np.nan], dtype)), each=0)
         for op in ["Softmax", "LogSoftmax"]:  # sums of parts of a packet, of packets, of four, and of halves of a row
             for shape in [(3, 7), (2, 40), (1, 200), (1, 1100 if dtype == FLOATS[3] else 1700)]:
                 rows.add(op, [floats(*shape, low=-5, high=5, dtype=dtype)], each=0)

@@ -128,7 +128,7 @@ INTEGER_TYPES(BIT_XOR_ROW)
 
 #define SQUARED_DIFFERENCE_STEPS(R, x, y) R((x) - (y)) * R((x) - (y))
 #define FLOOR_DIV_STEPS(R, x, y)          floorf(R((x) / (y)))
-#define XLOGY_STEPS(R, x, y)              (x) == 0 ? (x) : (x)*R(logf(y))
+#define XLOGY_STEPS(R, x, y)              (x) == 0 ? (x) : (x)*R((float)log((double)(y)))
 #define XLOG1PY_STEPS(R, x, y)            (x) == 0 ? (x) : (x)*R(log1pf(y))
 HALF_BINARY(squared_difference, SQUARED_DIFFERENCE_STEPS)
 HALF_BINARY(floor_div, FLOOR_DIV_STEPS)
