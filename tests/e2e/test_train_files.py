@@ -394,6 +394,9 @@ class TrainFiles(FilesTestCase):
         done = run("pstrain", "schema", path, self.write("other.csv", "x,z\n1,2\n"))
         self.assertEqual(done.returncode, 2)
         self.assertIn("other.csv' has another schema than", done.stderr)
+        gaps = self.write("gaps.csv", "x,y,name\n1,,a\n2,,\n3,4,\n")
+        self.assertEqual(run("pstrain", "schema", gaps).stderr,
+                         "'%s': 2 of the first 3 rows have no 'y': bad records, unless the column gets a \"default\"\n" % gaps)
         self.assertEqual(run("pstrain", "schema").returncode, 2)
         done = run("pstrain", "schema", "--batch_size=10", path)
         self.assertEqual((done.returncode, done.stdout), (2, ""))

@@ -145,6 +145,17 @@ int64_t file_data_bad_records(const struct data *data)
 
 /* ---- pstrain schema. ---- */
 
+static void print_missing(const char *path, const struct schema *schema)
+{
+    for (int i = 0; i < schema->count; i++)
+        if (schema->columns[i].missing_rows > 0)
+            fprintf(stderr,
+                    "'%s': %zu of the first %zu rows have no '%s': bad records, unless the column "
+                    "gets a \"default\"\n",
+                    path, schema->columns[i].missing_rows, schema->seen_rows,
+                    schema->columns[i].name);
+}
+
 struct status file_data_print_schema(const struct flag_values *flags, const char *const *paths,
                                      int count, struct arena *arena)
 {
@@ -168,6 +179,7 @@ struct status file_data_print_schema(const struct flag_values *flags, const char
         }
         if (notes.size > 0)
             fprintf(stderr, "%.*s", (int)notes.size, notes.data);
+        print_missing(paths[i], &schema);
     }
     printf("%.*s", (int)first.size, first.data);
     status = file_flush_stdout();

@@ -33,6 +33,7 @@ struct schema_column {
     /* When guessed: why the first non-numeric text of the column is not a number; NULL: none, or
      * unknown */
     const char *no_number;
+    size_t missing_rows;       /* when guessed, dense numbers: the rows that have none */
     int64_t width;             /* values in a row; sparse: 0 if the model decides; ragged: 0 */
     struct shape shape;        /* dense: of these values; rank 0: unknown */
     const char *index, *value; /* sparse: names in the file */

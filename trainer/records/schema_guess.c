@@ -123,6 +123,15 @@ static struct schema_column pair_column(const struct record_format *format, cons
                                    .stddev = 1 };
 }
 
+static size_t count_missing(const struct columns *columns, const struct column *column)
+{
+    size_t missing = 0;
+
+    for (size_t row = 0; row < columns->rows; row++)
+        missing += column->ends[row] == column_begin(column, row);
+    return missing;
+}
+
 static struct schema_column guess_column(const struct record_field *field,
                                          const struct columns *columns, const struct column *column,
                                          struct arena *arena)
@@ -138,6 +147,8 @@ static struct schema_column guess_column(const struct record_field *field,
         guess.shape = field->shape;
     if (field->is_text)
         guess.dtype = guess_text_dtype(column, arena, &guess.no_number);
+    if (guess.kind == SCHEMA_DENSE && guess.dtype != COLUMN_BYTES) /* an empty text is a text */
+        guess.missing_rows = count_missing(columns, column);
     return guess;
 }
 
