@@ -153,6 +153,12 @@ static float *sums_of(const struct forest *forest, float *out, int64_t row)
     return out + row * forest->outputs_count + forest->is_pair;
 }
 
+static void clear_sums(const struct forest *forest, int64_t first, int64_t end, float *out)
+{
+    memset(out + first * forest->outputs_count, 0,
+           (size_t)(end - first) * (size_t)forest->outputs_count * sizeof *out);
+}
+
 static void add_leaf(const struct forest *forest, const struct forest_node *leaf, float *sums)
 {
     if (leaf->kind == FOREST_LEAF) {
@@ -191,8 +197,7 @@ static void add_plainly(const struct forest *forest, const struct forest_feature
 void forest_predict_plainly(const struct forest *forest, const struct forest_features *features,
                             int64_t first, int64_t end, float *out)
 {
-    memset(out + first * forest->outputs_count, 0,
-           (size_t)(end - first) * (size_t)forest->outputs_count * sizeof *out);
+    clear_sums(forest, first, end, out);
     for (int64_t row = first; row < end; row++) {
         float *sums = sums_of(forest, out, row);
         add_plainly(forest, features, row, sums);
@@ -260,8 +265,7 @@ void forest_predict(const struct forest *forest, const struct forest_features *f
         forest_predict_plainly(forest, features, first, end, out);
         return;
     }
-    memset(out + first * forest->outputs_count, 0,
-           (size_t)(end - first) * (size_t)forest->outputs_count * sizeof *out);
+    clear_sums(forest, first, end, out);
     int64_t row = first;
     while (end - row >= FOREST_LANES) {
         int64_t groups = (end - row) / FOREST_LANES;

@@ -18,8 +18,6 @@ struct walk_node {
 #define COLUMNS_MAX (UINT16_MAX / FOREST_LANES)
 #define WORDS_MAX   (1u << 27) /* whose bits have numbers of 32 bits */
 
-static const enum forest_input inputs[] = { FOREST_NUMBERS, FOREST_TRUTHS, FOREST_CATEGORIES };
-
 /* The first column of an input; column 0 belongs to the leaves. */
 static int first_column(const struct forest *forest, enum forest_input input)
 {
@@ -178,11 +176,11 @@ void forest_walk_put_row(const struct forest *forest, const struct forest_featur
 {
     x += lane;
     *x = UINT32_MAX;
-    for (size_t i = 0; i < COUNT(inputs); i++) {
-        int columns = forest->columns[inputs[i]];
+    for (enum forest_input input = FOREST_NUMBERS; input < FOREST_SETS; input++) {
+        int columns = forest->columns[input];
         for (int column = 0; column < columns; column++)
             *(x += FOREST_LANES) =
-                value_in_row(forest, features, inputs[i], row * columns + column, column);
+                value_in_row(forest, features, input, row * columns + column, column);
     }
 }
 
