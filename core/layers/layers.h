@@ -129,6 +129,7 @@ struct layers_port {
 struct layers_target {
     const struct loss *loss; /* NULL: this one of several outputs is not trained */
     const char *loss_name;   /* Keras' function: "mean_squared_error" */
+    const char *note;        /* what to tell who trains with this loss; NULL: nothing */
     enum layers_labels labels;
     enum layers_kind kind;
     /* a column of the data, float [batch], that the loss also reads; NULL: none */

@@ -354,6 +354,7 @@ static struct status read_loss(const struct json_value *value, struct arena *are
     if (loss->class == NULL)
         return status_ok();
     out->targets[output].loss = loss;
+    out->targets[output].note = loss->note;
     return take_reduction(reduction != NULL ? reduction : loss_default_reduction(loss),
                           &out->targets[output], &out->training);
 }

@@ -260,6 +260,14 @@ class TrainFiles(FilesTestCase):
         self.train("--model=linear", "--train_files=" + path, "--label_column=y", "--export_dir=" + self.path("line/1"))
         self.assert_is_the_line(self.path("line"))
 
+    def test_a_huber_loss_whose_delta_keras_did_not_print(self):
+        path = self.write("line.csv", "x,y\n" + "".join("%.6f,%.6f\n" % point for point in self.line(100)))
+        for config, said in ({}, True), ({"delta": 2.0}, False):
+            model = logistic(1, binary=True)
+            model["compile_config"].update(loss={"class_name": "Huber", "config": config}, metrics=None)
+            shown = self.train("--model=" + self.write("huber.json", json.dumps(model)), "--train_files=" + path, "--label_column=y", "--noexport")
+            self.assertEqual("Loss huber: delta is 1" in shown, said, shown)
+
     def test_the_first_files_have_no_rows(self):
         """Programs that write their rows to many files, by a key, leave some empty."""
         records = b"".join(record(example(x=floats([x]), y=floats([y]))) for x, y in self.line(500))

@@ -232,6 +232,16 @@ static void announce_rows(struct session *session)
     }
 }
 
+static void announce_losses(struct session *session)
+{
+    const struct layers_model *model = session->options.model;
+
+    for (int i = 0; i < model->outputs_count; i++)
+        if (model->targets[i].note != NULL)
+            report_line(&session->report, "Loss %s: %s", model->targets[i].loss_name,
+                        model->targets[i].note);
+}
+
 static void announce(struct session *session)
 {
     const struct options *options = &session->options;
@@ -254,6 +264,7 @@ static void announce(struct session *session)
         schedule != NULL ? schedule->name : "", session->placement.ps_count, options->job.workers,
         options->job.workers == 1 ? "" : "s", session_is_local(session) ? " in this process" : "",
         options->job.sync ? "synchronous" : "asynchronous");
+    announce_losses(session);
     announce_rows(session);
 }
 

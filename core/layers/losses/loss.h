@@ -13,6 +13,7 @@ struct loss_class;
 struct loss {
     const struct loss_class *class; /* NULL: the description names none */
     struct arg_value *args;         /* in the order of class->args */
+    const char *note;               /* what to tell who trains with it; NULL: nothing */
 };
 
 /* Reads "mse" or {"class_name": "MeanSquaredError", "config": {…}}; null: out->class is NULL.
