@@ -357,12 +357,12 @@ static struct status transcode(const struct unicode *state, struct bytes text,
     bool kept;
 
     for (size_t at = 0; at < text.size;) {
-        int32_t given;
-        state->read(text.data + at, text.size - at, &given);
-        TRY(next_character(state, text, &at, &character, &kept));
-        bool is_control = given >= 0 && given <= 0x1f;
-        if (is_control && state->replace_controls && state->on_error == ERROR_STRICT)
+        int32_t given = -1;
+        if (state->replace_controls && state->on_error == ERROR_STRICT)
+            state->read(text.data + at, text.size - at, &given);
+        if (given >= 0 && given <= 0x1f)
             return status_error(STATUS_INVALID_ARGUMENT, "Invalid formatting on input string");
+        TRY(next_character(state, text, &at, &character, &kept));
         if (kept)
             TRY(write_character(state->output, character, block));
     }
