@@ -1779,6 +1779,7 @@ def value_rest(rows):
         rows.add("Conv2D", [image, floats(1, 1, 2, 3)], each=1e-5, strides=[1, 1, 1, 1], padding=padding)
     rows.add("Conv2DBackpropInput", [i32(1, 3, 3, 3), floats(2, 2, 3, 2), image], each=1e-4, strides=[1, 1, 1, 1], padding="VALID")
     rows.add("DepthwiseConv2dNative", [image, floats(2, 2, 2, 2)], each=1e-5, strides=[1, 1, 1, 1], padding="VALID")
+    rows.add("ResizeBilinear", [image, i32(2, 2)], each=0, half_pixel_centers=True)
     for op in ["SpaceToDepth", "DepthToSpace"]:
         rows.add(op, [np.tile(special[:4], 4).reshape(1, 2, 2, 4)], block_size=2, each=0)
     rows.add("FusedBatchNormV3", [np.tile(special, 4).reshape(1, 2, 2, 6), np.ones(6, np.float32), np.zeros(6, np.float32), np.zeros(0, np.float32),

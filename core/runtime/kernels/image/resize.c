@@ -1,6 +1,8 @@
 /*
  * resize: ResizeBilinear and ResizeNearestNeighbor.
  */
+#include <string.h>
+
 #include "runtime/kernels/float_values.h"
 #include "runtime/kernels/image/image_size.h"
 #include "runtime/kernels/kernel_tools.h"
@@ -64,6 +66,11 @@ static struct status bilinear_compute(struct kernel_context *k)
     if (out->size == 0)
         return status_ok();
     TRY_OR(done, float_values(k, kernel_input(k, 0), &image));
+    if (size.h == size.out_h && size.w == size.out_w) {
+        /* as TensorFlow: 0 times an infinite neighbour would be NaN */
+        memcpy(out->data, image.data, tensor_bytes(out));
+        goto done;
+    }
     TRY_OR(done, scratch_bytes(k, size.out_h, sizeof(struct resize_between), &rows));
     TRY_OR(done, scratch_bytes(k, size.out_w, sizeof(struct resize_between), &columns));
     resize_places(size.h, size.out_h, size.align_corners, size.half_pixel_centers, rows.data);
