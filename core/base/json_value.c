@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text_print.h"
+#include "base/utf8.h"
 
 static struct status translate(json_t *from, struct arena *arena, struct json_value *out);
 
@@ -79,10 +80,8 @@ static struct status read_json(struct bytes json, size_t flags, struct arena *ar
                                const struct json_value **out)
 {
     json_error_t error;
-    bool marked = json.size >= 3 && memcmp(json.data, "\xef\xbb\xbf", 3) == 0;
-    if (marked) /* a byte order mark, as editors on Windows write it */
-        json = (struct bytes){ json.data + 3, json.size - 3 };
-    json_t *root = json_loadb(json.data, json.size, JSON_DECODE_ANY | flags, &error);
+    size_t mark = utf8_mark_size(json);
+    json_t *root = json_loadb(json.data + mark, json.size - mark, JSON_DECODE_ANY | flags, &error);
     if (root == NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "line %d, column %d: %s", error.line,
                             error.column, error.text);

@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <string.h>
+
 /* The least and the greatest second byte after a first one: no surrogates, nothing beyond
  * 0x10FFFF, no overlong forms (Unicode, table 3-7). */
 static unsigned char least_second(unsigned char first)
@@ -50,6 +52,11 @@ bool utf8_is_valid(struct bytes text)
     for (size_t i = 0; i < text.size && character >= 0;)
         i += utf8_read(text.data + i, text.size - i, &character);
     return character >= 0;
+}
+
+size_t utf8_mark_size(struct bytes text)
+{
+    return text.size >= 3 && memcmp(text.data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }
 
 size_t utf8_write(int32_t character, char out[UTF8_SIZE_MAX])

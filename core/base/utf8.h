@@ -20,6 +20,10 @@ size_t utf8_stated_size(const char *text, size_t size);
 /* Does the text consist of well-formed characters? */
 bool utf8_is_valid(struct bytes text);
 
+/* The bytes of a byte order mark at the start of the text, as editors on Windows write it; 0: it
+ * has none. */
+size_t utf8_mark_size(struct bytes text);
+
 /* Writes a character from 0 to 0x10FFFF; returns its size in bytes. */
 size_t utf8_write(int32_t character, char out[UTF8_SIZE_MAX]);
 

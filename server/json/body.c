@@ -1,20 +1,15 @@
 #include "server/json/body.h"
 
-#include <string.h>
-
+#include "base/utf8.h"
 #include "server/json/check.h"
 #include "server/json/dump.h"
 #include "server/json/string.h"
 #include "server/json/walk.h"
 
-#define BYTE_ORDER_MARK "\xEF\xBB\xBF"
-
 struct status json_body_object(struct bytes body, struct arena *arena, const char **out)
 {
     struct json_error error;
-    const char *at = body.data;
-    if (strncmp(at, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
-        at += strlen(BYTE_ORDER_MARK);
+    const char *at = body.data + utf8_mark_size(body);
     if (json_check(at, &error) == NULL)
         return json_error_status(body.data, &error);
     *out = json_space(at);

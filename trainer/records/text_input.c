@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "storage/gzip_file.h"
 
 static void set_guard(struct text_input *input)
@@ -43,8 +44,7 @@ static struct status skip_mark(struct text_input *input)
         (memcmp(input->data, "\xff\xfe", 2) == 0 || memcmp(input->data, "\xfe\xff", 2) == 0))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "the text is UTF-16; convert it to UTF-8, as with iconv");
-    if (input->size >= 3 && memcmp(input->data, "\xef\xbb\xbf", 3) == 0)
-        input->at = 3;
+    input->at = utf8_mark_size((struct bytes){ input->data, input->size });
     return status_ok();
 }
 
