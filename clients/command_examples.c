@@ -88,10 +88,18 @@ static struct status regress(struct client_session *session)
 
 struct status command_classify(int argc, char **argv)
 {
-    return session_run(argc, argv, classify);
+    return session_run(argc, argv,
+                       "usage: modelclient classify [flags]\n\n"
+                       "Sends examples and prints the labels and scores of each:\n"
+                       "  modelclient classify --examples '[{\"x\": 1.0}]' --format json",
+                       classify);
 }
 
 struct status command_regress(int argc, char **argv)
 {
-    return session_run(argc, argv, regress);
+    return session_run(argc, argv,
+                       "usage: modelclient regress [flags]\n\n"
+                       "Sends examples and prints a value for each:\n"
+                       "  modelclient regress --examples '[{\"x\": 1.0}, {\"x\": 2.0}]'",
+                       regress);
 }

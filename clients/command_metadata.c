@@ -55,5 +55,8 @@ static struct status metadata(struct client_session *session)
 
 struct status command_metadata(int argc, char **argv)
 {
-    return session_run(argc, argv, metadata);
+    return session_run(argc, argv,
+                       "usage: modelclient metadata [flags]\n\n"
+                       "Prints the signatures of a model, with dtypes and shapes.",
+                       metadata);
 }

@@ -102,5 +102,12 @@ static struct status predict(struct client_session *session)
 
 struct status command_predict(int argc, char **argv)
 {
-    return session_run(argc, argv, predict);
+    return session_run(
+        argc, argv,
+        "usage: modelclient predict [flags]\n\n"
+        "Sends tensors to a signature and prints its outputs:\n"
+        "  modelclient predict --signature predict_images --input images=digits.npy\n"
+        "  modelclient predict --server http://localhost:8501 --input 'x=[[1.0, 2.0]]' "
+        "--repeat 1000",
+        predict);
 }

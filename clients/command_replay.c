@@ -43,5 +43,9 @@ static struct status replay(struct client_session *session)
 
 struct status command_replay(int argc, char **argv)
 {
-    return session_run(argc, argv, replay);
+    return session_run(argc, argv,
+                       "usage: modelclient replay LOG --against HOST:PORT [flags]\n\n"
+                       "Sends the requests of a log again and prints the answers that differ:\n"
+                       "  modelclient replay requests.log --against localhost:8500 --concurrency 8",
+                       replay);
 }

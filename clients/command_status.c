@@ -40,5 +40,8 @@ static struct status print_status(struct client_session *session)
 
 struct status command_status(int argc, char **argv)
 {
-    return session_run(argc, argv, print_status);
+    return session_run(argc, argv,
+                       "usage: modelclient status [flags]\n\n"
+                       "Prints the versions of a model and their states.",
+                       print_status);
 }

@@ -63,29 +63,6 @@ static const struct flag rows[] = {
 
 static const struct flag_set flags = { "", rows, COUNT(rows) };
 
-static const struct {
-    const char *command, *usage;
-} usages[] = {
-    { "predict", "usage: modelclient predict [flags]\n\n"
-                 "Sends tensors to a signature and prints its outputs:\n"
-                 "  modelclient predict --signature predict_images --input images=digits.npy\n"
-                 "  modelclient predict --server http://localhost:8501 --input 'x=[[1.0, 2.0]]' "
-                 "--repeat 1000" },
-    { "classify", "usage: modelclient classify [flags]\n\n"
-                  "Sends examples and prints the labels and scores of each:\n"
-                  "  modelclient classify --examples '[{\"x\": 1.0}]' --format json" },
-    { "regress", "usage: modelclient regress [flags]\n\n"
-                 "Sends examples and prints a value for each:\n"
-                 "  modelclient regress --examples '[{\"x\": 1.0}, {\"x\": 2.0}]'" },
-    { "metadata", "usage: modelclient metadata [flags]\n\n"
-                  "Prints the signatures of a model, with dtypes and shapes." },
-    { "status", "usage: modelclient status [flags]\n\n"
-                "Prints the versions of a model and their states." },
-    { "replay", "usage: modelclient replay LOG --against HOST:PORT [flags]\n\n"
-                "Sends the requests of a log again and prints the answers that differ:\n"
-                "  modelclient replay requests.log --against localhost:8500 --concurrency 8" },
-};
-
 const char *or_null(const char *text)
 {
     return text[0] != '\0' ? text : NULL;
@@ -171,13 +148,10 @@ struct status options_parse(int argc, char **argv, const struct modelclient_opti
     return status_ok();
 }
 
-void options_print_help(const char *command, FILE *out)
+void options_print_help(const char *command, const char *usage, FILE *out)
 {
     struct flag shown[COUNT(rows)];
-    struct flag_set set = { "", shown, 0 };
-    for (size_t i = 0; i < COUNT(usages); i++)
-        if (strcmp(usages[i].command, command) == 0)
-            set.usage = usages[i].usage;
+    struct flag_set set = { usage, shown, 0 };
     for (size_t i = 0; i < COUNT(rows); i++)
         if (applies(rows[i].name, command))
             shown[set.count++] = rows[i];

@@ -25,8 +25,8 @@ struct modelclient_options {
  * command's name. Errors are INVALID_ARGUMENT. */
 struct status options_parse(int argc, char **argv, const struct modelclient_options **out);
 
-/* Prints the usage of a command and the flags that apply to it. */
-void options_print_help(const char *command, FILE *out);
+/* Prints `usage` and the flags that apply to the command. */
+void options_print_help(const char *command, const char *usage, FILE *out);
 
 /* NULL for the empty text, which is the default of a flag that is not given. */
 const char *or_null(const char *text);

@@ -92,13 +92,13 @@ static void print_answer(const struct buffer *out)
     buffer_finish(&text);
 }
 
-struct status session_run(int argc, char **argv, session_function *run)
+struct status session_run(int argc, char **argv, const char *usage, session_function *run)
 {
     const struct modelclient_options *options;
     struct tls *tls;
     TRY(command_line_fault(options_parse(argc, argv, &options)));
     if (options->help) {
-        options_print_help(argv[0], stdout);
+        options_print_help(argv[0], usage, stdout);
         return status_ok();
     }
     struct client_session session = {

@@ -21,8 +21,9 @@ struct client_session {
 /* Asks the server and prints the answer to session->out. */
 typedef struct status session_function(struct client_session *session);
 
-/* Reads the flags, connects, runs, prints. argv[0] is the command's name. */
-struct status session_run(int argc, char **argv, session_function *run);
+/* Reads the flags, connects, runs, prints. argv[0] is the command's name. `usage` is what --help
+ * prints above the flags. */
+struct status session_run(int argc, char **argv, const char *usage, session_function *run);
 
 /* --repeat and the flags that go with it. */
 struct load_options session_load_options(const struct client_session *session);
