@@ -203,18 +203,18 @@ struct endpoint build_const_int(struct builder *builder, const char *name, int32
     return build_const(builder, name, &tensor);
 }
 
-struct endpoint build_const_int64(struct builder *builder, const char *name, int64_t value)
+struct endpoint build_const_int64(struct builder *builder, int64_t value)
 {
     struct shape scalar = shape_scalar();
     struct tensor tensor = tensor_borrow(DT_INT64, &scalar, &value);
-    return build_const(builder, name, &tensor);
+    return build_const(builder, NULL, &tensor);
 }
 
-struct endpoint build_const_double(struct builder *builder, const char *name, double value)
+struct endpoint build_const_double(struct builder *builder, double value)
 {
     struct shape scalar = shape_scalar();
     struct tensor tensor = tensor_borrow(DT_DOUBLE, &scalar, &value);
-    return build_const(builder, name, &tensor);
+    return build_const(builder, NULL, &tensor);
 }
 
 struct endpoint build_const_ints(struct builder *builder, const char *name, int count,
@@ -258,10 +258,10 @@ struct endpoint build_slice(struct builder *builder, const char *name, struct en
     return build(builder, "Slice", name, 3, inputs, NULL);
 }
 
-struct endpoint build_select(struct builder *builder, const char *name, struct endpoint condition,
+struct endpoint build_select(struct builder *builder, struct endpoint condition,
                              struct endpoint yes, struct endpoint no)
 {
-    return build(builder, "SelectV2", name, 3, (struct endpoint[]){ condition, yes, no }, NULL);
+    return build(builder, "SelectV2", NULL, 3, (struct endpoint[]){ condition, yes, no }, NULL);
 }
 
 enum dtype endpoint_dtype(struct endpoint endpoint)

@@ -9,8 +9,8 @@
  * The first failure sticks in the builder and every later call does nothing and returns a null
  * endpoint, so that code that emits many nodes checks once. Type attributes (T, N, Tin, …) are
  * derived from the inputs; output types and shapes are inferred at once (node->outputs). A name
- * that is taken gets a suffix, _1, _2, …; NULL names the node after its op. A `scope`
- * (builder_scope) is put in front of names with a slash.
+ * that is taken gets a suffix, _1, _2, …; NULL, or a function without the parameter, names the node
+ * after its op. `scope` is put in front of every name.
  */
 #ifndef GRAPH_BUILD_H
 #define GRAPH_BUILD_H
@@ -60,8 +60,8 @@ struct endpoint build_placeholder(struct builder *builder, const char *name, enu
 struct endpoint build_const(struct builder *builder, const char *name, const struct tensor *value);
 struct endpoint build_const_float(struct builder *builder, const char *name, float value);
 struct endpoint build_const_int(struct builder *builder, const char *name, int32_t value);
-struct endpoint build_const_int64(struct builder *builder, const char *name, int64_t value);
-struct endpoint build_const_double(struct builder *builder, const char *name, double value);
+struct endpoint build_const_int64(struct builder *builder, int64_t value);
+struct endpoint build_const_double(struct builder *builder, double value);
 struct endpoint build_const_ints(struct builder *builder, const char *name, int count,
                                  const int32_t *values);
 struct endpoint build_unary(struct builder *builder, const char *op, const char *name,
@@ -77,7 +77,7 @@ struct endpoint build_cast(struct builder *builder, const char *name, struct end
 struct endpoint build_slice(struct builder *builder, const char *name, struct endpoint x, int rank,
                             const int32_t *begin, const int32_t *size);
 /* SelectV2: `yes` where the condition is true, `no` elsewhere. */
-struct endpoint build_select(struct builder *builder, const char *name, struct endpoint condition,
+struct endpoint build_select(struct builder *builder, struct endpoint condition,
                              struct endpoint yes, struct endpoint no);
 
 /* The inferred dtype and shape of an endpoint, which may be unknown. */

@@ -94,7 +94,7 @@ static struct endpoint hard_shrink(struct layer_context *context, struct endpoin
     struct builder *b = &context->builder;
     struct endpoint far = build_by_number(b, "Greater", build_unary(b, "Abs", NULL, x), 0.5f);
 
-    return build_select(b, NULL, far, x, build_unary(b, "ZerosLike", NULL, x));
+    return build_select(b, far, x, build_unary(b, "ZerosLike", NULL, x));
 }
 
 /* x moved towards 0 by 1/2. */

@@ -305,7 +305,7 @@ static struct endpoint places_table(struct layer_context *context, const struct 
     if (earlier != NULL)
         return (struct endpoint){ earlier, 0 };
     struct endpoint table = build(b, "HashTableV2", own, 0, NULL, attrs);
-    struct endpoint one = build_const_int64(b, NULL, 1);
+    struct endpoint one = build_const_int64(b, 1);
     struct endpoint count =
         build(b, "Size", NULL, 1, &keys,
               (const struct attr[]){ attr_type("out_type", DT_INT64), ATTR_END });
@@ -329,7 +329,7 @@ static struct layer_table serve_keys(struct layer_context *context, const struct
     if (!status_is_ok(b->status))
         return (struct layer_table){ 0 };
     const struct endpoint find[] = { places_table(context, layer, name, all), keys,
-                                     build_const_int64(b, NULL, 0) };
+                                     build_const_int64(b, 0) };
     return (struct layer_table){ values, build(b, "LookupTableFindV2", NULL, 3, find, NULL) };
 }
 

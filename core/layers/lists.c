@@ -30,8 +30,8 @@ struct layer_lists lists_of_splits(struct builder *b, struct endpoint values, st
     if (pairs == NULL)
         return lists;
     lists.rows = element(b, (struct endpoint){ pairs, 0 }, 2, 0);
-    lists.batch = batch > 0 ? build_const_int64(b, NULL, batch)
-                            : element(b, (struct endpoint){ pairs, 2 }, 1, 0);
+    lists.batch =
+        batch > 0 ? build_const_int64(b, batch) : element(b, (struct endpoint){ pairs, 2 }, 1, 0);
     return lists;
 }
 

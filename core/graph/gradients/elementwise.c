@@ -151,7 +151,7 @@ struct status gradient_pow(struct gradient_context *c)
     if (c->wanted[1]) {
         struct endpoint positive = binary(c, "Greater", x, number(c, x, 0));
         struct endpoint log = unary(c, "Log", x);
-        log = build_select(c->builder, NULL, positive, log, unary(c, "ZerosLike", x));
+        log = build_select(c->builder, positive, log, unary(c, "ZerosLike", x));
         struct endpoint slope = binary(c, "Mul", output(c), log);
         send(c, 1, reduce_to(c, binary(c, "Mul", dy(c), slope), 1));
     }
@@ -239,7 +239,7 @@ struct status gradient_clip_by_value(struct gradient_context *c)
     for (int i = 0; i < 3; i++) {
         struct endpoint yes = i == 0 ? zeros : dy(c), no = i == 0 ? dy(c) : zeros;
         if (c->wanted[i])
-            send(c, i, reduce_to(c, build_select(c->builder, NULL, conditions[i], yes, no), i));
+            send(c, i, reduce_to(c, build_select(c->builder, conditions[i], yes, no), i));
     }
     return status_ok();
 }

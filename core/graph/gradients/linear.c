@@ -55,8 +55,8 @@ static struct endpoint columns(struct gradient_context *c, struct endpoint x, in
 static struct endpoint band(struct gradient_context *c, struct endpoint x, int64_t lower,
                             int64_t upper)
 {
-    const struct endpoint inputs[] = { x, build_const_int64(c->builder, NULL, lower),
-                                       build_const_int64(c->builder, NULL, upper) };
+    const struct endpoint inputs[] = { x, build_const_int64(c->builder, lower),
+                                       build_const_int64(c->builder, upper) };
 
     return build(c->builder, "MatrixBandPart", NULL, 3, inputs, NULL);
 }

@@ -127,7 +127,7 @@ struct status gradient_unsorted_segment_sum(struct gradient_context *c)
     for (int i = shape->rank; i < rows->rank; i++)
         kept = binary(c, "ExpandDims", kept, build_const_int(c->builder, NULL, i));
     struct endpoint zeros = number(c, gathered, 0);
-    return flow(c, 0, build_select(c->builder, NULL, kept, gathered, zeros));
+    return flow(c, 0, build_select(c->builder, kept, gathered, zeros));
 }
 
 struct status gradient_segment_sum(struct gradient_context *c)

@@ -45,7 +45,7 @@ static struct endpoint of_segment(struct gradient_context *c, const struct segme
 {
     struct endpoint y = gather_rows(c, x, s->ids);
 
-    return s->kept.node == NULL ? y : build_select(c->builder, NULL, s->kept, y, number(c, y, 0));
+    return s->kept.node == NULL ? y : build_select(c->builder, s->kept, y, number(c, y, 0));
 }
 
 /* The elements equal to the extreme share the gradient. */
@@ -59,7 +59,7 @@ static struct status segment_extreme(struct gradient_context *c)
         is = binary(c, "LogicalAnd", is, s.kept);
     struct endpoint count = reduced(c, s.sum, as_type(c, is, endpoint_dtype(dy(c))));
     struct endpoint share = of_segment(c, &s, binary(c, "RealDiv", dy(c), count));
-    return flow(c, 0, build_select(c->builder, NULL, is, share, number(c, share, 0)));
+    return flow(c, 0, build_select(c->builder, is, share, number(c, share, 0)));
 }
 
 struct status gradient_segment_max(struct gradient_context *c)
@@ -102,11 +102,11 @@ static struct status segment_product(struct gradient_context *c)
     struct endpoint is_zero = binary(c, "Equal", x, number(c, x, 0));
     struct endpoint zeros = reduced(c, s.sum, as_type(c, is_zero, DT_INT32));
     struct endpoint several = binary(c, "Greater", zeros, build_const_int(c->builder, NULL, 1));
-    struct endpoint gradient = build_select(c->builder, NULL, several, number(c, dy(c), 0), dy(c));
-    struct endpoint rest = build_select(c->builder, NULL, is_zero, number(c, x, 1), x);
+    struct endpoint gradient = build_select(c->builder, several, number(c, dy(c), 0), dy(c));
+    struct endpoint rest = build_select(c->builder, is_zero, number(c, x, 1), x);
     struct endpoint of_rest = gather_rows(c, reduced(c, s.product, rest), s.ids);
     struct endpoint others = binary(c, "RealDiv", gather_rows(c, output(c), s.ids), rest);
-    struct endpoint slope = build_select(c->builder, NULL, is_zero, of_rest, others);
+    struct endpoint slope = build_select(c->builder, is_zero, of_rest, others);
     return flow(c, 0, binary(c, "Mul", of_segment(c, &s, gradient), slope));
 }
 
@@ -136,7 +136,7 @@ static struct endpoint last_dim(struct gradient_context *c, struct endpoint x)
     const struct shape *shape = endpoint_shape(x);
 
     if (shape->dims[shape->rank - 1] >= 0)
-        return build_const_int64(c->builder, NULL, shape->dims[shape->rank - 1]);
+        return build_const_int64(c->builder, shape->dims[shape->rank - 1]);
     struct endpoint dims = as_type(c, unary(c, "Shape", x), DT_INT64);
     return gather_rows(c, dims, build_const_int(c->builder, NULL, shape->rank - 1));
 }
@@ -164,7 +164,7 @@ struct status gradient_top_k(struct gradient_context *c)
     if (rank < 1)
         return not_constant(c, "the rank of its input");
     struct endpoint n = last_dim(c, x), size = as_type(c, unary(c, "Size", x), DT_INT64);
-    const struct endpoint range[] = { build_const_int64(c->builder, NULL, 0), size, n };
+    const struct endpoint range[] = { build_const_int64(c->builder, 0), size, n };
     struct endpoint starts = build(c->builder, "Range", NULL, 3, range, NULL);
     struct endpoint at =
         binary(c, "Reshape", as_type(c, indices, DT_INT64), matrix_shape(c, indices, rank));

@@ -25,7 +25,7 @@ static struct endpoint except_at(struct gradient_context *c, struct endpoint x, 
 {
     struct endpoint is_at = binary(c, "Equal", x, number(c, x, at));
 
-    return build_select(c->builder, NULL, is_at, number(c, x, value), slope);
+    return build_select(c->builder, is_at, number(c, x, value), slope);
 }
 
 /* value · x² */

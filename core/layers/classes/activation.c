@@ -40,7 +40,7 @@ static struct endpoint relu_build(struct layer_context *context, const struct la
         struct endpoint below = build_binary(b, "Sub", NULL, x, edge);
         below = build_binary(b, "Mul", NULL, below, build_const_float(b, NULL, (float)slope));
         struct endpoint passes = build_binary(b, "GreaterEqual", NULL, x, edge);
-        y = build_select(b, NULL, passes, x, below);
+        y = build_select(b, passes, x, below);
     } else if (slope == 0 && !max->is_null && max->number == 6) {
         return build_unary(b, "Relu6", NULL, x);
     } else {
@@ -130,7 +130,7 @@ static struct endpoint elu_build(struct layer_context *context, const struct lay
     if (alpha == 1)
         return elu;
     struct endpoint positive = build_by_number(b, "Greater", x, 0);
-    return build_select(b, NULL, positive, elu, build_by_number(b, "Mul", elu, alpha));
+    return build_select(b, positive, elu, build_by_number(b, "Mul", elu, alpha));
 }
 MASKED_LAYER_CLASS(elu, "ELU", elu_args, elu_build);
 

@@ -248,11 +248,11 @@ static void attend(struct layer_context *context, const struct layer *layer, str
         mask = mask_and(
             b, mask, band_mask(context, layer, query, key, (struct score_band){ .causal = true }));
     if (mask.node != NULL)
-        scores = build_select(b, NULL, mask, scores, build_by_number(b, "Sub", scores, 1e9));
+        scores = build_select(b, mask, scores, build_by_number(b, "Sub", scores, 1e9));
     struct endpoint weights = drop_weights(context, layer, build_unary(b, "Softmax", NULL, scores));
     struct endpoint y = matrix_product(b, weights, inputs[1].value, false);
     if (inputs[0].mask.node != NULL)
-        y = build_select(b, NULL, widen(b, inputs[0].mask, 2), y, build_const_float(b, NULL, 0));
+        y = build_select(b, widen(b, inputs[0].mask, 2), y, build_const_float(b, NULL, 0));
     io->outputs[0] = (struct layer_value){ .value = y, .mask = inputs[0].mask };
     io->outputs[1] = (struct layer_value){ .value = weights };
     io->outputs_count = io_flag(context, io, "return_attention_scores") ? 2 : 1;
@@ -595,10 +595,10 @@ static struct endpoint weigh(struct layer_context *context, const struct layer *
             b, scores, whole, 4,
             (const int64_t[]){ SIZE_OF(0), heads->query, SIZE_OF(2), multiple_of(key, 2, 1) });
     if (in->mask.node != NULL)
-        scores = build_select(b, NULL, in->mask, scores, build_const_float(b, NULL, -1e9f));
+        scores = build_select(b, in->mask, scores, build_const_float(b, NULL, -1e9f));
     scores = build_unary(b, "Softmax", NULL, scores);
     if (in->mask.node != NULL && zeroed)
-        scores = build_select(b, NULL, in->mask, scores, build_const_float(b, NULL, 0));
+        scores = build_select(b, in->mask, scores, build_const_float(b, NULL, 0));
     return scores;
 }
 

@@ -462,7 +462,7 @@ static struct endpoint random_perspective_build(struct layer_context *context,
         build_binary(b, "Less", NULL, augment_draw(context, layer, x, unit), probability);
     const struct image_map m = perspective(context, layer, x, scale);
     struct endpoint moved = move_pixels(context, layer, x, &m, attr_text("fill_mode", "CONSTANT"));
-    return build_select(b, NULL, moves, moved, x);
+    return build_select(b, moves, moved, x);
 }
 LAYER_CLASS(random_perspective, "RandomPerspective", random_perspective_args,
             random_perspective_build);

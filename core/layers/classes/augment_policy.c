@@ -152,7 +152,7 @@ static struct endpoint apply_number(struct layer_context *context, const struct 
     for (size_t i = 0; i < COUNT(operations); i++) {
         struct endpoint is_chosen = build_by_number(b, "Equal", number, (double)i);
         struct endpoint changed = apply(context, layer, &operations[i], policy, x);
-        out = build_select(b, NULL, is_chosen, changed, out);
+        out = build_select(b, is_chosen, changed, out);
     }
     return out;
 }

@@ -78,7 +78,7 @@ static struct endpoint hashing_build(struct layer_context *context, const struct
         struct endpoint one = cast_to(context, build_const_int(b, NULL, 1), DT_INT64);
         struct endpoint zeros = build_unary(b, "ZerosLike", NULL, ids);
         struct endpoint is_mask = is_masked(context, layer, x, mask);
-        ids = build_select(b, NULL, is_mask, zeros, build_binary(b, "AddV2", NULL, ids, one));
+        ids = build_select(b, is_mask, zeros, build_binary(b, "AddV2", NULL, ids, one));
     }
     if (strcmp(mode, "int") == 0)
         return cast_to(context, ids, layer->dtype == DT_INT32 ? DT_INT32 : DT_INT64);

@@ -129,7 +129,7 @@ static struct endpoint spread_levels(struct builder *b, struct endpoint counts,
         build_by_number(b, "Mul", build_binary(b, "Sub", NULL, sums, first), LEVEL_MAX);
 
     return augment_clip(
-        b, build_binary(b, "RealDiv", NULL, above, build_select(b, NULL, none, ones, all)), bytes);
+        b, build_binary(b, "RealDiv", NULL, above, build_select(b, none, ones, all)), bytes);
 }
 
 /* Repeats the tiles at the edges, so that every pixel has four tiles around it: [batch, (grid

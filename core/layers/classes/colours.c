@@ -145,7 +145,7 @@ static struct endpoint auto_contrast_build(struct layer_context *context, const 
     struct endpoint offset = build_binary(b, "Mul", NULL, build_unary(b, "Neg", NULL, low), scale);
     moved = add(b, build_binary(b, "Mul", NULL, moved, scale), offset);
     moved = augment_move_range(b, augment_clip(b, moved, bytes), bytes, values);
-    return build_select(b, NULL, build_unary(b, "IsNan", NULL, moved), x, moved);
+    return build_select(b, build_unary(b, "IsNan", NULL, moved), x, moved);
 }
 LAYER_CLASS(auto_contrast, "AutoContrast", auto_contrast_args, auto_contrast_build);
 
@@ -190,10 +190,10 @@ static struct endpoint change_hue(struct layer_context *context, const struct la
     turn = build_binary(b, "Mul", NULL, turn, draw_sign(context, layer, x));
     x = build_unary(b, "RGBToHSV", NULL, augment_move_range(b, x, colours->values, unit));
     struct endpoint hue = add(b, channel(b, x, 0), turn);
-    hue = build_select(b, NULL, build_by_number(b, "Greater", hue, 1),
-                       build_by_number(b, "Sub", hue, 1), hue);
-    hue = build_select(b, NULL, build_by_number(b, "Less", hue, 0),
-                       build_by_number(b, "AddV2", hue, 1), hue);
+    hue = build_select(b, build_by_number(b, "Greater", hue, 1), build_by_number(b, "Sub", hue, 1),
+                       hue);
+    hue = build_select(b, build_by_number(b, "Less", hue, 0), build_by_number(b, "AddV2", hue, 1),
+                       hue);
     x = build_unary(b, "HSVToRGB", NULL, replace_channel(b, x, 0, hue));
     return augment_move_range(b, augment_clip(b, x, unit), unit, colours->values);
 }
@@ -320,7 +320,7 @@ static struct endpoint random_grayscale_build(struct layer_context *context,
     }
     if (!augment_changes(context, layer, x) || !has_colours(context, layer, x))
         return x;
-    return build_select(b, NULL, draw_chance(context, layer, x, factor), grey_of(b, x), x);
+    return build_select(b, draw_chance(context, layer, x, factor), grey_of(b, x), x);
 }
 LAYER_CLASS(random_grayscale, "RandomGrayscale", random_grayscale_args, random_grayscale_build);
 
@@ -360,7 +360,7 @@ static struct endpoint random_invert_build(struct layer_context *context, const 
     struct endpoint probability = augment_draw(context, layer, x, colours.factor);
     struct endpoint chance =
         build_binary(b, "Less", NULL, augment_draw(context, layer, x, unit), probability);
-    return build_select(b, NULL, chance, minus_from(b, colours.values[1], x), x);
+    return build_select(b, chance, minus_from(b, colours.values[1], x), x);
 }
 LAYER_CLASS(random_invert, "RandomInvert", random_invert_args, random_invert_build);
 
@@ -419,7 +419,7 @@ static struct endpoint solarization_build(struct layer_context *context, const s
     moved = augment_clip(b, add(b, moved, augment_draw(context, layer, x, additions)), bytes);
     struct endpoint below =
         build_binary(b, "Less", NULL, moved, augment_draw(context, layer, x, thresholds));
-    moved = build_select(b, NULL, below, moved, minus_from(b, BYTE_RANGE, moved));
+    moved = build_select(b, below, moved, minus_from(b, BYTE_RANGE, moved));
     return augment_move_range(b, moved, bytes, values);
 }
 LAYER_CLASS(solarization, "Solarization", solarization_args, solarization_build);

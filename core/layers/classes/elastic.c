@@ -109,7 +109,7 @@ static void fill(struct layer_context *context, const char *mode, int64_t size,
         i = binary(b, "FloorMod", build_unary(b, "Abs", NULL, i), twice);
         struct endpoint back =
             binary(b, "Sub", binary(b, "Sub", twice, i), build_const_int(b, NULL, 1));
-        out->index = build_select(b, NULL, binary(b, "Less", i, end), i, back);
+        out->index = build_select(b, binary(b, "Less", i, end), i, back);
         return;
     }
     if (strcmp(mode, "constant") == 0)
@@ -166,7 +166,7 @@ static struct endpoint read_pixels(struct layer_context *context, const struct l
 
     if (row->inside.node != NULL)
         pixels =
-            build_select(b, NULL, binary(b, "LogicalAnd", row->inside, column->inside), pixels,
+            build_select(b, binary(b, "LogicalAnd", row->inside, column->inside), pixels,
                          build_const_float(b, NULL, (float)layer_arg(layer, "fill_value")->number));
     return binary(b, "Mul", binary(b, "Mul", row->weight, column->weight), pixels);
 }
@@ -219,7 +219,7 @@ static struct endpoint random_elastic_transform_build(struct layer_context *cont
     scale = build_by_number(b, "Maximum", scale, SCALE_MIN);
     struct endpoint distance = draw_distance(context, layer, x, scale, scales[1]);
     struct endpoint moved = move_pixels(context, layer, x, distance);
-    return augment_clip(b, build_select(b, NULL, moves, moved, x), values);
+    return augment_clip(b, build_select(b, moves, moved, x), values);
 }
 LAYER_CLASS(random_elastic_transform, "RandomElasticTransform", random_elastic_transform_args,
             random_elastic_transform_build);

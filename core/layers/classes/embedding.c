@@ -35,7 +35,7 @@ static struct endpoint whole_ids(struct layer_context *context, struct endpoint 
         return ids;
     struct endpoint below = build_binary(b, "Less", NULL, ids, build_const(b, NULL, &none));
     struct endpoint from_end = build_binary(b, "AddV2", NULL, ids, build_const(b, NULL, &count));
-    return build_select(b, NULL, below, from_end, ids);
+    return build_select(b, below, from_end, ids);
 }
 
 static struct endpoint embedding_build(struct layer_context *context, const struct layer *layer,

@@ -41,15 +41,14 @@ static struct endpoint histogram(struct builder *b, struct endpoint x, int32_t b
 static struct endpoint shares(struct builder *b, struct endpoint counts)
 {
     const struct endpoint summed[] = { counts, build_const_int(b, NULL, 1) };
-    struct endpoint zero = build_const_double(b, NULL, 0), one = build_const_double(b, NULL, 1),
-                    most = build_const_double(b, NULL, BYTE_MAX);
+    struct endpoint zero = build_const_double(b, 0), one = build_const_double(b, 1),
+                    most = build_const_double(b, BYTE_MAX);
     struct endpoint sums = build(b, "Cumsum", NULL, 2, summed, NULL);
     struct endpoint empty = build_binary(b, "LessEqual", NULL, sums, zero);
-    struct endpoint first = augment_of_rows(
-        b, "Min", build_select(b, NULL, empty, build_const_double(b, NULL, INFINITY), sums));
+    struct endpoint first =
+        augment_of_rows(b, "Min", build_select(b, empty, build_const_double(b, INFINITY), sums));
     struct endpoint all = build_binary(b, "Sub", NULL, augment_of_rows(b, "Max", sums), first);
-    struct endpoint below =
-        build_select(b, NULL, build_binary(b, "Equal", NULL, all, zero), one, all);
+    struct endpoint below = build_select(b, build_binary(b, "Equal", NULL, all, zero), one, all);
     struct endpoint above =
         build_binary(b, "Mul", NULL, build_binary(b, "Sub", NULL, sums, first), most);
     const struct endpoint limits[] = {
@@ -63,7 +62,7 @@ static struct endpoint shares(struct builder *b, struct endpoint counts)
 static struct endpoint equalize(struct builder *b, struct endpoint x, int32_t bins)
 {
     struct endpoint counts = histogram(b, x, bins);
-    struct endpoint used = build_binary(b, "Greater", NULL, counts, build_const_double(b, NULL, 0));
+    struct endpoint used = build_binary(b, "Greater", NULL, counts, build_const_double(b, 0));
     struct endpoint several = build_binary(
         b, "Greater", NULL, augment_of_rows(b, "Sum", build_cast(b, NULL, used, DT_INT32)),
         build_const_int(b, NULL, 1));
@@ -73,7 +72,7 @@ static struct endpoint equalize(struct builder *b, struct endpoint x, int32_t bi
                                        bin_of(b, at, bins), build_const_int(b, NULL, 1) };
     const struct attr attrs[] = { attr_int("batch_dims", 1), ATTR_END };
 
-    return build_select(b, NULL, several, build(b, "GatherV2", NULL, 3, inputs, attrs), x);
+    return build_select(b, several, build(b, "GatherV2", NULL, 3, inputs, attrs), x);
 }
 
 /* x · scale + offset, which maps one range to the other. */

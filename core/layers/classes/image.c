@@ -156,7 +156,7 @@ static void global_average_pooling1d_call(struct layer_context *context, const s
         return;
     if (mask.node != NULL) {
         mask = build_binary(b, "ExpandDims", NULL, mask, build_const_int(b, NULL, 2));
-        x = build_select(b, NULL, mask, x, build_const_float(b, NULL, 0));
+        x = build_select(b, mask, x, build_const_float(b, NULL, 0));
         mask = build_cast(b, NULL, mask, DT_FLOAT);
         x = build_binary(b, "RealDiv", NULL, global_pooling(context, layer, x, 3, "Sum"),
                          global_pooling(context, layer, mask, 3, "Sum"));

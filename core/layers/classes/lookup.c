@@ -352,14 +352,14 @@ static struct endpoint oov_indices(struct layer_context *context, const struct l
         layer_fail(context, lookup->layer, "'salt' needs the oov_method 'farmhash'");
     if (lookup->dtype != DT_STRING && strcmp(method, "floormod") == 0) {
         indices = build_binary(b, "FloorMod", NULL, keys,
-                               build_const_int64(&context->builder, NULL, lookup->oov_indices));
+                               build_const_int64(&context->builder, lookup->oov_indices));
     } else {
         if (lookup->dtype != DT_STRING)
             keys = build_unary(b, "AsString", NULL, keys);
         indices = hash_texts(context, keys, lookup->oov_indices, salted ? key : NULL);
     }
     return build_binary(b, "AddV2", NULL, indices,
-                        build_const_int64(&context->builder, NULL, lookup->oov_start));
+                        build_const_int64(&context->builder, lookup->oov_start));
 }
 
 /* Makes the graph fail when a key is not in the vocabulary. */
@@ -373,7 +373,7 @@ static struct endpoint assert_known(struct layer_context *context, struct endpoi
     const struct shape scalar = shape_scalar();
     struct tensor words = tensor_borrow(DT_STRING, &scalar, &text);
     struct endpoint known =
-        build_binary(b, "NotEqual", NULL, ids, build_const_int64(&context->builder, NULL, -1));
+        build_binary(b, "NotEqual", NULL, ids, build_const_int64(&context->builder, -1));
     int32_t axes[SHAPE_RANK_MAX];
 
     if (!status_is_ok(b->status))
@@ -397,19 +397,19 @@ static struct endpoint ids_of(struct layer_context *context, const struct lookup
     int64_t masked = strcmp(lookup->mode, "int") == 0 ? 0 : INT64_MAX; /* no category */
 
     struct endpoint ids = find(context, build_table(context, lookup), keys,
-                               build_const_int64(&context->builder, NULL, missing));
+                               build_const_int64(&context->builder, missing));
     if (lookup->has_mask)
         ids = build_select(
-            &context->builder, NULL,
+            &context->builder,
             build_binary(b, "Equal", NULL, keys, token_const(context, lookup, lookup->mask)),
-            build_const_int64(&context->builder, NULL, masked), ids);
+            build_const_int64(&context->builder, masked), ids);
     if (lookup->oov_indices == 0 && lookup->tokens.size > 0)
         return assert_known(context, keys, ids);
     if (lookup->oov_indices > 1)
-        ids = build_select(&context->builder, NULL,
-                           build_binary(b, "Equal", NULL, ids,
-                                        build_const_int64(&context->builder, NULL, missing)),
-                           oov_indices(context, lookup, keys), ids);
+        ids = build_select(
+            &context->builder,
+            build_binary(b, "Equal", NULL, ids, build_const_int64(&context->builder, missing)),
+            oov_indices(context, lookup, keys), ids);
     return ids;
 }
 
@@ -508,10 +508,9 @@ static struct endpoint lookup_build(struct layer_context *context, const struct 
         find(context, build_table(context, &lookup), x, token_const(context, &lookup, lookup.oov));
     if (!lookup.has_mask)
         return tokens;
-    return build_select(
-        &context->builder, NULL,
-        build_binary(b, "Equal", NULL, x, build_const_int64(&context->builder, NULL, 0)),
-        token_const(context, &lookup, lookup.mask), tokens);
+    return build_select(&context->builder,
+                        build_binary(b, "Equal", NULL, x, build_const_int64(&context->builder, 0)),
+                        token_const(context, &lookup, lookup.mask), tokens);
 }
 
 struct endpoint string_lookup_build(struct layer_context *context, const struct layer *layer,

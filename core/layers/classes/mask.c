@@ -25,7 +25,7 @@ static void masking_call(struct layer_context *context, const struct layer *laye
     struct endpoint value = op_number_like(context, x, layer_arg(layer, "mask_value")->number);
     struct endpoint counts =
         op_over_axes(b, "Any", build_binary(b, "NotEqual", NULL, x, value), 1, &last, true);
-    io->outputs[0].value = build_select(b, NULL, counts, x, op_number_like(context, x, 0));
+    io->outputs[0].value = build_select(b, counts, x, op_number_like(context, x, 0));
     const int64_t behind = -1;
     io->outputs[0].mask =
         build(b, "Squeeze", NULL, 1, &counts,

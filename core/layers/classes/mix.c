@@ -64,7 +64,7 @@ static struct endpoint replace_nan(struct layer_context *context, const struct l
     const struct endpoint shape = build_unary(b, "Shape", NULL, share);
     struct endpoint coin = build_unary(b, "Round", NULL, draw_uniform(context, layer, shape));
 
-    return build_select(b, NULL, build_unary(b, "IsNan", NULL, share), coin, share);
+    return build_select(b, build_unary(b, "IsNan", NULL, share), coin, share);
 }
 
 /* ---- MixUp ---- */
@@ -122,7 +122,7 @@ static struct endpoint cut_mix_build(struct layer_context *context, const struct
     struct endpoint columns = augment_draw_span(context, layer, x, 2, ratio);
     struct endpoint cut = build_binary(b, "LogicalAnd", NULL, columns,
                                        augment_draw_span(context, layer, x, 1, ratio));
-    return build_select(b, NULL, cut, draw_partners(context, layer, x), x);
+    return build_select(b, cut, draw_partners(context, layer, x), x);
 }
 LAYER_CLASS(cut_mix, "CutMix", cut_mix_args, cut_mix_build);
 

@@ -313,6 +313,6 @@ static struct endpoint random_flip_build(struct layer_context *context, const st
     struct endpoint flips = draw_flips(context, layer, x);
     struct endpoint flipped =
         build_binary(b, "ReverseV2", NULL, x, build_const_ints(b, NULL, count, axes));
-    return build_select(b, NULL, flips, flipped, x);
+    return build_select(b, flips, flipped, x);
 }
 LAYER_CLASS(random_flip, "RandomFlip", random_flip_args, random_flip_build);

@@ -280,7 +280,7 @@ static struct endpoint statistic(struct layer_context *context, const struct lay
 static struct endpoint masked_mean(struct builder *b, struct endpoint x, struct endpoint mask,
                                    struct endpoint counted, int count, const int32_t *axes)
 {
-    struct endpoint kept = build_select(b, NULL, mask, x, build_const_float(b, NULL, 0));
+    struct endpoint kept = build_select(b, mask, x, build_const_float(b, NULL, 0));
 
     return build_binary(b, "RealDiv", NULL, reduce_kept(b, "Sum", kept, count, axes), counted);
 }
@@ -292,8 +292,8 @@ static struct moments masked_moments(struct builder *b, struct endpoint x, struc
     struct moments out;
 
     mask = build_binary(b, "ExpandDims", NULL, mask, build_const_int(b, NULL, -1));
-    struct endpoint ones = build_select(b, NULL, mask, build_unary(b, "OnesLike", NULL, x),
-                                        build_const_float(b, NULL, 0));
+    struct endpoint ones =
+        build_select(b, mask, build_unary(b, "OnesLike", NULL, x), build_const_float(b, NULL, 0));
     struct endpoint counted =
         build_by_number(b, "AddV2", reduce_kept(b, "Sum", ones, count, axes), 1e-7);
     out.mean = masked_mean(b, x, mask, counted, count, axes);

@@ -76,8 +76,8 @@ static void where_call(struct layer_context *context, const struct layer *layer,
         if (endpoint_shape(operands[i])->rank == endpoint_shape(condition)->rank &&
             !layer_check_broadcast(context, layer, condition, operands[i]))
             return;
-    op_give(io, build_select(&context->builder, NULL, cast_to(context, condition, DT_BOOL),
-                             operands[0], operands[1]));
+    op_give(io, build_select(&context->builder, cast_to(context, condition, DT_BOOL), operands[0],
+                             operands[1]));
 }
 OP_CLASS(where, "Where", where_inputs, where_call);
 
@@ -280,7 +280,7 @@ static void threshold_call(struct layer_context *context, const struct layer *la
     struct endpoint above = build_binary(b, "Greater", NULL, x, threshold);
     struct endpoint otherwise =
         op_number_like(context, x, layer_arg(layer, "default_value")->number);
-    op_give(io, build_select(b, NULL, above, x, otherwise));
+    op_give(io, build_select(b, above, x, otherwise));
 }
 OP_ARGS_CLASS(threshold, "Threshold", threshold_args, op_x, threshold_call);
 

@@ -140,7 +140,7 @@ static struct endpoint random_gaussian_blur_build(struct layer_context *context,
         build_binary(b, "Less", NULL, augment_draw(context, layer, x, unit), probability);
     struct endpoint filter = bell_of_two(context, layer, size[1], sigma);
     struct endpoint blurred = filter_channels(b, x, for_each_channel(b, filter, x));
-    return augment_clip(b, build_select(b, NULL, chance, blurred, x), values);
+    return augment_clip(b, build_select(b, chance, blurred, x), values);
 }
 LAYER_CLASS(random_gaussian_blur, "RandomGaussianBlur", random_gaussian_blur_args,
             random_gaussian_blur_build);
@@ -222,6 +222,6 @@ static struct endpoint random_erasing_build(struct layer_context *context,
         build_binary(b, "Less", NULL, augment_draw(context, layer, x, unit), probability);
     erased = build_binary(b, "LogicalAnd", NULL, erased, chance);
     struct endpoint filled = augment_clip(b, filling(context, layer, x, values), values);
-    return build_select(b, NULL, erased, filled, x);
+    return build_select(b, erased, filled, x);
 }
 LAYER_CLASS(random_erasing, "RandomErasing", random_erasing_args, random_erasing_build);

@@ -14,7 +14,7 @@ struct recurrent_step {
 static struct endpoint choose(struct layer_context *context, struct endpoint mask,
                               struct endpoint yes, struct endpoint no)
 {
-    return mask.node == NULL ? yes : build_select(&context->builder, NULL, mask, yes, no);
+    return mask.node == NULL ? yes : build_select(&context->builder, mask, yes, no);
 }
 
 /* A masked step keeps the states, and the output of the previous step or 0. */

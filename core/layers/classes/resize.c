@@ -269,8 +269,8 @@ static struct endpoint random_crop_build(struct layer_context *context, const st
         for (int i = 0; i < 2; i++) {
             struct endpoint end = by_int(b, "Sub", all.sides[i], wanted[i] - 1);
             begin.sides[i] =
-                build_select(b, NULL, larger, draw_place(context, layer, end), begin.sides[i]);
-            size.sides[i] = build_select(b, NULL, larger, part.sides[i], size.sides[i]);
+                build_select(b, larger, draw_place(context, layer, end), begin.sides[i]);
+            size.sides[i] = build_select(b, larger, part.sides[i], size.sides[i]);
         }
     }
     return resize(b, crop(b, x, begin, size), wanted, "bilinear");

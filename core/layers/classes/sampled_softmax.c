@@ -23,7 +23,7 @@ static const struct layer_arg sampled_softmax_args[] = {
 
 static struct endpoint by_double(struct builder *b, const char *op, struct endpoint x, double value)
 {
-    return build_binary(b, op, NULL, x, build_const_double(b, NULL, value));
+    return build_binary(b, op, NULL, x, build_const_double(b, value));
 }
 
 static struct endpoint expand(struct builder *b, struct endpoint x, int32_t axis)
@@ -34,9 +34,8 @@ static struct endpoint expand(struct builder *b, struct endpoint x, int32_t axis
 /* int64: 0 … count - 1 */
 static struct endpoint first_classes(struct builder *b, int64_t count)
 {
-    const struct endpoint range[] = { build_const_int64(b, NULL, 0),
-                                      build_const_int64(b, NULL, count),
-                                      build_const_int64(b, NULL, 1) };
+    const struct endpoint range[] = { build_const_int64(b, 0), build_const_int64(b, count),
+                                      build_const_int64(b, 1) };
 
     return build(b, "Range", NULL, 3, range, NULL);
 }
@@ -112,8 +111,8 @@ static struct endpoint draw_classes(struct layer_context *context, const struct 
               (const struct attr[]){ attr_type("dtype", DT_DOUBLE), ATTR_END });
     numbers = by_double(b, "Mul", numbers, log((double)units + 1));
     struct endpoint classes = cast_to(context, build_unary(b, "Exp", NULL, numbers), DT_INT64);
-    classes = build_binary(b, "Sub", NULL, classes, build_const_int64(b, NULL, 1));
-    return build_binary(b, "FloorMod", NULL, classes, build_const_int64(b, NULL, units));
+    classes = build_binary(b, "Sub", NULL, classes, build_const_int64(b, 1));
+    return build_binary(b, "FloorMod", NULL, classes, build_const_int64(b, units));
 }
 
 /* Takes the first `count` different classes of the draws, and the number of draws that this
@@ -227,7 +226,7 @@ static struct endpoint log_expected(struct layer_context *context,
     struct endpoint with_repeats = by_double(b, "Equal", sampled->draws, count);
     struct endpoint all = by_double(b, "Mul", p, count);
     struct endpoint expected =
-        build_select(b, NULL, with_repeats, all, build_unary(b, "Neg", NULL, never));
+        build_select(b, with_repeats, all, build_unary(b, "Neg", NULL, never));
     return cast_to(context, build_unary(b, "Log", NULL, expected), DT_FLOAT);
 }
 

@@ -33,7 +33,7 @@ static struct endpoint unless_zero(struct builder *b, struct endpoint matrix, st
         b, "Any", NULL, build_binary(b, "NotEqual", NULL, matrix, build_const_float(b, NULL, 0)),
         build_const_ints(b, NULL, 2, both));
 
-    return build_select(b, NULL, any, x, otherwise);
+    return build_select(b, any, x, otherwise);
 }
 
 /* Divides the kernel, and advances the vector by the power iterations. */

@@ -56,7 +56,7 @@ static struct endpoint log_sum_exp(struct builder *b, struct endpoint pairs, str
 {
     const struct attr kept[] = { attr_bool("keep_dims", true), ATTR_END };
     struct endpoint axis = build_const_int(b, NULL, 1);
-    struct endpoint values = build_select(b, NULL, pairs, x, build_const_float(b, NULL, -INFINITY));
+    struct endpoint values = build_select(b, pairs, x, build_const_float(b, NULL, -INFINITY));
     const struct endpoint all[] = { values, axis };
     struct endpoint largest = build_unary(
         b, "StopGradient", NULL,

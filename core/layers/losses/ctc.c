@@ -80,5 +80,5 @@ struct endpoint loss_ctc(struct loss_context *c)
     struct endpoint of_blanks = losses_of_blanks(b, c->output);
     struct endpoint of_lists = losses_of_lists(b, c->output, fill_empty(b, c->classes, empty));
 
-    return build_select(b, NULL, empty, of_blanks, of_lists);
+    return build_select(b, empty, of_blanks, of_lists);
 }

@@ -119,7 +119,7 @@ static const struct layer_arg sparse_categorical_args[] = {
 static struct endpoint select(struct loss_context *c, struct endpoint where, struct endpoint x,
                               struct endpoint y)
 {
-    return build_select(c->builder, NULL, where, x, y);
+    return build_select(c->builder, where, x, y);
 }
 
 /* Flattens the steps into rows: [batch, steps…, classes] becomes [batch · steps, classes], and

@@ -429,7 +429,7 @@ static struct endpoint counted_labels(struct metric_context *c, struct endpoint 
 
 static struct endpoint or_zero(struct metric_context *c, struct endpoint where, struct endpoint x)
 {
-    return build_select(c->builder, NULL, where, x, build_unary(c->builder, "ZerosLike", NULL, x));
+    return build_select(c->builder, where, x, build_unary(c->builder, "ZerosLike", NULL, x));
 }
 
 /* The confusion matrix: the number of steps for each label (row) and answer (column). */

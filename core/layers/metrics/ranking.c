@@ -161,7 +161,7 @@ static struct endpoint place_best(struct builder *b, const struct best_candidate
     struct endpoint in_block =
         build_binary(b, "AddV2", NULL, build_binary(b, "Sub", NULL, best->places, kept), first);
 
-    return build_select(b, NULL, is_before, gather(b, before, earlier, 1), in_block);
+    return build_select(b, is_before, gather(b, before, earlier, 1), in_block);
 }
 
 /* The first block yields the final number of scores, because no k is larger than a block. Later
@@ -242,7 +242,7 @@ static struct endpoint rank_by_id(struct builder *b, const struct best_candidate
         build_binary(b, "Equal", NULL, by_int(b, "ExpandDims", own_ids, 1), found);
     const struct endpoint range[] = { build_const_int(b, NULL, 0), size_of(b, found, 1),
                                       build_const_int(b, NULL, 1) };
-    struct endpoint ranks = build_select(b, NULL, is_own, build(b, "Range", NULL, 3, range, NULL),
+    struct endpoint ranks = build_select(b, is_own, build(b, "Range", NULL, 3, range, NULL),
                                          build_const_int(b, NULL, BLOCK));
 
     return by_int(b, "Min", ranks, 1);

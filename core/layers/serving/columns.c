@@ -19,10 +19,10 @@ static struct endpoint scaled_numbers(struct layer_context *context,
     x = cast_to(context, x, DT_DOUBLE);
     if (column->log)
         x = build_unary(b, "Log1p", NULL,
-                        build_binary(b, "Maximum", NULL, x, build_const_double(b, NULL, 0)));
-    x = build_binary(b, "Sub", NULL, x, build_const_double(b, NULL, column->mean));
+                        build_binary(b, "Maximum", NULL, x, build_const_double(b, 0)));
+    x = build_binary(b, "Sub", NULL, x, build_const_double(b, column->mean));
     return cast_to(context,
-                   build_binary(b, "RealDiv", NULL, x, build_const_double(b, NULL, column->stddev)),
+                   build_binary(b, "RealDiv", NULL, x, build_const_double(b, column->stddev)),
                    DT_FLOAT);
 }
 
@@ -42,8 +42,8 @@ static struct endpoint as_texts(struct layer_context *context, const struct raw_
     if (!raw_column_may_lack_integer(column))
         return texts;
     struct endpoint is_missing =
-        build_binary(b, "Equal", NULL, x, build_const_int64(b, NULL, RAW_INTEGER_MISSING));
-    return build_select(b, NULL, is_missing, build_const(b, NULL, &none), texts);
+        build_binary(b, "Equal", NULL, x, build_const_int64(b, RAW_INTEGER_MISSING));
+    return build_select(b, is_missing, build_const(b, NULL, &none), texts);
 }
 
 /* The category of each value, int64. */
@@ -75,8 +75,8 @@ static struct endpoint counted_ids(struct layer_context *context, const struct r
     if (!status_is_ok(b->status) || endpoint_dtype(x) != DT_STRING)
         return ids;
     struct endpoint is_missing = build_binary(b, "Equal", NULL, x, build_const(b, NULL, &none));
-    struct endpoint no_category = build_const_int64(b, NULL, raw_column_categories(column));
-    return build_select(b, NULL, is_missing, no_category, ids);
+    struct endpoint no_category = build_const_int64(b, raw_column_categories(column));
+    return build_select(b, is_missing, no_category, ids);
 }
 
 /* The number of times that each category occurs in each row: float [batch, categories]. */
@@ -87,7 +87,7 @@ static struct endpoint category_counts(struct layer_context *context,
     const struct shape none = shape_of(0);
     const struct tensor empty = tensor_borrow(DT_FLOAT, &none, NULL);
     struct endpoint ids = counted_ids(context, parts->column, parts->values);
-    struct endpoint size = build_const_int64(b, NULL, raw_column_categories(parts->column)),
+    struct endpoint size = build_const_int64(b, raw_column_categories(parts->column)),
                     weights = build_const(b, NULL, &empty);
     const struct endpoint dense[] = { ids, size, weights };
     const struct endpoint ragged[] = { parts->row_splits, ids, size, weights };
@@ -144,7 +144,7 @@ static struct endpoint text_places(struct layer_context *context, const struct r
     const struct endpoint filling[] = { table, build_const(b, NULL, &keys),
                                         build_const(b, NULL, &values) };
     layers_add_table(context, build_node(b, "InitializeTableV2", NULL, 3, filling, 0, NULL, NULL));
-    const struct endpoint find[] = { table, x, build_const_int64(b, NULL, -1) };
+    const struct endpoint find[] = { table, x, build_const_int64(b, -1) };
     return build(b, "LookupTableFindV2", NULL, 3, find, NULL);
 }
 
@@ -172,7 +172,7 @@ static struct endpoint number_places(struct layer_context *context, const struct
     struct endpoint first =
         build_binary(b, "ArgMax", NULL, cast_to(context, equal, DT_FLOAT), axis);
     struct endpoint is_any = build_binary(b, "Any", NULL, equal, axis);
-    return build_select(b, NULL, is_any, first, build_const_int64(b, NULL, -1));
+    return build_select(b, is_any, first, build_const_int64(b, -1));
 }
 
 /* A value that is not among the classes fails the request, as it makes a record bad in training. */
@@ -187,8 +187,7 @@ static struct endpoint class_places(struct layer_context *context, const struct 
     const int32_t axes[] = { 0, 1 };
     struct endpoint places = column->spec.dtype == DT_STRING ? text_places(context, column, x)
                                                              : number_places(context, column, x);
-    struct endpoint known =
-        build_binary(b, "GreaterEqual", NULL, places, build_const_int64(b, NULL, 0));
+    struct endpoint known = build_binary(b, "GreaterEqual", NULL, places, build_const_int64(b, 0));
     const struct endpoint checked[] = { build_binary(b, "All", NULL, known,
                                                      build_const_ints(b, NULL, 2, axes)),
                                         build_const(b, NULL, &message), x };
@@ -273,7 +272,7 @@ static struct entries entries_of_categories(struct layer_context *context,
 {
     struct builder *b = &context->builder;
     struct endpoint ids = counted_ids(context, parts->column, parts->values), none = { 0 };
-    struct endpoint size = build_const_int64(b, NULL, raw_column_categories(parts->column));
+    struct endpoint size = build_const_int64(b, raw_column_categories(parts->column));
     struct endpoint places =
         build_unary(b, "Where", NULL, build_binary(b, "Less", NULL, ids, size));
     struct endpoint columns = build_binary(b, "GatherNd", NULL, ids, places), rows;
@@ -316,7 +315,7 @@ static void take_sparse(struct layer_context *context, const struct layers_port 
 {
     struct builder *b = &context->builder;
     const struct endpoint coordinates[] = { all->rows, all->columns };
-    const struct endpoint sizes[] = { batch, build_const_int64(b, NULL, port->shape.dims[1]) };
+    const struct endpoint sizes[] = { batch, build_const_int64(b, port->shape.dims[1]) };
     const struct attr side_by_side[] = { attr_int("axis", 1), ATTR_END };
     struct endpoint shape = build(b, "Pack", NULL, 2, sizes, NULL);
     const struct endpoint unordered[] = { build(b, "Pack", NULL, 2, coordinates, side_by_side),
@@ -376,8 +375,7 @@ static void build_sparse(struct layer_context *context, const struct layers_port
             categories ? entries_of_categories(context, &parts[i])
                        : entries_of_numbers(b, dense_share(context, &parts[i], DT_FLOAT));
         rows[i] = share.rows;
-        columns[i] =
-            build_binary(b, "AddV2", NULL, share.columns, build_const_int64(b, NULL, first));
+        columns[i] = build_binary(b, "AddV2", NULL, share.columns, build_const_int64(b, first));
         values[i] = share.values;
         first += share_width(parts[i].column);
     }
@@ -414,7 +412,7 @@ static struct endpoint with_default(struct layer_context *context, const struct 
 
     if (column->default_text.data == NULL)
         return x;
-    return build_select(b, NULL, build_binary(b, "Equal", NULL, x, build_const(b, NULL, &none)),
+    return build_select(b, build_binary(b, "Equal", NULL, x, build_const(b, NULL, &none)),
                         build_const(b, NULL, &text), x);
 }
 

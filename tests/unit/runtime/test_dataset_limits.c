@@ -20,7 +20,7 @@ static struct endpoint dataset(const char *op, int count, const struct endpoint 
 
 static struct endpoint number(int64_t value)
 {
-    return build_const_int64(&b, NULL, value);
+    return build_const_int64(&b, value);
 }
 
 static struct endpoint endless(void)
