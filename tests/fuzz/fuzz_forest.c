@@ -11,15 +11,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct status may_take(void *argument, size_t bytes)
-{
-    size_t *left = argument;
-    if (bytes > *left)
-        return status_error(STATUS_RESOURCE_EXHAUSTED, "%zu bytes", bytes);
-    *left -= bytes;
-    return status_ok();
-}
-
 static void read_files(const uint8_t *data, size_t size, struct forest_source *source)
 {
     struct wire wire = wire_of((struct bytes){ (const char *)data, size });
@@ -58,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                         .trees = none,
                                         .nodes = nodes,
                                         .gives_leaves = gives_leaves,
-                                        .may_take = may_take,
+                                        .may_take = forest_take_memory,
                                         .argument = &left };
         struct forest *forest;
         read_files(data, size, &source);

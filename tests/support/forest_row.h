@@ -1,4 +1,5 @@
-/* forest_row: runs a forest of any size on rows of all kinds of values. */
+/* forest_row: limits the memory of a forest that is read, and runs a forest of any size on rows of
+ * all kinds of values. */
 #ifndef SUPPORT_FOREST_ROW_H
 #define SUPPORT_FOREST_ROW_H
 
@@ -6,6 +7,16 @@
 #include <stdlib.h>
 
 #include "runtime/kernels/forests/forest.h"
+
+/* The `may_take` of a forest_source, whose argument is a size_t: the bytes that are left. */
+static inline struct status forest_take_memory(void *argument, size_t bytes)
+{
+    size_t *left = argument;
+    if (bytes > *left)
+        return status_error(STATUS_RESOURCE_EXHAUSTED, "%zu bytes", bytes);
+    *left -= bytes;
+    return status_ok();
+}
 
 /* A group of rows that are walked together, and some that are not. */
 #define FOREST_ROWS 11

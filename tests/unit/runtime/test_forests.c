@@ -18,15 +18,6 @@ struct forest_bytes {
     struct buffer files[4]; /* header, data_spec, trees, nodes */
 };
 
-static struct status may_take(void *argument, size_t bytes)
-{
-    size_t *left = argument;
-    if (bytes > *left)
-        return status_error(STATUS_RESOURCE_EXHAUSTED, "%zu bytes", bytes);
-    *left -= bytes;
-    return status_ok();
-}
-
 static void read_forest(const char *name, const char *trees, struct forest_bytes *out)
 {
     const char *const files[] = { "header.pb", "data_spec.pb", trees, "nodes-00000-of-00001" };
@@ -46,8 +37,13 @@ static bool parse(const struct forest_bytes *bytes, int changed, struct bytes co
         files[i] =
             i == changed ? content : (struct bytes){ bytes->files[i].data, bytes->files[i].size };
     size_t left = 1 << 24;
-    struct forest_source source = { files[0], files[1], files[2], &files[3],
-                                    1,        false,    may_take, &left };
+    struct forest_source source = { .header = files[0],
+                                    .data_spec = files[1],
+                                    .trees = files[2],
+                                    .nodes = &files[3],
+                                    .nodes_count = 1,
+                                    .may_take = forest_take_memory,
+                                    .argument = &left };
     return status_is_ok(forest_nodes_body(&files[3], &is_gzip)) &&
            status_is_ok(forest_parse(&source, out));
 }
@@ -118,14 +114,15 @@ static void memory_is_asked_for_first(void **state)
     graph = graph_create(arena);
     read_forest("forest_votes", "random_forest_header.pb", &bytes);
     struct bytes nodes = { bytes.files[3].data + 8, bytes.files[3].size - 8 };
-    struct forest_source source = { { bytes.files[0].data, bytes.files[0].size },
-                                    { bytes.files[1].data, bytes.files[1].size },
-                                    { bytes.files[2].data, bytes.files[2].size },
-                                    &nodes,
-                                    1,
-                                    false,
-                                    may_take,
-                                    &left };
+    struct forest_source source = {
+        .header = { bytes.files[0].data, bytes.files[0].size },
+        .data_spec = { bytes.files[1].data, bytes.files[1].size },
+        .trees = { bytes.files[2].data, bytes.files[2].size },
+        .nodes = &nodes,
+        .nodes_count = 1,
+        .may_take = forest_take_memory,
+        .argument = &left,
+    };
     struct forest *forest;
     assert_int_equal(forest_parse(&source, &forest).code, STATUS_RESOURCE_EXHAUSTED);
     for (int file = 0; file < 4; file++)
