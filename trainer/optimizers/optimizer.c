@@ -1,7 +1,6 @@
 /* Built with -ffp-contract=off, like formulas.c. */
 #include "trainer/optimizers/optimizer.h"
 
-#include <assert.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include "base/clones.h"
 #include "trainer/optimizers/average.h"
 #include "trainer/optimizers/muon.h"
+#include "trainer/optimizers/name_list.h"
 #include "trainer/optimizers/table.h"
 
 static const struct optimizer *find_plain(const char *name, size_t size)
@@ -60,16 +60,12 @@ const struct optimizer_setting optimizer_keras_defaults[] = {
     { NULL, 0 },
 };
 
-static char names[256];
+static struct name_list names;
 
 static void join_names(void)
 {
-    size_t size = 0;
-
     for (size_t i = 0; i < OPTIMIZER_ROWS_COUNT; i++)
-        size += (size_t)snprintf(names + size, sizeof names - size, i > 0 ? " %s" : "%s",
-                                 optimizer_rows[i].name);
-    assert(size < sizeof names);
+        name_list_add(&names, optimizer_rows[i].name);
 }
 
 const char *optimizer_names(void)
@@ -77,7 +73,7 @@ const char *optimizer_names(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, join_names);
-    return names;
+    return names.text;
 }
 
 int optimizer_setting_index(const struct optimizer *optimizer, const char *name)
@@ -90,13 +86,12 @@ int optimizer_setting_index(const struct optimizer *optimizer, const char *name)
 
 struct status optimizer_no_setting(const struct optimizer *optimizer, const char *name)
 {
-    char list[256] = "learning_rate";
+    struct name_list list = { "learning_rate" };
 
-    for (int i = 0, at = (int)strlen(list); i < optimizer->settings_count; i++)
-        if (at < (int)sizeof list)
-            at += snprintf(list + at, sizeof list - (size_t)at, " %s", optimizer->settings[i].name);
+    for (int i = 0; i < optimizer->settings_count; i++)
+        name_list_add(&list, optimizer->settings[i].name);
     return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has no setting '%s'; it has: %s",
-                        optimizer->name, name, list);
+                        optimizer->name, name, list.text);
 }
 
 struct status optimizer_choose(const struct optimizer_choice *choice, float *settings,

@@ -5,8 +5,9 @@
 #include "trainer/optimizers/schedule.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
+
+#include "trainer/optimizers/name_list.h"
 
 #define PI_F 3.14159265f
 
@@ -145,6 +146,16 @@ static bool is_piecewise(const struct schedule *schedule)
 
 /* ---- Making a schedule. ---- */
 
+static struct status no_schedule(const char *name)
+{
+    struct name_list list = { "" };
+
+    for (size_t i = 0; i < COUNT(kinds); i++)
+        name_list_add(&list, kinds[i].name);
+    return status_error(STATUS_INVALID_ARGUMENT, "learning rate schedule '%.100s' is none of: %s",
+                        name, list.text);
+}
+
 struct status schedule_begin(const char *name, struct schedule *out)
 {
     *out = (struct schedule){ 0 };
@@ -152,11 +163,7 @@ struct status schedule_begin(const char *name, struct schedule *out)
         if (strcmp(kinds[i].name, name) == 0)
             out->kind = &kinds[i];
     if (out->kind == NULL)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "learning rate schedule '%.100s' is none of: CosineDecay "
-                            "CosineDecayRestarts ExponentialDecay InverseTimeDecay "
-                            "PiecewiseConstantDecay PolynomialDecay",
-                            name);
+        return no_schedule(name);
     out->values_count = out->kind->parameters_count;
     for (int i = 0; i < out->values_count; i++)
         out->values[i] = out->kind->parameters[i].initial;
@@ -177,12 +184,13 @@ static void put_every_second(struct schedule *schedule, int first, const double 
 static struct status no_parameter(const struct schedule *schedule, const char *name)
 {
     const struct schedule_kind *kind = schedule->kind;
-    char list[256] = "initial_learning_rate";
+    struct name_list list = { "" };
 
-    for (int i = 0, at = (int)strlen(list); i < kind->parameters_count; i++)
-        at += snprintf(list + at, sizeof list - (size_t)at, " %s", kind->parameters[i].name);
+    name_list_add(&list, is_piecewise(schedule) ? "boundaries values" : "initial_learning_rate");
+    for (int i = 0; i < kind->parameters_count; i++)
+        name_list_add(&list, kind->parameters[i].name);
     return status_error(STATUS_INVALID_ARGUMENT, "%s has no parameter '%.100s'; it has: %s",
-                        kind->name, name, is_piecewise(schedule) ? "boundaries values" : list);
+                        kind->name, name, list.text);
 }
 
 static struct status set_list(struct schedule *schedule, const char *parameter,
