@@ -97,10 +97,11 @@ static struct endpoint crop_to_ratio(struct builder *b, struct endpoint x, const
     return crop(b, x, half_of_rest(b, size_of(b, x), size), size);
 }
 
-/* The margins [4, 2] of images of known size, a constant, with which the shape of the output is
- * known. A null node: failure. */
-static struct endpoint known_margins(struct layer_context *context, const struct layer *layer,
-                                     struct endpoint x, const int64_t wanted[2])
+/* The margins [4, 2] of images whose size is known, in the same arithmetic as graph_margins. They
+ * are a constant, from which the shape of the padded images follows; layers of weights need that
+ * shape. A null node: failure. */
+static struct endpoint constant_margins(struct layer_context *context, const struct layer *layer,
+                                        struct endpoint x, const int64_t wanted[2])
 {
     const int64_t *all = endpoint_shape(x)->dims + 1;
     int32_t margins[4][2] = { 0 };
@@ -119,7 +120,8 @@ static struct endpoint known_margins(struct layer_context *context, const struct
     return build_const(&context->builder, NULL, &paddings);
 }
 
-static struct endpoint open_margins(struct builder *b, struct endpoint x, const int64_t wanted[2])
+/* The margins [4, 2] of images whose size only the graph knows. */
+static struct endpoint graph_margins(struct builder *b, struct endpoint x, const int64_t wanted[2])
 {
     static const int32_t pairs[] = { 4, 2 };
     struct image_size all = size_of(b, x);
@@ -141,8 +143,8 @@ static struct endpoint pad_to_ratio(struct layer_context *context, const struct 
     const int64_t *dims = endpoint_shape(x)->dims;
     const struct endpoint inputs[] = {
         x,
-        dims[1] < 0 || dims[2] < 0 ? open_margins(b, x, wanted)
-                                   : known_margins(context, layer, x, wanted),
+        dims[1] < 0 || dims[2] < 0 ? graph_margins(b, x, wanted)
+                                   : constant_margins(context, layer, x, wanted),
         build_const_float(b, NULL, (float)layer_arg(layer, "fill_value")->number),
     };
     return build(b, "PadV2", NULL, 3, inputs, NULL);
