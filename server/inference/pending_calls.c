@@ -112,7 +112,7 @@ int64_t pending_calls_ready_ns(const struct pending_calls *pending, int64_t now_
     return next_queue(pending, now_ns, &again_ns) != NULL ? now_ns : again_ns;
 }
 
-/* Chooses how many rows the next run may have. Records changes. */
+/* Chooses how many rows the next run may have. Records changes, except those of exploring. */
 static int64_t choose_rows(const struct pending_calls *pending, struct call_queue *queue,
                            int64_t now_ns, struct batch_target *chosen)
 {
@@ -123,10 +123,10 @@ static int64_t choose_rows(const struct pending_calls *pending, struct call_queu
         return BATCH_ROWS_MAX;
     if (now_ns - first->queued_ns > pending->target_ns)
         return BATCH_ROWS_MAX; /* it is too late for this call: drain the queue for others */
+    bool explores = ++queue->choices % EXPLORE_EVERY == 0;
     struct batch_target choice =
-        batch_target_choose(&first->callable->costs, first->size, pending->target_ns,
-                            ++queue->choices % EXPLORE_EVERY == 0);
-    if (choice.run_ns > 0 && choice.rows_max != queue->chosen_rows &&
+        batch_target_choose(&first->callable->costs, first->size, pending->target_ns, explores);
+    if (!explores && choice.run_ns > 0 && choice.rows_max != queue->chosen_rows &&
         (queue->chosen_rows == 0 || now_ns - queue->chosen_ns > CHOICE_LOG_NS)) {
         queue->chosen_rows = choice.rows_max;
         queue->chosen_ns = now_ns;

@@ -39,8 +39,18 @@ static const struct row {
     { "one size more is explored", { 4, 5, 6, 8, 12, 20, 41 }, 100, 64, true },
     { "cheap in batches", { 4, 5, 6, 8, 12, 20, 36 }, 100, 64, false },
     { "two runs fit into four fifths", { 4, 5, 6, 8, 12, 20, 41 }, 100, 32, false },
-    { "exactly", { 4, 5, 6, 8, 12, 20, 40 }, 100, 64, false },
-    { "not cheaper in batches", { 10, 20, 40, 80 }, 100, 4, false },
+    { "exactly", { 4, 5, 6, 8, 12, 21, 40 }, 100, 64, false },
+    { "not cheaper in batches", { 10, 20, 40, 80 }, 100, 1, false },
+    { "not cheaper in larger batches", { 10, 15, 22, 43, 87 }, 300, 4, false },
+    { "hardly cheaper in larger batches, but much in the largest",
+      { 50, 99, 197, 393, 785, 1550, 3000 },
+      25000,
+      64,
+      false },
+    { "no cheaper in small batches, but in large ones", { 4, 8, 16, 20, 24 }, 100, 32, false },
+    { "an unmeasured size, if the one below saved nothing", { 10, 20 }, 100, 1, false },
+    { "it is only explored", { 10, 20 }, 100, 4, true },
+    { "sizes that saved nothing are explored", { 1, 2, 4, 8, 16, 32, 64 }, 1000, 64, true },
     { "no target can be met: calls run alone", { 90 }, 100, 1, false },
 };
 
@@ -62,7 +72,7 @@ static void a_class_is_not_judged_by_its_smallest_runs(void **state)
     struct cost_table costs = { 0 };
     (void)state;
     for (int64_t rows = 1; rows <= 32; rows *= 2)
-        cost_add(&costs, (struct cost_key){ rows, SHAPE }, rows * NS_PER_MS);
+        cost_add(&costs, (struct cost_key){ rows, SHAPE }, (16 + rows) * NS_PER_MS / 2);
     cost_add(&costs, (struct cost_key){ 33, SHAPE }, 33 * NS_PER_MS);
     struct batch_target choice =
         batch_target_choose(&costs, (struct cost_key){ 1, SHAPE }, 100 * NS_PER_MS, false);
