@@ -42,7 +42,7 @@ static void spare_address_space(void)
 int main(int argc, char **argv)
 {
     server_catch_signals();
-    file_claim_standard();
+    file_prepare_process();
     spare_address_space();
     static struct server server;
     enum log_level level;

@@ -121,7 +121,7 @@ static int run_command(const struct command_set *set, const struct command *comm
 
 int command_main(const struct command_set *set, int argc, char **argv)
 {
-    file_claim_standard();
+    file_prepare_process();
     const char *name = argc > 1 ? argv[1] : "";
     const struct command *command = find_command(set, name);
     if (command != NULL)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -29,10 +30,24 @@ static bool find_file_system(const char *path, struct statvfs *out)
     return true;
 }
 
+/* Without a limit, RLIM_INFINITY is larger than any size. */
+static struct status check_limit(const char *path, uint64_t size_bytes)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || size_bytes <= limit.rlim_cur)
+        return status_ok();
+    return status_error(STATUS_RESOURCE_EXHAUSTED,
+                        "'%s' takes a file of %" PRIu64 " KB, and this process may write files of "
+                        "%" PRIu64 " KB (ulimit -f)",
+                        path, (size_bytes + 1023) / 1024, (uint64_t)limit.rlim_cur / 1024);
+}
+
 struct status file_check_space(const char *path, uint64_t size_bytes)
 {
     struct statvfs disk;
 
+    TRY(check_limit(path, size_bytes));
     if (!find_file_system(path, &disk))
         return status_ok();
     uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;

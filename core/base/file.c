@@ -295,7 +295,7 @@ char *file_trim_slashes(struct arena *arena, const char *path)
     return arena_memdup(arena, path, size);
 }
 
-void file_claim_standard(void)
+void file_prepare_process(void)
 {
     int fd;
     do
@@ -303,6 +303,7 @@ void file_claim_standard(void)
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd > STDERR_FILENO)
         close(fd);
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 struct status file_flush_stdout(void)

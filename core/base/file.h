@@ -72,10 +72,11 @@ struct file_list {
 struct status file_list(const char *path, struct arena *arena, struct file_list *out);
 
 /**
- * Checks that the file system of `path`, or of its first existing parent, has room for
- * `size_bytes`.
+ * Checks that the file system of `path`, or of its first existing parent, has room for a file of
+ * `size_bytes`, and that the process may write one.
  *
- * Errors  RESOURCE_EXHAUSTED it has not. OK if the file system does not report its size
+ * Errors  RESOURCE_EXHAUSTED no room, or a limit on file sizes. OK if the file system does not
+ *         report its size
  */
 struct status file_check_space(const char *path, uint64_t size_bytes);
 
@@ -109,9 +110,11 @@ char *file_trim_slashes(struct arena *arena, const char *path);
 
 /* A temporary path beside `path`, unique on this machine, for a file that will be renamed to it. */
 char *file_beside(struct arena *arena, const char *path);
-/* Opens /dev/null for each of stdin, stdout and stderr that is closed. Otherwise the next file or
- * socket would get its number, and output would go there. main calls it first. */
-void file_claim_standard(void);
+/* Prepares the process; main calls it first. Opens /dev/null for each of stdin, stdout and stderr
+ * that is closed: otherwise the next file or socket would get its number, and output would go
+ * there. Ignores SIGXFSZ: a write beyond the limit of `ulimit -f` then fails with EFBIG, as one to
+ * a full disk fails, instead of ending the process. */
+void file_prepare_process(void);
 
 /* Flushes stdout, so that a full disk is reported. */
 struct status file_flush_stdout(void);

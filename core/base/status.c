@@ -131,6 +131,7 @@ static enum status_code code_of_errno(int error)
         return STATUS_PERMISSION_DENIED;
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
     case ENOMEM:
     case EMFILE:
     case ENFILE:

@@ -1,0 +1,68 @@
+"""The chief's disk while a job of several processes runs: a directory is removed, a limit on file sizes, a chief that comes back on
+another disk."""
+import os
+import re
+import shutil
+import subprocess
+import time
+
+from cluster import Job
+from digits import write_digits
+from harness import DEADLINE_S, TestCase, main, program
+
+
+class Disks(TestCase):
+    def setUp(self):
+        super().setUp()
+        self.data = write_digits(self.path("data"), train=300, test=50)
+        self.checkpoints, self.export = self.path("disk", "checkpoints"), self.path("models", "1")
+
+    def job(self, *flags):
+        return Job(self, ps=2, workers=2, flags=["--train_dir=%s" % self.data, "--batch_size=20", "--optimizer=adam", *flags])
+
+    def chief_flags(self):
+        return ["--checkpoint_dir=%s" % self.checkpoints, "--export_dir=%s" % self.export]
+
+    def start(self, job, *chief_flags):
+        for index in (0, 1):
+            job.start("ps", index)
+        job.start("worker", 1)
+        return job.start("worker", 0, *self.chief_flags(), *chief_flags)
+
+    def limited(self, kb, *flags):
+        """Trains in one process that may write files of so many KB."""
+        return subprocess.run(["bash", "-c", 'ulimit -f %d; exec "$0" "$@"' % kb, program("pstrain"), "--train_dir=%s" % self.data, *flags],
+                              capture_output=True, text=True, timeout=DEADLINE_S)
+
+    def wait_until(self, condition, what):
+        end = time.monotonic() + DEADLINE_S
+        while not condition():
+            self.assertLess(time.monotonic(), end, what)
+            time.sleep(0.005)
+
+    def latest(self):
+        try:
+            with open(os.path.join(self.checkpoints, "checkpoint"), encoding="utf-8") as f:
+                return f.readline()
+        except FileNotFoundError:
+            return ""
+
+    def test_a_limit_on_file_sizes_is_found_before_training(self):
+        # The values take 31 KB, and the slots of Adam twice as much.
+        for limit, takes, path in ((60, 92, self.checkpoints), (20, 31, self.export)):
+            done = self.limited(limit, "--optimizer=adam", "--stop_at_step=5", *self.chief_flags())
+            self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+            self.assertIn("'%s' takes a file of %d KB, and this process may write files of %d KB (ulimit -f)" % (path, takes, limit),
+                          done.stderr)
+
+    def test_a_file_that_reaches_the_limit_costs_only_itself(self):
+        metrics = self.path("metrics")
+        done = self.limited(40, "--stop_at_step=1000", "--save_summary_steps=1", "--metrics_file=%s" % metrics, "--export_dir=%s" % self.export)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("--metrics_file: write '%s': File too large: nothing more is written there" % metrics, done.stderr)
+        self.assertEqual(os.path.getsize(metrics), 40 * 1024)
+        self.assertTrue(os.path.exists(self.export))
+
+
+if __name__ == "__main__":
+    main()
