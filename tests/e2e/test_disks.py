@@ -47,6 +47,24 @@ class Disks(TestCase):
         except FileNotFoundError:
             return ""
 
+    def test_a_checkpoint_directory_that_is_removed_is_made_again(self):
+        job = self.job("--stop_at_step=1000000", "--save_checkpoint_steps=20")
+        self.start(job)
+        self.wait_until(self.latest, "no first checkpoint")
+        os.rename(self.path("disk"), self.path("removed"))  # at once, unlike rmtree
+        self.wait_until(self.latest, "no checkpoint in a new directory")
+        # The new directory is locked like the old one.
+        other = subprocess.run([program("pstrain"), "--train_dir=%s" % self.data, "--checkpoint_dir=%s" % self.checkpoints],
+                               capture_output=True, text=True, timeout=DEADLINE_S)
+        self.assertEqual(other.returncode, 2, other.stdout + other.stderr)
+        self.assertIn("another process writes checkpoints to '%s'" % self.checkpoints, other.stderr)
+        # A ps that is lost gets its values from there.
+        job.kill("ps 1")
+        job.tasks["ps 1"].process.wait()
+        job.start("ps", 1)
+        job.tasks["worker 0"].wait_for("Restored %s" % self.checkpoints)
+        job.tasks["worker 0"].wait_for("Training goes on")
+
     def test_a_limit_on_file_sizes_is_found_before_training(self):
         # The values take 31 KB, and the slots of Adam twice as much.
         for limit, takes, path in ((60, 92, self.checkpoints), (20, 31, self.export)):

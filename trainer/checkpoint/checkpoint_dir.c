@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -322,6 +323,29 @@ static struct status lock(struct checkpoint_dir *dir)
     return status_ok();
 }
 
+/* Is the locked directory still the one at its path? */
+static bool is_in_place(const struct checkpoint_dir *dir)
+{
+    struct stat locked, now;
+
+    return dir->lock_fd >= 0 && fstat(dir->lock_fd, &locked) == 0 && stat(dir->path, &now) == 0 &&
+           locked.st_dev == now.st_dev && locked.st_ino == now.st_ino;
+}
+
+/* If somebody has removed the directory, makes it again. */
+static struct status find_again(struct checkpoint_dir *dir)
+{
+    int before = dir->lock_fd;
+
+    if (is_in_place(dir))
+        return status_ok();
+    TRY(file_make_directories(dir->path));
+    TRY(lock(dir));
+    if (before >= 0 && before != dir->lock_fd)
+        close(before);
+    return status_ok();
+}
+
 static struct status check_writable(const struct checkpoint_dir *dir, struct arena *arena)
 {
     struct file_writer writer = { 0 };
@@ -472,6 +496,7 @@ struct status checkpoint_dir_add(struct checkpoint_dir *dir, uint64_t step,
 
     name_of(step, name, sizeof name);
     const char *unfinished = with(arena, path_of(dir, arena, name), UNFINISHED);
+    TRY_OR(fail, find_again(dir));
     TRY_OR(fail, write(context, unfinished));
     TRY_OR(fail, publish(dir, arena, name));
     TRY_OR(fail, drop_oldest(dir));
