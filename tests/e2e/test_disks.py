@@ -81,6 +81,19 @@ class Disks(TestCase):
         self.assertEqual(os.path.getsize(metrics), 40 * 1024)
         self.assertTrue(os.path.exists(self.export))
 
+    def test_a_chief_on_an_empty_disk_goes_on_with_the_values_of_the_ps_tasks(self):
+        job = self.job("--stop_at_step=1000000", "--save_checkpoint_steps=20", "--sync")
+        self.start(job)
+        self.wait_until(lambda: "model.ckpt-0" not in self.latest() and self.latest(), "no later checkpoint")
+        job.kill("worker 0")
+        job.tasks["worker 0"].process.wait()
+        shutil.rmtree(self.path("disk"))
+        chief = job.start("worker", 0, *self.chief_flags(), "--stop_at_step=1")  # the workers do not know of this last step
+        chief.wait_for("Training ends at step 1000000, as it was begun, and not at 1\n")
+        began = int(re.search("The ps tasks hold the variables of step ([0-9]+): going on with them", chief.text()).group(1))
+        self.assertGreaterEqual(began, 20)
+        self.wait_until(lambda: int((self.latest() or "-0\"").rpartition("-")[2].rstrip('"\n')) > began, "the job does not go on")
+
 
 if __name__ == "__main__":
     main()

@@ -131,6 +131,19 @@ static bool has_checkpoint(const struct chief *chief)
     return dir != NULL && checkpoint_dir_count(dir) > 0;
 }
 
+/* The workers end at the last step that the earlier chief has set. A chief that stopped before
+ * would leave them alone, and a synchronous step cannot be made without it. */
+static void keep_last_step(struct chief *chief)
+{
+    uint64_t last = chief->client->stop_step;
+
+    if (last <= chief->stop_step)
+        return;
+    progress_say(chief->progress, "Training ends at step %llu, as it was begun, and not at %llu",
+                 (unsigned long long)last, (unsigned long long)chief->stop_step);
+    chief->stop_step = last;
+}
+
 /* Begins with the last checkpoint; without one, with the values that the ps tasks hold from an
  * earlier chief; without these, with initial values. */
 static struct status begin(struct chief *chief)
@@ -142,6 +155,7 @@ static struct status begin(struct chief *chief)
     progress_say(chief->progress,
                  "The ps tasks hold the variables of step %llu: going on with them",
                  step_of(chief));
+    keep_last_step(chief);
     return complete_step(chief);
 }
 
