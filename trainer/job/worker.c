@@ -44,6 +44,7 @@ static void publish_step(struct progress *progress, const struct ps_client *clie
 {
     publish_global_step(progress, client);
     atomic_store_explicit(&progress->loss, loss, memory_order_relaxed);
+    atomic_store_explicit(&progress->loss_step, client->global_step, memory_order_relaxed);
 }
 
 static void publish_begin(struct progress *progress, const struct ps_client *client)
@@ -155,7 +156,7 @@ struct status worker_steps(struct ps_client *client, struct gradient_source *sou
                            const struct step_hook *hook)
 {
     const struct variable_gradient *gradients;
-    float loss, *last_loss = NULL; /* last_loss: &loss after the first step */
+    float loss;
     bool ready; /* the rows for the next step are available, as far as is known */
     uint64_t told = client->global_step; /* the last step that the hook knows of */
     int64_t wait_ms = ROWS_FIRST_MS;
@@ -179,13 +180,12 @@ struct status worker_steps(struct ps_client *client, struct gradient_source *sou
         TRY(push_step(client, source, gradients, &ready));
         publish_step(progress, client, loss);
         told = client->global_step;
-        last_loss = &loss;
         if (hook != NULL)
-            TRY(hook->stepped(hook->context, told, last_loss));
+            TRY(hook->stepped(hook->context, told, &loss));
     }
     /* Other workers have made the last steps, perhaps all. */
     if (hook != NULL && told < client->global_step)
-        return hook->stepped(hook->context, client->global_step, last_loss);
+        return hook->stepped(hook->context, client->global_step, NULL);
     return status_ok();
 }
 

@@ -36,6 +36,7 @@ struct gradient_source {
 struct progress {
     _Atomic uint64_t global_step;
     _Atomic float loss;          /* a recent batch's */
+    _Atomic uint64_t loss_step;  /* the global step at that loss */
     _Atomic int64_t began_ns;    /* start time of the first step; 0: not yet */
     _Atomic int64_t ended_ns;    /* end time of the chief's last step */
     _Atomic uint64_t first_step; /* the global step at began_ns */
@@ -51,9 +52,8 @@ struct progress {
 void progress_say(const struct progress *progress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Called after each step of this task, with the loss of its batch, and at the end if others have
- * made the last step, with the loss of this task's last batch: NULL if it made no step. A failure
- * ends the training. */
+/* Called after each step of this task, with the loss of its batch, and at the end, with NULL, if
+ * others have made the last step. A failure ends the training. */
 struct step_hook {
     struct status (*stepped)(void *context, uint64_t global_step, const float *loss);
     void *context;

@@ -27,6 +27,7 @@ struct metrics_log {
     struct evaluation_events evaluations[3];
     uint64_t step;        /* the last step made; 0: none yet */
     uint64_t logged_step; /* the last step in the files */
+    double loss;          /* of the last batch since then; NAN: unknown */
     int64_t logged_ns, shown_ns;
 };
 
@@ -94,6 +95,7 @@ struct status metrics_log_open(const struct metrics_log_options *options, struct
     log = zalloc(sizeof *log);
     *log = (struct metrics_log){ .options = *options,
                                  .lock = PTHREAD_MUTEX_INITIALIZER,
+                                 .loss = NAN,
                                  .evaluations = { { "test", "eval", NULL },
                                                   { "validation", "eval_validation", NULL },
                                                   { "train", "train", NULL } } };
@@ -222,7 +224,8 @@ static bool is_due(const struct metrics_log *log, uint64_t step)
     return step / every != log->step / every || step >= log->options.last_step;
 }
 
-bool metrics_log_step(struct metrics_log *log, uint64_t step, double loss, double learning_rate)
+bool metrics_log_step(struct metrics_log *log, uint64_t step, const float *loss,
+                      double learning_rate)
 {
     if (log == NULL)
         return false;
@@ -230,16 +233,19 @@ bool metrics_log_step(struct metrics_log *log, uint64_t step, double loss, doubl
     bool start = step <= log->step || log->step == 0;
     bool due = start ? step % log->options.every_steps == 0 || step >= log->options.last_step
                      : is_due(log, step);
+    if (loss != NULL)
+        log->loss = (double)*loss;
     if (start || due) {
         int64_t now_ns = clock_now_ns(log->options.clock), passed_ns = now_ns - log->logged_ns;
         double steps = (double)(step - log->logged_step);
-        struct rates rates = { loss, learning_rate,
+        struct rates rates = { log->loss, learning_rate,
                                start || passed_ns <= 0 ? -1 : steps * 1e9 / (double)passed_ns };
         double time_s = wall_time_s();
         add_train_line(log, time_s, step, &rates);
         add_train_events(log, time_s, step, start, &rates);
         log->logged_step = step;
         log->logged_ns = now_ns;
+        log->loss = NAN;
     }
     log->step = step;
     pthread_mutex_unlock(&log->lock);

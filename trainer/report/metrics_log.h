@@ -44,11 +44,13 @@ struct metrics_log_options {
  */
 struct status metrics_log_open(const struct metrics_log_options *options, struct metrics_log **out);
 
-/* A step was made with this loss. If it does not follow the previous one, the job has returned
- * to a checkpoint: readers of the event files are told to drop later events. A loss that is not
- * finite (unknown, or of a skipped step) is null in a line and left out of the events. Returns
- * whether a multiple of every_steps, or the last step, has been reached. */
-bool metrics_log_step(struct metrics_log *log, uint64_t step, double loss, double learning_rate);
+/* A step was made with this loss; NULL: by others, so that the loss of the last step since the line
+ * before stands for it. If the step does not follow the previous one, the job has returned to a
+ * checkpoint: readers of the event files are told to drop later events. A loss that is not finite
+ * (unknown, or of a skipped step) is null in a line and left out of the events. Returns whether a
+ * multiple of every_steps, or the last step, has been reached. */
+bool metrics_log_step(struct metrics_log *log, uint64_t step, const float *loss,
+                      double learning_rate);
 
 /* The loss and the metrics of the `rows` training rows since the previous line. */
 void metrics_log_train(struct metrics_log *log, uint64_t step, int64_t rows,

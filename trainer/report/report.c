@@ -87,6 +87,20 @@ static void print_duration(char *out, size_t size, double seconds)
         snprintf(out, size, "%.0f h %.0f min", floor(minutes / 60), fmod(minutes, 60));
 }
 
+/* "0.41", or "0.41 (step 905)" if the loss was known when the line before was printed: other
+ * workers have made all steps since then. */
+static void print_loss(char *out, size_t size, const struct report *report,
+                       const struct progress *progress, uint64_t shown)
+{
+    uint64_t step = atomic_load(&progress->loss_step);
+    bool is_old = step > 0 && step < shown && step <= report->line_step;
+    char loss[LOSS_TEXT_MAX];
+
+    snprintf(out, size, "%s", report_loss(atomic_load(&progress->loss), loss));
+    if (is_old)
+        snprintf(out + strlen(out), size - strlen(out), " (step %llu)", (unsigned long long)step);
+}
+
 /* "step 10/100  loss 0.5  1.2 k samples/s  ETA 9 s" */
 static void print_step(char *out, size_t size, const struct report *report,
                        const struct progress *progress, uint64_t shown, bool last)
@@ -94,15 +108,15 @@ static void print_step(char *out, size_t size, const struct report *report,
     double rate = samples_per_second(report, progress);
     char speed[32], left[48];
     bool eta = !last && rate > 0;
-    char loss[LOSS_TEXT_MAX];
+    char loss[64];
 
     print_rate(speed, sizeof speed, rate);
+    print_loss(loss, sizeof loss, report, progress, shown);
     if (eta)
         print_duration(left, sizeof left,
                        (double)(report->steps - shown) * report->rows_per_step / rate);
     snprintf(out, size, "step %llu/%llu  loss %s  %s samples/s%s%s", (unsigned long long)shown,
-             (unsigned long long)report->steps, report_loss(atomic_load(&progress->loss), loss),
-             speed, eta ? "  ETA " : "", eta ? left : "");
+             (unsigned long long)report->steps, loss, speed, eta ? "  ETA " : "", eta ? left : "");
 }
 
 static int terminal_columns(void)

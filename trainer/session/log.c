@@ -159,14 +159,13 @@ void session_stepped(void *context, struct ps_client *client, const float *loss)
     struct session *session = context;
     const struct client_job *job = &session->options.job;
     uint64_t step = client->global_step;
-    double known_loss = loss == NULL ? NAN : (double)*loss;
 
-    if (isfinite(known_loss)) /* not finite: a skipped step */
-        loss_plot_add(&session->plot, step, known_loss);
+    if (loss != NULL && isfinite(*loss)) /* not finite: a skipped step */
+        loss_plot_add(&session->plot, step, (double)*loss);
     float rate = schedule_rate(
         &job->schedule, job->learning_rate,
         schedule_step(step - 1 - client->scaling.skipped, session->options.accumulation));
-    bool due = metrics_log_step(session->metrics, step, known_loss, (double)rate);
+    bool due = metrics_log_step(session->metrics, step, loss, (double)rate);
     step_totals(session, client, due);
     if (histograms_are_due(session, step)) {
         log_histograms(session, client);

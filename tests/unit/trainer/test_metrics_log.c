@@ -12,6 +12,7 @@
 #include "support/directory.h"
 #include "trainer/report/metrics_log.h"
 
+static const float half = .5, one = 1;
 static int warnings;
 static char warned[1024];
 
@@ -62,7 +63,7 @@ static void lines_are_of_the_multiples_the_first_and_the_last(void **state)
     const uint64_t steps[] = { 1, 2, 99, 101, 150, 199, 200, 201, 250 };
 
     for (size_t i = 0; i < COUNT(steps); i++) {
-        metrics_log_step(log, steps[i], .5, .01);
+        metrics_log_step(log, steps[i], &half, .01);
         clock_fake_advance(clock, NS_PER_S);
     }
     metrics_log_evaluation(log, "test", 250,
@@ -85,15 +86,15 @@ static void lines_are_of_the_multiples_the_first_and_the_last(void **state)
 static void a_restart_appends_after_a_whole_line(void **state)
 {
     (void)state;
-    const char *one = "{\"kind\":\"train\",\"step\":7,\"loss\":1,\"learning_rate\":1}\n";
+    const char *line = "{\"kind\":\"train\",\"step\":7,\"loss\":1,\"learning_rate\":1}\n";
 
     assert_ok(file_write(in("m"), bytes_of("{\"half")));
     for (int i = 0; i < 2; i++) {
         struct metrics_log *log = open_log(clock_monotonic(), in("m"), "");
-        metrics_log_step(log, 7, 1, 1);
+        metrics_log_step(log, 7, &one, 1);
         metrics_log_close(log);
     }
-    assert_string_equal(lines_of(in("m")), arena_printf(arena, "{\"half\n%s%s", one, one));
+    assert_string_equal(lines_of(in("m")), arena_printf(arena, "{\"half\n%s%s", line, line));
 }
 
 static void a_step_back_has_a_line_without_a_rate(void **state)
@@ -101,12 +102,28 @@ static void a_step_back_has_a_line_without_a_rate(void **state)
     (void)state;
     struct metrics_log *log = open_log(clock_monotonic(), in("m"), "");
 
-    metrics_log_step(log, 7, 1, 1);
-    metrics_log_step(log, 5, 1, 1);
-    metrics_log_step(log, 6, 1, 1);
+    metrics_log_step(log, 7, &one, 1);
+    metrics_log_step(log, 5, &one, 1);
+    metrics_log_step(log, 6, &one, 1);
     metrics_log_close(log);
     assert_non_null(strstr(lines_of(in("m")), "\"step\":5,\"loss\":1,\"learning_rate\":1}"));
     assert_null(strstr(lines_of(in("m")), "\"step\":6"));
+}
+
+/* Others made the steps 8 to 100, and then all others. */
+static void a_line_without_a_step_of_ours_has_no_loss(void **state)
+{
+    (void)state;
+    struct metrics_log *log = open_log(clock_monotonic(), in("m"), "");
+
+    metrics_log_step(log, 1, &half, .01);
+    metrics_log_step(log, 7, &one, .01);
+    metrics_log_step(log, 100, NULL, .01);
+    metrics_log_step(log, 250, NULL, .01);
+    metrics_log_close(log);
+    const char *lines = lines_of(in("m"));
+    assert_non_null(strstr(lines, "\"step\":100,\"loss\":1,"));
+    assert_non_null(strstr(lines, "\"step\":250,\"loss\":null,"));
 }
 
 static void shows_lines_after_a_second(void **state)
@@ -116,7 +133,7 @@ static void shows_lines_after_a_second(void **state)
     struct metrics_log *log = open_log(clock, in("m"), in("logs"));
 
     metrics_log_show(log);
-    metrics_log_step(log, 1, .5, .01);
+    metrics_log_step(log, 1, &half, .01);
     metrics_log_show(log);
     assert_string_equal(lines_of(in("m")), "");
     clock_fake_advance(clock, NS_PER_S);
@@ -150,10 +167,10 @@ static void a_full_disk_is_one_warning(void **state)
     none.rlim_max = before.rlim_max;
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &none);
-    metrics_log_step(log, 1, 1, 1);
+    metrics_log_step(log, 1, &one, 1);
     metrics_log_show(log);
     setrlimit(RLIMIT_FSIZE, &before);
-    metrics_log_step(log, 100, 1, 1);
+    metrics_log_step(log, 100, &one, 1);
     metrics_log_close(log);
     assert_int_equal(warnings, 1);
     assert_non_null(strstr(warned, "--metrics_file: write"));
@@ -174,7 +191,7 @@ static void what_cannot_be_opened_is_named(void **state)
     assert_false(status_is_ok(status));
     assert_non_null(strstr(status.message, "--log_dir: "));
     assert_null(log);
-    metrics_log_step(log, 1, 1, 1); /* no log: nothing happens */
+    metrics_log_step(log, 1, &one, 1); /* no log: nothing happens */
     metrics_log_evaluation(log, "test", 1, NULL, 0);
     metrics_log_show(log);
     metrics_log_close(log);
@@ -186,6 +203,7 @@ int main(void)
         TEST_IN_DIRECTORY(lines_are_of_the_multiples_the_first_and_the_last),
         TEST_IN_DIRECTORY(a_restart_appends_after_a_whole_line),
         TEST_IN_DIRECTORY(a_step_back_has_a_line_without_a_rate),
+        TEST_IN_DIRECTORY(a_line_without_a_step_of_ours_has_no_loss),
         TEST_IN_DIRECTORY(shows_lines_after_a_second),
         TEST_IN_DIRECTORY(evaluations_have_directories_of_their_own),
         TEST_IN_DIRECTORY(a_full_disk_is_one_warning),
