@@ -310,6 +310,50 @@ static struct endpoint transpose(struct gradient_context *c, struct endpoint x, 
     return binary(c, "Transpose", x, build_const_ints(c->builder, NULL, rank, perm));
 }
 
+/* The places of the ids in one table of all entries, if the first `batch_dims` dimensions of table
+ * and ids are a batch: entry i begins at row i * size. */
+static struct endpoint places_in_batch(struct gradient_context *c, int batch_dims)
+{
+    struct builder *b = c->builder;
+    struct endpoint dims[SHAPE_RANK_MAX], entries = build_const_int(b, NULL, 1);
+    int rank = endpoint_shape(input(c, 1))->rank;
+
+    for (int i = 0; i < rank; i++) {
+        dims[i] = i < batch_dims ? dim_of(c, input(c, 0), i) : build_const_int(b, NULL, 1);
+        entries = i < batch_dims ? binary(c, "Mul", entries, dims[i]) : entries;
+    }
+    const struct endpoint range[] = { build_const_int(b, NULL, 0), entries,
+                                      build_const_int(b, NULL, 1) };
+    struct endpoint begins = binary(c, "Mul", build(b, "Range", NULL, 3, range, NULL),
+                                    dim_of(c, input(c, 0), batch_dims));
+    begins = binary(c, "Reshape", begins, build(b, "Pack", NULL, rank, dims, NULL));
+    return binary(c, "AddV2", input(c, 1),
+                  build_cast(b, NULL, begins, endpoint_dtype(input(c, 1))));
+}
+
+static struct status gather_of_batch(struct gradient_context *c, int batch_dims)
+{
+    const int32_t flat = -1;
+    struct builder *b = c->builder;
+    struct endpoint dims[SHAPE_RANK_MAX], size = build_const_int(b, NULL, 1);
+    int rank = endpoint_shape(input(c, 0))->rank, count = 1;
+
+    dims[0] = unary(c, "Size", input(c, 1));
+    for (int i = 0; i < rank; i++)
+        if (i > batch_dims)
+            dims[count++] = dim_of(c, input(c, 0), i);
+        else
+            size = binary(c, "Mul", size, dim_of(c, input(c, 0), i));
+    const struct endpoint inputs[] = {
+        binary(c, "Reshape", dy(c), build(b, "Pack", NULL, count, dims, NULL)),
+        binary(c, "Reshape", places_in_batch(c, batch_dims), build_const_ints(b, NULL, 1, &flat)),
+        size,
+    };
+    return flow(c, 0,
+                binary(c, "Reshape", build(b, "UnsortedSegmentSum", NULL, 3, inputs, NULL),
+                       unary(c, "Shape", input(c, 0))));
+}
+
 static struct endpoint sum_rows(struct gradient_context *c, struct endpoint rows, int axis)
 {
     const int32_t flat = -1;
@@ -346,9 +390,17 @@ struct status gradient_gather_v2(struct gradient_context *c)
     int count;
 
     TRY(node_attr_int(c->node, "batch_dims", &batch_dims));
-    if (shape->rank < 1 || batch_dims != 0 || !constant_ints(c, 2, 1, &axis, &count) ||
-        axis < -shape->rank || axis >= shape->rank)
-        return not_constant(c, "the rank of the table, the axis, and 0 batch_dims");
+    if (shape->rank < 1 || !constant_ints(c, 2, 1, &axis, &count) || axis < -shape->rank ||
+        axis >= shape->rank)
+        return not_constant(c, "the rank of the table, and the axis");
+    if (batch_dims != 0) {
+        int ids_rank = endpoint_shape(input(c, 1))->rank;
+        axis += axis < 0 ? shape->rank : 0;
+        batch_dims += batch_dims < 0 ? ids_rank : 0;
+        if (axis != batch_dims || batch_dims < 0 || batch_dims > ids_rank)
+            return not_constant(c, "the rank of the ids, and an axis that is batch_dims");
+        return gather_of_batch(c, (int)batch_dims);
+    }
     bool known = axis == 0;
     for (int i = 1; known && i < shape->rank; i++)
         known = shape->dims[i] >= 0;

@@ -36,7 +36,7 @@ struct status infer_gather_v2(struct infer_context *context)
     if (params->rank < 0 || indices->rank < 0)
         return status_ok();
     if (batch != 0)
-        TRY(infer_axis(batch, indices->rank + 1, &batch_dims));
+        TRY(infer_axis(batch, indices->rank + (batch >= 0), &batch_dims));
     if (!infer_int(context, 2, &given)) {
         int rank = params->rank + indices->rank - 1 - batch_dims;
         struct shape shape =

@@ -468,6 +468,9 @@ case("tile, long multiples", "Tile", x(draw(2)), fed([4], np.int64))
 case("gather along the last axis", "GatherV2", x(draw(2, 4)), fed([3, 1, 3], np.int32), const(1))
 case("gather along an axis inside", "GatherV2", x(draw(2, 3, 2, 2)), fed([[2, 0], [0, 0]], np.int64), const(-3))
 case("quantization there and back", "QuantizeAndDequantizeV4", x(steps), x(-1.0), x(2.0), kink=True, range_given=("bool", True))
+case("gather of a batch", "GatherV2", x(draw(2, 3, 2)), fed([[2, 0, 2], [1, 1, 0]], np.int32), const(1), batch_dims=("int", 1))
+case("gather of a batch of batches", "GatherV2", x(draw(2, 2, 3)), fed([[[2, 0], [1, 1]], [[0, 1], [2, 2]]], np.int64), const(-1), batch_dims=("int", -1))
+case("gather one of each entry", "GatherV2", x(draw(2, 3, 2)), fed([2, 1], np.int32), const(1), batch_dims=("int", 1))
 
 
 def numbers(array):
