@@ -152,6 +152,18 @@ static struct endpoint thresholded_relu_build(struct layer_context *context,
 MASKED_LAYER_CLASS(thresholded_relu, "ThresholdedReLU", thresholded_relu_args,
                    thresholded_relu_build);
 
+struct endpoint build_swap_last(struct builder *b, struct endpoint x, int axis)
+{
+    int32_t order[SHAPE_RANK_MAX];
+    int rank = status_is_ok(b->status) ? endpoint_shape(x)->rank : 0;
+
+    if (axis >= rank - 1)
+        return x;
+    for (int i = 0; i < rank; i++)
+        order[i] = i == axis ? rank - 1 : i == rank - 1 ? axis : i;
+    return build_binary(b, "Transpose", NULL, x, build_const_ints(b, NULL, rank, order));
+}
+
 static const struct layer_arg softmax_args[] = {
     { "axis", ARG_NULL_OR_INT, "-1" },
 };
@@ -159,14 +171,15 @@ static const struct layer_arg softmax_args[] = {
 static struct endpoint softmax_build(struct layer_context *context, const struct layer *layer,
                                      struct endpoint x)
 {
+    struct builder *b = &context->builder;
     const struct arg_value *axis = layer_arg(layer, "axis");
 
-    if (!axis->is_null && axis->integer != -1 && axis->integer != endpoint_shape(x)->rank - 1) {
-        layer_fail(context, layer, "argument 'axis': got %lld; only the last is implemented",
-                   (long long)axis->integer);
+    int at =
+        layer_axis(context, layer, axis->is_null ? -1 : axis->integer, endpoint_shape(x)->rank);
+    if (at == 0)
         return x;
-    }
-    return build_unary(&context->builder, "Softmax", NULL, x);
+    x = build_unary(b, "Softmax", NULL, build_swap_last(b, x, at));
+    return build_swap_last(b, x, at);
 }
 
 /* The mask is added to the input in Keras, which fails because it lacks a dimension. */

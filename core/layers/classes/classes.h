@@ -103,7 +103,17 @@ extern const struct layer_class layer_op_add, layer_op_subtract, layer_op_multip
     layer_op_convert_to_tensor, layer_op_relu, layer_op_relu6, layer_op_sigmoid, layer_op_softplus,
     layer_op_softsign, layer_op_selu, layer_op_silu, layer_op_hard_sigmoid, layer_op_hard_silu,
     layer_op_log_sigmoid, layer_op_threshold, layer_op_softmax, layer_op_elu, layer_op_leaky_relu,
-    layer_op_gelu;
+    layer_op_gelu, layer_op_arcsin, layer_op_arccos, layer_op_sinh, layer_op_cosh, layer_op_arcsinh,
+    layer_op_arccosh, layer_op_arctanh, layer_op_erfc, layer_op_erfinv, layer_op_isnan,
+    layer_op_isinf, layer_op_isfinite, layer_op_copy, layer_op_sparse_plus, layer_op_sparse_sigmoid,
+    layer_op_tanh_shrink, layer_op_hard_tanh, layer_op_log_softmax, layer_op_glu,
+    layer_op_sparsemax;
+/* op_formula.c */
+extern const struct layer_class layer_op_log2, layer_op_log10, layer_op_exp2, layer_op_deg2rad,
+    layer_op_rad2deg, layer_op_cbrt, layer_op_sinc, layer_op_trunc, layer_op_isneginf,
+    layer_op_isposinf, layer_op_nan_to_num, layer_op_round, layer_op_celu, layer_op_hard_shrink,
+    layer_op_soft_shrink, layer_op_squareplus, layer_op_logaddexp, layer_op_hypot, layer_op_fmod,
+    layer_op_logical_xor, layer_op_isclose;
 /* op_reduce.c */
 extern const struct layer_class layer_op_sum, layer_op_mean, layer_op_max, layer_op_min,
     layer_op_prod, layer_op_any, layer_op_all, layer_op_logsumexp, layer_op_var, layer_op_std,
@@ -112,6 +122,12 @@ extern const struct layer_class layer_op_sum, layer_op_mean, layer_op_max, layer
 extern const struct layer_class layer_op_reshape, layer_op_transpose, layer_op_swapaxes,
     layer_op_moveaxis, layer_op_expand_dims, layer_op_squeeze, layer_op_concatenate, layer_op_stack,
     layer_op_tile, layer_op_split, layer_op_get_item;
+/* op_move.c */
+extern const struct layer_class layer_op_flip, layer_op_roll, layer_op_repeat, layer_op_pad,
+    layer_op_cumsum, layer_op_cumprod, layer_op_diff, layer_op_tril, layer_op_triu;
+/* op_pick.c */
+extern const struct layer_class layer_op_take, layer_op_take_along_axis, layer_op_sort,
+    layer_op_argsort, layer_op_top_k, layer_op_argmax, layer_op_argmin, layer_op_one_hot;
 /* op_product.c */
 extern const struct layer_class layer_op_matmul;
 /* attention.c */
@@ -163,6 +179,9 @@ extern const struct layer_class layer_add, layer_subtract, layer_multiply, layer
 /* activation.c */
 extern const struct layer_class layer_activation, layer_relu, layer_leaky_relu, layer_prelu,
     layer_elu, layer_thresholded_relu, layer_softmax;
+
+/* x with this axis and the last one swapped. */
+struct endpoint build_swap_last(struct builder *b, struct endpoint x, int axis);
 
 /* Scales x to unit length along the axes: UnitNormalization, and Dot if it normalises.
  * `epsilon`: Keras 3 multiplies shorter vectors by 1 / epsilon. */

@@ -46,6 +46,27 @@ const struct json_value *op_constant(const struct layer_io *io, const char *argu
     return NULL;
 }
 
+/* The numbers of {"class_name": "__tensor__" or "__numpy__", "config": {"value", "dtype"}}; any other
+ * value is returned as it is. */
+static const struct json_value *array_value(const struct json_value *value)
+{
+    const char *name = value != NULL && value->kind == JSON_VALUE_OBJECT
+                           ? json_value_get_text(value, "class_name")
+                           : NULL;
+
+    if (name == NULL || (strcmp(name, "__tensor__") != 0 && strcmp(name, "__numpy__") != 0))
+        return value;
+    return json_value_get(json_value_get(value, "config"), "value");
+}
+
+bool op_numbers(struct layer_context *context, const struct layer_io *io, const char *argument,
+                struct tensor *out)
+{
+    const struct json_value *value = array_value(op_constant(io, argument));
+
+    return value != NULL && numbers_read(value, context->arena, out);
+}
+
 /* ---- operands ---- */
 
 struct operand {
@@ -71,11 +92,7 @@ static bool are_exact(const struct tensor *numbers)
 static bool read_constant(struct layer_context *context, const struct json_value *value,
                           struct operand *out)
 {
-    const char *class_name = value != NULL && value->kind == JSON_VALUE_OBJECT
-                                 ? json_value_get_text(value, "class_name")
-                                 : NULL;
-    const struct json_value *config = json_value_get(value, "config");
-    const char *dtype = json_value_get_text(config, "dtype");
+    const char *dtype = json_value_get_text(json_value_get(value, "config"), "dtype");
     const float truth = value != NULL && value->kind == JSON_VALUE_BOOL && value->boolean;
     const struct shape scalar = shape_scalar();
 
@@ -86,9 +103,7 @@ static bool read_constant(struct layer_context *context, const struct json_value
             tensor_borrow(DT_FLOAT, &scalar, arena_memdup(context->arena, &truth, sizeof truth));
         return true;
     }
-    if (class_name != NULL &&
-        (strcmp(class_name, "__tensor__") == 0 || strcmp(class_name, "__numpy__") == 0))
-        value = json_value_get(config, "value");
+    value = array_value(value);
     if (value == NULL || !numbers_read(value, context->arena, &out->numbers))
         return false;
     out->value = value;

@@ -44,6 +44,14 @@ bool op_floats(struct layer_context *context, const struct layer *layer, struct 
 /* The constant of a call argument that is not a tensor; NULL: none. */
 const struct json_value *op_constant(const struct layer_io *io, const char *argument);
 
+/* Reads a constant call argument as a float tensor: a number, nested lists, or an array as Keras
+ * prints it. Returns false if it is none of these. */
+bool op_numbers(struct layer_context *context, const struct layer_io *io, const char *argument,
+                struct tensor *out);
+/* Casts to the type that the argument "dtype" names; null: no cast. */
+struct endpoint op_in_dtype(struct layer_context *context, const struct layer *layer,
+                            struct endpoint x);
+
 /* The operands of these call arguments, tensors of one rank or numbers, in Keras' result type.
  * At least one is a tensor. Returns false on failure. */
 bool op_operands(struct layer_context *context, const struct layer *layer,

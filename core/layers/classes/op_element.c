@@ -123,6 +123,19 @@ UNARY(tan, "Tan", "Tan", OPERANDS_FLOATS);
 UNARY(arctan, "Arctan", "Atan", OPERANDS_FLOATS);
 UNARY(tanh, "Tanh", "Tanh", OPERANDS_FLOATS);
 UNARY(erf, "Erf", "Erf", OPERANDS_FLOATS);
+UNARY(arcsin, "Arcsin", "Asin", OPERANDS_FLOATS);
+UNARY(arccos, "Arccos", "Acos", OPERANDS_FLOATS);
+UNARY(sinh, "Sinh", "Sinh", OPERANDS_FLOATS);
+UNARY(cosh, "Cosh", "Cosh", OPERANDS_FLOATS);
+UNARY(arcsinh, "Arcsinh", "Asinh", OPERANDS_FLOATS);
+UNARY(arccosh, "Arccosh", "Acosh", OPERANDS_FLOATS);
+UNARY(arctanh, "Arctanh", "Atanh", OPERANDS_FLOATS);
+UNARY(erfc, "Erfc", "Erfc", OPERANDS_FLOATS);
+UNARY(erfinv, "Erfinv", "Erfinv", OPERANDS_FLOATS);
+UNARY(isnan, "Isnan", "IsNan", OPERANDS_FLOATS);
+UNARY(isinf, "Isinf", "IsInf", OPERANDS_FLOATS);
+UNARY(isfinite, "Isfinite", "IsFinite", OPERANDS_FLOATS);
+UNARY(copy, "Copy", "Identity", OPERANDS_NUMBERS);
 UNARY(floor, "Floor", "Floor", OPERANDS_FLOATS);
 UNARY(ceil, "Ceil", "Ceil", OPERANDS_FLOATS);
 UNARY(logical_not, "LogicalNot", "LogicalNot", OPERANDS_TRUTHS);
@@ -161,9 +174,8 @@ static const struct layer_arg cast_args[] = {
     { "dtype", ARG_VALUE, REQUIRED },
 };
 
-/* Casts to the type that the argument "dtype" names; null: no cast. */
-static struct endpoint in_dtype(struct layer_context *context, const struct layer *layer,
-                                struct endpoint x)
+struct endpoint op_in_dtype(struct layer_context *context, const struct layer *layer,
+                            struct endpoint x)
 {
     static const struct {
         const char *name;
@@ -189,7 +201,7 @@ static struct endpoint in_dtype(struct layer_context *context, const struct laye
 
 static void cast_call(struct layer_context *context, const struct layer *layer, struct layer_io *io)
 {
-    op_give(io, in_dtype(context, layer, io->inputs[0].value));
+    op_give(io, op_in_dtype(context, layer, io->inputs[0].value));
 }
 OP_ARGS_CLASS(cast, "Cast", cast_args, op_x, cast_call);
 
@@ -201,7 +213,7 @@ static const struct layer_arg like_args[] = {
     static void noun##_call(struct layer_context *context, const struct layer *layer, \
                             struct layer_io *io)                                      \
     {                                                                                 \
-        struct endpoint x = in_dtype(context, layer, io->inputs[0].value);            \
+        struct endpoint x = op_in_dtype(context, layer, io->inputs[0].value);         \
         op_give(io, build_unary(&context->builder, op, NULL, x));                     \
     }                                                                                 \
     OP_ARGS_CLASS(noun, op, like_args, op_x, noun##_call)
@@ -225,21 +237,42 @@ OP_ARGS_CLASS(convert_to_tensor, "ConvertToTensor", convert_args, op_x, convert_
 
 /* ---- activations ---- */
 
-static void activate(struct layer_context *context, const struct layer *layer, struct layer_io *io,
-                     const char *name)
+static struct endpoint activated(struct layer_context *context, const struct layer *layer,
+                                 const char *name, struct endpoint x)
 {
     const struct json_value text = { .kind = JSON_VALUE_TEXT, .text = name };
     const struct activation *activation;
+
+    struct status status = activation_read(&text, context->arena, &activation);
+    if (status_is_ok(status))
+        return activation_build(context, activation, x);
+    layer_fail(context, layer, "%s", status.message);
+    return x;
+}
+
+static void activate(struct layer_context *context, const struct layer *layer, struct layer_io *io,
+                     const char *name)
+{
     struct endpoint x = io->inputs[0].value;
 
     op_give(io, x);
-    if (!op_floats(context, layer, &x))
+    if (op_floats(context, layer, &x))
+        op_give(io, activated(context, layer, name, x));
+}
+
+/* The same along the argument "axis". */
+static void along_axis(struct layer_context *context, const struct layer *layer,
+                       struct layer_io *io, const char *name)
+{
+    struct endpoint x = io->inputs[0].value;
+    const struct arg_value *axis = layer_arg(layer, "axis");
+
+    op_give(io, x);
+    int at = layer_axis(context, layer, axis->is_null ? 0 : axis->integer, endpoint_shape(x)->rank);
+    if (at == 0 || !op_floats(context, layer, &x))
         return;
-    struct status status = activation_read(&text, context->arena, &activation);
-    if (status_is_ok(status))
-        op_give(io, activation_build(context, activation, x));
-    else
-        layer_fail(context, layer, "%s", status.message);
+    x = activated(context, layer, name, build_swap_last(&context->builder, x, at));
+    op_give(io, build_swap_last(&context->builder, x, at));
 }
 
 /* An operation that is an activation, by Keras' name. */
@@ -260,6 +293,10 @@ ACTIVATION(silu, "Silu");
 ACTIVATION(hard_sigmoid, "HardSigmoid");
 ACTIVATION(hard_silu, "HardSilu");
 ACTIVATION(log_sigmoid, "LogSigmoid");
+ACTIVATION(sparse_plus, "SparsePlus");
+ACTIVATION(sparse_sigmoid, "SparseSigmoid");
+ACTIVATION(tanh_shrink, "TanhShrink");
+ACTIVATION(hard_tanh, "HardTanh");
 
 static const struct layer_arg threshold_args[] = {
     { "threshold", ARG_NUMBER, REQUIRED },
@@ -319,6 +356,18 @@ static void build_as(struct layer_context *context, const struct layer *layer, s
 AS_LAYER(softmax, "Softmax", axis_args, layer_softmax);
 AS_LAYER(elu, "Elu", alpha_args, layer_elu);
 AS_LAYER(leaky_relu, "LeakyRelu", slope_args, layer_leaky_relu);
+
+/* An activation along one axis. */
+#define AXIS_ACTIVATION(noun, name)                                                   \
+    static void noun##_call(struct layer_context *context, const struct layer *layer, \
+                            struct layer_io *io)                                      \
+    {                                                                                 \
+        along_axis(context, layer, io, #noun);                                        \
+    }                                                                                 \
+    OP_ARGS_CLASS(noun, name, axis_args, op_x, noun##_call)
+AXIS_ACTIVATION(log_softmax, "LogSoftmax");
+AXIS_ACTIVATION(glu, "Glu");
+AXIS_ACTIVATION(sparsemax, "Sparsemax");
 
 /* x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2 */
 static struct endpoint gelu_by_tanh(struct builder *b, struct endpoint x)

@@ -1,17 +1,6 @@
 /* op_product: products of matrices. */
 #include "layers/classes/op.h"
 
-/* The matrix of a constant argument. Returns false if it is not a matrix. */
-static bool const_matrix(struct layer_context *context, const struct layer_io *io,
-                         const char *argument, struct tensor *out)
-{
-    const struct json_value *value = op_constant(io, argument);
-    const struct json_value *inner = json_value_get(json_value_get(value, "config"), "value");
-
-    return value != NULL && numbers_read(inner != NULL ? inner : value, context->arena, out) &&
-           out->shape.rank == 2;
-}
-
 /* x · matrix along the last axis of x; all other dimensions are rows. */
 static void by_matrix(struct layer_context *context, const struct layer *layer, struct layer_io *io,
                       struct endpoint x, const struct tensor *matrix)
@@ -45,7 +34,7 @@ static void matmul_call(struct layer_context *context, const struct layer *layer
     op_give(io, io->inputs[0].value);
     if (x.node == NULL || !op_floats(context, layer, &x) || !status_is_ok(context->builder.status))
         return;
-    if (y.node == NULL && const_matrix(context, io, "x2", &matrix)) {
+    if (y.node == NULL && op_numbers(context, io, "x2", &matrix) && matrix.shape.rank == 2) {
         by_matrix(context, layer, io, x, &matrix);
         return;
     }

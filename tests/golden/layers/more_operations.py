@@ -1,0 +1,55 @@
+"""Writes a file per model with further operations (keras.ops) as layers, in the form of models.py.
+
+    python tests/golden/layers/more_operations.py tests/golden/layers                             Keras 3.15
+"""
+from cases import L, case, keras, np
+from keras import ops
+
+x, y = keras.Input((4, 3), name="x"), keras.Input((4, 3), name="y")
+
+
+def model(name, inputs, values, units=2):
+    """Dense layers before the operations, so that gradients pass through them, and one behind."""
+    flat = [L.Flatten(name="flat_%d" % i)(v) if len(v.shape) > 2 else v for i, v in enumerate(values)]
+    joined = L.Concatenate(name="joined")(flat) if len(flat) > 1 else flat[0]
+    return keras.Model(inputs, L.Dense(units, name="answer")(L.Rescaling(0.05, name="smaller")(joined)), name=name)
+
+
+def number(v):
+    return ops.cast(v, "float32")
+
+
+a, b = L.Dense(3, name="dense_a")(x), L.Dense(3, name="dense_b")(y)
+positive = ops.exp(a)
+
+# The operations that take several ops of TensorFlow, and activations with arguments.
+small = ops.tanh(a)
+more = [ops.arcsin(small * 0.9), ops.arccos(small * 0.9), ops.sinh(a), ops.cosh(a), ops.arcsinh(a), ops.arccosh(positive + 1), ops.arctanh(small * 0.9),
+        ops.erfc(a), ops.erfinv(small * 0.9), ops.log2(positive), ops.log10(positive), ops.exp2(a), ops.deg2rad(a), ops.rad2deg(small), ops.cbrt(positive),
+        ops.sinc(a + 3), ops.trunc(a * 2), ops.round(a * 2), ops.round(a, 1), ops.nan_to_num(ops.stop_gradient(a) / 0.0, 2, 3, -4), ops.copy(a)]
+more += [number(f(ops.stop_gradient(a) / ops.floor(a))) for f in (ops.isnan, ops.isinf, ops.isfinite, ops.isneginf, ops.isposinf)]
+case("op_formulas", model("op_formulas", [x], more), trained=True)
+case("op_pairs", model("op_pairs", [x, y], [
+    ops.logaddexp(a, b), ops.hypot(a, b), ops.fmod(a, 0.75), number(ops.logical_xor(a > 0, b > 0)),
+    number(ops.isclose(a, b, rtol=0.5, atol=0.25))]), trained=True)
+case("op_more_activations", model("op_more_activations", [x], [
+    ops.sparse_plus(a), ops.sparse_sigmoid(a), ops.tanh_shrink(a), ops.hard_tanh(a), ops.log_softmax(a), ops.log_softmax(a, axis=1), ops.softmax(a, axis=1),
+    ops.glu(a, axis=1), ops.sparsemax(a), ops.celu(a), ops.celu(a, 0.5), ops.hard_shrink(a, 0.3), ops.soft_shrink(a, 0.3), ops.squareplus(a, 2)]), trained=True)
+
+# Turned, shifted, repeated, padded, masked, summed up.
+case("op_moves", model("op_moves", [x, y], [
+    ops.flip(a, axis=1), ops.flip(a, axis=(1, -1)), ops.roll(a, 1, axis=1), ops.roll(b, -2, axis=-1), ops.repeat(a, 2, axis=1), ops.repeat(b, 3, axis=-1),
+    ops.pad(a, ((0, 0), (1, 2), (0, 1))), ops.pad(a, ((0, 0), (1, 0), (0, 0)), constant_values=0.5), ops.pad(b, ((0, 0), (2, 1), (1, 1)), mode="reflect"),
+    ops.pad(b, ((0, 0), (0, 1), (2, 0)), mode="symmetric"), ops.cumsum(a, axis=1), ops.cumsum(a, axis=-1), number(ops.cumsum(a > 0, axis=1)),
+    ops.cumprod(y, axis=1), ops.diff(a, axis=1), ops.diff(b, n=2), ops.tril(a), ops.tril(b, k=-1), ops.tril(b, k=1), ops.triu(a), ops.triu(b, k=1),
+    ops.triu(b, k=-1)]), trained=True)
+
+# Picked by place.
+case("op_picks", model("op_picks", [x, y], [
+    ops.take(a, [2, 0, -1], axis=1), ops.take(a, 1, axis=2), ops.take(b, np.int32([[0, 1], [2, 2]]), axis=-1), ops.take(np.float32([[1, 2], [3, 4], [5, 6]]),
+                                                                                                                        ops.argmax(a, axis=-1), axis=0),
+    ops.take_along_axis(a, ops.argsort(b, axis=1), axis=1), ops.take_along_axis(a, ops.argmax(b, axis=-1, keepdims=True), axis=2),
+    ops.take_along_axis(b, ops.argmin(ops.sum(a, axis=2, keepdims=True), axis=1, keepdims=True), axis=1), ops.sort(a), ops.sort(b, axis=1),
+    number(ops.argsort(a)), ops.top_k(a, 2)[0], number(ops.top_k(b, 1)[1]), number(ops.argmax(a, axis=1)), number(ops.argmin(b, axis=-1)),
+    ops.one_hot(ops.argmax(a, axis=-1), 3), number(ops.one_hot(ops.argmin(a, axis=-1), 2, axis=1, dtype="int32")), number(ops.sort(ops.argsort(b)))]),
+     trained=True)
