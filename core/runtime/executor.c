@@ -320,13 +320,15 @@ static struct status set_feeds(const struct plan *plan, struct run *run, struct 
     return status_ok();
 }
 
-/* A fetch outlives the feeds: a value that borrows their elements is copied. */
+/* Without run_lend_feeds, a fetch outlives the feeds: a value that borrows their elements is
+ * copied. */
 static struct status take_fetch(struct run_frame *frame, struct run *run, uint32_t marked,
                                 struct tensor *out)
 {
     uint32_t slot = marked & SLOT_INDEX;
     const struct tensor *value = frame->values[slot];
-    if (value->buffer == NULL && value->dtype != DT_RESOURCE && value->dtype != DT_VARIANT) {
+    bool borrows = value->buffer == NULL && value->dtype != DT_RESOURCE;
+    if (borrows && value->dtype != DT_VARIANT && !run->lends_feeds) {
         TRY(tensor_create_pooled(run->pool, value->dtype, &value->shape, out));
         if (value->size > 0)
             memcpy(out->data, value->data, tensor_bytes(value));

@@ -100,6 +100,8 @@ struct run *run_create(size_t memory_limit_bytes);
 /* Takes the memory of the arena and the buffers from the budget, also while the run is kept for a
  * later request. Called before the first use. */
 void run_charge(struct run *run, struct budget *budget);
+/* From now on, fetches may borrow the elements of feeds, which must outlive them. */
+void run_lend_feeds(struct run *run);
 /* On CLOCK_MONOTONIC; 0: none. A run that is past it ends with DEADLINE_EXCEEDED. */
 void run_set_deadline(struct run *run, uint64_t deadline_ns);
 /* `check` is called wherever the deadline is checked: a failure ends the run. NULL: none. */

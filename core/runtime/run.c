@@ -40,6 +40,11 @@ void run_charge(struct run *run, struct budget *budget)
     tensor_pool_charge(run->pool, budget);
 }
 
+void run_lend_feeds(struct run *run)
+{
+    run->lends_feeds = true;
+}
+
 void run_set_deadline(struct run *run, uint64_t deadline_ns)
 {
     run->deadline_ns = deadline_ns;

@@ -124,6 +124,7 @@ struct run {
     struct tensor_pool *pool;
     uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
     bool packed;          /* a feed has a packed shape, so others may */
+    bool lends_feeds;     /* run_lend_feeds */
     size_t kept_bytes;    /* bytes that variables and tables have taken over */
     size_t kept_max;      /* of kept_bytes; 0: not counted */
     size_t memory_max;    /* of the arena, of the pool, and of each table that the run fills */

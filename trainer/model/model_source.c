@@ -275,6 +275,7 @@ struct status model_source(const struct model *model, const struct data_split *s
     source->sync = sync;
     source->run = run_create(0);
     source->ids_run = run_create(0);
+    run_lend_feeds(source->ids_run); /* copying the ids of a sparse batch took 2 % of a step */
     source->fetches_count = count_fetches(model);
     source->fetches = zalloc((size_t)source->fetches_count * sizeof *source->fetches);
     source->gradients = zalloc((size_t)(model->variables_count + 1) * sizeof *source->gradients);

@@ -33,6 +33,25 @@ static void a_feed_can_be_fetched_and_outlives_the_request(void **state)
     plan_destroy(plan);
 }
 
+static void a_fetch_borrows_a_feed_that_was_lent(void **state)
+{
+    (void)state;
+    struct endpoint x = X, y = build_unary(&b, "Neg", "y", x);
+    struct endpoint fetched[] = { x, y };
+    struct plan *plan = plan_of(1, &x, 2, fetched, NULL);
+    float values[] = { 1, 2 };
+    struct tensor feed = floats(shape_of(2), values), out[2];
+    run_lend_feeds(run);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(plan_run(plan, run, &feed, out));
+        assert_ptr_equal(out[0].data, values);
+        assert_values(&out[1], 2, VALUES(-1, -2));
+        tensors_release(2, out);
+        run_reset(run);
+    }
+    plan_destroy(plan);
+}
+
 static void a_fed_tensor_in_mid_graph_cuts_what_lies_behind(void **state)
 {
     (void)state;
@@ -839,6 +858,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_straight_line_runs),
         TEST(a_feed_can_be_fetched_and_outlives_the_request),
+        TEST(a_fetch_borrows_a_feed_that_was_lent),
         TEST(a_fed_tensor_in_mid_graph_cuts_what_lies_behind),
         TEST(a_constant_can_be_fed),
         TEST(the_time_is_that_of_the_run),
