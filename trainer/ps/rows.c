@@ -58,20 +58,16 @@ static void reserve_rows(struct slice_rows *rows, size_t more)
     rows->rows = xrealloc(rows->rows, rows->capacity * sizeof *rows->rows);
 }
 
-#define TAKEN_ROWS 512 /* at a time */
-
 size_t slice_rows_append(struct slice_rows *rows, const struct slice *slice,
                          struct row_ids_reader *reader)
 {
-    size_t before = rows->count, taken;
+    size_t most = (size_t)(reader->left < slice->rows_count ? reader->left : slice->rows_count);
 
-    do {
-        reserve_rows(rows, TAKEN_ROWS);
-        taken = row_ids_take(reader, slice->first_row, end_of(slice), rows->rows + rows->count,
-                             TAKEN_ROWS);
-        rows->count += taken;
-    } while (taken == TAKEN_ROWS);
-    return rows->count - before;
+    reserve_rows(rows, most);
+    size_t taken =
+        row_ids_take(reader, slice->first_row, end_of(slice), rows->rows + rows->count, most);
+    rows->count += taken;
+    return taken;
 }
 
 void slice_rows_take(struct slice_rows *rows, const struct slice *slice,
