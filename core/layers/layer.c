@@ -238,6 +238,29 @@ static const struct layer_class *const ops[] = {
     &layer_op_split,
     &layer_op_get_item,
     &layer_op_matmul,
+    &layer_op_average,
+    &layer_op_amax,
+    &layer_op_amin,
+    &layer_op_count_nonzero,
+    &layer_op_moments,
+    &layer_op_layer_norm,
+    &layer_op_rms_norm,
+    &layer_op_hstack,
+    &layer_op_dstack,
+    &layer_op_unstack,
+    &layer_op_dot,
+    &layer_op_tensordot,
+    &layer_op_einsum,
+    &layer_op_dot_product_attention,
+    &layer_op_inv,
+    &layer_op_det,
+    &layer_op_resize,
+    &layer_op_rgb_to_grayscale,
+    &layer_op_extract_patches,
+    &layer_op_max_pool,
+    &layer_op_average_pool,
+    &layer_op_space_to_depth,
+    &layer_op_depth_to_space,
     &layer_op_flip,
     &layer_op_roll,
     &layer_op_repeat,
@@ -298,7 +321,7 @@ static const struct layer_class *const ops[] = {
     &layer_op_isclose,
 };
 
-static bool is_of_op(const char *module)
+bool layer_module_is_of_ops(const char *module)
 {
     return module != NULL && strstr(module, ".ops.") != NULL;
 }
@@ -315,15 +338,15 @@ static const struct layer_class *find_class(const struct layer_class *const *row
 const struct layer_class *layer_class_find(const char *module, const char *name)
 {
     const struct layer_class *layer =
-        is_of_op(module) ? NULL : find_class(classes, COUNT(classes), name);
+        layer_module_is_of_ops(module) ? NULL : find_class(classes, COUNT(classes), name);
 
     return layer != NULL ? layer : find_class(ops, COUNT(ops), name);
 }
 
 const char *layer_class_names(const char *module, struct arena *arena)
 {
-    const struct layer_class *const *rows = is_of_op(module) ? ops : classes;
-    size_t count = is_of_op(module) ? COUNT(ops) : COUNT(classes);
+    const struct layer_class *const *rows = layer_module_is_of_ops(module) ? ops : classes;
+    size_t count = layer_module_is_of_ops(module) ? COUNT(ops) : COUNT(classes);
     const char *names = rows[0]->name;
 
     for (size_t i = 1; i < count; i++)
@@ -504,20 +527,28 @@ static int compare_axes(const void *a, const void *b)
 int layer_axes(struct layer_context *context, const struct layer *layer, struct endpoint x,
                int32_t axes[SHAPE_RANK_MAX])
 {
-    const struct json_value *value = layer_arg(layer, "axis")->value;
+    return layer_axes_of(context, layer, "axis", x, axes);
+}
+
+int layer_axes_of(struct layer_context *context, const struct layer *layer, const char *name,
+                  struct endpoint x, int32_t axes[SHAPE_RANK_MAX])
+{
+    const struct json_value *value = layer_arg(layer, name)->value;
     bool list = value->kind == JSON_VALUE_LIST;
     int count = list ? value->count : 1, rank = endpoint_shape(x)->rank;
 
     if (!status_is_ok(context->builder.status))
         return 0;
     if (count < 1 || count >= rank) {
-        layer_fail(context, layer, "argument 'axis': %d axes of an input of rank %d", count, rank);
+        layer_fail(context, layer, "argument '%s': %d axes of an input of rank %d", name, count,
+                   rank);
         return 0;
     }
     for (int i = 0; i < count; i++) {
         const struct json_value *axis = list ? &value->members[i] : value;
         if (axis->kind != JSON_VALUE_INT) {
-            layer_fail(context, layer, "argument 'axis' wants an integer or a list of integers");
+            layer_fail(context, layer, "argument '%s' wants an integer or a list of integers",
+                       name);
             return 0;
         }
         axes[i] = layer_axis(context, layer, axis->integer, rank);
@@ -527,7 +558,7 @@ int layer_axes(struct layer_context *context, const struct layer *layer, struct 
     qsort(axes, (size_t)count, sizeof *axes, compare_axes);
     for (int i = 1; i < count; i++)
         if (axes[i] == axes[i - 1]) {
-            layer_fail(context, layer, "argument 'axis' has axis %d twice", axes[i]);
+            layer_fail(context, layer, "argument '%s' has axis %d twice", name, axes[i]);
             return 0;
         }
     return count;

@@ -226,6 +226,8 @@ struct layer_class {
 /* Finds a class by Keras' module and name; NULL: unknown. Operations are in the modules
  * keras.src.ops.numpy, keras.src.ops.nn and so on. */
 const struct layer_class *layer_class_find(const char *module, const char *name);
+/* Does a module of Keras hold operations? */
+bool layer_module_is_of_ops(const char *module);
 /* The error for an unknown class: UNIMPLEMENTED if Keras has it, INVALID_ARGUMENT otherwise. */
 struct status layer_class_unknown(const char *module, const char *name, struct arena *arena);
 /* All names that layer_class_find knows in this module. */
@@ -361,6 +363,10 @@ int layer_axis(struct layer_context *context, const struct layer *layer, int64_t
  * 0: failure. */
 int layer_axes(struct layer_context *context, const struct layer *layer, struct endpoint x,
                int32_t axes[SHAPE_RANK_MAX]);
+
+/* The same of another argument. */
+int layer_axes_of(struct layer_context *context, const struct layer *layer, const char *name,
+                  struct endpoint x, int32_t axes[SHAPE_RANK_MAX]);
 
 /* The tensor of a call argument, with its mask. A null node: not given. */
 struct layer_value io_tensor(const struct layer_io *io, const char *argument);

@@ -117,11 +117,13 @@ extern const struct layer_class layer_op_log2, layer_op_log10, layer_op_exp2, la
 /* op_reduce.c */
 extern const struct layer_class layer_op_sum, layer_op_mean, layer_op_max, layer_op_min,
     layer_op_prod, layer_op_any, layer_op_all, layer_op_logsumexp, layer_op_var, layer_op_std,
-    layer_op_norm, layer_op_normalize;
+    layer_op_norm, layer_op_normalize, layer_op_average, layer_op_amax, layer_op_amin,
+    layer_op_count_nonzero, layer_op_moments, layer_op_layer_norm, layer_op_rms_norm;
 /* op_shape.c */
 extern const struct layer_class layer_op_reshape, layer_op_transpose, layer_op_swapaxes,
     layer_op_moveaxis, layer_op_expand_dims, layer_op_squeeze, layer_op_concatenate, layer_op_stack,
-    layer_op_tile, layer_op_split, layer_op_get_item;
+    layer_op_tile, layer_op_split, layer_op_get_item, layer_op_hstack, layer_op_dstack,
+    layer_op_unstack;
 /* op_move.c */
 extern const struct layer_class layer_op_flip, layer_op_roll, layer_op_repeat, layer_op_pad,
     layer_op_cumsum, layer_op_cumprod, layer_op_diff, layer_op_tril, layer_op_triu;
@@ -129,7 +131,12 @@ extern const struct layer_class layer_op_flip, layer_op_roll, layer_op_repeat, l
 extern const struct layer_class layer_op_take, layer_op_take_along_axis, layer_op_sort,
     layer_op_argsort, layer_op_top_k, layer_op_argmax, layer_op_argmin, layer_op_one_hot;
 /* op_product.c */
-extern const struct layer_class layer_op_matmul;
+extern const struct layer_class layer_op_matmul, layer_op_dot, layer_op_tensordot, layer_op_einsum,
+    layer_op_dot_product_attention, layer_op_inv, layer_op_det;
+/* op_image.c */
+extern const struct layer_class layer_op_resize, layer_op_rgb_to_grayscale,
+    layer_op_extract_patches, layer_op_max_pool, layer_op_average_pool, layer_op_space_to_depth,
+    layer_op_depth_to_space;
 /* attention.c */
 extern const struct layer_class layer_attention, layer_additive_attention,
     layer_multi_head_attention, layer_group_query_attention;

@@ -70,12 +70,11 @@ static const struct layer_arg pooling1d_args[] = {
     DATA_FORMAT,
 };
 
-static struct endpoint pooling(struct layer_context *context, const struct layer *layer,
-                               struct endpoint x, int directions, const char *op)
+struct endpoint build_pooled(struct layer_context *context, const struct layer *layer,
+                             struct endpoint x, int directions, const char *op,
+                             const int64_t size[3], const int64_t strides[3])
 {
     struct builder *b = &context->builder;
-    const int64_t *size = layer_arg(layer, "pool_size")->sides;
-    const struct arg_value *strides = layer_arg(layer, "strides");
 
     if (!layer_check_open(context, layer, x, directions + 2, directions + 1))
         return x;
@@ -83,13 +82,23 @@ static struct endpoint pooling(struct layer_context *context, const struct layer
         x = image_of_sequence(b, x);
     const struct attr attrs[] = {
         attr_window(b, "ksize", directions, size),
-        attr_window(b, "strides", directions, strides->is_null ? size : strides->sides),
+        attr_window(b, "strides", directions, strides),
         attr_text("padding", padding_of(layer)),
         ATTR_END,
     };
     struct endpoint y = build(b, op, NULL, 1, &x, attrs);
     window_fits(context, layer, y);
     return directions == 1 ? sequence_of_image(b, y) : y;
+}
+
+static struct endpoint pooling(struct layer_context *context, const struct layer *layer,
+                               struct endpoint x, int directions, const char *op)
+{
+    const int64_t *size = layer_arg(layer, "pool_size")->sides;
+    const struct arg_value *strides = layer_arg(layer, "strides");
+
+    return build_pooled(context, layer, x, directions, op, size,
+                        strides->is_null ? size : strides->sides);
 }
 
 static const struct layer_arg global_args[] = {

@@ -29,4 +29,16 @@ struct endpoint pad_zeros(struct builder *b, struct endpoint x, int rank, const 
 struct endpoint image_of_sequence(struct builder *b, struct endpoint x);
 struct endpoint sequence_of_image(struct builder *b, struct endpoint x);
 
+/* Keras' interpolations, the default first. */
+#define INTERPOLATIONS "bilinear nearest bicubic lanczos3 lanczos5"
+/* Images [batch, height, width, channels] of another height and width. */
+struct endpoint build_resized(struct builder *b, struct endpoint x, const int64_t wanted[2],
+                              const char *interpolation, bool antialias);
+
+/* Pools x [batch, …, channels] of 1 to 3 directions by the op MaxPool, AvgPool, MaxPool3D or
+ * AvgPool3D, with the argument "padding". */
+struct endpoint build_pooled(struct layer_context *context, const struct layer *layer,
+                             struct endpoint x, int directions, const char *op,
+                             const int64_t size[3], const int64_t strides[3]);
+
 #endif

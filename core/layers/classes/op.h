@@ -38,6 +38,8 @@ struct endpoint op_number_like(struct layer_context *context, struct endpoint li
 /* Adds a reduction over these axes. */
 struct endpoint op_over_axes(struct builder *b, const char *op, struct endpoint x, int count,
                              const int32_t *axes, bool keep);
+/* In the last two dimensions of x: where is column - row at most k? bool [rows, columns]. */
+struct endpoint op_lower_triangle(struct builder *b, struct endpoint x, int32_t k);
 /* The input as floats. Returns false on failure, such as for text. */
 bool op_floats(struct layer_context *context, const struct layer *layer, struct endpoint *x);
 

@@ -248,8 +248,7 @@ static const struct layer_arg triangle_args[] = {
     { "k", ARG_NULL_OR_INT, "0" },
 };
 
-/* Where is column - row at most k? bool [rows, columns]. */
-static struct endpoint lower_triangle(struct builder *b, struct endpoint x, int32_t k)
+struct endpoint op_lower_triangle(struct builder *b, struct endpoint x, int32_t k)
 {
     int rank = status_is_ok(b->status) ? endpoint_shape(x)->rank : 2;
     struct endpoint places[2];
@@ -281,7 +280,7 @@ static void triangle(struct layer_context *context, const struct layer *layer, s
         return;
     }
     struct endpoint zero = op_number_like(context, x, 0);
-    struct endpoint mask = lower_triangle(b, x, (int32_t)k->integer - !lower);
+    struct endpoint mask = op_lower_triangle(b, x, (int32_t)k->integer - !lower);
     op_give(io, lower ? build_select(b, mask, x, zero) : build_select(b, mask, zero, x));
 }
 

@@ -52,20 +52,36 @@ static void reduce_to(struct layer_context *context, const struct layer *layer, 
 }
 
 /* dtype: the input is cast to it; DT_INVALID: no cast. */
-#define REDUCE(noun, op, dtype)                                                       \
+#define REDUCE(noun, name, op, dtype)                                                 \
     static void noun##_call(struct layer_context *context, const struct layer *layer, \
                             struct layer_io *io)                                      \
     {                                                                                 \
         reduce_to(context, layer, io, op, dtype);                                     \
     }                                                                                 \
-    OP_ARGS_CLASS(noun, op, reduce_args, op_x, noun##_call)
-REDUCE(sum, "Sum", DT_INVALID);
-REDUCE(mean, "Mean", DT_FLOAT);
-REDUCE(max, "Max", DT_INVALID);
-REDUCE(min, "Min", DT_INVALID);
-REDUCE(prod, "Prod", DT_INVALID);
-REDUCE(any, "Any", DT_BOOL);
-REDUCE(all, "All", DT_BOOL);
+    OP_ARGS_CLASS(noun, name, reduce_args, op_x, noun##_call)
+REDUCE(sum, "Sum", "Sum", DT_INVALID);
+REDUCE(mean, "Mean", "Mean", DT_FLOAT);
+REDUCE(average, "Average", "Mean", DT_FLOAT);
+REDUCE(max, "Max", "Max", DT_INVALID);
+REDUCE(min, "Min", "Min", DT_INVALID);
+REDUCE(amax, "Amax", "Max", DT_INVALID);
+REDUCE(amin, "Amin", "Min", DT_INVALID);
+REDUCE(prod, "Prod", "Prod", DT_INVALID);
+REDUCE(any, "Any", "Any", DT_BOOL);
+REDUCE(all, "All", "All", DT_BOOL);
+
+/* How many elements are not 0, int32. */
+static void count_nonzero_call(struct layer_context *context, const struct layer *layer,
+                               struct layer_io *io)
+{
+    struct axis_reduction r;
+
+    if (!read_reduction(context, layer, io, &r))
+        return;
+    struct endpoint one = cast_to(context, cast_to(context, r.x, DT_BOOL), DT_INT32);
+    op_give(io, reduce(context, "Sum", &r, one, r.keep));
+}
+OP_ARGS_CLASS(count_nonzero, "CountNonzero", reduce_args, op_x, count_nonzero_call);
 
 /* log Σ e^x, computed after subtracting the largest x. */
 static void logsumexp_call(struct layer_context *context, const struct layer *layer,
@@ -114,6 +130,30 @@ static void std_call(struct layer_context *context, const struct layer *layer, s
 }
 OP_ARGS_CLASS(std, "Std", reduce_args, op_x, std_call);
 
+static const struct layer_arg moments_args[] = {
+    { "axes", ARG_VALUE, REQUIRED },
+    { "keepdims", ARG_BOOL, "false" },
+    { "synchronized", ARG_NONE, "false" },
+};
+
+static void moments_call(struct layer_context *context, const struct layer *layer,
+                         struct layer_io *io)
+{
+    struct axis_reduction r = { .x = io->inputs[0].value };
+
+    op_give(io, r.x);
+    if (!op_floats(context, layer, &r.x))
+        return;
+    r.count = layer_axes_of(context, layer, "axes", r.x, r.axes);
+    r.keep = layer_arg(layer, "keepdims")->boolean;
+    if (r.count == 0)
+        return;
+    op_give(io, reduce(context, "Mean", &r, r.x, r.keep));
+    io->outputs[1] = (struct layer_value){ .value = variance(context, &r) };
+    io->outputs_count = 2;
+}
+OP_ARGS_CLASS(moments, "Moments", moments_args, op_x, moments_call);
+
 static struct endpoint sum_of_squares(struct layer_context *context, const struct axis_reduction *r,
                                       bool keep)
 {
@@ -160,3 +200,50 @@ static void normalize_call(struct layer_context *context, const struct layer *la
     op_give(io, build_binary(b, "Mul", NULL, cast_to(context, r.x, DT_FLOAT), inverse));
 }
 OP_ARGS_CLASS(normalize, "Normalize", normalize_args, op_x, normalize_call);
+
+/* ---- normalizations without variables ---- */
+
+static const struct layer_arg layer_norm_args[] = {
+    { "axis", ARG_VALUE, "-1" },
+    { "epsilon", ARG_NULL_OR_NUMBER, "null" },
+    { "rms_scaling", ARG_NONE, "false" },
+    { "keepdims", ARG_NONE, "null" }, /* Keras' has none */
+};
+static const char *const layer_norm_inputs[] = { "x", "gamma", "beta", NULL };
+static const char *const rms_norm_inputs[] = { "x", "scale", NULL };
+
+/* x, centred if asked, over the root of its mean square. */
+static void divide_by_root(struct layer_context *context, const struct layer *layer,
+                           struct layer_io *io, bool centred)
+{
+    struct builder *b = &context->builder;
+    const struct arg_value *epsilon = layer_arg(layer, "epsilon");
+    struct axis_reduction r;
+
+    if (io->call->inputs_count > 1 || io->call->constants_count > 0) {
+        layer_refuse(context, layer, "a scale or an offset: use the layer");
+        return;
+    }
+    if (!read_reduction(context, layer, io, &r))
+        return;
+    struct endpoint x = cast_to(context, r.x, DT_FLOAT);
+    if (centred)
+        x = build_binary(b, "Sub", NULL, x, reduce(context, "Mean", &r, x, true));
+    struct endpoint square = reduce(context, "Mean", &r, build_unary(b, "Square", NULL, x), true);
+    square = build_by_number(b, "AddV2", square, epsilon->is_null ? 1e-7 : epsilon->number);
+    op_give(io, build_binary(b, "Mul", NULL, x, build_unary(b, "Rsqrt", NULL, square)));
+}
+
+static void layer_norm_call(struct layer_context *context, const struct layer *layer,
+                            struct layer_io *io)
+{
+    divide_by_root(context, layer, io, true);
+}
+OP_ARGS_CLASS(layer_norm, "LayerNorm", layer_norm_args, layer_norm_inputs, layer_norm_call);
+
+static void rms_norm_call(struct layer_context *context, const struct layer *layer,
+                          struct layer_io *io)
+{
+    divide_by_root(context, layer, io, false);
+}
+OP_ARGS_CLASS(rms_norm, "RMSNorm", layer_norm_args, rms_norm_inputs, rms_norm_call);

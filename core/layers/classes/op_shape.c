@@ -217,6 +217,38 @@ static void concatenate_call(struct layer_context *context, const struct layer *
 }
 OP_ARGS_CLASS(concatenate, "Concatenate", concatenate_args, op_xs, concatenate_call);
 
+/* Joins along an axis that the operation names. */
+static void join_along(struct layer_context *context, const struct layer *layer,
+                       struct layer_io *io, int axis)
+{
+    struct arg_value along = { .integer = axis };
+    struct layer as = *layer;
+
+    op_give(io, io->inputs[0].value);
+    if (endpoint_shape(io->inputs[0].value)->rank <= axis) {
+        layer_fail(context, layer, "inputs of rank %d would be joined along the batch",
+                   endpoint_shape(io->inputs[0].value)->rank);
+        return;
+    }
+    as.class = &layer_op_concatenate;
+    as.args = &along;
+    concatenate_call(context, &as, io);
+}
+
+static void hstack_call(struct layer_context *context, const struct layer *layer,
+                        struct layer_io *io)
+{
+    join_along(context, layer, io, 1);
+}
+OP_CLASS(hstack, "Hstack", op_xs, hstack_call);
+
+static void dstack_call(struct layer_context *context, const struct layer *layer,
+                        struct layer_io *io)
+{
+    join_along(context, layer, io, 2);
+}
+OP_CLASS(dstack, "Dstack", op_xs, dstack_call);
+
 static const struct layer_arg stack_args[] = {
     { "axis", ARG_NULL_OR_INT, "0" },
 };
@@ -375,6 +407,38 @@ static void split_call(struct layer_context *context, const struct layer *layer,
     give_parts(io, parts, count);
 }
 OP_ARGS_CLASS(split, "Split", split_args, op_x, split_call);
+
+static const struct layer_arg unstack_args[] = {
+    { "num", ARG_NULL_OR_INT, "null" },
+    { "axis", ARG_NULL_OR_INT, "0" },
+};
+
+static void unstack_call(struct layer_context *context, const struct layer *layer,
+                         struct layer_io *io)
+{
+    struct endpoint x = io->inputs[0].value;
+    const struct arg_value *axis = layer_arg(layer, "axis"), *num = layer_arg(layer, "num");
+
+    op_give(io, x);
+    int at = layer_axis(context, layer, axis->is_null ? 0 : axis->integer, endpoint_shape(x)->rank);
+    if (at == 0)
+        return;
+    const int32_t known = at;
+    int64_t size = num->is_null ? endpoint_shape(x)->dims[at] : num->integer;
+    if (num->is_null && !layer_check_axes(context, layer, x, 1, &known))
+        return;
+    if (size < 1 || size > LAYER_OUTPUTS_MAX || !may_be_equal(size, endpoint_shape(x)->dims[at])) {
+        layer_fail(context, layer, "%lld parts of axis %d of %s, expected its size, from 1 to %d",
+                   (long long)size, at, shape_text(endpoint_shape(x)), LAYER_OUTPUTS_MAX);
+        return;
+    }
+    give_parts(
+        io,
+        build_node(&context->builder, "Unpack", NULL, 1, &x, 0, NULL,
+                   (const struct attr[]){ attr_int("num", size), attr_int("axis", at), ATTR_END }),
+        (int)size);
+}
+OP_ARGS_CLASS(unstack, "Unstack", unstack_args, op_x, unstack_call);
 
 /* ---- x[…] ---- */
 

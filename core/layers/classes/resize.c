@@ -9,12 +9,12 @@ struct image_size {
 static const struct layer_arg resizing_args[] = {
     { "height", ARG_INT, REQUIRED },
     { "width", ARG_INT, REQUIRED },
-    { "interpolation", ARG_CHOICE, "bilinear nearest" },
+    { "interpolation", ARG_CHOICE, INTERPOLATIONS },
     { "crop_to_aspect_ratio", ARG_BOOL, "false" },
     { "pad_to_aspect_ratio", ARG_BOOL, "false" },
     { "fill_mode", ARG_CHOICE, "constant" },
     { "fill_value", ARG_NUMBER, "0" },
-    { "antialias", ARG_NONE, "false" },
+    { "antialias", ARG_BOOL, "false" },
     DATA_FORMAT,
 };
 static const struct layer_arg center_crop_args[] = {
@@ -150,16 +150,51 @@ static struct endpoint pad_to_ratio(struct layer_context *context, const struct 
     return build(b, "PadV2", NULL, 3, inputs, NULL);
 }
 
-static struct endpoint resize(struct builder *b, struct endpoint x, const int64_t wanted[2],
-                              const char *interpolation)
+/* Keras' interpolations. `filtered`: the kernel of ScaleAndTranslate, which an antialiased image
+ * takes, and without an op any. */
+static const struct {
+    const char *name, *op, *filtered;
+} interpolations[] = {
+    { "bilinear", "ResizeBilinear", "triangle" },
+    { "nearest", "ResizeNearestNeighbor", NULL },
+    { "bicubic", "ResizeBicubic", "keyscubic" },
+    { "lanczos3", NULL, "lanczos3" },
+    { "lanczos5", NULL, "lanczos5" },
+};
+
+/* By the convolution kernel of this name. */
+static struct endpoint resize_filtered(struct builder *b, struct endpoint x,
+                                       const int64_t wanted[2], const char *kernel, bool antialias)
+{
+    const int32_t size[] = { (int32_t)wanted[0], (int32_t)wanted[1] };
+    struct image_size all = size_of(b, x);
+    struct endpoint scales[2], zero = build_const_float(b, NULL, 0);
+
+    for (int i = 0; i < 2; i++)
+        scales[i] = build_binary(b, "RealDiv", NULL, build_const_float(b, NULL, (float)wanted[i]),
+                                 build_cast(b, NULL, all.sides[i], DT_FLOAT));
+    const struct endpoint shifts[] = { zero, zero };
+    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, 2, size),
+                                       build(b, "Pack", NULL, 2, scales, NULL),
+                                       build(b, "Pack", NULL, 2, shifts, NULL) };
+    return build(b, "ScaleAndTranslate", NULL, 4, inputs,
+                 (const struct attr[]){ attr_text("kernel_type", kernel),
+                                        attr_bool("antialias", antialias), ATTR_END });
+}
+
+struct endpoint build_resized(struct builder *b, struct endpoint x, const int64_t wanted[2],
+                              const char *interpolation, bool antialias)
 {
     const int32_t size[] = { (int32_t)wanted[0], (int32_t)wanted[1] };
     const struct endpoint inputs[] = { x, build_const_ints(b, NULL, 2, size) };
     const struct attr attrs[] = { attr_bool("half_pixel_centers", true), ATTR_END };
+    size_t i = 0;
 
-    return build(b,
-                 strcmp(interpolation, "nearest") == 0 ? "ResizeNearestNeighbor" : "ResizeBilinear",
-                 NULL, 2, inputs, attrs);
+    while (strcmp(interpolations[i].name, interpolation) != 0)
+        i++;
+    if (interpolations[i].filtered != NULL && (antialias || interpolations[i].op == NULL))
+        return resize_filtered(b, x, wanted, interpolations[i].filtered, antialias);
+    return build(b, interpolations[i].op, NULL, 2, inputs, attrs);
 }
 
 /* Checks the input, and determines the height and width of the output. */
@@ -208,7 +243,8 @@ static struct endpoint resizing_build(struct layer_context *context, const struc
         x = crop_to_ratio(b, x, wanted);
     const int64_t sizes[] = { SIZE_OF(0), wanted[0], wanted[1], SIZE_OF(3) };
     struct endpoint y = pads ? pad_to_ratio(context, layer, x, wanted) : x;
-    y = resize(b, y, wanted, layer_arg(layer, "interpolation")->text);
+    y = build_resized(b, y, wanted, layer_arg(layer, "interpolation")->text,
+                      layer_arg(layer, "antialias")->boolean);
     return pads ? build_reshape(b, y, x, 4, sizes) : y; /* the channels of padded images */
 }
 LAYER_CLASS(resizing, "Resizing", resizing_args, resizing_build);
@@ -224,7 +260,7 @@ static struct endpoint center_crop_build(struct layer_context *context, const st
         return x;
     const struct image_size size = constant_size(b, wanted);
     if (is_smaller(x, wanted))
-        return resize(b, crop_to_ratio(b, x, wanted), wanted, "bilinear");
+        return build_resized(b, crop_to_ratio(b, x, wanted), wanted, "bilinear", false);
     return crop(b, x, half_of_rest(b, size_of(b, x), size), size);
 }
 LAYER_CLASS(center_crop, "CenterCrop", center_crop_args, center_crop_build);
@@ -275,6 +311,6 @@ static struct endpoint random_crop_build(struct layer_context *context, const st
             size.sides[i] = build_select(b, larger, part.sides[i], size.sides[i]);
         }
     }
-    return resize(b, crop(b, x, begin, size), wanted, "bilinear");
+    return build_resized(b, crop(b, x, begin, size), wanted, "bilinear", false);
 }
 LAYER_CLASS(random_crop, "RandomCrop", random_crop_args, random_crop_build);

@@ -53,3 +53,35 @@ case("op_picks", model("op_picks", [x, y], [
     number(ops.argsort(a)), ops.top_k(a, 2)[0], number(ops.top_k(b, 1)[1]), number(ops.argmax(a, axis=1)), number(ops.argmin(b, axis=-1)),
     ops.one_hot(ops.argmax(a, axis=-1), 3), number(ops.one_hot(ops.argmin(a, axis=-1), 2, axis=1, dtype="int32")), number(ops.sort(ops.argsort(b)))]),
      trained=True)
+
+# Joined, divided, reduced, normalized.
+case("op_more_reductions", model("op_more_reductions", [x, y], [
+    ops.hstack([a, b]), ops.dstack([a, b]), *ops.unstack(a, axis=1), *ops.unstack(b, 3, axis=-1), ops.average(a, axis=1), ops.amax(a, axis=1), ops.amin(b, axis=-1, keepdims=True),
+    number(ops.count_nonzero(ops.floor(a), axis=1)), *ops.moments(a, axes=[1]), *ops.moments(b, axes=[1, 2], keepdims=True), ops.layer_normalization(a),
+    ops.layer_normalization(b, axis=[1, 2], epsilon=0.01), ops.rms_normalization(a), ops.rms_normalization(b, axis=1, epsilon=0.1)]), trained=True)
+
+# Products. Matrices that are far from singular are inverted.
+square = ops.matmul(a, ops.transpose(a, (0, 2, 1))) + 3 * np.eye(4, dtype="float32")
+heads, others = ops.reshape(a, (-1, 4, 1, 3)), ops.reshape(b, (-1, 4, 1, 3))
+attended = [ops.dot_product_attention(heads, others, others), ops.dot_product_attention(heads, heads, others, is_causal=True, scale=0.5),
+            ops.dot_product_attention(heads, others, heads, mask=ops.reshape(ops.matmul(x, ops.transpose(y, (0, 2, 1))) > -0.5, (-1, 1, 4, 4))),
+            ops.dot_product_attention(heads, others, heads, bias=ops.reshape(ops.matmul(x, ops.transpose(y, (0, 2, 1))), (-1, 1, 4, 4)))]
+case("op_products", model("op_products", [x, y], [
+    ops.einsum("bij,bkj->bik", a, b), ops.einsum("bij->bji", a), ops.einsum("bij,jk->bki", a, np.float32([[1, -1], [0.5, 2], [0, 1]])),
+    ops.einsum("...ij,...ij->...", a, b)[:, None], ops.einsum("ij,bjk->bik", np.float32([[1, 2, 3, 4]]), b), ops.dot(a, np.float32([[1], [2], [3]])),
+    ops.tensordot(b, np.float32([[1, 2], [2, 0], [3, 1]]), axes=1), ops.inv(square), ops.det(square * 0.25)[:, None]] + attended), trained=True)
+
+# Images.
+image = keras.Input((6, 4, 3), name="image")
+painted = L.Conv2D(3, 1, name="painted")(image)
+shown = [ops.image.resize(painted, (3, 5)), ops.image.resize(painted, (9, 7), interpolation="nearest"), ops.image.resize(painted, (4, 3), antialias=True),
+         ops.image.resize(painted, (5, 5), interpolation="bicubic"), ops.image.resize(painted, (3, 3), interpolation="lanczos3"),
+         ops.image.resize(painted, (2, 3), interpolation="bicubic", antialias=True), ops.image.rgb_to_grayscale(painted),
+         ops.image.extract_patches(painted, 2), ops.image.extract_patches(painted, (3, 2)), ops.image.extract_patches(painted, 3, strides=1, padding="same"),
+         ops.image.extract_patches(painted, 2, dilation_rate=2, strides=1), ops.max_pool(painted, 2), ops.max_pool(painted, (3, 2), strides=1, padding="same"),
+         ops.average_pool(painted, 2, strides=(1, 2)), ops.average_pool(painted[:, :, 0], 3), ops.space_to_depth(painted, 2),
+         ops.depth_to_space(ops.concatenate([painted, painted[..., :1]], axis=-1), 2)]
+case("op_images", model("op_images", [image], shown), trained=True)
+case("resized_otherwise", keras.Model(image, L.Dense(2)(L.Concatenate()([
+    L.Flatten()(L.Resizing(3, 3, interpolation=kind, antialias=smooth)(image)) for kind in ("bicubic", "lanczos3", "lanczos5", "bilinear", "nearest")
+    for smooth in (False, True)]))), trained=True)
