@@ -232,7 +232,7 @@ class KerasTraining(TestCase):
         want, made = [np.asarray(x) for x in model.get_weights()], int(model.optimizer.iterations)
         self.assertTrue(5 < made < 15, made)
         for ps in (1, 3):
-            for flags in (("--sync",), (), ("--sync", "--backup_workers=1"))[:3 if ps == 1 else 2]:
+            for flags in (("--sync",), (), ("--sync", "--backup_workers=1")):
                 got = self.by_pstrain(self.model(make()).to_json(), "--class_weight=" + ",".join("%d:%r" % pair for pair in weights.items()), *flags,
                                       workers=2, ps=ps, steps=(7, STEPS), exported=True)
                 self.assertTrue(all(np.isfinite(x).all() for x in got), flags)

@@ -137,6 +137,7 @@ static void take_join(struct ps_client *client, int ps, const struct join_reply 
         client->begin_place = reply->place;
         client->stop_step = reply->stop_step;
         client->paced = reply->paced;
+        client->spare = reply->spare;
         client->finished = client->open = true;
     }
     /* If one ps lacks a synchronous step, that step must be made before the job is over. */

@@ -109,6 +109,7 @@ struct ps_client {
     /* The job's last step: set by the chief, or earlier by client_stop. 0: unknown */
     uint64_t stop_step;
     bool paced;          /* its lead must not exceed job.lead_max: see client_pass */
+    bool spare;          /* steps may be made without its push: job.backup_workers */
     uint64_t pass_until; /* the last push that needs no further pass after it */
     bool joined;         /* all ps tasks have admitted it at least once */
     bool open;           /* all ps tasks have complete values of the same generation */

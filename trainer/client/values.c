@@ -320,11 +320,56 @@ static int call_push(struct ps_client *client, int c, struct push_request *heade
     return count;
 }
 
+/* Sends the chunks from the group's count on, up to those of ps `end_ps`, and waits for all
+ * replies. *pieces: room for their payloads, and for those of the following ones. */
+static struct status push_until(struct ps_client *client, int end_ps, struct push_request *header,
+                                const struct variable_gradient *gradients, struct bytes **pieces,
+                                int64_t until)
+{
+    /* Polled to avoid a deadlock: a restarted worker may wait for a restarted ps, while this
+     * push waits at another ps for that worker. */
+    const struct call_watch watch = { CLIENT_LOOK_MS, client_check_generation, client };
+
+    for (int c = client->calls.count; c < client->chunks_count && client->chunks[c].ps < end_ps;
+         c++)
+        *pieces += call_push(client, c, header, gradients, *pieces, until);
+    return call_group_wait_watched(&client->calls, &watch);
+}
+
+static struct status read_push_reply(const struct ps_client *client, int c, struct push_reply *out)
+{
+    struct arena *arena = arena_create(REPLY_ARENA_MAX);
+    struct status status = status_in(unpack_push_reply(&client->calls.replies[c], arena, out),
+                                     "ps %d", client->chunks[c].ps);
+
+    arena_destroy(arena);
+    return status;
+}
+
+/* In a job with backup workers, the ps tasks may be at different steps. The push of a worker that
+ * died may have made a step on some of them, so that the others wait for another push to it:
+ * continues with the earliest step. */
+static struct status take_least_step(struct ps_client *client)
+{
+    struct push_reply reply;
+
+    for (int c = 1; c < client->chunks_count; c++) {
+        if (client->chunks[c].ps == client->chunks[c - 1].ps)
+            continue;
+        TRY(read_push_reply(client, c, &reply));
+        if (reply.global_step < client->global_step)
+            client->global_step = reply.global_step;
+    }
+    return status_ok();
+}
+
 static struct status push(struct ps_client *client, const struct variable_gradient *gradients,
                           bool pull)
 {
     struct push_request header = { 0 };
     int64_t until = client_deadline_ns(client, client->options.call_timeout_ms);
+    int ps_count = client->options.placement->ps_count;
+    bool ps_0_decides = client->spare && client->scaling.scale > 0; /* what to skip: see scale.c */
     struct push_reply reply;
     struct bytes *pieces = client->pieces;
 
@@ -336,26 +381,22 @@ static struct status push(struct ps_client *client, const struct variable_gradie
     header.overflowed = client->scaling.overflowed ? client->scaling.scale : 0;
     /* releases the values, so that the ps can update them in place */
     call_group_begin(&client->calls);
-    for (int c = 0; c < client->chunks_count; c++)
-        pieces += call_push(client, c, &header, gradients, pieces, until);
+    TRY(push_until(client, ps_0_decides ? 1 : ps_count, &header, gradients, &pieces, until));
+    TRY(read_push_reply(client, 0, &reply));
+    if (ps_0_decides) {
+        header.overflowed = reply.overflowed;
+        TRY(push_until(client, ps_count, &header, gradients, &pieces, until));
+    }
     client_clear_totals(client);
     client->scaling.overflowed = false;
-    /* Polled to avoid a deadlock: a restarted worker may wait for a restarted ps, while this
-     * push waits at another ps for that worker. */
-    struct call_watch watch = { CLIENT_LOOK_MS, client_check_generation, client };
-    TRY(call_group_wait_watched(&client->calls, &watch));
     client->replied_ns = clock_now_ns(client->calls.clock);
     client_turn_was_pushed(client->shares);
-    struct arena *arena = arena_create(REPLY_ARENA_MAX);
-    struct status status =
-        status_in(unpack_push_reply(&client->calls.replies[0], arena, &reply), "ps 0");
-    if (status_is_ok(status)) {
-        client->global_step = reply.global_step;
-        client->stop_step = reply.stop_step;
-        take_scale(client, &reply.loss_scale);
-    }
-    arena_destroy(arena);
-    return status_is_ok(status) && pull ? take_values(client) : status;
+    client->global_step = reply.global_step;
+    client->stop_step = reply.stop_step;
+    take_scale(client, &reply.loss_scale);
+    if (client->spare)
+        TRY(take_least_step(client));
+    return pull ? take_values(client) : status_ok();
 }
 
 struct status client_push(struct ps_client *client, const struct variable_gradient *gradients,

@@ -199,12 +199,6 @@ static struct status check_waiting(const struct options *options)
                             "--backup_workers=%u: the job has %u workers, and at least one must be "
                             "left",
                             job->backup_workers, job->workers);
-    if (job->backup_workers > 0 && job->loss_scale.scale > 0 && options_ps_count(options) > 1)
-        return status_error(STATUS_UNIMPLEMENTED,
-                            "--backup_workers with LossScaleOptimizer (initial_scale) and %d ps "
-                            "tasks: each takes the first pushes that it gets, so that only some of "
-                            "them might skip a step",
-                            options_ps_count(options));
     if (job->lead_max > 0 && job->sync)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "--max_staleness with --sync, in which no worker is ahead");

@@ -25,7 +25,7 @@
 #include "trainer/protocol/share_table.h"
 
 /* Incremented when training.proto changes incompatibly. */
-#define PROTOCOL_VERSION 24
+#define PROTOCOL_VERSION 25
 
 #define PS_PATH(method) "/slipway.training.ParameterServer/" method
 #define PS_JOIN         PS_PATH("Join")
@@ -79,7 +79,7 @@ struct join_request {
 struct join_reply {
     uint64_t incarnation, generation, global_step, begin_step, stop_step;
     struct row_place place;
-    bool finished, open, over, paced;
+    bool finished, open, over, paced, spare;
 };
 
 struct heartbeat_request {
@@ -340,6 +340,7 @@ struct push_reply {
     uint64_t global_step, stop_step;
     bool repeated;
     struct loss_scale loss_scale;
+    float overflowed;
 };
 
 struct message pack_pull_request(const struct pull_request *request);

@@ -40,6 +40,7 @@ struct message pack_join_reply(const struct join_reply *reply)
     header.units = reply->place.units;
     header.over = reply->over;
     header.paced = reply->paced;
+    header.spare = reply->spare;
     return protocol_pack(&header);
 }
 
@@ -59,7 +60,8 @@ struct status unpack_join_reply(const struct message *message, struct arena *are
                              .stop_step = header->stop_step,
                              .place = { header->row_readers, header->reader_rows, header->units },
                              .over = header->over,
-                             .paced = header->paced };
+                             .paced = header->paced,
+                             .spare = header->spare };
     return status_ok();
 }
 

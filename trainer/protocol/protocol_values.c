@@ -114,6 +114,7 @@ struct message pack_push_reply(const struct push_reply *reply)
     header.repeated = reply->repeated;
     header.stop_step = reply->stop_step;
     header.loss_scale = loss_scale_to_proto(&reply->loss_scale, &scale);
+    header.overflowed = reply->overflowed;
     return protocol_pack(&header);
 }
 
@@ -126,6 +127,7 @@ struct status unpack_push_reply(const struct message *message, struct arena *are
     *out = (struct push_reply){ .global_step = header->global_step,
                                 .stop_step = header->stop_step,
                                 .repeated = header->repeated,
-                                .loss_scale = loss_scale_from_proto(header->loss_scale) };
+                                .loss_scale = loss_scale_from_proto(header->loss_scale),
+                                .overflowed = header->overflowed };
     return status_ok();
 }

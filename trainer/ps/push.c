@@ -392,7 +392,8 @@ static struct push_reply reply_of(const struct ps *ps, bool repeated)
     return (struct push_reply){ .global_step = pushes_step(ps),
                                 .stop_step = ps_generation(ps)->stop_step,
                                 .repeated = repeated,
-                                .loss_scale = scale_state(ps, false) };
+                                .loss_scale = scale_state(ps, false),
+                                .overflowed = scale_overflowed(ps) };
 }
 
 /* With the lock: an update was applied. */

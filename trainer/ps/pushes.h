@@ -94,6 +94,7 @@ struct status scale_check_push(const struct ps *ps, const struct push_request *r
 /* The pushes of an update, which begins: sets pushes->skips. */
 void scale_take(struct ps *ps, struct push *pushes);
 void scale_count(struct ps *ps, const struct push *pushes); /* the update has ended */
+float scale_overflowed(const struct ps *ps); /* the scale at which the last update was skipped; 0 */
 /* The number of the first `step` steps that were not skipped: the iterations of Keras'
  * optimizers. */
 uint64_t scale_updates(const struct ps *ps, uint64_t step);

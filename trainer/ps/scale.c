@@ -2,7 +2,9 @@
  * Dynamic loss scaling. If the gradients of a push have overflowed, no variable changes except
  * averages of what was computed before the gradients, and the push still counts as a step.
  *
- * In a synchronous job, all ps tasks get the same pushes and decide alike. In an asynchronous one,
+ * In a synchronous job, all ps tasks get the same pushes and decide alike. With backup workers,
+ * each takes the first pushes that it gets: ps 0 decides, and each worker carries its decision to
+ * the other ps tasks, as the overflow of a push to them. In an asynchronous job,
  * each ps applies the pushes in its own order: all skip the same ones, but only ps 0 sends the
  * scale to the workers.
  */
@@ -14,6 +16,7 @@
 struct scale {
     struct loss_scale now, before; /* `before`: as of the step before the last */
     uint64_t skipping;             /* pushes that are being skipped, without the lock */
+    float overflowed; /* the scale at which the last update was skipped; 0: it was not */
 };
 
 struct scale *scale_create(void)
@@ -73,8 +76,15 @@ void scale_count(struct ps *ps, const struct push *pushes)
 
     ASSERT_LOCKED(ps);
     scale->before = scale->now;
-    loss_scale_count(&scale->now, overflowed_in(pushes), ps->variables->training.batches_per_step);
+    scale->overflowed = overflowed_in(pushes);
+    loss_scale_count(&scale->now, scale->overflowed, ps->variables->training.batches_per_step);
     scale->skipping -= pushes->skips;
+}
+
+float scale_overflowed(const struct ps *ps)
+{
+    ASSERT_LOCKED(ps);
+    return ps->scale->overflowed;
 }
 
 uint64_t scale_updates(const struct ps *ps, uint64_t step)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 
 #include "small_cluster.h"
@@ -55,7 +56,8 @@ static void push(struct fixture *f, struct pushed *pushed, int ps, int w, uint64
     struct ticket ticket = client_ticket(client, ps);
     const struct push_request header = { .ticket = &ticket,
                                          .sequence = ++client->sequence,
-                                         .local_step = step };
+                                         .local_step = step,
+                                         .overflowed = isinf(g) ? client->scaling.scale : 0 };
 
     *pushed = (struct pushed){ 0 };
     for (size_t i = 0; i < COUNT(pushed->g); i++)
@@ -66,22 +68,35 @@ static void push(struct fixture *f, struct pushed *pushed, int ps, int w, uint64
         channel_start(f->cluster.channels[ps], PS_PUSH, &request, CLOCK_NEVER, answered, pushed);
 }
 
-static float first_value(struct fixture *f, int ps)
+/* Pulls from one ps. first: its first value; may be NULL. */
+static struct pull_reply pull_from(struct fixture *f, int ps, float *first)
 {
     struct ps_client *client = &f->workers[0];
     struct ticket ticket = client_ticket(client, ps);
     const struct pull_request header = { .ticket = &ticket };
-    struct message request = pack_pull_request(&header), reply = { 0 };
+    struct message request = pack_pull_request(&header), message = { 0 };
+    struct arena *arena = arena_create(0);
+    struct pull_reply reply;
+
+    OK(channel_call(f->cluster.channels[ps], PS_PULL, &request, CLOCK_NEVER, &message));
+    struct payload_cursor payload = { .message = &message };
+    if (first != NULL)
+        payload_copy(&payload, first, sizeof *first);
+    OK(unpack_pull_reply(&message, arena, &reply));
+    message_release(&message);
+    arena_destroy(arena);
+    return reply;
+}
+
+static float first_value(struct fixture *f, int ps)
+{
     float value;
 
-    OK(channel_call(f->cluster.channels[ps], PS_PULL, &request, CLOCK_NEVER, &reply));
-    struct payload_cursor payload = { .message = &reply };
-    payload_copy(&payload, &value, sizeof value);
-    message_release(&reply);
+    pull_from(f, ps, &value);
     return value;
 }
 
-static void start(struct fixture *f, uint32_t backup)
+static void start_scaled(struct fixture *f, uint32_t backup, float scale)
 {
     float w[SMALL_W] = { 0 }, b[SMALL_B] = { 0 };
     const void *values[] = { w, b };
@@ -89,7 +104,8 @@ static void start(struct fixture *f, uint32_t backup)
                                     .learning_rate = 1,
                                     .workers = WORKERS,
                                     .sync = true,
-                                    .backup_workers = backup };
+                                    .backup_workers = backup,
+                                    .loss_scale = { .scale = scale, .growth_steps = 1000 } };
 
     *f = (struct fixture){ .clock = clock_fake_create(NS_PER_S) };
     small_start_at(&f->cluster, PS, f->clock);
@@ -99,6 +115,11 @@ static void start(struct fixture *f, uint32_t backup)
         if (i == 0)
             OK(client_create(&f->workers[0], &job, values));
     }
+}
+
+static void start(struct fixture *f, uint32_t backup)
+{
+    start_scaled(f, backup, 0);
 }
 
 static void stop(struct fixture *f)
@@ -163,6 +184,118 @@ static void a_push_for_a_later_step_waits_for_it(void **state)
     assert_true(pushed[0].ended && pushed[3].ended);
     assert_true(first_value(&f, 1) == -8);
     release(pushed, 4);
+    stop(&f);
+}
+
+/* Worker 0 dies after its push for step 1 has reached ps 0 only. Worker 1, which was slow, is late
+ * at ps 0 by two steps. If it went on with the step of ps 0, ps 1 would wait for ever. */
+static void a_late_worker_makes_the_step_that_a_dead_one_left(void **state)
+{
+    struct pushed pushed[3];
+    struct fixture f;
+    (void)state;
+
+    start(&f, 2);
+    push(&f, &pushed[0], 0, 0, 0, 1);
+    push(&f, &pushed[1], 1, 0, 0, 1);
+    push(&f, &pushed[2], 0, 0, 1, 1);
+    OK(client_push(&f.workers[1], all_ones, false));
+    assert_int_equal(f.workers[1].global_step, 1);
+    assert_true(first_value(&f, 0) == -2 && first_value(&f, 1) == -1);
+    OK(client_push(&f.workers[1], all_ones, false));
+    assert_int_equal(f.workers[1].global_step, 2);
+    assert_true(first_value(&f, 0) == -2 && first_value(&f, 1) == -2);
+    release(pushed, 3);
+    stop(&f);
+}
+
+/* ---- Steps that are skipped. ---- */
+
+/* Worker 0's gradients overflow, and it dies after they have reached ps 0. */
+static void all_ps_tasks_skip_the_steps_that_ps_0_skips(void **state)
+{
+    struct pushed pushed;
+    struct fixture f;
+    (void)state;
+
+    start_scaled(&f, 2, 8);
+    OK(client_pull(&f.workers[0]));
+    OK(client_pull(&f.workers[1]));
+    push(&f, &pushed, 0, 0, 0, INFINITY);
+    assert_true(pushed.ended && pushed.reply.overflowed == 8);
+    OK(client_push(&f.workers[1], all_ones, false)); /* it is late at ps 0 */
+    assert_int_equal(f.workers[1].global_step, 1);
+    assert_true(first_value(&f, 0) == 0 && first_value(&f, 1) == 0);
+    assert_true(f.workers[1].scaling.scale == 4 && f.workers[1].scaling.skipped == 1);
+    OK(client_push(&f.workers[1], all_ones, false));
+    assert_true(first_value(&f, 0) == -1 && first_value(&f, 1) == -1);
+    release(&pushed, 1);
+    stop(&f);
+}
+
+/* An overflow that is too late for the step of ps 0 skips it nowhere. */
+static void a_late_overflow_skips_no_step(void **state)
+{
+    struct pushed pushed;
+    struct fixture f;
+    (void)state;
+
+    start_scaled(&f, 2, 8);
+    for (int i = 0; i < WORKERS; i++)
+        OK(client_pull(&f.workers[i]));
+    push(&f, &pushed, 0, 0, 0, 1);
+    f.workers[1].scaling.overflowed = true;
+    OK(client_push(&f.workers[1], all_ones, false));
+    assert_true(first_value(&f, 0) == -1 && first_value(&f, 1) == -1);
+    assert_true(f.workers[1].scaling.scale == 8 && f.workers[1].scaling.skipped == 0);
+    release(&pushed, 1);
+    stop(&f);
+}
+
+#define STEPS 200
+
+struct pushing {
+    struct ps_client *client;
+    pthread_t thread;
+};
+
+/* One push in five overflows; how the workers' pushes meet is left to chance. */
+static void *make_steps(void *context)
+{
+    struct ps_client *client = ((struct pushing *)context)->client;
+
+    for (int i = 0; client->global_step < STEPS; i++) {
+        client->scaling.overflowed = i % 5 == (int)client->options.index;
+        OK(client_push(client, all_ones, true));
+    }
+    return NULL;
+}
+
+/* Each step that is not skipped lowers every element by 1, on each ps. */
+static void workers_at_once_leave_all_ps_tasks_alike(void **state)
+{
+    struct pushing pushing[WORKERS];
+    struct pull_reply replies[PS];
+    struct fixture f;
+    (void)state;
+
+    start_scaled(&f, 1, 1e30f);
+    for (int i = 0; i < WORKERS; i++) {
+        OK(client_pull(&f.workers[i]));
+        pushing[i].client = &f.workers[i];
+        assert_int_equal(pthread_create(&pushing[i].thread, NULL, make_steps, &pushing[i]), 0);
+    }
+    for (int i = 0; i < WORKERS; i++)
+        pthread_join(pushing[i].thread, NULL);
+    for (int ps = 0; ps < PS; ps++) {
+        assert_true(first_value(&f, ps) == first_value(&f, 0));
+        replies[ps] = pull_from(&f, ps, NULL);
+        assert_int_equal(replies[ps].global_step, STEPS);
+        assert_int_equal(replies[ps].loss_scale.skipped, replies[0].loss_scale.skipped);
+        assert_true(replies[ps].loss_scale.scale == replies[0].loss_scale.scale);
+    }
+    assert_true(replies[0].loss_scale.skipped > 0);
+    assert_true(first_value(&f, 0) == (float)replies[0].loss_scale.skipped - STEPS);
     stop(&f);
 }
 
@@ -232,6 +365,10 @@ int main(void)
     static const struct CMUnitTest plain[] = {
         cmocka_unit_test(takes_the_mean_of_the_first_and_drops_late_ones),
         cmocka_unit_test(a_push_for_a_later_step_waits_for_it),
+        cmocka_unit_test(a_late_worker_makes_the_step_that_a_dead_one_left),
+        cmocka_unit_test(all_ps_tasks_skip_the_steps_that_ps_0_skips),
+        cmocka_unit_test(a_late_overflow_skips_no_step),
+        cmocka_unit_test(workers_at_once_leave_all_ps_tasks_alike),
         cmocka_unit_test(without_backup_workers_all_are_needed),
     };
     struct test_group group = { 0 };

@@ -60,11 +60,6 @@ static const struct refusal {
     { "--initial_scale=8 --loss_scale_factor=2",
       "only one of --loss_scale_factor and --initial_scale can be given" },
     { "--dynamic_growth_steps=5", "--dynamic_growth_steps needs --initial_scale" },
-    { "--initial_scale=8 --sync --workers=3 --ps=2 --backup_workers=1",
-      "--backup_workers with LossScaleOptimizer (initial_scale) and 2 ps tasks" },
-    { "--initial_scale=8 --sync --ps_hosts=a:1,b:1 --worker_hosts=c:1,d:1 --job_name=worker "
-      "--task_index=0 --backup_workers=1",
-      "--backup_workers with LossScaleOptimizer (initial_scale) and 2 ps tasks" },
     { "--learning_rate_schedule=CosineDecay()",
       "--learning_rate_schedule: CosineDecay: decay_steps is missing" },
     { "--model=resnet",
@@ -258,7 +253,7 @@ static void a_loss_scale_is_the_flags_or_the_descriptions(void **state)
         { "--model=scaled.json --optimizer=adam", 0, 1, 0 },
         { "--model=linear --initial_scale=8", 8, 1, 2000 },
         { "--model=linear", 0, 1, 0 },
-        { "--model=linear --initial_scale=8 --sync --workers=2 --ps=1 --backup_workers=1", 8, 1,
+        { "--model=linear --initial_scale=8 --sync --workers=2 --ps=2 --backup_workers=1", 8, 1,
           2000 },
     };
     struct arena *arena = arena_create(0);
