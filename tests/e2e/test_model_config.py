@@ -198,7 +198,9 @@ class Configs(TestCase):
         os.close(writes)
         seen = b""
         while b"Exporting HTTP/REST" not in seen:
-            seen += os.read(log, 4096)
+            part = os.read(log, 4096)
+            self.assertTrue(part, seen)  # nothing: the server has ended
+            seen += part
         with Client("127.0.0.1:%d" % grpc_port) as client:
             for i in range(40):  # each logs two lines or more
                 models = {"a": (self.path("a"), {}), "b": (self.path("a"), {})} if i % 2 == 0 else {"a": (self.path("a"), {})}
