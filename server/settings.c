@@ -29,7 +29,8 @@ static struct status check_flags(const struct server_options *options)
                             "(server_options.tensorflow_intra_op_parallelism, "
                             "server_options.tensorflow_inter_op_parallelism) separately. You "
                             "cannot configure all.");
-    return one_model ? status_in(file_check_local(options->model_base_path), "--model_base_path")
+    return one_model ? status_in(file_check_local(file_path_of_uri(options->model_base_path)),
+                                 "--model_base_path")
                      : status_ok();
 }
 

@@ -179,6 +179,14 @@ struct status file_check_local(const char *path)
                         path);
 }
 
+const char *file_path_of_uri(const char *path)
+{
+    static const char scheme[] = "file://";
+    bool is_uri = strncmp(path, scheme, sizeof scheme - 1) == 0;
+    const char *after_host = is_uri ? strchr(path + sizeof scheme - 1, '/') : NULL;
+    return after_host != NULL ? after_host : path;
+}
+
 bool file_tree_is_empty(const char *path)
 {
     struct stat info;

@@ -86,6 +86,8 @@ bool file_is_link(const char *path); /* a symbolic one */
 
 /* UNIMPLEMENTED, with TensorFlow's text, for gs://… and the like, which are not local paths. */
 struct status file_check_local(const char *path);
+/* "/m" for "file:///m" and "file://host/m", as in TensorFlow; other paths as they are. */
+const char *file_path_of_uri(const char *path);
 
 /* Are two files equal, or two directories with all their files? False if one cannot be read. */
 bool file_contents_equal(const char *a, const char *b);

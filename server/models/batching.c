@@ -54,7 +54,6 @@ static struct status check(const struct batching *batching)
 {
     TRY(check_at_least("input_batch_size_limit", "positive", batching->rows_max, 1));
     TRY(check_at_least("max_execution_batch_size", "positive", batching->run_rows_max, 1));
-    TRY(check_at_least("batch_timeout_micros", "non-negative", batching->wait_ns, 0));
     TRY(check_at_least("max_enqueued_batches", "positive", batching->batches_max, 1));
     if (batching->rows_max > ROWS_MAX)
         return status_error(STATUS_INVALID_ARGUMENT, "max_batch_size is %lld, over %d",
@@ -89,7 +88,9 @@ struct status batching_read_message(const message_type *message, struct batching
     *out = batching_default();
     TRY(read_threads(message, out));
     out->rows_max = value_or(message->max_batch_size, out->rows_max);
-    out->wait_ns = microseconds(value_or(message->batch_timeout_micros, 0));
+    int64_t wait_us = value_or(message->batch_timeout_micros, 0);
+    TRY(check_at_least("batch_timeout_micros", "non-negative", wait_us, 0));
+    out->wait_ns = microseconds(wait_us);
     out->batches_max = value_or(message->max_enqueued_batches, out->batches_max);
     out->allowed_sizes = message->allowed_batch_sizes;
     out->allowed_count = message->n_allowed_batch_sizes;

@@ -41,7 +41,7 @@ static struct status check_names(const Tensorflow__Serving__ModelConfigList *lis
 static struct status check_paths(const Tensorflow__Serving__ModelConfigList *list)
 {
     for (size_t i = 0; i < list->n_config; i++) {
-        const char *path = list->config[i]->base_path;
+        const char *path = file_path_of_uri(list->config[i]->base_path);
         struct status status = file_check_local(path); /* gs://… is absolute, but not on a local
                                                         * disk */
         if (!status_is_ok(status))
@@ -122,11 +122,12 @@ static struct status check_collector(const Tensorflow__Serving__LogCollectorConf
         return status_error(STATUS_INVALID_ARGUMENT,
                             "log_collector_config: filename_prefix has more than %d bytes",
                             PREFIX_BYTES_MAX);
-    if (BYTES_FIND(bytes_of(collector->type), types) >= 0)
-        return status_ok();
-    return status_error(STATUS_UNIMPLEMENTED,
-                        "log_collector_config: type '%s' is not supported; file is",
-                        collector->type);
+    if (BYTES_FIND(bytes_of(collector->type), types) < 0)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "log_collector_config: type '%s' is not supported; file is",
+                            collector->type);
+    return status_in(file_check_local(file_path_of_uri(collector->filename_prefix)),
+                     "log_collector_config: filename_prefix");
 }
 
 static struct status read_logging(const Tensorflow__Serving__LoggingConfig *from,
@@ -140,7 +141,7 @@ static struct status read_logging(const Tensorflow__Serving__LoggingConfig *from
         return status_ok(); /* no request is logged */
     TRY(check_collector(from->log_collector_config));
     to->rate = from->sampling_config->sampling_rate;
-    to->prefix = from->log_collector_config->filename_prefix;
+    to->prefix = file_path_of_uri(from->log_collector_config->filename_prefix);
     return status_ok();
 }
 
@@ -155,7 +156,7 @@ static struct status read_model(const Tensorflow__Serving__ModelConfig *from, st
         map_put_text(&labels_by_name, labels[i].label, &labels[i]);
     }
     *to = (struct model_config){ .name = from->name,
-                                 .base_path = from->base_path,
+                                 .base_path = file_path_of_uri(from->base_path),
                                  .policy = read_policy(from->model_version_policy),
                                  .labels = labels,
                                  .labels_count = from->n_version_labels,

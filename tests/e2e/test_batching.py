@@ -216,7 +216,7 @@ class Batching(TestCase):
                 ("max_batch_size { value: 8 } allowed_batch_sizes: [4, 2, 8]",
                  "INVALID_ARGUMENT: allowed_batch_sizes entries must be monotonically increasing"),
                 ("num_batch_threads { value: 0 }", "INVALID_ARGUMENT: num_batch_threads must be positive; was 0"),
-                ("batch_timeout_micros { value: -1 }", "INVALID_ARGUMENT: batch_timeout_micros must be non-negative; was -1"),
+                ("batch_timeout_micros { value: -1 }", "INVALID_ARGUMENT: batch_timeout_micros must be non-negative; was -1\n"),
                 ("max_batch_size { value: 0 }", "INVALID_ARGUMENT: input_batch_size_limit must be positive; was 0"),
                 ("max_size { value: 0 }", "INVALID_ARGUMENT: Invalid protobuf file: '%s'" % self.path("batching.config"))):
             with self.subTest(text=text):

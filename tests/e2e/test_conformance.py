@@ -827,8 +827,8 @@ class Programs(Conformance):
                     "--num_tflite_interpreters_per_pool=1", "--xla_cpu_compilation_enabled=false", "--xla_gpu_compilation_enabled=false",
                     "--enable_profiler=false", "--thread_pool_factory_config_file=", "--mixed_precision=", "--skip_initialize_tpu",
                     "--grpc_socket_path=" + self.path("socket"), "--tensorflow_session_config_file="]
-        with Server(self.path("all"), *accepted, name="all") as server:
-            self.check("16", "flags that change nothing here", server.post("/v1/models/all:predict", {"instances": [[1.0]]}).json, {"predictions": [[2.5]]})
+        with Server("file://" + self.path("all"), *accepted, name="all") as server:
+            self.check("16", "flags that change nothing here, and the URI of a local path", server.post("/v1/models/all:predict", {"instances": [[1.0]]}).json, {"predictions": [[2.5]]})
         done = run("modelserver", "--version")
         self.check("16", "--version", (done.returncode, bool(re.match(r"modelserver [\d.]+\n", done.stdout))), (0, True))
         server = Server(self.path("late"), name="late", grpc=True, wait=False)

@@ -242,6 +242,16 @@ static void other_file_systems_are_refused(void **state)
                         "File system scheme 'gs' not implemented (file: 'gs://bucket/1')");
 }
 
+static void the_scheme_of_local_files_is_cut(void **state)
+{
+    (void)state;
+    assert_string_equal(file_path_of_uri("file:///a/b"), "/a/b");
+    assert_string_equal(file_path_of_uri("file://host/a"), "/a");
+    static const char *const same[] = { "", "/a", "a", "file:/a", "file://a", "gs://a/b" };
+    for (size_t i = 0; i < COUNT(same); i++)
+        assert_string_equal(file_path_of_uri(same[i]), same[i]);
+}
+
 static void the_parent_of_a_path(void **state)
 {
     (void)state;
@@ -293,6 +303,7 @@ int main(void)
         TEST(a_reader_reads_anywhere_but_past_the_end),
         TEST(what_ended_processes_left_beside_is_removed_and_nothing_else),
         TEST(other_file_systems_are_refused),
+        TEST(the_scheme_of_local_files_is_cut),
     };
     return cmocka_run_group_tests_name("file", tests, NULL, NULL);
 }

@@ -43,7 +43,9 @@ static void a_file_names_models_policies_and_labels(void **state)
         "  config: { name: 'a' 'b', base_path: \"/x\"; model_type: TENSORFLOW\n"
         "    model_version_policy { specific { versions: [42, 43] versions: 7 } }\n"
         "    version_labels { key: 'stable' value: 42 } version_labels { key: 'new' value: 43 } }\n"
-        "  config { name: 'c' base_path: '/y' model_platform: 'tensorflow' }\n"
+        "  config { name: 'c' base_path: 'file:///y' model_platform: 'tensorflow'\n"
+        "    logging_config { sampling_config { sampling_rate: 1 }\n"
+        "      log_collector_config { filename_prefix: 'file:///logs/c' } } }\n"
         ">\n",
         &configs);
     assert_string_equal(status.message, "");
@@ -60,6 +62,8 @@ static void a_file_names_models_policies_and_labels(void **state)
     assert_int_equal(version, 43);
     assert_false(model_config_find_label(first, bytes_of("ne"), &version));
     assert_string_equal(second->name, "c");
+    assert_string_equal(second->base_path, "/y");
+    assert_string_equal(second->logging.prefix, "/logs/c");
     assert_int_equal(second->policy.kind, POLICY_LATEST);
     model_configs_destroy(configs);
 }
@@ -114,6 +118,12 @@ static const struct row {
     { "a log without a place", MODEL("logging_config { sampling_config { sampling_rate: 1 } }"),
       "model m: logging_config: log_collector_config has no filename_prefix",
       STATUS_INVALID_ARGUMENT },
+    { "a log in a cloud",
+      MODEL("logging_config { sampling_config { sampling_rate: 1 } log_collector_config { "
+            "filename_prefix: 's3://logs/m' } }"),
+      "model m: logging_config: log_collector_config: filename_prefix: File system scheme 's3' not "
+      "implemented",
+      STATUS_UNIMPLEMENTED },
     { "more than all requests", MODEL("logging_config { sampling_config { sampling_rate: 1.5 } }"),
       "sampling_rate is 1.5; it wants 0 to 1", STATUS_INVALID_ARGUMENT },
     { "another collector",
