@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 
-#define HELD 2  /* batches that stay valid for the caller */
+#define HELD PREFETCH_HELD
 #define RING 16 /* more than are ever prefetched */
 
 /* A product of the thread: a batch or, as the last one, an error. */

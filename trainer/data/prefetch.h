@@ -20,6 +20,7 @@
 #include "trainer/data/batch_source.h"
 
 #define PREFETCH_BYTES ((size_t)256 << 20)
+#define PREFETCH_HELD  2 /* batches that stay valid for the caller */
 
 struct prefetch_options {
     int64_t rows;     /* of every batch: rows_max of each `next` */

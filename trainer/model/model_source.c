@@ -22,6 +22,8 @@ struct model_source {
     struct run *run, *ids_run;
     const struct data_split *split;
     struct batch_source *rows; /* for a synchronous job: a unit_source */
+    bool finds_ahead;          /* `rows` fills the feeders itself: see finding_source */
+    int filled;                /* by finding_source: index of the feeder of its next batch */
     struct batch_order order;
     bool sync;
     uint64_t batches; /* number of batches that this worker has read */
@@ -45,26 +47,35 @@ static struct feeder *oldest(const struct model_source *source)
     return source->feeders[(source->next - source->ready + count) % count];
 }
 
-/* Reads the next batch and finds its rows. *found is false if the source has none now. */
-static struct status take_batch(struct model_source *source, bool *found)
+/* Feeds a batch, and finds its rows. copies: the batch is not valid long enough. */
+static struct status fill_feeder(struct model_source *source, const struct batch *batch,
+                                 struct feeder *feeder, bool copies)
 {
-    const struct model *model = source->model;
-    struct feeder *feeder = source->feeders[source->next];
-    struct batch batch;
+    const struct plan *ids = source->model->step_ids;
 
-    TRY(source->rows->next(source->rows, model->graph->step.batch, &batch));
-    *found = batch.rows > 0;
-    if (!*found)
-        return status_ok();
     feeder->random_seed[0] = (int64_t)source->order.seed;
     feeder->random_seed[1] =
         (int64_t)(source->batches++ * source->order.workers + source->order.worker);
-    TRY(feeder_fill_data(feeder, &batch));
-    if (model->step_ids != NULL) {
-        if (source->rows->keep < source->feeders_count)
-            feeder_copy_data(feeder);
-        TRY(feeder_find_rows(feeder, model->step_ids, source->ids_run));
-    }
+    TRY(feeder_fill_data(feeder, batch));
+    if (ids == NULL)
+        return status_ok();
+    if (copies)
+        feeder_copy_data(feeder);
+    return feeder_find_rows(feeder, ids, source->ids_run);
+}
+
+/* Reads the next batch and finds its rows. *found is false if the source has none now. */
+static struct status take_batch(struct model_source *source, bool *found)
+{
+    struct batch batch;
+
+    TRY(source->rows->next(source->rows, source->model->graph->step.batch, &batch));
+    *found = batch.rows > 0;
+    if (!*found)
+        return status_ok();
+    if (!source->finds_ahead)
+        TRY(fill_feeder(source, &batch, source->feeders[source->next],
+                        source->rows->keep < source->feeders_count));
     source->next = (source->next + 1) % source->feeders_count;
     source->ready++;
     return status_ok();
@@ -164,10 +175,70 @@ void model_source_keep_totals(struct gradient_source *base, double *totals)
     source->totals = totals;
 }
 
+/* ---- Finding rows ahead. ---- */
+
+/* Feeds its batches to the feeders in turn, so that the thread that prefetches them also finds
+ * their rows. Sparse logistic regression with two workers took 0.85 of the time, and with one
+ * worker 0.86. */
+struct finding_source {
+    struct batch_source source; /* first */
+    struct batch_source *inner;
+    struct model_source *of;
+};
+
+static struct status find_next(struct batch_source *base, int64_t rows_max, struct batch *out)
+{
+    struct finding_source *finding = (struct finding_source *)base;
+    struct model_source *source = finding->of;
+
+    finding->inner->keep = base->keep;
+    TRY(finding->inner->next(finding->inner, rows_max, out));
+    if (out->rows == 0)
+        return status_ok();
+    struct feeder *feeder = source->feeders[source->filled];
+    source->filled = (source->filled + 1) % source->feeders_count;
+    return fill_feeder(source, out, feeder, false);
+}
+
+static struct status find_seek(struct batch_source *base, uint64_t rows)
+{
+    struct finding_source *finding = (struct finding_source *)base;
+
+    finding->of->filled = finding->of->next;
+    return finding->inner->seek(finding->inner, rows);
+}
+
+static void find_destroy(struct batch_source *base)
+{
+    struct finding_source *finding = (struct finding_source *)base;
+
+    finding->inner->destroy(finding->inner);
+    free(finding);
+}
+
+/* With feeders for all batches that are prefetched or held. */
+static struct batch_source *finding_source(struct model_source *source, struct batch_source *inner)
+{
+    struct finding_source *finding = zalloc(sizeof *finding);
+    int most = source->order.ahead + PREFETCH_HELD;
+
+    source->finds_ahead = true;
+    source->feeders_count = inner->keep_max < most ? inner->keep_max : most;
+    finding->source = (struct batch_source){ .next = find_next,
+                                             .seek = find_seek,
+                                             .destroy = find_destroy,
+                                             .keep_max = source->feeders_count };
+    finding->inner = inner;
+    finding->of = source;
+    return &finding->source;
+}
+
+/* ---- Opening. ---- */
+
 /* Opens rows that `turns` assigns in turns. Prefetching is outside of it, so that the next share
  * is requested before this one ends. */
-static struct status open_shared(const struct model_source *source, const struct turn_source *turns,
-                                 uint32_t batches, struct batch_source **out)
+static struct status open_shared(struct model_source *source, const struct turn_source *turns,
+                                 uint32_t batches)
 {
     const struct data_split *split = source->split;
     int64_t batch = source->model->graph->step.batch;
@@ -177,9 +248,12 @@ static struct status open_shared(const struct model_source *source, const struct
     all.worker = 0;
     all.workers = 1;
     all.ahead = 0;
-    TRY(split->open(split, &all, out));
-    *out = share_source(*out, turns, (uint64_t)batch, batches);
-    *out = prefetch_source(*out, split->columns_count, &ahead);
+    struct batch_source *rows;
+    TRY(split->open(split, &all, &rows));
+    rows = share_source(rows, turns, (uint64_t)batch, batches);
+    if (source->model->step_ids != NULL && batches == 1 && rows->keep_max >= PREFETCH_HELD)
+        rows = finding_source(source, rows);
+    source->rows = prefetch_source(rows, split->columns_count, &ahead);
     return status_ok();
 }
 
@@ -223,11 +297,14 @@ static struct status source_seek(struct gradient_source *base, uint64_t begin, u
 {
     struct model_source *source = (struct model_source *)base;
     uint64_t batch = (uint64_t)source->model->graph->step.batch;
+    uint64_t batches = source->sync ? step : begin / source->order.workers;
 
     source->ready = 0;
-    source->batches = source->sync ? step : begin / source->order.workers;
+    if (!source->sync) /* first: it ends the thread that counts batches */
+        TRY(source->rows->seek(source->rows, batches * batch));
+    source->batches = batches;
     if (!source->sync)
-        return source->rows->seek(source->rows, source->batches * batch);
+        return status_ok();
     TRY(go_to_unit(source, place, place->readers > 0 ? step - begin : step));
     keep_batches(source);
     return status_ok();
@@ -242,7 +319,7 @@ static void source_destroy(struct gradient_source *base)
     release_fetches(source);
     run_destroy(source->run);
     run_destroy(source->ids_run);
-    for (int i = 0; i < source->feeders_count; i++)
+    for (int i = 0; i < source->feeders_count && source->feeders != NULL; i++)
         feeder_destroy(source->feeders[i]);
     free(source->feeders);
     free(source->fetches);
@@ -280,13 +357,12 @@ struct status model_source(const struct model *model, const struct data_split *s
     source->fetches = zalloc((size_t)source->fetches_count * sizeof *source->fetches);
     source->gradients = zalloc((size_t)(model->variables_count + 1) * sizeof *source->gradients);
     source->feeders_count = model->step_ids != NULL ? (int)batches + 1 : 1;
-    source->feeders = zalloc((size_t)source->feeders_count * sizeof(struct feeder *));
     if (model->step_ids != NULL)
         source->source.need_rows = source_need_rows;
+    TRY_OR(fail, turns != NULL ? open_shared(source, turns, batches) : open_rows(source));
+    source->feeders = zalloc((size_t)source->feeders_count * sizeof(struct feeder *));
     for (int i = 0; i < source->feeders_count; i++)
         TRY_OR(fail, feeder_create(model->graph, &model->graph->step, split, &source->feeders[i]));
-    TRY_OR(fail,
-           turns != NULL ? open_shared(source, turns, batches, &source->rows) : open_rows(source));
     keep_batches(source);
     *out = &source->source;
     return status_ok();

@@ -51,14 +51,19 @@ static const struct data_column columns[] = {
     { { "labels", TENSOR_DENSE, DT_FLOAT, { 2, { -1, 1 } } }, .classes = 0 },
 };
 
-/* Gives a batch in buffers that it overwrites with the next one, as a source of files does. */
+#define KEPT 8
+
+/* Gives batches in buffers that it overwrites with later ones, as a source of files does. */
 struct rows_source {
     struct batch_source source; /* first */
     int64_t at;
     bool repeat;
-    int64_t ids[ROWS][IDS];
-    float answers[ROWS];
-    struct batch_column columns[2];
+    int current;
+    struct rows_batch {
+        int64_t ids[ROWS][IDS];
+        float answers[ROWS];
+        struct batch_column columns[2];
+    } batches[KEPT];
 };
 
 static struct status rows_next(struct batch_source *base, int64_t rows_max, struct batch *out)
@@ -66,15 +71,17 @@ static struct status rows_next(struct batch_source *base, int64_t rows_max, stru
     struct rows_source *source = (struct rows_source *)base;
     int64_t count = 0;
 
-    memset(source->ids, 0x7f, sizeof source->ids);
+    source->current = (source->current + 1) % (base->keep > 1 ? base->keep : 1);
+    struct rows_batch *batch = &source->batches[source->current];
+    memset(batch->ids, 0x7f, sizeof batch->ids);
     for (; count < rows_max && (source->repeat || source->at < ROWS); count++, source->at++) {
-        memcpy(source->ids[count], ids[source->at % ROWS], sizeof ids[0]);
-        source->answers[count] = answers[source->at % ROWS];
+        memcpy(batch->ids[count], ids[source->at % ROWS], sizeof ids[0]);
+        batch->answers[count] = answers[source->at % ROWS];
     }
     const struct shape x = shape_of(count, IDS), labels = shape_of(count, 1);
-    source->columns[0].values = tensor_borrow(DT_INT64, &x, source->ids);
-    source->columns[1].values = tensor_borrow(DT_FLOAT, &labels, source->answers);
-    *out = (struct batch){ count, source->columns };
+    batch->columns[0].values = tensor_borrow(DT_INT64, &x, batch->ids);
+    batch->columns[1].values = tensor_borrow(DT_FLOAT, &labels, batch->answers);
+    *out = (struct batch){ count, batch->columns };
     return status_ok();
 }
 
@@ -89,20 +96,26 @@ static void rows_destroy(struct batch_source *base)
     free(base);
 }
 
+static const struct data_split kept_data;
+
 static struct status rows_open(const struct data_split *split, const struct batch_order *how,
                                struct batch_source **out)
 {
     struct rows_source *source = zalloc(sizeof *source);
 
-    (void)split;
     source->source =
         (struct batch_source){ .next = rows_next, .seek = rows_seek, .destroy = rows_destroy };
+    source->source.keep_max = split == &kept_data ? KEPT : 0;
     source->repeat = how->repeat;
     *out = &source->source;
     return status_ok();
 }
 
 static const struct data_split data = {
+    .columns = columns, .columns_count = 2, .rows = ROWS, .open = rows_open
+};
+/* Its sources keep batches, so that they can be read in advance. */
+static const struct data_split kept_data = {
     .columns = columns, .columns_count = 2, .rows = ROWS, .open = rows_open
 };
 static const struct batch_order order = { .repeat = true, .seed = 1, .workers = 1 };
@@ -233,6 +246,64 @@ static void a_step_of_some_rows_is_that_of_the_whole_table(void **state)
     arena_destroy(arena);
 }
 
+/* Assigns the turns one by one. There is none the first time that it is asked for turn 3. */
+struct turns {
+    uint64_t next;
+    bool paused;
+};
+
+static struct status turns_next(void *context, bool *found, uint64_t *turn)
+{
+    struct turns *turns = context;
+
+    *found = turns->next != 3 || turns->paused;
+    turns->paused |= !*found;
+    *turn = *found ? turns->next++ : 0;
+    return status_ok();
+}
+
+static void turns_begin(void *context)
+{
+    ((struct turns *)context)->next = 0;
+}
+
+/* In an asynchronous job, a thread reads batches in advance and finds their rows. */
+static void rows_that_are_found_in_advance_are_those_of_each_step(void **state)
+{
+    (void)state;
+    static const int ahead[] = { 0, 1, 4, 100 };
+
+    for (size_t i = 0; i < COUNT(ahead); i++) {
+        struct arena *arena = arena_create(0);
+        struct model *some = open_model(arena, BY_ROWS), *whole = open_model(arena, WHOLE);
+        struct gradient_source *sources[2];
+        const void *const *values = initial_values(some, arena);
+        const struct row_ids *rows = NULL;
+        struct turns turns = { 0 };
+        const struct turn_source shared = { turns_next, turns_begin, &turns };
+        struct batch_order early = order;
+
+        early.ahead = ahead[i];
+        assert_string_equal(
+            model_source(some, &kept_data, &early, false, 1, &shared, &sources[0]).message, "");
+        assert_string_equal(model_source(whole, &data, &order, false, 1, NULL, &sources[1]).message,
+                            "");
+        for (int steps = 2; steps < 20; steps += 6) { /* each time from the beginning */
+            for (int s = 0; s < 2; s++)
+                assert_string_equal(sources[s]->seek(sources[s], 0, 0, &beginning).message, "");
+            rows = NULL;
+            for (int step = 0; step < steps; step++)
+                check_step(arena, sources[0], sources[1], values, &rows, BATCH * IDS);
+        }
+        for (int s = 0; s < 2; s++)
+            sources[s]->destroy(sources[s]);
+        assert_true(turns.paused);
+        close_model(some);
+        close_model(whole);
+        arena_destroy(arena);
+    }
+}
+
 /* A step of several batches needs the rows of all of them. */
 static void several_batches_of_some_rows_are_those_of_the_whole_table(void **state)
 {
@@ -332,6 +403,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_of_some_rows_is_that_of_the_whole_table),
+        cmocka_unit_test(rows_that_are_found_in_advance_are_those_of_each_step),
         cmocka_unit_test(several_batches_of_some_rows_are_those_of_the_whole_table),
         cmocka_unit_test(an_evaluation_of_some_rows_is_that_of_the_whole_table),
         cmocka_unit_test(an_id_out_of_range_is_named),
