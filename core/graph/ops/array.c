@@ -18,14 +18,24 @@ struct status infer_declared(struct infer_context *context)
     return status_ok();
 }
 
-struct status infer_ensure_shape(struct infer_context *context)
+static struct status infer_attribute(struct infer_context *context, const char *name)
 {
     const struct shape *wanted;
     struct shape shape;
-    TRY(node_attr_shape(context->node, "shape", &wanted));
+    TRY(node_attr_shape(context->node, name, &wanted));
     TRY(infer_merge(infer_input(context, 0), wanted, &shape));
     infer_output(context, 0, &shape);
     return status_ok();
+}
+
+struct status infer_ensure_shape(struct infer_context *context)
+{
+    return infer_attribute(context, "shape");
+}
+
+struct status infer_spmd_full(struct infer_context *context)
+{
+    return infer_attribute(context, "full_shape");
 }
 
 struct status infer_shape(struct infer_context *context)
@@ -131,6 +141,16 @@ struct status infer_filled(struct infer_context *context)
 {
     struct shape shape = infer_shape_value(context, 0);
     infer_output(context, 0, &shape);
+    return status_ok();
+}
+
+/* XlaRngBitGenerator: a state like input 1, and numbers in the shape that input 2 holds. */
+struct status infer_random_bits(struct infer_context *context)
+{
+    struct shape shape = infer_shape_value(context, 2), state, vector = shape_of(-1);
+    TRY(infer_merge(infer_input(context, 1), &vector, &state));
+    infer_output(context, 0, &state);
+    infer_output(context, 1, &shape);
     return status_ok();
 }
 

@@ -163,6 +163,7 @@
     X(random, candidates)           \
     X(random, random)               \
     X(random, random_binomial)      \
+    X(random, random_bits)          \
     X(random, random_box)           \
     X(random, random_choice)        \
     X(random, random_gamma)         \
@@ -242,8 +243,10 @@
     X(xla, xla_conv)                \
     X(xla, xla_dot)                 \
     X(xla, xla_gather)              \
+    X(xla, xla_key_sort)            \
     X(xla, xla_pad)                 \
     X(xla, xla_reduce)              \
+    X(xla, xla_reduce_precision)    \
     X(xla, xla_scatter)             \
     X(xla, xla_sort)
 

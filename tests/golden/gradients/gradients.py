@@ -14,6 +14,8 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 import numpy as np
 import tensorflow as tf
+from tensorflow.compiler.tf2xla.python import xla  # noqa: F401 (registers gradients)
+from tensorflow.compiler.tf2xla.ops import gen_xla_ops
 from tensorflow.python.framework import op_def_registry
 
 random = np.random.RandomState(7)
@@ -472,6 +474,9 @@ case("gather of a batch", "GatherV2", x(draw(2, 3, 2)), fed([[2, 0, 2], [1, 1, 0
 case("gather of a batch of batches", "GatherV2", x(draw(2, 2, 3)), fed([[[2, 0], [1, 1]], [[0, 1], [2, 2]]], np.int64), const(-1), batch_dims=("int", -1))
 case("gather one of each entry", "GatherV2", x(draw(2, 3, 2)), fed([2, 1], np.int32), const(1), batch_dims=("int", 1))
 
+# ---- several devices ----
+case("sharding", "XlaSharding", x(draw(2, 3)))
+
 
 def numbers(array):
     if array.dtype == bool:
@@ -534,6 +539,13 @@ def flip(op, value, result, weights):
         weights[1] = weights[1] * np.sign(np.sum(chosen * result[1], -2, keepdims=True)).astype(np.float32)
 
 
+def in_graph(function):
+    return tf.function(lambda **arguments: function(**arguments))
+
+
+OF_XLA = {"XlaSharding": in_graph(gen_xla_ops.xla_sharding)}  # tf.raw_ops lacks it, and its gradient needs a graph
+
+
 def write(label, op, inputs, kink, outputs, attrs):
     tensors = [tf.constant(value) for _, value in inputs]
     watched = [t for t, (role, _) in zip(tensors, inputs) if role == "x"]
@@ -543,7 +555,7 @@ def write(label, op, inputs, kink, outputs, attrs):
         if op == "PlaceholderWithDefault":
             result = [tf.identity(tensors[0])]
         else:
-            function = getattr(tf.raw_ops, raw)
+            function = OF_XLA.get(raw) or getattr(tf.raw_ops, raw)
             if raw == "Conv3D":  # the plain kernel takes no dilations
                 plain = function
                 function = tf.function(lambda **arguments: plain(**arguments), jit_compile=True)

@@ -15,6 +15,7 @@ import sys
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import tensorflow as tf  # noqa: E402
+from tensorflow.compiler.tf2xla.ops import gen_xla_ops  # noqa: E402
 from tensorflow.core.protobuf import saved_model_pb2  # noqa: E402
 from tensorflow.python.framework import function_def_to_graph  # noqa: E402
 
@@ -134,6 +135,10 @@ def ours():
     raw.Conv3D(input=given(1, 2, 5, 6, 7), filter=given(2, 1, 3, 2, 4), strides=[1] * 5, padding="VALID", data_format="NCDHW")
     tf.nn.conv3d_transpose(volume, given(3, 3, 3, 4, 2), [2, 5, 6, 8, 4], 1), tf.nn.avg_pool3d(unknown, 2, 1, "VALID")
     raw.AvgPool3DGrad(orig_input_shape=[1, 4, 4, 4, 2], grad=given(1, 2, 2, 2, 2), ksize=[1, 2, 2, 2, 1], strides=[1, 2, 2, 2, 1], padding="VALID")
+    gen_xla_ops.xla_sort(matrix), gen_xla_ops.xla_key_value_sort(matrix, ids), gen_xla_ops.xla_reduce_precision(batch, 5, 2)
+    gen_xla_ops.xla_rng_bit_generator(1, given(2, dtype=tf.uint64), [3, 4]), gen_xla_ops.xla_rng_bit_generator(
+        1, given(..., dtype=tf.uint64), given(2, dtype=tf.int32))
+    gen_xla_ops.xla_sharding(matrix), gen_xla_ops.xla_spmd_shard_to_full_shape(matrix, "", [4, 6])
 
 
 def models(directory, out):

@@ -35,6 +35,9 @@ HIDDEN_OPS = {  # that tf.raw_ops lacks
     "XlaConv": gen_xla_ops.xla_conv, "XlaConvV2": gen_xla_ops.xla_conv_v2, "XlaDot": gen_xla_ops.xla_dot, "XlaDotV2": gen_xla_ops.xla_dot_v2,
     "XlaEinsum": gen_xla_ops.xla_einsum, "XlaGather": gen_xla_ops.xla_gather, "XlaPad": gen_xla_ops.xla_pad,
     "XlaOptimizationBarrier": gen_xla_ops.xla_optimization_barrier,
+    "XlaSort": gen_xla_ops.xla_sort, "XlaKeyValueSort": gen_xla_ops.xla_key_value_sort, "XlaReducePrecision": gen_xla_ops.xla_reduce_precision,
+    "XlaRngBitGenerator": gen_xla_ops.xla_rng_bit_generator, "XlaSharding": gen_xla_ops.xla_sharding,
+    "XlaSpmdShardToFullShape": gen_xla_ops.xla_spmd_shard_to_full_shape,
     "DecodeProtoV2": gen_decode_proto_ops.decode_proto_v2, "EncodeProto": gen_encode_proto_ops.encode_proto,
 }
 

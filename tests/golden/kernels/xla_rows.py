@@ -118,4 +118,72 @@ def xla_moves():
     rows.write()
 
 
-FAMILIES = [xla_dot, xla_conv, xla_moves]
+SPECIAL = np.float32([3, np.nan, 5, 0, -0.0, 1, np.inf, -np.inf, -2, 1e-45, -1e-45, -0.0])
+
+
+def xla_sort():
+    rows = Rows("xla_sort")
+    for dtype in FLOATS + INTEGERS:
+        x = draw(3, 5, dtype=dtype)
+        rows.add("XlaSort", [x])
+        # The greatest and the least number, and different values for each: XLA leaves the order of equal keys open.
+        keys = np.unique(draw(9, dtype=dtype))[::-1].copy()
+        rows.add("XlaKeyValueSort", [keys, np.arange(keys.size, dtype=np.int64)])
+        if dtype in INTEGERS:
+            limits = np.iinfo(dtype)
+            rows.add("XlaSort", [dtype([limits.max, 0, limits.min, limits.max - 1, 1])])
+        else:
+            rows.add("XlaSort", [SPECIAL.astype(dtype).reshape(2, 6)], each=0)
+            rows.add("XlaKeyValueSort", [SPECIAL[:8].astype(dtype), np.arange(8, dtype=np.int32)])
+    rows.add("XlaSort", [np.array([True, False, True])])
+    for dtype in FLOATS + INTEGERS + COMPLEX + [bool]:
+        rows.add("XlaKeyValueSort", [np.int32([[4, 1, 3], [-1, -3, -2]]), draw(2, 3, dtype=dtype)])
+    for shape in [(0,), (2, 0), (0, 2), (1,), (2, 3, 4), (40,)]:
+        rows.add("XlaSort", [draw(*shape)])
+    for shape in [(0, 2), (2, 0), (2, 2, 3)]:
+        keys = RANDOM.permutation(int(np.prod(shape))).reshape(shape).astype(np.int32)
+        rows.add("XlaKeyValueSort", [keys, draw(*shape)])
+    rows.add("XlaSort", [np.float32(1)], text=False)
+    rows.add("XlaKeyValueSort", [np.float32(1), np.int32(2)])
+    rows.add("XlaKeyValueSort", [np.float32([1, 2]), np.int32([1, 2, 3])], text=False)
+    rows.write()
+
+
+def xla_numbers():
+    rows = Rows("xla_numbers")
+    x = np.float32([1.1, 1e30, -1e-30, np.nan, np.inf, -np.inf, 65519, 65520, 6e-8, 1e-5, -0.0, 0, 3.14159, 1.5, 2.5, 3.5, 1e-44, -6.1e-5, 3e38, 448, 464, 480])
+    for dtype in FLOATS:
+        for exponent_bits, mantissa_bits in [(5, 10), (8, 7), (5, 2), (4, 3), (5, 0), (2, 1), (1, 4), (8, 23), (11, 52), (11, 3), (3, 52), (40, 60), (6, 9)]:
+            rows.add("XlaReducePrecision", [x.astype(dtype)], each=0, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits)
+    for shape in [(), (0,), (2, 0), (2, 3)]:
+        rows.add("XlaReducePrecision", [draw(*shape)], exponent_bits=3, mantissa_bits=1)
+    for exponent_bits, mantissa_bits in [(0, 3), (-1, 3), (3, -1)]:
+        rows.add("XlaReducePrecision", [x], text=False, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits)
+    for dtype in FLOATS + INTEGERS + COMPLEX + [bool]:
+        rows.add("XlaSharding", [draw(2, 3, dtype=dtype)])
+        rows.add("XlaSpmdShardToFullShape", [draw(2, dtype=dtype)], manual_sharding="", full_shape=[2])
+    rows.add("XlaSpmdShardToFullShape", [draw(0, 3)], manual_sharding="", full_shape=[0, 3])
+    rows.add("XlaSharding", [draw(0, 3)], sharding="")
+    rows.add("XlaSharding", [draw(2, 2)], sharding=b"\x08\x03\x1a\x02\x02\x01\x22\x02\x00\x01")  # halves, on two devices
+    rows.write()
+
+
+def xla_bits():
+    rows = Rows("xla_bits")
+    most = 2**64 - 1
+    for algorithm in [1, 2, 3]:
+        for dtype in [np.uint8, np.uint32, np.uint64]:
+            for shape in [(), (1,), (2,), (7,), (2, 3), (3, 4, 5), (3, 5), (4, 3), (1, 1, 1), (0,), (0, 3), (3, 0), (40,)]:
+                rows.add("XlaRngBitGenerator", [np.int32(algorithm), np.uint64([7, 2**40 + 3]), np.int32(shape)], dtype=dtype)
+        for state in [(1, most), (most, most), (2**63 + 5, 0)]:
+            rows.add("XlaRngBitGenerator", [np.int32(algorithm), np.uint64(state), np.int64([9])], dtype=np.uint32)
+        for state in [(7,), (), ((1, 2),)]:
+            rows.add("XlaRngBitGenerator", [np.int32(algorithm), np.uint64(state), np.int64([9])], dtype=np.uint32, text=False)
+    for state in [(1, most, 3), (1, most, most), (2**63 + 5, most - 1, 2**40)]:
+        rows.add("XlaRngBitGenerator", [np.int32(1), np.uint64(state), np.int64([19])], dtype=np.uint64)
+    rows.add("XlaRngBitGenerator", [np.int32(1), np.uint64([1, 2]), np.int64(9)], dtype=np.uint32, text=False)
+    rows.add("XlaRngBitGenerator", [np.int32(1), np.uint64([1, 2]), np.int64([-1])], dtype=np.uint32, text=False)
+    rows.write()
+
+
+FAMILIES = [xla_dot, xla_conv, xla_moves, xla_sort, xla_numbers, xla_bits]

@@ -125,6 +125,12 @@ def sorts(x):
             "down": down[0], "down_places": down[1], "both": both[0], "both_places": both[1]}
 
 
+@case((np.array([[0x7fc00000, -0x00400000, 0, -2**31, 0x7f800000, -0x00800000, 1, -2**31 + 1, 0x7f800001, 0x3f800000]]),), x=(I, [None, None]))
+def sorts_of_bits(x):
+    """A NaN with a sign comes first: IEEE 754's total order."""
+    return {"order": tf.bitcast(xla.xla_sort(tf.bitcast(x, F)), I), "places": xla.xla_key_value_sort(tf.bitcast(x, F), tf.argsort(x))[1]}
+
+
 if __name__ == "__main__":
     for name in sys.argv[1:] or CASES:
         write(HERE / f"{name}.pb", CASES[name])

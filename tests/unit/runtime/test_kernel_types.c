@@ -35,6 +35,8 @@ static const struct exception {
     { "XlaReduceWindow", LACKING_IN_XLA },
     { "XlaScatter", LACKING_IN_XLA },
     { "XlaVariadicReduce", LACKING_IN_XLA },
+    { "XlaRngBitGenerator", DTYPES(DT_INT8) | DTYPES(DT_INT32) | DTYPES(DT_INT64),
+      "XLA, which runs it, lacks them" },
     { "InplaceAdd", ~(DTYPES_REAL | DTYPES_COMPLEX), "the kernel refuses them when it runs" },
     { "InplaceSub", ~(DTYPES_REAL | DTYPES_COMPLEX), "the kernel refuses them when it runs" },
 };

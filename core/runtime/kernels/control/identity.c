@@ -1,5 +1,10 @@
-/* Ops that return their inputs: Identity and its kind; EnsureShape after a check. */
+/*
+ * Ops that return their inputs: Identity and its kind; EnsureShape after a check. XlaSharding and
+ * XlaSpmdShardToFullShape tell which of several devices hold a tensor: there is only one.
+ */
 #include "runtime/kernel.h"
+
+#include <string.h>
 
 static struct status pass_compute(struct kernel_context *context)
 {
@@ -10,8 +15,10 @@ static struct status pass_compute(struct kernel_context *context)
 
 static struct status ensure_shape_prepare(struct prepare_context *context)
 {
+    const struct node *node = prepare_node(context);
     const struct shape **state = prepare_state(context, sizeof *state, NULL);
-    return node_attr_shape(prepare_node(context), "shape", state);
+    bool is_shard = strcmp(node->op_name, "XlaSpmdShardToFullShape") == 0;
+    return node_attr_shape(node, is_shard ? "full_shape" : "shape", state);
 }
 
 static struct status ensure_shape_compute(struct kernel_context *context)
@@ -30,6 +37,9 @@ static const struct kernel rows[] = {
     { "Identity", DTYPES_ALL, .compute = pass_compute, .any_rank = true },
     { "IdentityN", DTYPES_ALL, .compute = pass_compute, .any_rank = true },
     { "XlaOptimizationBarrier", DTYPES_ALL, .compute = pass_compute, .any_rank = true },
+    { "XlaSharding", DTYPES_ALL, .compute = pass_compute, .any_rank = true },
+    { "XlaSpmdShardToFullShape", DTYPES_ALL, .prepare = ensure_shape_prepare,
+      .compute = ensure_shape_compute, .any_rank = true },
     { "StopGradient", DTYPES_ALL, .compute = pass_compute, .any_rank = true },
     { "PreventGradient", DTYPES_ALL, .compute = pass_compute, .any_rank = true },
     { "GuaranteeConst", DTYPES_ALL, .compute = pass_compute, .any_rank = true },

@@ -42,7 +42,7 @@ struct status draw_set_bounds(const struct kernel_context *k, int low, int high,
     return status_ok();
 }
 
-struct status random_output(struct kernel_context *k, int index, struct tensor **out)
+struct status random_shape(struct kernel_context *k, int index, struct shape *out)
 {
     const struct tensor *wanted = kernel_input(k, index);
     struct shape shape = { 0 };
@@ -58,7 +58,13 @@ struct status random_output(struct kernel_context *k, int index, struct tensor *
                                 (long long)tensor_index(wanted, i));
         shape_append(&shape, tensor_index(wanted, i));
     }
-    TRY(shape_check(shape.rank, shape.dims, &shape));
+    return shape_check(shape.rank, shape.dims, out);
+}
+
+struct status random_output(struct kernel_context *k, int index, struct tensor **out)
+{
+    struct shape shape;
+    TRY(random_shape(k, index, &shape));
     return kernel_output(k, 0, &shape, out);
 }
 

@@ -16,7 +16,9 @@ struct draw draw_of_node(const struct node *node);
 struct status draw_set_bounds(const struct kernel_context *k, int low, int high,
                               const struct tensor *out, struct draw *draw);
 
-/* Output 0 in the shape that input `index` holds. */
+/* The shape that input `index` holds. */
+struct status random_shape(struct kernel_context *k, int index, struct shape *out);
+/* Output 0 in that shape. */
 struct status random_output(struct kernel_context *k, int index, struct tensor **out);
 
 /* Fills a tensor; DEADLINE_EXCEEDED and the like in between. */
@@ -29,7 +31,7 @@ struct status random_seeds(const struct kernel_context *k, int index, struct phi
 /* The stream of a key, a counter and an algorithm: inputs 1 to 3. */
 struct status random_key(const struct kernel_context *k, struct philox *out);
 
-/* TensorFlow has ThreeFry in its compiler only, and its CPU kernels refuse it, too. */
+/* On a CPU, TensorFlow has ThreeFry only in XlaRngBitGenerator; its other ops refuse it. */
 #define ALGORITHM_PHILOX   1
 #define ALGORITHM_THREEFRY 2
 #define ALGORITHM_AUTO     3 /* Philox on a CPU */
