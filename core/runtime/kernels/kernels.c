@@ -248,6 +248,7 @@
     X(xla, xla_reduce)              \
     X(xla, xla_reduce_precision)    \
     X(xla, xla_scatter)             \
+    X(xla, xla_select_and_scatter)  \
     X(xla, xla_sort)
 
 #define DECLARE(room, name) extern const struct kernel_table kernels_##name;

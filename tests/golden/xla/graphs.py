@@ -113,6 +113,23 @@ def scatters_of_a_batch(x, i, u):
             "batch": xla.xla_scatter(x, i, u[:, 0], update_computation=SUM, dimension_numbers=batch, indices_are_sorted=False)}
 
 
+GREATER, LATER, ALL = (combiner(f) for f in (tf.greater_equal, tf.greater, lambda a, b: tf.reduce_all(tf.stack([a >= b, a > -9.0]))))
+
+
+@case((draw(2, 7, 6),), (draw(1, 4, 3),), (draw(0, 4, 3),), x=(F, [None, None, None]))
+def selections(x):
+    """Sources are numbers from 1 on: each tells which window chose."""
+    def select(by, combine, size, steps, padding=((0, 0), (0, 0), (0, 0)), start=0.5, index=I):
+        padded = tf.shape(x) + tf.reduce_sum(tf.constant(padding), 1)
+        shape = tf.maximum((padded - size) // steps + 1, 0)
+        source = tf.reshape(tf.range(1.0, tf.cast(tf.reduce_prod(shape), F) + 1), shape)
+        return xla.xla_select_and_scatter(x, tf.constant(size, index), tf.constant(steps, index), tf.constant(padding, index), source, start, select=by, scatter=combine)
+    return {"pool": select(GREATER, SUM, (1, 2, 2), (1, 2, 2)), "overlap": select(GREATER, SUM, (1, 3, 2), (1, 1, 1)),
+            "later": select(LATER, SUM, (1, 3, 2), (1, 1, 1)), "last": select(GREATER, SECOND, (1, 3, 3), (1, 1, 2)),
+            "padded": select(GREATER, SUM, (1, 2, 3), (1, 1, 1), ((0, 0), (1, 3), (2, 0)), index=L), "cut": select(LATER, MOST, (1, 2, 2), (1, 2, 1), ((0, 0), (-1, 0), (0, 0))),
+            "apart": select(ALL, APART, (1, 2, 2), (1, 1, 2)), "all": select(GREATER, SUM, (1, 2, 2), (1, 1, 1), start=-3.0)}
+
+
 @case((draw(2, 9),), (draw(1, 1),), (draw(3, 2),), (draw(0, 4),), (draw(2, 0),), (draw(2, 33, seed=4),), x=(F, [None, None]))
 def sorts(x):
     i = tf.broadcast_to(tf.range(tf.shape(x)[1]), tf.shape(x))

@@ -34,6 +34,7 @@ static const struct exception {
     { "XlaReduce", LACKING_IN_XLA },
     { "XlaReduceWindow", LACKING_IN_XLA },
     { "XlaScatter", LACKING_IN_XLA },
+    { "XlaSelectAndScatter", LACKING_IN_XLA },
     { "XlaVariadicReduce", LACKING_IN_XLA },
     { "XlaRngBitGenerator", DTYPES(DT_INT8) | DTYPES(DT_INT32) | DTYPES(DT_INT64),
       "XLA, which runs it, lacks them" },

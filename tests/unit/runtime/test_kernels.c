@@ -188,6 +188,7 @@ static bool is_tested_elsewhere(const char *op)
         "XlaReduce",
         "XlaVariadic",
         "XlaScatter",
+        "XlaSelectAndScatter",
         "SeedGenerator",
         "MapPeek",
         "MapSize",

@@ -5,9 +5,10 @@
 
 #define LANES_ARGS_MAX 64
 
-struct status lanes_prepare(const struct prepare_context *p, int results_count, struct lanes *out)
+struct status lanes_prepare(const struct prepare_context *p, int index, int results_count,
+                            struct lanes *out)
 {
-    const struct plan_function *function = prepare_function(p, 0);
+    const struct plan_function *function = prepare_function(p, index);
     const struct node *node = prepare_node(p);
     *out =
         (struct lanes){ .function = function, .together = plan_function_is_elementwise(function) };

@@ -15,10 +15,11 @@ struct lanes {
     bool compares; /* it gives bool; otherwise, result i has the type of argument i */
 };
 
-/* The node's only function, which does not compare. INVALID_ARGUMENT: it has captures, or gives
+/* Function `index` of the node, which does not compare. INVALID_ARGUMENT: it has captures, or gives
  * another number of results. UNIMPLEMENTED: an input of the node has another type than
  * DTYPES_LANES. */
-struct status lanes_prepare(const struct prepare_context *p, int results_count, struct lanes *out);
+struct status lanes_prepare(const struct prepare_context *p, int index, int results_count,
+                            struct lanes *out);
 
 /**
  * Computes the function for each element of `args`, which are vectors of `count` elements and are

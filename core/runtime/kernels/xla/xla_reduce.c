@@ -8,11 +8,8 @@
  */
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/plain/einsum.h"
-#include "runtime/kernels/plain/strided.h"
-#include "runtime/kernels/xla/dimension_numbers.h"
 #include "runtime/kernels/xla/lanes.h"
-#include "runtime/kernels/xla/padding.h"
+#include "runtime/kernels/xla/windows.h"
 
 #define OPERANDS_MAX 16
 
@@ -32,7 +29,7 @@ static struct status reduce_prepare(struct prepare_context *p)
     if (state->count > OPERANDS_MAX)
         return status_error(STATUS_UNIMPLEMENTED, "node '%s': more than %d operands", node->name,
                             OPERANDS_MAX);
-    TRY(lanes_prepare(p, state->count, &state->lanes));
+    TRY(lanes_prepare(p, 0, state->count, &state->lanes));
     return node_attr_ints(node, "dimensions_to_reduce", SHAPE_RANK_MAX, state->dims,
                           &state->dims_count);
 }
@@ -174,40 +171,7 @@ static struct status reduce_compute(struct kernel_context *k)
 static struct status window_prepare(struct prepare_context *p)
 {
     struct lanes *lanes = prepare_state(p, sizeof *lanes, NULL);
-    return lanes_prepare(p, 1, lanes);
-}
-
-struct xla_windows {
-    struct xla_padding padding;
-    struct shape padded, out;
-    struct nest offsets;   /* of the elements of a window */
-    struct strided places; /* of the windows */
-};
-
-static struct status find_windows(const struct kernel_context *k, struct xla_windows *window)
-{
-    const struct shape *shape = &kernel_input(k, 0)->shape;
-    int64_t sizes[SHAPE_RANK_MAX], steps[SHAPE_RANK_MAX], dilations[SHAPE_RANK_MAX];
-    int64_t strides[SHAPE_RANK_MAX];
-    int rank = shape->rank;
-    *window = (struct xla_windows){ 0 };
-    TRY(dimension_values(k, 2, "window_dimensions", rank, 1, sizes));
-    TRY(dimension_values(k, 3, "window_strides", rank, 1, steps));
-    TRY(dimension_values(k, 4, "base_dilations", rank, 1, window->padding.interior));
-    TRY(dimension_values(k, 5, "window_dilations", rank, 1, dilations));
-    TRY(padding_pairs(k, 6, rank, window->padding.low, window->padding.high));
-    for (int d = 0; d < rank; d++)
-        window->padding.interior[d]--;
-    TRY(padding_shape(k, shape, &window->padding, &window->padded));
-    dense_strides(&window->padded, strides);
-    for (int d = 0; d < rank; d++) {
-        int64_t span = (sizes[d] - 1) * dilations[d] + 1; /* both below 2^31 */
-        int64_t room = window->padded.dims[d] - span;
-        shape_append(&window->out, room < 0 ? 0 : room / steps[d] + 1);
-        strided_append(&window->places, window->out.dims[d], stride_of_steps(strides[d], steps[d]));
-        nest_append(&window->offsets, sizes[d], stride_of_steps(strides[d], dilations[d]), 0, 0);
-    }
-    return status_ok();
+    return lanes_prepare(p, 0, 1, lanes);
 }
 
 /* What a window reads: the padded operand, and which of its elements are the operand's. */
@@ -278,12 +242,13 @@ static struct status pad(struct kernel_context *k, const struct xla_windows *win
 
 static struct status window_compute(struct kernel_context *k)
 {
+    static const struct window_inputs inputs = { 2, 3, 4, 5, 6 };
     const struct tensor *init;
     struct padded padded = { 0 }, elements = { 0 };
     struct xla_windows window;
     struct tensor *out, sums;
     TRY(kernel_scalar(k, 1, "init_value", &init));
-    TRY(find_windows(k, &window));
+    TRY(xla_windows_find(k, &inputs, &window));
     TRY(kernel_output(k, 0, &window.out, &out));
     if (out->size == 0)
         return status_ok();

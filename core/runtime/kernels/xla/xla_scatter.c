@@ -20,7 +20,7 @@ struct xla_scatter_state {
 static struct status scatter_prepare(struct prepare_context *p)
 {
     struct xla_scatter_state *state = prepare_state(p, sizeof *state, NULL);
-    TRY(lanes_prepare(p, 1, &state->lanes));
+    TRY(lanes_prepare(p, 0, 1, &state->lanes));
     return dimension_numbers_read(prepare_node(p), &state->numbers);
 }
 

@@ -25,7 +25,7 @@ static struct status sort_prepare(struct prepare_context *p)
     if (state->count > OPERANDS_MAX)
         return status_error(STATUS_UNIMPLEMENTED, "node '%s': more than %d operands",
                             prepare_node(p)->name, OPERANDS_MAX);
-    TRY(lanes_prepare(p, 1, &state->lanes));
+    TRY(lanes_prepare(p, 0, 1, &state->lanes));
     state->lanes.compares = true;
     return status_ok();
 }
