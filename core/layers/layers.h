@@ -38,10 +38,15 @@ enum layers_mode {
 
 /* The reduction of the examples' losses to one number. */
 enum layers_reduction {
-    LAYERS_MEAN, /* Keras' default */
-    LAYERS_SUM,  /* the sum over the batch */
-    LAYERS_EACH, /* with several outputs: each has its own (layers_target.reduction) */
+    LAYERS_MEAN,          /* Keras' default */
+    LAYERS_SUM,           /* the sum over the batch */
+    LAYERS_WEIGHTED_MEAN, /* the sum, divided by the sum of the weights */
+    LAYERS_EACH,          /* with several outputs: each has its own (layers_target.reduction) */
 };
+
+/* Keras' word, such as "sum_over_batch_size", for each of them but LAYERS_EACH. Returns false if
+ * it is none. */
+bool layers_find_reduction(const char *word, enum layers_reduction *out);
 
 /* The kind of labels of a loss. */
 enum layers_labels {
@@ -134,7 +139,7 @@ struct layers_target {
     enum layers_kind kind;
     /* a column of the data, float [batch], that the loss also reads; NULL: none */
     const char *column;
-    enum layers_reduction reduction; /* MEAN or SUM */
+    enum layers_reduction reduction; /* not EACH */
     double weight;                   /* of its loss in the sum of all losses */
 };
 
@@ -433,7 +438,7 @@ struct layers_training_options {
     enum layers_reduction reduction; /* of a step's loss */
     int64_t batch;                   /* rows of a step; 0: any number */
     /* A step is also fed "sample_weight", float [batch], by which each row's loss is multiplied
-     * before the reduction. The mean is still over the number of rows, as in Keras. */
+     * before the reduction. A mean is still over the number of rows, as in Keras. */
     bool weighted;
     bool evaluation_weighted; /* the same for evaluation, with its weighted metrics */
     float loss_scale;         /* of the gradients, see struct layers_options */

@@ -326,18 +326,36 @@ static struct status read_optimizer(const struct json_value *value, struct arena
     return status_ok();
 }
 
+bool layers_find_reduction(const char *word, enum layers_reduction *out)
+{
+    static const struct {
+        const char *word;
+        enum layers_reduction reduction;
+    } rows[] = {
+        { "sum_over_batch_size", LAYERS_MEAN },
+        { "mean", LAYERS_MEAN },
+        { "auto", LAYERS_MEAN },
+        { "sum", LAYERS_SUM },
+        { "mean_with_sample_weight", LAYERS_WEIGHTED_MEAN },
+    };
+
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (strcmp(rows[i].word, word) == 0) {
+            *out = rows[i].reduction;
+            return true;
+        }
+    return false;
+}
+
 /* Reads the reduction of a loss. */
 static struct status take_reduction(const char *word, struct layers_target *target,
                                     struct layers_training *out)
 {
-    static const char *const means[] = { "sum_over_batch_size", "mean", "auto" };
-    bool sum = strcmp(word, "sum") == 0, mean = BYTES_FIND(bytes_of(word), means) >= 0;
-
-    if (!sum && !mean)
+    if (!layers_find_reduction(word, &target->reduction))
         return status_error(STATUS_UNIMPLEMENTED,
-                            "loss: 'reduction' is '%.100s'; known: sum_over_batch_size, mean, sum",
+                            "loss: 'reduction' is '%.100s'; known: sum_over_batch_size, mean, sum, "
+                            "mean_with_sample_weight",
                             word);
-    target->reduction = sum ? LAYERS_SUM : LAYERS_MEAN;
     out->reduction = !out->has_reduction || out->reduction == target->reduction ? target->reduction
                                                                                 : LAYERS_EACH;
     out->has_reduction = true;

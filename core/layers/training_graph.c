@@ -355,9 +355,11 @@ struct status layers_training_graph(const struct layers_model *model,
                                              .loss_scale = options->loss_scale,
                                              .feeds_loss_scale = options->feeds_loss_scale,
                                              .metrics = options->metrics };
-    const struct layers_options evaluating = { .mode = LAYERS_EVAL,
-                                               .reduction = LAYERS_SUM,
-                                               .weighted = options->evaluation_weighted };
+    const struct layers_options evaluating = {
+        .mode = LAYERS_EVAL,
+        .reduction = options->reduction == LAYERS_WEIGHTED_MEAN ? LAYERS_WEIGHTED_MEAN : LAYERS_SUM,
+        .weighted = options->evaluation_weighted
+    };
     struct layers_graph *step = ARENA_NEW(arena, struct layers_graph),
                         *evaluation = ARENA_NEW(arena, struct layers_graph);
     struct training_graph graph = { .name = model->name };

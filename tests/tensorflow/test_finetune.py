@@ -289,12 +289,16 @@ class Finetune(TestCase):
         flags = ["--train_files=" + self.path("rows.csv"), "--schema=" + self.path("schema.json")]
         self.assert_tunes("tags", tagger(), inputs, tags, sparse, *flags, "--feature_columns=ids")
         self.assert_tunes("tags_weighted", tagger(), inputs, tags, sparse, *flags, "--weight_column=w", weights=weights)
+        by_weights = tf.keras.losses.SparseCategoricalCrossentropy(reduction="mean_with_sample_weight")
+        self.assert_tunes("tags_by_weights", tagger(), inputs, tags, by_weights, *flags, "--weight_column=w", weights=weights)
         with tf.io.TFRecordWriter(self.path("rows.tfrecord")) as file:
             for i, t, w in zip(ids, tags, weights):
                 features = {"ids": tf.train.Feature(int64_list={"value": i}), "label": tf.train.Feature(int64_list={"value": t}),
                             "w": tf.train.Feature(float_list={"value": w[:1]})}
                 file.write(tf.train.Example(features={"feature": features}).SerializeToString())
         self.assert_tunes("tags_records", tagger(), inputs, tags, sparse, "--train_files=" + self.path("rows.tfrecord"), "--weight_column=w",
+                          weights=weights[:, :1])
+        self.assert_tunes("records_by_weights", tagger(), inputs, tags, by_weights, "--train_files=" + self.path("rows.tfrecord"), "--weight_column=w",
                           weights=weights[:, :1])
         images, classes = draw.normal(size=(64, 6, 5, 2)).astype(np.float32), draw.randint(3, size=(64, 6, 5))
         of_pixels = draw.choice([0.0, 0.5, 2.0], (64, 6, 5)).astype(np.float32)

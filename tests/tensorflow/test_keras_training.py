@@ -239,6 +239,58 @@ class KerasTraining(TestCase):
                 if flags == ("--sync",):  # otherwise each step has one half of the rows
                     self.assert_same(got, want, "%d ps" % ps)
 
+    def test_a_mean_by_weights(self):
+        """With class weights, and without any."""
+        weights = {c: 0.5 + c for c in range(10)}
+        by_weights = keras.losses.SparseCategoricalCrossentropy(reduction="mean_with_sample_weight")
+        for flags, more in (((), {}), (("--class_weight=" + ",".join("%d:%g" % pair for pair in weights.items()),), {"class_weight": weights})):
+            model = self.model("sgd")
+            model.compile(keras.optimizers.SGD(0.5), loss=by_weights)
+            for _ in range(STEPS):
+                model.train_on_batch(self.rows, self.labels, **more)
+            want = [np.asarray(x) for x in model.get_weights()]
+            self.assert_same(self.by_pstrain(model.to_json(), *flags), want, flags)
+            plain = self.model(keras.optimizers.SGD(0.5)).to_json()
+            self.assert_same(self.by_pstrain(plain, "--loss_reduction=mean_with_sample_weight", *flags), want, flags)
+        with self.assertRaises(AssertionError):  # it makes a difference
+            self.assert_same(self.by_pstrain(plain, *flags), want, "mean")
+
+    def assert_columns_train(self, name, model, inputs, labels, weights):
+        """pstrain trains and evaluates on the columns of a file as Keras does on batches of all rows."""
+        shaped = [("x", inputs), ("label", labels), ("w", weights)]
+        with open(self.path("rows.csv"), "w", encoding="utf-8") as f:
+            f.write("x,label,w\n" + "".join(",".join(" ".join(map(str, np.atleast_1d(v[i]))) for _, v in shaped) + "\n" for i in range(len(labels))))
+        with open(self.path("schema.json"), "w", encoding="utf-8") as f:
+            json.dump({"columns": [{"name": n, "dtype": "int64" if v.dtype.kind == "i" else "float32", "separator": " ", "shape": list(v.shape[1:])}
+                                   if v.ndim > 1 else {"name": n} for n, v in shaped]}, f)
+        model.compile(keras.optimizers.SGD(0.5), loss=model.loss)
+        with open(self.path(name + ".json"), "w", encoding="utf-8") as f:
+            f.write(model.to_json())
+        for _ in range(STEPS):
+            model.train_on_batch(inputs, labels, sample_weight=weights)
+        done = run("pstrain", "--model=" + self.path(name + ".json"), "--train_files=" + self.path("rows.csv"), "--schema=" + self.path("schema.json"),
+                   "--validation_files=" + self.path("rows.csv"), "--weight_column=w", "--workers=1", "--batch_size=%d" % len(labels),
+                   "--stop_at_step=%d" % STEPS, "--export_dir=" + self.path(name, "1"), "--metrics_file=" + self.path(name + ".metrics"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        reader = tf.train.load_checkpoint(self.path(name, "1", "variables", "variables"))
+        self.assert_same([reader.get_tensor("/".join(v.path.split("/")[-2:])) for v in model.variables], [np.asarray(v) for v in model.variables], name)
+        with open(self.path(name + ".metrics"), encoding="utf-8") as f:
+            loss, = (line["loss"] for line in map(json.loads, f) if line["kind"] == "evaluation")
+        want = model.evaluate(inputs, labels, sample_weight=weights, batch_size=len(labels), verbose=0)
+        self.assertLess(abs(loss - want), 1e-5 * abs(want))
+
+    def test_a_mean_by_weights_of_steps_and_outputs(self):
+        draw = np.random.RandomState(3)
+        ids, tags = draw.randint(0, 6, size=(40, 5)), draw.randint(3, size=(40, 5))
+        model = keras.Sequential([keras.Input((5,), dtype="int64", name="x"), keras.layers.Embedding(6, 4, "ones", mask_zero=True, name="table"),
+                                  keras.layers.Dense(3, activation="softmax", kernel_initializer="zeros", name="scores")])
+        model.compile(loss=keras.losses.SparseCategoricalCrossentropy(reduction="mean_with_sample_weight"))
+        self.assert_columns_train("masked", model, ids, tags, draw.choice([0.0, 0.5, 2.0], (40, 5)).astype(np.float32))
+        model = keras.Sequential([keras.Input((2,), name="x"), keras.layers.Dense(3, kernel_regularizer="l2", kernel_initializer="zeros", name="numbers")])
+        model.compile(loss=keras.losses.MeanSquaredError(reduction="mean_with_sample_weight"))
+        numbers = draw.normal(size=(40, 5)).astype(np.float32)
+        self.assert_columns_train("outputs", model, numbers[:, :2], numbers[:, 2:], draw.choice([0.0, 0.5, 2.0], 40).astype(np.float32))
+
     def test_a_schedule_of_a_flag(self):
         want = self.by_keras(keras.optimizers.SGD(schedules.CosineDecay(0.5, STEPS)))
         description = json.loads(self.model("sgd").to_json())

@@ -157,9 +157,10 @@ static const struct flag rows[] = {
       .help = "steps with finite gradients after which the factor of --initial_scale is doubled",
       .min = 1, .max = 1e15 },
     { "loss_reduction", FLAG_TEXT, &values.reduction, "",
-      .help = "mean or sum of the losses in a batch; the default is the model's. For TensorFlow "
-              "1's MNIST tutorial, use --loss_reduction=sum --learning_rate=0.01",
-      .choices = "mean sum" },
+      .help = "mean or sum of the losses in a batch, or their sum divided by that of the weights "
+              "of its rows; the default is the model's. For TensorFlow 1's MNIST tutorial, use "
+              "--loss_reduction=sum --learning_rate=0.01",
+      .choices = "mean sum mean_with_sample_weight" },
     { "class_weight", FLAG_TEXT, &values.class_weight, "",
       .help = "factors of the losses of training rows by class, such as 0:1,7:2.5; other classes "
               "have 1" },

@@ -150,10 +150,9 @@ static void choose_the_rest(struct options *out)
     out->batch_size = (uint32_t)out->flags.batch_size;
     if (flag_is_default(batch) && training->batch_size > 0)
         out->batch_size = (uint32_t)training->batch_size;
-    out->reduction = *out->flags.reduction != '\0'
-                         ? strcmp(out->flags.reduction, "sum") == 0 ? LAYERS_SUM : LAYERS_MEAN
-                     : training->has_reduction ? training->reduction
-                                               : LAYERS_MEAN;
+    out->reduction = training->has_reduction ? training->reduction : LAYERS_MEAN;
+    if (*out->flags.reduction != '\0')
+        layers_find_reduction(out->flags.reduction, &out->reduction);
     bool in_turn = strcmp(out->flags.placement, "round_robin") == 0;
     out->placement = in_turn ? PLACE_IN_TURN : PLACE_BY_BYTES;
     out->job.workers = job_map_is_local(&out->map) ? (uint32_t)out->flags.workers

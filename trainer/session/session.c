@@ -378,7 +378,10 @@ static struct status describe_agreed(const struct session *session, const char *
                                          [CLIP_NORM] = "norm",
                                          [CLIP_GLOBAL_NORM] = "global_norm" };
     static const char *const reductions[] = {
-        [LAYERS_MEAN] = "mean", [LAYERS_SUM] = "sum", [LAYERS_EACH] = "each"
+        [LAYERS_MEAN] = "mean",
+        [LAYERS_SUM] = "sum",
+        [LAYERS_WEIGHTED_MEAN] = "mean_with_sample_weight",
+        [LAYERS_EACH] = "each",
     };
     struct buffer identity = { 0 };
 

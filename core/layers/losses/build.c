@@ -41,13 +41,54 @@ static struct endpoint reduce_losses(struct loss_context *c, enum layers_reducti
     struct builder *b = c->builder;
     int64_t outputs = outputs_of(c->loss, losses);
 
-    if (reduction == LAYERS_MEAN)
+    if (reduction != LAYERS_SUM)
         return loss_reduce(b, "Mean", "reduced", losses);
     if (outputs < 0 || (of_rows && has_steps(c->loss, losses)))
         return build_binary(b, "Mul", "reduced", loss_reduce(b, "Mean", NULL, losses),
                             count_rows(b, losses));
     struct endpoint sum = loss_reduce(c->builder, "Sum", "reduced", losses);
     return outputs == 1 ? sum : scale(c->builder, sum, 1 / (double)outputs);
+}
+
+/* Multiplies losses by the weights of their examples, and by the mask of the output. */
+static struct endpoint weigh(struct layer_context *context, struct endpoint mask, bool by_output,
+                             bool mean, struct endpoint losses)
+{
+    return build_loss_mask(context, mask, build_weights(context, losses), by_output, mean);
+}
+
+/* The sum of the weights, as Keras computes it: one weight for all steps of a row counts once,
+ * unless a mask has made it one for each step. */
+static struct endpoint sum_weights(struct layer_context *context, struct endpoint mask,
+                                   struct endpoint losses)
+{
+    struct builder *b = &context->builder;
+    struct endpoint weights = context->out->weights;
+
+    if (mask.node != NULL)
+        weights = weigh(context, mask, false, false,
+                        build_binary(b, "Fill", NULL, build_unary(b, "Shape", NULL, losses),
+                                     build_const_float(b, NULL, 1)));
+    return status_is_ok(b->status) ? loss_reduce(b, "Sum", NULL, weights) : weights;
+}
+
+/* As in Keras, each batch has a mean of its own, and that of an evaluation counts as often as the
+ * batch has rows. */
+static struct endpoint reduce_by_weights(struct layer_context *context, const struct loss *loss,
+                                         struct endpoint mask, struct endpoint losses)
+{
+    struct builder *b = &context->builder;
+
+    if (loss->class->extent == LOSS_OF_OUTPUT)
+        losses = build_binary(b, "Mean", NULL, losses, build_const_int(b, NULL, -1));
+    struct endpoint divisor = sum_weights(context, mask, losses);
+    losses = weigh(context, mask, false, false, losses);
+    if (!status_is_ok(b->status)) /* then they have no shape */
+        return losses;
+    struct endpoint mean =
+        build_binary(b, "DivNoNan", "reduced", loss_reduce(b, "Sum", NULL, losses), divisor);
+    return context->mode == LAYERS_EVAL ? build_binary(b, "Mul", NULL, mean, count_rows(b, losses))
+                                        : mean;
 }
 
 /* The same shape without its last dimension. */
@@ -165,18 +206,25 @@ static struct endpoint build_target(struct layer_context *context, const struct 
 
     if (!status_is_ok(b->status))
         return (struct endpoint){ 0 };
-    if (reduction == LAYERS_EACH)
-        reduction = model->targets[output].reduction;
-    bool mean = reduction == LAYERS_MEAN || context->mode == LAYERS_EVAL;
+    bool evaluates = context->mode == LAYERS_EVAL;
+    enum layers_reduction own = model->targets[output].reduction;
+    if (reduction == LAYERS_EACH || (evaluates && own == LAYERS_WEIGHTED_MEAN))
+        reduction = own;
     compare_output(context, model, output);
     struct loss_context c = loss_context_init(context, loss, head->predictions, head->truths);
-    struct endpoint losses = build_weights(context, build_losses(context, &c, head));
-    losses = build_loss_mask(context, join_masks(b, head->mask, c.counted), losses,
-                             loss->class->extent == LOSS_OF_OUTPUT, mean);
-    if (!status_is_ok(b->status)) /* then the losses have no shape */
-        return losses;
-    bool of_rows = context->mode == LAYERS_EVAL && model->targets[output].reduction == LAYERS_MEAN;
-    struct endpoint reduced = reduce_losses(&c, reduction, of_rows, losses);
+    struct endpoint losses = build_losses(context, &c, head), reduced;
+    struct endpoint mask = join_masks(b, head->mask, c.counted);
+    if (reduction == LAYERS_WEIGHTED_MEAN && (context->weighted || mask.node != NULL)) {
+        reduced = reduce_by_weights(context, loss, mask, losses);
+    } else {
+        losses = weigh(context, mask, loss->class->extent == LOSS_OF_OUTPUT,
+                       reduction != LAYERS_SUM || evaluates, losses);
+        if (!status_is_ok(b->status)) /* then the losses have no shape */
+            return losses;
+        bool sums = evaluates && reduction == LAYERS_WEIGHTED_MEAN;
+        reduced = reduce_losses(&c, sums ? LAYERS_SUM : reduction, evaluates && own != LAYERS_SUM,
+                                losses);
+    }
     if (model->targets[output].weight != 1)
         reduced = scale(b, reduced, model->targets[output].weight);
     return reduced;
@@ -189,7 +237,8 @@ static struct endpoint penalty_of(struct layer_context *context, enum layers_red
 {
     struct builder *b = &context->builder;
 
-    if (context->mode != LAYERS_EVAL || reduction != LAYERS_SUM || !status_is_ok(b->status))
+    if (context->mode != LAYERS_EVAL ||
+        (reduction != LAYERS_SUM && reduction != LAYERS_WEIGHTED_MEAN) || !status_is_ok(b->status))
         return context->penalty;
     return build_binary(b, "Mul", "penalty_of_rows", context->penalty, count_rows(b, output));
 }

@@ -106,7 +106,8 @@ static struct outcome try_object(const char *frame, const char *object)
     struct status status = layers_parse(bytes_of(json), arena, &model);
     if (status_is_ok(status)) {
         const struct layers_training_options options = { .batch = 3,
-                                                         .reduction = model->training.reduction };
+                                                         .reduction = model->training.reduction,
+                                                         .weighted = true };
         status = layers_training_graph(model, &options, arena, &graph);
     }
     outcome.refused = !status_is_ok(status);

@@ -454,7 +454,9 @@ static const struct row {
       "ctc needs an output [batch, steps, classes]; it has shape " },
     { "no reduction",
       LOSS("{\"class_name\": \"MeanSquaredError\", \"config\": {\"reduction\": \"none\"}}"),
-      STATUS_UNIMPLEMENTED, "'reduction' is 'none'; known: sum_over_batch_size, mean, sum" },
+      STATUS_UNIMPLEMENTED,
+      "'reduction' is 'none'; known: sum_over_batch_size, mean, sum, "
+      "mean_with_sample_weight" },
     { "a schedule",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
           "[null, 4]") "]}, \"compile_config\": {\"optimizer\": {\"class_name\": \"SGD\", "
