@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/rest/gunzip.h"
 #include "server/json/text.h"
+#include "server/rest/body_inflate.h"
 #include "server/rest/rest_internal.h"
 
 #define GUNZIP_BYTES_MAX  ((size_t)100 * 1024 * 1024)
@@ -56,13 +56,24 @@ static struct status too_large(const struct request *request, uint64_t size)
                         (unsigned long long)size, (long long)request->rest->server->body_bytes_max);
 }
 
+/* TensorFlow Serving knows gzip only. Clients of the Open Inference Protocol also send deflate,
+ * which means a zlib stream (RFC 9110). */
+static void note_encoding(struct request *request, const char *encoding)
+{
+    bool gzip = encoding != NULL && strcasestr(encoding, "gzip") != NULL;
+    bool deflate = encoding != NULL && strcasestr(encoding, "deflate") != NULL &&
+                   route_is_v2(request->exchange.url);
+    request->compressed = gzip || deflate;
+    request->compression = gzip ? INFLATE_GZIP : INFLATE_ZLIB;
+}
+
 struct status rest_body_expect(struct request *request)
 {
     const char *length = rest_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
     const char *encoding = rest_header(request, MHD_HTTP_HEADER_CONTENT_ENCODING);
     uint64_t size = length != NULL ? strtoull(length, NULL, 10) : 0;
     int64_t limit = request->rest->server->body_bytes_max;
-    request->gzip = encoding != NULL && strcasestr(encoding, "gzip") != NULL;
+    note_encoding(request, encoding);
     if (limit > 0 && size > (uint64_t)limit)
         return too_large(request, size);
     /* Trusts Content-Length up to PROMISE_BYTES_MAX. Beyond that, memory grows as bytes arrive. */
@@ -92,7 +103,7 @@ void rest_body_append(struct request *request, const char *data, size_t size)
  * a body over the operator's own limit is refused. */
 static struct status expand_body(struct request *request)
 {
-    if (!request->gzip)
+    if (!request->compressed)
         return status_ok();
     char *data;
     size_t size;
@@ -100,8 +111,9 @@ static struct status expand_body(struct request *request)
     int64_t own_limit = request->rest->server->body_bytes_max;
     bool ours = own_limit > 0 && (uint64_t)own_limit < GUNZIP_BYTES_MAX;
     size_t limit = ours ? (size_t)own_limit : GUNZIP_BYTES_MAX;
-    struct status status = gunzip(request->data, request->size, limit, JSON_PADDING,
-                                  request->rest->server->budget, &data, &size, &taken);
+    struct status status =
+        body_inflate(request->compression, request->data, request->size, limit, JSON_PADDING,
+                     request->rest->server->budget, &data, &size, &taken);
     if (status.code == STATUS_OUT_OF_RANGE && ours)
         return status_error(STATUS_RESOURCE_EXHAUSTED,
                             "request body expands to over --max_request_bytes=%lld",

@@ -307,7 +307,7 @@ static struct status handle(struct served_request *served)
  * are busy, the loop prints: a server is scraped above all while it is overloaded. */
 static bool takes_long(const struct request *request)
 {
-    if (request->gzip)
+    if (request->compressed)
         return true;
     if (request->exchange.route->takes_long)
         return inference_has_idle_thread(request->exchange.served.server->inference);

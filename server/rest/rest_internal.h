@@ -9,6 +9,7 @@
 #include <microhttpd.h>
 #include <string.h>
 
+#include "base/inflate.h"
 #include "base/list.h"
 #include "server/rest/rest.h"
 #include "server/rest/tls_bridge.h"
@@ -32,9 +33,10 @@ struct request {
     struct MHD_Connection *mhd;
     struct rest_connection *connection; /* NULL: it is gone */
     enum request_state state;
-    size_t size;  /* of the body */
-    bool dropped; /* the body is discarded: it is too large, or its sender has no token */
-    bool gzip;    /* by Content-Encoding */
+    size_t size;     /* of the body */
+    bool dropped;    /* the body is discarded: it is too large, or its sender has no token */
+    bool compressed; /* by Content-Encoding */
+    enum inflate_format compression;
     bool refused; /* its end is unknown, so the connection is closed after the answer */
     bool handled; /* it is inside libmicrohttpd's callback, which takes the answer */
     char *target; /* of the request line, verbatim */

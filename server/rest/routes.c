@@ -59,6 +59,11 @@ bool route_is_v1(const char *url)
     return starts_with(url, "/v1/");
 }
 
+bool route_is_v2(const char *url)
+{
+    return strncmp(url, "/v2/", strlen("/v2/")) == 0;
+}
+
 /* ---- Patterns. ---- */
 
 /* Skips a text if it is at *at. */
@@ -211,6 +216,12 @@ struct status route_find(const struct server_context *server, const char *method
                              ? route->methods
                              : arena_printf(arena, "%s, %s", out->allow, route->methods);
     }
-    return v1 ? status_error(STATUS_INVALID_ARGUMENT, "Malformed request: %s %s", method, url)
-              : status_ok();
+    if (v1)
+        return status_error(STATUS_INVALID_ARGUMENT, "Malformed request: %s %s", method, url);
+    if (out->allow == NULL && route_is_v2(url))
+        return status_error(STATUS_NOT_FOUND,
+                            "%s is not in the Open Inference Protocol, or in an "
+                            "extension that GET /v2 lists",
+                            url);
+    return status_ok();
 }

@@ -41,11 +41,13 @@ struct route_match {
 
 /* Is the path one of TensorFlow Serving's? */
 bool route_is_v1(const char *url);
+bool route_is_v2(const char *url); /* the Open Inference Protocol */
 
 /**
  * Finds the route of a request and parses its URL, including the query. Names live in `arena`.
  *
  * Errors  INVALID_ARGUMENT "Malformed request: GET /v1/x"; a version that does not fit
+ *         NOT_FOUND no route under /v2/
  */
 struct status route_find(const struct server_context *server, const char *method, const char *url,
                          struct arena *arena, struct route_match *out);

@@ -1,8 +1,10 @@
 """The Open Inference Protocol, by REST and by gRPC."""
+import gzip
 import json
 import os
 import struct
 import tempfile
+import zlib
 
 import tiny_model
 from grpc_here import Client, module
@@ -131,6 +133,17 @@ class Rest(Served):
                          [{"name": "y", "datatype": "FP32", "shape": [2, 1], "parameters": {"binary_data_size": 8}}])
         self.assertEqual(answer.body[size:], struct.pack("<2f", 2.5, 3))
 
+    def test_compressed_bodies_are_expanded(self):
+        body = json.dumps({"inputs": [X]}).encode()
+        want = self.infer(body).json
+        for encoding, data in (("gzip", gzip.compress(body)), ("deflate", zlib.compress(body))):
+            self.assertEqual(self.infer(data, headers={"Content-Encoding": encoding}).json, want, encoding)
+            for damaged in (data[:-1], body):
+                self.refused(self.infer(damaged, headers={"Content-Encoding": encoding}), 400, "The document is empty")
+        # TensorFlow Serving does not look at this encoding, so that any body may have it.
+        answer = self.server.post("/v1/models/tiny:predict", {"instances": [[1.0]]}, headers={"Content-Encoding": "deflate"})
+        self.assertEqual(answer.json, {"predictions": [[2.5]]})
+
     def test_large_bodies_are_read_in_the_pool(self):
         count = 100000
         body, headers = binary_body({"inputs": [{"name": "x", "shape": [count, 1], "datatype": "FP32",
@@ -155,6 +168,8 @@ class Rest(Served):
         self.refused(self.infer(b"{}", headers={HEADER: "3 \t "}), 400, "the body has 2 bytes")
         answer = self.server.get("/v2/models/tiny/infer")
         self.assertEqual((answer.status, answer.headers.get("Allow")), (405, "POST"))
+        for path in ("/v2/models/tiny/stats", "/v2/models/tiny/versions/x/ready", "/v2/systemsharedmemory/status", "/v2/logging", "/v2/"):
+            self.refused(self.server.get(path), 404, path + " is not in the Open Inference Protocol")
 
     def test_lists_the_repository_and_changes_nothing(self):
         want = [{"name": "tiny", "version": "1", "state": "READY", "reason": ""}]

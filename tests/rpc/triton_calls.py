@@ -52,6 +52,14 @@ def check_inference(library, client, inputs_more, outputs_more):
     refuses(lambda: client.infer("none", [give(library, "x", "FP32", x, **inputs_more)]), "none")
 
 
+def check_compression(client, what):
+    """Answers may come as they are."""
+    x = give(tritonclient.http, "x", "FP32", numpy.array([[1]] * 100, numpy.float32))
+    for algorithm in ("gzip", "deflate"):
+        result = client.infer("tiny", [x], **{what: algorithm})
+        assert result.as_numpy("y").tolist() == [[2.5]] * 100, result.get_response()
+
+
 def check_types(library, client):
     inputs, sent = [], {}
     for name, (datatype, dtype) in TYPES.items():
@@ -88,6 +96,8 @@ def main(port, control):
     for binary_in in (True, False):
         for binary_out in (True, False):
             check_inference(tritonclient.http, http, {"binary_data": binary_in}, {"binary_data": binary_out})
+    check_compression(http, "request_compression_algorithm")
+    check_compression(http, "response_compression_algorithm")
     check_types(tritonclient.http, http)
     body, size = http.generate_request_body([give(tritonclient.http, "x", "FP32", numpy.zeros((1, 1), numpy.float32))])
     assert size and body

@@ -1,10 +1,9 @@
-#include "server/rest/gunzip.h"
+#include "server/rest/body_inflate.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/container.h"
-#include "base/inflate.h"
 
 #define START_BYTES ((size_t)64 * 1024)
 
@@ -33,32 +32,35 @@ static struct status grow(struct inflate_output *output)
     return status_ok();
 }
 
-static struct status expand(struct expansion *expansion, struct bytes packed)
+static struct status expand(struct expansion *expansion, enum inflate_format format,
+                            struct bytes packed)
 {
     enum inflate_result result;
-    TRY(inflate_members(&packed, &expansion->output, &result));
+    TRY(format == INFLATE_GZIP ? inflate_members(&packed, &expansion->output, &result)
+                               : inflate_stream(format, &packed, &expansion->output, &result));
     switch (result) {
     case INFLATE_END:
         return status_ok();
     case INFLATE_TOO_LARGE:
-        return status_error(STATUS_OUT_OF_RANGE, "gzip body expands beyond %zu bytes",
+        return status_error(STATUS_OUT_OF_RANGE, "the body expands beyond %zu bytes",
                             expansion->output.limit);
     case INFLATE_NO_MEMORY:
-        return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory to expand a gzip body");
+        return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory to expand the body");
     case INFLATE_CUT_SHORT:
     case INFLATE_DAMAGED:
         break;
     }
-    return status_error(STATUS_INVALID_ARGUMENT, "gzip body is damaged or cut short");
+    return status_error(STATUS_INVALID_ARGUMENT, "the body is damaged or cut short");
 }
 
-struct status gunzip(const char *data, size_t size, size_t limit_bytes, size_t padding,
-                     struct budget *budget, char **out, size_t *out_size, int64_t *taken)
+struct status body_inflate(enum inflate_format format, const char *data, size_t size,
+                           size_t limit_bytes, size_t padding, struct budget *budget, char **out,
+                           size_t *out_size, int64_t *taken)
 {
     struct expansion expansion = { .output = { .limit = limit_bytes, .grow = grow },
                                    .padding = padding,
                                    .budget = budget };
-    struct status status = expand(&expansion, (struct bytes){ data, size });
+    struct status status = expand(&expansion, format, (struct bytes){ data, size });
     if (!status_is_ok(status)) {
         budget_give(budget, expansion.taken);
         free(expansion.output.data);
