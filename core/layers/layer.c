@@ -335,8 +335,19 @@ static const struct layer_class *find_class(const struct layer_class *const *row
     return NULL;
 }
 
+/* Layers of Keras' FeatureSpace that are others by another name. */
+static const struct {
+    const char *name, *same;
+} aliases[] = {
+    { "TFDConcat", "Concatenate" },
+    { "TFDIdentity", "Identity" },
+};
+
 const struct layer_class *layer_class_find(const char *module, const char *name)
 {
+    for (size_t i = 0; i < COUNT(aliases); i++)
+        if (strcmp(name, aliases[i].name) == 0)
+            name = aliases[i].same;
     const struct layer_class *layer =
         layer_module_is_of_ops(module) ? NULL : find_class(classes, COUNT(classes), name);
 

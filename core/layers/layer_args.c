@@ -355,6 +355,20 @@ struct status check_layer_name(const char *name)
     return status_ok();
 }
 
+/* Is it a class that a user wrote? Keras prints its module, or null and a registered name such as
+ * "My>Scale". It may have the name of one of Keras' classes. */
+static bool is_of_user(const struct json_value *entry)
+{
+    const struct json_value *module = json_value_get(entry, "module");
+    const char *registered = json_value_get_text(entry, "registered_name");
+
+    if (module == NULL)
+        return false;
+    if (module->kind == JSON_VALUE_TEXT)
+        return strncmp(module->text, "keras", 5) != 0 && strncmp(module->text, "tf_keras", 8) != 0;
+    return registered != NULL && strchr(registered, '>') != NULL;
+}
+
 struct status layer_read(const struct json_value *entry, struct arena *arena, struct layer *out)
 {
     const char *class_name = json_value_get_text(entry, "class_name");
@@ -365,6 +379,12 @@ struct status layer_read(const struct json_value *entry, struct arena *arena, st
     if (class_name == NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "a layer without class_name: %s",
                             json_value_show(entry, arena));
+    if (is_of_user(entry))
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "layer '%.100s' (%.100s) is a class of your own, whose code the "
+                            "description does not hold: --from_savedmodel trains what "
+                            "keras.Model.export writes",
+                            name != NULL ? name : "unnamed", class_name);
     out->class = layer_class_find(module, class_name);
     if (out->class == NULL &&
         (strcmp(class_name, "Sequential") == 0 || strcmp(class_name, "Functional") == 0 ||

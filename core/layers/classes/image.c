@@ -102,11 +102,16 @@ static struct endpoint pooling(struct layer_context *context, const struct layer
 }
 
 static const struct layer_arg global_args[] = {
-    DATA_FORMAT,
+    { "data_format", ARG_CHOICE, "channels_last channels_first" },
     { "keepdims", ARG_BOOL, "false" },
 };
 
-/* Reduces all dimensions between the batch and the channels. */
+static bool has_channels_first(const struct layer *layer)
+{
+    return strcmp(layer_arg(layer, "data_format")->text, "channels_first") == 0;
+}
+
+/* Reduces all dimensions but the batch and the channels. */
 static struct endpoint global_pooling(struct layer_context *context, const struct layer *layer,
                                       struct endpoint x, int rank, const char *op)
 {
@@ -114,7 +119,8 @@ static struct endpoint global_pooling(struct layer_context *context, const struc
 
     if (!layer_check_open(context, layer, x, rank, rank))
         return x;
-    struct endpoint axes = build_const_ints(b, NULL, rank - 2, (const int32_t[]){ 1, 2, 3 });
+    struct endpoint axes = build_const_ints(
+        b, NULL, rank - 2, (const int32_t[]){ 1, 2, 3, 4 } + has_channels_first(layer));
     const struct attr attrs[] = { attr_bool("keep_dims", layer_arg(layer, "keepdims")->boolean),
                                   ATTR_END };
     return build(b, op, NULL, 2, (const struct endpoint[]){ x, axes }, attrs);
@@ -164,7 +170,8 @@ static void global_average_pooling1d_call(struct layer_context *context, const s
     if (!layer_check_open(context, layer, x, 3, 3))
         return;
     if (mask.node != NULL) {
-        mask = build_binary(b, "ExpandDims", NULL, mask, build_const_int(b, NULL, 2));
+        mask = build_binary(b, "ExpandDims", NULL, mask,
+                            build_const_int(b, NULL, has_channels_first(layer) ? 1 : 2));
         x = build_select(b, mask, x, build_const_float(b, NULL, 0));
         mask = build_cast(b, NULL, mask, DT_FLOAT);
         x = build_binary(b, "RealDiv", NULL, global_pooling(context, layer, x, 3, "Sum"),

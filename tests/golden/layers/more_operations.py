@@ -1,8 +1,8 @@
-"""Writes a file per model with further operations (keras.ops) as layers, in the form of models.py.
+"""Writes a file per model with further operations (keras.ops) as layers, and further arguments, in the form of models.py.
 
     python tests/golden/layers/more_operations.py tests/golden/layers                             Keras 3.15
 """
-from cases import L, case, keras, np
+from cases import L, case, keras, np, tf
 from keras import ops
 
 x, y = keras.Input((4, 3), name="x"), keras.Input((4, 3), name="y")
@@ -85,3 +85,15 @@ case("op_images", model("op_images", [image], shown), trained=True)
 case("resized_otherwise", keras.Model(image, L.Dense(2)(L.Concatenate()([
     L.Flatten()(L.Resizing(3, 3, interpolation=kind, antialias=smooth)(image)) for kind in ("bicubic", "lanczos3", "lanczos5", "bilinear", "nearest")
     for smooth in (False, True)]))), trained=True)
+
+# Channels in front, which Keras pools on CPUs as well.
+case("pooled_channels_first", keras.Model([x, image], L.Dense(2)(L.Concatenate()([
+    layer(data_format="channels_first")(v) for v, layers in ((a, (L.GlobalAveragePooling1D, L.GlobalMaxPooling1D)),
+                                                             (painted, (L.GlobalAveragePooling2D, L.GlobalMaxPooling2D))) for layer in layers]))), trained=True)
+
+# A FeatureSpace, whose features need no adaptation here.
+space = keras.utils.FeatureSpace(features={"size": "float_rescaled", "weight": keras.utils.FeatureSpace.float(),
+                                           "kind": keras.utils.FeatureSpace.integer_hashed(4)}, output_mode="concat")
+space.adapt(tf.data.Dataset.from_tensor_slices({"size": np.float32([0, 1]), "weight": np.float32([0, 1]), "kind": np.int32([0, 1])}))
+case("feature_space", keras.Model(space.get_inputs(), L.Dense(2)(space.get_encoded_features())), trained=True,
+     inputs=[np.float32([[51], [102], [204]]), np.float32([[1], [-1], [0.5]]), np.int32([[3], [8], [5]])])

@@ -75,6 +75,13 @@ static const struct row {
       STATUS_INVALID_ARGUMENT, "argument 'alpha' is 0, expected a number above 0" },
     { "an unknown layer", SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("Conv9D", "")),
       STATUS_INVALID_ARGUMENT, "unknown layer 'Conv9D'; known: InputLayer, Dense, Conv2D, " },
+    { "a layer of one's own",
+      SEQUENTIAL(INPUT("[null, 4]") ", {\"module\": null, \"registered_name\": \"My>Add\", "
+                                    "\"class_name\": \"Add\", \"config\": {\"name\": \"sum\"}}"),
+      STATUS_UNIMPLEMENTED, "layer 'sum' (Add) is a class of your own" },
+    { "a layer of a module of one's own",
+      SEQUENTIAL(INPUT("[null, 4]") ", {\"module\": \"models\", \"class_name\": \"Add\"}"),
+      STATUS_UNIMPLEMENTED, "layer 'unnamed' (Add) is a class of your own" },
     { "an unknown operation", OP("Snic", "", X_TENSOR), STATUS_UNIMPLEMENTED,
       "operation 'Snic' is not implemented; known: Add, Subtract, " },
     { "an operation without a name", OP("", "", X_TENSOR), STATUS_UNIMPLEMENTED,
