@@ -1,6 +1,7 @@
 /*
  * Decodes answers.
  */
+#include "base/float_bits.h"
 #include "clients/grpc_messages.h"
 #include "proto/wire.h"
 #include "tensor/tensor_wire.h"
@@ -91,9 +92,8 @@ struct status grpc_get_predict(struct bytes message, struct arena *arena,
 static void get_class(struct bytes message, struct arena *arena, struct client_class *out)
 {
     struct bytes label = held(message, CLASS_LABEL);
-    uint32_t bits = (uint32_t)number_of(message, CLASS_SCORE);
-    *out = (struct client_class){ { text_of(label, arena), label.size }, 0 };
-    memcpy(&out->score, &bits, sizeof out->score);
+    float score = float_of_bits((uint32_t)number_of(message, CLASS_SCORE));
+    *out = (struct client_class){ { text_of(label, arena), label.size }, score };
 }
 
 static int get_row(struct bytes message, struct arena *arena, struct client_class **out)

@@ -1,5 +1,7 @@
 #include "proto/wire.h"
 
+#include "base/float_bits.h"
+
 #define NUMBER_MAX      0x1fffffff
 #define GROUP_DEPTH_MAX 100 /* as protobuf's parsers */
 
@@ -125,9 +127,8 @@ void wire_put_varint(struct buffer *out, uint32_t number, uint64_t value)
 
 void wire_put_float(struct buffer *out, uint32_t number, float value)
 {
-    uint32_t bits;
+    uint32_t bits = bits_of_float(value);
     char fixed[4];
-    memcpy(&bits, &value, sizeof bits);
     if (bits == 0)
         return;
     buffer_append_varint(out, tag_of(number, WIRE_FIXED32));

@@ -1,5 +1,6 @@
 #include "storage/prediction_log.h"
 
+#include "base/float_bits.h"
 #include "proto/wire.h"
 
 enum { LOG_METADATA = 1, LOG_REQUEST = 1, LOG_RESPONSE = 2 };
@@ -68,10 +69,8 @@ void prediction_log_put(const struct prediction_log *log, struct buffer *out)
 
 static void put_double(struct buffer *out, uint32_t number, double value)
 {
-    uint64_t bits;
     char bytes[8];
-    memcpy(&bits, &value, sizeof bits);
-    put_u64le(bytes, bits);
+    put_u64le(bytes, bits_of_double(value));
     buffer_append_char(out, (char)(number << 3 | WIRE_FIXED64));
     buffer_append(out, bytes, sizeof bytes);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/decimal.h"
+#include "base/float_bits.h"
 #include "base/powers_of_ten.h"
 
 static char *put_word(char *out, const char *word)
@@ -135,9 +136,7 @@ static inline double scale(double value, int power)
 /* Returns floor(log10) of a positive normal number, or one less. */
 static inline int estimate_exponent(double value)
 {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    int binary = (int)(bits >> 52) - 1023;
+    int binary = (int)(bits_of_double(value) >> 52) - 1023;
     return (int)((binary * 78913L) >> 18); /* log10(2) */
 }
 

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/float_bits.h"
+
 #define DIGIT_BITS 32
 #define DIGIT_MASK 0xffffffffu
 #define UNIT       (-298) /* the exponent of the lowest bit */
@@ -22,10 +24,8 @@ static void add(int64_t *digits, uint64_t mantissa, int exponent, bool negative)
 /* x = ± mantissa · 2^exponent, the mantissa below 2^24. */
 static uint64_t split(float x, int *exponent)
 {
-    uint32_t bits;
+    uint32_t bits = bits_of_float(x), fraction = bits & 0x7fffff, biased = bits >> 23 & 0xff;
 
-    memcpy(&bits, &x, sizeof bits);
-    uint32_t fraction = bits & 0x7fffff, biased = bits >> 23 & 0xff;
     *exponent = biased == 0 ? -149 : (int)biased - 150;
     return biased == 0 ? fraction : fraction | 0x800000;
 }

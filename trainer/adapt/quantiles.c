@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/float_bits.h"
 #include "trainer/adapt/summary.h"
 
 #define PENDING_MIN ((size_t)64 << 10)
@@ -61,20 +62,16 @@ static void quantiles_destroy(struct summary *summary)
 
 static uint32_t key_of(float value)
 {
-    uint32_t bits;
+    uint32_t bits = bits_of_float(value == 0 ? 0 : value); /* -0 is 0 */
 
-    value = value == 0 ? 0 : value; /* -0 is 0 */
-    memcpy(&bits, &value, sizeof bits);
     return bits >> 31 ? ~bits : bits | 0x80000000u;
 }
 
 static float value_of_key(uint32_t key)
 {
     uint32_t bits = key >> 31 ? key & 0x7fffffffu : ~key;
-    float value;
 
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return float_of_bits(bits);
 }
 
 static uint32_t without_bits(uint32_t key, int64_t coarse)

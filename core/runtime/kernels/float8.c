@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/float_bits.h"
+
 struct float8_format {
     int fraction_bits, bias;
     float limit;      /* numbers beyond are not finite: half way to the one after the largest */
@@ -69,13 +71,10 @@ void float8_store(enum dtype dtype, const float *from, uint8_t *to, int64_t coun
 static float float_odd(double value)
 {
     float rounded = (float)value;
-    uint32_t bits;
     if (isnan(value) || (double)rounded == value)
         return rounded;
-    memcpy(&bits, &rounded, sizeof bits);
-    bits = (fabs((double)rounded) > fabs(value) ? bits - 1 : bits) | 1;
-    memcpy(&rounded, &bits, sizeof bits);
-    return rounded;
+    uint32_t bits = bits_of_float(rounded);
+    return float_of_bits((fabs((double)rounded) > fabs(value) ? bits - 1 : bits) | 1);
 }
 
 void float8_store_doubles(enum dtype dtype, const double *from, uint8_t *to, int64_t count)

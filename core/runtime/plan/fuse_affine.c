@@ -1,6 +1,7 @@
 /* Scales and shifts per channel after a product of constant weights become part of its weights
  * and bias. */
 #include "base/clones.h"
+#include "base/float_bits.h"
 #include "runtime/plan/fuse.h"
 
 /* Does the constant broadcast to the product's result with one number per channel? */
@@ -80,9 +81,7 @@ static inline bool row_is_finite(const float *values, int64_t count, const float
     int infinite = 0;
     for (int64_t i = 0; i < count; i++) {
         float scaled = values[i] * scale[step * i];
-        int32_t bits;
-        memcpy(&bits, &scaled, sizeof bits);
-        infinite |= (bits & INT32_MAX) >= INFINITE;
+        infinite |= (int32_t)(bits_of_float(scaled) & INT32_MAX) >= INFINITE;
     }
     return !infinite;
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/float_bits.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/binary.h"
@@ -56,8 +57,7 @@ static double bessel_y1(double x)
  * libm's logarithm then takes each of them for 2^-150. */
 static double widen_for_log(float x)
 {
-    uint32_t bits; /* comparisons take the number for 0 */
-    memcpy(&bits, &x, sizeof bits);
+    uint32_t bits = bits_of_float(x); /* comparisons take the number for 0 */
     bool is_subnormal = (bits & 0x7f800000) == 0 && bits << 1 != 0;
     return is_subnormal ? copysign(0x1p-150, (double)x) : (double)x;
 }

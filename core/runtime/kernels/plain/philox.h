@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/float_bits.h"
+
 struct philox {
     uint32_t counter[4], key[2];
 };
@@ -38,10 +40,7 @@ uint32_t philox_next(struct philox_reader *reader);
 /* A word as a float in [0, 1): 23 random bits after a leading 1, minus 1. */
 static inline float philox_float(uint32_t word)
 {
-    uint32_t pattern = 0x3f800000 | (word & 0x7fffff);
-    float value;
-    memcpy(&value, &pattern, sizeof value);
-    return value - 1;
+    return float_of_bits(0x3f800000 | (word & 0x7fffff)) - 1;
 }
 
 /* The first `count` words of the stream as floats in [0, 1). */

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/float_bits.h"
+
 /* Samples of 128 bits that TensorFlow reserves for each number that may be redrawn. */
 #define RESERVED_PER_NUMBER 64
 
@@ -12,10 +14,7 @@
 
 double philox_double(uint32_t high, uint32_t low)
 {
-    uint64_t pattern = (uint64_t)1023 << 52 | (uint64_t)(high & 0xfffff) << 32 | low;
-    double value;
-    memcpy(&value, &pattern, sizeof value);
-    return value - 1;
+    return double_of_bits((uint64_t)1023 << 52 | (uint64_t)(high & 0xfffff) << 32 | low) - 1;
 }
 
 /* Two normal numbers by the method of Box and Muller. */

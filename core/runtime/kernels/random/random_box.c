@@ -24,15 +24,6 @@ static int draw_below(struct philox_reader *random, int64_t count)
     return (int)(word % range);
 }
 
-/* [0, 1): 23 random bits after a leading 1, minus 1. */
-static float draw_float(struct philox_reader *random)
-{
-    uint32_t bits = (philox_next(random) & 0x7fffff) | 0x3f800000;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value - 1.0f;
-}
-
 /* ---- SampleDistortedBoundingBox ---- */
 
 struct box_sampler {
@@ -273,7 +264,8 @@ static struct status sampler_compute(struct kernel_context *k)
     struct pixel_box box = { 0, 0, width, height }, drawn;
     for (int64_t i = 0; i < state->attempts; i++) {
         float aspect =
-            draw_float(&random) * (state->aspects[1] - state->aspects[0]) + state->aspects[0];
+            philox_float(philox_next(&random)) * (state->aspects[1] - state->aspects[0]) +
+            state->aspects[0];
         TRY(kernel_check(k));
         if (draw_box(state, width, height, aspect, &random, &drawn) &&
             covers(k, &drawn, covered, width, height)) {

@@ -7,6 +7,7 @@
  * protobuf's in places: a singular field that is packed counts as present but has its default, and
  * a negative int32 that is packed becomes a positive int64.
  */
+#include "base/float_bits.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/records/proto_fields.h"
@@ -86,12 +87,8 @@ static uint64_t integer_of(const struct described_field *field, uint64_t wire, b
 
 static double real_of(const struct described_field *field, uint64_t wire)
 {
-    uint32_t low = (uint32_t)wire;
-    double wide;
-    float narrow;
-    memcpy(&wide, &wire, sizeof wide);
-    memcpy(&narrow, &low, sizeof narrow);
-    return field->type == DESCRIBED_FLOAT ? (double)narrow : wide;
+    return field->type == DESCRIBED_FLOAT ? (double)float_of_bits((uint32_t)wire)
+                                          : double_of_bits(wire);
 }
 
 static void put_real(struct tensor *out, int64_t at, double value)

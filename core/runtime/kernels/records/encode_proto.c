@@ -3,6 +3,7 @@
  *
  *     sizes [..., fields], and for each field values [..., most] -> bytes [...]
  */
+#include "base/float_bits.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/records/proto_fields.h"
@@ -37,16 +38,10 @@ static uint64_t wire_bits(const struct described_field *field, const struct tens
 {
     size_t size = dtype_size(x->dtype);
     uint64_t bits = 0;
-    float narrow;
     memcpy(&bits, (const char *)x->data + (size_t)at * size, size); /* little-endian */
     switch (field->type) {
     case DESCRIBED_FLOAT:
-        if (x->dtype == DT_DOUBLE) {
-            narrow = (float)tensor_doubles(x)[at];
-            bits = 0;
-            memcpy(&bits, &narrow, sizeof narrow);
-        }
-        return bits;
+        return x->dtype == DT_DOUBLE ? bits_of_float((float)tensor_doubles(x)[at]) : bits;
     case DESCRIBED_INT32:
     case DESCRIBED_ENUM:
         return (uint64_t)(int64_t)(int32_t)bits;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/float_bits.h"
 #include "proto/wire.h"
 #include "runtime/kernels/text/sentencepiece_model.h"
 
@@ -190,11 +191,10 @@ static struct status read_piece(struct bytes bytes, struct sentence_piece *piece
     struct wire_field field;
     *piece = (struct sentence_piece){ .kind = PIECE_NORMAL };
     while (wire_next(&wire, &field)) {
-        uint32_t bits = (uint32_t)field.value;
         if (wire_is(&field, PIECE_TEXT, WIRE_BYTES))
             piece->text = field.bytes;
         else if (wire_is(&field, PIECE_SCORE, WIRE_FIXED32))
-            memcpy(&piece->score, &bits, sizeof bits);
+            piece->score = float_of_bits((uint32_t)field.value);
         else if (wire_is(&field, PIECE_KIND, WIRE_VARINT) && field.value >= PIECE_NORMAL &&
                  field.value <= PIECE_BYTE)
             piece->kind = (enum piece_kind)field.value;
