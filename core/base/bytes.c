@@ -22,6 +22,29 @@ int bytes_compare(struct bytes a, struct bytes b)
     return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
 }
 
+static int compare_bytes(const void *a, const void *b)
+{
+    return bytes_compare(*(const struct bytes *)a, *(const struct bytes *)b);
+}
+
+/* qsort may not get a null list. */
+void bytes_sort(struct bytes *list, size_t count)
+{
+    if (count > 0)
+        qsort(list, count, sizeof *list, compare_bytes);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void texts_sort(const char **list, size_t count)
+{
+    if (count > 0)
+        qsort(list, count, sizeof *list, compare_texts);
+}
+
 /* FNV-1a over words of 8 bytes, and a final mix. It does not resist chosen collisions; no table is
  * filled with the keys of a peer. */
 uint64_t bytes_hash(struct bytes bytes)

@@ -39,6 +39,8 @@ int bytes_find(struct bytes bytes, const char *const *texts, size_t texts_count)
 
 /* Compares as unsigned bytes; a prefix comes first. This is the order of keys in tables. */
 int bytes_compare(struct bytes a, struct bytes b);
+void bytes_sort(struct bytes *list, size_t count);
+void texts_sort(const char **list, size_t count); /* as strcmp compares them */
 
 uint64_t bytes_hash(struct bytes bytes);
 

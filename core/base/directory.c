@@ -110,11 +110,6 @@ struct status file_make_directories(const char *path)
     return status;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 struct status file_list(const char *path, struct arena *arena, struct file_list *out)
 {
     DIR *directory = opendir(path);
@@ -135,8 +130,7 @@ struct status file_list(const char *path, struct arena *arena, struct file_list 
         status = status_errno(errno, "read directory '%s'", path);
     closedir(directory);
     if (status_is_ok(status)) {
-        if (count > 0)
-            qsort(names, count, sizeof *names, by_name);
+        texts_sort(names, count);
         out->names = ARENA_ARRAY(arena, const char *, count);
         if (count > 0)
             memcpy(out->names, names, count * sizeof *names);

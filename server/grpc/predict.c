@@ -1,5 +1,4 @@
 /* PredictionService.Predict: reads tensors in place, runs, writes tensors. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text_print.h"
@@ -106,19 +105,13 @@ static struct status find_callable(struct served_request *request, struct predic
 
 /* ---- Inputs by name. ---- */
 
-static int compare(const void *a, const void *b)
-{
-    return bytes_compare(*(const struct bytes *)a, *(const struct bytes *)b);
-}
-
 /* Makes "a,b,c": sorted, without repetitions, cut off if too long. *distinct: how many there are.
  */
 static const char *names_text(struct bytes *names, int count, struct arena *arena, int *distinct)
 {
     struct buffer text = { 0 };
     *distinct = 0;
-    if (count > 0)
-        qsort(names, (size_t)count, sizeof *names, compare);
+    bytes_sort(names, (size_t)count);
     for (int i = 0; i < count; i++) {
         if (i > 0 && bytes_equal(names[i], names[i - 1]))
             continue;

@@ -1,6 +1,5 @@
 /* file_data_paths: resolves the files in flags. */
 #include <glob.h>
-#include <stdlib.h>
 
 #include "base/file.h"
 #include "trainer/inputs/file_data_internal.h"
@@ -18,11 +17,6 @@ struct text_list file_data_split_commas(const char *text, struct arena *arena)
         text += size + (text[size] == ',');
     }
     return list;
-}
-
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 const struct class_files file_data_class_files[CLASS_FILES_COUNT] = {
@@ -168,7 +162,7 @@ struct status file_data_find_files(struct file_data_maker *maker, const char *fl
     if (status_is_ok(status))
         status = list_paths(maker, &found, out);
     if (status_is_ok(status))
-        qsort(out->texts, (size_t)out->count, sizeof *out->texts, compare_texts);
+        texts_sort(out->texts, (size_t)out->count);
     if (patterns.count > 0)
         globfree(&found);
     else

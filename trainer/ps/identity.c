@@ -5,14 +5,8 @@
  *   PERMISSION_DENIED    another job, which may leave this address: try again
  *   NOT_FOUND            another ps of this job is at this address: try again
  */
-#include <stdlib.h>
 
 #include "trainer/ps/ps_internal.h"
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
 
 #define AGREED_BYTES_MAX 1024
 
@@ -28,7 +22,7 @@ static int split(char *list, const char **out, int max)
             *comma = '\0';
         out[count++] = at;
     }
-    qsort(out, (size_t)count, sizeof *out, by_text);
+    texts_sort(out, (size_t)count);
     return count;
 }
 

@@ -1,7 +1,5 @@
 #include "trainer/records/folder_label.h"
 
-#include <stdlib.h>
-
 #include "base/arena.h"
 
 /* What follows the longest class directory that contains the file; NULL: none does. */
@@ -34,11 +32,6 @@ struct bytes folder_label(const char *path, const struct record_options *options
     return (struct bytes){ begin, (size_t)(end - begin) };
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return bytes_compare(*(const struct bytes *)a, *(const struct bytes *)b);
-}
-
 void folder_schema(const char *const *paths, int count, const struct record_options *options,
                    const struct schema_column *values, struct arena *arena, struct schema *out)
 {
@@ -48,7 +41,7 @@ void folder_schema(const char *const *paths, int count, const struct record_opti
 
     for (int i = 0; i < count; i++)
         classes[i] = folder_label(paths[i], options);
-    qsort(classes, (size_t)count, sizeof *classes, compare_names);
+    bytes_sort(classes, (size_t)count);
     for (int i = 0; i < count; i++)
         if (i == 0 || !bytes_equal(classes[i], classes[distinct - 1]))
             classes[distinct++] = classes[i];

@@ -1,7 +1,6 @@
 #include "trainer/records/schema_column.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define WIDTH_MAX        ((int64_t)1 << 24)
 #define BOUNDARIES_MAX   1000000
@@ -186,11 +185,6 @@ static struct status take_stddev(const struct schema_key_context *context)
     return context->column->stddev > 0 ? status_ok() : wrong_value(context, "a positive number");
 }
 
-static int compare_classes(const void *a, const void *b)
-{
-    return bytes_compare(*(const struct bytes *)a, *(const struct bytes *)b);
-}
-
 /* Classes must differ: an exported graph looks a value up in a table, which accepts a key only
  * once. */
 static struct status check_classes(const struct schema_key_context *context)
@@ -199,7 +193,7 @@ static struct status check_classes(const struct schema_key_context *context)
     struct bytes *sorted = ARENA_ARRAY(context->arena, struct bytes, count);
 
     memcpy(sorted, context->column->classes, (size_t)count * sizeof *sorted);
-    qsort(sorted, (size_t)count, sizeof *sorted, compare_classes);
+    bytes_sort(sorted, (size_t)count);
     for (int i = 1; i < count; i++)
         if (bytes_equal(sorted[i - 1], sorted[i]))
             return status_error(STATUS_INVALID_ARGUMENT, "'%.*s' is listed twice",

@@ -3,7 +3,6 @@
  * characters of one name, as in TensorFlow. Only directories that ops may read are searched.
  */
 #include <fnmatch.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -105,11 +104,6 @@ static struct status search_for(struct search *search, struct bytes given)
     return is_there ? look_into(search, real, shown, pattern + plain) : status_ok();
 }
 
-static int compare_paths(const void *a, const void *b)
-{
-    return bytes_compare(*(const struct bytes *)a, *(const struct bytes *)b);
-}
-
 static struct status matching_compute(struct kernel_context *k)
 {
     const struct tensor *patterns = kernel_input(k, 0);
@@ -126,8 +120,7 @@ static struct status matching_compute(struct kernel_context *k)
     int64_t at = 0;
     for (const struct found_path *found = search.paths; found != NULL; found = found->next)
         tensor_strings_mut(out)[at++] = found->path;
-    if (at > 0)
-        qsort(out->data, (size_t)at, sizeof(struct bytes), compare_paths);
+    bytes_sort(tensor_strings_mut(out), (size_t)at);
     return status_ok();
 }
 
