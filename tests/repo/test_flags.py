@@ -8,9 +8,9 @@ from effects import Code
 from tree import files, text
 
 # A row of a flag table: { "port", FLAG_INT32, &options.port, … }
-ROW = re.compile(r'\{\s*"(\w+)",\s*FLAG_\w+,\s*&(?!other\b)([\w.>\-]*?)(\w+)\s*[,}]')
-# A flag of modelserver that is known by its name only: { "port", FLAG_INT32, &other.i[0], "8500", .help = FOREIGN …
-BY_NAME = re.compile(r'\{\s*"(\w+)",\s*FLAG_(\w+),\s*&other\.[\w\[\]]+,\s*"([^"]*)",\s*\.help = (\w+)')
+ROW = re.compile(r'\{\s*"(\w+)",\s*FLAG_\w+,\s*&(?!unused\b)([\w.>\-]*?)(\w+)\s*[,}]')
+# A flag of modelserver that is known by its name only: { "port", FLAG_INT32, &unused.grpc_max_threads, "0", .help = FOREIGN …
+BY_NAME = re.compile(r'\{\s*"(\w+)",\s*FLAG_(\w+),\s*&unused\.\w+,\s*"([^"]*)",\s*\.help = (\w+)')
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 PROGRAMS = {"pstrain": ("trainer/", [[], ["doctor"], ["schema"], ["launch"], ["predict"], ["supervise"]]),
             "savedmodel": ("exporter/", [["show"], ["run"], ["convert"]]), "modelserver": ("server/", [[]]),
