@@ -80,7 +80,8 @@ struct status command_check_directory(const struct command_set *set, const char 
 
 static void print_usage(const struct command_set *set, FILE *out)
 {
-    fprintf(out, "usage: %s COMMAND %s\n\ncommands\n", set->program, set->arguments);
+    fprintf(out, "usage: %s COMMAND %s\n\n%s\n\ncommands:\n", set->program, set->arguments,
+            set->purpose);
     command_print_list(set, out);
     fprintf(out,
             "\n`%s COMMAND --help` lists a command's flags; `%s --version` prints the version.\n",

@@ -4,8 +4,11 @@
  *     static const struct command commands[] = {
  *         { "show", command_show, "print signatures, variables and ops" },
  *     };
- *     static const struct command_set set = { "savedmodel", "[flags] DIR", commands,
- *                                             COUNT(commands), NULL };
+ *     static const struct command_set set = { .program = "savedmodel",
+ *                                             .arguments = "[flags] DIR",
+ *                                             .purpose = "Looks into a SavedModel.",
+ *                                             .rows = commands,
+ *                                             .count = COUNT(commands) };
  *
  *     int main(int argc, char **argv)
  *     {
@@ -39,6 +42,7 @@ struct command {
 struct command_set {
     const char *program;
     const char *arguments; /* what follows the command in the usage line */
+    const char *purpose;   /* a sentence of --help; not needed with `otherwise` */
     const struct command *rows;
     size_t count;
     /* Runs if argv[1] is not the name of a command, and returns the exit status. NULL: a command

@@ -54,15 +54,22 @@ static const struct command rows[] = {
     { "recover", recover, "fails and recovers" },
     { "exit", choose_exit, "ends with a status of its own" },
 };
-static const struct command_set set = { "program", "[flags] DIR", rows, 5, NULL };
+static const struct command_set set = { .program = "program",
+                                        .arguments = "[flags] DIR",
+                                        .purpose = "Does what its commands do.",
+                                        .rows = rows,
+                                        .count = COUNT(rows) };
 
 static int work_without_a_command(int argc, char **argv)
 {
     return argc > 1 && strcmp(argv[1], "--help") == 0 ? 40 : 30 + argc;
 }
 
-static const struct command_set working_set = { "program", "[flags]", rows, 5,
-                                                work_without_a_command };
+static const struct command_set working_set = { .program = "program",
+                                                .arguments = "[flags]",
+                                                .rows = rows,
+                                                .count = COUNT(rows),
+                                                .otherwise = work_without_a_command };
 
 /* The output of the command. */
 static struct {
@@ -130,7 +137,8 @@ static void lists_the_commands(void **state)
 {
     (void)state;
     assert_int_equal(CALL("program", "--help"), 0);
-    assert_non_null(strstr(printed.out, "usage: program COMMAND [flags] DIR\n"));
+    assert_non_null(strstr(printed.out,
+                           "usage: program COMMAND [flags] DIR\n\nDoes what its commands do.\n\n"));
     assert_non_null(strstr(printed.out, "  count    counts its arguments\n"));
     assert_int_equal(CALL("program", "--version"), 0);
     assert_string_equal(printed.out, "program " SLIPWAY_VERSION "\n");
