@@ -1,9 +1,10 @@
 /*
  * fast_sentencepiece: TensorFlow Text's FastSentencepieceTokenize and FastSentencepieceDetokenize.
  * A tensor holds the model, a FlatBuffer that the tokenizer's Python class makes of a SentencePiece
- * model. It divides texts in its own way: byte by byte, with scores of 32 bits, and unknown bytes
+ * model. It divides texts differently: byte by byte, with scores of 32 bits, and unknown bytes
  * that follow each other are one token.
  */
+#include "base/float_bits.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/ragged/ragged_splits.h"
 #include "runtime/kernels/text/double_array.h"
@@ -37,8 +38,8 @@ struct fast_pieces {
     bool removes_spaces, adds_prefix, escapes_spaces;
 };
 
-/* The best way to divide a text up to a place. */
-struct fast_way {
+/* The best segmentation of a text up to a place (Viterbi). */
+struct fast_segmentation {
     float score;
     int32_t piece;
     int32_t before; /* where its last piece begins; -1: no piece ends here */
@@ -48,8 +49,9 @@ struct fast_dividing {
     struct kernel_context *k;
     struct fast_pieces model;
     bool adds_begin, adds_end, reverses;
-    struct tensor prefixed, text, ways, tokens; /* scratch: char, char, struct fast_way, int32_t */
-    int64_t size, count;                        /* of the text and the tokens */
+    struct tensor prefixed, text; /* scratch: char */
+    struct tensor best, tokens;   /* scratch: struct fast_segmentation, int32_t */
+    int64_t size, count;          /* of the text and the tokens */
     int64_t steps;
 };
 
@@ -57,10 +59,7 @@ struct fast_dividing {
 
 static float flat_float(const struct flat_vector *vector, size_t i)
 {
-    uint32_t bits = flat_u32(vector, i);
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return float_of_bits(flat_u32(vector, i));
 }
 
 static struct status read_trie(const struct flat_table *table, int field, struct flat_vector *units)
@@ -217,21 +216,21 @@ static struct status normalize(struct fast_dividing *d, struct bytes text)
 
 /* ---- dividing ---- */
 
-static void offer(struct fast_way *way, float score, int32_t piece, int32_t before)
+static void offer(struct fast_segmentation *to, float score, int32_t piece, int32_t before)
 {
-    if (way->before < 0 || way->score < score)
-        *way = (struct fast_way){ score, piece, before };
+    if (to->before < 0 || to->score < score)
+        *to = (struct fast_segmentation){ score, piece, before };
 }
 
 /* Offers the pieces that begin at a place, and an unknown byte. */
-static struct status add_ways(struct fast_dividing *d, struct fast_way *ways, int64_t at)
+static struct status extend(struct fast_dividing *d, struct fast_segmentation *best, int64_t at)
 {
     const struct fast_pieces *m = &d->model;
-    const struct fast_way from = ways[at];
+    const struct fast_segmentation from = best[at];
     uint32_t node = 0, piece;
     int64_t i = at;
     if (m->unknown >= 0)
-        offer(&ways[at + 1], from.score + m->penalty, m->unknown,
+        offer(&best[at + 1], from.score + m->penalty, m->unknown,
               from.piece == m->unknown ? from.before : (int32_t)at);
     for (const char *text = d->text.data; i < d->size; i++) {
         if (!double_array_walk(&m->units, &node, text + i, 1))
@@ -241,7 +240,7 @@ static struct status add_ways(struct fast_dividing *d, struct fast_way *ways, in
         if (piece >= m->scores.count)
             return kernel_error(d->k, STATUS_DATA_LOSS, "the model is damaged: it has no piece %u",
                                 piece);
-        offer(&ways[i + 1], from.score + flat_float(&m->scores, piece), (int32_t)piece,
+        offer(&best[i + 1], from.score + flat_float(&m->scores, piece), (int32_t)piece,
               (int32_t)at);
     }
     return count_steps(d, i - at + 1);
@@ -254,18 +253,18 @@ static struct status add_number(struct fast_dividing *d, int32_t number)
     return status_ok();
 }
 
-/* Appends the tokens of the best way, the last one first. */
+/* Appends the tokens of the best segmentation, the last one first. */
 static struct status add_best(struct fast_dividing *d)
 {
-    TRY(kernel_scratch_reserve(d->k, &d->ways, 0, d->size + 1, sizeof(struct fast_way)));
-    struct fast_way *ways = d->ways.data;
+    TRY(kernel_scratch_reserve(d->k, &d->best, 0, d->size + 1, sizeof(struct fast_segmentation)));
+    struct fast_segmentation *best = d->best.data;
     for (int64_t i = 0; i <= d->size; i++)
-        ways[i] = (struct fast_way){ 0, -1, -1 };
+        best[i] = (struct fast_segmentation){ 0, -1, -1 };
     for (int64_t at = 0; at < d->size; at++)
-        if (at == 0 || ways[at].before >= 0)
-            TRY(add_ways(d, ways, at));
-    for (int32_t at = (int32_t)d->size; at > 0 && ways[at].before >= 0; at = ways[at].before) {
-        int32_t piece = ways[at].piece;
+        if (at == 0 || best[at].before >= 0)
+            TRY(extend(d, best, at));
+    for (int32_t at = (int32_t)d->size; at > 0 && best[at].before >= 0; at = best[at].before) {
+        int32_t piece = best[at].piece;
         bool shifts = piece != d->model.unknown;
         TRY(add_number(d, shifts ? (int32_t)((uint32_t)piece + (uint32_t)d->model.offset) : piece));
     }
@@ -325,7 +324,7 @@ static struct status divide_compute(struct kernel_context *k)
     struct status status = divide_all(&d);
     tensor_release(&d.prefixed);
     tensor_release(&d.text);
-    tensor_release(&d.ways);
+    tensor_release(&d.best);
     tensor_release(&d.tokens);
     return status;
 }

@@ -111,7 +111,7 @@ struct tokenizing {
     struct encoding_extras extras;
     const struct tensor *nbest, *alpha; /* one for all texts, or one for each */
     struct piece_sampling sampling;
-    bool all_ways;      /* each of the best ways is a row */
+    bool is_nbest;      /* each of the n best segmentations is a row */
     struct tensor ends; /* [rows]: of the rows in work.tokens, int64: scratch */
     int64_t rows;
 };
@@ -144,7 +144,7 @@ static struct status add_row(struct tokenizing *t)
     return status_ok();
 }
 
-/* nbest_size 0 and 1: the best way; less: any way, at random; more: one of the best ones. */
+/* nbest_size 0 and 1: the best segmentation; less: any, at random; more: one of the n best. */
 static struct status tokenize(struct tokenizing *t, int64_t i)
 {
     int32_t nbest = nbest_of(t, i);
@@ -157,17 +157,17 @@ static struct status tokenize(struct tokenizing *t, int64_t i)
     return add_row(t);
 }
 
-static struct status tokenize_ways(struct tokenizing *t, int64_t i)
+static struct status tokenize_nbest(struct tokenizing *t, int64_t i)
 {
     int32_t most = nbest_of(t, i);
     bool is_found = true;
     if (most < 1)
         return kernel_error(t->work.k, STATUS_INVALID_ARGUMENT,
                             "When return_nbest is true nbest_size must be >= 1; got %d", most);
-    most = most < PIECE_WAYS_MAX ? most : PIECE_WAYS_MAX;
-    TRY(sentencepiece_begin_ways(&t->work, tensor_strings(kernel_input(t->work.k, 1))[i], most));
-    for (int32_t way = 0; way < most && is_found; way++) {
-        TRY(sentencepiece_next_way(&t->work, &is_found));
+    most = most < PIECE_NBEST_MAX ? most : PIECE_NBEST_MAX;
+    TRY(sentencepiece_begin_nbest(&t->work, tensor_strings(kernel_input(t->work.k, 1))[i], most));
+    for (int32_t n = 0; n < most && is_found; n++) {
+        TRY(sentencepiece_next_best(&t->work, &is_found));
         if (is_found)
             TRY(add_row(t));
     }
@@ -180,7 +180,7 @@ static struct status tokenize_all(struct tokenizing *t)
     const struct tensor *texts = kernel_input(k, 1);
     struct tensor *splits;
     for (int64_t i = 0; i < texts->size; i++)
-        TRY(t->all_ways ? tokenize_ways(t, i) : tokenize(t, i));
+        TRY(t->is_nbest ? tokenize_nbest(t, i) : tokenize(t, i));
     struct shape shape = shape_of(t->rows + 1);
     TRY(kernel_output(k, 1, &shape, &splits));
     if (splits->dtype == DT_INT32 && t->work.tokens.count > INT32_MAX)
@@ -232,7 +232,7 @@ static struct status tokenize_compute(struct kernel_context *k)
     random_init(&t.sampling.random, kernel_random_seed(k), 0);
     t.nbest = kernel_input(k, 2);
     t.alpha = kernel_input(k, 3);
-    TRY(node_attr_bool(kernel_node(k), "return_nbest", &t.all_ways));
+    TRY(node_attr_bool(kernel_node(k), "return_nbest", &t.is_nbest));
     TRY(model_of(k, &t.work.model));
     TRY(check_per_text(k, 2, "nbest_size"));
     TRY(check_per_text(k, 3, "alpha"));

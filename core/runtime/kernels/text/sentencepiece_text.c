@@ -144,21 +144,21 @@ struct status sentencepiece_divide(struct piece_work *work, struct bytes text,
     return divide(work, sampling);
 }
 
-struct status sentencepiece_begin_ways(struct piece_work *work, struct bytes text, int count_max)
+struct status sentencepiece_begin_nbest(struct piece_work *work, struct bytes text, int count_max)
 {
     if (work->model->method != DIVIDE_UNIGRAM)
         return kernel_error(work->k, STATUS_INTERNAL,
                             "NBestEncode is not available for the current model.");
     TRY(sentencepiece_normalize(work, &work->model->normal, text));
-    return unigram_begin_ways(work, count_max);
+    return unigram_begin_nbest(work, count_max);
 }
 
-struct status sentencepiece_next_way(struct piece_work *work, bool *is_found)
+struct status sentencepiece_next_best(struct piece_work *work, bool *is_found)
 {
-    int64_t way;
-    TRY(unigram_next_way(work, &way));
-    *is_found = way >= 0;
-    return *is_found ? unigram_take_way(work, way) : status_ok();
+    int64_t hypothesis;
+    TRY(unigram_next_best(work, &hypothesis));
+    *is_found = hypothesis >= 0;
+    return *is_found ? unigram_take(work, hypothesis) : status_ok();
 }
 
 /* ---- joining ---- */

@@ -30,8 +30,10 @@ struct piece_work {
     struct piece_array normal;  /* of char: the normalized text */
     struct piece_array origins; /* of uint32_t: where each of its bytes, and its end, come from */
     struct piece_array found;   /* of struct piece_part: what it was divided into */
-    struct piece_array a, b, c, d; /* of the method that divides */
-    int ways_max;                  /* of unigram_begin_ways */
+    /* Scratch of the method that divides. Unigram: best_segmentation or lattice_node; lattice_edge;
+     * hypothesis; the agenda. */
+    struct piece_array a, b, c, d;
+    int nbest_max; /* of unigram_begin_nbest */
     struct text_block block;
 };
 
@@ -42,14 +44,14 @@ struct piece_part {
     int32_t id;
 };
 
-/* The choice among the ways to divide a text. */
+/* The choice among the segmentations of a text. */
 struct piece_sampling {
     float alpha;
     int nbest; /* at most 1: among all of them; more: among that many, the best ones. For unigram */
     struct random random;
 };
 
-#define PIECE_WAYS_MAX 1024 /* the best ways that a caller can ask for */
+#define PIECE_NBEST_MAX 1024 /* the segmentations that a caller can ask for */
 
 /* Makes room for `more` elements of `size` bytes after the last. */
 static inline struct status piece_room(struct piece_work *work, struct piece_array *array,
@@ -66,22 +68,22 @@ struct status sentencepiece_normalize(struct piece_work *work, const struct piec
 
 /* Writes work->found. With `sampling`, at random. Each is for one method of dividing. */
 struct status divide_unigram(struct piece_work *work, struct piece_sampling *sampling);
-/* Finds all pieces of the normalized text. Then unigram_next_way finds the next best way; -1: there
- * is none; unigram_take_way writes work->found. */
-struct status unigram_begin_ways(struct piece_work *work, int count_max);
-struct status unigram_next_way(struct piece_work *work, int64_t *way);
-struct status unigram_take_way(struct piece_work *work, int64_t way);
+/* Finds all pieces of the normalized text. Then unigram_next_best finds the next best
+ * segmentation, a hypothesis of the search; -1: there is none. unigram_take writes work->found. */
+struct status unigram_begin_nbest(struct piece_work *work, int count_max);
+struct status unigram_next_best(struct piece_work *work, int64_t *hypothesis);
+struct status unigram_take(struct piece_work *work, int64_t hypothesis);
 struct status divide_bpe(struct piece_work *work, struct piece_sampling *sampling);
 
-/* Writes work->found. sampling: NULL for the best way. */
+/* Writes work->found. sampling: NULL for the best segmentation. */
 struct status sentencepiece_divide(struct piece_work *work, struct bytes text,
                                    struct piece_sampling *sampling);
 /* Appends the tokens of work->found. */
 struct status sentencepiece_add(struct piece_work *work);
-/* The best ways to divide a text, best first: sentencepiece_next_way writes work->found. INTERNAL:
- * the model is not a unigram model. */
-struct status sentencepiece_begin_ways(struct piece_work *work, struct bytes text, int count_max);
-struct status sentencepiece_next_way(struct piece_work *work, bool *is_found);
+/* The n best segmentations of a text, best first: sentencepiece_next_best writes work->found.
+ * INTERNAL: the model is not a unigram model. */
+struct status sentencepiece_begin_nbest(struct piece_work *work, struct bytes text, int count_max);
+struct status sentencepiece_next_best(struct piece_work *work, bool *is_found);
 /* The text of tokens, of which each has `number` and `text`. */
 struct status sentencepiece_decode(struct piece_work *work, const struct text_token *tokens,
                                    int64_t count, struct bytes *out);
