@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "support/arena.h"
+#include "support/status.h"
 
 static char *directory;
 
@@ -33,7 +34,6 @@ static inline int directory_teardown(void **state)
 
 #define TEST_IN_DIRECTORY(name) \
     cmocka_unit_test_setup_teardown(name, directory_setup, directory_teardown)
-#define assert_ok(expr) assert_string_equal((expr).message, "")
 #define assert_failure(expr, expected_code, expected_text)                    \
     do {                                                                      \
         struct status failure_ = (expr);                                      \

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "support/status.h"
 
 static struct arena *arena;
 static char *directory;
@@ -38,8 +39,6 @@ static int teardown(void **state)
     arena_destroy(arena);
     return !status_is_ok(status) || left;
 }
-
-#define assert_ok(expr) assert_string_equal((expr).message, "")
 
 static void a_written_file_is_read_back(void **state)
 {

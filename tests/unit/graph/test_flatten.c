@@ -9,6 +9,7 @@
 #include "graph/graph_proto.h"
 #include "proto/graph.pb-c.h"
 #include "proto/message.h"
+#include "support/status.h"
 
 /* The source of the graphs, as text, is tests/golden/graph/graphs.py. */
 #define GRAPHS "tests/golden/graph/"
@@ -33,18 +34,6 @@ static int teardown(void **state)
     graph_finish(graph);
     arena_destroy(arena);
     return 0;
-}
-
-static void assert_ok(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s: %s", status_code_name(status.code), status.message);
-}
-
-static void assert_failed(struct status status, enum status_code code, const char *text)
-{
-    assert_string_equal(status.message, text);
-    assert_int_equal(status.code, code);
 }
 
 static struct status load(const char *name)
@@ -208,49 +197,49 @@ static void recursion_is_refused(void **state)
 {
     (void)state;
     assert_ok(load("recursion"));
-    assert_failed(flatten("x", "y"), STATUS_INVALID_ARGUMENT,
-                  "node 'y' (PartitionedCall): function 'again': calls nest deeper than 64");
+    assert_fails(flatten("x", "y"), STATUS_INVALID_ARGUMENT,
+                 "node 'y' (PartitionedCall): function 'again': calls nest deeper than 64");
 }
 
 static void functions_that_unfold_without_end_are_refused(void **state)
 {
     (void)state;
     assert_ok(load("doubling"));
-    assert_failed(flatten("x", "y"), STATUS_RESOURCE_EXHAUSTED,
-                  "node 'y' (PartitionedCall): the functions unfold to over 1048576 nodes");
+    assert_fails(flatten("x", "y"), STATUS_RESOURCE_EXHAUSTED,
+                 "node 'y' (PartitionedCall): the functions unfold to over 1048576 nodes");
 }
 
 static void a_cycle_is_refused(void **state)
 {
     (void)state;
     assert_ok(load("cycle"));
-    assert_failed(flatten(NULL, "a"), STATUS_INVALID_ARGUMENT,
-                  "node 'a' (Neg) depends on itself: the graph has a cycle");
+    assert_fails(flatten(NULL, "a"), STATUS_INVALID_ARGUMENT,
+                 "node 'a' (Neg) depends on itself: the graph has a cycle");
 }
 
 static void a_merge_that_waits_for_its_own_loop_is_refused(void **state)
 {
     (void)state;
     assert_ok(load("waiting_merge"));
-    assert_failed(flatten(NULL, "merge"), STATUS_INVALID_ARGUMENT,
-                  "node 'merge' (Merge) depends on itself: the graph has a cycle");
+    assert_fails(flatten(NULL, "merge"), STATUS_INVALID_ARGUMENT,
+                 "node 'merge' (Merge) depends on itself: the graph has a cycle");
 }
 
 static void a_body_that_makes_an_argument_is_refused(void **state)
 {
     (void)state;
     assert_ok(load("argument"));
-    assert_failed(flatten("x", "y"), STATUS_INVALID_ARGUMENT,
-                  "node 'y' (PartitionedCall): function 'f': node 'stray': op '_Arg' stands only "
-                  "for arguments of the signature");
+    assert_fails(flatten("x", "y"), STATUS_INVALID_ARGUMENT,
+                 "node 'y' (PartitionedCall): function 'f': node 'stray': op '_Arg' stands only "
+                 "for arguments of the signature");
 }
 
 static void a_reference_without_its_output_is_refused(void **state)
 {
     (void)state;
     assert_ok(load("bare_reference"));
-    assert_failed(flatten("x", "y"), STATUS_INVALID_ARGUMENT,
-                  "node 'y' (PartitionedCall): function 'f': node 'm' (Neg): input n is not found");
+    assert_fails(flatten("x", "y"), STATUS_INVALID_ARGUMENT,
+                 "node 'y' (PartitionedCall): function 'f': node 'm' (Neg): input n is not found");
 }
 
 static const struct damaged {

@@ -11,6 +11,7 @@
 #include "graph/gradients/gradients.h"
 #include "graph/while_loop.h"
 #include "runtime/plan.h"
+#include "support/status.h"
 #include "unit/graph/gradient_cases.h"
 #include "support/test_group.h"
 
@@ -19,12 +20,6 @@
 static struct arena *arena; /* of the cases */
 static struct gradient_case *cases;
 static int cases_count;
-
-static void must(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s", status.message);
-}
 
 /* The graph of one case: loss = Σ weights · outputs, and its gradients. */
 struct graph_of_case {
@@ -164,7 +159,7 @@ static double loss_of(struct graph_of_case *g)
 {
     struct tensor fetches[CASE_INPUTS + 1];
 
-    must(plan_run(g->plan, g->run, g->feeds, fetches));
+    assert_ok(plan_run(g->plan, g->run, g->feeds, fetches));
     double loss = (double)tensor_floats(&fetches[0])[0];
     tensors_release(g->fetches_count, fetches);
     run_reset(g->run);
@@ -212,8 +207,8 @@ static void check_case(const struct gradient_case *c, bool known)
         finish_case(&g);
         return;
     }
-    must(status);
-    must(plan_run(g.plan, g.run, g.feeds, fetches));
+    assert_ok(status);
+    assert_ok(plan_run(g.plan, g.run, g.feeds, fetches));
     for (int i = 0; i < c->inputs_count; i++)
         if (c->roles[i] == 'x' && g.fetch_of[i] > 0)
             compare(&fetches[g.fetch_of[i]], &c->gradients[i], i);
@@ -288,7 +283,7 @@ static void uses_of_a_value_are_added_up(void **state)
                                         build_unary(&b, "Exp", NULL, x));
     struct endpoint gradients[2];
 
-    must(graph_gradients(&b, sum(&b, both), 2, (struct endpoint[]){ x, w }, gradients));
+    assert_ok(graph_gradients(&b, sum(&b, both), 2, (struct endpoint[]){ x, w }, gradients));
     assert_string_equal(gradients[0].node->op_name, "AddN");
     assert_int_equal(gradients[0].node->inputs_count, 2);
     assert_null(gradients[1].node); /* nothing depends on w */
@@ -304,7 +299,7 @@ static void nothing_is_emitted_for_inputs_nobody_asks_for(void **state)
     struct endpoint loss = sum(&b, build_binary(&b, "Mul", NULL, x, w)), gradient;
     int products = 0;
 
-    must(graph_gradients(&b, loss, 1, &w, &gradient));
+    assert_ok(graph_gradients(&b, loss, 1, &w, &gradient));
     for (int i = 0; i < b.graph->count; i++)
         products += strcmp(b.graph->nodes[i]->op_name, "Mul") == 0;
     assert_int_equal(products, 2); /* the forward product, and dy · x */
@@ -329,7 +324,7 @@ static void a_gradient_of_the_second_output_alone_ends(void **state)
     struct endpoint slope = build(&b, "CTCLoss", NULL, 4, inputs, NULL);
 
     slope.index = 1;
-    must(graph_gradients(&b, sum(&b, slope), 1, &logits, &gradient));
+    assert_ok(graph_gradients(&b, sum(&b, slope), 1, &logits, &gradient));
     assert_null(gradient.node);
     graph_finish(b.graph);
     arena_destroy(of);
@@ -367,10 +362,10 @@ static struct endpoint turn(struct builder *b, struct endpoint v, struct endpoin
             v = turn(b, v, factor, depth - 1, turns, false);
         return v;
     }
-    must(while_loop_begin(&loop, b, "turns", 2, carried));
+    assert_ok(while_loop_begin(&loop, b, "turns", 2, carried));
     results[0] = turn(&loop.builder, loop.values[0], loop.values[1], depth - 1, turns, true);
     results[1] = loop.values[1];
-    must(while_loop_end(&loop, turns, results, outputs));
+    assert_ok(while_loop_end(&loop, turns, results, outputs));
     return outputs[0];
 }
 
@@ -387,16 +382,16 @@ static void run_turns(int depth, int turns, bool loops, struct tensor *out)
     struct endpoint xs[] = { x, w }, gradients[2];
     struct plan *plan;
 
-    must(graph_gradients(&b, sum(&b, turn(&b, x, w, depth, turns, loops)), 2, xs, gradients));
+    assert_ok(graph_gradients(&b, sum(&b, turn(&b, x, w, depth, turns, loops)), 2, xs, gradients));
     const struct flatten_request request = {
         .feeds = xs, .feeds_count = 2, .fetches = gradients, .fetches_count = 2
     };
-    must(plan_create(b.graph, &request, NULL, NULL, NULL, &plan));
+    assert_ok(plan_create(b.graph, &request, NULL, NULL, NULL, &plan));
     struct run *run = run_create(0);
     for (int i = 0; i < 2; i++) { /* twice: nothing stays from the first run */
         struct tensor got[2] = { 0 };
         run_reset(run);
-        must(plan_run(plan, run, given, got));
+        assert_ok(plan_run(plan, run, given, got));
         for (int k = 0; k < 2; k++) {
             for (int64_t e = 0; e < got[k].size; e++)
                 tensor_floats_mut(&out[k])[e] = tensor_floats(&got[k])[e];
@@ -465,10 +460,10 @@ static const char *add_branch(struct builder *b, bool product)
         function_add_arg(&inner, &body, DT_FLOAT, endpoint_shape(x));
     struct endpoint result = product ? build_binary(&inner, "Mul", NULL, args[0], args[1])
                                      : build_unary(&inner, "Tanh", NULL, args[0]);
-    must(builder_status(&inner));
+    assert_ok(builder_status(&inner));
     body.results = &result;
     body.results_count = 1;
-    must(function_add(b->graph, product ? "product" : "tanh", &body, &name));
+    assert_ok(function_add(b->graph, product ? "product" : "tanh", &body, &name));
     return name;
 }
 
@@ -495,16 +490,16 @@ static void run_branch(bool truth, struct tensor *out)
         build(&b, "StatelessIf", NULL, 3, (const struct endpoint[]){ condition, x, w }, attrs);
     struct plan *plan;
 
-    must(builder_status(&b));
-    must(graph_gradients(&b, sum(&b, y), 2, feeds, gradients));
+    assert_ok(builder_status(&b));
+    assert_ok(graph_gradients(&b, sum(&b, y), 2, feeds, gradients));
     const struct flatten_request request = {
         .feeds = feeds, .feeds_count = 3, .fetches = gradients, .fetches_count = 2
     };
-    must(plan_create(b.graph, &request, NULL, NULL, NULL, &plan));
+    assert_ok(plan_create(b.graph, &request, NULL, NULL, NULL, &plan));
     struct run *run = run_create(0);
     struct tensor got[2] = { { 0 } };
     run_reset(run);
-    must(plan_run(plan, run, given, got));
+    assert_ok(plan_run(plan, run, given, got));
     for (int k = 0; k < 2; k++) {
         for (int64_t e = 0; e < 6; e++)
             tensor_floats_mut(&out[k])[e] = tensor_floats(&got[k])[e];
@@ -540,9 +535,9 @@ static void an_op_without_a_gradient_in_a_loop_is_named(void **state)
     struct endpoint result, y, gradient;
     struct while_loop loop;
 
-    must(while_loop_begin(&loop, &b, "turns", 1, &x));
+    assert_ok(while_loop_begin(&loop, &b, "turns", 1, &x));
     result = build_unary(&loop.builder, "PreventGradient", "wall", loop.values[0]);
-    must(while_loop_end(&loop, 3, &result, &y));
+    assert_ok(while_loop_end(&loop, 3, &result, &y));
     struct status status = graph_gradients(&b, sum(&b, y), 1, &x, &gradient);
     assert_int_equal(status.code, STATUS_UNIMPLEMENTED);
     assert_string_equal(status.message, "node 'wall': the op 'PreventGradient' has no gradient");

@@ -13,6 +13,7 @@
 #include "graph/graph_proto.h"
 #include "proto/graph.pb-c.h"
 #include "proto/message.h"
+#include "support/status.h"
 
 /* tests/golden/graph/shapes.py writes graphs and the shapes that TensorFlow infers for them. */
 #define GOLDEN "tests/golden/graph"
@@ -37,12 +38,6 @@ static bool may_be_weaker(const struct node *node)
         if (strcmp(node->op_name, weaker[i].op) == 0)
             return true;
     return false;
-}
-
-static void assert_ok(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s: %s", status_code_name(status.code), status.message);
 }
 
 /* Parses "[2,?]" or "<unknown>". */

@@ -11,6 +11,7 @@
 #include "base/fingerprint.h"
 #include "layers/layers.h"
 #include "runtime/plan.h"
+#include "support/status.h"
 #include "support/test_group.h"
 #include "support/arena.h"
 
@@ -23,11 +24,6 @@
 #define TEXTS    "'batch_shape': [null, 3], 'dtype': 'string'"
 #define RAGGED   "'batch_shape': [null, null], 'ragged': true, 'dtype': 'int64'"
 #define WIDTH    "'output_dim': 4"
-
-static void assert_ok(struct status status)
-{
-    assert_string_equal(status.message, "");
-}
 
 /* JSON whose quotes are single ones. */
 static struct bytes quoted(const char *text)

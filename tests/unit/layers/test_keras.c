@@ -14,6 +14,7 @@
 #include "graph/training_graph.h"
 #include "layers/layers.h"
 #include "runtime/plan.h"
+#include "support/status.h"
 #include "tensor/spectral.h"
 #include "support/test_group.h"
 
@@ -54,12 +55,6 @@ struct printed {
     int count, trained_count;
 };
 
-static void must(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s", status.message);
-}
-
 /* Parses "[2,3] 0.5 …". */
 static struct tensor read_tensor(struct arena *arena, const char *text)
 {
@@ -83,7 +78,7 @@ static void read_line(struct printed *p, char *line)
 
     line[strcspn(line, "\n")] = '\0';
     if (strncmp(line, "json ", 5) == 0)
-        must(layers_parse(bytes_of(line + 5), p->arena, &p->model));
+        assert_ok(layers_parse(bytes_of(line + 5), p->arena, &p->model));
     else if (strncmp(line, "input ", 6) == 0)
         p->inputs[p->inputs_count++] = read_tensor(p->arena, line);
     else if (strncmp(line, "labels ", 7) == 0)
@@ -257,9 +252,9 @@ static void feed_lookups(struct session *s, const struct printed *p, const struc
                                              .feeds_count = s->feeds_count - p->count,
                                              .fetches = ids,
                                              .fetches_count = count };
-    must(plan_create(graph, &request, NULL, NULL, NULL, &plan));
+    assert_ok(plan_create(graph, &request, NULL, NULL, NULL, &plan));
     struct run *run = run_create(0);
-    must(plan_run(plan, run, s->given + p->count, found));
+    assert_ok(plan_run(plan, run, s->given + p->count, found));
     for (int i = 0; i < count; i++) {
         void *places = arena_memdup(p->arena, found[i].data, tensor_bytes(&found[i]));
         feed(s, lookups[i].positions, tensor_borrow(DT_INT64, &found[i].shape, places));
@@ -302,7 +297,7 @@ static void session_open(struct session *s, const struct printed *p, enum layers
     const struct shape pair = shape_of(2);
 
     *s = (struct session){ 0 };
-    must(layers_build(p->model, &options, p->arena, &s->built));
+    assert_ok(layers_build(p->model, &options, p->arena, &s->built));
     assert_int_equal(s->built.variables_count, p->count);
     assert_int_equal(p->model->inputs_count, p->inputs_count);
     assert_int_equal(p->model->outputs_count, p->outputs_count);
@@ -331,7 +326,7 @@ static void session_open(struct session *s, const struct printed *p, enum layers
                                              .feeds_count = s->feeds_count,
                                              .fetches = s->fetches,
                                              .fetches_count = s->fetches_count };
-    must(plan_create(s->built.graph, &request, NULL, NULL, NULL, &s->plan));
+    assert_ok(plan_create(s->built.graph, &request, NULL, NULL, NULL, &s->plan));
     s->run = run_create(0);
 }
 
@@ -339,7 +334,7 @@ static void session_run(struct session *s)
 {
     tensors_release(s->fetches_count, s->got);
     run_reset(s->run);
-    must(plan_run(s->plan, s->run, s->given, s->got));
+    assert_ok(plan_run(s->plan, s->run, s->given, s->got));
 }
 
 static void session_close(struct session *s)
@@ -467,7 +462,7 @@ static void check_metrics(const struct printed *p)
     struct training_graph graph;
     struct session s = { 0 };
 
-    must(layers_training_graph(p->model, &options, p->arena, &graph));
+    assert_ok(layers_training_graph(p->model, &options, p->arena, &graph));
     const struct training_pass *pass = &graph.evaluation;
     for (int i = 0; i < p->count; i++)
         feed(&s, pass->values[i], p->values[i]);
@@ -487,9 +482,9 @@ static void check_metrics(const struct printed *p)
                                              .feeds_count = s.feeds_count,
                                              .fetches = s.fetches,
                                              .fetches_count = graph.metrics_count + 1 };
-    must(plan_create(pass->graph, &request, NULL, NULL, NULL, &s.plan));
+    assert_ok(plan_create(pass->graph, &request, NULL, NULL, NULL, &s.plan));
     s.run = run_create(0);
-    must(plan_run(s.plan, s.run, s.given, s.got));
+    assert_ok(plan_run(s.plan, s.run, s.given, s.got));
     assert_int_equal(graph.metrics_count, p->metrics_count);
     for (int m = 0; m < p->metrics_count; m++) {
         double want = p->metrics[m].value, got = evaluated(p, &graph, s.got, p->metrics[m].name);

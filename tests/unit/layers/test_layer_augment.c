@@ -11,17 +11,12 @@
 #include "layers/layers.h"
 #include "runtime/plan.h"
 #include "augment_golden.h"
+#include "support/status.h"
 #include "support/test_group.h"
 
 #define MODEL                                                     \
     "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" \
     "{\"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, %s, %d]}}, %s]}}"
-
-static void must(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s", status.message);
-}
 
 /* Do the models leave height and width open? */
 static bool is_open;
@@ -43,18 +38,18 @@ static void run_on(const char *layer, const struct shape *shape, const float *pi
     const char *sides = arena_printf(arena, "%d, %d", (int)dims[1], (int)dims[2]);
     const char *text =
         arena_printf(arena, MODEL, is_open ? "null, null" : sides, (int)dims[3], layer);
-    must(layers_parse(bytes_of(text), arena, &model));
-    must(layers_build(model, &options, arena, &built));
+    assert_ok(layers_parse(bytes_of(text), arena, &model));
+    assert_ok(layers_build(model, &options, arena, &built));
     const struct endpoint feeds[] = { built.inputs[0], built.random_seed };
     const struct flatten_request request = { .feeds = feeds,
                                              .feeds_count = built.random_seed.node != NULL ? 2 : 1,
                                              .fetches = &built.heads[0].output,
                                              .fetches_count = 1 };
-    must(plan_create(built.graph, &request, NULL, NULL, NULL, &plan));
+    assert_ok(plan_create(built.graph, &request, NULL, NULL, NULL, &plan));
     struct run *run = run_create(0);
     const struct tensor given[] = { tensor_borrow(DT_FLOAT, shape, pixels),
                                     tensor_borrow(DT_INT64, &pair, seed) };
-    must(plan_run(plan, run, given, &got));
+    assert_ok(plan_run(plan, run, given, &got));
     assert_in_range(got.size, 1, size);
     memset(out, 0, (size_t)size * sizeof *out);
     memcpy(out, got.data, (size_t)got.size * sizeof *out);
@@ -288,7 +283,8 @@ static void refuses_sides_too_long_for_the_graph(void **state)
                                          classes[i / 2], "{\"factor\": 0.5}");
         const char *sides = i % 2 == 0 ? "2147483647, 1" : "1, 2147483647";
 
-        must(layers_parse(bytes_of(arena_printf(arena, MODEL, sides, 1, layer)), arena, &model));
+        assert_ok(
+            layers_parse(bytes_of(arena_printf(arena, MODEL, sides, 1, layer)), arena, &model));
         struct status status = layers_build(model, &options, arena, &built);
         assert_int_equal(status.code, STATUS_UNIMPLEMENTED);
         assert_non_null(strstr(status.message, "images of more than 1048576 pixels a side"));

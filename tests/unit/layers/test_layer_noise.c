@@ -9,6 +9,7 @@
 
 #include "layers/layers.h"
 #include "runtime/plan.h"
+#include "support/status.h"
 #include "support/test_group.h"
 
 #define ROWS     20
@@ -55,12 +56,6 @@ static struct layers_graph built;
 static struct plan *plan;
 static struct run *run;
 
-static void must(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s", status.message);
-}
-
 static int setup(void **state)
 {
     const struct drawing *drawing = *state;
@@ -68,14 +63,14 @@ static int setup(void **state)
     struct layers_model *model;
 
     arena = arena_create(0);
-    must(layers_parse(bytes_of(drawing->json), arena, &model));
-    must(layers_build(model, &options, arena, &built));
+    assert_ok(layers_parse(bytes_of(drawing->json), arena, &model));
+    assert_ok(layers_build(model, &options, arena, &built));
     assert_non_null(built.random_seed.node);
     const struct endpoint feeds[] = { built.inputs[0], built.random_seed };
     const struct flatten_request request = {
         .feeds = feeds, .feeds_count = 2, .fetches = &built.heads[0].output, .fetches_count = 1
     };
-    must(plan_create(built.graph, &request, NULL, NULL, NULL, &plan));
+    assert_ok(plan_create(built.graph, &request, NULL, NULL, NULL, &plan));
     run = run_create(0);
     return 0;
 }
@@ -97,7 +92,7 @@ static void run_on(float *x, int64_t seed, int64_t step, float out[ROWS * FEATUR
     struct tensor got;
     const struct tensor feeds[] = { tensor_borrow(DT_FLOAT, &shape, x),
                                     tensor_borrow(DT_INT64, &pair, seeds) };
-    must(plan_run(plan, run, feeds, &got));
+    assert_ok(plan_run(plan, run, feeds, &got));
     memcpy(out, got.data, ROWS * FEATURES * sizeof *out);
     tensor_release(&got);
     run_reset(run);
@@ -210,8 +205,8 @@ static void dropout_adds_nothing_to_a_graph_that_serves(void **state)
     struct layers_model *model;
 
     arena = arena_create(0);
-    must(layers_parse(bytes_of(json), arena, &model));
-    must(layers_build(model, &options, arena, &built));
+    assert_ok(layers_parse(bytes_of(json), arena, &model));
+    assert_ok(layers_build(model, &options, arena, &built));
     assert_int_equal(built.graph->count, 1); /* the input */
     graph_finish(built.graph);
     arena_destroy(arena);

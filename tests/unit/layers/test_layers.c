@@ -5,14 +5,9 @@
 #include <cmocka.h>
 
 #include "layers/layers.h"
+#include "support/status.h"
 #include "support/test_group.h"
 #include "support/arena.h"
-
-static void must(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s", status.message);
-}
 
 static struct layers_model *model_of(const char *name)
 {
@@ -20,7 +15,7 @@ static struct layers_model *model_of(const char *name)
     struct bytes json = layers_builtin(name);
 
     assert_non_null(json.data);
-    must(layers_parse(json, arena, &model));
+    assert_ok(layers_parse(json, arena, &model));
     return model;
 }
 
@@ -30,7 +25,7 @@ static struct layers_graph build_mode(const struct layers_model *model, enum lay
     const struct layers_options options = { .mode = mode, .batch = batch };
     struct layers_graph out;
 
-    must(layers_build(model, &options, arena, &out));
+    assert_ok(layers_build(model, &options, arena, &out));
     return out;
 }
 
@@ -123,7 +118,7 @@ static void a_serving_graph_has_the_signatures_of_a_classifier(void **state)
     (void)state;
     struct layers_serving serving;
 
-    must(layers_build_serving(model_of("softmax"), NULL, arena, &serving));
+    assert_ok(layers_build_serving(model_of("softmax"), NULL, arena, &serving));
     assert_int_equal(serving.signatures_count, 2);
     assert_string_equal(serving.signatures[0].name, "serving_default");
     assert_string_equal(serving.signatures[0].method, SIGNATURE_CLASSIFY);
@@ -144,7 +139,7 @@ static void a_model_of_one_probability_also_classifies(void **state)
     (void)state;
     struct layers_serving serving;
 
-    must(layers_build_serving(model_of("logistic"), NULL, arena, &serving));
+    assert_ok(layers_build_serving(model_of("logistic"), NULL, arena, &serving));
     assert_int_equal(serving.signatures_count, 3);
     assert_string_equal(serving.signatures[0].method, SIGNATURE_REGRESS);
     const struct signature *classify = &serving.signatures[2];
@@ -161,7 +156,7 @@ static void a_serving_graph_has_the_signatures_of_a_regression(void **state)
     (void)state;
     struct layers_serving serving;
 
-    must(layers_build_serving(model_of("linear"), NULL, arena, &serving));
+    assert_ok(layers_build_serving(model_of("linear"), NULL, arena, &serving));
     assert_int_equal(serving.signatures_count, 2);
     assert_string_equal(serving.signatures[0].method, SIGNATURE_REGRESS);
     assert_string_equal(serving.signatures[0].outputs[0].key, "outputs");
@@ -189,8 +184,8 @@ static struct layers_serving serving_of(const char *json)
     struct layers_model *model;
     struct layers_serving serving;
 
-    must(layers_parse(bytes_of(json), arena, &model));
-    must(layers_build_serving(model, NULL, arena, &serving));
+    assert_ok(layers_parse(bytes_of(json), arena, &model));
+    assert_ok(layers_build_serving(model, NULL, arena, &serving));
     return serving;
 }
 
@@ -281,8 +276,9 @@ static void more_than_a_million_classes_have_no_classify(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct layers_model *model;
         struct layers_serving serving;
-        must(layers_parse(bytes_of(arena_printf(arena, format, rows[i].units)), arena, &model));
-        must(layers_build_serving(model, NULL, arena, &serving));
+        assert_ok(
+            layers_parse(bytes_of(arena_printf(arena, format, rows[i].units)), arena, &model));
+        assert_ok(layers_build_serving(model, NULL, arena, &serving));
         assert_int_equal(serving.signatures_count, 2);
         assert_string_equal(serving.signatures[0].name, "serving_default");
         assert_string_equal(serving.signatures[0].method, rows[i].method);

@@ -13,6 +13,7 @@
 #include "layers/layers.h"
 #include "lists_golden.h"
 #include "runtime/plan.h"
+#include "support/status.h"
 #include "support/test_group.h"
 
 #define FEEDS_MAX   16
@@ -25,11 +26,6 @@ struct lists_fixture {
     struct tensor tensors[FEEDS_MAX];
     int feeds_count;
 };
-
-static void assert_ok(struct status status)
-{
-    assert_string_equal(status.message, "");
-}
 
 static void feed(struct lists_fixture *f, struct endpoint endpoint, enum dtype dtype,
                  struct shape shape, const void *values)

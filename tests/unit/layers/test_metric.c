@@ -24,13 +24,8 @@ struct golden {
 
 /* clang-format off */
 #include "metric_golden.h"
+#include "support/status.h"
 /* clang-format on */
-
-static void must(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s", status.message);
-}
 
 /* A model whose last layer does nothing to positive numbers. */
 static struct status make(struct arena *arena, const char *metrics, const char *loss, int width,
@@ -77,9 +72,9 @@ static void add_batch(const struct training_graph *graph, const struct golden *g
     struct tensor got;
     struct plan *plan;
 
-    must(plan_create(pass->graph, &request, NULL, NULL, NULL, &plan));
+    assert_ok(plan_create(pass->graph, &request, NULL, NULL, NULL, &plan));
     struct run *run = run_create(0);
-    must(plan_run(plan, run, given, &got));
+    assert_ok(plan_run(plan, run, given, &got));
     assert_int_equal(got.size, graph->metrics[0].totals_count);
     for (int64_t i = 0; i < got.size; i++)
         totals[i] += (double)tensor_floats(&got)[i];
@@ -94,7 +89,7 @@ static void is_as_in_keras(void **state)
     struct arena *arena = arena_create(0);
     struct training_graph graph;
 
-    must(make(arena, golden->metric, golden->loss, golden->width, &graph));
+    assert_ok(make(arena, golden->metric, golden->loss, golden->width, &graph));
     assert_int_equal(graph.metrics_count, 1);
     double *totals = ARENA_ARRAY(arena, double, graph.metrics[0].totals_count);
     for (int i = 0; i < BATCHES; i++)
@@ -112,10 +107,10 @@ static void the_description_names_its_metrics(void **state)
     struct arena *arena = arena_create(0);
     struct training_graph graph;
 
-    must(make(arena,
-              "[\"accuracy\", {\"class_name\": \"AUC\", \"config\": {\"name\": \"roc\"}}, "
-              "[\"mse\"]]",
-              "binary_crossentropy", 1, &graph));
+    assert_ok(make(arena,
+                   "[\"accuracy\", {\"class_name\": \"AUC\", \"config\": {\"name\": \"roc\"}}, "
+                   "[\"mse\"]]",
+                   "binary_crossentropy", 1, &graph));
     assert_int_equal(graph.metrics_count, 3);
     assert_string_equal(graph.metrics[0].name, "accuracy");
     assert_string_equal(graph.metrics[1].name, "roc");

@@ -13,6 +13,7 @@
 #include "layers/layers.h"
 #include "runtime/plan.h"
 #include "runtime/resources.h"
+#include "support/status.h"
 #include "support/test_group.h"
 
 #define GOLDEN     "tests/golden/preprocessing/keras3.txt"
@@ -26,12 +27,6 @@ struct preprocessing_case {
 };
 
 static struct arena *arena;
-
-static void must(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s", status.message);
-}
 
 /* ---- Reading the cases. ---- */
 
@@ -124,8 +119,8 @@ static struct plan *run_plan(const struct graph *graph, const struct flatten_req
 {
     struct plan *plan;
 
-    must(plan_create(graph, request, resources, NULL, NULL, &plan));
-    must(plan_run(plan, run, feeds, fetches));
+    assert_ok(plan_create(graph, request, resources, NULL, NULL, &plan));
+    assert_ok(plan_run(plan, run, feeds, fetches));
     return plan;
 }
 
@@ -164,11 +159,11 @@ static void check_case(const struct preprocessing_case *one, bool is_open)
     struct run *run = run_create(0);
     struct tensor got;
 
-    must(layers_parse(bytes_of(one->json), arena, &model));
+    assert_ok(layers_parse(bytes_of(one->json), arena, &model));
     for (int i = 1; i <= 2 && is_open; i++)
         model->inputs[0].shape.dims[i] = -1;
-    must(layers_recheck(model));
-    must(layers_build(model, &options, arena, &built));
+    assert_ok(layers_recheck(model));
+    assert_ok(layers_build(model, &options, arena, &built));
     assert_int_equal(built.adapting_count, 0);
     const struct flatten_request init = { .targets = &built.init, .targets_count = 1 };
     const struct flatten_request request = { .feeds = built.inputs,

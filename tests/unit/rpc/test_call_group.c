@@ -16,6 +16,7 @@
 #include "rpc/loopback.h"
 #include "rpc/remote.h"
 #include "rpc/server.h"
+#include "support/status.h"
 
 #define DEADLINE_MS 60000
 
@@ -163,12 +164,6 @@ static void *run_server(void *context)
     return NULL;
 }
 
-static void ok(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s", status.message);
-}
-
 static void open_server(struct place *place, const char *address)
 {
     struct rpc_server_options options = { .message_max_bytes = (size_t)64 << 20 };
@@ -176,13 +171,13 @@ static void open_server(struct place *place, const char *address)
     char text[128];
     int port;
 
-    ok(loop_create(&place->loop));
-    ok(rpc_server_create(place->loop, &options, &place->server));
+    assert_ok(loop_create(&place->loop));
+    assert_ok(rpc_server_create(place->loop, &options, &place->server));
     rpc_server_add(place->server, &service, &place->instance);
-    ok(rpc_server_listen(place->server, address, &port));
+    assert_ok(rpc_server_listen(place->server, address, &port));
     snprintf(text, sizeof text, "127.0.0.1:%d", port);
     pthread_create(&place->thread, NULL, run_server, place);
-    ok(remote_open(port > 0 ? text : address, &client, &place->channel));
+    assert_ok(remote_open(port > 0 ? text : address, &client, &place->channel));
 }
 
 static void open_tcp(struct place *place)
@@ -230,7 +225,7 @@ static void replies_of_every_size_come_back_whole(struct place *place)
                                    .pieces = pieces,
                                    .pieces_count = 2 };
         struct message reply;
-        ok(channel_call(place->channel, "/t/Echo", &request, soon(), &reply));
+        assert_ok(channel_call(place->channel, "/t/Echo", &request, soon(), &reply));
         assert_int_equal(message_payload_size(&reply), size);
         assert_int_equal(reply.header.size, 2);
         assert_memory_equal(reply.header.data, "\x08\x01", 2);
@@ -246,7 +241,7 @@ static void replies_of_every_size_come_back_whole(struct place *place)
 static void an_empty_message_is_a_message(struct place *place)
 {
     struct message request = { 0 }, reply;
-    ok(channel_call(place->channel, "/t/Echo", &request, soon(), &reply));
+    assert_ok(channel_call(place->channel, "/t/Echo", &request, soon(), &reply));
     assert_int_equal(reply.header.size, 0);
     assert_int_equal(reply.pieces_count, 0);
     message_release(&reply);
@@ -272,7 +267,7 @@ static void a_reply_may_come_later_from_another_thread(struct place *place)
 {
     for (int i = 0; i < 20; i++) {
         struct message request = { 0 }, reply;
-        ok(channel_call(place->channel, "/t/Later", &request, soon(), &reply));
+        assert_ok(channel_call(place->channel, "/t/Later", &request, soon(), &reply));
         assert_true(bytes_equal(reply.header, bytes_of("late")));
         message_release(&reply);
     }
@@ -282,7 +277,7 @@ static void an_answered_call_is_valid_until_its_method_returns(struct place *pla
 {
     for (int i = 1; i <= 20; i++) {
         struct message request = { .header = { "abc", 3 } }, reply;
-        ok(channel_call(place->channel, "/t/ReplyFirst", &request, soon(), &reply));
+        assert_ok(channel_call(place->channel, "/t/ReplyFirst", &request, soon(), &reply));
         assert_true(bytes_equal(reply.header, bytes_of("abc")));
         message_release(&reply);
         assert_int_equal(place->instance.left, i); /* at once, before the client has the reply */
@@ -301,7 +296,7 @@ static void wait_left(struct place *place)
 static void a_call_ends_at_its_deadline_and_the_server_is_told(struct place *place)
 {
     struct message request = { 0 }, reply;
-    ok(channel_call(place->channel, "/t/Echo", &request, soon(), &reply)); /* connects */
+    assert_ok(channel_call(place->channel, "/t/Echo", &request, soon(), &reply)); /* connects */
     message_release(&reply);
     struct status status = channel_call(place->channel, "/t/Keep", &request,
                                         clock_deadline_ns(clock_monotonic(), 50), &reply);
@@ -444,7 +439,7 @@ static void many_calls_at_once_are_all_answered(struct place *place)
             struct message request = { .header = { data[i], 7 } };
             call_group_add(&calls, place->channel, "/t/Echo", &request, soon());
         }
-        ok(call_group_wait(&calls));
+        assert_ok(call_group_wait(&calls));
         for (int i = 0; i < COUNT_MAX; i++) {
             assert_int_equal(calls.replies[i].header.size, 7);
             assert_memory_equal(calls.replies[i].header.data, data[i], 7);

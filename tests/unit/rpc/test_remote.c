@@ -17,15 +17,10 @@
 #include "rpc/call_group.h"
 #include "rpc/remote.h"
 #include "rpc/server.h"
+#include "support/status.h"
 
 #define DEADLINE_MS 60000
 #define HOARD_MAX   64
-
-static void ok(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s", status.message);
-}
 
 static int64_t soon(void)
 {
@@ -83,18 +78,18 @@ static const struct service service = { methods, COUNT(methods) };
 static void *run_loop(void *context)
 {
     struct server *server = context;
-    ok(loop_run(server->loop));
+    assert_ok(loop_run(server->loop));
     return NULL;
 }
 
 static void server_start(struct server *server, const struct rpc_server_options *options, int port)
 {
     *server = (struct server){ 0 };
-    ok(loop_create(&server->loop));
-    ok(rpc_server_create(server->loop, options, &server->rpc));
+    assert_ok(loop_create(&server->loop));
+    assert_ok(rpc_server_create(server->loop, options, &server->rpc));
     rpc_server_add(server->rpc, &service, server);
     snprintf(server->address, sizeof server->address, "127.0.0.1:%d", port);
-    ok(rpc_server_listen(server->rpc, server->address, &server->port));
+    assert_ok(rpc_server_listen(server->rpc, server->address, &server->port));
     snprintf(server->address, sizeof server->address, "127.0.0.1:%d", server->port);
     pthread_create(&server->thread, NULL, run_loop, server);
 }
@@ -207,7 +202,7 @@ static void a_refused_connection_is_said_to_be_so(void **state)
 
     stranger_listen(&stranger);
     close(stranger.fd); /* frees the port: nothing listens on it */
-    ok(remote_open(stranger.address, &(struct remote_options){ 0 }, &channel));
+    assert_ok(remote_open(stranger.address, &(struct remote_options){ 0 }, &channel));
     struct status status = call_once(channel, DEADLINE_MS);
     assert_int_equal(status.code, STATUS_UNAVAILABLE);
     assert_non_null(strstr(status.message, stranger.address));
@@ -226,7 +221,7 @@ static void a_name_that_does_not_resolve_is_said_to_be_so(void **state)
     struct channel *channel;
     struct remote_state seen;
 
-    ok(remote_open("no-such-host.invalid:1", &(struct remote_options){ 0 }, &channel));
+    assert_ok(remote_open("no-such-host.invalid:1", &(struct remote_options){ 0 }, &channel));
     struct status status = call_once(channel, DEADLINE_MS);
     assert_int_equal(status.code, STATUS_UNAVAILABLE);
     assert_non_null(strstr(status.message, "no-such-host.invalid"));
@@ -243,8 +238,8 @@ static void one_that_accepts_and_says_nothing_is_silent(void **state)
     struct remote_state seen;
 
     stranger_listen(&stranger);
-    ok(remote_open(stranger.address, &(struct remote_options){ .connect_timeout_ms = 100 },
-                   &channel));
+    assert_ok(remote_open(stranger.address, &(struct remote_options){ .connect_timeout_ms = 100 },
+                          &channel));
     struct status status = call_once(channel, DEADLINE_MS);
     assert_int_equal(status.code, STATUS_UNAVAILABLE);
     assert_non_null(strstr(status.message, "silent"));
@@ -272,8 +267,8 @@ static void one_that_speaks_something_else_is_foreign(void **state)
         struct remote_state seen;
         stranger_listen(&stranger);
         pthread_create(&stranger.thread, NULL, answer, &stranger);
-        ok(remote_open(stranger.address, &(struct remote_options){ .connect_timeout_ms = 3000 },
-                       &channel));
+        assert_ok(remote_open(stranger.address,
+                              &(struct remote_options){ .connect_timeout_ms = 3000 }, &channel));
         assert_int_equal(call_once(channel, DEADLINE_MS).code, STATUS_UNAVAILABLE);
         remote_state(channel, &seen);
         assert_int_equal(seen.trouble, REMOTE_FOREIGN);
@@ -307,7 +302,8 @@ static void a_deadline_before_the_connection_says_what_it_waited_for(void **stat
 
     stranger_listen(&stranger);
     close(stranger.fd);
-    ok(remote_open(stranger.address, &(struct remote_options){ .wait_for_ready = true }, &channel));
+    assert_ok(remote_open(stranger.address, &(struct remote_options){ .wait_for_ready = true },
+                          &channel));
     for (int i = 0; i < DEADLINE_MS && seen.trouble != REMOTE_REFUSED; i++) {
         assert_int_equal(call_once(channel, 1).code, STATUS_DEADLINE_EXCEEDED);
         remote_state(channel, &seen);
@@ -342,10 +338,10 @@ static void a_call_may_wait_for_a_server_that_starts_later(void **state)
     int port = server->port;
     server_stop(server);
     snprintf(address, sizeof address, "127.0.0.1:%d", port);
-    ok(remote_open(address, &(struct remote_options){ .wait_for_ready = true }, &channel));
+    assert_ok(remote_open(address, &(struct remote_options){ .wait_for_ready = true }, &channel));
     server->port = port;
     pthread_create(&thread, NULL, start_late, server);
-    ok(call_once(channel, DEADLINE_MS));
+    assert_ok(call_once(channel, DEADLINE_MS));
     pthread_join(thread, NULL);
     remote_state(channel, &seen);
     assert_true(seen.connected);
@@ -353,7 +349,7 @@ static void a_call_may_wait_for_a_server_that_starts_later(void **state)
     server_stop(server); /* the next call needs a new connection */
     server_start(server, &(struct rpc_server_options){ 0 }, port);
     (void)until_disconnected(channel); /* the housekeeper notices the loss */
-    ok(call_once(channel, DEADLINE_MS));
+    assert_ok(call_once(channel, DEADLINE_MS));
     channel_close(channel);
     server_stop(server);
     free(server);
@@ -369,7 +365,7 @@ static void a_call_in_flight_ends_with_its_connection(void **state)
     struct call_group calls;
 
     server_start(server, &(struct rpc_server_options){ 0 }, 0);
-    ok(remote_open(server->address, &(struct remote_options){ 0 }, &channel));
+    assert_ok(remote_open(server->address, &(struct remote_options){ 0 }, &channel));
     call_group_init(&calls, clock_monotonic(), 1);
     call_group_begin(&calls);
     call_group_add(&calls, channel, "/t/Hoard", &request, soon());
@@ -406,7 +402,7 @@ static void a_draining_server_finishes_what_it_has_begun(void **state)
     struct call_group calls;
 
     server_start(server, &(struct rpc_server_options){ 0 }, 0);
-    ok(remote_open(server->address, &(struct remote_options){ 0 }, &channel));
+    assert_ok(remote_open(server->address, &(struct remote_options){ 0 }, &channel));
     call_group_init(&calls, clock_monotonic(), 1);
     call_group_begin(&calls);
     call_group_add(&calls, channel, "/t/Hoard", &request, soon());
@@ -416,7 +412,7 @@ static void a_draining_server_finishes_what_it_has_begun(void **state)
     assert_true(until_disconnected(channel)); /* the GOAWAY has arrived */
     assert_int_equal(call_once(channel, DEADLINE_MS).code, STATUS_UNAVAILABLE); /* not listening */
     server_do(server, reply_all);
-    ok(call_group_wait(&calls));
+    assert_ok(call_group_wait(&calls));
     assert_true(bytes_equal(calls.replies[0].header, bytes_of("ok")));
     call_group_finish(&calls);
     for (int i = 0; i < DEADLINE_MS && !atomic_load(&server->drained); i++)
@@ -442,7 +438,7 @@ static void closing_a_channel_ends_its_calls(void **state)
     _Atomic int code = 0;
 
     server_start(server, &(struct rpc_server_options){ 0 }, 0);
-    ok(remote_open(server->address, &(struct remote_options){ 0 }, &channel));
+    assert_ok(remote_open(server->address, &(struct remote_options){ 0 }, &channel));
     client_call_release(channel_start(channel, "/t/Hoard", &request, soon(), note_done, &code));
     until(&server->hoarded, 1); /* the housekeeper sends it: no thread waits */
     channel_close(channel);
@@ -480,9 +476,10 @@ static void closing_a_channel_ends_a_call_that_has_not_reached_the_loop(void **s
     pthread_t thread;
 
     server_start(server, &(struct rpc_server_options){ 0 }, 0);
-    ok(shared_loop_create(&holder.loop));
-    ok(remote_open(server->address, &(struct remote_options){ .loop = holder.loop }, &channel));
-    ok(call_once(channel, DEADLINE_MS)); /* opens the connection */
+    assert_ok(shared_loop_create(&holder.loop));
+    assert_ok(
+        remote_open(server->address, &(struct remote_options){ .loop = holder.loop }, &channel));
+    assert_ok(call_once(channel, DEADLINE_MS)); /* opens the connection */
     pthread_create(&thread, NULL, hold_loop, &holder);
     until(&holder.held, 1);
     client_call_release(channel_start(channel, "/t/Hoard", &request, soon(), note_done, &code));
@@ -513,9 +510,9 @@ static void a_peer_that_goes_silent_is_noticed(void **state)
     struct call_group calls;
 
     server_start(server, &(struct rpc_server_options){ 0 }, 0);
-    ok(remote_open(server->address,
-                   &(struct remote_options){ .keepalive_ms = 50, .keepalive_timeout_ms = 2000 },
-                   &channel));
+    assert_ok(remote_open(
+        server->address,
+        &(struct remote_options){ .keepalive_ms = 50, .keepalive_timeout_ms = 2000 }, &channel));
     call_group_init(&calls, clock_monotonic(), 1);
     call_group_begin(&calls);
     call_group_add(&calls, channel, "/t/Hoard", &request, soon());
@@ -555,9 +552,9 @@ static void one_that_goes_silent_with_a_ping_unanswered_is_noticed(void **state)
     (void)state;
 
     stranger_listen(&stranger);
-    ok(remote_open(stranger.address,
-                   &(struct remote_options){ .keepalive_ms = 50, .keepalive_timeout_ms = 100 },
-                   &channel));
+    assert_ok(remote_open(
+        stranger.address,
+        &(struct remote_options){ .keepalive_ms = 50, .keepalive_timeout_ms = 100 }, &channel));
     call_group_init(&calls, clock_monotonic(), 1);
     call_group_begin(&calls);
     call_group_add(&calls, channel, "/t/Echo", &request,
@@ -586,7 +583,7 @@ static void too_large_a_message_is_refused_on_either_side(void **state)
     struct message reply;
 
     server_start(server, &options, 0);
-    ok(remote_open(server->address, &client, &channel));
+    assert_ok(remote_open(server->address, &client, &channel));
     struct message request = { .header = { bytes, sizeof bytes } };
     struct status status = channel_call(channel, "/t/Echo", &request, soon(), &reply);
     assert_int_equal(status.code, STATUS_RESOURCE_EXHAUSTED);
@@ -595,7 +592,7 @@ static void too_large_a_message_is_refused_on_either_side(void **state)
     status = channel_call(channel, "/t/Echo", &request, soon(), &reply);
     assert_int_equal(status.code, STATUS_RESOURCE_EXHAUSTED);
     assert_string_equal(status.message, "Received message larger than max (800 vs. 500)");
-    ok(call_once(channel, DEADLINE_MS)); /* the connection survives */
+    assert_ok(call_once(channel, DEADLINE_MS)); /* the connection survives */
     channel_close(channel);
     server_stop(server);
     free(server);
@@ -612,7 +609,7 @@ static void requests_that_are_not_given_back_stop_the_sender(void **state)
     char *bytes = zalloc(SIZE);
 
     server_start(server, &options, 0);
-    ok(remote_open(server->address, &(struct remote_options){ 0 }, &channel));
+    assert_ok(remote_open(server->address, &(struct remote_options){ 0 }, &channel));
     call_group_init(&calls, clock_monotonic(), COUNT_SENT);
     call_group_begin(&calls);
     struct bytes piece = { bytes, SIZE };
@@ -628,7 +625,7 @@ static void requests_that_are_not_given_back_stop_the_sender(void **state)
         until(&server->hoarded, 1);
         server_do(server, reply_all);
     }
-    ok(call_group_wait(&calls));
+    assert_ok(call_group_wait(&calls));
     call_group_finish(&calls);
     channel_close(channel);
     server_stop(server);
@@ -665,7 +662,7 @@ static void a_connection_may_be_handed_over_with_its_first_bytes(void **state)
 
     server_start(server, &(struct rpc_server_options){ 0 }, 0);
     stranger_listen(&stranger);
-    ok(remote_open(stranger.address, &(struct remote_options){ 0 }, &channel));
+    assert_ok(remote_open(stranger.address, &(struct remote_options){ 0 }, &channel));
     call_group_init(&calls, clock_monotonic(), 1);
     call_group_begin(&calls);
     call_group_add(&calls, channel, "/t/Echo", &request, soon());
@@ -674,7 +671,7 @@ static void a_connection_may_be_handed_over_with_its_first_bytes(void **state)
     assert_int_equal(handed.size, 16);
     accepted = &handed;
     server_do(server, accept_peeked);
-    ok(call_group_wait(&calls));
+    assert_ok(call_group_wait(&calls));
     call_group_finish(&calls);
     channel_close(channel);
     close(stranger.fd);

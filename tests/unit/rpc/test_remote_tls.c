@@ -14,6 +14,7 @@
 #include "rpc/server.h"
 #include "rpc/tls.h"
 #include "support/certificates.h"
+#include "support/status.h"
 #include "support/test_group.h"
 
 #define DEADLINE_MS 60000
@@ -55,12 +56,6 @@ static struct tls_options options_of(const struct certificate *own, const struct
     return options;
 }
 
-static void ok(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s", status.message);
-}
-
 /* ---- A server in a thread that trusts clients of our CA. ---- */
 
 static void echo(void *instance, struct call *call, struct message *request)
@@ -83,7 +78,7 @@ struct server {
 static void *run_loop(void *context)
 {
     struct server *server = context;
-    ok(loop_run(server->loop));
+    assert_ok(loop_run(server->loop));
     return NULL;
 }
 
@@ -95,13 +90,13 @@ static void server_start(struct server *server, bool encrypted)
     *server = (struct server){ 0 };
     tls.verify_client = true;
     if (encrypted) {
-        ok(tls_server_create(&tls, &server->tls));
+        assert_ok(tls_server_create(&tls, &server->tls));
         options.tls = tls_maker(server->tls);
     }
-    ok(loop_create(&server->loop));
-    ok(rpc_server_create(server->loop, &options, &server->rpc));
+    assert_ok(loop_create(&server->loop));
+    assert_ok(rpc_server_create(server->loop, &options, &server->rpc));
     rpc_server_add(server->rpc, &service, NULL);
-    ok(rpc_server_listen(server->rpc, "127.0.0.1:0", &server->port));
+    assert_ok(rpc_server_listen(server->rpc, "127.0.0.1:0", &server->port));
     pthread_create(&server->thread, NULL, run_loop, server);
 }
 
@@ -125,10 +120,10 @@ static struct status call(const struct server *server, struct tls_options *tls, 
     struct remote_options options = { .server_name = name, .connect_timeout_ms = DEADLINE_MS };
     snprintf(address, sizeof address, "127.0.0.1:%d", server->port);
     if (tls != NULL) {
-        ok(tls_client_create(tls, &context));
+        assert_ok(tls_client_create(tls, &context));
         options.tls = tls_maker(context);
     }
-    ok(remote_open(address, &options, &channel));
+    assert_ok(remote_open(address, &options, &channel));
     struct status status = channel_call(channel, "/t/Echo", request,
                                         clock_deadline_ns(clock_monotonic(), DEADLINE_MS), reply);
     if (state != NULL)
@@ -156,7 +151,7 @@ static void carries_messages_of_any_size(void **state)
                                    .pieces = &piece,
                                    .pieces_count = 1 };
         struct message reply;
-        ok(call(&server, &tls, NULL, &request, &reply, NULL));
+        assert_ok(call(&server, &tls, NULL, &request, &reply, NULL));
         /* Without options.payload the whole message is in the header: the two bytes of the
          * request's header, the payload's tag and size, and the payload. */
         assert_true(reply.header.size >= sizes[i] + 2);

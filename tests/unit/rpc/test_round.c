@@ -15,16 +15,11 @@
 #include "rpc/call_group.h"
 #include "rpc/remote.h"
 #include "rpc/server.h"
+#include "support/status.h"
 
 #define CALLS         400
 #define MESSAGE_BYTES ((size_t)3 << 10)
 #define ROUND_BYTES   ((size_t)96 << 10) /* the limit in http2_read.c */
-
-static void ok(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s", status.message);
-}
 
 static void count(void *instance, struct call *call, struct message *request)
 {
@@ -46,7 +41,7 @@ static void *call(void *address)
     char zeros[MESSAGE_BYTES] = { 0 };
     struct bytes piece = { zeros, sizeof zeros };
 
-    ok(remote_open(address, &options, &channel));
+    assert_ok(remote_open(address, &options, &channel));
     call_group_init(&calls, channel_clock(channel), CALLS);
     call_group_begin(&calls);
     for (int i = 0; i < CALLS; i++) {
@@ -55,7 +50,7 @@ static void *call(void *address)
                                    .pieces_count = 1 };
         call_group_add(&calls, channel, "/t/Count", &request, CLOCK_NEVER);
     }
-    ok(call_group_wait(&calls));
+    assert_ok(call_group_wait(&calls));
     call_group_finish(&calls);
     channel_close(channel);
     return NULL;
@@ -71,16 +66,16 @@ static void a_round_brings_what_stays_near(void **state)
     int port, handled = 0, most = 0;
     (void)state;
 
-    ok(loop_create(&loop));
+    assert_ok(loop_create(&loop));
     loop_own(loop);
-    ok(rpc_server_create(loop, &options, &server));
+    assert_ok(rpc_server_create(loop, &options, &server));
     rpc_server_add(server, &service, &handled);
-    ok(rpc_server_listen(server, "127.0.0.1:0", &port));
+    assert_ok(rpc_server_listen(server, "127.0.0.1:0", &port));
     snprintf(address, sizeof address, "127.0.0.1:%d", port);
     pthread_create(&thread, NULL, call, address);
     while (handled < CALLS) {
         int before = handled;
-        ok(loop_run_once(loop, CLOCK_NEVER));
+        assert_ok(loop_run_once(loop, CLOCK_NEVER));
         if (handled - before > most)
             most = handled - before;
         usleep(5000); /* lets the client fill its windows */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "rpc/server.h"
+#include "support/status.h"
 
 #define LARGE_BYTES ((size_t)4 << 20) /* more than the socket and the write queue hold */
 #define TIMEOUT     "1m"              /* gRPC's notation for a millisecond */
@@ -24,12 +25,6 @@ struct place {
     int fd; /* the client's end */
     int noted;
 };
-
-static void ok(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s", status.message);
-}
 
 static void send_large(void *instance, struct call *call, struct message *request)
 {
@@ -110,7 +105,7 @@ static void put_preface(int fd)
 
 static void turn(struct place *place)
 {
-    ok(loop_run_once(place->loop, clock_deadline_ns(clock_monotonic(), 1)));
+    assert_ok(loop_run_once(place->loop, clock_deadline_ns(clock_monotonic(), 1)));
 }
 
 /* The first turn reads the request and starts its deadline, which passes in the later turns. */
@@ -141,9 +136,9 @@ static void setup(struct place *place)
     int fds[2];
 
     *place = (struct place){ 0 };
-    ok(loop_create(&place->loop));
+    assert_ok(loop_create(&place->loop));
     loop_own(place->loop);
-    ok(rpc_server_create(place->loop, &options, &place->server));
+    assert_ok(rpc_server_create(place->loop, &options, &place->server));
     rpc_server_add(place->server, &service, place);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
     place->fd = fds[1];

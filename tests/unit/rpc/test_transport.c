@@ -17,18 +17,13 @@
 #include "rpc/call_group.h"
 #include "rpc/remote.h"
 #include "rpc/server.h"
+#include "support/status.h"
 
 #define CALLS         2
 #define MESSAGE_BYTES ((size_t)12 << 20)
 #define FIRST_BYTES   ((size_t)4 << 10)             /* the preface and SETTINGS: not held back */
 #define ALL_BYTES     (CALLS * MESSAGE_BYTES + 100) /* less than the calls take on the wire */
 #define ROOM_BYTES    (ALL_BYTES + ((size_t)1 << 20))
-
-static void ok(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s", status.message);
-}
 
 /* Passes bytes through unchanged, but withholds the messages until it has them all. */
 struct holding {
@@ -124,7 +119,7 @@ static const struct service service = { methods, COUNT(methods) };
 
 static void *run_loop(void *loop)
 {
-    ok(loop_run(loop));
+    assert_ok(loop_run(loop));
     return NULL;
 }
 
@@ -142,13 +137,13 @@ static void what_it_holds_back_beyond_a_round_is_read(void **state)
     int port;
     (void)state;
 
-    ok(loop_create(&loop));
-    ok(rpc_server_create(loop, &options, &server));
+    assert_ok(loop_create(&loop));
+    assert_ok(rpc_server_create(loop, &options, &server));
     rpc_server_add(server, &service, NULL);
-    ok(rpc_server_listen(server, "127.0.0.1:0", &port));
+    assert_ok(rpc_server_listen(server, "127.0.0.1:0", &port));
     pthread_create(&thread, NULL, run_loop, loop);
     snprintf(address, sizeof address, "127.0.0.1:%d", port);
-    ok(remote_open(address, &(struct remote_options){ .payload = true }, &channel));
+    assert_ok(remote_open(address, &(struct remote_options){ .payload = true }, &channel));
 
     call_group_init(&calls, clock_monotonic(), CALLS);
     call_group_begin(&calls);
@@ -157,7 +152,7 @@ static void what_it_holds_back_beyond_a_round_is_read(void **state)
         call_group_add(&calls, channel, "/t/Take", &request,
                        clock_deadline_ns(clock_monotonic(), 60000));
     }
-    ok(call_group_wait(&calls));
+    assert_ok(call_group_wait(&calls));
     call_group_finish(&calls);
     channel_close(channel);
     loop_stop(loop);

@@ -23,6 +23,7 @@
 #include "proto/message.h"
 #include "runtime/plan.h"
 #include "runtime/resources.h"
+#include "support/status.h"
 
 #define TENSORS_MAX 16
 
@@ -48,12 +49,6 @@ static int teardown(void **state)
     graph_finish(graph);
     arena_destroy(arena);
     return 0;
-}
-
-static void assert_ok(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s: %s", status_code_name(status.code), status.message);
 }
 
 static inline void load_graph(const char *path)

@@ -11,6 +11,7 @@
 #include "graph/build.h"
 #include "runtime/plan.h"
 #include "runtime/resources.h"
+#include "support/status.h"
 
 static struct arena *arena;
 static struct graph *graph;
@@ -37,18 +38,6 @@ static int teardown(void **state)
     graph_finish(graph);
     arena_destroy(arena);
     return 0;
-}
-
-static inline void assert_ok(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s: %s", status_code_name(status.code), status.message);
-}
-
-static inline void assert_fails(struct status status, enum status_code code, const char *text)
-{
-    assert_string_equal(status.message, text);
-    assert_int_equal(status.code, code);
 }
 
 static inline struct plan *plan_of(int feeds_count, const struct endpoint *feeds, int fetches_count,

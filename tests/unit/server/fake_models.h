@@ -12,22 +12,11 @@
 #include "base/log.h"
 #include "fake_servable.h"
 #include "server/models/manager_internal.h"
+#include "support/status.h"
 
 #define VERSIONS_MAX 8
 #define POLL_NS      NS_PER_S
 #define RETRY_NS     (60 * NS_PER_S)
-
-static inline void assert_ok(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s: %s", status_code_name(status.code), status.message);
-}
-
-static inline void assert_fails(struct status status, enum status_code code, const char *text)
-{
-    assert_string_equal(status.message, text);
-    assert_int_equal(status.code, code);
-}
 
 /* ---- The clock, which knows whether the manager sleeps, and until when. ---- */
 

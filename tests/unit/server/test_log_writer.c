@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "server/inference/log_writer.h"
 #include "storage/tfrecord.h"
+#include "support/status.h"
 
 #define RECORD_BYTES 100
 #define FRAMED_BYTES (RECORD_BYTES + 16)
@@ -45,12 +46,6 @@ static int tear_down(void **state)
     log_file_close(&file);
     arena_destroy(arena);
     return file_remove_tree(directory).code;
-}
-
-static void assert_ok(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s", status.message);
 }
 
 /* A record of RECORD_BYTES that begins with its number. */

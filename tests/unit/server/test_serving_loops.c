@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "server/serving_loops.h"
+#include "support/status.h"
 
 #define LOOPS       3
 #define CONNECTIONS (4 * LOOPS)
@@ -18,12 +19,6 @@ static struct budget budget = { .limit_bytes = (int64_t)64 << 20 };
 static struct inference_pool *pool;
 static struct serving_loops loops;
 static int peers[2 * CONNECTIONS], peers_count; /* the clients' ends */
-
-static void assert_ok(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s: %s", status_code_name(status.code), status.message);
-}
 
 static int set_up(void **state)
 {

@@ -11,17 +11,12 @@
 
 #include "base/arena.h"
 #include "layers/layer.h"
+#include "support/status.h"
 #include "trainer/adapt/adapt.h"
 #include "trainer/adapt/exact_sum.h"
 #include "unit/trainer/adapt_golden.h"
 
 static struct arena *arena;
-
-static void must(struct status status)
-{
-    if (!status_is_ok(status))
-        fail_msg("%s", status.message);
-}
 
 /* ---- Rows in memory: reader w of n takes the rows w, w + n, … ---- */
 
@@ -103,7 +98,7 @@ static struct layers_model *model_of(const char *dtype, int width, const char *l
         "\"in\"}}, %s]}}",
         width, dtype, layers);
 
-    must(layers_parse(bytes_of(json), arena, &model));
+    assert_ok(layers_parse(bytes_of(json), arena, &model));
     return model;
 }
 
@@ -134,18 +129,18 @@ static struct bytes adapt(struct layers_model *model, struct rows_split *split, 
             const struct batch_order share = { .worker = t, .workers = tasks };
             struct buffer summaries = { 0 };
             struct adapt_pass *pass;
-            must(adapt_begin(model, &pass));
-            must(adapt_read(pass, &split->split, &share, never, NULL));
+            assert_ok(adapt_begin(model, &pass));
+            assert_ok(adapt_read(pass, &split->split, &share, never, NULL));
             if (whole == NULL) {
                 whole = pass;
                 continue;
             }
             adapt_write(pass, &summaries);
-            must(adapt_merge(whole, (struct bytes){ summaries.data, summaries.size }));
+            assert_ok(adapt_merge(whole, (struct bytes){ summaries.data, summaries.size }));
             buffer_finish(&summaries);
             adapt_destroy(pass);
         }
-        must(adapt_end(whole, &states));
+        assert_ok(adapt_end(whole, &states));
         adapt_destroy(whole);
     }
     const char *kept = arena_memdup(arena, states.data, states.size);
@@ -272,7 +267,7 @@ static void adapts_layers_that_depend_on_each_other_in_passes(void **state)
 
     struct bytes states = adapt(model, &split, 2);
     assert_int_equal(state_of(model, "ids")->tensors[0].size, 4);
-    must(adapt_load(other, states));
+    assert_ok(adapt_load(other, states));
     assert_false(adapt_needed(other));
     for (int i = 0; i < 4; i++)
         assert_int_equal(tensor_int64s(&state_of(other, "ids")->tensors[0])[i],
@@ -306,10 +301,10 @@ static void refuses_summaries_that_do_not_fit(void **state)
     struct adapt_pass *pass, *other;
 
     split.split.columns = &split.column;
-    must(adapt_begin(model_of("float32", 2, NORMALIZATION), &pass));
-    must(adapt_read(pass, &split.split, &all, never, NULL));
+    assert_ok(adapt_begin(model_of("float32", 2, NORMALIZATION), &pass));
+    assert_ok(adapt_read(pass, &split.split, &all, never, NULL));
     adapt_write(pass, &summaries);
-    must(adapt_begin(model_of("float32", 3, NORMALIZATION), &other));
+    assert_ok(adapt_begin(model_of("float32", 3, NORMALIZATION), &other));
     struct status status = adapt_merge(other, (struct bytes){ summaries.data, summaries.size });
     assert_int_equal(status.code, STATUS_DATA_LOSS);
     adapt_destroy(other);
@@ -326,7 +321,7 @@ static void refuses_values_that_are_not_finite(void **state)
     struct adapt_pass *pass;
 
     split.split.columns = &split.column;
-    must(adapt_begin(model_of("float32", 1, NORMALIZATION), &pass));
+    assert_ok(adapt_begin(model_of("float32", 1, NORMALIZATION), &pass));
     struct status status = adapt_read(pass, &split.split, &all, never, NULL);
     assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
     assert_non_null(strstr(status.message, "adapting layer 'norm': the data have the value"));
@@ -343,7 +338,7 @@ static void refuses_lists_that_are_padded(void **state)
 
     split.column.spec.layout = TENSOR_RAGGED;
     split.split.columns = &split.column;
-    must(adapt_begin(model_of("float32", 2, NORMALIZATION), &pass));
+    assert_ok(adapt_begin(model_of("float32", 2, NORMALIZATION), &pass));
     struct status status = adapt_read(pass, &split.split, &all, never, NULL);
     assert_int_equal(status.code, STATUS_UNIMPLEMENTED);
     assert_non_null(strstr(status.message, "count the padding of the lists of the input 'in'"));

@@ -6,10 +6,10 @@
 #include <cmocka.h>
 #include <math.h>
 
+#include "support/status.h"
 #include "trainer/job/clip.h"
 
-#define assert_ok(expr) assert_string_equal((expr).message, "")
-#define COUNT_A         11 /* more than the loops take at a time */
+#define COUNT_A 11 /* more than the loops take at a time */
 
 /* Three variables that are trained, the last one by rows, and one that is not. */
 static struct placement placement;

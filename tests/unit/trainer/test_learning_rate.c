@@ -7,10 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "support/status.h"
 #include "trainer/options/learning_rate.h"
 #include "support/test_group.h"
-
-#define assert_ok(expr) assert_string_equal((expr).message, "")
 
 static const struct call {
     const char *text, *json; /* NULL: it is refused */

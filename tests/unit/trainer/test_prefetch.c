@@ -9,11 +9,11 @@
 
 #include "base/arena.h"
 #include "base/container.h"
+#include "support/status.h"
 #include "trainer/data/prefetch.h"
 
-#define assert_ok(expr) assert_string_equal((expr).message, "")
-#define ROWS            3
-#define KEEP_MAX        8
+#define ROWS     3
+#define KEEP_MAX 8
 
 /* Gives the numbers from 0 on, and fails or ends where it is told. */
 struct numbers {

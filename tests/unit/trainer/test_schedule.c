@@ -7,11 +7,10 @@
 #include <math.h>
 
 #include "schedule_golden.h"
+#include "support/status.h"
 #include "trainer/optimizers/schedule.h"
 #include "support/test_group.h"
 #include "support/test_group.h"
-
-#define assert_ok(expr) assert_string_equal((expr).message, "")
 
 static struct status make(const struct golden_schedule *golden, struct schedule *out, float *rate)
 {

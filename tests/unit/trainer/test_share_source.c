@@ -8,10 +8,10 @@
 
 #include "base/arena.h"
 #include "base/container.h"
+#include "support/status.h"
 #include "trainer/data/share_source.h"
 
-#define assert_ok(expr) assert_string_equal((expr).message, "")
-#define ROWS            5
+#define ROWS 5
 
 /* Gives the numbers from 0 on. */
 struct numbers {

@@ -9,12 +9,12 @@
 
 #include "base/container.h"
 #include "base/random.h"
+#include "support/status.h"
 #include "trainer/protocol/share_table.h"
 #include "support/test_group.h"
 
-#define assert_ok(expr) assert_string_equal((expr).message, "")
-#define TURNS           2000
-#define WORKERS         5
+#define TURNS   2000
+#define WORKERS 5
 
 static struct turn_range take(struct share_table *table, uint32_t worker, uint64_t most)
 {
