@@ -432,7 +432,7 @@ static struct endpoint build_only_line(struct endpoint name)
         .dtype = DT_STRING, .shape = scalar, .size = 1, .data = &nothing
     };
     struct endpoint inputs[] = { name, build_const(&b, "compression", &compression),
-                                 build_const_int64(&b, "size", 0) };
+                                 build_const_int64(&b, 0) };
     struct endpoint lines = build(&b, "TextLineDataset", "lines", 3, inputs, NULL);
     return build(&b, "DatasetToSingleElement", "only_line", 1, &lines,
                  (struct attr[]){ attr_types(&b, "output_types", 1, (enum dtype[]){ DT_STRING }),
