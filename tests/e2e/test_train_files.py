@@ -343,6 +343,13 @@ class TrainFiles(FilesTestCase):
                 shown = self.train(*flags, "--train_files=" + ",".join(paths), "--optimizer=sgd", "--learning_rate=1e-3", *more, code=1)
                 self.assertRegex(shown, "the loss is (nan|inf): row [0-9]+ of the batch's 10 has -?%s in the model's '%s': '%s' line 22: column '%s'" % (
                     number, "labels" if column == "y" else "x", paths[1], column))
+        # The logarithm of a sigmoid has a NaN with a sign.
+        model = self.write("sigmoid.json", json.dumps({"class_name": "Sequential", "config": {"name": "m", "layers": [
+            {"class_name": "InputLayer", "config": {"batch_shape": [None, 1], "name": "x"}},
+            {"class_name": "Dense", "config": {"name": "d", "units": 1, "activation": "sigmoid"}}]}, "compile_config": {"loss": "binary_crossentropy"}}))
+        path = self.write("signed.csv", "x,y\n" + "0.5,1\n" * 9 + "nan,0\n")
+        shown = self.train("--model=" + model, *flags[1:], "--train_files=" + path, code=1)
+        self.assertRegex(shown, "the loss is nan: row [0-9]+ of the batch's 10 has nan in the model's 'x': '%s' line 11: column 'x'" % path)
 
     def test_what_cannot_be_trained_on_is_refused_by_name(self):
         path = self.write("line.csv", "x,y,s\n1,2,a\n")

@@ -142,6 +142,8 @@ static struct status source_step(struct gradient_source *base, const void *const
     feeder_fill_values(feeder, values);
     TRY(plan_run(model->step, source->run, feeder->tensors, source->fetches));
     *loss = tensor_floats(&source->fetches[0])[0];
+    if (isnan(*loss))
+        *loss = NAN; /* without a sign, which depends on the kernel and would be printed */
     if (!isfinite(*loss) && pass->loss_scale.node == NULL)
         TRY(blame_data(source, feeder, *loss));
     if (pass->loss_is_sum)
