@@ -148,6 +148,7 @@ static void trouble(struct presence_peer *peer, int64_t now_ns)
     struct presence *presence = peer->presence;
 
     say_why(peer);
+    *peer->note = '\0'; /* out of date */
     if (peer->troubled_ns == 0)
         peer->troubled_ns = now_ns;
     if (peer->result.code == STATUS_FAILED_PRECONDITION ||

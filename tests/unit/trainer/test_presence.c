@@ -18,7 +18,7 @@ struct fixture {
     struct presence presence;
     struct presence_options options;
     struct loop_timer timer;
-    char lines[4096];
+    char lines[16384];
     int ready, ended;
     enum status_code code;
     char why[512];
@@ -265,6 +265,22 @@ static void gives_up_on_one_who_is_lost_later(void **state)
     assert_non_null(strstr(fixture->why, "gave up waiting for ps 0 at a:1"));
 }
 
+/* A ps that does not answer may wait for nobody any more. */
+static void does_not_repeat_whom_a_silent_ps_waited_for(void **state)
+{
+    struct fixture *fixture = *state;
+
+    loopback_break(fixture->cluster.channels[1]); /* keeps the worker from becoming ready */
+    lose_soon(fixture);
+    fixture->options.repeat_ms = 50;
+    fixture->until = "waiting for ps 0 at a:1, for 1 s now: the peer is gone\n";
+    run(fixture);
+    assert_says(fixture, "waiting for the chief (never heard of) to make the variables\n");
+    const char *gone = strstr(fixture->lines, "waiting for ps 0 at a:1: the peer is gone\n");
+    assert_non_null(gone);
+    assert_null(strstr(gone, "waiting for the chief"));
+}
+
 /* Calls and their replies in other threads may outlive the loop. */
 static void may_end_at_any_time(void **state)
 {
@@ -290,6 +306,7 @@ int main(void)
         TEST(is_told_that_the_job_is_finished),
         TEST(is_told_that_the_job_has_failed),
         TEST(gives_up_on_one_who_is_lost_later),
+        TEST(does_not_repeat_whom_a_silent_ps_waited_for),
         TEST(may_end_at_any_time),
     };
     return cmocka_run_group_tests_name("presence", tests, NULL, NULL);
