@@ -109,6 +109,9 @@ def moved(rows):
         y = tf.bitcast(tf.constant([1, 5, 3], stored), kind)
         for op in ["Equal", "NotEqual"]:
             rows.add(op, [x, y])
+    for dtype in [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64, bfloat16, np.float64]:
+        highest_bit = np.array([1 << (8 * np.dtype(dtype).itemsize - 1)], f"uint{8 * np.dtype(dtype).itemsize}").view(dtype)  # -0 of a float is zero
+        rows.add("Where", [np.concatenate([np.array([0, 1], dtype), highest_bit]).reshape(3, 1)])
 
 
 def texts(rows):

@@ -117,23 +117,23 @@ static struct status select_compute(struct kernel_context *k)
 
 /* ---- Where: the places of what is not zero ---- */
 
-static bool is_nonzero(const struct tensor *x, int64_t i)
+static inline bool is_nonzero(enum dtype dtype, size_t bytes, const void *x, int64_t i)
 {
-    const unsigned char *bytes = at_bytes_const(x->data, i, dtype_size(x->dtype));
-    if (x->dtype == DT_FLOAT)
-        return tensor_floats(x)[i] != 0;
-    if (x->dtype == DT_DOUBLE)
-        return tensor_doubles(x)[i] != 0;
-    if (dtype_is_half(x->dtype))
-        return (((const uint16_t *)x->data)[i] & 0x7fff) != 0;
-    if (x->dtype == DT_COMPLEX64)
-        return ((const float complex *)x->data)[i] != 0;
-    if (x->dtype == DT_COMPLEX128)
-        return ((const double complex *)x->data)[i] != 0;
-    for (size_t b = 0; b < dtype_size(x->dtype); b++)
-        if (bytes[b] != 0)
-            return true;
-    return false;
+    if (bytes == 1)
+        return ((const uint8_t *)x)[i] != 0;
+    if (dtype == DT_FLOAT)
+        return ((const float *)x)[i] != 0;
+    if (dtype == DT_DOUBLE)
+        return ((const double *)x)[i] != 0;
+    if (dtype == DT_COMPLEX64)
+        return ((const float complex *)x)[i] != 0;
+    if (dtype == DT_COMPLEX128)
+        return ((const double complex *)x)[i] != 0;
+    if (bytes == 2)
+        return (((const uint16_t *)x)[i] & (dtype_is_half(dtype) ? 0x7fff : 0xffff)) != 0;
+    if (bytes == 4)
+        return ((const uint32_t *)x)[i] != 0;
+    return ((const uint64_t *)x)[i] != 0;
 }
 
 static struct status where_compute(struct kernel_context *k)
@@ -143,19 +143,21 @@ static struct status where_compute(struct kernel_context *k)
     int64_t count = 0;
     if (x->shape.rank == 0)
         return status_error(STATUS_INVALID_ARGUMENT, "WhereOp : Unhandled input dimensions: 0");
+    size_t bytes = dtype_size(x->dtype);
     for (int64_t i = 0; i < x->size; i++)
-        count += is_nonzero(x, i);
+        count += is_nonzero(x->dtype, bytes, x->data, i);
     struct shape shape = shape_of(count, x->shape.rank);
     TRY(kernel_output(k, 0, &shape, &out));
     int64_t *index = tensor_int64s_mut(out);
     for (int64_t i = 0; i < x->size; i++) {
-        if (!is_nonzero(x, i))
+        if (!is_nonzero(x->dtype, bytes, x->data, i))
             continue;
         int64_t rest = i;
-        for (int d = x->shape.rank - 1; d >= 0; d--) {
+        for (int d = x->shape.rank - 1; d > 0; d--) {
             index[d] = rest % x->shape.dims[d];
             rest /= x->shape.dims[d];
         }
+        index[0] = rest;
         index += x->shape.rank;
     }
     return status_ok();
