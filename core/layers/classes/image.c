@@ -2,6 +2,7 @@
  * [batch, height, width, channels], and of sequences, [batch, steps, channels]; convolutions are in
  * conv.c. */
 #include "layers/classes/image.h"
+#include "layers/classes/preprocessing.h"
 
 const char *padding_of(const struct layer *layer)
 {
@@ -388,6 +389,16 @@ static struct endpoint enlarge(struct builder *b, struct endpoint x, const int64
                  (const struct attr[]){ attr_bool("half_pixel_centers", true), ATTR_END });
 }
 
+/* The same, rounded if the pixels are integers, as in Keras. */
+static struct endpoint enlarge_like(struct layer_context *context, struct endpoint x,
+                                    const int64_t times[2])
+{
+    struct builder *b = &context->builder;
+    struct endpoint y = enlarge(b, cast_to(context, x, DT_FLOAT), times);
+
+    return endpoint_dtype(x) == DT_FLOAT ? y : build_unary(b, "Round", NULL, y);
+}
+
 static struct endpoint up_sampling(struct layer_context *context, const struct layer *layer,
                                    struct endpoint x, int rank)
 {
@@ -402,7 +413,7 @@ static struct endpoint up_sampling(struct layer_context *context, const struct l
     if (!layer_check_size(context, layer, "the output", rank + 2, sizes))
         return x;
     if (rank == 4 && layer_arg(layer, "interpolation")->text[0] == 'b')
-        return enlarge(&context->builder, x, sides + 1);
+        return enlarge_like(context, x, sides + 1);
     for (int i = rank - 2; i > 0; i--)
         if (sides[i + 4 - rank] > 1 && status_is_ok(context->builder.status))
             x = repeat_along(&context->builder, x, i, sides[i + 4 - rank]);
@@ -411,7 +422,17 @@ static struct endpoint up_sampling(struct layer_context *context, const struct l
 
 EXPRESSION_CLASS(up_sampling3d, "UpSampling3D", up_sampling3d_args,
                  up_sampling(context, layer, x, 5));
-EXPRESSION_CLASS(up_sampling2d, "UpSampling2D", up_sampling2d_args,
-                 up_sampling(context, layer, x, 4));
+static struct endpoint up_sampling2d_build(struct layer_context *context, const struct layer *layer,
+                                           struct endpoint x)
+{
+    return cast_to(context, up_sampling(context, layer, x, 4), DT_FLOAT);
+}
+const struct layer_class layer_up_sampling2d = {
+    .name = "UpSampling2D",
+    .args = up_sampling2d_args,
+    .args_count = (int)COUNT(up_sampling2d_args),
+    .build = up_sampling2d_build,
+    .inputs = LAYER_TAKES_NUMBERS,
+};
 EXPRESSION_CLASS(up_sampling1d, "UpSampling1D", up_sampling1d_args,
                  up_sampling(context, layer, x, 3));

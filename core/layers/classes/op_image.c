@@ -47,19 +47,25 @@ static const struct layer_arg resize_args[] = {
     DATA_FORMAT,
 };
 
+/* Of integers, the result is rounded and of their type. */
 static void resize_call(struct layer_context *context, const struct layer *layer,
                         struct layer_io *io)
 {
+    struct builder *b = &context->builder;
     const int64_t *sides = layer_arg(layer, "size")->sides;
+    enum dtype dtype = endpoint_dtype(io->inputs[0].value);
     struct endpoint x;
 
     if (!read_images(context, layer, io, &x))
         return;
     const int64_t sizes[] = { sides[1], sides[2], endpoint_shape(x)->dims[3] };
-    if (layer_check_size(context, layer, "pixels", 3, sizes))
-        op_give(io,
-                build_resized(&context->builder, x, sizes, layer_arg(layer, "interpolation")->text,
-                              layer_arg(layer, "antialias")->boolean));
+    if (!layer_check_size(context, layer, "pixels", 3, sizes))
+        return;
+    x = build_resized(b, x, sizes, layer_arg(layer, "interpolation")->text,
+                      layer_arg(layer, "antialias")->boolean);
+    if (dtype != DT_FLOAT)
+        x = cast_to(context, build_unary(b, "Round", NULL, x), dtype);
+    op_give(io, x);
 }
 OP_ARGS_CLASS(resize, "Resize", resize_args, images, resize_call);
 
@@ -73,6 +79,7 @@ static void grey_call(struct layer_context *context, const struct layer *layer, 
     const struct shape shape = shape_of(3);
     const struct tensor weights = tensor_borrow(DT_FLOAT, &shape, shares);
     struct builder *b = &context->builder;
+    enum dtype dtype = endpoint_dtype(io->inputs[0].value);
     const int32_t last = 3;
     struct endpoint x;
 
@@ -84,7 +91,7 @@ static void grey_call(struct layer_context *context, const struct layer *layer, 
         return;
     }
     x = build_binary(b, "Mul", NULL, x, build_const(b, NULL, &weights));
-    op_give(io, op_over_axes(b, "Sum", x, 1, &last, true));
+    op_give(io, cast_to(context, op_over_axes(b, "Sum", x, 1, &last, true), dtype));
 }
 OP_ARGS_CLASS(rgb_to_grayscale, "RGBToGrayscale", format_args, images, grey_call);
 

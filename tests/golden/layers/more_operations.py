@@ -97,3 +97,11 @@ space = keras.utils.FeatureSpace(features={"size": "float_rescaled", "weight": k
 space.adapt(tf.data.Dataset.from_tensor_slices({"size": np.float32([0, 1]), "weight": np.float32([0, 1]), "kind": np.int32([0, 1])}))
 case("feature_space", keras.Model(space.get_inputs(), L.Dense(2)(space.get_encoded_features())), trained=True,
      inputs=[np.float32([[51], [102], [204]]), np.float32([[1], [-1], [0.5]]), np.int32([[3], [8], [5]])])
+
+# Pixels that are integers: Keras rounds what lies between them. The sizes make fractions that floats represent exactly.
+pixels = keras.Input((4, 3, 3), dtype="int32", name="pixels")
+between = [L.UpSampling2D(2, interpolation="bilinear")(pixels), L.UpSampling2D((1, 2))(pixels), ops.image.resize(pixels, (2, 6)),
+           ops.image.rgb_to_grayscale(pixels), L.CenterCrop(3, 3)(pixels),
+           L.ZeroPadding2D(1)(pixels), L.Cropping2D(1)(pixels), L.MaxPooling2D(2)(pixels), ops.max_pool(pixels, 2), L.Rescaling(0.5)(pixels)]
+case("op_integer_images", model("op_integer_images", [pixels], [number(v) for v in between]), trained=True,
+     inputs=[np.random.RandomState(5).randint(0, 12, (3, 4, 3, 3)).astype(np.int32)])
