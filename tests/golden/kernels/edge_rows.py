@@ -1,5 +1,6 @@
 """Rows of functions where they have no value of their own: at 0, at infinity, and of subnormal numbers, for make_rows.py."""
 import numpy as np
+import tensorflow as tf
 
 from rows import Rows
 
@@ -30,4 +31,15 @@ def edges():
     rows.write()
 
 
-FAMILIES = [edges]
+def many_addends():
+    """AddN of more than nine tensors: the last bits tell the order of additions."""
+    rows, random = Rows("many_addends"), np.random.RandomState(3)
+    for dtype in [np.float32, np.float64, np.float16, tf.bfloat16.as_numpy_dtype, np.complex64, np.int8]:
+        for count in (8, 9, 10, 15, 16, 17, 18):
+            rows.add("AddN", [[(random.uniform(-3, 3, 5) * random.choice([1, 40], 5)).astype(dtype) for _ in range(count)]],
+                     each=None if dtype == np.int8 else 0)
+    rows.add("AddN", [[np.zeros((0, 2), np.float32)] * 12])
+    rows.write()
+
+
+FAMILIES = [edges, many_addends]

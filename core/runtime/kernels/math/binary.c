@@ -290,22 +290,51 @@ static struct status add_n_check(struct kernel_context *k)
     return status_ok();
 }
 
-static struct status add_n_compute(struct kernel_context *k)
+/* out = x + y, of one shape. */
+static void add_tensors(const void *x, const void *y, struct tensor *out)
 {
     static binary_row *const rows[DTYPE_COUNT] = {
         ROWS_REAL(add), [DT_COMPLEX64] = add_c64, [DT_COMPLEX128] = add_c128
     };
+    binary_apply(rows, out->dtype, out->dtype, x, y, out->data, out->size, 1, 1);
+}
+
+/* out = input `first` + … + input `end` - 1, from left to right. */
+static void add_inputs(struct kernel_context *k, int first, int end, struct tensor *out)
+{
+    const void *sum = kernel_input(k, first)->data;
+    for (int i = first + 1; i < end; i++, sum = out->data)
+        add_tensors(sum, kernel_input(k, i)->data, out);
+}
+
+/* More than nine inputs: TensorFlow adds the sums of groups of eight to the sum of the others. */
+#define ADD_N_GROUP 8
+
+static struct status add_groups(struct kernel_context *k, int first, struct tensor *out)
+{
+    struct tensor sum;
+    TRY(kernel_scratch(k, out->dtype, &out->shape, &sum));
+    for (; first < kernel_inputs_count(k); first += ADD_N_GROUP) {
+        add_inputs(k, first, first + ADD_N_GROUP, &sum);
+        add_tensors(out->data, sum.data, out);
+    }
+    tensor_release(&sum);
+    return status_ok();
+}
+
+static struct status add_n_compute(struct kernel_context *k)
+{
     TRY(add_n_check(k));
     struct tensor *out;
     const struct tensor first = *kernel_input(k, 0);
+    int count = kernel_inputs_count(k), grouped = (count - 2) / ADD_N_GROUP * ADD_N_GROUP;
     TRY(kernel_output_forward(k, 0, 0, &first.shape, &out));
-    if (kernel_inputs_count(k) == 1 && out->data != first.data && out->size > 0)
+    if (out->size == 0)
+        return status_ok();
+    if (count == 1 && out->data != first.data)
         memcpy(out->data, first.data, tensor_bytes(out));
-    const void *sum = first.data;
-    for (int i = 1; i < kernel_inputs_count(k) && out->size > 0; i++, sum = out->data)
-        binary_apply(rows, first.dtype, first.dtype, sum, kernel_input(k, i)->data, out->data,
-                     out->size, 1, 1);
-    return status_ok();
+    add_inputs(k, 0, count - grouped, out);
+    return grouped > 0 ? add_groups(k, count - grouped, out) : status_ok();
 }
 
 #define DTYPES_INTEGER (DTYPES_REAL & ~DTYPES_FLOATING)
