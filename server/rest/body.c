@@ -99,8 +99,8 @@ void rest_body_append(struct request *request, const char *data, size_t size)
     request->size += size;
 }
 
-/* Decompresses the body. As in TensorFlow Serving, a damaged body and a zip bomb count as empty;
- * a body over the operator's own limit is refused. */
+/* Decompresses the body. A body over the operator's own limit is refused. A damaged one, or a zip
+ * bomb, counts as empty under /v1, as in TensorFlow Serving. */
 static struct status expand_body(struct request *request)
 {
     if (!request->compressed)
@@ -122,7 +122,7 @@ static struct status expand_body(struct request *request)
         return status;
     request->size = 0;
     if (!status_is_ok(status))
-        return status_ok();
+        return route_is_v2(request->exchange.url) ? status : status_ok();
     rest_body_free(request);
     request->data = data;
     request->size = size;

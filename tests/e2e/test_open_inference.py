@@ -136,10 +136,12 @@ class Rest(Served):
     def test_compressed_bodies_are_expanded(self):
         body = json.dumps({"inputs": [X]}).encode()
         want = self.infer(body).json
-        for encoding, data in (("gzip", gzip.compress(body)), ("deflate", zlib.compress(body))):
+        for encoding, compress in (("gzip", gzip.compress), ("deflate", zlib.compress)):
+            data, bomb = compress(body), compress(bytes((100 << 20) + 1))
             self.assertEqual(self.infer(data, headers={"Content-Encoding": encoding}).json, want, encoding)
             for damaged in (data[:-1], body):
-                self.refused(self.infer(damaged, headers={"Content-Encoding": encoding}), 400, "The document is empty")
+                self.refused(self.infer(damaged, headers={"Content-Encoding": encoding}), 400, "the body is damaged or cut short")
+            self.refused(self.infer(bomb, headers={"Content-Encoding": encoding}), 400, "the body expands beyond 104857600 bytes")
         # TensorFlow Serving does not look at this encoding, so that any body may have it.
         answer = self.server.post("/v1/models/tiny:predict", {"instances": [[1.0]]}, headers={"Content-Encoding": "deflate"})
         self.assertEqual(answer.json, {"predictions": [[2.5]]})
