@@ -159,10 +159,10 @@ static struct endpoint glu(struct layer_context *context, struct endpoint x)
 static struct endpoint sparsemax_weights(struct builder *b, struct endpoint x,
                                          struct endpoint *count)
 {
-    int32_t n = (int32_t)endpoint_shape(x)->dims[endpoint_shape(x)->rank - 1];
-    struct endpoint last = build_const_int(b, NULL, -1), size = build_const_int(b, NULL, n);
-    const struct endpoint range[] = { build_const_float(b, NULL, 1),
-                                      build_const_float(b, NULL, (float)n + 1),
+    struct endpoint last = build_const_int(b, NULL, -1),
+                    size = build_size(b, x, endpoint_shape(x)->rank - 1);
+    struct endpoint end = build_by_number(b, "AddV2", build_cast(b, NULL, size, DT_FLOAT), 1);
+    const struct endpoint range[] = { build_const_float(b, NULL, 1), end,
                                       build_const_float(b, NULL, 1) };
     const struct attr kept[] = { attr_bool("keep_dims", true), ATTR_END };
     const struct attr reverse[] = { attr_bool("reverse", true), ATTR_END };

@@ -525,8 +525,23 @@ int layer_axis(struct layer_context *context, const struct layer *layer, int64_t
 
     if (at >= 1 && at < rank)
         return (int)at;
-    layer_fail(context, layer, "axis %lld of an input of rank %d; expected 1 to %d, or -1 to %d",
-               (long long)axis, rank, rank - 1, 1 - rank);
+    if (rank < 2)
+        layer_fail(context, layer, "axis %lld of an input that has only the batch",
+                   (long long)axis);
+    else
+        layer_fail(context, layer,
+                   "axis %lld of an input of rank %d; expected 1 to %d, or -1 to %d",
+                   (long long)axis, rank, rank - 1, 1 - rank);
+    return 0;
+}
+
+int layer_one_axis(struct layer_context *context, const struct layer *layer, int rank)
+{
+    const struct arg_value *axis = layer_arg(layer, "axis");
+
+    if (!axis->is_null)
+        return layer_axis(context, layer, axis->integer, rank);
+    layer_fail(context, layer, "argument 'axis' is null: it would mix rows of the batch");
     return 0;
 }
 

@@ -359,6 +359,8 @@ struct endpoint layer_draw_dropout(struct layer_context *context, double rate, i
 
 /* An axis of an input of this rank, counted from the front; 0, the batch: failure. */
 int layer_axis(struct layer_context *context, const struct layer *layer, int64_t axis, int rank);
+/* The same of the argument "axis" (ARG_NULL_OR_INT) if null stands for all axes: also a failure. */
+int layer_one_axis(struct layer_context *context, const struct layer *layer, int rank);
 /* The argument "axis", an integer or a list, as axes of x in rising order. Returns their number;
  * 0: failure. */
 int layer_axes(struct layer_context *context, const struct layer *layer, struct endpoint x,

@@ -172,10 +172,8 @@ static struct endpoint softmax_build(struct layer_context *context, const struct
                                      struct endpoint x)
 {
     struct builder *b = &context->builder;
-    const struct arg_value *axis = layer_arg(layer, "axis");
+    int at = layer_one_axis(context, layer, endpoint_shape(x)->rank);
 
-    int at =
-        layer_axis(context, layer, axis->is_null ? -1 : axis->integer, endpoint_shape(x)->rank);
     if (at == 0)
         return x;
     x = build_unary(b, "Softmax", NULL, build_swap_last(b, x, at));

@@ -169,6 +169,19 @@ static struct endpoint constant(struct layer_context *context, const struct laye
     return cast_to(context, build_const(b, NULL, &operand->numbers), dtype);
 }
 
+bool op_table(struct layer_context *context, const struct layer *layer, const struct layer_io *io,
+              const char *argument, struct endpoint *out)
+{
+    struct operand operand = { 0 };
+
+    if (!read_constant(context, op_constant(io, argument), &operand)) {
+        layer_fail(context, layer, "argument '%s' of a call is no tensor and no number", argument);
+        return false;
+    }
+    *out = constant(context, layer, &operand, result_dtype(1, &operand));
+    return status_is_ok(context->builder.status);
+}
+
 /* Do all tensors have one rank, and do constants have no dimension at the batch's position? */
 static bool fit_together(struct layer_context *context, const struct layer *layer, int count,
                          const struct operand *operands)

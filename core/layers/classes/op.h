@@ -50,6 +50,9 @@ const struct json_value *op_constant(const struct layer_io *io, const char *argu
  * prints it. Returns false if it is none of these. */
 bool op_numbers(struct layer_context *context, const struct layer_io *io, const char *argument,
                 struct tensor *out);
+/* The same as a tensor of floats or, of integers, int32. Returns false on failure. */
+bool op_table(struct layer_context *context, const struct layer *layer, const struct layer_io *io,
+              const char *argument, struct endpoint *out);
 /* Casts to the type that the argument "dtype" names; null: no cast. */
 struct endpoint op_in_dtype(struct layer_context *context, const struct layer *layer,
                             struct endpoint x);

@@ -265,10 +265,9 @@ static void along_axis(struct layer_context *context, const struct layer *layer,
                        struct layer_io *io, const char *name)
 {
     struct endpoint x = io->inputs[0].value;
-    const struct arg_value *axis = layer_arg(layer, "axis");
 
     op_give(io, x);
-    int at = layer_axis(context, layer, axis->is_null ? 0 : axis->integer, endpoint_shape(x)->rank);
+    int at = layer_one_axis(context, layer, endpoint_shape(x)->rank);
     if (at == 0 || !op_floats(context, layer, &x))
         return;
     x = activated(context, layer, name, build_swap_last(&context->builder, x, at));

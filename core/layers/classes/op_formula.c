@@ -6,22 +6,23 @@
 /* ---- of one operand ---- */
 
 /* The function of an operation whose output is an expression of the builder b, the layer, and the
- * operand x as floats. */
-#define FUNCTION(noun, expression)                                                    \
+ * operand x as floats. keeps: are integers (and truths) passed on as they are? */
+#define FUNCTION(noun, keeps, expression)                                             \
     static void noun##_call(struct layer_context *context, const struct layer *layer, \
                             struct layer_io *io)                                      \
     {                                                                                 \
         struct builder *b = &context->builder;                                        \
         struct endpoint x = io->inputs[0].value;                                      \
         op_give(io, x);                                                               \
-        if (op_floats(context, layer, &x))                                            \
+        bool is_float = endpoint_dtype(x) == DT_FLOAT;                                \
+        if (op_floats(context, layer, &x) && (is_float || !(keeps)))                  \
             op_give(io, expression);                                                  \
     }
 #define FORMULA(noun, name, expression) \
-    FUNCTION(noun, expression)          \
+    FUNCTION(noun, false, expression)   \
     OP_CLASS(noun, name, op_x, noun##_call)
 #define FORMULA_WITH(noun, name, class_args, expression) \
-    FUNCTION(noun, expression)                           \
+    FUNCTION(noun, false, expression)                    \
     OP_ARGS_CLASS(noun, name, class_args, op_x, noun##_call)
 
 static double number(const struct layer *layer, const char *argument)
@@ -65,7 +66,8 @@ static struct endpoint cut_fraction(struct builder *b, struct endpoint x)
     return build_select(b, build_by_number(b, "Less", x, 0), build_unary(b, "Ceil", NULL, x),
                         build_unary(b, "Floor", NULL, x));
 }
-FORMULA(trunc, "Trunc", cut_fraction(b, x));
+FUNCTION(trunc, true, cut_fraction(b, x))
+OP_CLASS(trunc, "Trunc", op_x, trunc_call);
 
 static struct endpoint infinite(struct builder *b, struct endpoint x, const char *side)
 {
@@ -98,7 +100,8 @@ static struct endpoint nan_to_num(struct builder *b, const struct layer *layer, 
                          build_const_float(b, NULL, (float)replaced[i].instead), x);
     return x;
 }
-FORMULA_WITH(nan_to_num, "NanToNum", nan_args, nan_to_num(b, layer, x));
+FUNCTION(nan_to_num, true, nan_to_num(b, layer, x))
+OP_ARGS_CLASS(nan_to_num, "NanToNum", nan_args, op_x, nan_to_num_call);
 
 static const struct layer_arg round_args[] = {
     { "decimals", ARG_NULL_OR_INT, "0" },
@@ -119,7 +122,9 @@ static struct endpoint round_to(struct builder *b, const struct layer *layer, st
     struct endpoint whole = build_unary(b, "Round", NULL, build_by_number(b, "Mul", x, factor));
     return build_by_number(b, "RealDiv", whole, factor);
 }
-FORMULA_WITH(round, "Round", round_args, round_to(b, layer, x));
+FUNCTION(round, layer_arg(layer, "decimals")->integer >= 0,
+         cast_to(context, round_to(b, layer, x), endpoint_dtype(io->inputs[0].value)))
+OP_ARGS_CLASS(round, "Round", round_args, op_x, round_call);
 
 /* ---- activations with arguments ---- */
 
@@ -200,14 +205,16 @@ FORMULA_WITH(squareplus, "Squareplus", squareplus_args, squareplus(b, layer, x))
     PAIR_FUNCTION(noun, to_floats, expression)  \
     OP_CLASS(noun, name, op_x1_x2, noun##_call)
 
-/* max + log(1 + e^-|x - y|) */
+/* max + log(1 + e^-|x - y|); of two equal infinities x + y */
 static struct endpoint logaddexp(struct builder *b, struct endpoint x, struct endpoint y)
 {
     struct endpoint apart = build_unary(b, "Abs", NULL, build_binary(b, "Sub", NULL, x, y));
     struct endpoint less = build_unary(b, "Exp", NULL, build_unary(b, "Neg", NULL, apart));
+    struct endpoint sum = build_binary(b, "AddV2", NULL, build_binary(b, "Maximum", NULL, x, y),
+                                       build_unary(b, "Log1p", NULL, less));
 
-    return build_binary(b, "AddV2", NULL, build_binary(b, "Maximum", NULL, x, y),
-                        build_unary(b, "Log1p", NULL, less));
+    return build_select(b, build_unary(b, "IsNan", NULL, apart),
+                        build_binary(b, "AddV2", NULL, x, y), sum);
 }
 PAIR(logaddexp, "Logaddexp", true, logaddexp(b, x, y));
 

@@ -10,17 +10,6 @@
         "axis", ARG_NULL_OR_INT, "-1" \
     }
 
-/* The argument "axis" for the first input; 0: failure. */
-static int read_axis(struct layer_context *context, const struct layer *layer, int rank)
-{
-    const struct arg_value *axis = layer_arg(layer, "axis");
-
-    if (!axis->is_null)
-        return layer_axis(context, layer, axis->integer, rank);
-    layer_fail(context, layer, "argument 'axis' is null: it would mix rows of the batch");
-    return 0;
-}
-
 /* ---- take ---- */
 
 static const struct layer_arg take_args[] = { AXIS };
@@ -74,17 +63,18 @@ static bool check_places(struct layer_context *context, const struct layer *laye
 /* Constant places of a tensor, or a tensor of places in a constant table. */
 static void take_call(struct layer_context *context, const struct layer *layer, struct layer_io *io)
 {
-    struct builder *b = &context->builder;
     struct endpoint x = io_tensor(io, "x").value, places = io_tensor(io, "indices").value;
     const struct arg_value *axis = layer_arg(layer, "axis");
     struct tensor numbers;
 
     op_give(io, io->inputs[0].value);
-    if (x.node == NULL && op_numbers(context, io, "x", &numbers)) {
-        if (axis->is_null || axis->integer != 0 || numbers.shape.rank < 1)
+    if (x.node == NULL) {
+        if (!op_table(context, layer, io, "x", &x))
+            return;
+        if (axis->is_null || axis->integer != 0 || endpoint_shape(x)->rank < 1)
             layer_fail(context, layer, "places in a table of numbers: expected axis 0");
         else if (check_places(context, layer, places))
-            op_give(io, pick(context, build_const(b, NULL, &numbers), places, 0, 0));
+            op_give(io, pick(context, x, places, 0, 0));
         return;
     }
     if (places.node != NULL || !constant_places(context, io, &numbers, &places)) {
@@ -94,7 +84,7 @@ static void take_call(struct layer_context *context, const struct layer *layer, 
                    "rows apart");
         return;
     }
-    int rank = endpoint_shape(x)->rank, at = read_axis(context, layer, rank);
+    int rank = endpoint_shape(x)->rank, at = layer_one_axis(context, layer, rank);
     if (at > 0 && rank - 1 + numbers.shape.rank > SHAPE_RANK_MAX)
         layer_fail(context, layer, "an output of rank %d, at most %d",
                    rank - 1 + numbers.shape.rank, SHAPE_RANK_MAX);
@@ -117,7 +107,7 @@ static void take_along_axis_call(struct layer_context *context, const struct lay
         return;
     }
     const struct shape *shape = endpoint_shape(x), *own = endpoint_shape(places);
-    int rank = shape->rank, axis = read_axis(context, layer, rank);
+    int rank = shape->rank, axis = layer_one_axis(context, layer, rank);
     int64_t ones[SHAPE_RANK_MAX];
     if (axis == 0 || !check_places(context, layer, places) ||
         !layer_check_open(context, layer, places, rank, rank))
@@ -181,7 +171,7 @@ static void sort_numbers(struct layer_context *context, const struct layer *laye
     struct endpoint x = io->inputs[0].value;
 
     op_give(io, x);
-    int axis = read_axis(context, layer, endpoint_shape(x)->rank);
+    int axis = layer_one_axis(context, layer, endpoint_shape(x)->rank);
     if (axis == 0)
         return;
     if (endpoint_dtype(x) == DT_STRING || endpoint_dtype(x) == DT_BOOL) {
@@ -252,7 +242,7 @@ static void place_of(struct layer_context *context, const struct layer *layer, s
     struct endpoint x = io->inputs[0].value;
 
     op_give(io, x);
-    int axis = read_axis(context, layer, endpoint_shape(x)->rank);
+    int axis = layer_one_axis(context, layer, endpoint_shape(x)->rank);
     if (axis == 0)
         return;
     if (endpoint_dtype(x) == DT_STRING) {
@@ -307,7 +297,7 @@ static void one_hot_call(struct layer_context *context, const struct layer *laye
                    SHAPE_RANK_MAX - 1);
         return;
     }
-    int axis = read_axis(context, layer, rank + 1);
+    int axis = layer_one_axis(context, layer, rank + 1);
     if (axis == 0)
         return;
     int32_t classes = (int32_t)layer_arg(layer, "num_classes")->integer;

@@ -186,8 +186,9 @@ static void attention_call(struct layer_context *context, const struct layer *la
     for (int i = 0; i < 3; i++) {
         parts[i] = io_tensor(io, attention_inputs[i]).value;
         if (parts[i].node == NULL || op_constant(io, "bias") != NULL ||
-            op_constant(io, "mask") != NULL) {
-            layer_refuse(context, layer, "arguments other than 'scale' that are no tensors");
+            op_constant(io, "mask") != NULL || io_tensor(io, "scale").value.node != NULL) {
+            layer_refuse(context, layer,
+                         "a 'scale' that is a tensor, or another argument that is none");
             return;
         }
         if (!op_floats(context, layer, &parts[i]) ||
@@ -195,9 +196,13 @@ static void attention_call(struct layer_context *context, const struct layer *la
             return;
     }
     if (endpoint_shape(parts[0])->dims[2] != endpoint_shape(parts[1])->dims[2]) {
-        layer_refuse(context, layer, "fewer heads of the key than of the query");
+        layer_refuse(context, layer, "other numbers of heads of the query and of the key");
         return;
     }
+    /* Of another rank, their first dimension would not be the batch. */
+    if ((bias.node != NULL && !layer_check_open(context, layer, bias, 4, 4)) ||
+        (mask.node != NULL && !layer_check_open(context, layer, mask, 4, 4)))
+        return;
     if (!json_value_number(op_constant(io, "scale"), &scale))
         scale = 1 / sqrt((double)endpoint_shape(parts[1])->dims[3]);
     struct endpoint scores = by_equation(b, "BTNH,BSNH->BNTS", parts[0], parts[1]);

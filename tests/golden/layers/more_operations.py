@@ -105,3 +105,10 @@ between = [L.UpSampling2D(2, interpolation="bilinear")(pixels), L.UpSampling2D((
            L.ZeroPadding2D(1)(pixels), L.Cropping2D(1)(pixels), L.MaxPooling2D(2)(pixels), ops.max_pool(pixels, 2), L.Rescaling(0.5)(pixels)]
 case("op_integer_images", model("op_integer_images", [pixels], [number(v) for v in between]), trained=True,
      inputs=[np.random.RandomState(5).randint(0, 12, (3, 4, 3, 3)).astype(np.int32)])
+
+# Integers stay integers, so that they can be places; an axis that is open if the input is; infinities.
+places = ops.argmax(a, axis=1, keepdims=True)
+case("op_edges", model("op_edges", [x, y], [
+    *[ops.take_along_axis(a, f(places), axis=1) for f in (ops.trunc, ops.round, ops.nan_to_num)], ops.take_along_axis(
+        b, ops.take(np.int32([3, 1, 0, 2]), places, axis=0), axis=1), ops.sparsemax(a, axis=1),
+    ops.stop_gradient(ops.nan_to_num(ops.logaddexp(ops.log(a * 0), ops.log(b * 0)), neginf=-3))]), trained=True)

@@ -41,14 +41,29 @@
 #define INNER(shape)                                                                          \
     "{\"class_name\": \"Sequential\", \"config\": {\"name\": \"inner\", \"layers\": [" LAYER( \
         "InputLayer", "\"name\": \"x\", \"batch_shape\": " shape) ", " LAYER("Flatten", "") "]}}"
+#define TENSOR(name)                          \
+    "{\"class_name\": \"__keras_tensor__\", " \
+    "\"config\": {\"keras_history\": [\"" name "\", 0, 0]}}"
+#define X_TENSOR TENSOR("x")
+/* A call of an operation. */
+#define CALL(class, name, config, arguments)                \
+    "{\"module\": \"keras.src.ops.numpy\", "                \
+    "\"class_name\": \"" class "\", "                       \
+                               "\"name\": \"" name "\", "   \
+                               "\"config\": {" config "}, " \
+                               "\"inbound_nodes\": [{" arguments "}]}"
 /* An operation on x [batch, 4]. */
-#define OP(class, config, arguments)                                                \
-    FUNCTIONAL(X ", {\"module\": \"keras.src.ops.numpy\", \"class_name\": \"" class \
-               "\", \"name\": \"op\", \"config\": {" config                         \
-               "}, \"inbound_nodes\": [{\"args\": [" arguments "]}]}",              \
+#define OP(class, config, arguments) \
+    FUNCTIONAL(X ", " CALL(class, "op", config, "\"args\": [" arguments "]"), "")
+/* Attention of q [batch, 2, 1, 3] to itself; m is [batch, 2]. */
+#define Q               NODE("q", "InputLayer", "\"name\": \"q\", \"batch_shape\": [null, 2, 1, 3]", "")
+#define M               NODE("m", "InputLayer", "\"name\": \"m\", \"batch_shape\": [null, 2]", "")
+#define QUERY_KEY_VALUE TENSOR("q") ", " TENSOR("q") ", " TENSOR("q")
+#define ATTEND(arguments)                                           \
+    FUNCTIONAL(Q ", " M ", " CALL("DotProductAttention", "op", "",  \
+                                  "\"args\": [" QUERY_KEY_VALUE "]" \
+                                  ", \"kwargs\": {" arguments "}"), \
                "")
-#define X_TENSOR \
-    "{\"class_name\": \"__keras_tensor__\", \"config\": {\"keras_history\": [\"x\", 0, 0]}}"
 #define WHOLE      "{\"class_name\": \"__slice__\", \"config\": {}}"
 #define TWO_LAYERS X ", " FLAT(FROM("x"))
 
@@ -112,6 +127,18 @@ static const struct row {
       "the 100 largest of float" },
     { "rows sorted", OP("Sort", "\"axis\": null", X_TENSOR), STATUS_INVALID_ARGUMENT,
       "argument 'axis' is null: it would mix rows of the batch" },
+    { "a softmax of all axes", OP("Softmax", "\"axis\": null", X_TENSOR), STATUS_INVALID_ARGUMENT,
+      "(Softmax): argument 'axis' is null: it would mix rows of the batch" },
+    { "an axis of the batch alone",
+      FUNCTIONAL(X ", " CALL("Sum", "one", "\"axis\": 1", "\"args\": [" X_TENSOR "]") ", " CALL(
+                     "Sort", "two", "\"axis\": -1", "\"args\": [" TENSOR("one") "]"),
+                 ""),
+      STATUS_INVALID_ARGUMENT, "axis -1 of an input that has only the batch" },
+    { "attention scaled by a tensor", ATTEND("\"scale\": " TENSOR("q")), STATUS_UNIMPLEMENTED,
+      "a 'scale' that is a tensor" },
+    { "attention with a mask of one rank less", ATTEND("\"mask\": " TENSOR("m")),
+      STATUS_INVALID_ARGUMENT,
+      "(DotProductAttention): the input has shape [?,2], expected rank 4" },
     { "an equation that sums over rows", OP("Einsum", "\"subscripts\": \"bi->i\"", X_TENSOR),
       STATUS_INVALID_ARGUMENT, "where b is the batch" },
     { "an equation of pairs of rows",
