@@ -5,8 +5,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/float_bits.h"
-
 static inline float float_of_bits(uint32_t bits)
 {
     float value;
