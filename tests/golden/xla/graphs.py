@@ -130,6 +130,19 @@ def selections(x):
             "apart": select(ALL, APART, (1, 2, 2), (1, 1, 2)), "all": select(GREATER, SUM, (1, 2, 2), (1, 1, 1), start=-3.0)}
 
 
+@case((np.random.RandomState(2).permutation(40).reshape(2, 4, 5),), (draw(0, 4, 5),), (draw(2, 0, 5),), x=(F, [None, None, None]))
+def selections_of_types(x):
+    """All elements are different: with padding, XLA changes the order of equal ones (docs/differences.md)."""
+    size, steps, padding = tf.constant([1, 3, 2]), tf.constant([1, 2, 1]), tf.constant([[0, 0], [1, 2], [1, 0]])
+    source = tf.ones(tf.maximum((tf.shape(x) + tf.reduce_sum(padding, 1) - size) // steps + 1, 0))
+    results = {}
+    for dtype in (tf.float64, tf.float16, tf.bfloat16, tf.int8, tf.uint8, tf.int16, tf.uint16, tf.uint32, tf.int64, tf.uint64, tf.complex64, tf.complex128):
+        greater = combiner(lambda a, b: tf.math.real(a) >= tf.math.real(b), dtype)
+        results[dtype.name] = xla.xla_select_and_scatter(tf.cast(x, dtype), size, steps, padding, tf.cast(source, dtype), tf.cast(1, dtype),
+                                                         select=greater, scatter=combiner(tf.add, dtype))
+    return results
+
+
 @case((draw(2, 9),), (draw(1, 1),), (draw(3, 2),), (draw(0, 4),), (draw(2, 0),), (draw(2, 33, seed=4),), x=(F, [None, None]))
 def sorts(x):
     i = tf.broadcast_to(tf.range(tf.shape(x)[1]), tf.shape(x))
