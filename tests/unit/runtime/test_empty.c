@@ -19,7 +19,8 @@
 #define RUN_SECONDS   15 /* a run takes microseconds */
 
 /* Sizes for the other dimensions. The larger ones fit 63 bits only in shapes of low rank. */
-static const int64_t larges[] = { 2, (int64_t)1 << 31, (int64_t)1 << 40, ((int64_t)1 << 62) - 1 };
+static const int64_t larges[] = { 2, (int64_t)1 << 31, (int64_t)1 << 40, ((int64_t)1 << 62) - 1,
+                                  INT64_MAX };
 
 /* Sets dimension `zero` to 0, those in the set `ones` to 1, as in broadcast inputs, and the others
  * to `large`. Returns false if the shape is too large or has no dimension `zero`. */

@@ -10,7 +10,8 @@ struct shifts {
 
 static int64_t modulo(int64_t x, int64_t size)
 {
-    return (x % size + size) % size;
+    int64_t rest = x % size;
+    return rest < 0 ? rest + size : rest;
 }
 
 static struct status find_shifts(const struct kernel_context *k, struct shifts *out)
@@ -33,7 +34,7 @@ static struct status find_shifts(const struct kernel_context *k, struct shifts *
             return kernel_error(k, STATUS_INVALID_ARGUMENT, "axis %lld is out of range",
                                 (long long)given);
         int64_t size = x->dims[axis] > 0 ? x->dims[axis] : 1;
-        out->by[axis] = modulo(out->by[axis] + modulo(tensor_index(by, i), size), size);
+        out->by[axis] = modulo(out->by[axis] - size + modulo(tensor_index(by, i), size), size);
     }
     for (int d = 0; d < x->rank; d++)
         out->last = out->by[d] != 0 ? d : out->last;

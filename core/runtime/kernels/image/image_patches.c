@@ -46,17 +46,19 @@ static struct status patches_prepare(struct prepare_context *p)
 
 static struct status slide(struct patch_line *line, int64_t in, bool same)
 {
-    int64_t reach = line->size + (line->size - 1) * (line->rate - 1);
+    int64_t reach = line->size + (line->size - 1) * (line->rate - 1), spare = in - reach;
     line->in = in;
-    line->out = same ? in / line->stride + (in % line->stride != 0)
-                     : (in - reach + line->stride) / line->stride;
+    if (same)
+        line->out = in / line->stride + (in % line->stride != 0);
+    else
+        line->out = spare < 0 ? (spare + line->stride) / line->stride : spare / line->stride + 1;
     if (line->out < 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Computed output size would be negative: %lld [input_size: %lld, "
                             "effective_filter_size: %lld, stride: %lld]",
                             (long long)line->out, (long long)in, (long long)reach,
                             (long long)line->stride);
-    int64_t padding = same && line->out > 0 ? (line->out - 1) * line->stride + reach - in : 0;
+    int64_t padding = same && line->out > 0 ? (line->out - 1) * line->stride - in + reach : 0;
     line->before = padding > 0 ? padding / 2 : 0;
     return status_ok();
 }

@@ -215,9 +215,11 @@ static struct status set_diagonals(struct kernel_context *k, struct diagonals *o
 /* Reads the size of the matrices from inputs 2 and 3; -1 is the least that holds the diagonals. */
 static struct status read_sizes(struct kernel_context *k, struct diagonals *out)
 {
-    int64_t least_rows = out->longest - smaller(out->high, 0);
-    int64_t least_columns = out->longest + (out->low > 0 ? out->low : 0);
-    int64_t sizes[] = { -1, -1 };
+    int64_t least_rows, least_columns, sizes[] = { -1, -1 };
+    if (__builtin_sub_overflow(out->longest, smaller(out->high, 0), &least_rows) ||
+        __builtin_add_overflow(out->longest, out->low > 0 ? out->low : 0, &least_columns))
+        return kernel_error(k, STATUS_RESOURCE_EXHAUSTED, "the diagonals are too long: %lld",
+                            (long long)out->longest);
     for (int i = 0; i < 2 && out->state->has_range; i++) {
         if (kernel_input(k, 2 + i)->size != 1)
             return kernel_error(

@@ -82,6 +82,9 @@ static struct status put_regular_splits(struct kernel_context *k, const struct s
     for (int d = 0; d + 1 < indices->rank; d++) {
         struct tensor *splits;
         rows *= indices->dims[d];
+        if (rows == INT64_MAX)
+            return kernel_error(k, STATUS_RESOURCE_EXHAUSTED,
+                                "indices of shape %s have too many rows", shape_text(indices));
         struct shape shape = shape_of(rows + 1);
         TRY(kernel_output(k, d, &shape, &splits));
         for (int64_t i = 0; i <= rows; i++)

@@ -231,7 +231,8 @@ static struct status read_shapes(struct sequence_search *s, int64_t *total)
     s->batch = rank == 3 ? scores->shape.dims[0] : 1;
     s->steps = scores->shape.dims[rank - 2];
     s->states = scores->shape.dims[rank - 1];
-    s->width = s->states + s->has_ends;
+    if (__builtin_add_overflow(s->states, s->has_ends, &s->width))
+        return kernel_error(s->k, STATUS_RESOURCE_EXHAUSTED, "there are too many states");
     if (lengths->size != s->batch)
         return kernel_error(s->k, STATUS_INVALID_ARGUMENT,
                             "There should be exactly one length for every batch element. Found "

@@ -38,10 +38,10 @@ struct status padding_shape(const struct kernel_context *k, const struct shape *
 {
     int64_t dims[SHAPE_RANK_MAX];
     for (int d = 0; d < shape->rank; d++) {
-        int64_t n = shape->dims[d], between;
+        int64_t n = shape->dims[d], between, around;
         if (__builtin_mul_overflow(n > 0 ? n - 1 : 0, padding->interior[d], &between) ||
-            __builtin_add_overflow(between, n + padding->low[d] + padding->high[d], &dims[d]) ||
-            dims[d] < 0)
+            __builtin_add_overflow(n, padding->low[d] + padding->high[d], &around) ||
+            __builtin_add_overflow(between, around, &dims[d]) || dims[d] < 0)
             return kernel_error(k, STATUS_INVALID_ARGUMENT,
                                 "padding %lld, %lld and %lld does not fit dimension %d of %s",
                                 (long long)padding->low[d], (long long)padding->high[d],
