@@ -363,6 +363,18 @@ static struct status take_least_step(struct ps_client *client)
     return status_ok();
 }
 
+/* Goes on with the values that the ps tasks have now, from the earliest step. */
+static struct status pull_least_step(struct ps_client *client)
+{
+    uint64_t least;
+    bool sync;
+
+    TRY(pull_once(client, UINT64_MAX, &sync));
+    is_torn(client, &least);
+    client->global_step = least;
+    return take_values(client);
+}
+
 static struct status push(struct ps_client *client, const struct variable_gradient *gradients,
                           bool pull)
 {
@@ -383,7 +395,10 @@ static struct status push(struct ps_client *client, const struct variable_gradie
     call_group_begin(&client->calls);
     TRY(push_until(client, ps_0_decides ? 1 : ps_count, &header, gradients, &pieces, until));
     TRY(read_push_reply(client, 0, &reply));
-    if (ps_0_decides) {
+    /* Its gradients have overflowed, and ps 0 has made the step without them. The other ps tasks do
+     * not skip that step, and must not apply them. */
+    bool is_useless = ps_0_decides && header.overflowed > 0 && reply.overflowed == 0;
+    if (ps_0_decides && !is_useless) {
         header.overflowed = reply.overflowed;
         TRY(push_until(client, ps_count, &header, gradients, &pieces, until));
     }
@@ -394,6 +409,8 @@ static struct status push(struct ps_client *client, const struct variable_gradie
     client->global_step = reply.global_step;
     client->stop_step = reply.stop_step;
     take_scale(client, &reply.loss_scale);
+    if (is_useless)
+        return pull_least_step(client);
     if (client->spare)
         TRY(take_least_step(client));
     return pull ? take_values(client) : status_ok();

@@ -4,9 +4,9 @@
  *
  * In a synchronous job, all ps tasks get the same pushes and decide alike. With backup workers,
  * each takes the first pushes that it gets: ps 0 decides, and each worker carries its decision to
- * the other ps tasks, as the overflow of a push to them. In an asynchronous job,
- * each ps applies the pushes in its own order: all skip the same ones, but only ps 0 sends the
- * scale to the workers.
+ * the other ps tasks, as the overflow of a push to them. A push that has overflowed, but too late
+ * for ps 0, is not sent to the others. In an asynchronous job, each ps applies the pushes in its
+ * own order: all skip the same ones, but only ps 0 sends the scale to the workers.
  */
 #include <math.h>
 #include <stdlib.h>

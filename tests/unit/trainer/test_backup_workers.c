@@ -233,7 +233,13 @@ static void all_ps_tasks_skip_the_steps_that_ps_0_skips(void **state)
     stop(&f);
 }
 
-/* An overflow that is too late for the step of ps 0 skips it nowhere. */
+#define INFINITIES INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY
+
+static const float infinite[SMALL_W] = { INFINITIES, INFINITIES };
+static const struct variable_gradient overflowed[] = { { .values = infinite },
+                                                       { .values = infinite } };
+
+/* An overflow that is too late for the step of ps 0 skips it nowhere, and no ps applies it. */
 static void a_late_overflow_skips_no_step(void **state)
 {
     struct pushed pushed;
@@ -245,7 +251,11 @@ static void a_late_overflow_skips_no_step(void **state)
         OK(client_pull(&f.workers[i]));
     push(&f, &pushed, 0, 0, 0, 1);
     f.workers[1].scaling.overflowed = true;
-    OK(client_push(&f.workers[1], all_ones, false));
+    OK(client_push(&f.workers[1], overflowed, true));
+    assert_int_equal(f.workers[1].global_step, 0); /* of ps 1 */
+    assert_true(first_value(&f, 0) == -1 && first_value(&f, 1) == 0);
+    OK(client_push(&f.workers[1], all_ones, true));
+    assert_int_equal(f.workers[1].global_step, 1);
     assert_true(first_value(&f, 0) == -1 && first_value(&f, 1) == -1);
     assert_true(f.workers[1].scaling.scale == 8 && f.workers[1].scaling.skipped == 0);
     release(&pushed, 1);
@@ -266,7 +276,7 @@ static void *make_steps(void *context)
 
     for (int i = 0; client->global_step < STEPS; i++) {
         client->scaling.overflowed = i % 5 == (int)client->options.index;
-        OK(client_push(client, all_ones, true));
+        OK(client_push(client, client->scaling.overflowed ? overflowed : all_ones, true));
     }
     return NULL;
 }
