@@ -67,6 +67,18 @@ bool op_numbers(struct layer_context *context, const struct layer_io *io, const 
     return value != NULL && numbers_read(value, context->arena, out);
 }
 
+bool op_number(struct layer_context *context, const struct layer *layer, const struct layer_io *io,
+               const char *argument, double *out)
+{
+    const struct json_value *value = array_value(op_constant(io, argument));
+    bool given = io_tensor(io, argument).value.node != NULL || !json_value_is_null(value);
+
+    if (!given || (value != NULL && json_value_number(value, out)))
+        return true;
+    layer_refuse(context, layer, "argument '%s' of a call that is not one number", argument);
+    return false;
+}
+
 /* ---- operands ---- */
 
 struct operand {

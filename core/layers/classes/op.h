@@ -53,6 +53,10 @@ bool op_numbers(struct layer_context *context, const struct layer_io *io, const 
 /* The same as a tensor of floats or, of integers, int32. Returns false on failure. */
 bool op_table(struct layer_context *context, const struct layer *layer, const struct layer_io *io,
               const char *argument, struct endpoint *out);
+/* Reads a call argument that is one number into *out, which keeps its value if there is none.
+ * Returns false on failure, such as for a tensor. */
+bool op_number(struct layer_context *context, const struct layer *layer, const struct layer_io *io,
+               const char *argument, double *out);
 /* Casts to the type that the argument "dtype" names; null: no cast. */
 struct endpoint op_in_dtype(struct layer_context *context, const struct layer *layer,
                             struct endpoint x);

@@ -261,10 +261,10 @@ static void isclose_call(struct layer_context *context, const struct layer *laye
     double relative = 1e-5, absolute = 1e-8;
     struct endpoint operands[2];
 
-    json_value_number(op_constant(io, "rtol"), &relative);
-    json_value_number(op_constant(io, "atol"), &absolute);
     op_give(io, io->inputs[0].value);
-    if (!op_operands(context, layer, io, 2, op_x1_x2, operands))
+    if (!op_number(context, layer, io, "rtol", &relative) ||
+        !op_number(context, layer, io, "atol", &absolute) ||
+        !op_operands(context, layer, io, 2, op_x1_x2, operands))
         return;
     if (endpoint_dtype(operands[0]) != DT_FLOAT) {
         op_give(io, build_binary(b, "Equal", NULL, operands[0], operands[1]));

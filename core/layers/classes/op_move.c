@@ -132,7 +132,6 @@ static void pad_call(struct layer_context *context, const struct layer *layer, s
 {
     struct builder *b = &context->builder;
     struct endpoint x = io->inputs[0].value;
-    const struct json_value *filling = op_constant(io, "constant_values");
     const char *mode = layer_arg(layer, "mode")->text;
     int rank = endpoint_shape(x)->rank;
     int32_t pads[SHAPE_RANK_MAX][2];
@@ -146,10 +145,8 @@ static void pad_call(struct layer_context *context, const struct layer *layer, s
                    rank);
         return;
     }
-    if ((filling != NULL && !json_value_number(filling, &fill)) || io->call->inputs_count > 1) {
-        layer_refuse(context, layer, "'constant_values' that are not one number");
+    if (!op_number(context, layer, io, "constant_values", &fill))
         return;
-    }
     const struct shape shape = shape_of(rank, 2);
     const struct tensor paddings = tensor_borrow(DT_INT32, &shape, pads);
     const struct endpoint inputs[] = { x, build_const(b, NULL, &paddings),

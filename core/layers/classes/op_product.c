@@ -35,13 +35,15 @@ static void matmul_call(struct layer_context *context, const struct layer *layer
     struct tensor matrix;
 
     op_give(io, io->inputs[0].value);
-    if (x.node == NULL || !op_floats(context, layer, &x) || !status_is_ok(context->builder.status))
+    if (x.node != NULL &&
+        (!op_floats(context, layer, &x) || !status_is_ok(context->builder.status)))
         return;
-    if (y.node == NULL && op_numbers(context, io, "x2", &matrix) && matrix.shape.rank == 2) {
+    if (x.node != NULL && y.node == NULL && op_numbers(context, io, "x2", &matrix) &&
+        matrix.shape.rank == 2) {
         by_matrix(context, layer, io, x, &matrix);
         return;
     }
-    if (y.node == NULL || endpoint_shape(x)->rank < 3) {
+    if (x.node == NULL || y.node == NULL || endpoint_shape(x)->rank < 3) {
         layer_fail(context, layer,
                    "expected two tensors [batch, …, rows, columns], or a tensor and a matrix of "
                    "numbers");
@@ -134,7 +136,12 @@ static void einsum_call(struct layer_context *context, const struct layer *layer
         is_tensor[i] = operands[i].node != NULL;
         if (!is_tensor[i] && op_numbers(context, io, einsum_inputs[i], &numbers))
             operands[i] = build_const(b, NULL, &numbers);
-        if (operands[i].node == NULL || !op_floats(context, layer, &operands[i]))
+        if (operands[i].node == NULL) {
+            layer_fail(context, layer, "argument '%s' of a call is no tensor and no number",
+                       einsum_inputs[i]);
+            return;
+        }
+        if (!op_floats(context, layer, &operands[i]))
             return;
     }
     if (text->kind != JSON_VALUE_TEXT || count > EINSUM_OPERANDS_MAX ||
@@ -186,9 +193,8 @@ static void attention_call(struct layer_context *context, const struct layer *la
     for (int i = 0; i < 3; i++) {
         parts[i] = io_tensor(io, attention_inputs[i]).value;
         if (parts[i].node == NULL || op_constant(io, "bias") != NULL ||
-            op_constant(io, "mask") != NULL || io_tensor(io, "scale").value.node != NULL) {
-            layer_refuse(context, layer,
-                         "a 'scale' that is a tensor, or another argument that is none");
+            op_constant(io, "mask") != NULL) {
+            layer_refuse(context, layer, "arguments other than 'scale' that are no tensors");
             return;
         }
         if (!op_floats(context, layer, &parts[i]) ||
@@ -203,8 +209,9 @@ static void attention_call(struct layer_context *context, const struct layer *la
     if ((bias.node != NULL && !layer_check_open(context, layer, bias, 4, 4)) ||
         (mask.node != NULL && !layer_check_open(context, layer, mask, 4, 4)))
         return;
-    if (!json_value_number(op_constant(io, "scale"), &scale))
-        scale = 1 / sqrt((double)endpoint_shape(parts[1])->dims[3]);
+    scale = 1 / sqrt((double)endpoint_shape(parts[1])->dims[3]);
+    if (!op_number(context, layer, io, "scale", &scale))
+        return;
     struct endpoint scores = by_equation(b, "BTNH,BSNH->BNTS", parts[0], parts[1]);
     scores = build_by_number(b, "Mul", scores, scale);
     if (bias.node != NULL)
