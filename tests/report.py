@@ -8,14 +8,14 @@ import sys
 import xml.etree.ElementTree as xml
 
 passed, failed, skipped, unreliable = 0, [], [], []
-for path in sys.argv[1:]:
+for path in sorted(sys.argv[1:], reverse=True):  # test-* before again-*
     kind, run = re.fullmatch(r"(test|again)-(.*)\.xml", os.path.basename(path)).groups()
     for case in xml.parse(path).getroot().iter("testcase"):
         name, status = "%s (%s)" % (case.get("name"), run), case.get("status")
         output = case.findtext("system-out") or ""
         # A file of tests may skip some of them and still pass: each says so in a line of its own.
         reasons = re.findall(r"^SKIPPED (.*)$", output, re.M)
-        skipped += ["%s: %s" % (name, reason) for reason in reasons]
+        skipped += ["%s: %s" % (name, reason) for reason in reasons if kind == "test"]
         if status == "run":
             passed += 1
             if kind == "again":
