@@ -443,6 +443,22 @@ static void many_draws_from_one_row_look_at_the_deadline(void **state)
     assert_true(checks_of(y) >= 10);
 }
 
+static void many_random_bits_look_at_the_deadline(void **state)
+{
+    (void)state;
+    static const uint64_t words[] = { 1, 2 };
+    const int32_t threefry = 2, count = 1000000;
+    struct shape two = shape_of(2);
+    struct tensor key = tensor_borrow(DT_UINT64, &two, words);
+    struct endpoint inputs[] = { integers32(shape_scalar(), &threefry), build_const(&b, NULL, &key),
+                                 integers32(shape_of(1), &count) };
+    static const enum dtype dtypes[] = { DT_UINT8, DT_UINT32, DT_UINT64 };
+    for (size_t i = 0; i < COUNT(dtypes); i++)
+        assert_true(checks_of(build(&b, "XlaRngBitGenerator", NULL, 3, inputs,
+                                    (struct attr[]){ attr_type("dtype", dtypes[i]), ATTR_END })) >=
+                    7);
+}
+
 /* The width less one is no float; the nearest float is one pixel beyond the image. */
 #define WIDTH_ROUNDED_UP 16777220
 
@@ -957,6 +973,7 @@ int main(void)
         TEST(a_large_image_looks_at_the_deadline_between_lines),
         TEST(gradients_of_doubles_look_at_the_deadline_between_rows),
         TEST(many_draws_from_one_row_look_at_the_deadline),
+        TEST(many_random_bits_look_at_the_deadline),
         TEST(a_crop_ends_at_the_last_pixel_of_a_wide_image),
         TEST(a_resized_line_ends_at_the_last_pixel_of_a_wide_image),
         TEST(a_reflection_from_far_away_has_no_overflow),

@@ -42,8 +42,17 @@ static int paired_dimension(const struct shape *shape)
     return longest;
 }
 
-/* Elements of `out` are uint32: [outer, length, inner]. Returns the next counter. */
-static uint64_t fill_pairs(uint64_t key, uint64_t counter, struct tensor *out)
+#define CHECK_EVERY 65536 /* counters */
+
+/* The words of the next counter; now and then looks whether the run must end. */
+static struct status next_pair(struct kernel_context *k, uint64_t *state, uint32_t out[2])
+{
+    threefry(state[0], state[1]++, out);
+    return state[1] % CHECK_EVERY == 0 ? kernel_check(k) : status_ok();
+}
+
+/* Elements of `out` are uint32: [outer, length, inner]. */
+static struct status fill_words(struct kernel_context *k, uint64_t *state, struct tensor *out)
 {
     int paired = paired_dimension(&out->shape);
     int64_t length = paired < 0 ? 1 : out->shape.dims[paired];
@@ -53,27 +62,26 @@ static uint64_t fill_pairs(uint64_t key, uint64_t counter, struct tensor *out)
     for (int64_t o = 0; o < outer; o++, words += length * inner)
         for (int64_t at = 0; at < length; at += 2)
             for (int64_t i = 0; i < inner; i++) {
-                threefry(key, counter++, pair);
+                TRY(next_pair(k, state, pair));
                 words[at * inner + i] = pair[0];
                 if (at + 1 < length)
                     words[(at + 1) * inner + i] = pair[1];
             }
-    return counter;
+    return status_ok();
 }
 
 /* Fills `out`, of uint32 or uint64, and moves `state` on. */
-static void fill_threefry(uint64_t *state, struct tensor *out)
+static struct status fill_threefry(struct kernel_context *k, uint64_t *state, struct tensor *out)
 {
     uint64_t *words = out->data;
-    if (out->dtype == DT_UINT32) {
-        state[1] = fill_pairs(state[0], state[1], out);
-        return;
-    }
+    if (out->dtype == DT_UINT32)
+        return fill_words(k, state, out);
     for (int64_t i = 0; i < out->size; i++) {
         uint32_t pair[2];
-        threefry(state[0], state[1]++, pair);
+        TRY(next_pair(k, state, pair));
         words[i] = (uint64_t)pair[1] << 32 | pair[0];
     }
+    return status_ok();
 }
 
 static struct status fill_philox(struct kernel_context *k, struct tensor *state, struct tensor *out)
@@ -107,10 +115,8 @@ static struct status check_inputs(struct kernel_context *k, int64_t *algorithm)
 static struct status fill(struct kernel_context *k, int64_t algorithm, struct tensor *state,
                           struct tensor *out)
 {
-    if (algorithm != ALGORITHM_THREEFRY)
-        return fill_philox(k, state, out);
-    fill_threefry(state->data, out);
-    return status_ok();
+    return algorithm == ALGORITHM_THREEFRY ? fill_threefry(k, state->data, out)
+                                           : fill_philox(k, state, out);
 }
 
 /* Bytes are the lowest ones of numbers of 32 bits. */
