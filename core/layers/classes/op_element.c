@@ -72,10 +72,13 @@ static void where_call(struct layer_context *context, const struct layer *layer,
     }
     if (!op_operands(context, layer, io, 2, op_x1_x2, operands))
         return;
-    for (int i = 0; i < 2; i++)
-        if (endpoint_shape(operands[i])->rank == endpoint_shape(condition)->rank &&
-            !layer_check_broadcast(context, layer, condition, operands[i]))
+    int rank = endpoint_shape(condition)->rank;
+    for (int i = 0; i < 2; i++) {
+        struct endpoint tensor = io_tensor(io, op_x1_x2[i]).value;
+        if (tensor.node != NULL && (!layer_check_open(context, layer, tensor, rank, rank) ||
+                                    !layer_check_broadcast(context, layer, condition, tensor)))
             return;
+    }
     op_give(io, build_select(&context->builder, cast_to(context, condition, DT_BOOL), operands[0],
                              operands[1]));
 }

@@ -136,6 +136,11 @@ static const struct row {
       STATUS_INVALID_ARGUMENT, "axis -1 of an input that has only the batch" },
     { "attention scaled by a tensor", ATTEND("\"scale\": " TENSOR("q")), STATUS_UNIMPLEMENTED,
       "argument 'scale' of a call that is not one number" },
+    { "a choice by a tensor of another rank",
+      FUNCTIONAL(Q ", " M
+                   ", " CALL("Where", "op", "", "\"args\": [" TENSOR("m") ", " TENSOR("q") ", 0]"),
+                 ""),
+      STATUS_INVALID_ARGUMENT, "(Where): the input has shape [?,2,1,3], expected rank 2" },
     { "a matrix times a tensor", OP("Matmul", "", "[[1, 2]], " X_TENSOR), STATUS_INVALID_ARGUMENT,
       "(Matmul): expected two tensors [batch, …, rows, columns], or a tensor and a matrix" },
     { "an equation of truths",
