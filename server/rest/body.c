@@ -103,7 +103,7 @@ void rest_body_append(struct request *request, const char *data, size_t size)
  * bomb, counts as empty under /v1, as in TensorFlow Serving. */
 static struct status expand_body(struct request *request)
 {
-    if (!request->compressed)
+    if (!request->compressed || request->size == 0)
         return status_ok();
     char *data;
     size_t size;

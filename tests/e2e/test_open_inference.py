@@ -142,6 +142,7 @@ class Rest(Served):
             for damaged in (data[:-1], body):
                 self.refused(self.infer(damaged, headers={"Content-Encoding": encoding}), 400, "the body is damaged or cut short")
             self.refused(self.infer(bomb, headers={"Content-Encoding": encoding}), 400, "the body expands beyond 104857600 bytes")
+            self.assertEqual(self.server.post("/v2/repository/index", b"", headers={"Content-Encoding": encoding}).status, 200)  # nothing to expand
         # TensorFlow Serving does not look at this encoding, so that any body may have it.
         answer = self.server.post("/v1/models/tiny:predict", {"instances": [[1.0]]}, headers={"Content-Encoding": "deflate"})
         self.assertEqual(answer.json, {"predictions": [[2.5]]})
