@@ -72,7 +72,7 @@ static void check_idle(struct serving *serving, int64_t now_ns)
     int64_t since_ns = heard_ns != 0 ? heard_ns : serving->began_ns;
     int64_t limit_ms = serving->training ? options->linger_timeout_ms : options->start_timeout_ms;
 
-    ps_watch(serving->ps, options->linger_timeout_ms, options->start_timeout_ms);
+    ps_watch(serving->ps, now_ns, options->linger_timeout_ms, options->start_timeout_ms);
     ps_expire(serving->ps);
     if (now_ns - since_ns < limit_ms * NS_PER_MS)
         return;
@@ -86,11 +86,12 @@ static void check_idle(struct serving *serving, int64_t now_ns)
     stop(serving, why); /* no task is there to be told */
 }
 
-static void tell_news(struct serving *serving)
+static void tell_news(struct serving *serving, int64_t now_ns)
 {
+    int64_t lost_ms = serving->options->linger_timeout_ms;
     char line[512];
 
-    while (ps_next_news(serving->ps, serving->options->linger_timeout_ms, line, sizeof line))
+    while (ps_next_news(serving->ps, now_ns, lost_ms, line, sizeof line))
         log_info("%s", line);
 }
 
@@ -116,7 +117,8 @@ static void check_note(struct serving *serving, int64_t now_ns)
 }
 
 /* While the process did not run, the tasks' messages waited in the sockets: silence during that
- * time does not count. */
+ * time does not count. If the process is stopped in the middle of a tick, only the next one is
+ * late; so whatever a tick says of silence is up to the tick's begin. */
 static void check_late(struct serving *serving, int64_t now_ns)
 {
     int64_t late_ns = now_ns - serving->due_ns;
@@ -140,7 +142,7 @@ static void tick(void *context)
     } else if (over) {
         check_outcome(serving, outcome, now_ns);
     } else {
-        tell_news(serving);
+        tell_news(serving, now_ns);
         check_note(serving, now_ns);
         check_idle(serving, now_ns);
     }

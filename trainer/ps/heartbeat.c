@@ -145,12 +145,10 @@ void ps_heartbeat(void *instance, struct call *call, struct message *message)
 
 /* ---- For the process. ---- */
 
-/* With the lock: finds a lost task that the job needs; NULL: none. *spare: how many workers may
- * be lost, reduced by the lost ones. */
-static const struct member *find_lost(const struct ps *ps, int64_t lost_ms, uint32_t *spare)
+/* With the lock: finds a task that the job needs and that has not been heard of since since_ns;
+ * NULL: none. *spare: how many workers may be lost, reduced by the lost ones. */
+static const struct member *find_lost(const struct ps *ps, int64_t since_ns, uint32_t *spare)
 {
-    int64_t since_ns = clock_now_ns(ps->options.clock) - lost_ms * NS_PER_MS;
-
     for (uint32_t rank = 0; ps_is_needed(ps, rank); rank++) {
         const struct member *member = liveness_find(ps, rank);
         const struct worker *worker = rank > 0 ? membership_find(ps, rank) : NULL;
@@ -165,11 +163,10 @@ static const struct member *find_lost(const struct ps *ps, int64_t lost_ms, uint
     return NULL;
 }
 
-/* With the lock: finds a worker that a synchronous job needs and that has never appeared;
- * NOBODY: none. */
-static uint32_t find_absent(const struct ps *ps, int64_t start_ms, uint32_t spare)
+/* With the lock: finds a worker that a synchronous job needs and that has never appeared, although
+ * the variables have existed since since_ns; NOBODY: none. */
+static uint32_t find_absent(const struct ps *ps, int64_t since_ns, uint32_t spare)
 {
-    int64_t since_ns = clock_now_ns(ps->options.clock) - start_ms * NS_PER_MS;
     int64_t opened_ns = ps_generation(ps)->opened_ns;
 
     if (opened_ns == 0 || opened_ns > since_ns || !liveness_has_begun(ps))
@@ -181,11 +178,12 @@ static uint32_t find_absent(const struct ps *ps, int64_t start_ms, uint32_t spar
 }
 
 /* With the lock: writes why the job cannot continue. Returns false if it can. */
-static bool find_reason(const struct ps *ps, int64_t lost_ms, int64_t start_ms, struct buffer *out)
+static bool find_reason(const struct ps *ps, int64_t now_ns, int64_t lost_ms, int64_t start_ms,
+                        struct buffer *out)
 {
     uint32_t spare = ps_generation(ps)->backup_workers;
-    const struct member *lost = find_lost(ps, lost_ms, &spare);
-    uint32_t absent = find_absent(ps, start_ms, spare);
+    const struct member *lost = find_lost(ps, now_ns - lost_ms * NS_PER_MS, &spare);
+    uint32_t absent = find_absent(ps, now_ns - start_ms * NS_PER_MS, spare);
 
     if (lost != NULL) {
         buffer_printf(out, "%s has not been heard of for %" PRId64 " s", lost->name,
@@ -199,13 +197,13 @@ static bool find_reason(const struct ps *ps, int64_t lost_ms, int64_t start_ms, 
     return lost != NULL || absent != NOBODY;
 }
 
-void ps_watch(struct ps *ps, int64_t lost_ms, int64_t start_ms)
+void ps_watch(struct ps *ps, int64_t now_ns, int64_t lost_ms, int64_t start_ms)
 {
     struct ending ending = { 0 };
     struct buffer why = { 0 };
 
     ps_lock(ps);
-    if (!outcome_is_known(ps) && find_reason(ps, lost_ms, start_ms, &why))
+    if (!outcome_is_known(ps) && find_reason(ps, now_ns, lost_ms, start_ms, &why))
         ending = outcome_set(ps, STATUS_UNAVAILABLE, why.data);
     ps_unlock(ps);
     buffer_finish(&why);

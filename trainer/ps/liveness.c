@@ -93,12 +93,12 @@ bool ps_is_needed(const struct ps *ps, uint32_t rank)
 }
 
 /* With the lock: writes the next line about a member. Returns false if there is nothing new. */
-static bool tell(const struct ps *ps, struct member *member, int64_t lost_ms, char *out,
-                 size_t size)
+static bool tell(const struct ps *ps, struct member *member, int64_t now_ns, int64_t lost_ms,
+                 char *out, size_t size)
 {
     uint32_t rank = (uint32_t)(member - ps->liveness->members);
     bool needed = ps_is_needed(ps, rank) && (rank == 0 || ps_generation(ps)->backup_workers == 0);
-    int64_t silent_ms = (clock_now_ns(ps->options.clock) - member->heard_ns) / NS_PER_MS;
+    int64_t silent_ms = (now_ns - member->heard_ns) / NS_PER_MS;
     enum member_logged said = member->said;
 
     if (said == MEMBER_UNKNOWN || said == MEMBER_NEW) {
@@ -122,14 +122,14 @@ static bool tell(const struct ps *ps, struct member *member, int64_t lost_ms, ch
     return member->said != said;
 }
 
-bool ps_next_news(struct ps *ps, int64_t lost_ms, char *out, size_t size)
+bool ps_next_news(struct ps *ps, int64_t now_ns, int64_t lost_ms, char *out, size_t size)
 {
     bool any = false;
 
     ps_lock(ps);
     for (uint32_t rank = 0; rank < PS_WORKERS_MAX && !any && !outcome_is_known(ps); rank++)
         if (liveness_find(ps, rank) != NULL)
-            any = tell(ps, &ps->liveness->members[rank], lost_ms, out, size);
+            any = tell(ps, &ps->liveness->members[rank], now_ns, lost_ms, out, size);
     ps_unlock(ps);
     return any;
 }

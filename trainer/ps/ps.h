@@ -54,8 +54,8 @@ ps_last_heard_ns(struct ps *ps); /* when any task of the job was last heard from
 
 /* Ends the job if a task that it needs (the chief; in a synchronous job, each worker) has not
  * been heard from for lost_ms, or if such a worker has not appeared within start_ms after the
- * variables were created. */
-void ps_watch(struct ps *ps, int64_t lost_ms, int64_t start_ms);
+ * variables were created. now_ns: up to when pauses have been excluded. */
+void ps_watch(struct ps *ps, int64_t now_ns, int64_t lost_ms, int64_t start_ms);
 
 /* Ends a hold, and drops a snapshot, whose owner has gone silent. */
 void ps_expire(struct ps *ps);
@@ -65,8 +65,8 @@ void ps_expire(struct ps *ps);
 void ps_exclude_pause(struct ps *ps, int64_t paused_ns);
 
 /* The next log line about a task: "worker 3 has not been heard of for 5 s". Returns false if
- * there is nothing new. */
-bool ps_next_news(struct ps *ps, int64_t lost_ms, char *out, size_t size);
+ * there is nothing new. now_ns, lost_ms: as for ps_watch. */
+bool ps_next_news(struct ps *ps, int64_t now_ns, int64_t lost_ms, char *out, size_t size);
 
 /* Ends the job on this ps, unless it has ended: answers every waiting call, and all later ones,
  * with the outcome. */

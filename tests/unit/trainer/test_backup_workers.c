@@ -365,7 +365,7 @@ static void ends_the_job_if_more_workers_are_lost_than_are_spare(void **state)
     for (int i = 0; i < WORKERS; i++)
         if (!loss->silent[i])
             heartbeat(&f, i);
-    ps_watch(f.cluster.ps[0], 5000, 1000000);
+    ps_watch(f.cluster.ps[0], clock_now_ns(f.clock), 5000, 1000000);
     assert_int_equal(ps_outcome(f.cluster.ps[0], &outcome), loss->over);
     stop(&f);
 }

@@ -201,10 +201,10 @@ static void a_chief_that_is_gone_ends_the_job(void **state)
     begin(fixture, false);
     clock_fake_advance(fixture->clock, 9 * NS_PER_S);
     assert_true(status_is_ok(heartbeat(&fixture->worker).status));
-    ps_watch(ps, 10000, 10000);
+    ps_watch(ps, clock_now_ns(fixture->clock), 10000, 10000);
     assert_false(ps_outcome(ps, &outcome));
     clock_fake_advance(fixture->clock, 2 * NS_PER_S);
-    ps_watch(ps, 10000, 10000);
+    ps_watch(ps, clock_now_ns(fixture->clock), 10000, 10000);
     assert_true(ps_outcome(ps, &outcome));
     assert_int_equal(outcome.code, STATUS_UNAVAILABLE);
     assert_string_equal(outcome.message, "chief has not been heard of for 10 s");
@@ -217,12 +217,15 @@ static void what_it_did_not_hear_while_it_stood_still_is_nobodys_silence(void **
     struct status outcome;
 
     begin(fixture, false);
+    int64_t now_ns = clock_now_ns(fixture->clock);
     clock_fake_advance(fixture->clock, 60 * NS_PER_S);
+    ps_watch(ps, now_ns, 10000, 10000); /* it stood still after it had looked at the clock */
+    assert_false(ps_outcome(ps, &outcome));
     ps_exclude_pause(ps, 59 * NS_PER_S);
-    ps_watch(ps, 10000, 10000);
+    ps_watch(ps, clock_now_ns(fixture->clock), 10000, 10000);
     assert_false(ps_outcome(ps, &outcome));
     clock_fake_advance(fixture->clock, 10 * NS_PER_S);
-    ps_watch(ps, 10000, 10000);
+    ps_watch(ps, clock_now_ns(fixture->clock), 10000, 10000);
     assert_true(ps_outcome(ps, &outcome));
 }
 
@@ -235,7 +238,7 @@ static void a_worker_that_is_gone_ends_only_a_synchronous_job(void **state)
     begin(fixture, true);
     clock_fake_advance(fixture->clock, 11 * NS_PER_S);
     assert_true(status_is_ok(heartbeat(&fixture->chief).status));
-    ps_watch(ps, 10000, 10000);
+    ps_watch(ps, clock_now_ns(fixture->clock), 10000, 10000);
     assert_true(ps_outcome(ps, &outcome));
     assert_string_equal(outcome.message, "worker 1 has not been heard of for 10 s");
 }
@@ -264,10 +267,11 @@ static void a_worker_that_never_comes_ends_only_a_synchronous_job_and_is_named(v
         clock_fake_advance(fixture->clock, 60 * NS_PER_S);
         assert_true(status_is_ok(small_create(&fixture->chief, 2, sync)));
         assert_true(status_is_ok(heartbeat(&fixture->chief).status));
-        ps_watch(ps, 100000, 10000); /* the time starts when the variables exist */
+        ps_watch(ps, clock_now_ns(fixture->clock), 100000,
+                 10000); /* the time starts when the variables exist */
         assert_false(ps_outcome(ps, &outcome));
         clock_fake_advance(fixture->clock, 11 * NS_PER_S);
-        ps_watch(ps, 100000, 10000);
+        ps_watch(ps, clock_now_ns(fixture->clock), 100000, 10000);
         assert_int_equal(ps_outcome(ps, &outcome), sync);
         if (sync)
             assert_string_equal(
@@ -313,7 +317,7 @@ static void a_worker_of_an_asynchronous_job_may_go(void **state)
     begin(fixture, false);
     clock_fake_advance(fixture->clock, 11 * NS_PER_S);
     assert_true(status_is_ok(heartbeat(&fixture->chief).status));
-    ps_watch(fixture->cluster.ps[0], 10000, 10000);
+    ps_watch(fixture->cluster.ps[0], clock_now_ns(fixture->clock), 10000, 10000);
     assert_false(ps_outcome(fixture->cluster.ps[0], &outcome));
     assert_true(status_is_ok(
         client_report(&fixture->worker, status_error(STATUS_INTERNAL, "it died"), false)));
@@ -344,7 +348,7 @@ static void a_synchronous_job_waits_for_a_worker_that_was_stopped(void **state)
     assert_false(ps_outcome(ps, &outcome));
     clock_fake_advance(fixture->clock, 11 * NS_PER_S);
     assert_true(status_is_ok(heartbeat(&fixture->chief).status));
-    ps_watch(ps, 10000, 10000);
+    ps_watch(ps, clock_now_ns(fixture->clock), 10000, 10000);
     assert_true(ps_outcome(ps, &outcome));
 }
 
@@ -352,7 +356,8 @@ static void assert_news(struct fixture *fixture, const char *expected)
 {
     char line[256] = "";
 
-    bool any = ps_next_news(fixture->cluster.ps[0], 300000, line, sizeof line);
+    bool any = ps_next_news(fixture->cluster.ps[0], clock_now_ns(fixture->clock), 300000, line,
+                            sizeof line);
     assert_string_equal(line, expected);
     assert_int_equal(any, *expected != '\0');
 }

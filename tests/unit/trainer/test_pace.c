@@ -183,10 +183,10 @@ static void nobody_waits_for_a_silent_worker(void **state)
     assert_false(ask(&f, 0));
     clock_fake_advance(f.clock, 4 * (int64_t)NS_PER_S);
     heartbeat(&f, 0);
-    ps_watch(f.cluster.ps[0], 1000000, 1000000);
+    ps_watch(f.cluster.ps[0], clock_now_ns(f.clock), 1000000, 1000000);
     assert_false(f.asked[0].ended);
     clock_fake_advance(f.clock, 2 * (int64_t)NS_PER_S);
-    ps_watch(f.cluster.ps[0], 1000000, 1000000);
+    ps_watch(f.cluster.ps[0], clock_now_ns(f.clock), 1000000, 1000000);
     assert_true(f.asked[0].ended);
     heartbeat(&f, 1); /* it is back, one step behind */
     push(&f, 0);
