@@ -2,8 +2,8 @@
 add_library(project_options INTERFACE)
 target_compile_definitions(project_options INTERFACE _GNU_SOURCE SLIPWAY_VERSION="${PROJECT_VERSION}")
 target_compile_options(project_options INTERFACE
-  $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wvla -Werror=incompatible-pointer-types>
-  $<$<COMPILE_LANG_AND_ID:C,Clang>:-Wno-pass-failed -Werror=implicit-function-declaration> # "loop not vectorized": our pragmas allow it and do not require it
+  $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wvla -Werror=incompatible-pointer-types -Werror=implicit-function-declaration>
+  $<$<COMPILE_LANG_AND_ID:C,Clang>:-Wno-pass-failed> # "loop not vectorized": our pragmas allow it and do not require it
   # glibc defines these for GCC only.
   "$<$<COMPILE_LANG_AND_ID:C,Clang>:-DCMPLX(x,y)=__builtin_complex((double)(x),(double)(y))>"
   "$<$<COMPILE_LANG_AND_ID:C,Clang>:-DCMPLXF(x,y)=__builtin_complex((float)(x),(float)(y))>"
