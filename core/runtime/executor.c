@@ -327,8 +327,9 @@ static struct status take_fetch(struct run_frame *frame, struct run *run, uint32
 {
     uint32_t slot = marked & SLOT_INDEX;
     const struct tensor *value = frame->values[slot];
-    bool borrows = value->buffer == NULL && value->dtype != DT_RESOURCE;
-    if (borrows && value->dtype != DT_VARIANT && !run->lends_feeds) {
+    bool borrows =
+        value->buffer == NULL && value->dtype != DT_RESOURCE && value->dtype != DT_VARIANT;
+    if (borrows && !run->lends_feeds) {
         TRY(tensor_create_pooled(run->pool, value->dtype, &value->shape, out));
         if (value->size > 0)
             memcpy(out->data, value->data, tensor_bytes(value));
