@@ -28,6 +28,7 @@ def edges():
         for x in subnormal:
             rows.add("Betainc", [dtype([2]), dtype([2]), dtype([x])])
             rows.add("Betainc", [dtype([x]), dtype([2]), dtype([0.5])])
+    rows.add("Tanh", [np.float32([sign * x for x in (7.90738964, 8, 8.5, 9, 20) for sign in (1, -1)])], each=0)  # 1, the truth is less
     rows.write()
 
 

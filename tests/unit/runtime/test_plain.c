@@ -112,6 +112,7 @@ static void approximates_tanh(void **state)
 {
     (void)state;
     check_function(fast_tanh, tanh, "tanh");
+    assert_true(fast_tanh(7.9f) < 1 && fast_tanh(7.90738964f) == 1 && fast_tanh(-8) == -1);
 }
 
 static void approximates_sigmoid(void **state)

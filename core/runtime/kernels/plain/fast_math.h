@@ -63,6 +63,10 @@ static inline float fast_softplus(float x)
     return (x > 0 ? x : 0) + fast_log1p(fast_exp(-__builtin_fabsf(x)));
 }
 
+/* From here on TensorFlow's tanh is exactly 1, 4 ulp above the truth, which reaches 1 at 9.01.
+ * atanh of it is infinite, so graphs that invert tanh depend on it. */
+#define TANH_IS_1 7.90738964f
+
 /* Near 0 a polynomial in x², elsewhere by exp; both are computed, one is chosen. */
 static inline float fast_tanh(float x)
 {
@@ -75,6 +79,7 @@ static inline float fast_tanh(float x)
     p = p * u - 0.333333292f;
     float near_zero = size + size * (u * p);
     float away = 1.0f - 2.0f / (1.0f + fast_exp(2.0f * size));
+    away = size >= TANH_IS_1 ? 1.0f : away;
     return __builtin_copysignf(size < 0.625f ? near_zero : away, x);
 }
 
