@@ -69,6 +69,37 @@ struct status gradient_crop_and_resize(struct gradient_context *c)
     return status_ok();
 }
 
+/* Transforms [n, 8] undone: the inverse of each matrix, over its last element. */
+static struct endpoint inverse_transforms(struct gradient_context *c, struct endpoint transforms)
+{
+    static const int32_t square[] = { -1, 3, 3 }, rows[] = { -1, 9 };
+    static const int32_t first[] = { 0, 0 }, last[] = { 0, 8 }, one[] = { -1, 1 },
+                         eight[] = { -1, 8 };
+    struct builder *b = c->builder;
+    const struct endpoint parts[] = {
+        transforms, unary(c, "OnesLike", build_slice(b, NULL, transforms, 2, first, one)),
+        build_const_int(b, NULL, 1)
+    };
+    struct endpoint matrices = build(b, "ConcatV2", NULL, 3, parts, NULL);
+
+    matrices = binary(c, "Reshape", matrices, build_const_ints(b, NULL, 3, square));
+    matrices = binary(c, "Reshape", unary(c, "MatrixInverse", matrices),
+                      build_const_ints(b, NULL, 2, rows));
+    matrices = binary(c, "RealDiv", matrices, build_slice(b, NULL, matrices, 2, last, one));
+    return build_slice(b, NULL, matrices, 2, first, eight);
+}
+
+/* The gradient's pixels moved back, beyond which it is 0. */
+struct status gradient_projective(struct gradient_context *c)
+{
+    const struct endpoint inputs[] = { dy(c), inverse_transforms(c, input(c, 1)), image_size(c),
+                                       build_const_float(c->builder, NULL, 0) };
+    const struct attr attrs[] = { same_attr(c, "interpolation"), same_attr(c, "fill_mode"),
+                                  ATTR_END };
+
+    return flow(c, 0, build(c->builder, "ImageProjectiveTransformV3", NULL, 4, inputs, attrs));
+}
+
 struct status gradient_lrn(struct gradient_context *c)
 {
     const struct endpoint inputs[] = { dy(c), input(c, 0), output(c) };

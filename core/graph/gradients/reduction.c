@@ -134,14 +134,67 @@ struct status gradient_l2_loss(struct gradient_context *c)
     return flow(c, 0, is_one(dy(c)) ? input(c, 0) : binary(c, "Mul", input(c, 0), dy(c)));
 }
 
+/* Cumsum or Cumprod. */
+static struct endpoint running(struct gradient_context *c, const char *op, struct endpoint x,
+                               struct endpoint axis, bool exclusive, bool reverse)
+{
+    const struct endpoint inputs[] = { x, axis };
+
+    return build(c->builder, op, NULL, 2, inputs,
+                 (const struct attr[]){ attr_bool("exclusive", exclusive),
+                                        attr_bool("reverse", reverse), ATTR_END });
+}
+
+/* Each element's gradient is the product of the elements before it and of those behind it, axis by
+ * axis, which needs no division by elements that may be 0. */
+struct status gradient_prod(struct gradient_context *c)
+{
+    struct endpoint partial[SHAPE_RANK_MAX], x = input(c, 0);
+    int rank = endpoint_shape(x)->rank;
+    struct axes axes;
+
+    TRY(read_axes(c, &axes));
+    for (int i = 0; i < rank; i++) {
+        const struct endpoint inputs[] = { x, build_const_int(c->builder, NULL, i) };
+        partial[i] = x;
+        if (axes.reduced[i])
+            x = build(c->builder, "Prod", NULL, 2, inputs,
+                      (const struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
+    }
+    struct endpoint gradient = kept(c, &axes, dy(c));
+    for (int i = rank - 1; i >= 0; i--) {
+        struct endpoint axis = build_const_int(c->builder, NULL, i);
+        if (!axes.reduced[i])
+            continue;
+        struct endpoint before = running(c, "Cumprod", partial[i], axis, true, false);
+        struct endpoint behind = running(c, "Cumprod", partial[i], axis, true, true);
+        struct endpoint others = conjugate(c, binary(c, "Mul", before, behind));
+        gradient = binary(c, "Mul", gradient, others);
+    }
+    return flow(c, 0, gradient);
+}
+
+static struct status read_direction(struct gradient_context *c, bool *exclusive, bool *reverse)
+{
+    TRY(node_attr_bool(c->node, "exclusive", exclusive));
+    return node_attr_bool(c->node, "reverse", reverse);
+}
+
 struct status gradient_cumsum(struct gradient_context *c)
 {
-    const struct endpoint inputs[] = { dy(c), input(c, 1) };
-    bool reverse;
+    bool exclusive, reverse;
 
-    TRY(node_attr_bool(c->node, "reverse", &reverse));
-    return flow(c, 0,
-                build(c->builder, "Cumsum", NULL, 2, inputs,
-                      (const struct attr[]){ same_attr(c, "exclusive"),
-                                             attr_bool("reverse", !reverse), ATTR_END }));
+    TRY(read_direction(c, &exclusive, &reverse));
+    return flow(c, 0, running(c, "Cumsum", dy(c), input(c, 1), exclusive, !reverse));
+}
+
+/* As in TensorFlow, an element that is 0 gets no gradient. */
+struct status gradient_cumprod(struct gradient_context *c)
+{
+    bool exclusive, reverse;
+
+    TRY(read_direction(c, &exclusive, &reverse));
+    struct endpoint x = input(c, 0), products = binary(c, "Mul", output(c), dy(c));
+    struct endpoint sums = running(c, "Cumsum", products, input(c, 1), exclusive, !reverse);
+    return flow(c, 0, binary(c, "DivNoNan", sums, x));
 }

@@ -477,6 +477,24 @@ case("gather one of each entry", "GatherV2", x(draw(2, 3, 2)), fed([2, 1], np.in
 # ---- several devices ----
 case("sharding", "XlaSharding", x(draw(2, 3)))
 
+# ---- products of elements ----
+case("prod of all", "Prod", x(draw(2, 3)), const([0, 1]))
+case("prod of rows", "Prod", x(draw(2, 3, 2)), const([1]))
+case("prod kept", "Prod", x(draw(2, 3, 2)), const([0, -1]), keep_dims=("bool", True))
+case("prod with zeros", "Prod", x([[0, 2, 3], [0, 0, 4], [5, 6, 7]]), const([1]))
+for exclusive in (False, True):
+    for reverse in (False, True):
+        case("cumprod %d %d" % (exclusive, reverse), "Cumprod", x(draw(2, 4)), const(1), exclusive=("bool", exclusive), reverse=("bool", reverse))
+case("cumprod with a zero", "Cumprod", x([[2, 0, 3, 4]]), const(1), kink=True)
+
+# ---- pixels that are moved ----
+maps = fed([[1, 0.2, -0.7, 0, 0.9, 0.3, 0, 0], [0.8, 0.1, 0.4, -0.2, 1.2, -0.6, 0.01, -0.02]], np.float32)
+for mode in ("CONSTANT", "NEAREST"):
+    case("moved " + mode, "ImageProjectiveTransformV3", picture(2, 4, 5, 2), maps, const([4, 5]), const(0.5, np.float32), kink=True, fill_mode=("text", mode),
+         interpolation=("text", "BILINEAR"))
+case("moved to another size", "ImageProjectiveTransformV2", picture(2, 4, 3, 1), fed(maps[1][:1], np.float32), const([3, 6]), kink=True,
+     interpolation=("text", "NEAREST"))
+
 
 def numbers(array):
     if array.dtype == bool:
@@ -565,7 +583,7 @@ def write(label, op, inputs, kink, outputs, attrs):
             else:
                 names = {"Squeeze": {"squeeze_dims": "axis"}}.get(raw, {})
                 extra = {names.get(n, n): v for n, v in attributes(raw, attrs).items()}
-                if raw in ("Sum", "Mean", "Max", "Min"):
+                if raw in ("Sum", "Mean", "Max", "Min", "Prod"):
                     given = {"input": given["input"], "axis": given["reduction_indices"]}
                     extra = {"keep_dims": extra.get("keep_dims", False)}
                 if raw == "Split":
