@@ -185,6 +185,8 @@ static struct status read_keyword(struct connections *c, struct file_call *call,
         return status_ok();
     if (argument == NULL && strcmp(key, "mask") == 0 && is_tensor && class->mask != NULL)
         argument = "mask";
+    if (argument == NULL && class->more_call_args)
+        argument = key;
     if (argument == NULL && !(strcmp(key, "inputs") == 0 && class->call_args == NULL))
         return status_error(STATUS_UNIMPLEMENTED,
                             "argument '%.100s' of a call is %s, which is not implemented", key,

@@ -206,6 +206,7 @@ struct layer_class {
     /* The call's arguments in Keras' order, ended by NULL. A NULL list: the call takes only
      * tensors or lists of them, which are its inputs. */
     const char *const *call_args;
+    bool more_call_args; /* the call may have other constants as well, by any name */
     /* Like `build`, for a sparse or ragged input. NULL: the layer takes only dense inputs,
      * unless takes_lists. */
     struct endpoint (*build_lists)(struct layer_context *context, const struct layer *layer,

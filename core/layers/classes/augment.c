@@ -190,8 +190,7 @@ struct image_map {
     struct endpoint c0, c1;                 /* null nodes: 0 */
 };
 
-static struct attr attr_upper(struct layer_context *context, const struct layer *layer,
-                              const char *name)
+struct attr attr_upper(struct layer_context *context, const struct layer *layer, const char *name)
 {
     char *text = arena_strdup(context->arena, layer_arg(layer, name)->text);
 

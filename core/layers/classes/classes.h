@@ -107,18 +107,21 @@ extern const struct layer_class layer_op_add, layer_op_subtract, layer_op_multip
     layer_op_arccosh, layer_op_arctanh, layer_op_erfc, layer_op_erfinv, layer_op_isnan,
     layer_op_isinf, layer_op_isfinite, layer_op_copy, layer_op_sparse_plus, layer_op_sparse_sigmoid,
     layer_op_tanh_shrink, layer_op_hard_tanh, layer_op_log_softmax, layer_op_glu,
-    layer_op_sparsemax;
+    layer_op_sparsemax, layer_op_fabs, layer_op_select;
 /* op_formula.c */
 extern const struct layer_class layer_op_log2, layer_op_log10, layer_op_exp2, layer_op_deg2rad,
     layer_op_rad2deg, layer_op_cbrt, layer_op_sinc, layer_op_trunc, layer_op_isneginf,
     layer_op_isposinf, layer_op_nan_to_num, layer_op_round, layer_op_celu, layer_op_hard_shrink,
     layer_op_soft_shrink, layer_op_squareplus, layer_op_logaddexp, layer_op_hypot, layer_op_fmod,
-    layer_op_logical_xor, layer_op_isclose;
+    layer_op_logical_xor, layer_op_isclose, layer_op_logaddexp2, layer_op_fmax, layer_op_fmin,
+    layer_op_heaviside;
 /* op_reduce.c */
 extern const struct layer_class layer_op_sum, layer_op_mean, layer_op_max, layer_op_min,
     layer_op_prod, layer_op_any, layer_op_all, layer_op_logsumexp, layer_op_var, layer_op_std,
     layer_op_norm, layer_op_normalize, layer_op_average, layer_op_amax, layer_op_amin,
-    layer_op_count_nonzero, layer_op_moments, layer_op_layer_norm, layer_op_rms_norm;
+    layer_op_count_nonzero, layer_op_moments, layer_op_layer_norm, layer_op_rms_norm,
+    layer_op_nansum, layer_op_nanprod, layer_op_nanmax, layer_op_nanmin, layer_op_nanmean,
+    layer_op_nanvar, layer_op_nanstd, layer_op_ptp;
 /* op_shape.c */
 extern const struct layer_class layer_op_reshape, layer_op_transpose, layer_op_swapaxes,
     layer_op_moveaxis, layer_op_expand_dims, layer_op_squeeze, layer_op_concatenate, layer_op_stack,
@@ -126,17 +129,26 @@ extern const struct layer_class layer_op_reshape, layer_op_transpose, layer_op_s
     layer_op_unstack;
 /* op_move.c */
 extern const struct layer_class layer_op_flip, layer_op_roll, layer_op_repeat, layer_op_pad,
-    layer_op_cumsum, layer_op_cumprod, layer_op_diff, layer_op_tril, layer_op_triu;
+    layer_op_cumsum, layer_op_cumprod, layer_op_diff, layer_op_tril, layer_op_triu,
+    layer_op_nancumsum, layer_op_nancumprod;
 /* op_pick.c */
 extern const struct layer_class layer_op_take, layer_op_take_along_axis, layer_op_sort,
-    layer_op_argsort, layer_op_top_k, layer_op_argmax, layer_op_argmin, layer_op_one_hot;
+    layer_op_argsort, layer_op_top_k, layer_op_argmax, layer_op_argmin, layer_op_one_hot,
+    layer_op_nanargmax, layer_op_nanargmin, layer_op_multi_hot, layer_op_isin,
+    layer_op_search_sorted, layer_op_digitize;
+/* op_quantile.c */
+extern const struct layer_class layer_op_median, layer_op_nanmedian, layer_op_quantile,
+    layer_op_percentile, layer_op_nanquantile, layer_op_nanpercentile;
+/* op_rearrange.c */
+extern const struct layer_class layer_op_rearrange;
 /* op_product.c */
 extern const struct layer_class layer_op_matmul, layer_op_dot, layer_op_tensordot, layer_op_einsum,
     layer_op_dot_product_attention, layer_op_inv, layer_op_det;
 /* op_image.c */
 extern const struct layer_class layer_op_resize, layer_op_rgb_to_grayscale,
     layer_op_extract_patches, layer_op_max_pool, layer_op_average_pool, layer_op_space_to_depth,
-    layer_op_depth_to_space;
+    layer_op_depth_to_space, layer_op_unfold, layer_op_pad_images, layer_op_crop_images,
+    layer_op_gaussian_blur, layer_op_affine_transform;
 /* attention.c */
 extern const struct layer_class layer_attention, layer_additive_attention,
     layer_multi_head_attention, layer_group_query_attention;

@@ -37,6 +37,22 @@ struct endpoint pad_zeros(struct builder *b, struct endpoint x, int rank, const 
     return build_binary(b, "Pad", NULL, x, build_const(b, NULL, &value));
 }
 
+struct endpoint build_filtered(struct builder *b, struct endpoint x, struct endpoint kernel)
+{
+    static const int64_t ones[] = { 1, 1, 1, 1 };
+    const struct shape *shape = endpoint_shape(kernel);
+    const int32_t dims[] = { (int32_t)shape->dims[0], (int32_t)shape->dims[1], 1, 1 };
+    const int32_t copies[] = { 1, 1, (int32_t)endpoint_shape(x)->dims[3], 1 };
+    struct endpoint one =
+        build_binary(b, "Reshape", NULL, kernel, build_const_ints(b, NULL, 4, dims));
+    const struct endpoint inputs[] = { x, build_binary(b, "Tile", NULL, one,
+                                                       build_const_ints(b, NULL, 4, copies)) };
+    const struct attr attrs[] = { attr_ints(b, "strides", 4, ones), attr_text("padding", "SAME"),
+                                  ATTR_END };
+
+    return build(b, "DepthwiseConv2dNative", NULL, 2, inputs, attrs);
+}
+
 struct endpoint image_of_sequence(struct builder *b, struct endpoint x)
 {
     return build_binary(b, "ExpandDims", NULL, x, build_const_int(b, NULL, 1));

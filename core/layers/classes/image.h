@@ -18,6 +18,8 @@
 
 /* TensorFlow's word for the argument "padding"; "causal" padding is added beforehand. */
 const char *padding_of(const struct layer *layer);
+/* An attribute with the text of the argument `name` in capitals. */
+struct attr attr_upper(struct layer_context *context, const struct layer *layer, const char *name);
 /* An attribute for a window over the sides of a volume or an image, in TensorFlow's form. */
 struct attr attr_window(struct builder *b, const char *name, int directions,
                         const int64_t sides[3]);
@@ -34,6 +36,9 @@ struct endpoint sequence_of_image(struct builder *b, struct endpoint x);
 /* Images [batch, height, width, channels] of another height and width. */
 struct endpoint build_resized(struct builder *b, struct endpoint x, const int64_t wanted[2],
                               const char *interpolation, bool antialias);
+
+/* Filters each channel of images with a kernel [height, width], beyond the edges zeros. */
+struct endpoint build_filtered(struct builder *b, struct endpoint x, struct endpoint kernel);
 
 /* Pools x [batch, …, channels] of 1 to 3 directions by the op MaxPool, AvgPool, MaxPool3D or
  * AvgPool3D, with the argument "padding". */

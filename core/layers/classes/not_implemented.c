@@ -16,10 +16,16 @@ static const struct {
 static const struct {
     const char *names, *reason;
 } refused_operations[] = {
-    { " Append Argpartition Bincount BroadcastTo Corrcoef Correlate Diag Diagflat Flipud Histogram "
-      "Inner Kron Meshgrid Nonzero Outer Ravel Scatter ScatterUpdate SegmentReduction Slice "
-      "SliceUpdate Unique Vander Vdot Vsplit Vstack ",
+    { " AllClose Append Argpartition Bincount BroadcastTo Corrcoef Correlate Diag Diagflat Flipud "
+      "Histogram Inner Kron Meshgrid Nonzero Outer PSNR Ravel Scatter ScatterUpdate "
+      "SegmentReduction Slice "
+      "SliceUpdate Unique UnravelIndex Vander Vdot Vsplit Vstack ",
       "it mixes the rows of the batch" },
+    { " Cholesky CholeskyInverse Eig Eigh Lstsq LuFactor MatrixRank Pinv Qr SVD Solve "
+      "SolveTriangular ",
+      "of the operations on matrices, only Inv, Det and Norm are" },
+    { " BatchNorm Conv ConvTranspose DepthwiseConv SeparableConv ",
+      "use the layer, with 'trainable' false" },
     { " AssociativeScan Cond ForiLoop Function JVP Map Scan Switch VectorizedMap WhileLoop ",
       "it holds a function in Python" },
     { " FFT FFT2 IFFT2 IRFFT ISTFT RFFT STFT ViewAsComplex ViewAsReal Polar ",

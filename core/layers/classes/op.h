@@ -43,6 +43,9 @@ struct endpoint op_lower_triangle(struct builder *b, struct endpoint x, int32_t 
 /* The input as floats. Returns false on failure, such as for text. */
 bool op_floats(struct layer_context *context, const struct layer *layer, struct endpoint *x);
 
+/* Float x with these numbers in the place of NaN, -∞ and ∞. */
+struct endpoint op_finite(struct builder *b, struct endpoint x, double nan, double least,
+                          double most);
 /* The constant of a call argument that is not a tensor; NULL: none. */
 const struct json_value *op_constant(const struct layer_io *io, const char *argument);
 

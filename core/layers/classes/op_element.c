@@ -84,6 +84,47 @@ static void where_call(struct layer_context *context, const struct layer *layer,
 }
 OP_CLASS(where, "Where", where_inputs, where_call);
 
+static const char *const select_inputs[] = { "condlist", "choicelist", "default", NULL };
+
+/* Of each element, the choice whose condition is the first one that holds. */
+static void select_call(struct layer_context *context, const struct layer *layer,
+                        struct layer_io *io)
+{
+    struct layer_value conditions[LAYER_OUTPUTS_MAX], choices[LAYER_OUTPUTS_MAX];
+    struct builder *b = &context->builder;
+    double otherwise = 0;
+
+    op_give(io, io->inputs[0].value);
+    int count = io_tensors(io, "condlist", LAYER_OUTPUTS_MAX, conditions);
+    if (!op_number(context, layer, io, "default", &otherwise) ||
+        !status_is_ok(context->builder.status))
+        return;
+    if (count < 1 || io->call->inputs_count != 2 * count ||
+        io_tensors(io, "choicelist", LAYER_OUTPUTS_MAX, choices) != count) {
+        layer_fail(context, layer, "%d conditions; expected 1 to %d tensors, and as many choices",
+                   count, LAYER_OUTPUTS_MAX);
+        return;
+    }
+    int rank = endpoint_shape(conditions[0].value)->rank;
+    struct endpoint y = op_number_like(context, choices[0].value, otherwise);
+    for (int i = count - 1; i >= 0; i--) {
+        const struct endpoint pair[] = { conditions[i].value, choices[i].value };
+        for (int k = 0; k < 2; k++)
+            if (!layer_check_open(context, layer, pair[k], rank, rank) ||
+                !layer_check_broadcast(context, layer, conditions[0].value, pair[k]) ||
+                !layer_check_broadcast(context, layer, choices[0].value, pair[k]))
+                return;
+        if (endpoint_dtype(pair[0]) != DT_BOOL ||
+            endpoint_dtype(pair[1]) != endpoint_dtype(choices[0].value)) {
+            layer_fail(context, layer, "expected conditions of bool, and choices of one type");
+            return;
+        }
+        y = build_select(b, pair[0], pair[1], y);
+    }
+    op_give(io, y);
+}
+OP_CLASS(select, "Select", select_inputs, select_call);
+
 /* ---- of one ---- */
 
 static void unary(struct layer_context *context, const struct layer *layer, struct layer_io *io,
@@ -111,6 +152,7 @@ static void unary(struct layer_context *context, const struct layer *layer, stru
 UNARY(negative, "Negative", "Neg", OPERANDS_NUMBERS);
 UNARY(absolute, "Absolute", "Abs", OPERANDS_NUMBERS);
 UNARY(abs, "Abs", "Abs", OPERANDS_NUMBERS);
+UNARY(fabs, "Fabs", "Abs", OPERANDS_FLOATS);
 UNARY(square, "Square", "Square", OPERANDS_NUMBERS);
 UNARY(sign, "Sign", "Sign", OPERANDS_NUMBERS);
 UNARY(sqrt, "Sqrt", "Sqrt", OPERANDS_FLOATS);

@@ -83,22 +83,30 @@ static const struct layer_arg nan_args[] = {
     { "neginf", ARG_NULL_OR_NUMBER, "null" },
 };
 
-static struct endpoint nan_to_num(struct builder *b, const struct layer *layer, struct endpoint x)
+struct endpoint op_finite(struct builder *b, struct endpoint x, double nan, double least,
+                          double most)
 {
-    const struct arg_value *most = layer_arg(layer, "posinf"), *least = layer_arg(layer, "neginf");
     const struct {
         struct endpoint condition;
         double instead;
     } replaced[] = {
-        { build_unary(b, "IsNan", NULL, x), number(layer, "nan") },
-        { infinite(b, x, "Greater"), most->is_null ? (double)FLT_MAX : most->number },
-        { infinite(b, x, "Less"), least->is_null ? -(double)FLT_MAX : least->number },
+        { build_unary(b, "IsNan", NULL, x), nan },
+        { infinite(b, x, "Greater"), most },
+        { infinite(b, x, "Less"), least },
     };
 
     for (size_t i = 0; i < COUNT(replaced); i++)
         x = build_select(b, replaced[i].condition,
                          build_const_float(b, NULL, (float)replaced[i].instead), x);
     return x;
+}
+
+static struct endpoint nan_to_num(struct builder *b, const struct layer *layer, struct endpoint x)
+{
+    const struct arg_value *most = layer_arg(layer, "posinf"), *least = layer_arg(layer, "neginf");
+
+    return op_finite(b, x, number(layer, "nan"), least->is_null ? -(double)FLT_MAX : least->number,
+                     most->is_null ? (double)FLT_MAX : most->number);
 }
 FUNCTION(nan_to_num, true, nan_to_num(b, layer, x))
 OP_ARGS_CLASS(nan_to_num, "NanToNum", nan_args, op_x, nan_to_num_call);
@@ -217,6 +225,42 @@ static struct endpoint logaddexp(struct builder *b, struct endpoint x, struct en
                         build_binary(b, "AddV2", NULL, x, y), sum);
 }
 PAIR(logaddexp, "Logaddexp", true, logaddexp(b, x, y));
+
+/* The same with powers of 2. */
+static struct endpoint logaddexp2(struct builder *b, struct endpoint x, struct endpoint y)
+{
+    struct endpoint sum = logaddexp(b, build_by_number(b, "Mul", x, 0.6931471805599453),
+                                    build_by_number(b, "Mul", y, 0.6931471805599453));
+
+    return build_by_number(b, "RealDiv", sum, 0.6931471805599453);
+}
+PAIR(logaddexp2, "Logaddexp2", true, logaddexp2(b, x, y));
+
+/* Maximum or Minimum, but of a NaN and a number the number. */
+static struct endpoint extreme_number(struct builder *b, const char *op, struct endpoint x,
+                                      struct endpoint y)
+{
+    if (endpoint_dtype(x) == DT_FLOAT) {
+        struct endpoint numbers[] = { x, y };
+        const struct endpoint is_nan[] = { build_unary(b, "IsNan", NULL, x),
+                                           build_unary(b, "IsNan", NULL, y) };
+        x = build_select(b, is_nan[0], numbers[1], numbers[0]);
+        y = build_select(b, is_nan[1], numbers[0], numbers[1]);
+    }
+    return build_binary(b, op, NULL, x, y);
+}
+PAIR(fmax, "Fmax", false, extreme_number(b, "Maximum", x, y));
+PAIR(fmin, "Fmin", false, extreme_number(b, "Minimum", x, y));
+
+/* 0 below 0, 1 above, y at 0. */
+static struct endpoint step_of(struct builder *b, struct endpoint x, struct endpoint y)
+{
+    struct endpoint above =
+        build_select(b, build_by_number(b, "Greater", x, 0), build_const_float(b, NULL, 1), y);
+
+    return build_select(b, build_by_number(b, "Less", x, 0), build_const_float(b, NULL, 0), above);
+}
+PAIR(heaviside, "Heaviside", true, step_of(b, x, y));
 
 /* √(x² + y²), computed from the ratio of both, so that no square overflows. */
 static struct endpoint length(struct builder *b, struct endpoint x, struct endpoint y)

@@ -1,4 +1,6 @@
 /* op_image: operations on images [batch, height, width, channels], and pooling. */
+#include <math.h>
+
 #include "layers/classes/image.h"
 #include "layers/classes/op.h"
 
@@ -122,6 +124,18 @@ static struct endpoint patch_kernel(struct builder *b, const int64_t size[3], in
     return build_binary(b, "Reshape", NULL, kernel, build_const_ints(b, NULL, 4, dims));
 }
 
+/* The numbers of each window in a row, by lines: [batch, …, …, height * width * channels]. */
+static struct endpoint patches(struct builder *b, struct endpoint x, const int64_t size[3],
+                               const int64_t step[3], const int64_t rate[3], const char *padding)
+{
+    const struct endpoint inputs[] = { x, patch_kernel(b, size, endpoint_shape(x)->dims[3]) };
+
+    return build(b, "Conv2D", NULL, 2, inputs,
+                 (const struct attr[]){ attr_window(b, "strides", 2, step),
+                                        attr_window(b, "dilations", 2, rate),
+                                        attr_text("padding", padding), ATTR_END });
+}
+
 /* Square patches side by side are blocks; any others are a convolution, as in Keras. */
 static void patches_call(struct layer_context *context, const struct layer *layer,
                          struct layer_io *io)
@@ -150,16 +164,274 @@ static void patches_call(struct layer_context *context, const struct layer *laye
                      PATCH_MAX);
         return;
     }
-    const struct endpoint inputs[] = { x, patch_kernel(b, size, dims[3]) };
-    struct endpoint y =
-        build(b, "Conv2D", NULL, 2, inputs,
-              (const struct attr[]){ attr_window(b, "strides", 2, step),
-                                     attr_window(b, "dilations", 2, rate),
-                                     attr_text("padding", padding_of(layer)), ATTR_END });
+    struct endpoint y = patches(b, x, size, step, rate, padding_of(layer));
     if (window_fits(context, layer, y))
         op_give(io, y);
 }
 OP_ARGS_CLASS(extract_patches, "ExtractPatches", patches_args, images, patches_call);
+
+static const struct layer_arg unfold_args[] = {
+    { "kernel_size", ARG_PAIR, REQUIRED },
+    { "dilation", ARG_PAIR, "1" },
+    { "padding", ARG_VALUE, "0" },
+    { "stride", ARG_PAIR, "1" },
+};
+
+/* Reads zeros at both ends of the height and of the width: n or [n, m]. */
+static bool read_margins(const struct json_value *value, int32_t margins[2])
+{
+    bool list = value->kind == JSON_VALUE_LIST;
+
+    if (list && value->count != 2)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const struct json_value *one = list ? &value->members[i] : value;
+        if (one->kind != JSON_VALUE_INT || one->integer < 0 || one->integer > PATCH_MAX)
+            return false;
+        margins[i] = (int32_t)one->integer;
+    }
+    return true;
+}
+
+/* Of x [batch, channels, height, width] the windows [batch, channels * h * w, windows]. A channel
+ * is an image here. */
+static void unfold_call(struct layer_context *context, const struct layer *layer,
+                        struct layer_io *io)
+{
+    struct builder *b = &context->builder;
+    const int64_t *size = layer_arg(layer, "kernel_size")->sides;
+    struct endpoint x;
+    int32_t margins[2];
+
+    if (!read_images(context, layer, io, &x) || !layer_check_known(context, layer, x, 1))
+        return;
+    if (!read_margins(list_items(layer_arg(layer, "padding")->value), margins)) {
+        layer_fail(context, layer, "argument 'padding': expected one or two sizes from 0 to %d",
+                   PATCH_MAX);
+        return;
+    }
+    if (size[1] > PATCH_MAX || size[2] > PATCH_MAX || size[1] * size[2] > PATCH_MAX) {
+        layer_refuse(context, layer, "windows of more than %d numbers", PATCH_MAX);
+        return;
+    }
+    const int64_t *dims = endpoint_shape(x)->dims, channels = dims[1];
+    const int64_t images_of[] = { SIZE_REST, dims[2], dims[3], 1 };
+    const int32_t paddings[] = { 0, 0, margins[0], margins[0], margins[1], margins[1], 0, 0 };
+    struct endpoint y = build_reshape(b, x, x, 4, images_of);
+    if (margins[0] > 0 || margins[1] > 0)
+        y = pad_zeros(b, y, 4, paddings);
+    y = patches(b, y, size, layer_arg(layer, "stride")->sides, layer_arg(layer, "dilation")->sides,
+                "VALID");
+    if (!window_fits(context, layer, y))
+        return;
+    const int64_t *made = endpoint_shape(y)->dims, windows = made[1] * made[2];
+    const int64_t split[] = { SIZE_REST, channels, windows, size[1] * size[2] };
+    const int64_t joined[] = { SIZE_REST, channels * size[1] * size[2], windows };
+    static const int32_t order[] = { 0, 1, 3, 2 };
+    y = build_binary(b, "Transpose", NULL, build_reshape(b, y, y, 4, split),
+                     build_const_ints(b, NULL, 4, order));
+    op_give(io, build_reshape(b, y, y, 3, joined));
+}
+OP_ARGS_CLASS(unfold, "Unfold", unfold_args, op_x, unfold_call);
+
+/* ---- margins ---- */
+
+#define MARGINS(kind)                                                                              \
+    { "top_" kind, ARG_NULL_OR_INT, "null" }, { "left_" kind, ARG_NULL_OR_INT, "null" },           \
+        { "bottom_" kind, ARG_NULL_OR_INT, "null" }, { "right_" kind, ARG_NULL_OR_INT, "null" },   \
+        { "target_height", ARG_NULL_OR_INT, "null" }, { "target_width", ARG_NULL_OR_INT, "null" }, \
+        DATA_FORMAT
+static const struct layer_arg padding_args[] = { MARGINS("padding") };
+static const struct layer_arg cropping_args[] = { MARGINS("cropping") };
+
+/* The margins before and behind the height or width `size`; one may follow from the size of the
+ * result. sign: 1 if they are added, -1 if they are cut off. Returns false if they do not fit. */
+static bool margins_of(const struct layer *layer, const char *const names[3], int64_t size,
+                       int sign, int32_t out[2])
+{
+    const struct arg_value *target = layer_arg(layer, names[2]);
+    const struct arg_value *given[] = { layer_arg(layer, names[0]), layer_arg(layer, names[1]) };
+    int64_t ends[2] = { 0, 0 };
+
+    for (int i = 0; i < 2; i++) {
+        if (!given[i]->is_null && (given[i]->integer < 0 || given[i]->integer > INT32_MAX))
+            return false;
+        ends[i] = given[i]->is_null ? -1 : given[i]->integer;
+    }
+    if (!target->is_null && (size < 0 || target->integer < 1 || target->integer > INT32_MAX))
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (ends[i] < 0 && !target->is_null)
+            ends[i] = sign * (target->integer - size) - ends[1 - i];
+    bool fits = ends[0] >= 0 && ends[1] >= 0 && ends[0] <= INT32_MAX && ends[1] <= INT32_MAX;
+    if (size >= 0 && fits) {
+        int64_t made = size + sign * (ends[0] + ends[1]);
+        fits = made >= 1 && made <= INT32_MAX && (target->is_null || made == target->integer);
+    }
+    out[0] = (int32_t)ends[0];
+    out[1] = (int32_t)ends[1];
+    return fits;
+}
+
+/* Reads the margins of images [batch, height, width, channels]. */
+static bool read_frame(struct layer_context *context, const struct layer *layer,
+                       struct layer_io *io, const char *const names[2][3], int sign,
+                       int32_t margins[4])
+{
+    struct endpoint x = io->inputs[0].value;
+
+    op_give(io, x);
+    if (!layer_check_open(context, layer, x, 4, 3))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        if (!layer_arg(layer, names[i][2])->is_null && endpoint_shape(x)->dims[i + 1] < 0)
+            return layer_check_known(context, layer, x, i + 1);
+        if (!margins_of(layer, names[i], endpoint_shape(x)->dims[i + 1], sign, &margins[2 * i])) {
+            layer_fail(context, layer,
+                       "the margins do not fit images %s: expected two of '%s', '%s' and '%s'",
+                       shape_text(endpoint_shape(x)), names[i][0], names[i][1], names[i][2]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void pad_images_call(struct layer_context *context, const struct layer *layer,
+                            struct layer_io *io)
+{
+    static const char *const names[2][3] = {
+        { "top_padding", "bottom_padding", "target_height" },
+        { "left_padding", "right_padding", "target_width" },
+    };
+    int32_t m[4];
+
+    if (!read_frame(context, layer, io, names, 1, m))
+        return;
+    const int32_t paddings[] = { 0, 0, m[0], m[1], m[2], m[3], 0, 0 };
+    op_give(io, pad_zeros(&context->builder, io->inputs[0].value, 4, paddings));
+}
+OP_ARGS_CLASS(pad_images, "PadImages", padding_args, images, pad_images_call);
+
+static void crop_images_call(struct layer_context *context, const struct layer *layer,
+                             struct layer_io *io)
+{
+    static const char *const names[2][3] = {
+        { "top_cropping", "bottom_cropping", "target_height" },
+        { "left_cropping", "right_cropping", "target_width" },
+    };
+    int32_t m[4];
+
+    if (!read_frame(context, layer, io, names, -1, m))
+        return;
+    const struct shape *shape = endpoint_shape(io->inputs[0].value);
+    if (!layer_check_known(context, layer, io->inputs[0].value, 1))
+        return;
+    const int32_t begin[] = { 0, m[0], m[2], 0 };
+    const int32_t size[] = { -1, (int32_t)shape->dims[1] - m[0] - m[1],
+                             (int32_t)shape->dims[2] - m[2] - m[3], -1 };
+    op_give(io, build_slice(&context->builder, NULL, io->inputs[0].value, 4, begin, size));
+}
+OP_ARGS_CLASS(crop_images, "CropImages", cropping_args, images, crop_images_call);
+
+/* ---- blur ---- */
+
+static const struct layer_arg blur_args[] = {
+    { "kernel_size", ARG_PAIR, "3" },
+    { "sigma", ARG_VALUE, "1.0" },
+    DATA_FORMAT,
+};
+
+/* Weights e^(-place² / 2σ²) around the middle, of sum 1. */
+static void bell(float *out, int64_t size, double sigma)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < size; i++) {
+        double place = ((double)i - (double)(size - 1) / 2) / sigma;
+        out[i] = (float)exp(-0.5 * place * place);
+        sum += out[i];
+    }
+    for (int64_t i = 0; i < size; i++)
+        out[i] = (float)(out[i] / sum);
+}
+
+static void blur_call(struct layer_context *context, const struct layer *layer, struct layer_io *io)
+{
+    struct builder *b = &context->builder;
+    const int64_t *size = layer_arg(layer, "kernel_size")->sides;
+    const struct json_value *value = list_items(layer_arg(layer, "sigma")->value);
+    bool list = value->kind == JSON_VALUE_LIST;
+    double sigmas[2] = { 0, 0 };
+    struct endpoint x;
+
+    if (!read_images(context, layer, io, &x))
+        return;
+    bool good = !list || value->count == 2;
+    for (int i = 0; good && i < 2; i++)
+        good = json_value_number(list ? &value->members[i] : value, &sigmas[i]) && sigmas[i] > 0;
+    if (!good || size[1] > PATCH_MAX || size[2] > PATCH_MAX || size[1] * size[2] > PATCH_MAX) {
+        layer_fail(context, layer,
+                   "expected two positive numbers 'sigma', and a kernel of at most %d numbers",
+                   PATCH_MAX);
+        return;
+    }
+    /* The first size and sigma are Keras' width. If the sizes differ, Keras lays the rows of that
+     * window one behind the other into one of the other form. */
+    float *weights = ARENA_ARRAY(context->arena, float, size[1] * size[2] + size[1] + size[2]);
+    float *across = weights + size[1] * size[2], *down = across + size[1];
+    bell(across, size[1], sigmas[0]);
+    bell(down, size[2], sigmas[1]);
+    for (int64_t i = 0; i < size[1] * size[2]; i++)
+        weights[i] = down[i / size[1]] * across[i % size[1]];
+    const struct shape shape = shape_of(size[1], size[2]);
+    const struct tensor kernel = tensor_borrow(DT_FLOAT, &shape, weights);
+    op_give(io, build_filtered(b, x, build_const(b, NULL, &kernel)));
+}
+OP_ARGS_CLASS(gaussian_blur, "GaussianBlur", blur_args, images, blur_call);
+
+/* ---- affine maps ---- */
+
+static const struct layer_arg affine_args[] = {
+    { "interpolation", ARG_CHOICE, "bilinear nearest" },
+    { "fill_mode", ARG_CHOICE, "constant nearest wrap reflect" },
+    { "fill_value", ARG_NUMBER, "0" },
+    DATA_FORMAT,
+};
+static const char *const affine_inputs[] = { "images", "transform", NULL };
+
+/* A transform [8] for all images, or one for each: [batch, 8]. */
+static void affine_call(struct layer_context *context, const struct layer *layer,
+                        struct layer_io *io)
+{
+    struct builder *b = &context->builder;
+    struct endpoint x = io_tensor(io, "images").value, map = io_tensor(io, "transform").value;
+    const int64_t sides[] = { SIZE_OF(1), SIZE_OF(2) };
+    const int32_t one_map[] = { 1, 8 };
+    struct tensor numbers;
+
+    op_give(io, io->inputs[0].value);
+    if (x.node == NULL || !op_floats(context, layer, &x) ||
+        !layer_check_open(context, layer, x, 4, 3)) {
+        layer_fail(context, layer, "argument 'images' of a call is no tensor");
+        return;
+    }
+    if (map.node == NULL && op_numbers(context, io, "transform", &numbers) && numbers.size == 8)
+        map = build_binary(b, "Reshape", NULL, build_const(b, NULL, &numbers),
+                           build_const_ints(b, NULL, 2, one_map));
+    else if (map.node == NULL || endpoint_shape(map)->rank != 2 ||
+             endpoint_shape(map)->dims[1] != 8 || !op_floats(context, layer, &map)) {
+        layer_fail(context, layer, "argument 'transform': expected 8 numbers, or [batch, 8]");
+        return;
+    }
+    const struct endpoint inputs[] = {
+        x, map, build_sizes(b, x, 2, sides),
+        build_const_float(b, NULL, (float)layer_arg(layer, "fill_value")->number)
+    };
+    op_give(io, build(b, "ImageProjectiveTransformV3", NULL, 4, inputs,
+                      (const struct attr[]){ attr_upper(context, layer, "interpolation"),
+                                             attr_upper(context, layer, "fill_mode"), ATTR_END }));
+}
+OP_ARGS_CLASS(affine_transform, "AffineTransform", affine_args, affine_inputs, affine_call);
 
 /* ---- pooling ---- */
 

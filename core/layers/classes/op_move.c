@@ -1,6 +1,7 @@
 /* op_move: operations that turn, shift, repeat, pad or mask elements along axes after the batch. */
 #include "layers/classes/op.h"
 
+#include <float.h>
 #include <stdlib.h>
 
 static const struct layer_arg axis_args[] = {
@@ -166,8 +167,9 @@ static const struct layer_arg running_args[] = {
     { "dtype", ARG_NONE, "null" },
 };
 
+/* nan: stands for NaN elements, if they are passed over. */
 static void running(struct layer_context *context, const struct layer *layer, struct layer_io *io,
-                    const char *op)
+                    const char *op, bool passes_nan, double nan)
 {
     struct builder *b = &context->builder;
     struct endpoint x = io->inputs[0].value;
@@ -177,18 +179,23 @@ static void running(struct layer_context *context, const struct layer *layer, st
         return;
     if (endpoint_dtype(x) == DT_BOOL)
         x = cast_to(context, x, DT_INT32);
+    if (passes_nan && endpoint_dtype(x) == DT_FLOAT)
+        x = op_finite(b, x, nan, -(double)FLT_MAX, (double)FLT_MAX);
     op_give(io, build_binary(b, op, NULL, x, build_const_int(b, NULL, axis)));
 }
 
-#define RUNNING(noun, name)                                                           \
+#define RUNNING(noun, name, op, passes_nan, nan)                                      \
     static void noun##_call(struct layer_context *context, const struct layer *layer, \
                             struct layer_io *io)                                      \
     {                                                                                 \
-        running(context, layer, io, name);                                            \
+        running(context, layer, io, op, passes_nan, nan);                             \
     }                                                                                 \
     OP_ARGS_CLASS(noun, name, running_args, op_x, noun##_call)
-RUNNING(cumsum, "Cumsum");
-RUNNING(cumprod, "Cumprod");
+RUNNING(cumsum, "Cumsum", "Cumsum", false, 0);
+RUNNING(cumprod, "Cumprod", "Cumprod", false, 0);
+/* As in Keras, infinities become the largest finite numbers. */
+RUNNING(nancumsum, "Nancumsum", "Cumsum", true, 0);
+RUNNING(nancumprod, "Nancumprod", "Cumprod", true, 1);
 
 /* x without its first (skip 1) or last (skip -1) element along the axis. */
 static struct endpoint without_end(struct builder *b, struct endpoint x, int axis, int skip)

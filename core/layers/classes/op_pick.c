@@ -1,6 +1,8 @@
 /* op_pick: operations that pick elements by places, or find places: take, sort, the largest. */
 #include "layers/classes/op.h"
 
+#include <math.h>
+
 #define AXIS                            \
     {                                   \
         "axis", ARG_NULL_OR_INT, "null" \
@@ -235,8 +237,9 @@ static const struct layer_arg place_args[] = {
     { "keepdims", ARG_BOOL, "false" },
 };
 
+/* skips: NaN elements are taken as this number, and a place among nothing else is -1. */
 static void place_of(struct layer_context *context, const struct layer *layer, struct layer_io *io,
-                     const char *op)
+                     const char *op, bool skips, double least)
 {
     struct builder *b = &context->builder;
     struct endpoint x = io->inputs[0].value;
@@ -251,31 +254,40 @@ static void place_of(struct layer_context *context, const struct layer *layer, s
     }
     if (endpoint_dtype(x) == DT_BOOL)
         x = cast_to(context, x, DT_INT32);
+    struct endpoint is_nan = { 0 };
+    if (skips && endpoint_dtype(x) == DT_FLOAT) {
+        is_nan = build_unary(b, "IsNan", NULL, x);
+        x = build_select(b, is_nan, build_const_float(b, NULL, (float)least), x);
+    }
     const struct endpoint inputs[] = { x, build_const_int(b, NULL, axis) };
     struct endpoint place =
         build(b, op, NULL, 2, inputs,
               (const struct attr[]){ attr_type("output_type", DT_INT32), ATTR_END });
+    if (is_nan.node != NULL) {
+        const int32_t axes[] = { axis };
+        place = build_select(b, op_over_axes(b, "All", is_nan, 1, axes, false),
+                             build_const_int(b, NULL, -1), place);
+    }
     if (layer_arg(layer, "keepdims")->boolean)
         place = build_binary(b, "ExpandDims", NULL, place, build_const_int(b, NULL, axis));
     op_give(io, place);
 }
 
-static void argmax_call(struct layer_context *context, const struct layer *layer,
-                        struct layer_io *io)
-{
-    place_of(context, layer, io, "ArgMax");
-}
-OP_ARGS_CLASS(argmax, "Argmax", place_args, op_x, argmax_call);
-
-static void argmin_call(struct layer_context *context, const struct layer *layer,
-                        struct layer_io *io)
-{
-    place_of(context, layer, io, "ArgMin");
-}
-OP_ARGS_CLASS(argmin, "Argmin", place_args, op_x, argmin_call);
+#define PLACE_OF(noun, name, op, skips, least)                                        \
+    static void noun##_call(struct layer_context *context, const struct layer *layer, \
+                            struct layer_io *io)                                      \
+    {                                                                                 \
+        place_of(context, layer, io, op, skips, least);                               \
+    }                                                                                 \
+    OP_ARGS_CLASS(noun, name, place_args, op_x, noun##_call)
+PLACE_OF(argmax, "Argmax", "ArgMax", false, 0);
+PLACE_OF(argmin, "Argmin", "ArgMin", false, 0);
+PLACE_OF(nanargmax, "Nanargmax", "ArgMax", true, -INFINITY);
+PLACE_OF(nanargmin, "Nanargmin", "ArgMin", true, INFINITY);
 
 /* ---- one of n ---- */
 
+static const char *const hot_inputs[] = { "inputs", NULL };
 static const struct layer_arg one_hot_args[] = {
     { "num_classes", ARG_INT, REQUIRED },
     LAST_AXIS,
@@ -283,8 +295,9 @@ static const struct layer_arg one_hot_args[] = {
     { "sparse", ARG_NONE, "false" },
 };
 
-static void one_hot_call(struct layer_context *context, const struct layer *layer,
-                         struct layer_io *io)
+/* A null node: failure. */
+static struct endpoint one_hot(struct layer_context *context, const struct layer *layer,
+                               struct layer_io *io)
 {
     struct builder *b = &context->builder;
     struct endpoint x = io->inputs[0].value;
@@ -295,18 +308,143 @@ static void one_hot_call(struct layer_context *context, const struct layer *laye
         layer_fail(context, layer, "the input is %s %s; expected integers of rank %d or less",
                    dtype_name(endpoint_dtype(x)), shape_text(endpoint_shape(x)),
                    SHAPE_RANK_MAX - 1);
-        return;
+        return (struct endpoint){ 0 };
     }
     int axis = layer_one_axis(context, layer, rank + 1);
     if (axis == 0)
-        return;
+        return (struct endpoint){ 0 };
     int32_t classes = (int32_t)layer_arg(layer, "num_classes")->integer;
     const struct endpoint inputs[] = { cast_to(context, x, DT_INT64),
                                        build_const_int(b, NULL, classes),
                                        build_const_float(b, NULL, 1),
                                        build_const_float(b, NULL, 0) };
-    x = build(b, "OneHot", NULL, 4, inputs,
-              (const struct attr[]){ attr_int("axis", axis), ATTR_END });
-    op_give(io, op_in_dtype(context, layer, x));
+    return build(b, "OneHot", NULL, 4, inputs,
+                 (const struct attr[]){ attr_int("axis", axis), ATTR_END });
+}
+
+static void one_hot_call(struct layer_context *context, const struct layer *layer,
+                         struct layer_io *io)
+{
+    struct endpoint y = one_hot(context, layer, io);
+
+    if (y.node != NULL)
+        op_give(io, op_in_dtype(context, layer, y));
 }
 OP_ARGS_CLASS(one_hot, "OneHot", one_hot_args, op_x, one_hot_call);
+
+/* Which classes are among those of dimension 1. */
+static void multi_hot_call(struct layer_context *context, const struct layer *layer,
+                           struct layer_io *io)
+{
+    const int32_t dimension = 1;
+
+    if (endpoint_shape(io->inputs[0].value)->rank < 2) {
+        op_give(io, io->inputs[0].value);
+        layer_fail(context, layer, "one number in each row; expected several");
+        return;
+    }
+    struct endpoint y = one_hot(context, layer, io);
+    if (y.node == NULL)
+        return;
+    y = op_over_axes(&context->builder, "Max", y, 1, &dimension, false);
+    op_give(io, op_in_dtype(context, layer, y));
+}
+OP_ARGS_CLASS(multi_hot, "MultiHot", one_hot_args, hot_inputs, multi_hot_call);
+
+/* ---- places in a constant list ---- */
+
+/* Compares each element of x with each of the constants of a call argument, by this op, and reduces
+ * the results for each element by Any or Sum. A null node: failure. */
+static struct endpoint against_each(struct layer_context *context, const struct layer *layer,
+                                    const struct layer_io *io, struct endpoint x,
+                                    const char *argument, const char *comparison,
+                                    const char *reduction)
+{
+    struct builder *b = &context->builder;
+    const int32_t minus_one = -1;
+    struct endpoint list;
+
+    if (io_tensor(io, argument).value.node != NULL) {
+        layer_fail(context, layer, "argument '%s' is a tensor, whose rows all rows would share",
+                   argument);
+        return (struct endpoint){ 0 };
+    }
+    if (endpoint_dtype(x) == DT_STRING || endpoint_shape(x)->rank == SHAPE_RANK_MAX) {
+        layer_fail(context, layer, "the input is %s %s; expected numbers of rank %d or less",
+                   dtype_name(endpoint_dtype(x)), shape_text(endpoint_shape(x)),
+                   SHAPE_RANK_MAX - 1);
+        return (struct endpoint){ 0 };
+    }
+    if (!op_table(context, layer, io, argument, &list))
+        return (struct endpoint){ 0 };
+    bool real = endpoint_dtype(x) == DT_FLOAT || endpoint_dtype(list) == DT_FLOAT;
+    enum dtype dtype = real ? DT_FLOAT : endpoint_dtype(x) == DT_INT64 ? DT_INT64 : DT_INT32;
+    list = build_binary(b, "Reshape", NULL, cast_to(context, list, dtype),
+                        build_const_ints(b, NULL, 1, &minus_one));
+    x = build_binary(b, "ExpandDims", NULL, cast_to(context, x, dtype),
+                     build_const_int(b, NULL, -1));
+    struct endpoint found = build_binary(b, comparison, NULL, x, list);
+    if (strcmp(reduction, "Sum") == 0)
+        found = cast_to(context, found, DT_INT32);
+    return op_over_axes(b, reduction, found, 1, &minus_one, false);
+}
+
+static const struct layer_arg isin_args[] = {
+    { "assume_unique", ARG_BOOL, "false" },
+    { "invert", ARG_BOOL, "false" },
+};
+
+/* Which elements are in the list? */
+static void isin_call(struct layer_context *context, const struct layer *layer, struct layer_io *io)
+{
+    struct endpoint x = io_tensor(io, "x1").value;
+
+    op_give(io, io->inputs[0].value);
+    if (x.node == NULL) {
+        layer_refuse(context, layer, "'x1' that is no tensor");
+        return;
+    }
+    x = against_each(context, layer, io, x, "x2", "Equal", "Any");
+    if (x.node != NULL && layer_arg(layer, "invert")->boolean)
+        x = build_unary(&context->builder, "LogicalNot", NULL, x);
+    if (x.node != NULL)
+        op_give(io, x);
+}
+OP_ARGS_CLASS(isin, "IsIn", isin_args, op_x1_x2, isin_call);
+
+static const struct layer_arg search_args[] = {
+    { "side", ARG_CHOICE, "left right" },
+};
+static const char *const search_inputs[] = { "sorted_sequence", "values", NULL };
+
+/* How many numbers of a rising list are smaller, or not larger? */
+static void search_sorted_call(struct layer_context *context, const struct layer *layer,
+                               struct layer_io *io)
+{
+    bool left = strcmp(layer_arg(layer, "side")->text, "left") == 0;
+    struct endpoint x = io_tensor(io, "values").value;
+
+    op_give(io, io->inputs[0].value);
+    if (x.node == NULL) {
+        layer_fail(context, layer, "argument 'values' of a call is no tensor");
+        return;
+    }
+    x = against_each(context, layer, io, x, "sorted_sequence", left ? "Greater" : "GreaterEqual",
+                     "Sum");
+    if (x.node != NULL)
+        op_give(io, x);
+}
+OP_ARGS_CLASS(search_sorted, "SearchSorted", search_args, search_inputs, search_sorted_call);
+
+static const char *const digitize_inputs[] = { "x", "bins", NULL };
+
+/* How many boundaries are not larger? */
+static void digitize_call(struct layer_context *context, const struct layer *layer,
+                          struct layer_io *io)
+{
+    struct endpoint x =
+        against_each(context, layer, io, io->inputs[0].value, "bins", "GreaterEqual", "Sum");
+
+    op_give(io, x.node != NULL ? x : io->inputs[0].value);
+}
+OP_CLASS(digitize, "Digitize", digitize_inputs, digitize_call);

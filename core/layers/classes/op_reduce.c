@@ -1,6 +1,8 @@
 /* op_reduce: operations that reduce axes after the batch. */
 #include "layers/classes/op.h"
 
+#include <math.h>
+
 static const struct layer_arg reduce_args[] = {
     { "axis", ARG_VALUE, "null" },   { "keepdims", ARG_BOOL, "false" },
     { "initial", ARG_NONE, "null" }, { "dtype", ARG_NONE, "null" },
@@ -153,6 +155,110 @@ static void moments_call(struct layer_context *context, const struct layer *laye
     io->outputs_count = 2;
 }
 OP_ARGS_CLASS(moments, "Moments", moments_args, op_x, moments_call);
+
+/* ---- without the elements that are NaN ---- */
+
+/* x with a number in the place of NaN. Other types have none. */
+static struct endpoint fill_nan(struct builder *b, struct endpoint x, double number)
+{
+    if (endpoint_dtype(x) != DT_FLOAT)
+        return x;
+    return build_select(b, build_unary(b, "IsNan", NULL, x),
+                        build_const_float(b, NULL, (float)number), x);
+}
+
+static struct endpoint nansum(struct layer_context *context, const struct axis_reduction *r)
+{
+    return reduce(context, "Sum", r, fill_nan(&context->builder, r->x, 0), r->keep);
+}
+
+static struct endpoint nanprod(struct layer_context *context, const struct axis_reduction *r)
+{
+    return reduce(context, "Prod", r, fill_nan(&context->builder, r->x, 1), r->keep);
+}
+
+/* op is Max or Min, whose result of no elements is `least`. NaN if all elements are. */
+static struct endpoint nan_extreme(struct layer_context *context, const struct axis_reduction *r,
+                                   const char *op, double least)
+{
+    struct builder *b = &context->builder;
+    struct endpoint y = reduce(context, op, r, fill_nan(b, r->x, least), r->keep);
+
+    if (endpoint_dtype(r->x) != DT_FLOAT)
+        return y;
+    struct endpoint none = reduce(context, "All", r, build_unary(b, "IsNan", NULL, r->x), r->keep);
+    return build_select(b, none, build_const_float(b, NULL, NAN), y);
+}
+
+static struct endpoint nanmax(struct layer_context *context, const struct axis_reduction *r)
+{
+    return nan_extreme(context, r, "Max", -INFINITY);
+}
+
+static struct endpoint nanmin(struct layer_context *context, const struct axis_reduction *r)
+{
+    return nan_extreme(context, r, "Min", INFINITY);
+}
+
+/* The sum of y over the number of elements of x that are not NaN. */
+static struct endpoint over_numbers(struct layer_context *context, const struct axis_reduction *r,
+                                    struct endpoint x, struct endpoint y, bool keep)
+{
+    struct builder *b = &context->builder;
+    struct endpoint real = build_unary(b, "LogicalNot", NULL, build_unary(b, "IsNan", NULL, x));
+    struct endpoint count = reduce(context, "Sum", r, cast_to(context, real, DT_FLOAT), keep);
+
+    return build_binary(b, "RealDiv", NULL, reduce(context, "Sum", r, y, keep), count);
+}
+
+static struct endpoint nanmean(struct layer_context *context, const struct axis_reduction *r)
+{
+    struct endpoint x = cast_to(context, r->x, DT_FLOAT);
+
+    return over_numbers(context, r, x, fill_nan(&context->builder, x, 0), r->keep);
+}
+
+static struct endpoint nanvar(struct layer_context *context, const struct axis_reduction *r)
+{
+    struct builder *b = &context->builder;
+    struct endpoint x = cast_to(context, r->x, DT_FLOAT);
+    struct endpoint mean = over_numbers(context, r, x, fill_nan(b, x, 0), true);
+    struct endpoint apart = fill_nan(b, build_binary(b, "Sub", NULL, x, mean), 0);
+
+    return over_numbers(context, r, x, build_unary(b, "Square", NULL, apart), r->keep);
+}
+
+static struct endpoint nanstd(struct layer_context *context, const struct axis_reduction *r)
+{
+    return build_unary(&context->builder, "Sqrt", NULL, nanvar(context, r));
+}
+
+/* The largest minus the smallest. */
+static struct endpoint span(struct layer_context *context, const struct axis_reduction *r)
+{
+    return build_binary(&context->builder, "Sub", NULL, reduce(context, "Max", r, r->x, r->keep),
+                        reduce(context, "Min", r, r->x, r->keep));
+}
+
+#define REDUCE_BY(noun, name, function)                                               \
+    static void noun##_call(struct layer_context *context, const struct layer *layer, \
+                            struct layer_io *io)                                      \
+    {                                                                                 \
+        struct axis_reduction r;                                                      \
+        if (read_reduction(context, layer, io, &r))                                   \
+            op_give(io, function(context, &r));                                       \
+    }                                                                                 \
+    OP_ARGS_CLASS(noun, name, reduce_args, op_x, noun##_call)
+REDUCE_BY(nansum, "Nansum", nansum);
+REDUCE_BY(nanprod, "Nanprod", nanprod);
+REDUCE_BY(nanmax, "Nanmax", nanmax);
+REDUCE_BY(nanmin, "Nanmin", nanmin);
+REDUCE_BY(nanmean, "Nanmean", nanmean);
+REDUCE_BY(nanvar, "Nanvar", nanvar);
+REDUCE_BY(nanstd, "Nanstd", nanstd);
+REDUCE_BY(ptp, "Ptp", span);
+
+/* ---- norms ---- */
 
 static struct endpoint sum_of_squares(struct layer_context *context, const struct axis_reduction *r,
                                       bool keep)

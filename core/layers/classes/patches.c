@@ -11,30 +11,6 @@ static const double unit[] = { 0, 1 };
         "value_range", ARG_VALUE, "[0, 255]" \
     }
 
-/* Filters each channel with a kernel [height, width, channels, 1]. */
-static struct endpoint filter_channels(struct builder *b, struct endpoint x, struct endpoint filter)
-{
-    static const int64_t ones[] = { 1, 1, 1, 1 };
-    const struct endpoint inputs[] = { x, filter };
-    const struct attr attrs[] = { attr_ints(b, "strides", 4, ones), attr_text("padding", "SAME"),
-                                  ATTR_END };
-
-    return build(b, "DepthwiseConv2dNative", NULL, 2, inputs, attrs);
-}
-
-/* Repeats the kernel [height, width] for each channel of x. */
-static struct endpoint for_each_channel(struct builder *b, struct endpoint filter,
-                                        struct endpoint x)
-{
-    const struct shape *shape = endpoint_shape(filter);
-    const int32_t dims[] = { (int32_t)shape->dims[0], (int32_t)shape->dims[1], 1, 1 };
-    const int32_t copies[] = { 1, 1, (int32_t)endpoint_shape(x)->dims[3], 1 };
-    struct endpoint one =
-        build_binary(b, "Reshape", NULL, filter, build_const_ints(b, NULL, 4, dims));
-
-    return build_binary(b, "Tile", NULL, one, build_const_ints(b, NULL, 4, copies));
-}
-
 /* ---- RandomSharpness ---- */
 
 static const struct layer_arg random_sharpness_args[] = {
@@ -59,8 +35,7 @@ static struct endpoint random_sharpness_build(struct layer_context *context,
         !augment_range(context, layer, "value_range", -INFINITY, values) ||
         !augment_changes(context, layer, x))
         return x;
-    struct endpoint smoothed =
-        filter_channels(b, x, for_each_channel(b, build_const(b, NULL, &filter), x));
+    struct endpoint smoothed = build_filtered(b, x, build_const(b, NULL, &filter));
     struct endpoint twice = build_by_number(b, "Mul", augment_draw(context, layer, x, factor), 2);
     struct endpoint share = build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1), twice);
     struct endpoint move =
@@ -139,7 +114,7 @@ static struct endpoint random_gaussian_blur_build(struct layer_context *context,
     struct endpoint chance =
         build_binary(b, "Less", NULL, augment_draw(context, layer, x, unit), probability);
     struct endpoint filter = bell_of_two(context, layer, size[1], sigma);
-    struct endpoint blurred = filter_channels(b, x, for_each_channel(b, filter, x));
+    struct endpoint blurred = build_filtered(b, x, filter);
     return augment_clip(b, build_select(b, chance, blurred, x), values);
 }
 LAYER_CLASS(random_gaussian_blur, "RandomGaussianBlur", random_gaussian_blur_args,

@@ -112,3 +112,42 @@ case("op_edges", model("op_edges", [x, y], [
     *[ops.take_along_axis(a, f(places), axis=1) for f in (ops.trunc, ops.round, ops.nan_to_num)], ops.take_along_axis(
         b, ops.take(np.int32([3, 1, 0, 2]), places, axis=0), axis=1), ops.sparsemax(a, axis=1),
     ops.stop_gradient(ops.nan_to_num(ops.logaddexp(ops.log(a * 0), ops.log(b * 0)), neginf=-3))]), trained=True)
+
+# NaN elements, which are passed over: rows of them, columns of them, and none.
+nan = ops.stop_gradient(a) * 0.0 / 0.0
+holes = ops.where(ops.logical_or(x > 0.3, ops.all(x < 0.2, axis=1, keepdims=True)), nan, a)
+case("op_nan", model("op_nan", [x, y], [
+    ops.nan_to_num(v, posinf=1, neginf=-1) for v in (
+        ops.nansum(holes, axis=1), ops.nanmean(holes, axis=-1), ops.nanmax(holes, axis=(1, 2), keepdims=True), ops.nanmin(holes, axis=2),
+        ops.nanvar(holes, axis=1, keepdims=True), ops.nanstd(ops.nan_to_num(holes, nan=5), axis=1), ops.nanprod(holes, axis=1),
+        ops.prod(b, axis=(1, 2), keepdims=True), ops.cumprod(b, axis=2), ops.nancumsum(holes, axis=1), ops.nancumprod(holes, axis=2), number(ops.nanargmax(holes, axis=1)),
+        number(ops.nanargmin(holes, axis=2, keepdims=True)), ops.fmax(holes, b), ops.fmin(holes, 0.25))]), trained=True)
+case("op_outside_graphs", model("op_outside_graphs", [x], [  # Keras 3.15 does not compute these in a graph, as training does
+    number(ops.isin(ops.argmax(a, axis=1), np.int32([0, 2]))), number(ops.isin(ops.argmin(a, axis=1), np.int32([1]), invert=True)), *(
+        ops.nan_to_num(v) for v in (ops.nanmedian(holes, axis=1), ops.nanquantile(holes, 0.3, axis=2, keepdims=True),
+                                    ops.nanpercentile(holes, 70, axis=(1, 2), keepdims=True)))]))
+
+# Quantiles, places among constants, choices.
+case("op_choices", model("op_choices", [x, y], [
+    ops.median(a, axis=1), ops.median(b, axis=(1, 2), keepdims=True), ops.quantile(a, 0.3, axis=2), ops.quantile(b, 1.0, axis=1, keepdims=True),
+    ops.percentile(b, 35, axis=(1, 2), keepdims=True), ops.nan_to_num(ops.median(holes, axis=1)), ops.ptp(a, axis=1), ops.fabs(b), ops.heaviside(a, b),
+    ops.logaddexp2(a, b), number(ops.digitize(a, np.float32([-0.5, 0.0, 0.5]))), number(ops.searchsorted(np.float32([-0.5, 0.25]), b[:, 0, 0]))[:, None],
+    number(ops.searchsorted(np.float32([-0.5, 0.25]), b[:, 1, 0], side="right"))[:, None], ops.select([a > 0.5, b > 0], [a * b, b], 0.25),
+    ops.select([a > 0], [b]), ops.multi_hot(ops.argmax(a, axis=1), 4)]), trained=True)
+
+# Images with margins, blurred, moved, cut into windows.
+transform = ops.concatenate([ops.reshape(1 + 0.1 * ops.tanh(ops.stop_gradient(painted[:, 0, 0, :2])), (-1, 2)) * np.float32([1, 0.3]), ops.zeros_like(
+    painted[:, 0, 0, :1]) + np.float32([-0.5, 0.2, 0.9, 0.4, 0.0, 0.0])], axis=1)
+case("op_framed_images", model("op_framed_images", [image], [
+    ops.image.pad_images(painted, 1, 0, 0, 2), ops.image.pad_images(painted, top_padding=2, right_padding=1, target_height=9, target_width=5),
+    ops.image.crop_images(painted, 1, 1, 2, 0), ops.image.crop_images(painted, bottom_cropping=1, left_cropping=1, target_height=3, target_width=2),
+    ops.image.gaussian_blur(painted), ops.image.gaussian_blur(painted, kernel_size=(5, 3), sigma=(0.7, 1.5)),
+    ops.image.affine_transform(painted, np.float32([0.9, 0.1, 0.3, -0.1, 1.1, -0.4, 0, 0])),
+    ops.image.affine_transform(painted, transform, interpolation="nearest", fill_mode="reflect"),
+    ops.image.affine_transform(painted, transform, fill_mode="nearest")]), trained=True)
+whole = keras.Input((6, 4, 3), name="image", batch_size=3)
+channels = ops.transpose(L.Conv2D(3, 1)(whole), (0, 3, 1, 2))
+case("op_windows", model("op_windows", [whole], [  # which Keras reads of batches of a known size only
+    ops.rearrange(channels, "b c h w -> b w h c"), ops.rearrange(channels, "b c (h k) (w l) -> b h (k c) (w l)", k=2, l=2),
+    ops.rearrange(channels, "b c h w -> b (w h) c"), ops.nn.unfold(channels, 2),
+    ops.nn.unfold(channels, (3, 2), dilation=(1, 2), padding=(1, 0), stride=(2, 1))]), trained=True)

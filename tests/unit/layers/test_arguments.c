@@ -256,8 +256,9 @@ static const char *const idle_by_design[] = {
     "ActivityRegularization.activity_regularizer", /* repeats l1 and l2 */
     "MaxNumBoundingBoxes.max_number",              /* in a model there are images and no boxes */
     "MaxNumBoundingBoxes.fill_value",
-    "Resize.fill_value", /* of the two arguments for aspect ratios, which are refused */
-    "TopK.sorted",       /* without it any order will do, that of size too */
+    "Resize.fill_value",  /* of the two arguments for aspect ratios, which are refused */
+    "TopK.sorted",        /* without it any order will do, that of size too */
+    "IsIn.assume_unique", /* whether the list has a number twice changes nothing */
     /* These are read before they could be changed here, and every model has them: test_lists.c */
     "InputLayer.sparse",
     "InputLayer.ragged",
