@@ -1,5 +1,5 @@
-/* The client's side of ps/cut.c and ps/snapshot.c: cuts all ps tasks at the same push, and reads
- * the values chunk by chunk. */
+/* The client's side of ps/snapshots.h: cuts all ps tasks at the same push, and reads the values
+ * chunk by chunk. */
 #include "trainer/client/client_internal.h"
 #include "trainer/optimizers/finite.h"
 

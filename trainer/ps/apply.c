@@ -1,8 +1,9 @@
-/* Applies a push, or all pushes of a synchronous step, to the slices. */
+#include "trainer/ps/apply.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "trainer/ps/ps_internal.h"
+#include "trainer/ps/row_work.h"
 #include "trainer/ps/whole.h"
 
 /* Reads the gradients of one push, slice by slice in ascending order. No slice spans two chunks. */

@@ -1,10 +1,9 @@
-/*
- * Post and Fetch: notes that tasks leave for each other before the variables exist. A note stays
- * until the process ends, or until a later one with the same key replaces it.
- */
+#include "trainer/ps/board.h"
+
 #include <stdlib.h>
 
-#include "trainer/ps/ps_internal.h"
+#include "trainer/ps/identity.h"
+#include "trainer/ps/methods.h"
 
 #define NOTES_MAX    4096
 #define KEY_SIZE_MAX 200
@@ -92,7 +91,7 @@ static struct status admit_note(const struct ps *ps, const struct note_request *
         return status_error(STATUS_INVALID_ARGUMENT, "a key of %zu bytes, at most %d",
                             strlen(request->key), KEY_SIZE_MAX);
     TRY(ps_check_running(ps));
-    return ps_check_job(ps, request->identity);
+    return identity_check_job(ps, request->identity);
 }
 
 void ps_post(void *instance, struct call *call, struct message *message)

@@ -2,7 +2,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "trainer/ps/ps_internal.h"
+#include "trainer/ps/generation.h"
+#include "trainer/ps/methods.h"
+#include "trainer/ps/variables.h"
 
 /* The payload of keys, in one run. */
 struct key_payload {
@@ -103,7 +105,7 @@ static struct status write_part(struct ps *ps, const struct write_request *reque
                                 const struct message *message)
 {
     TRY(generation_check_filling(ps, request->generation, request->incarnation));
-    if (ps_generation(ps)->open)
+    if (generation_of(ps)->open)
         return status_error(STATUS_FAILED_PRECONDITION,
                             "ps %u has been opened already: its values are the workers' now",
                             ps->options.index);

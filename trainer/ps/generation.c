@@ -1,12 +1,17 @@
-/* The chief begins a generation of the job: Create defines what a ps holds and how it is
- * trained, Write initializes it, Open admits the workers. The first generation creates the
- * slices. A later one, after the loss of a ps or the chief, gives them new contents. From Create
- * on, earlier generations are void: calls that wait for one fail, and Create waits for the
- * updates in progress. */
+#include "trainer/ps/generation.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "trainer/ps/ps_internal.h"
+#include "trainer/ps/identity.h"
+#include "trainer/ps/methods.h"
+#include "trainer/ps/outcome.h"
+#include "trainer/ps/pace.h"
+#include "trainer/ps/pushes.h"
+#include "trainer/ps/scale.h"
+#include "trainer/ps/shares.h"
+#include "trainer/ps/snapshots.h"
+#include "trainer/ps/totals.h"
 
 struct generation *generation_create(void)
 {
@@ -19,7 +24,7 @@ void generation_destroy(struct generation *generation)
     free(generation);
 }
 
-const struct generation *ps_generation(const struct ps *ps)
+const struct generation *generation_of(const struct ps *ps)
 {
     ASSERT_LOCKED(ps);
     return ps->generation;
@@ -32,6 +37,11 @@ void generation_exclude_pause(struct ps *ps, int64_t paused_ns)
         ps->generation->opened_ns += paused_ns;
 }
 
+bool generation_needs(const struct ps *ps, uint32_t rank)
+{
+    return rank == 0 || (generation_of(ps)->sync && rank < generation_of(ps)->sync_workers);
+}
+
 /* ---- Create. ---- */
 
 /* Only the current process of the chief may begin a generation, and its number must be the
@@ -40,13 +50,13 @@ static struct status check_chief(struct ps *ps, const struct create_request *req
 {
     const struct generation *generation = ps->generation;
 
-    TRY(ps_check_identity(ps, request->identity));
+    TRY(identity_check(ps, request->identity));
     TRY(ps_check_running(ps));
     if (request->identity->index != 0 || request->identity->reader)
         return status_error(STATUS_PERMISSION_DENIED,
                             "%s is not the chief, who alone makes the variables",
                             request->identity->task);
-    TRY(ps_check_member(ps, request->identity->index, request->identity->incarnation));
+    TRY(membership_check(ps, request->identity->index, request->identity->incarnation));
     if (request->generation == 0 || request->generation < generation->number ||
         (request->generation == generation->number &&
          request->identity->incarnation != generation->creator))
@@ -166,7 +176,7 @@ void ps_create_variables(void *instance, struct call *call, struct message *mess
 
 struct status generation_check_filling(const struct ps *ps, uint64_t number, uint64_t incarnation)
 {
-    const struct generation *generation = ps_generation(ps);
+    const struct generation *generation = generation_of(ps);
 
     TRY(ps_check_running(ps));
     if (generation->number == 0 || number != generation->number ||
@@ -225,7 +235,7 @@ static struct status stop_early(struct ps *ps, const struct stop_request *reques
     struct generation *generation = ps->generation;
     const struct worker *worker;
 
-    TRY(ps_admit(ps, request->ticket, &worker));
+    TRY(membership_admit(ps, request->ticket, &worker));
     bool begun = generation->sync && (worker->reader || generation->sync_workers > 1);
     uint64_t step = pushes_step(ps) + (uint64_t)begun;
     if (step == 0) /* 0 would mean that no last step is set */

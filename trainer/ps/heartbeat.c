@@ -4,7 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "trainer/ps/ps_internal.h"
+#include "trainer/ps/generation.h"
+#include "trainer/ps/identity.h"
+#include "trainer/ps/liveness.h"
+#include "trainer/ps/methods.h"
+#include "trainer/ps/outcome.h"
+#include "trainer/ps/pace.h"
+#include "trainer/ps/pushes.h"
 
 #define SILENT_MS 3000 /* three heartbeats: worth a line */
 #define NOBODY    UINT32_MAX
@@ -45,7 +51,7 @@ static void append_member(const struct ps *ps, uint32_t rank, struct buffer *out
 /* Appends the workers whose push the others wait for. */
 static void append_late(const struct ps *ps, uint32_t asker, struct buffer *out)
 {
-    for (uint32_t rank = 0; rank < ps_generation(ps)->sync_workers; rank++)
+    for (uint32_t rank = 0; rank < generation_of(ps)->sync_workers; rank++)
         if (!pushes_has_whole(ps, rank) && rank != asker)
             append_member(ps, rank, out);
 }
@@ -65,15 +71,15 @@ static void note(const struct ps *ps, uint32_t asker, struct buffer *out)
 {
     if (outcome_is_known(ps))
         return;
-    if (!ps_generation(ps)->open) {
+    if (!generation_of(ps)->open) {
         if (asker != 0)
             append_member(ps, 0, out);
         buffer_append_text(out, out->size > 0 ? " to make the variables" : "");
-    } else if (ps_generation(ps)->sync && !pushes_is_empty(ps)) {
+    } else if (generation_of(ps)->sync && !pushes_is_empty(ps)) {
         append_late(ps, asker, out);
         if (out->size > 0)
             buffer_printf(out, " to push for step %" PRIu64, pushes_step(ps) + 1);
-    } else if (!ps_generation(ps)->sync && !pace_is_empty(ps)) {
+    } else if (!generation_of(ps)->sync && !pace_is_empty(ps)) {
         pace_note(ps, out);
     } else if (membership_any_finished(ps) && membership_all_finished(ps)) {
         buffer_append_text(out, "the chief to save what was learnt");
@@ -104,7 +110,7 @@ static struct message heartbeat_reply(struct ps *ps, uint32_t rank)
     note(ps, rank, &text);
     buffer_append_char(&text, '\0');
     struct heartbeat_reply reply = { .incarnation = ps->options.incarnation,
-                                     .generation = ps_generation(ps)->number,
+                                     .generation = generation_of(ps)->number,
                                      .global_step = pushes_step(ps),
                                      .over = outcome_is_known(ps),
                                      .code = (int)outcome.code,
@@ -127,7 +133,7 @@ void ps_heartbeat(void *instance, struct call *call, struct message *message)
     message_release(message);
     if (status_is_ok(status)) {
         ps_lock(ps);
-        status = ps_check_identity(ps, request.identity);
+        status = identity_check(ps, request.identity);
         if (status_is_ok(status)) {
             if (!request.identity->reader)
                 liveness_record(ps, request.identity);
@@ -149,7 +155,7 @@ void ps_heartbeat(void *instance, struct call *call, struct message *message)
  * NULL: none. *spare: how many workers may be lost, reduced by the lost ones. */
 static const struct member *find_lost(const struct ps *ps, int64_t since_ns, uint32_t *spare)
 {
-    for (uint32_t rank = 0; ps_is_needed(ps, rank); rank++) {
+    for (uint32_t rank = 0; generation_needs(ps, rank); rank++) {
         const struct member *member = liveness_find(ps, rank);
         const struct worker *worker = rank > 0 ? membership_find(ps, rank) : NULL;
         if (member == NULL || member->heard_ns >= since_ns)
@@ -167,11 +173,11 @@ static const struct member *find_lost(const struct ps *ps, int64_t since_ns, uin
  * the variables have existed since since_ns; NOBODY: none. */
 static uint32_t find_absent(const struct ps *ps, int64_t since_ns, uint32_t spare)
 {
-    int64_t opened_ns = ps_generation(ps)->opened_ns;
+    int64_t opened_ns = generation_of(ps)->opened_ns;
 
     if (opened_ns == 0 || opened_ns > since_ns || !liveness_has_begun(ps))
         return NOBODY;
-    for (uint32_t rank = 1; ps_is_needed(ps, rank); rank++)
+    for (uint32_t rank = 1; generation_needs(ps, rank); rank++)
         if (liveness_find(ps, rank) == NULL && spare-- == 0)
             return rank;
     return NOBODY;
@@ -181,7 +187,7 @@ static uint32_t find_absent(const struct ps *ps, int64_t since_ns, uint32_t spar
 static bool find_reason(const struct ps *ps, int64_t now_ns, int64_t lost_ms, int64_t start_ms,
                         struct buffer *out)
 {
-    uint32_t spare = ps_generation(ps)->backup_workers;
+    uint32_t spare = generation_of(ps)->backup_workers;
     const struct member *lost = find_lost(ps, now_ns - lost_ms * NS_PER_MS, &spare);
     uint32_t absent = find_absent(ps, now_ns - start_ms * NS_PER_MS, spare);
 
@@ -207,6 +213,6 @@ void ps_watch(struct ps *ps, int64_t now_ns, int64_t lost_ms, int64_t start_ms)
         ending = outcome_set(ps, STATUS_UNAVAILABLE, why.data);
     ps_unlock(ps);
     buffer_finish(&why);
-    ps_tell(ps, &ending);
+    outcome_announce(ps, &ending);
     pace_check(ps); /* a worker may have gone silent */
 }

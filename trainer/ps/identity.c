@@ -1,12 +1,6 @@
-/*
- * Does the caller belong to this job, and did it mean to call this ps? The status code tells the
- * caller what to do:
- *   FAILED_PRECONDITION  same job, but different settings: give up
- *   PERMISSION_DENIED    another job, which may leave this address: try again
- *   NOT_FOUND            another ps of this job is at this address: try again
- */
+#include "trainer/ps/identity.h"
 
-#include "trainer/ps/ps_internal.h"
+#include "trainer/ps/generation.h"
 
 #define AGREED_BYTES_MAX 1024
 
@@ -107,7 +101,7 @@ static void find_difference(const char **a, const char **b, int *a_size, int *b_
 
 static struct status check_agreed(const struct ps *ps, const struct identity *identity)
 {
-    const char *theirs = identity->agreed, *chiefs = ps_generation(ps)->agreed;
+    const char *theirs = identity->agreed, *chiefs = generation_of(ps)->agreed;
     int theirs_size, chiefs_size;
 
     if (strcmp(theirs, chiefs) == 0)
@@ -118,12 +112,12 @@ static struct status check_agreed(const struct ps *ps, const struct identity *id
                         theirs_size, theirs, chiefs_size, chiefs);
 }
 
-struct status ps_check_job(const struct ps *ps, const struct identity *identity)
+struct status identity_check_job(const struct ps *ps, const struct identity *identity)
 {
     return check_job(&ps->options, identity);
 }
 
-struct status ps_check_identity(const struct ps *ps, const struct identity *identity)
+struct status identity_check(const struct ps *ps, const struct identity *identity)
 {
     if (identity == NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "the request does not say who asks");
@@ -140,12 +134,12 @@ struct status ps_check_identity(const struct ps *ps, const struct identity *iden
                             "%s is none of the %u tasks that train by the lists of ps %u: compare "
                             "--worker_hosts and --chief_hosts",
                             identity->task, ps->options.trainers_count, ps->options.index);
-    return ps_check_settings(ps, identity);
+    return identity_check_settings(ps, identity);
 }
 
-struct status ps_check_settings(const struct ps *ps, const struct identity *identity)
+struct status identity_check_settings(const struct ps *ps, const struct identity *identity)
 {
-    const struct generation *generation = ps_generation(ps);
+    const struct generation *generation = generation_of(ps);
 
     if (generation->number != 0 && identity->placement_hash != generation->placement_hash)
         return status_error(STATUS_FAILED_PRECONDITION,

@@ -1,10 +1,11 @@
-/* Records when each training task was last heard from, and writes the log lines about it: it has
- * come, gone silent, come back, or left. */
+#include "trainer/ps/liveness.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "trainer/ps/ps_internal.h"
+#include "trainer/ps/generation.h"
+#include "trainer/ps/outcome.h"
 
 #define BACK_MS   3000 /* three heartbeats */
 #define SILENT_MS 5000 /* nobody waits for a worker that has been silent for this long */
@@ -87,17 +88,13 @@ void liveness_record_failure(struct ps *ps, const struct identity *identity, con
     member->left = xstrdup(why);
 }
 
-bool ps_is_needed(const struct ps *ps, uint32_t rank)
-{
-    return rank == 0 || (ps_generation(ps)->sync && rank < ps_generation(ps)->sync_workers);
-}
-
 /* With the lock: writes the next line about a member. Returns false if there is nothing new. */
 static bool tell(const struct ps *ps, struct member *member, int64_t now_ns, int64_t lost_ms,
                  char *out, size_t size)
 {
     uint32_t rank = (uint32_t)(member - ps->liveness->members);
-    bool needed = ps_is_needed(ps, rank) && (rank == 0 || ps_generation(ps)->backup_workers == 0);
+    bool needed =
+        generation_needs(ps, rank) && (rank == 0 || generation_of(ps)->backup_workers == 0);
     int64_t silent_ms = (now_ns - member->heard_ns) / NS_PER_MS;
     enum member_logged said = member->said;
 

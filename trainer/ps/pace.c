@@ -1,16 +1,12 @@
-/*
- * Bounded staleness ("stale synchronous parallel") of an asynchronous job: a worker may be ahead of
- * the slowest worker that is present by a limited number of steps. Only ps 0 decides. A worker asks
- * it for a pass after all ps tasks have applied its pushes and before it pulls the values of its
- * next step, so these include all updates that the bound guarantees.
- *
- * A worker's clock counts its pushes that all ps tasks have applied. The ps learns it from the
- * worker's passes. Between passes it assumes one push less than it has applied itself, because the
- * worker sends a push only after the previous one has been applied everywhere.
- */
+#include "trainer/ps/pace.h"
+
 #include <stdlib.h>
 
-#include "trainer/ps/ps_internal.h"
+#include "trainer/ps/generation.h"
+#include "trainer/ps/liveness.h"
+#include "trainer/ps/methods.h"
+#include "trainer/ps/pushes.h"
+#include "trainer/ps/shares.h"
 
 struct clock_of_worker {
     uint64_t base;  /* its starting clock: that of the slowest worker */
@@ -99,11 +95,11 @@ void pace_join(struct ps *ps, const struct worker *worker)
 static bool may_pass(const struct ps *ps, const struct worker *worker, uint64_t *until)
 {
     const struct clock_of_worker *clock = &ps->pace->clocks[worker->index];
-    uint64_t lead = ps_generation(ps)->lead_max - 1, slowest = clock_of(ps, worker);
+    uint64_t lead = generation_of(ps)->lead_max - 1, slowest = clock_of(ps, worker);
 
     find_slowest(ps, worker, &slowest);
     *until = slowest + lead > clock->base ? slowest + lead - clock->base : 0;
-    return ps_generation(ps)->lead_max == 0 || clock->asked <= *until;
+    return generation_of(ps)->lead_max == 0 || clock->asked <= *until;
 }
 
 struct waiting *pace_take_all(struct ps *ps)
@@ -206,7 +202,7 @@ static struct status ask(struct ps *ps, struct call *call, const struct pass_req
 {
     const struct worker *worker;
 
-    TRY(ps_admit_worker(ps, request->ticket, &worker));
+    TRY(membership_admit_worker(ps, request->ticket, &worker));
     if (request->sequence > pushes_applied(ps, worker))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "worker %u asks for a pass after push %llu, and %llu were applied",

@@ -1,6 +1,18 @@
-#include "trainer/ps/ps_internal.h"
+#include "trainer/ps/ps.h"
 
 #include <stdlib.h>
+
+#include "trainer/ps/board.h"
+#include "trainer/ps/generation.h"
+#include "trainer/ps/liveness.h"
+#include "trainer/ps/methods.h"
+#include "trainer/ps/outcome.h"
+#include "trainer/ps/pace.h"
+#include "trainer/ps/pushes.h"
+#include "trainer/ps/scale.h"
+#include "trainer/ps/shares.h"
+#include "trainer/ps/snapshots.h"
+#include "trainer/ps/totals.h"
 
 struct ps *ps_create(const struct ps_options *options)
 {

@@ -1,18 +1,12 @@
-/* Answers pulls: sends all values or some of them. */
-#include <inttypes.h>
+#include "trainer/ps/pull.h"
+
 #include <stdlib.h>
 
-#include "trainer/ps/ps_internal.h"
-
-struct status piece_range_read(uint32_t first, uint32_t end, struct piece_range *out)
-{
-    *out = (struct piece_range){ first, end != 0 ? end : PIECES_END };
-    if (first >= out->end)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "pieces from %u up to, but not including, %u: must be at least one",
-                            first, end);
-    return status_ok();
-}
+#include "trainer/ps/generation.h"
+#include "trainer/ps/methods.h"
+#include "trainer/ps/pushes.h"
+#include "trainer/ps/row_work.h"
+#include "trainer/ps/scale.h"
 
 /* The values that a reply refers to. */
 struct value_references {
@@ -207,13 +201,13 @@ static struct status pull(struct ps *ps, const struct pull_request *request,
     const struct worker *worker;
     struct wanted_values wanted;
 
-    TRY(ps_admit(ps, request->ticket, &worker));
+    TRY(membership_admit(ps, request->ticket, &worker));
     TRY(read_wanted(ps, request, message, &wanted));
-    if (ps_generation(ps)->sync)
+    if (generation_of(ps)->sync)
         pushes_wait_until_idle(ps);
     struct pull_reply header = { .global_step = pushes_step(ps) - request->before,
-                                 .sync = ps_generation(ps)->sync &&
-                                         ps_generation(ps)->backup_workers == 0,
+                                 .sync = generation_of(ps)->sync &&
+                                         generation_of(ps)->backup_workers == 0,
                                  .loss_scale = scale_state(ps, request->before) };
     *reply = pack_pull_reply(&header);
     struct status status = attach_values(ps, &wanted, reply);

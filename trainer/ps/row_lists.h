@@ -1,13 +1,12 @@
 /*
- * row_lists: the rows and keys that a request names, and work on the rows of many slices.
+ * row_lists: reads the lists of rows and of keys in a request. Row numbers run through all slices
+ * with rows of this ps.
  */
 #ifndef TRAINER_PS_ROW_LISTS_H
 #define TRAINER_PS_ROW_LISTS_H
 
 #include "trainer/protocol/row_ids.h"
 #include "trainer/ps/variables.h"
-
-/* ---- Rows (rows.c). Row numbers run through all slices with rows of this ps. ---- */
 
 /* A list of rows in the payload of a request. */
 struct row_list {
@@ -37,38 +36,7 @@ void slice_rows_take(struct slice_rows *rows, const struct slice *slice,
 size_t slice_rows_append(struct slice_rows *rows, const struct slice *slice,
                          struct row_ids_reader *reader);
 
-/* ---- Rows of many slices (row_work.c). ---- */
-
-/* The rows of one slice. */
-struct row_item {
-    struct slice *slice;
-    size_t first, count; /* index of its numbers in those of the work */
-    const float *g;      /* of an update: the gradient [count, row], valid until the work is run */
-    void *out;           /* of a copy: [count, row] */
-};
-
-typedef void row_work_body(void *context, const struct row_item *item, const uint32_t *rows);
-
-/* Slices whose numbers have been read. They are processed together by all free processors; the
- * slices are independent of each other. Zero-initialise it, and set the fields up to `parts`. */
-struct row_work {
-    row_work_body *body; /* runs for one slice, in any thread */
-    void *context;
-    int parts; /* parts of a slice that the body reads: values, and maybe slots; determines the
-                * cost */
-    struct slice_rows numbers;
-    struct row_item *items; /* [count] */
-    size_t count, capacity;
-};
-
-/* Reads the slice's numbers. Set the rest of the item, which is valid until the next call. May
- * run the earlier items. */
-struct row_item *row_work_add(struct row_work *work, struct slice *slice,
-                              struct row_ids_reader *reader);
-void row_work_run(struct row_work *work); /* runs all added items; the work is empty afterwards */
-void row_work_finish(struct row_work *work);
-
-/* ---- Keys (rows.c). ---- */
+/* ---- Keys. ---- */
 
 /* The lists of keys in the payload of a request: one for each slice with keys in its range, in
  * order, or none at all. Free with key_lists_finish. */
@@ -95,20 +63,5 @@ struct slice_keys {
 };
 
 void slice_keys_take(struct slice_keys *keys, const struct row_list *list);
-
-/* ---- Values for a reply (pull.c). ---- */
-
-struct wanted_values {
-    struct piece_range range;
-    bool before;              /* as they were before the last step */
-    bool evaluated;           /* a key without a row has the default value */
-    struct row_list rows;     /* checked */
-    struct key_list_set keys; /* checked; borrowed */
-};
-
-/* Adds values to *reply: whole slices by reference, rows as a copy. ABORTED: values from before
- * the last step were not kept; RESOURCE_EXHAUSTED: no memory for the rows. */
-struct status attach_values(const struct ps *ps, const struct wanted_values *wanted,
-                            struct message *reply);
 
 #endif

@@ -1,8 +1,8 @@
-/* Processes the rows of many slices at once: copies them for a reply, or updates them. */
+#include "trainer/ps/row_work.h"
+
 #include <stdlib.h>
 
 #include "base/parallel.h"
-#include "trainer/ps/ps_internal.h"
 
 /* Row numbers to collect before processing: 1 MiB. The last slice may exceed this. */
 #define NUMBERS_MAX ((size_t)1 << 18)

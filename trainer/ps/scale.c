@@ -1,17 +1,9 @@
-/*
- * Dynamic loss scaling. If the gradients of a push have overflowed, no variable changes except
- * averages of what was computed before the gradients, and the push still counts as a step.
- *
- * In a synchronous job, all ps tasks get the same pushes and decide alike. With backup workers,
- * each takes the first pushes that it gets: ps 0 decides, and each worker carries its decision to
- * the other ps tasks, as the overflow of a push to them. A push that has overflowed, but too late
- * for ps 0, is not sent to the others. In an asynchronous job, each ps applies the pushes in its
- * own order: all skip the same ones, but only ps 0 sends the scale to the workers.
- */
+#include "trainer/ps/scale.h"
+
 #include <math.h>
 #include <stdlib.h>
 
-#include "trainer/ps/ps_internal.h"
+#include "trainer/ps/pushes.h"
 
 struct scale {
     struct loss_scale now, before; /* `before`: as of the step before the last */

@@ -1,16 +1,13 @@
-/*
- * Take: ps 0 assigns the rows of an asynchronous job to its workers, in shares of turns
- * (trainer/protocol/share_table.h). The turn of a push is done as soon as the ps begins to apply
- * it.
- *
- * No more turns are assigned than there are steps left, so that at the last step each earlier turn
- * is done once. Towards the end the shares become smaller, so that no worker has many turns left
- * while the others have none.
- */
+#include "trainer/ps/shares.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "trainer/ps/ps_internal.h"
+#include "trainer/ps/generation.h"
+#include "trainer/ps/liveness.h"
+#include "trainer/ps/methods.h"
+#include "trainer/ps/pace.h"
+#include "trainer/ps/pushes.h"
 
 /* The last request of a worker. */
 struct worker_request {
@@ -141,7 +138,7 @@ static uint64_t take_from_absent(struct ps *ps)
 static uint64_t turns_to_give(const struct ps *ps, uint64_t workers)
 {
     const struct shares *shares = ps->shares;
-    uint64_t stop_step = ps_generation(ps)->stop_step;
+    uint64_t stop_step = generation_of(ps)->stop_step;
     uint64_t used = pushes_begun(ps) + share_table_given(&shares->table);
 
     if (stop_step == 0)
@@ -178,7 +175,7 @@ static struct status take(struct ps *ps, const struct take_request *request,
 {
     const struct worker *worker;
 
-    TRY(ps_admit_worker(ps, request->ticket, &worker));
+    TRY(membership_admit_worker(ps, request->ticket, &worker));
     if (request->turn > 0)
         return keep_turn(ps, worker, request->turn - 1);
     struct worker_request *taker = &ps->shares->takers[worker->index];

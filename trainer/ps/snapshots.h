@@ -1,8 +1,26 @@
-/* snapshots: the types shared by cut.c, which takes snapshots, and snapshot.c, which reads them. */
+/*
+ * snapshots: takes consistent snapshots, in which each push is either on all ps tasks or on none;
+ * snapshot_read.c reads them. A push is sent to all ps tasks at once, so at any moment some of them
+ * have applied a push that others have not. The chief therefore holds all ps tasks, and each
+ * reports what it has applied. All are then cut at the latest of these points: each ps applies the
+ * pushes that it lacks (held, or still in flight), takes one reference to each slice's values (and
+ * slots), and continues. Later updates write elsewhere (slice.h). In a synchronous job, this point
+ * is the latest step that any ps has made. The snapshot waits until all have made it, even if a
+ * worker died between its pushes to two ps tasks.
+ *
+ * The chief numbers its snapshots, so that a ps recognises repeated and late requests: a late hold
+ * of an earlier snapshot would hold a ps that nobody releases.
+ *
+ * The reader takes snapshots in the same way, with lower priority than the chief. It delays
+ * training by no more than a second, whatever happens to it.
+ */
 #ifndef TRAINER_PS_SNAPSHOTS_H
 #define TRAINER_PS_SNAPSHOTS_H
 
-#include "trainer/ps/ps_internal.h"
+#include "trainer/ps/membership.h"
+#include "trainer/ps/slice.h"
+#include "trainer/ps/waiting.h"
+#include "trainer/protocol/protocol.h"
 
 struct snapshot {
     uint64_t id, number, global_step;
@@ -38,5 +56,17 @@ static inline struct cutter *snapshots_cutter(struct ps *ps, const struct worker
 
 /* Releases the values. Accepts a snapshot that was never taken. */
 void snapshot_drop(struct ps *ps, struct snapshot *snapshot);
+
+struct snapshots *snapshots_create(void);
+void snapshots_destroy(struct ps *ps);
+/* Takes the holds and cuts that can be answered now. */
+struct waiting *snapshots_due(struct ps *ps);
+void snapshots_answer(struct ps *ps, struct waiting *due); /* without the lock */
+/* Ends a hold. Returns the calls that wait for it; the caller must fail them. */
+struct waiting *snapshots_let_go(struct ps *ps);
+/* Ends what this process has begun. Returns the calls that wait for it; the caller must fail
+ * them. */
+struct waiting *snapshots_forget(struct ps *ps, const struct worker *worker);
+struct waiting *snapshots_forget_all(struct ps *ps);
 
 #endif

@@ -1,6 +1,25 @@
 /*
- * state: the state of a ps by its parts, the lock that guards it, and waiting calls. ps_internal.h
- * says which file owns which part.
+ * state: the state of a ps, divided into parts, and the lock that guards it. Each part has one
+ * owner, a file of its name; the other files use the functions that its header declares:
+ *
+ *     generation   the job's settings, from one Create to the next
+ *     variables    the slices, and how they are trained
+ *     membership   the members of the job, and calls that wait for the variables
+ *     liveness     when each task was heard from, and what was logged
+ *     pushes       pending gradients, and each worker's progress
+ *     pace         bounded staleness of an asynchronous job
+ *     shares       the rows assigned to each worker of an asynchronous job
+ *     totals       the sums of the training metrics over all workers
+ *     scale        the loss scale, and which steps it skips
+ *     snapshots    who holds the ps, and the snapshots taken
+ *     outcome      how the job ended, and calls that wait for it
+ *     board        notes that tasks leave for each other
+ *
+ * One lock guards all of it, except the slices, which have their own locks, and the variables,
+ * which change only while no push can be applied. Call the functions of the parts with the lock
+ * held, unless the comment says "without the lock". A function that answers a call runs without the
+ * lock, because the caller may be in this process and continue at once. ASSERT_LOCKED checks that
+ * in builds with asserts.
  */
 #ifndef TRAINER_PS_STATE_H
 #define TRAINER_PS_STATE_H
@@ -47,20 +66,5 @@ struct status ps_check_running(const struct ps *ps);
 
 /* Without the lock: sends the reply, which it owns, or the failure. */
 void ps_answer(struct call *call, struct status status, struct message reply);
-
-/* ---- Waiting calls (waiting.c). Embedded as the first member of each owner's struct. ---- */
-
-struct waiting {
-    struct waiting *next;
-    struct call *call;
-    struct message request;                  /* empty unless its payload is needed */
-    void (*finish)(struct waiting *waiting); /* frees the members of the enclosing struct; NULL:
-                                              * nothing to free */
-};
-
-void waiting_append(struct waiting **list, struct waiting *waiting);          /* at the end */
-struct waiting *waiting_take(struct waiting **list, const struct call *call); /* NULL: not there */
-/* Without the lock: answers and frees every call of a list. */
-void waiting_fail_all(struct waiting *list, struct status why);
 
 #endif

@@ -1,12 +1,10 @@
-/*
- * Totals: ps 0 sums the totals that the pushes carry, for the training metrics over all workers. A
- * push's totals count when the ps begins to apply it. Those of a refused, late or repeated push do
- * not, so each row counts as often as its gradient.
- */
+#include "trainer/ps/totals.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "trainer/ps/ps_internal.h"
+#include "trainer/ps/methods.h"
+#include "trainer/ps/pushes.h"
 
 struct totals {
     double *sums; /* [count] */
@@ -74,7 +72,7 @@ static struct status read_totals(struct ps *ps, const struct totals_request *req
     const struct totals *totals = ps->totals;
     const struct worker *worker;
 
-    TRY(ps_admit(ps, request->ticket, &worker));
+    TRY(membership_admit(ps, request->ticket, &worker));
     double *copy = ARENA_ARRAY(arena, double, totals->count);
     for (size_t i = 0; i < totals->count; i++)
         copy[i] = totals->sums[i];

@@ -1,4 +1,6 @@
 /* The slices that a ps holds, and the settings of their training. */
+#include "trainer/ps/variables.h"
+
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -6,8 +8,8 @@
 
 #include "base/memory.h"
 #include "tensor/spectral.h"
-#include "trainer/ps/ps_internal.h"
 #include "trainer/protocol/placement.h"
+#include "trainer/ps/pushes.h"
 
 struct variables *variables_create(void)
 {
@@ -572,4 +574,14 @@ size_t variables_gradient_bytes(const struct variables *variables, struct piece_
         if (slice_is_pushed(&variables->slices[i]) && variables->slices[i].row_bytes == 0)
             bytes += variables->slices[i].size_bytes;
     return bytes;
+}
+
+struct status piece_range_read(uint32_t first, uint32_t end, struct piece_range *out)
+{
+    *out = (struct piece_range){ first, end != 0 ? end : PIECES_END };
+    if (first >= out->end)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "pieces from %u up to, but not including, %u: must be at least one",
+                            first, end);
+    return status_ok();
 }

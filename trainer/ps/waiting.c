@@ -1,7 +1,6 @@
-/* Lists of calls that are answered later. */
-#include <stdlib.h>
+#include "trainer/ps/waiting.h"
 
-#include "trainer/ps/ps_internal.h"
+#include <stdlib.h>
 
 void waiting_append(struct waiting **list, struct waiting *waiting)
 {

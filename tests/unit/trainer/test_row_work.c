@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/parallel.h"
 #include "base/random.h"
-#include "trainer/ps/ps_internal.h"
+#include "trainer/ps/row_work.h"
 
 #define SLICES     40
 #define SLICE_ROWS 20000 /* so that all rows are more than are kept before they are worked on */

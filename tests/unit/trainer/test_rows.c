@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "small_cluster.h"
-#include "trainer/ps/ps_internal.h"
+#include "trainer/ps/variables.h"
 
 /* "emb": 20 rows of 2 floats; "bias": 30 rows of 1; "frozen": 6 rows of 2, not trained; "w": as a
  * whole. In pieces of 16 bytes, so 2 rows of emb and 4 of bias each. */

@@ -1,8 +1,17 @@
-/* Receives gradients: keeps pending pushes, and the progress of each worker. */
+#include "trainer/ps/pushes.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "trainer/ps/ps_internal.h"
+#include "trainer/ps/apply.h"
+#include "trainer/ps/generation.h"
+#include "trainer/ps/methods.h"
+#include "trainer/ps/pace.h"
+#include "trainer/ps/pull.h"
+#include "trainer/ps/scale.h"
+#include "trainer/ps/shares.h"
+#include "trainer/ps/snapshots.h"
+#include "trainer/ps/totals.h"
 
 /* The progress of a worker in an asynchronous job. */
 struct push_progress {
@@ -127,7 +136,7 @@ void pushes_begin(struct ps *ps, uint64_t step)
     ps->pushes->step = step;
 }
 
-/* ---- For a snapshot (cut.c). ---- */
+/* ---- For a snapshot (snapshots.h). ---- */
 
 void pushes_hold(struct ps *ps)
 {
@@ -170,7 +179,7 @@ bool pushes_reached(const struct ps *ps)
     const struct pushes *pushes = ps->pushes;
 
     ASSERT_LOCKED(ps);
-    if (ps_generation(ps)->sync)
+    if (generation_of(ps)->sync)
         return pushes->step >= pushes->permitted_step;
     for (uint32_t i = 0; i < membership_count(ps); i++)
         if (membership_find(ps, i) != NULL &&
@@ -268,7 +277,7 @@ bool pushes_has_whole(const struct ps *ps, uint32_t index)
 static struct push *synchronous_pushes(struct ps *ps)
 {
     const struct pushes *pushes = ps->pushes;
-    const struct generation *generation = ps_generation(ps);
+    const struct generation *generation = generation_of(ps);
     uint32_t workers = generation->sync_workers, ready = 0;
     bool permitted = !pushes->held || pushes->step < pushes->permitted_step;
     struct push *taken = NULL, **end = &taken;
@@ -293,7 +302,7 @@ static struct push *synchronous_pushes(struct ps *ps)
 /* One push, or those of a synchronous step. NULL: none. */
 static struct push *take_next(struct ps *ps)
 {
-    struct push *taken = ps_generation(ps)->sync ? synchronous_pushes(ps) : asynchronous_push(ps);
+    struct push *taken = generation_of(ps)->sync ? synchronous_pushes(ps) : asynchronous_push(ps);
 
     if (taken == NULL)
         return NULL;
@@ -313,7 +322,7 @@ static struct push *take_next(struct ps *ps)
  * wait, because the values were neither the old nor the new ones. */
 static struct waiting *take_copies(struct ps *ps, const struct push *taken)
 {
-    bool sync = ps_generation(ps)->sync;
+    bool sync = generation_of(ps)->sync;
     struct waiting *copies = NULL;
 
     for (const struct push *push = taken; push != NULL; push = push->next_push) {
@@ -334,7 +343,7 @@ static struct waiting *take_late(struct ps *ps)
 {
     struct waiting *late = NULL;
 
-    for (struct waiting **at = &ps->pushes->waiting; *at != NULL && ps_generation(ps)->sync;) {
+    for (struct waiting **at = &ps->pushes->waiting; *at != NULL && generation_of(ps)->sync;) {
         struct waiting *push = *at;
         if (((struct push *)push)->local_step >= ps->pushes->step) {
             at = &push->next;
@@ -390,7 +399,7 @@ static void answer_chunks(struct ps *ps, struct waiting *chunks, const struct pu
 static struct push_reply reply_of(const struct ps *ps, bool repeated)
 {
     return (struct push_reply){ .global_step = pushes_step(ps),
-                                .stop_step = ps_generation(ps)->stop_step,
+                                .stop_step = generation_of(ps)->stop_step,
                                 .repeated = repeated,
                                 .loss_scale = scale_state(ps, false),
                                 .overflowed = scale_overflowed(ps) };
@@ -405,7 +414,7 @@ static void end_update(struct pushes *pushes)
     pushes->step++;
 }
 
-void ps_pump(struct ps *ps)
+void pushes_apply_ready(struct ps *ps)
 {
     for (;;) {
         ps_lock(ps);
@@ -447,7 +456,7 @@ static void forget_push(void *context, struct call *call)
 
 static struct status check_step(const struct ps *ps, const struct push_request *request)
 {
-    const struct generation *generation = ps_generation(ps);
+    const struct generation *generation = generation_of(ps);
 
     if (generation->sync && request->ticket->worker >= generation->sync_workers)
         return status_error(STATUS_FAILED_PRECONDITION,
@@ -509,11 +518,11 @@ static void keep_message(struct push *push, struct message *message)
 static struct status admit_push(struct ps *ps, const struct push_request *request,
                                 struct message *message, struct push *push, bool *repeated)
 {
-    TRY(ps_admit_worker(ps, request->ticket, &push->worker));
+    TRY(membership_admit_worker(ps, request->ticket, &push->worker));
     TRY(piece_range_read(request->first_piece, request->end_piece, &push->range));
     TRY(check_step(ps, request));
     TRY(read_lists(ps, request, message, push));
-    *repeated = ps_generation(ps)->sync ? request->local_step < ps->pushes->step
+    *repeated = generation_of(ps)->sync ? request->local_step < ps->pushes->step
                                         : request->sequence <= progress_of(ps, push->worker)->done;
     if (*repeated) {
         keep_message(push, message);
@@ -568,7 +577,7 @@ void ps_push(void *instance, struct call *call, struct message *message)
     } else if (repeated) {
         answer_chunk(ps, push, &reply);
     } else {
-        ps_pump(ps);
+        pushes_apply_ready(ps);
         call_when_left(call, forget_push, ps);
     }
 }

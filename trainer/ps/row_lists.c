@@ -1,8 +1,7 @@
-/* Reads the lists of rows and of keys in pulls and pushes. */
+#include "trainer/ps/row_lists.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
-
-#include "trainer/ps/ps_internal.h"
 
 void row_list_read(const struct row_list *list, struct row_ids_reader *out)
 {

@@ -1,9 +1,17 @@
-/* Admits tasks to the job, or refuses them. */
+#include "trainer/ps/membership.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "trainer/ps/ps_internal.h"
+#include "trainer/ps/generation.h"
+#include "trainer/ps/identity.h"
+#include "trainer/ps/methods.h"
+#include "trainer/ps/outcome.h"
+#include "trainer/ps/pace.h"
+#include "trainer/ps/pushes.h"
+#include "trainer/ps/shares.h"
+#include "trainer/ps/snapshots.h"
 
 struct membership {
     struct worker *workers; /* [PS_WORKERS_MAX], by index; waiting pushes point to theirs */
@@ -106,13 +114,14 @@ static struct status check_member(const struct ps *ps, const struct worker *work
     return status_ok();
 }
 
-struct status ps_check_member(const struct ps *ps, uint32_t index, uint64_t incarnation)
+struct status membership_check(const struct ps *ps, uint32_t index, uint64_t incarnation)
 {
     return check_member(ps, find_place(ps, index, false), index, incarnation);
 }
 
 /* ABORTED tells the caller to join again. */
-struct status ps_admit(struct ps *ps, const struct ticket *ticket, const struct worker **out)
+struct status membership_admit(struct ps *ps, const struct ticket *ticket,
+                               const struct worker **out)
 {
     if (ticket == NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "the request does not say who asks");
@@ -120,23 +129,24 @@ struct status ps_admit(struct ps *ps, const struct ticket *ticket, const struct 
     TRY(outcome_check(ps));
     if (ticket->ps_incarnation != 0 && ticket->ps_incarnation != ps->options.incarnation)
         return status_error(STATUS_ABORTED, "ps %u was started anew", ps->options.index);
-    if (!ps_generation(ps)->open)
+    if (!generation_of(ps)->open)
         return status_error(STATUS_ABORTED, "ps %u waits for the chief to give it its variables",
                             ps->options.index);
-    if (ticket->generation != ps_generation(ps)->number)
+    if (ticket->generation != generation_of(ps)->number)
         return status_error(STATUS_ABORTED,
                             "the request is from generation %" PRIu64
                             " of the job, ps %u is at generation %" PRIu64,
-                            ticket->generation, ps->options.index, ps_generation(ps)->number);
+                            ticket->generation, ps->options.index, generation_of(ps)->number);
     *out = find_place(ps, ticket->worker, ticket->reader);
     return check_member(ps, *out, ticket->worker, ticket->incarnation);
 }
 
-struct status ps_admit_worker(struct ps *ps, const struct ticket *ticket, const struct worker **out)
+struct status membership_admit_worker(struct ps *ps, const struct ticket *ticket,
+                                      const struct worker **out)
 {
     if (ticket != NULL && ticket->reader)
         return status_error(STATUS_PERMISSION_DENIED, "a task that only reads changes nothing");
-    return ps_admit(ps, ticket, out);
+    return membership_admit(ps, ticket, out);
 }
 
 /* ---- Joining. ---- */
@@ -144,12 +154,12 @@ struct status ps_admit_worker(struct ps *ps, const struct ticket *ticket, const 
 /* Is there nothing left to do for a task that joins now? */
 static bool is_finished(const struct ps *ps)
 {
-    uint64_t stop_step = ps_generation(ps)->stop_step;
+    uint64_t stop_step = generation_of(ps)->stop_step;
 
     return outcome_is_known(ps) || (stop_step > 0 && pushes_step(ps) >= stop_step);
 }
 
-struct status ps_check_place(const struct ps *ps, const struct identity *identity)
+struct status membership_check_place(const struct ps *ps, const struct identity *identity)
 {
     const struct worker *worker = find_place(ps, identity->index, identity->reader);
 
@@ -203,7 +213,7 @@ static struct waiting *enter(struct ps *ps, const struct identity *identity, str
  * it must report first. If its first reply was lost, it would otherwise never report. */
 static struct message join_reply(struct ps *ps, const struct worker *worker)
 {
-    const struct generation *generation = ps_generation(ps);
+    const struct generation *generation = generation_of(ps);
     struct join_reply reply = { .incarnation = ps->options.incarnation,
                                 .generation = generation->number,
                                 .open = generation->open,
@@ -235,7 +245,7 @@ static struct status admit_waiting(const struct ps *ps, struct worker *worker)
                                     .reader = worker->reader,
                                     .placement_hash = worker->placement_hash,
                                     .agreed = worker->agreed };
-    struct status status = ps_check_settings(ps, &given);
+    struct status status = identity_check_settings(ps, &given);
 
     worker->joined &= status_is_ok(status);
     return status;
@@ -271,15 +281,15 @@ static void forget_join(void *context, struct call *call)
 static struct status join(struct ps *ps, struct call *call, const struct join_request *request,
                           struct message *reply, bool *waits, struct waiting **stale)
 {
-    TRY(ps_check_identity(ps, request->identity));
+    TRY(identity_check(ps, request->identity));
     TRY(ps_check_running(ps));
     if (request->again)
-        TRY(ps_check_place(ps, request->identity));
-    if (request->wait_until_created && !ps_generation(ps)->open)
+        TRY(membership_check_place(ps, request->identity));
+    if (request->wait_until_created && !generation_of(ps)->open)
         TRY(outcome_check(ps));
     struct worker *worker;
     *stale = enter(ps, request->identity, &worker);
-    *waits = request->wait_until_created && !ps_generation(ps)->open && !outcome_is_known(ps);
+    *waits = request->wait_until_created && !generation_of(ps)->open && !outcome_is_known(ps);
     if (!*waits) {
         *reply = join_reply(ps, worker);
         return status_ok();
@@ -309,7 +319,7 @@ void ps_join(void *instance, struct call *call, struct message *message)
     message_release(message);
     waiting_fail_all(stale,
                      status_error(STATUS_ABORTED, "a later process has this worker's place"));
-    ps_pump(ps); /* the process that held the ps may have been replaced */
+    pushes_apply_ready(ps); /* the process that held the ps may have been replaced */
     if (!status_is_ok(status))
         call_fail(call, status);
     else if (waits)

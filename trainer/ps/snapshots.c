@@ -1,24 +1,15 @@
-/*
- * Takes consistent snapshots, in which each push is either on all ps tasks or on none. A push is
- * sent to all ps tasks at once, so at any moment some of them have applied a push that others have
- * not. The chief therefore holds all ps tasks, and each reports what it has applied. All are then
- * cut at the latest of these points: each ps applies the pushes that it lacks (held, or still in
- * flight), takes one reference to each slice's values (and slots), and continues. Later updates
- * write elsewhere (slice.h). In a synchronous job, this point is the latest step that any ps has
- * made. The snapshot waits until all have made it, even if a worker died between its pushes to two
- * ps tasks.
- *
- * The chief numbers its snapshots, so that a ps recognises repeated and late requests: a late hold
- * of an earlier snapshot would hold a ps that nobody releases.
- *
- * The reader takes snapshots in the same way, with lower priority than the chief. It delays
- * training by no more than READER_HOLD_MS, whatever happens to it.
- */
+#include "trainer/ps/snapshots.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "trainer/ps/snapshots.h"
+#include "trainer/ps/generation.h"
+#include "trainer/ps/liveness.h"
+#include "trainer/ps/methods.h"
+#include "trainer/ps/pushes.h"
+#include "trainer/ps/scale.h"
+#include "trainer/ps/shares.h"
 
 /* from a reader's hold to its cut, because the reader may have been stopped in between */
 #define READER_HOLD_MS 1000
@@ -48,7 +39,7 @@ static struct message hold_reply(struct ps *ps)
 {
     struct applied_push *rows = zalloc((membership_count(ps) + 1) * sizeof *rows);
     struct hold_reply header = { .applied = rows,
-                                 .sync = ps_generation(ps)->sync,
+                                 .sync = generation_of(ps)->sync,
                                  .global_step = pushes_step(ps) };
 
     for (uint32_t i = 0; i < membership_count(ps) && !header.sync; i++) {
@@ -235,7 +226,7 @@ static void forget_cut(void *context, struct call *call)
     if (cut == NULL)
         return;
     waiting_fail_all(cut, status_error(STATUS_CANCELLED, "the caller has left"));
-    ps_pump(ps);
+    pushes_apply_ready(ps);
 }
 
 static struct status given_up(const struct ps *ps, const struct cutter *cutter)
@@ -258,7 +249,7 @@ static struct status hold_begin(struct ps *ps, const struct hold_request *reques
 {
     const struct worker *worker;
 
-    TRY(ps_admit(ps, request->ticket, &worker));
+    TRY(membership_admit(ps, request->ticket, &worker));
     struct cutter *cutter = *out = snapshots_cutter(ps, worker);
     if (cutter->worker == worker && request->number < cutter->number)
         return status_error(STATUS_ABORTED,
@@ -285,7 +276,7 @@ static struct status cut_begin(struct ps *ps, const struct cut_request *request,
 {
     const struct worker *worker;
 
-    TRY(ps_admit(ps, request->ticket, &worker));
+    TRY(membership_admit(ps, request->ticket, &worker));
     struct cutter *cutter = *out = snapshots_cutter(ps, worker);
     if (cutter->worker != worker || request->number != cutter->number)
         return status_error(STATUS_ABORTED, "ps %u was not held for snapshot %" PRIu64,
@@ -307,7 +298,7 @@ static void wait_for_cut(struct ps *ps, struct call *call)
     ps_unlock(ps);
     snapshots_answer(ps, due);
     call_when_left(call, forget_cut, ps);
-    ps_pump(ps);
+    pushes_apply_ready(ps);
 }
 
 static void append(struct call *call, struct cutter *cutter, bool hold, struct waiting **list)
@@ -395,5 +386,5 @@ void ps_expire(struct ps *ps)
     ps_unlock(ps);
     waiting_fail_all(left, status_error(STATUS_DEADLINE_EXCEEDED, "ps %u goes on without that cut",
                                         ps->options.index));
-    ps_pump(ps);
+    pushes_apply_ready(ps);
 }

@@ -1,7 +1,13 @@
-/* The end of tasks and of the job, and the calls that wait for it. */
+#include "trainer/ps/outcome.h"
+
 #include <stdlib.h>
 
-#include "trainer/ps/ps_internal.h"
+#include "trainer/ps/generation.h"
+#include "trainer/ps/identity.h"
+#include "trainer/ps/liveness.h"
+#include "trainer/ps/methods.h"
+#include "trainer/ps/pace.h"
+#include "trainer/ps/pushes.h"
 
 struct outcome {
     bool known;
@@ -126,7 +132,7 @@ struct ending outcome_set(struct ps *ps, enum status_code code, const char *text
     return ending;
 }
 
-void ps_tell(struct ps *ps, struct ending *ending)
+void outcome_announce(struct ps *ps, struct ending *ending)
 {
     struct status outcome;
 
@@ -144,7 +150,7 @@ void ps_end(struct ps *ps, struct status outcome)
     ps_lock(ps);
     struct ending ending = outcome_set(ps, outcome.code, outcome.message);
     ps_unlock(ps);
-    ps_tell(ps, &ending);
+    outcome_announce(ps, &ending);
 }
 
 /* A task without a ticket, such as a chief that could not create the variables, is admitted by
@@ -158,10 +164,10 @@ static struct status admit_finish(struct ps *ps, const struct finish_request *re
     if (request->identity != NULL && request->identity->index >= PS_WORKERS_MAX)
         return status_error(STATUS_INVALID_ARGUMENT, "%s has index %u, must be below %d",
                             request->identity->task, request->identity->index, PS_WORKERS_MAX);
-    if (ps_generation(ps)->open || request->identity == NULL)
-        return ps_admit_worker(ps, request->ticket, worker);
-    TRY(ps_check_identity(ps, request->identity));
-    return ps_check_place(ps, request->identity);
+    if (generation_of(ps)->open || request->identity == NULL)
+        return membership_admit_worker(ps, request->ticket, worker);
+    TRY(identity_check(ps, request->identity));
+    return membership_check_place(ps, request->identity);
 }
 
 /* The job's outcome according to this report. If a worker failed, the text names it. */
@@ -188,7 +194,7 @@ static bool ends_job(const struct ps *ps, const struct finish_request *request)
     enum status_code code = (enum status_code)request->code;
 
     return request->job || code == STATUS_DATA_LOSS ||
-           (ps_generation(ps)->sync && ps_generation(ps)->backup_workers == 0 && is_for_good(code));
+           (generation_of(ps)->sync && generation_of(ps)->backup_workers == 0 && is_for_good(code));
 }
 
 static struct status finish(struct ps *ps, const struct finish_request *request,
@@ -230,7 +236,7 @@ void ps_finish(void *instance, struct call *call, struct message *message)
     }
     message_release(message);
     ps_answer(call, status, pack_done());
-    ps_tell(ps, &ending);
+    outcome_announce(ps, &ending);
     answer_awaits(ps, due);
     pace_check(ps); /* nobody waits for this worker any more */
     arena_destroy(arena);
@@ -241,7 +247,7 @@ static struct status admit_await(struct ps *ps, const struct await_request *requ
 {
     const struct worker *worker;
 
-    return outcome_is_known(ps) ? status_ok() : ps_admit(ps, request->ticket, &worker);
+    return outcome_is_known(ps) ? status_ok() : membership_admit(ps, request->ticket, &worker);
 }
 
 static void forget_await(void *context, struct call *call)

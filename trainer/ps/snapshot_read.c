@@ -1,7 +1,9 @@
-/* Reads snapshots: chunks of slices, and rows, as of the moment when ps/cut.c took the snapshot. */
+/* Reads snapshots: chunks of slices, and rows, as of the moment when snapshots.c took them. */
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "trainer/ps/methods.h"
+#include "trainer/ps/pushes.h"
 #include "trainer/ps/snapshots.h"
 
 void snapshot_drop(struct ps *ps, struct snapshot *snapshot)
@@ -290,7 +292,7 @@ static struct status drop(struct ps *ps, const struct drop_request *request, str
 {
     const struct worker *worker;
 
-    TRY(ps_admit(ps, request->ticket, &worker));
+    TRY(membership_admit(ps, request->ticket, &worker));
     struct cutter *cutter = snapshots_cutter(ps, worker);
     if (cutter->worker != worker || request->number != cutter->number)
         return status_ok(); /* an earlier snapshot, which is gone already */
@@ -316,6 +318,6 @@ void ps_drop(void *instance, struct call *call, struct message *message)
     }
     arena_destroy(arena);
     waiting_fail_all(left, status_error(STATUS_CANCELLED, "the snapshot is no longer wanted"));
-    ps_pump(ps);
+    pushes_apply_ready(ps);
     ps_answer(call, status, pack_done());
 }

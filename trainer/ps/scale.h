@@ -1,0 +1,34 @@
+/*
+ * scale: dynamic loss scaling. If the gradients of a push have overflowed, no variable changes
+ * except averages of what was computed before the gradients, and the push still counts as a step.
+ *
+ * In a synchronous job, all ps tasks get the same pushes and decide alike. With backup workers,
+ * each takes the first pushes that it gets: ps 0 decides, and each worker carries its decision to
+ * the other ps tasks, as the overflow of a push to them. A push that has overflowed, but too late
+ * for ps 0, is not sent to the others. In an asynchronous job, each ps applies the pushes in its
+ * own order: all skip the same ones, but only ps 0 sends the scale to the workers.
+ */
+#ifndef TRAINER_PS_SCALE_H
+#define TRAINER_PS_SCALE_H
+
+#include "trainer/protocol/protocol.h"
+#include "trainer/ps/state.h"
+
+struct push;
+
+struct scale *scale_create(void);
+void scale_destroy(struct scale *scale);
+void scale_begin(struct ps *ps, const struct create_request *request); /* a generation; checked */
+/* The current scale, or that before the last step. */
+struct loss_scale scale_state(const struct ps *ps, bool before);
+/* INVALID_ARGUMENT: the push has overflowed, but the job has no loss scaling. */
+struct status scale_check_push(const struct ps *ps, const struct push_request *request);
+/* The pushes of an update, which begins: sets pushes->skips. */
+void scale_take(struct ps *ps, struct push *pushes);
+void scale_count(struct ps *ps, const struct push *pushes); /* the update has ended */
+float scale_overflowed(const struct ps *ps); /* the scale at which the last update was skipped; 0 */
+/* The number of the first `step` steps that were not skipped: the iterations of Keras'
+ * optimizers. */
+uint64_t scale_updates(const struct ps *ps, uint64_t step);
+
+#endif
