@@ -1,4 +1,3 @@
-/* The slices that a ps holds, and the settings of their training. */
 #include "trainer/ps/variables.h"
 
 #include <inttypes.h>
@@ -7,8 +6,7 @@
 #include <sys/random.h>
 
 #include "base/memory.h"
-#include "tensor/spectral.h"
-#include "trainer/protocol/placement.h"
+#include "trainer/ps/created_pieces.h"
 #include "trainer/ps/pushes.h"
 
 struct variables *variables_create(void)
@@ -35,82 +33,6 @@ void variables_destroy(struct variables *variables, struct budget *budget)
 
 /* ---- A generation begins. ---- */
 
-static struct status check_rows(const struct created_piece *piece)
-{
-    if (piece->row_bytes % sizeof(float) != 0 || piece->size_bytes % piece->row_bytes != 0)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "piece %u: %" PRIu64 " bytes in rows of %" PRIu64
-                            ": rows must be whole floats, and whole",
-                            piece->id, piece->size_bytes, piece->row_bytes);
-    if (piece->size_bytes / piece->row_bytes > UINT32_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "piece %u: %" PRIu64 " rows, and a piece has at most %u", piece->id,
-                            piece->size_bytes / piece->row_bytes, UINT32_MAX);
-    return status_ok();
-}
-
-static struct status check_update(const struct created_piece *piece)
-{
-    bool constrained = piece->constraint.kind != CONSTRAINT_NONE;
-
-    if (piece->averaged &&
-        (piece->trainable || piece->row_bytes != 0 || piece->size_bytes % sizeof(float) != 0))
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "piece %u is averaged: it must be whole floats, not be trained, and "
-                            "have no rows",
-                            piece->id);
-    if (constrained && (!piece->trainable || piece->row_bytes != 0))
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "piece %u is constrained: it must be trained, and have no rows",
-                            piece->id);
-    return status_ok();
-}
-
-static struct status check_keys(const struct created_piece *piece)
-{
-    if (piece->size_bytes != 0 || !piece->trainable || piece->continues || piece->row_bytes == 0 ||
-        piece->row_bytes > PLACEMENT_PIECE_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "piece %u by keys, of %" PRIu64 " bytes in rows of %" PRIu64
-                            ": it must begin empty, be trained, and have rows of 4 to %zu bytes",
-                            piece->id, piece->size_bytes, piece->row_bytes, PLACEMENT_PIECE_MAX);
-    if (piece->keys->ps_count == 0 || piece->keys->ps_count > INT32_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT, "piece %u by keys: over %u ps tasks",
-                            piece->id, piece->keys->ps_count);
-    return status_ok();
-}
-
-static struct status check_piece(const struct created_piece *piece,
-                                 const struct created_piece *before, uint64_t *total)
-{
-    if (piece->id > INT32_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT, "piece %u: its id must be at most %d",
-                            piece->id, INT32_MAX);
-    if (before != NULL && piece->id <= before->id)
-        return status_error(STATUS_INVALID_ARGUMENT, "piece %u after piece %u: ids must ascend",
-                            piece->id, before->id);
-    if ((piece->trainable || piece->averaged || piece->row_bytes != 0) &&
-        piece->dtype != PIECE_FLOAT)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "piece %u is of dtype %u: only float (%d) is trained or has rows",
-                            piece->id, piece->dtype, PIECE_FLOAT);
-    if (piece->row_bytes != 0)
-        TRY(check_rows(piece));
-    TRY(check_update(piece));
-    if (piece->keys != NULL)
-        TRY(check_keys(piece));
-    if (piece->trainable && piece->size_bytes % sizeof(float) != 0)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "piece %u: %" PRIu64 " bytes are no whole floats", piece->id,
-                            piece->size_bytes);
-    if (__builtin_add_overflow(*total, piece->size_bytes, total) || *total > SIZE_MAX / 64)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "piece %u of %" PRIu64
-                            " bytes: with it, the sizes of all pieces overflow",
-                            piece->id, piece->size_bytes);
-    return status_ok();
-}
-
 /* Are these the pieces that the ps already holds? */
 static struct status check_same(const struct ps *ps, const struct create_request *request)
 {
@@ -131,140 +53,6 @@ static struct status check_same(const struct ps *ps, const struct create_request
                             "ps %u holds other pieces than the chief has now: compare --model and "
                             "the ps count",
                             ps->options.index);
-    return status_ok();
-}
-
-/* Checks a piece that is divided by its norm, and the next one with the vector. */
-static struct status check_divided(const struct created_piece *piece,
-                                   const struct created_piece *next)
-{
-    int rank = piece->shape.rank;
-
-    if (piece->power_iterations == 0)
-        return status_ok();
-    if (piece->power_iterations > SPECTRAL_ITERATIONS_MAX || !piece->trainable ||
-        piece->row_bytes != 0 || piece->continues || rank == 0 || piece->size_bytes == 0 ||
-        (uint64_t)shape_size(&piece->shape) * sizeof(float) != piece->size_bytes)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "piece %u is divided: it must be trained, whole and have no rows, and "
-                            "at most %d iterations",
-                            piece->id, SPECTRAL_ITERATIONS_MAX);
-    if (next == NULL || next->id != piece->id + 1 || !next->averaged ||
-        next->size_bytes != (uint64_t)piece->shape.dims[rank - 1] * sizeof(float))
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "piece %u is divided: the next piece must be its vector", piece->id);
-    return status_ok();
-}
-
-static struct status check_pieces(const struct ps *ps, const struct create_request *request)
-{
-    size_t count = request->pieces_count;
-    uint64_t total = 0;
-
-    for (size_t i = 0; i < count; i++)
-        TRY(check_piece(&request->pieces[i], i > 0 ? &request->pieces[i - 1] : NULL, &total));
-    for (size_t i = 0; i < count; i++)
-        TRY(check_divided(&request->pieces[i], i + 1 < count ? &request->pieces[i + 1] : NULL));
-    return ps->variables->slices != NULL ? check_same(ps, request) : status_ok();
-}
-
-static struct status choose_rule(const struct optimizer_choice *from, struct training_rule *out)
-{
-    TRY(optimizer_choose(from, out->settings, &out->optimizer));
-    out->rate = from->learning_rate;
-    out->ratio = from->rate_ratio;
-    out->all_rows = from->all_rows;
-    return status_ok();
-}
-
-static struct status choose_others(const struct create_request *request, struct training *out)
-{
-    if (request->others_count > OPTIMIZERS_MAX - 1)
-        return status_error(STATUS_INVALID_ARGUMENT, "%zu other optimizers, and at most %d",
-                            request->others_count, OPTIMIZERS_MAX - 1);
-    for (size_t i = 0; i < request->others_count; i++) {
-        TRY(choose_rule(&request->others[i], &out->rules[1 + i]));
-        TRY(optimizer_can_be_another(out->rules[1 + i].optimizer));
-    }
-    out->rules_count = 1 + (int)request->others_count;
-    for (size_t i = 0; i < request->pieces_count; i++)
-        if (request->pieces[i].optimizer >= (uint32_t)out->rules_count)
-            return status_error(STATUS_INVALID_ARGUMENT, "piece %u: optimizer %u of %d",
-                                request->pieces[i].id, request->pieces[i].optimizer,
-                                out->rules_count);
-    return status_ok();
-}
-
-int training_first_scalar(const struct training *training, int rule)
-{
-    int first = 0;
-
-    for (int r = 0; r < rule; r++)
-        first += training->rules[r].optimizer->scalars_count;
-    return first;
-}
-
-static struct status choose_optimizers(const struct create_request *request, struct training *out)
-{
-    const struct optimizer_choice job = { .name = request->optimizer,
-                                          .learning_rate = request->learning_rate,
-                                          .settings = request->settings,
-                                          .settings_count = (int)request->settings_count,
-                                          .all_rows = request->all_rows };
-
-    TRY(choose_rule(&job, &out->rules[0]));
-    TRY(choose_others(request, out));
-    int scalars_count = training_first_scalar(out, out->rules_count);
-    if (request->scalars_count != 0 && request->scalars_count != (size_t)scalars_count)
-        return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has %d scalars, %zu came",
-                            out->rules[0].optimizer->name, scalars_count, request->scalars_count);
-    out->batches_per_step = request->batches_per_step > 0 ? request->batches_per_step : 1;
-    return schedule_read(request->schedule, request->schedule_values,
-                         request->schedule_values_count, &out->schedule);
-}
-
-/* Checks piece i of a variable that its optimizer takes as a whole: its shape must match that of
- * the piece before it. */
-static struct status check_whole(const struct create_request *request, size_t i)
-{
-    const struct created_piece *piece = &request->pieces[i], *before = i > 0 ? piece - 1 : NULL;
-    bool fits = (uint64_t)shape_size(&piece->shape) * sizeof(float) == piece->size_bytes;
-
-    if (piece->continues)
-        fits = fits && before != NULL && before->optimizer == piece->optimizer &&
-               before->trainable && before->shape.rank == piece->shape.rank &&
-               piece->shape.rank > 0;
-    for (int d = 1; fits && piece->continues && d < piece->shape.rank; d++)
-        fits = before->shape.dims[d] == piece->shape.dims[d];
-    if (fits)
-        return status_ok();
-    return status_error(STATUS_INVALID_ARGUMENT,
-                        "piece %u: the shape %s is not that of a part of a whole variable",
-                        piece->id, shape_text(&piece->shape));
-}
-
-/* Checks the rules of all hash tables with their optimizers. */
-static struct status check_rules(const struct create_request *request,
-                                 const struct training *training)
-{
-    for (size_t i = 0; i < request->pieces_count; i++) {
-        const struct created_piece *piece = &request->pieces[i];
-        const struct training_rule *rule = &training->rules[piece->optimizer];
-        if (piece->keys != NULL && rule->all_rows)
-            return status_error(STATUS_UNIMPLEMENTED,
-                                "piece %u: Keras' '%s' changes every row with each update, and a "
-                                "hash table has no end of rows: take --lazy_rows",
-                                piece->id, rule->optimizer->name);
-        if (piece->power_iterations > 0 && optimizer_joins_pieces(rule->optimizer))
-            return status_error(STATUS_UNIMPLEMENTED,
-                                "piece %u is divided, which is not implemented for '%s'", piece->id,
-                                rule->optimizer->name);
-        if (rule->optimizer->whole != NULL && piece->trainable && piece->keys == NULL)
-            TRY(check_whole(request, i));
-        if (piece->keys != NULL)
-            TRY(status_in(row_keys_can_train(&piece->keys->spec, piece->row_bytes, rule->optimizer),
-                          "piece %u", piece->id));
-    }
     return status_ok();
 }
 
@@ -415,9 +203,10 @@ struct status variables_prepare(struct ps *ps, const struct create_request *requ
                                 struct training *out)
 {
     ASSERT_LOCKED(ps);
-    TRY(check_pieces(ps, request));
-    TRY(choose_optimizers(request, out));
-    TRY(check_rules(request, out));
+    TRY(created_pieces_check(request));
+    if (ps->variables->slices != NULL)
+        TRY(check_same(ps, request));
+    TRY(training_choose(request, out));
     if (ps->variables->slices != NULL)
         return status_ok();
     TRY(pay(ps, request, out));

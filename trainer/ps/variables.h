@@ -1,33 +1,12 @@
 /*
- * variables: the slices of a ps, and how they are trained.
+ * variables: the slices of a ps. Call the functions without the lock, unless stated otherwise.
  */
 #ifndef TRAINER_PS_VARIABLES_H
 #define TRAINER_PS_VARIABLES_H
 
-#include "trainer/optimizers/schedule.h"
 #include "trainer/ps/slice.h"
 #include "trainer/ps/state.h"
-
-/* ---- Variables (variables.c). Called without the lock, unless stated otherwise. ---- */
-
-/* The optimizer of some slices. */
-struct training_rule {
-    const struct optimizer *optimizer;
-    float rate;  /* for rule 0: the initial rate, if there is a schedule */
-    float ratio; /* above 0: a multiple of rule 0's rate, which replaces its own */
-    float settings[OPTIMIZER_SETTINGS_MAX];
-    bool all_rows; /* a gradient of some rows also changes the others */
-};
-
-struct training {
-    struct training_rule rules[OPTIMIZERS_MAX]; /* the first one is the job's */
-    int rules_count;
-    struct schedule schedule;  /* of rule 0's rate */
-    uint64_t batches_per_step; /* counted by the schedule: gradient_accumulation_steps */
-};
-
-/* The index of a rule's first scalar in the concatenated scalars of all rules. */
-int training_first_scalar(const struct training *training, int rule);
+#include "trainer/ps/training.h"
 
 /* Changed only by variables.c, with the lock and while no push is being applied. Read it with
  * the lock, or while a push is being applied. */
