@@ -15,13 +15,6 @@
 #define SMALL_W      12
 #define SMALL_B      2
 
-#define OK(expression)                                                   \
-    do {                                                                 \
-        struct status ok_ = (expression);                                \
-        if (!status_is_ok(ok_))                                          \
-            fail_msg("%s: %s", status_code_name(ok_.code), ok_.message); \
-    } while (0)
-
 static const float ones[SMALL_W] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
 static const struct variable_gradient all_ones[] = { { .values = ones }, { .values = ones } };
 

@@ -9,6 +9,7 @@
 
 #include "adafactor_golden.h"
 #include "small_cluster.h"
+#include "support/status.h"
 #include "support/test_group.h"
 
 #define VARIABLES 3
@@ -90,16 +91,16 @@ static void train(const struct adafactor_case *row, int ps_count, bool by_rows, 
     start(&cluster, ps_count, by_rows);
     small_client(&cluster, 0, 1, &client);
     fill(w, -1);
-    OK(client_join(&client, false, 1000));
-    OK(client_create(&client, &job, values));
-    OK(client_pull(&client));
+    assert_ok(client_join(&client, false, 1000));
+    assert_ok(client_create(&client, &job, values));
+    assert_ok(client_pull(&client));
     if (by_rows)
         gradients[0].rows = rows;
     for (int t = 0; t < UPDATES; t++) {
         fill(g, t);
         if (by_rows)
             client_select_rows(&client, 0, rows);
-        OK(client_push(&client, gradients, true));
+        assert_ok(client_push(&client, gradients, true));
     }
     memcpy(out, client.values[0], 21 * sizeof *out);
     memcpy(out + 21, client.values[1], 5 * sizeof *out);

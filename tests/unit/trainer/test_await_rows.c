@@ -7,6 +7,7 @@
 
 #include "base/container.h"
 #include "small_cluster.h"
+#include "support/status.h"
 #include "trainer/job/worker.h"
 
 #define STOP_STEP  3
@@ -99,10 +100,10 @@ static void values_are_pulled_only_for_a_step_that_can_be_made(void **state)
     channel_close(cluster.channels[0]);
     cluster.channels[0] = open_counted(cluster.ps[0]);
     small_client(&cluster, 0, 1, &chief);
-    OK(client_join(&chief, false, 1000));
-    OK(client_create(&chief, &job, (const void *[]){ ones, ones }));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(client_create(&chief, &job, (const void *[]){ ones, ones }));
     pulls = 0;
-    OK(worker_steps(&chief, &source.base, STOP_STEP, &progress, NULL));
+    assert_ok(worker_steps(&chief, &source.base, STOP_STEP, &progress, NULL));
     assert_int_equal(chief.global_step, STOP_STEP);
     assert_int_equal(source.asked, STOP_STEP * (NONE_TIMES + 1) + 1); /* once after the last step */
     assert_int_equal(pulls, 2 + STOP_STEP);                           /* two at the start */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "small_cluster.h"
+#include "support/status.h"
 #include "trainer/client/client_internal.h"
 #include "support/test_group.h"
 
@@ -40,7 +41,7 @@ static void answered(void *context, struct status status, struct message *messag
     pushed->ended = true;
     pushed->code = status.code;
     if (status_is_ok(status))
-        OK(unpack_push_reply(message, arena, &pushed->reply));
+        assert_ok(unpack_push_reply(message, arena, &pushed->reply));
     arena_destroy(arena);
 }
 
@@ -78,11 +79,11 @@ static struct pull_reply pull_from(struct fixture *f, int ps, float *first)
     struct arena *arena = arena_create(0);
     struct pull_reply reply;
 
-    OK(channel_call(f->cluster.channels[ps], PS_PULL, &request, CLOCK_NEVER, &message));
+    assert_ok(channel_call(f->cluster.channels[ps], PS_PULL, &request, CLOCK_NEVER, &message));
     struct payload_cursor payload = { .message = &message };
     if (first != NULL)
         payload_copy(&payload, first, sizeof *first);
-    OK(unpack_pull_reply(&message, arena, &reply));
+    assert_ok(unpack_pull_reply(&message, arena, &reply));
     message_release(&message);
     arena_destroy(arena);
     return reply;
@@ -111,9 +112,9 @@ static void start_scaled(struct fixture *f, uint32_t backup, float scale)
     small_start_at(&f->cluster, PS, f->clock);
     for (uint32_t i = 0; i < WORKERS; i++) {
         small_client(&f->cluster, i, 1 + i, &f->workers[i]);
-        OK(client_join(&f->workers[i], i > 0, 1000));
+        assert_ok(client_join(&f->workers[i], i > 0, 1000));
         if (i == 0)
-            OK(client_create(&f->workers[0], &job, values));
+            assert_ok(client_create(&f->workers[0], &job, values));
     }
 }
 
@@ -199,10 +200,10 @@ static void a_late_worker_makes_the_step_that_a_dead_one_left(void **state)
     push(&f, &pushed[0], 0, 0, 0, 1);
     push(&f, &pushed[1], 1, 0, 0, 1);
     push(&f, &pushed[2], 0, 0, 1, 1);
-    OK(client_push(&f.workers[1], all_ones, false));
+    assert_ok(client_push(&f.workers[1], all_ones, false));
     assert_int_equal(f.workers[1].global_step, 1);
     assert_true(first_value(&f, 0) == -2 && first_value(&f, 1) == -1);
-    OK(client_push(&f.workers[1], all_ones, false));
+    assert_ok(client_push(&f.workers[1], all_ones, false));
     assert_int_equal(f.workers[1].global_step, 2);
     assert_true(first_value(&f, 0) == -2 && first_value(&f, 1) == -2);
     release(pushed, 3);
@@ -219,15 +220,15 @@ static void all_ps_tasks_skip_the_steps_that_ps_0_skips(void **state)
     (void)state;
 
     start_scaled(&f, 2, 8);
-    OK(client_pull(&f.workers[0]));
-    OK(client_pull(&f.workers[1]));
+    assert_ok(client_pull(&f.workers[0]));
+    assert_ok(client_pull(&f.workers[1]));
     push(&f, &pushed, 0, 0, 0, INFINITY);
     assert_true(pushed.ended && pushed.reply.overflowed == 8);
-    OK(client_push(&f.workers[1], all_ones, false)); /* it is late at ps 0 */
+    assert_ok(client_push(&f.workers[1], all_ones, false)); /* it is late at ps 0 */
     assert_int_equal(f.workers[1].global_step, 1);
     assert_true(first_value(&f, 0) == 0 && first_value(&f, 1) == 0);
     assert_true(f.workers[1].scaling.scale == 4 && f.workers[1].scaling.skipped == 1);
-    OK(client_push(&f.workers[1], all_ones, false));
+    assert_ok(client_push(&f.workers[1], all_ones, false));
     assert_true(first_value(&f, 0) == -1 && first_value(&f, 1) == -1);
     release(&pushed, 1);
     stop(&f);
@@ -248,13 +249,13 @@ static void a_late_overflow_skips_no_step(void **state)
 
     start_scaled(&f, 2, 8);
     for (int i = 0; i < WORKERS; i++)
-        OK(client_pull(&f.workers[i]));
+        assert_ok(client_pull(&f.workers[i]));
     push(&f, &pushed, 0, 0, 0, 1);
     f.workers[1].scaling.overflowed = true;
-    OK(client_push(&f.workers[1], overflowed, true));
+    assert_ok(client_push(&f.workers[1], overflowed, true));
     assert_int_equal(f.workers[1].global_step, 0); /* of ps 1 */
     assert_true(first_value(&f, 0) == -1 && first_value(&f, 1) == 0);
-    OK(client_push(&f.workers[1], all_ones, true));
+    assert_ok(client_push(&f.workers[1], all_ones, true));
     assert_int_equal(f.workers[1].global_step, 1);
     assert_true(first_value(&f, 0) == -1 && first_value(&f, 1) == -1);
     assert_true(f.workers[1].scaling.scale == 8 && f.workers[1].scaling.skipped == 0);
@@ -276,7 +277,7 @@ static void *make_steps(void *context)
 
     for (int i = 0; client->global_step < STEPS; i++) {
         client->scaling.overflowed = i % 5 == (int)client->options.index;
-        OK(client_push(client, client->scaling.overflowed ? overflowed : all_ones, true));
+        assert_ok(client_push(client, client->scaling.overflowed ? overflowed : all_ones, true));
     }
     return NULL;
 }
@@ -291,7 +292,7 @@ static void workers_at_once_leave_all_ps_tasks_alike(void **state)
 
     start_scaled(&f, 1, 1e30f);
     for (int i = 0; i < WORKERS; i++) {
-        OK(client_pull(&f.workers[i]));
+        assert_ok(client_pull(&f.workers[i]));
         pushing[i].client = &f.workers[i];
         assert_int_equal(pthread_create(&pushing[i].thread, NULL, make_steps, &pushing[i]), 0);
     }
@@ -335,7 +336,7 @@ static void heartbeat(struct fixture *f, int w)
     const struct heartbeat_request header = { &identity };
     struct message request = pack_heartbeat_request(&header), reply = { 0 };
 
-    OK(channel_call(f->cluster.channels[0], PS_HEARTBEAT, &request, CLOCK_NEVER, &reply));
+    assert_ok(channel_call(f->cluster.channels[0], PS_HEARTBEAT, &request, CLOCK_NEVER, &reply));
     message_release(&reply);
 }
 

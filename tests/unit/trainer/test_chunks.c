@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "small_cluster.h"
+#include "support/status.h"
 
 #define STEPS 5
 
@@ -33,15 +34,15 @@ static void run_steps(struct ps_client *client, uint32_t index)
     float w[SMALL_W], b[SMALL_B];
     const struct variable_gradient gradients[] = { { .values = w }, { .values = b } };
 
-    OK(client_pull(client));
+    assert_ok(client_pull(client));
     for (int step = 0; step < STEPS; step++) {
         for (int i = 0; i < SMALL_W; i++)
             w[i] = ((const float *)client->values[0])[i] * .3f + (float)(i + (int)index);
         for (int i = 0; i < SMALL_B; i++)
             b[i] = ((const float *)client->values[1])[i] * .7f - (float)(step * (int)(index + 1));
-        OK(client_push(client, gradients, step % 2 == 0));
+        assert_ok(client_push(client, gradients, step % 2 == 0));
         if (step % 2 != 0)
-            OK(client_pull(client));
+            assert_ok(client_pull(client));
     }
 }
 
@@ -50,14 +51,14 @@ static void take_outcome(struct ps_client *client, struct outcome *out)
     struct client_snapshot snapshot;
     struct bytes chunk;
 
-    OK(client_pull(client));
+    assert_ok(client_pull(client));
     memcpy(out->w, client->values[0], sizeof out->w);
     memcpy(out->b, client->values[1], sizeof out->b);
     out->chunks = client->chunks_count;
-    OK(client_snapshot_begin(client, true, 20000, &snapshot));
+    assert_ok(client_snapshot_begin(client, true, 20000, &snapshot));
     client_snapshot_select(&snapshot, 0, 1);
     for (size_t at = 0; at < sizeof out->slot; at += chunk.size) {
-        OK(snapshot.source.next(&snapshot.source, &chunk));
+        assert_ok(snapshot.source.next(&snapshot.source, &chunk));
         memcpy((char *)out->slot + at, chunk.data, chunk.size);
     }
     client_snapshot_end(&snapshot);
@@ -69,7 +70,7 @@ static void *run_worker(void *context)
     struct ps_client client;
 
     small_client_with(run->cluster, run->index, 50 + run->index, run->chunk_bytes, &client);
-    OK(client_join(&client, true, 20000));
+    assert_ok(client_join(&client, true, 20000));
     run_steps(&client, run->index);
     if (run->outcome != NULL)
         take_outcome(&client, run->outcome);
@@ -90,8 +91,8 @@ static void run_job(int ps_count, bool sync, size_t chunk_bytes, struct outcome 
 
     small_start(&cluster, ps_count);
     small_client(&cluster, 0, 50, &chief); /* the same process as the worker of rank 0 */
-    OK(client_join(&chief, false, 1000));
-    OK(client_create(&chief, &job, values));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(client_create(&chief, &job, values));
     for (uint32_t i = 0; i < job.workers; i++) {
         /* One of three workers sends one message per push; the ps accepts both forms. */
         runs[i] = (struct worker_run){ .cluster = &cluster,
@@ -143,9 +144,9 @@ static int start_pair(void **state, bool sync)
     assert_int_equal(pair->cluster.placement.pieces_count, 4);
     small_client(&pair->cluster, 0, 10, &pair->chief);
     small_client(&pair->cluster, 1, 11, &pair->other);
-    OK(client_join(&pair->chief, false, 1000));
-    OK(small_create(&pair->chief, 1 + !sync, sync));
-    OK(client_join(&pair->other, true, 1000));
+    assert_ok(client_join(&pair->chief, false, 1000));
+    assert_ok(small_create(&pair->chief, 1 + !sync, sync));
+    assert_ok(client_join(&pair->other, true, 1000));
     *state = pair;
     return 0;
 }
@@ -220,7 +221,7 @@ static void assert_answer(struct sent *sent, size_t size, float value)
     struct payload_cursor payload = { .message = &sent->calls.replies[0] };
     float values[SMALL_W + SMALL_B];
 
-    OK(call_group_wait(&sent->calls));
+    assert_ok(call_group_wait(&sent->calls));
     assert_true(sent->released);
     assert_int_equal(message_payload_size(&sent->calls.replies[0]), size);
     payload_copy(&payload, values, size);
@@ -231,7 +232,7 @@ static void assert_answer(struct sent *sent, size_t size, float value)
 
 static void assert_values(struct pair *pair, float w, float b)
 {
-    OK(client_pull(&pair->other));
+    assert_ok(client_pull(&pair->other));
     for (int i = 0; i < SMALL_W; i++)
         assert_true(((const float *)pair->other.values[0])[i] == w);
     for (int i = 0; i < SMALL_B; i++)
@@ -246,7 +247,7 @@ static void a_push_is_applied_when_its_last_chunk_is_there(void **state)
     send_chunk(pair, 10, 1, 3, 0, 8, &last); /* in any order */
     send_chunk(pair, 10, 1, 0, 2, 32, &first);
     assert_values(pair, 1, 2);
-    OK(client_push(&pair->other, all_ones, false)); /* another worker's push does not wait */
+    assert_ok(client_push(&pair->other, all_ones, false)); /* another worker's push does not wait */
     assert_values(pair, .5f, 1.5f);
     assert_false(first.released);
     send_chunk(pair, 10, 1, 2, 3, 16, &middle);
@@ -272,7 +273,7 @@ static void a_worker_lost_between_two_chunks_leaves_nothing(void **state)
     send_chunk(pair, 10, 1, 0, 2, 32, &again); /* the same process repeats its chunk */
     assert_answer(&again, 32, .5f);
     call_group_finish(&first.calls);
-    OK(call_group_wait(&last.calls));
+    assert_ok(call_group_wait(&last.calls));
     call_group_finish(&last.calls);
     assert_values(pair, .5f, 1.5f);
 }
@@ -285,7 +286,7 @@ static void a_process_that_takes_the_place_of_a_lost_one_has_none_of_its_chunks(
 
     send_chunk(pair, 10, 1, 0, 2, 32, &first);
     small_client(&pair->cluster, 0, 12, &later);
-    OK(client_join(&later, true, 1000));
+    assert_ok(client_join(&later, true, 1000));
     assert_int_equal(call_group_wait(&first.calls).code, STATUS_ABORTED);
     assert_true(first.released);
     send_chunk(pair, 12, 1, 2, 0, 24, &last);
@@ -293,7 +294,7 @@ static void a_process_that_takes_the_place_of_a_lost_one_has_none_of_its_chunks(
     send_chunk(pair, 12, 1, 0, 2, 32, &own);
     assert_answer(&own, 32, .5f);
     call_group_finish(&first.calls);
-    OK(call_group_wait(&last.calls));
+    assert_ok(call_group_wait(&last.calls));
     call_group_finish(&last.calls);
     client_finish(&later);
 }
@@ -309,7 +310,7 @@ static void a_chunk_that_comes_twice_is_applied_once_and_answered_twice(void **s
     send_chunk(pair, 10, 1, 2, 0, 24, &last);
     assert_answer(&first, 32, .5f);
     assert_answer(&again, 32, .5f);
-    OK(call_group_wait(&last.calls));
+    assert_ok(call_group_wait(&last.calls));
     send_chunk(pair, 10, 1, 0, 1, 16, &late);
     assert_answer(&late, 16, .5f);
     assert_int_equal(ps_global_step(pair->cluster.ps[0]), 1);
@@ -327,7 +328,7 @@ static void chunks_of_two_pushes_are_not_mixed(void **state)
     send_chunk(pair, 10, 2, 0, 2, 32, &rest);
     assert_answer(&rest, 32, .5f);
     assert_answer(&first, 32, .5f); /* of an earlier push than the applied one */
-    OK(call_group_wait(&last.calls));
+    assert_ok(call_group_wait(&last.calls));
     call_group_finish(&last.calls);
 }
 
@@ -377,7 +378,7 @@ static struct client_call *stepping_begin(struct channel *channel, const char *p
     struct channel *below = stepping->pair->cluster.channels[0];
 
     if (strcmp(path, PS_PULL) == 0 && ++stepping->pulls == 2)
-        OK(client_push(&stepping->pair->chief, all_ones, false));
+        assert_ok(client_push(&stepping->pair->chief, all_ones, false));
     return channel_begin(below, path, request, options, done, context);
 }
 
@@ -392,11 +393,11 @@ static void a_pull_of_a_synchronous_job_is_of_one_step(void **state)
     small_client_with(&pair->cluster, 2, 12, 32, &reader);
     reader.options.reader = true;
     reader.options.channels = channels;
-    OK(client_join(&reader, true, 1000));
+    assert_ok(client_join(&reader, true, 1000));
     struct status status = client_pull(&reader);
     assert_int_equal(status.code, STATUS_ABORTED);
     assert_non_null(strstr(status.message, "made a step between two chunks"));
-    OK(client_pull(&reader)); /* no step comes between */
+    assert_ok(client_pull(&reader)); /* no step comes between */
     for (int i = 0; i < SMALL_W; i++)
         assert_true(((const float *)reader.values[0])[i] == .5f);
     client_finish(&reader);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "small_cluster.h"
+#include "support/status.h"
 #include "storage/bundle_writer.h"
 #include "support/directory.h"
 #include "trainer/job/chief.h"

@@ -7,6 +7,7 @@
 
 #include "tensor/spectral.h"
 #include "small_cluster.h"
+#include "support/status.h"
 
 static const float first_w[SMALL_W] = { 1, -2, .5f, .25f, 3, -1, 0, .5f, 2, -1.5f, 1, .75f };
 static const float first_u[SMALL_B] = { .1f, -.3f }, first_b[SMALL_B] = { 5, 6 };
@@ -26,7 +27,7 @@ static void start(struct small_cluster *cluster, int ps_count, struct ps_client 
 
     small_start_placed(cluster, ps_count, variables, COUNT(variables), NULL, NULL, 0);
     small_client(cluster, 0, 1, chief);
-    OK(client_join(chief, false, 1000));
+    assert_ok(client_join(chief, false, 1000));
 }
 
 static void an_update_divides_before_it_applies_the_gradient(void **state)
@@ -47,14 +48,14 @@ static void an_update_divides_before_it_applies_the_gradient(void **state)
         struct small_cluster cluster;
         struct ps_client chief;
         start(&cluster, ps_count, &chief);
-        OK(client_create(&chief, &job, first));
-        OK(client_push(&chief, pushed, true));
+        assert_ok(client_create(&chief, &job, first));
+        assert_ok(client_push(&chief, pushed, true));
         spectral_divide(first_w, &shape, first_u, 2, want); /* the vector from before the update */
         for (int i = 0; i < SMALL_W; i++)
             want[i] -= .5f;
         assert_memory_equal(chief.values[0], want, sizeof want);
         assert_memory_equal(chief.values[1], next_u, sizeof next_u);
-        OK(client_push(&chief, again, true));
+        assert_ok(client_push(&chief, again, true));
         spectral_divide(want, &shape, next_u, 2, want);
         for (int i = 0; i < SMALL_W; i++)
             want[i] -= .5f;

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "small_cluster.h"
+#include "support/status.h"
 #include "storage/bundle_writer.h"
 #include "support/directory.h"
 #include "trainer/checkpoint/checkpoint_keys.h"
@@ -190,7 +191,7 @@ static void read_whole(struct client_snapshot *snapshot, int part, float *out)
 
     client_snapshot_select(snapshot, W, part);
     do {
-        OK(snapshot->source.next(&snapshot->source, &chunk));
+        assert_ok(snapshot->source.next(&snapshot->source, &chunk));
         if (chunk.size > 0)
             memcpy((char *)out + at, chunk.data, chunk.size);
         at += chunk.size;
@@ -205,7 +206,7 @@ static void read_keys(struct client_snapshot *snapshot, int v, struct outcome *o
             struct bytes bytes;
             if (part > 1 && part < KEY_PART_KEYS)
                 continue; /* adagrad has one slot */
-            OK(client_snapshot_read_keys(snapshot, v, s, (enum key_part)part, &bytes));
+            assert_ok(client_snapshot_read_keys(snapshot, v, s, (enum key_part)part, &bytes));
             buffer_append(&out->parts[v][s][part], bytes.data, bytes.size);
         }
 }
@@ -251,11 +252,11 @@ static void assert_reads_keys(struct client_snapshot *snapshot, const struct out
     int64_t all[KEYS + 1];
     struct row_ids keys[VARIABLES] = { [IDS] = list_all_keys(all), [CROSSES] = { all, 7 } };
 
-    OK(client_snapshot_read_rows(snapshot, keys, rows));
+    assert_ok(client_snapshot_read_rows(snapshot, keys, rows));
     assert_rows(outcome, IDS, &keys[IDS], rows[IDS].data);
     assert_rows(outcome, CROSSES, &keys[CROSSES], rows[CROSSES].data);
     keys[IDS].count = keys[CROSSES].count = 0; /* nothing is asked */
-    OK(client_snapshot_read_rows(snapshot, keys, rows));
+    assert_ok(client_snapshot_read_rows(snapshot, keys, rows));
     for (int v = 0; v < VARIABLES; v++)
         buffer_finish(&rows[v]);
 }
@@ -264,9 +265,9 @@ static void read_variable(struct value_source *source, const char *name, struct 
 {
     struct bytes chunk;
 
-    OK(source->begin(source, name));
+    assert_ok(source->begin(source, name));
     do {
-        OK(source->next(source, &chunk));
+        assert_ok(source->next(source, &chunk));
         if (chunk.size > 0)
             buffer_append(out, chunk.data, chunk.size);
     } while (chunk.size > 0);
@@ -287,10 +288,10 @@ static void assert_exports(struct value_source *source, const struct outcome *ou
     struct buffer keys = { 0 }, values = { 0 };
     int64_t rows, more;
 
-    OK(source->count_rows(source, "ids/keys", &rows));
-    OK(source->count_rows(source, "ids/values", &more));
+    assert_ok(source->count_rows(source, "ids/keys", &rows));
+    assert_ok(source->count_rows(source, "ids/values", &more));
     assert_true(rows == (int64_t)outcome->rows && more == rows + 1);
-    OK(source->count_rows(source, "crosses/keys", &rows));
+    assert_ok(source->count_rows(source, "crosses/keys", &rows));
     assert_int_equal(rows, count_keys(outcome, CROSSES));
     assert_int_equal(source->count_rows(source, "w/keys", &rows).code, STATUS_NOT_FOUND);
     read_variable(source, "ids/keys", &keys);
@@ -310,9 +311,9 @@ static void assert_exports_empty(struct value_source *source)
     struct buffer keys = { 0 }, values = { 0 };
     int64_t rows;
 
-    OK(source->count_rows(source, "ids/keys", &rows));
+    assert_ok(source->count_rows(source, "ids/keys", &rows));
     assert_int_equal(rows, 1);
-    OK(source->count_rows(source, "ids/values", &rows));
+    assert_ok(source->count_rows(source, "ids/values", &rows));
     assert_int_equal(rows, 2);
     read_variable(source, "ids/keys", &keys);
     read_variable(source, "ids/values", &values);
@@ -329,7 +330,7 @@ static struct outcome *take_outcome(struct ps_client *client)
     struct outcome *out = outcome_create();
     struct client_snapshot snapshot;
 
-    OK(client_snapshot_begin(client, true, 20000, &snapshot));
+    assert_ok(client_snapshot_begin(client, true, 20000, &snapshot));
     read_whole(&snapshot, 0, out->w);
     read_whole(&snapshot, 1, out->w_slot);
     read_keys(&snapshot, IDS, out);
@@ -372,8 +373,8 @@ static void *run_worker(void *context)
     struct ps_client client;
 
     small_client(run->cluster, run->index, 50 + run->index, &client);
-    OK(client_join(&client, true, 20000));
-    OK(run_steps(&client, run->index, run->from, run->to));
+    assert_ok(client_join(&client, true, 20000));
+    assert_ok(run_steps(&client, run->index, run->from, run->to));
     client_finish(&client);
     return NULL;
 }
@@ -387,9 +388,9 @@ static void write_checkpoint(struct ps_client *chief, const struct client_job *j
 
     if (save == NULL)
         return;
-    OK(checkpoint_layout_init(&layout, chief->options.placement, job));
-    OK(client_snapshot_begin(chief, true, 20000, &snapshot));
-    OK(checkpoint_write(&layout, &snapshot, save));
+    assert_ok(checkpoint_layout_init(&layout, chief->options.placement, job));
+    assert_ok(client_snapshot_begin(chief, true, 20000, &snapshot));
+    assert_ok(checkpoint_write(&layout, &snapshot, save));
     client_snapshot_end(&snapshot);
 }
 
@@ -409,8 +410,8 @@ static struct outcome *run_job(int ps_count, uint32_t workers, struct client_sta
 
     start(&cluster, ps_count);
     small_client(&cluster, 0, 50, &chief); /* the same process as the worker of rank 0 */
-    OK(client_join(&chief, false, 1000));
-    OK(client_begin(&chief, &job, first != NULL ? first : &empty->state));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(client_begin(&chief, &job, first != NULL ? first : &empty->state));
     for (uint32_t i = 0; i < workers; i++) {
         runs[i] = (struct worker_run){ &cluster, i, from, to, 0 };
         pthread_create(&runs[i].thread, NULL, run_worker, &runs[i]);
@@ -470,7 +471,7 @@ static struct status open_checkpoint(const char *prefix, struct opened *out)
 {
     *out = (struct opened){ 0 };
     placement_create(keys_variables, VARIABLES, 1, 16, PLACE_BY_BYTES, &out->placement);
-    OK(checkpoint_layout_init(&out->layout, &out->placement, &adagrad_job));
+    assert_ok(checkpoint_layout_init(&out->layout, &out->placement, &adagrad_job));
     return checkpoint_open(&out->layout, prefix, &out->checkpoint);
 }
 
@@ -487,14 +488,14 @@ static void a_job_continues_from_a_checkpoint(void **state)
     struct outcome *whole = run_job(2, 3, NULL, 0, STEPS, NULL);
     struct outcome *half = run_job(5, 3, NULL, 0, 5, in("a"));
 
-    OK(open_checkpoint(in("a"), &opened));
+    assert_ok(open_checkpoint(in("a"), &opened));
     assert_int_equal(opened.checkpoint->global_step, 5);
     assert_int_equal(opened.checkpoint->slots_missing, 0);
     assert_exports(&opened.checkpoint->source, half);
     int64_t all[KEYS + 1];
     const struct row_ids keys = list_all_keys(all);
     float values[(KEYS + 1) * 3];
-    OK(checkpoint_copy_keys(opened.checkpoint, IDS, &keys, values));
+    assert_ok(checkpoint_copy_keys(opened.checkpoint, IDS, &keys, values));
     assert_rows(half, IDS, &keys, (const char *)values);
     struct outcome *rest = run_job(3, 3, &opened.checkpoint->state, 5, STEPS, NULL);
     assert_same(whole, rest);
@@ -566,7 +567,7 @@ static void add_tensor(struct bundle_writer *writer, const struct damage *damage
         tensor = tensor_borrow(damage->dtype, &damage->shape, damage->numbers);
     if (strcmp(name, "shards") != 0)
         folder = arena_printf(arena, "ids/shard_%04u/", key_shard(0));
-    OK(bundle_writer_add(writer, arena_printf(arena, "%s%s", folder, name), &tensor));
+    assert_ok(bundle_writer_add(writer, arena_printf(arena, "%s%s", folder, name), &tensor));
 }
 
 static void write_damaged(const struct damage *damage, const char *prefix)
@@ -578,16 +579,16 @@ static void write_damaged(const struct damage *damage, const char *prefix)
                         dense = tensor_borrow(DT_FLOAT, &w, row);
     struct bundle_writer *writer;
 
-    OK(bundle_writer_open(prefix, &writer));
+    assert_ok(bundle_writer_open(prefix, &writer));
     add_tensor(writer, damage, "shards", DT_INT64, scalar, &shards);
     add_tensor(writer, damage, "keys", DT_INT64, one, &numbers[0]);
     add_tensor(writer, damage, "used", DT_INT64, one, &numbers[1]);
     add_tensor(writer, damage, "values", DT_FLOAT, shape_of(1, 3), row);
     add_tensor(writer, damage, "values/Adagrad", DT_FLOAT, shape_of(1, 3), row);
-    OK(bundle_writer_add(writer, "crosses/shards", &table));
-    OK(bundle_writer_add(writer, "w", &dense));
-    OK(bundle_writer_add(writer, "w/Adagrad", &dense));
-    OK(bundle_writer_commit(writer));
+    assert_ok(bundle_writer_add(writer, "crosses/shards", &table));
+    assert_ok(bundle_writer_add(writer, "w", &dense));
+    assert_ok(bundle_writer_add(writer, "w/Adagrad", &dense));
+    assert_ok(bundle_writer_commit(writer));
 }
 
 static struct status read_all(struct opened *opened)
@@ -621,7 +622,7 @@ static void damaged_checkpoints_are_refused(void **state)
 
 static void *run_other(void *context)
 {
-    OK(run_steps(context, 0, 0, STEPS));
+    assert_ok(run_steps(context, 0, 0, STEPS));
     return NULL;
 }
 
@@ -643,16 +644,16 @@ static void a_push_that_reached_half_of_the_ps_tasks_is_made_again(void **state)
     small_client(&cluster, 0, 1, &chief);
     small_client(&cluster, 1, 2, &dying);
     small_client(&cluster, 1, 3, &again);
-    OK(client_join(&chief, false, 1000));
-    OK(client_begin(&chief, &job, &empty->state));
-    OK(client_join(&dying, true, 1000));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(client_begin(&chief, &job, &empty->state));
+    assert_ok(client_join(&dying, true, 1000));
     pthread_create(&thread, NULL, run_other, &chief);
-    OK(run_steps(&dying, 1, 0, 4));
+    assert_ok(run_steps(&dying, 1, 0, 4));
     struct channel *cut_off = loopback_open(&ps_service, cluster.ps[1], clock_monotonic());
     struct channel *half[] = { cluster.channels[0], cut_off };
     choose_keys(&batch, 1, 4);
     want(&dying, &batch);
-    OK(client_pull(&dying));
+    assert_ok(client_pull(&dying));
     compute(&batch, dying.values, 1, 4);
     loopback_break(cut_off);
     dying.options.channels = half;
@@ -660,10 +661,10 @@ static void a_push_that_reached_half_of_the_ps_tasks_is_made_again(void **state)
     assert_int_equal(client_push(&dying, batch.gradients, true).code, STATUS_UNAVAILABLE);
     assert_int_equal(ps_global_step(cluster.ps[0]), 5);
     assert_int_equal(ps_global_step(cluster.ps[1]), 4);
-    OK(client_join(&again, true, 1000));
-    OK(client_pull(&again));
+    assert_ok(client_join(&again, true, 1000));
+    assert_ok(client_pull(&again));
     assert_true(again.torn);
-    OK(run_steps(&again, 1, 4, STEPS));
+    assert_ok(run_steps(&again, 1, 4, STEPS));
     pthread_join(thread, NULL);
     struct outcome *torn = take_outcome(&chief);
     assert_same(whole, torn);
@@ -703,8 +704,8 @@ static int start_lone(void **state)
     lone->channel = lone->cluster.channels[0];
     lone->cluster.channels[0] = loopback_open(&ps_service, lone->ps, clock_monotonic());
     small_client(&lone->cluster, 0, 10, &lone->chief);
-    OK(client_join(&lone->chief, false, 1000));
-    OK(client_begin(&lone->chief, &job, &empty->state));
+    assert_ok(client_join(&lone->chief, false, 1000));
+    assert_ok(client_begin(&lone->chief, &job, &empty->state));
     outcome_destroy(empty);
     *state = lone;
     return 0;
@@ -738,15 +739,15 @@ static void an_evaluation_reads_the_default_of_a_key_without_a_row(void **state)
         struct variable_gradient gradients[VARIABLES] = {
             [IDS] = { g, { keys + 1, 1 } }, [W] = { .values = g }
         };
-        OK(client_pull(&lone->chief));
-        OK(client_push(&lone->chief, gradients, false));
+        assert_ok(client_pull(&lone->chief));
+        assert_ok(client_push(&lone->chief, gradients, false));
     }
     client_select_rows(&lone->chief, IDS, both);
-    OK(client_pull(&lone->chief));
+    assert_ok(client_pull(&lone->chief));
     assert_memory_equal(lone->chief.values[IDS], first, 3 * sizeof(float));
     lone->chief.evaluates = true;
     client_select_rows(&lone->chief, IDS, both);
-    OK(client_pull(&lone->chief));
+    assert_ok(client_pull(&lone->chief));
     const float *values = lone->chief.values[IDS];
     assert_true(values[0] == 1 && values[1] == 1 && values[2] == 1); /* from -1 to 3 */
     key_initial_value(&keys_variables[IDS].keys, 2, first, 3);
@@ -768,7 +769,7 @@ static void a_table_that_is_full_fails_the_push(void **state)
     for (int64_t next = 0; status_is_ok(status) && next < 10000; next += 1000) {
         for (int i = 0; i < 1000; i++)
             keys[i] = next + i;
-        OK(client_pull(&lone->chief));
+        assert_ok(client_pull(&lone->chief));
         status = client_push(&lone->chief, gradients, false);
     }
     assert_int_equal(status.code, STATUS_RESOURCE_EXHAUSTED);
@@ -862,7 +863,7 @@ static void refuses_pushes_whose_keys_do_not_fit(void **state)
     assert_int_equal(ask_push(lone, 2, payload, sizeof payload, 1).code, STATUS_INVALID_ARGUMENT);
     assert_int_equal(ask_push(lone, 1, payload, 60, 1).code, STATUS_INVALID_ARGUMENT);
     assert_int_equal(ask_push(lone, 0, payload, sizeof payload, 1).code, STATUS_INVALID_ARGUMENT);
-    OK(ask_push(lone, 1, payload, sizeof payload, 1));
+    assert_ok(ask_push(lone, 1, payload, sizeof payload, 1));
 }
 
 static void refuses_reads_outside_a_table(void **state)
@@ -871,7 +872,7 @@ static void refuses_reads_outside_a_table(void **state)
     struct client_snapshot snapshot;
     struct bytes out;
 
-    OK(client_snapshot_begin(&lone->chief, false, 20000, &snapshot));
+    assert_ok(client_snapshot_begin(&lone->chief, false, 20000, &snapshot));
     assert_int_equal(
         client_snapshot_read_keys(&snapshot, IDS, KEY_SHARDS, KEY_PART_KEYS, &out).code,
         STATUS_OUT_OF_RANGE);
@@ -879,7 +880,7 @@ static void refuses_reads_outside_a_table(void **state)
                      STATUS_NOT_FOUND);
     assert_int_equal(client_snapshot_read_keys(&snapshot, IDS, 0, 1, &out).code,
                      STATUS_NOT_FOUND); /* without slots */
-    OK(client_snapshot_read_keys(&snapshot, IDS, 0, KEY_PART_VALUES, &out));
+    assert_ok(client_snapshot_read_keys(&snapshot, IDS, 0, KEY_PART_VALUES, &out));
     assert_exports_empty(&snapshot.source);
     client_snapshot_end(&snapshot);
 }
@@ -906,7 +907,7 @@ static struct status begin_piece(struct small_cluster *cluster, const struct cre
     struct ps_client chief;
 
     small_client(cluster, 0, 10, &chief);
-    OK(client_join(&chief, false, 1000));
+    assert_ok(client_join(&chief, false, 1000));
     struct status status = channel_call(cluster->channels[0], PS_CREATE, &message,
                                         clock_deadline_ns(clock_monotonic(), 20000), &reply);
     client_finish(&chief);
@@ -941,7 +942,7 @@ static void refuses_tables_that_cannot_be(void **state)
                          STATUS_INVALID_ARGUMENT);
     assert_int_equal(begin_piece(&cluster, &good, "adam", false).code, STATUS_UNIMPLEMENTED);
     assert_int_equal(begin_piece(&cluster, &good, "ftrl", true).code, STATUS_UNIMPLEMENTED);
-    OK(begin_piece(&cluster, &good, "ftrl", false));
+    assert_ok(begin_piece(&cluster, &good, "ftrl", false));
     small_stop(&cluster);
 }
 
@@ -986,7 +987,7 @@ static void checks_what_is_written(void **state)
     (void)state;
 
     start(&cluster, 2);
-    OK(begin_piece(&cluster, &piece, "adagrad", false));
+    assert_ok(begin_piece(&cluster, &piece, "adagrad", false));
     for (size_t i = 0; i < COUNT(write_rows); i++) {
         const struct write_row *row = &write_rows[i];
         int64_t numbers[] = { first_key_of((int)row->key), row->used, row->last };

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "small_cluster.h"
+#include "support/status.h"
 
 #define ROWS    7
 #define COLS    3
@@ -81,9 +82,9 @@ static void train(int ps_count, bool by_rows, float *out)
     small_client(&cluster, 0, 1, &client);
     fill_first(w);
     all_rows(&rows, ids);
-    OK(client_join(&client, false, 1000));
-    OK(client_create(&client, &job, values));
-    OK(client_pull(&client));
+    assert_ok(client_join(&client, false, 1000));
+    assert_ok(client_create(&client, &job, values));
+    assert_ok(client_pull(&client));
     if (by_rows)
         gradients[0].rows = rows;
     for (int t = 0; t < UPDATES; t++) {
@@ -91,7 +92,7 @@ static void train(int ps_count, bool by_rows, float *out)
             g[i] = gradient_at(t, i);
         if (by_rows)
             client_select_rows(&client, 0, rows);
-        OK(client_push(&client, gradients, true));
+        assert_ok(client_push(&client, gradients, true));
     }
     memcpy(out, client.values[0], COUNT_W * sizeof *out);
     assert_true(((const float *)client.values[1])[0] == 0); /* norms of 0: a ratio of 1 */

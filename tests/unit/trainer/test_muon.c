@@ -9,6 +9,7 @@
 
 #include "muon_golden.h"
 #include "small_cluster.h"
+#include "support/status.h"
 #include "trainer/options/other_optimizers.h"
 #include "support/test_group.h"
 
@@ -113,11 +114,11 @@ static void make_job(const struct muon_case *row, struct arena *arena, struct cl
                                 .sync = true };
     if (row->decay != NULL) {
         const double values[] = { 5, .5, 0 };
-        OK(schedule_read(row->decay, values, COUNT(values), &job->schedule));
+        assert_ok(schedule_read(row->decay, values, COUNT(values), &job->schedule));
     }
     for (int v = 0; v < VARIABLES; v++)
         variables[v] = (struct muon_variable){ shapes[v].name, shapes[v].rows > 0 };
-    OK(other_optimizers_beside_muon(variables, VARIABLES, arena, job));
+    assert_ok(other_optimizers_beside_muon(variables, VARIABLES, arena, job));
     for (int v = 0; v < VARIABLES; v++)
         adamw_count += client_job_number(job, v) == 1;
     assert_int_equal(adamw_count, row->adamw_count);
@@ -141,12 +142,12 @@ static void train(const struct muon_case *row, int ps_count, float out[FLOATS])
     start(&cluster, ps_count);
     small_client(&cluster, 0, 1, &client);
     fill(w, -1);
-    OK(client_join(&client, false, 1000));
-    OK(client_create(&client, &job, values));
-    OK(client_pull(&client));
+    assert_ok(client_join(&client, false, 1000));
+    assert_ok(client_create(&client, &job, values));
+    assert_ok(client_pull(&client));
     for (int t = 0; t < UPDATES; t++) {
         fill(g, t);
-        OK(client_push(&client, gradients, true));
+        assert_ok(client_push(&client, gradients, true));
     }
     for (int v = 0, at = 0; v < VARIABLES; at += count_of(v++))
         memcpy(out + at, client.values[v], (size_t)count_of(v) * sizeof *out);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "small_cluster.h"
+#include "support/status.h"
 #include "trainer/client/client_internal.h"
 #include "trainer/job/worker.h"
 
@@ -60,7 +61,7 @@ static bool ask(struct fixture *f, int w)
 
 static void push(struct fixture *f, int w)
 {
-    OK(client_push(&f->workers[w], all_ones, false));
+    assert_ok(client_push(&f->workers[w], all_ones, false));
 }
 
 static void heartbeat(struct fixture *f, int w)
@@ -69,14 +70,14 @@ static void heartbeat(struct fixture *f, int w)
     const struct heartbeat_request header = { &identity };
     struct message request = pack_heartbeat_request(&header), reply = { 0 };
 
-    OK(channel_call(f->cluster.channels[0], PS_HEARTBEAT, &request, CLOCK_NEVER, &reply));
+    assert_ok(channel_call(f->cluster.channels[0], PS_HEARTBEAT, &request, CLOCK_NEVER, &reply));
     message_release(&reply);
 }
 
 static void join(struct fixture *f, int w, uint64_t incarnation)
 {
     small_client(&f->cluster, (uint32_t)w, incarnation, &f->workers[w]);
-    OK(client_join(&f->workers[w], w > 0, 1000));
+    assert_ok(client_join(&f->workers[w], w > 0, 1000));
 }
 
 static void start(struct fixture *f, uint32_t staleness, int joined)
@@ -90,7 +91,7 @@ static void start(struct fixture *f, uint32_t staleness, int joined)
     *f = (struct fixture){ .clock = clock_fake_create(NS_PER_S) };
     small_start_at(&f->cluster, 2, f->clock);
     join(f, 0, 1);
-    OK(client_create(&f->workers[0], &job, values));
+    assert_ok(client_create(&f->workers[0], &job, values));
     for (int i = 1; i < joined; i++)
         join(f, i, (uint64_t)i + 1);
 }
@@ -160,7 +161,7 @@ static void workers_that_end_or_come_late_hold_nobody_back(void **state)
     push(&f, 1);
     push(&f, 1);
     assert_false(ask(&f, 0));
-    OK(client_report(&f.workers[1], status_ok(), false));
+    assert_ok(client_report(&f.workers[1], status_ok(), false));
     assert_true(f.asked[0].ended);
     join(&f, 2, 9); /* begins where the slowest is: at 2 */
     push(&f, 0);
@@ -208,7 +209,7 @@ static void a_replaced_worker_and_a_new_generation_end_the_wait(void **state)
     assert_int_equal(f.asked[1].status.code, STATUS_ABORTED);
     push(&f, 1);
     assert_false(ask(&f, 1));
-    OK(small_create(&f.workers[0], 2, false));
+    assert_ok(small_create(&f.workers[0], 2, false));
     assert_int_equal(f.asked[1].status.code, STATUS_ABORTED);
     stop(&f);
 }
@@ -295,7 +296,7 @@ static void keeps_running_workers_together(void **state)
     }
     for (int i = 0; i < WORKERS; i++) {
         pthread_join(race.racers[i].thread, NULL);
-        OK(race.racers[i].status);
+        assert_ok(race.racers[i].status);
     }
     assert_true(ps_global_step(f.cluster.ps[0]) >= 300);
     assert_true(race.apart <= 2);

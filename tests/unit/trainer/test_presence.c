@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "small_cluster.h"
+#include "support/status.h"
 #include "trainer/client/presence.h"
 
 struct fixture {
@@ -176,10 +177,10 @@ static void says_whom_another_ps_than_ps_0_waits_for(void **state)
 
     small_client(cluster, 0, 1, &chief);
     small_client(cluster, 2, 1, &other);
-    OK(client_join(&chief, false, 20000));
-    OK(small_create(&chief, 3, true));
-    OK(client_join(&other, true, 20000));
-    OK(client_pull(&other));
+    assert_ok(client_join(&chief, false, 20000));
+    assert_ok(small_create(&chief, 3, true));
+    assert_ok(client_join(&other, true, 20000));
+    assert_ok(client_pull(&other));
     loopback_break(cut_off);
     other.options.channels = half;
     pthread_create(&thread, NULL, push, &other);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "small_cluster.h"
+#include "support/status.h"
 #include "trainer/job/worker.h"
 #include "trainer/protocol/protocol.h"
 
@@ -30,14 +31,14 @@ static void a_push_is_applied_and_the_new_values_come_back(void **state)
         struct ps_client chief;
         small_start(&cluster, ps_count);
         small_client(&cluster, 0, 1, &chief);
-        OK(client_join(&chief, false, 1000));
-        OK(small_create(&chief, 1, false));
-        OK(client_pull(&chief));
+        assert_ok(client_join(&chief, false, 1000));
+        assert_ok(small_create(&chief, 1, false));
+        assert_ok(client_pull(&chief));
         assert_values(&chief, 1, 2);
-        OK(client_push(&chief, all_ones, true));
+        assert_ok(client_push(&chief, all_ones, true));
         assert_values(&chief, .5f, 1.5f);
-        OK(client_push(&chief, all_ones, false));
-        OK(client_pull(&chief));
+        assert_ok(client_push(&chief, all_ones, false));
+        assert_ok(client_pull(&chief));
         assert_values(&chief, 0, 1);
         assert_int_equal(chief.global_step, 2);
         client_finish(&chief);
@@ -53,11 +54,11 @@ static void a_push_sent_again_is_answered_but_not_applied_again(void **state)
 
     small_start(&cluster, 2);
     small_client(&cluster, 0, 1, &chief);
-    OK(client_join(&chief, false, 1000));
-    OK(small_create(&chief, 1, false));
-    OK(client_push(&chief, all_ones, true));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(small_create(&chief, 1, false));
+    assert_ok(client_push(&chief, all_ones, true));
     chief.sequence--; /* as if the reply were lost */
-    OK(client_push(&chief, all_ones, true));
+    assert_ok(client_push(&chief, all_ones, true));
     assert_values(&chief, .5f, 1.5f);
     assert_int_equal(chief.global_step, 1);
     client_finish(&chief);
@@ -78,15 +79,16 @@ static void the_rate_of_a_schedule_is_that_of_the_global_step(void **state)
 
     for (int i = 0; i < SMALL_W; i++)
         w[i] = 1;
-    OK(schedule_read("PiecewiseConstantDecay", (double[]){ 4, 8, 7, .25 }, 4, &job.schedule));
+    assert_ok(
+        schedule_read("PiecewiseConstantDecay", (double[]){ 4, 8, 7, .25 }, 4, &job.schedule));
     small_start(&cluster, 2);
     small_client(&cluster, 0, 1, &chief);
-    OK(client_join(&chief, false, 1000));
-    OK(client_create(&chief, &job, values));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(client_create(&chief, &job, values));
     for (int i = 0; i < 2; i++) /* steps 6 and 7, the last ones before the boundary */
-        OK(client_push(&chief, all_ones, true));
+        assert_ok(client_push(&chief, all_ones, true));
     assert_values(&chief, 1 - 2 * 8, 2 - 2 * 8);
-    OK(client_push(&chief, all_ones, true));
+    assert_ok(client_push(&chief, all_ones, true));
     assert_values(&chief, 1 - 2 * 8 - .25f, 2 - 2 * 8 - .25f);
     job.schedule.values_count = 3;
     struct status status = client_create(&chief, &job, values);
@@ -105,12 +107,12 @@ static void what_was_pulled_does_not_change_under_the_reader(void **state)
     small_start(&cluster, 2);
     small_client(&cluster, 0, 1, &chief);
     small_client(&cluster, 1, 2, &other);
-    OK(client_join(&chief, false, 1000));
-    OK(small_create(&chief, 2, false));
-    OK(client_join(&other, true, 1000));
-    OK(client_pull(&other));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(small_create(&chief, 2, false));
+    assert_ok(client_join(&other, true, 1000));
+    assert_ok(client_pull(&other));
     for (int i = 0; i < 3; i++)
-        OK(client_push(&chief, all_ones, true));
+        assert_ok(client_push(&chief, all_ones, true));
     assert_values(&other, 1, 2);
     assert_values(&chief, -.5f, .5f);
     client_finish(&chief);
@@ -126,11 +128,11 @@ static void strangers_are_refused_with_their_names(void **state)
 
     small_start(&cluster, 1);
     small_client(&cluster, 0, 1, &chief);
-    OK(client_join(&chief, false, 1000));
+    assert_ok(client_join(&chief, false, 1000));
     /* no variables yet */
     assert_int_equal(client_push(&chief, all_ones, false).code, STATUS_ABORTED);
     chief.sequence = 0;
-    OK(small_create(&chief, 1, false));
+    assert_ok(small_create(&chief, 1, false));
     chief.generation = 2;
     struct status status = client_push(&chief, all_ones, false);
     assert_int_equal(status.code, STATUS_ABORTED);
@@ -138,7 +140,7 @@ static void strangers_are_refused_with_their_names(void **state)
     chief.generation = 1;
 
     small_client(&cluster, 0, 9, &late); /* another process as the chief */
-    OK(client_join(&late, true, 1000));
+    assert_ok(client_join(&late, true, 1000));
     status = client_push(&chief, all_ones, false);
     assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
     assert_non_null(strstr(status.message, "replaced"));
@@ -172,7 +174,7 @@ static void strangers_are_refused_with_their_names(void **state)
     assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
     assert_non_null(strstr(status.message, "was given seed=2, the chief : it must be the same"));
     foreign.options.reader = true;
-    OK(client_join(&foreign, true, 1000));
+    assert_ok(client_join(&foreign, true, 1000));
     client_finish(&chief);
     client_finish(&late);
     client_finish(&foreign);
@@ -218,14 +220,14 @@ static void a_worker_that_waits_for_the_chief_is_refused_for_other_settings(void
     assert_int_equal(answer.code, STATUS_OK);
     small_client(&cluster, 0, 1, &chief);
     chief.options.agreed = "seed=1 workers=2";
-    OK(client_join(&chief, false, 20000));
-    OK(small_create(&chief, 2, false));
+    assert_ok(client_join(&chief, false, 20000));
+    assert_ok(small_create(&chief, 2, false));
     assert_int_equal(answer.code, STATUS_FAILED_PRECONDITION);
     assert_string_equal(answer.text,
                         "worker 1 was given seed=2, the chief seed=1: it must be the same");
     small_client(&cluster, 1, 2, &again);
     again.options.agreed = "seed=1 workers=2";
-    OK(client_join(&again, true, 20000));
+    assert_ok(client_join(&again, true, 20000));
     client_call_release(call);
     client_finish(&chief);
     client_finish(&again);
@@ -243,12 +245,12 @@ static void a_worker_with_damaged_data_ends_the_job(void **state)
 
     small_start(&cluster, 2);
     small_client(&cluster, 0, 1, &chief);
-    OK(client_join(&chief, false, 20000));
-    OK(small_create(&chief, 3, false));
+    assert_ok(client_join(&chief, false, 20000));
+    assert_ok(small_create(&chief, 3, false));
     for (uint32_t i = 0; i < 2; i++) {
         small_client(&cluster, 1 + i, 1, &worker);
-        OK(client_join(&worker, true, 20000));
-        OK(client_report(&worker, status_error(codes[i], "line 3 is bad"), false));
+        assert_ok(client_join(&worker, true, 20000));
+        assert_ok(client_report(&worker, status_error(codes[i], "line 3 is bad"), false));
         assert_int_equal(ps_outcome(cluster.ps[0], &outcome), i);
         client_finish(&worker);
     }
@@ -279,9 +281,9 @@ static void variables_are_paid_from_the_budget_and_only_the_chief_makes_them(voi
         cluster.channels[0] = channel;
         small_client(&cluster, 0, 1, &chief);
         small_client(&cluster, 1, 1, &worker);
-        OK(client_join(&worker, false, 1000));
+        assert_ok(client_join(&worker, false, 1000));
         assert_int_equal(small_create(&worker, 2, false).code, STATUS_PERMISSION_DENIED);
-        OK(client_join(&chief, false, 1000));
+        assert_ok(client_join(&chief, false, 1000));
         budget.limit_bytes = enough ? 216 : 215; /* 64 + 8 bytes, three times */
         struct status status = small_create(&chief, 2, false);
         assert_int_equal(status.code, enough ? STATUS_OK : STATUS_RESOURCE_EXHAUSTED);
@@ -309,8 +311,8 @@ static void who_joins_after_the_last_step_is_told_so_and_not_waited_for(void **s
     small_client(&cluster, 0, 1, &chief);
     small_client(&cluster, 1, 2, &between);
     small_client(&cluster, 2, 3, &late);
-    OK(client_join(&chief, false, 1000));
-    OK(small_create_until(&chief, 3, false, 1));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(small_create_until(&chief, 3, false, 1));
     struct channel *first = cluster.channels[0];
     struct channel *cut_off = loopback_open(&ps_service, cluster.ps[0], clock_monotonic());
     loopback_break(cut_off);
@@ -319,16 +321,16 @@ static void who_joins_after_the_last_step_is_told_so_and_not_waited_for(void **s
     assert_int_equal(client_push(&chief, all_ones, false).code, STATUS_UNAVAILABLE);
     chief.options.call_timeout_ms = 20000;
     cluster.channels[0] = first;
-    OK(client_join(&between, true, 1000));
+    assert_ok(client_join(&between, true, 1000));
     assert_false(between.finished);
     chief.sequence--;
-    OK(client_push(&chief, all_ones, true)); /* reaches ps 0 as well */
-    OK(client_join(&late, true, 1000));
+    assert_ok(client_push(&chief, all_ones, true)); /* reaches ps 0 as well */
+    assert_ok(client_join(&late, true, 1000));
     assert_true(late.finished);
-    OK(client_report(&chief, status_ok(), false));
+    assert_ok(client_report(&chief, status_ok(), false));
     assert_int_equal(client_await(&chief, false, 50).code, STATUS_DEADLINE_EXCEEDED);
-    OK(client_report(&between, status_ok(), false));
-    OK(client_await(&chief, false, 1000));
+    assert_ok(client_report(&between, status_ok(), false));
+    assert_ok(client_await(&chief, false, 1000));
     client_finish(&chief);
     client_finish(&late);
     client_finish(&between);
@@ -356,12 +358,12 @@ static void *push_all(void *context)
     for (int i = 0; i < SMALL_W; i++)
         gradient[i] = pusher->first;
     small_client(pusher->cluster, pusher->index, 50 + pusher->index, &client);
-    OK(client_join(&client, true, 20000));
+    assert_ok(client_join(&client, true, 20000));
     while (pusher->done < pusher->pushes || (pusher->stop != NULL && !atomic_load(pusher->stop))) {
-        OK(client_push(&client, gradients, true));
+        assert_ok(client_push(&client, gradients, true));
         pusher->done++;
     }
-    OK(client_report(&client, status_ok(), false));
+    assert_ok(client_report(&client, status_ok(), false));
     client_finish(&client);
     return NULL;
 }
@@ -380,13 +382,13 @@ static void no_update_of_many_workers_is_lost(void **state)
         pthread_create(&pushers[i].thread, NULL, push_all, &pushers[i]);
     }
     small_client(&cluster, 0, 1, &chief);
-    OK(client_join(&chief, false, 1000));
-    OK(small_create(&chief, 4, false));
-    OK(client_report(&chief, status_ok(), false));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(small_create(&chief, 4, false));
+    assert_ok(client_report(&chief, status_ok(), false));
     for (int i = 0; i < 3; i++)
         pthread_join(pushers[i].thread, NULL);
-    OK(client_await(&chief, false, 20000)); /* all workers have reported their end */
-    OK(client_pull(&chief));
+    assert_ok(client_await(&chief, false, 20000)); /* all workers have reported their end */
+    assert_ok(client_pull(&chief));
     assert_values(&chief, 1 - 600 * .5f, 2 - 600 * .5f);
     assert_int_equal(chief.global_step, 600);
     client_finish(&chief);
@@ -407,8 +409,8 @@ static void a_synchronous_step_sums_in_the_order_of_workers(void **state)
         int ps_count = 1 + round % SMALL_PS_MAX;
         small_start(&cluster, ps_count);
         small_client(&cluster, 0, 50, &chief); /* the same process as the pusher of rank 0 */
-        OK(client_join(&chief, false, 1000));
-        OK(small_create(&chief, 3, true));
+        assert_ok(client_join(&chief, false, 1000));
+        assert_ok(small_create(&chief, 3, true));
         for (uint32_t i = 0; i < 3; i++) {
             uint32_t index = (i + (uint32_t)round) % 3; /* another order of arrival in each round */
             pushers[index] = (struct pusher){
@@ -418,7 +420,7 @@ static void a_synchronous_step_sums_in_the_order_of_workers(void **state)
         }
         for (int i = 0; i < 3; i++)
             pthread_join(pushers[i].thread, NULL);
-        OK(client_pull(&chief));
+        assert_ok(client_pull(&chief));
         const float *w = chief.values[0];
         if (round == 0)
             expected = w[0];
@@ -438,7 +440,7 @@ static void read_selected(struct client_snapshot *snapshot, float *out, size_t s
     size_t got = 0;
 
     for (;;) {
-        OK(snapshot->source.next(&snapshot->source, &chunk));
+        assert_ok(snapshot->source.next(&snapshot->source, &chunk));
         if (chunk.size == 0)
             break;
         assert_true(got + chunk.size <= size);
@@ -451,7 +453,7 @@ static void read_selected(struct client_snapshot *snapshot, float *out, size_t s
 static void read_variable(struct client_snapshot *snapshot, const char *name, float *out,
                           size_t size)
 {
-    OK(snapshot->source.begin(&snapshot->source, name));
+    assert_ok(snapshot->source.begin(&snapshot->source, name));
     read_selected(snapshot, out, size);
 }
 
@@ -470,8 +472,8 @@ static void a_snapshot_under_concurrent_pushes_is_consistent(void **state)
 
     small_start(&cluster, 3);
     small_client(&cluster, 0, 1, &chief);
-    OK(client_join(&chief, false, 1000));
-    OK(small_create(&chief, 2, false));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(small_create(&chief, 2, false));
     for (uint32_t i = 0; i < 2; i++) {
         pushers[i] =
             (struct pusher){ .cluster = &cluster, .index = i + 1, .stop = &stop, .first = .5f };
@@ -482,7 +484,7 @@ static void a_snapshot_under_concurrent_pushes_is_consistent(void **state)
     for (int round = 0; round < 50; round++) {
         struct client_snapshot snapshot;
         float w[SMALL_W], b[SMALL_B];
-        OK(client_snapshot_begin(&chief, false, 10000, &snapshot));
+        assert_ok(client_snapshot_begin(&chief, false, 10000, &snapshot));
         usleep(200); /* lets training go on */
         read_variable(&snapshot, "b", b, sizeof b);
         read_variable(&snapshot, "w", w, sizeof w);
@@ -514,12 +516,12 @@ static void a_snapshot_has_the_slots_of_its_moment(void **state)
 
     small_start(&cluster, 2);
     small_client(&cluster, 0, 1, &chief);
-    OK(client_join(&chief, false, 1000));
-    OK(client_create(&chief, &job, (const void *const *)first));
-    OK(client_push(&chief, all_ones, false));
-    OK(client_snapshot_begin(&chief, true, 20000, &snapshot));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(client_create(&chief, &job, (const void *const *)first));
+    assert_ok(client_push(&chief, all_ones, false));
+    assert_ok(client_snapshot_begin(&chief, true, 20000, &snapshot));
     for (int i = 0; i < 3; i++) /* pushes during the snapshot must not change it */
-        OK(client_push(&chief, all_ones, true));
+        assert_ok(client_push(&chief, all_ones, true));
     client_snapshot_select(&snapshot, 0, 1);
     read_selected(&snapshot, m, sizeof m);
     client_snapshot_select(&snapshot, 0, 2);
@@ -532,7 +534,7 @@ static void a_snapshot_has_the_slots_of_its_moment(void **state)
     assert_true(snapshot.scalars[1] == .999f * .999f);
     assert_int_equal(snapshot.global_step, 1);
     client_snapshot_end(&snapshot);
-    OK(client_snapshot_begin(&chief, false, 20000, &snapshot));
+    assert_ok(client_snapshot_begin(&chief, false, 20000, &snapshot));
     struct bytes chunk;
     client_snapshot_select(&snapshot, 0, 1);
     assert_int_equal(snapshot.source.next(&snapshot.source, &chunk).code, STATUS_NOT_FOUND);
@@ -553,9 +555,9 @@ static void half_a_push_of_a_dead_worker_does_not_stop_a_snapshot(void **state)
     small_start(&cluster, 2);
     small_client(&cluster, 0, 1, &chief);
     small_client(&cluster, 1, 2, &dying);
-    OK(client_join(&chief, false, 1000));
-    OK(small_create(&chief, 2, false));
-    OK(client_join(&dying, true, 1000));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(small_create(&chief, 2, false));
+    assert_ok(client_join(&dying, true, 1000));
     struct channel *second = cluster.channels[1];
     struct channel *cut_off = loopback_open(&ps_service, cluster.ps[1], clock_monotonic());
     loopback_break(cut_off);
@@ -563,12 +565,13 @@ static void half_a_push_of_a_dead_worker_does_not_stop_a_snapshot(void **state)
     dying.options.call_timeout_ms = 50;
     assert_int_equal(client_push(&dying, all_ones, false).code, STATUS_UNAVAILABLE);
     cluster.channels[1] = second;
-    OK(client_snapshot_begin(&chief, false, 1000, &snapshot));
+    assert_ok(client_snapshot_begin(&chief, false, 1000, &snapshot));
     client_snapshot_end(&snapshot);
-    OK(client_push(&chief, all_ones, true)); /* training goes on */
+    assert_ok(client_push(&chief, all_ones, true)); /* training goes on */
     struct clock *clock = clock_monotonic();
     int64_t began_ns = clock_now_ns(clock);
-    OK(client_snapshot_begin(&chief, false, -1, &snapshot)); /* does not wait for that push again */
+    assert_ok(client_snapshot_begin(&chief, false, -1,
+                                    &snapshot)); /* does not wait for that push again */
     assert_true(clock_now_ns(clock) - began_ns < 4 * NS_PER_S);
     client_snapshot_end(&snapshot);
     client_finish(&chief);
@@ -582,7 +585,7 @@ static void *push_three(void *context)
     struct ps_client *client = context;
 
     for (int i = 0; i < 3; i++)
-        OK(client_push(client, all_ones, true));
+        assert_ok(client_push(client, all_ones, true));
     return NULL;
 }
 
@@ -620,10 +623,10 @@ static void a_push_that_reached_half_of_the_ps_tasks_is_made_again(void **state)
     small_client(&cluster, 0, 1, &chief);
     small_client(&cluster, 1, 2, &dying);
     small_client(&cluster, 1, 3, &again);
-    OK(client_join(&chief, false, 1000));
-    OK(small_create(&chief, 2, true));
-    OK(client_join(&dying, true, 1000));
-    OK(client_pull(&dying));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(small_create(&chief, 2, true));
+    assert_ok(client_join(&dying, true, 1000));
+    assert_ok(client_pull(&dying));
     pthread_create(&thread, NULL, push_three, &chief);
     struct channel *cut_off = loopback_open(&ps_service, cluster.ps[1], clock_monotonic());
     loopback_break(cut_off);
@@ -633,15 +636,15 @@ static void a_push_that_reached_half_of_the_ps_tasks_is_made_again(void **state)
     assert_int_equal(push_thrice_the_values(&dying).code, STATUS_UNAVAILABLE);
     assert_int_equal(ps_global_step(cluster.ps[0]), 1);
     assert_int_equal(ps_global_step(cluster.ps[1]), 0);
-    OK(client_join(&again, true, 1000));
+    assert_ok(client_join(&again, true, 1000));
     assert_false(again.finished);
-    OK(client_pull(&again));
+    assert_ok(client_pull(&again));
     assert_true(again.torn);
     assert_int_equal(again.global_step, 0);
     while (again.global_step < 3)
-        OK(push_thrice_the_values(&again));
+        assert_ok(push_thrice_the_values(&again));
     pthread_join(thread, NULL);
-    OK(client_pull(&again));
+    assert_ok(client_pull(&again));
     assert_false(again.torn);
     assert_int_equal(ps_global_step(cluster.ps[0]), 3);
     assert_int_equal(ps_global_step(cluster.ps[1]), 3);
@@ -669,10 +672,10 @@ static void an_outcome_that_ps_0_has_forgotten_is_learnt_from_another(void **sta
     small_start(&cluster, 2);
     small_client(&cluster, 1, 2, &worker);
     ps_end(cluster.ps[1], status_ok());
-    OK(worker_run(&worker, NULL, &options, &progress));
+    assert_ok(worker_run(&worker, NULL, &options, &progress));
     assert_true(worker.told);
     assert_true(ps_outcome(cluster.ps[0], &outcome));
-    OK(outcome);
+    assert_ok(outcome);
     client_finish(&worker);
     small_stop(&cluster);
 }
@@ -687,8 +690,8 @@ static void a_failed_snapshot_does_not_stop_training(void **state)
 
     small_start(&cluster, 2);
     small_client(&cluster, 0, 1, &chief);
-    OK(client_join(&chief, false, 1000));
-    OK(small_create(&chief, 1, false));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(small_create(&chief, 1, false));
     struct channel *second = cluster.channels[1];
     struct channel *cut_off = loopback_open(&ps_service, cluster.ps[1], clock_monotonic());
     loopback_break(cut_off);
@@ -697,7 +700,7 @@ static void a_failed_snapshot_does_not_stop_training(void **state)
     assert_int_equal(client_snapshot_begin(&chief, false, 100, &snapshot).code, STATUS_UNAVAILABLE);
     cluster.channels[1] = second;
     chief.options.call_timeout_ms = 1000;
-    OK(client_push(&chief, all_ones, true));
+    assert_ok(client_push(&chief, all_ones, true));
     assert_values(&chief, .5f, 1.5f);
     client_finish(&chief);
     channel_close(cut_off);
@@ -750,12 +753,12 @@ static void a_new_generation_voids_all_of_the_one_before(void **state)
     small_start(&cluster, 2);
     small_client(&cluster, 0, 1, &chief);
     small_client(&cluster, 1, 2, &worker);
-    OK(client_join(&chief, false, 1000));
-    OK(small_create(&chief, 2, false));
-    OK(client_join(&worker, true, 1000));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(small_create(&chief, 2, false));
+    assert_ok(client_join(&worker, true, 1000));
     for (int i = 0; i < 3; i++)
-        OK(client_push(&worker, all_ones, true));
-    OK(client_snapshot_begin(&chief, true, 20000, &snapshot));
+        assert_ok(client_push(&worker, all_ones, true));
+    assert_ok(client_snapshot_begin(&chief, true, 20000, &snapshot));
     struct gone gone = restart_ps(&cluster, 1);
     struct status status = client_push(&worker, all_ones, true);
     assert_int_equal(status.code, STATUS_ABORTED);
@@ -763,25 +766,25 @@ static void a_new_generation_voids_all_of_the_one_before(void **state)
     struct rejoin rejoin = { .client = &worker };
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, run_rejoin, &rejoin), 0);
-    OK(client_join(&chief, false, 1000));
+    assert_ok(client_join(&chief, false, 1000));
     assert_false(chief.open);
     assert_int_equal(chief.generation_seen, 1);
-    OK(small_create(&chief, 2, false));
+    assert_ok(small_create(&chief, 2, false));
     pthread_join(thread, NULL);
     assert_int_equal(rejoin.code, STATUS_OK);
     assert_int_equal(worker.generation, 2);
-    OK(client_pull(&worker));
+    assert_ok(client_pull(&worker));
     assert_values(&worker, 1, 2);
     assert_int_equal(worker.global_step, 0);
-    OK(client_push(&worker, all_ones, true));
+    assert_ok(client_push(&worker, all_ones, true));
     assert_values(&worker, .5f, 1.5f);
 
     worker.generation = 1; /* a late push of the generation before */
     worker.sequence = 7;
     status = client_push(&worker, all_ones, true);
     assert_int_equal(status.code, STATUS_ABORTED);
-    OK(client_join(&chief, true, 1000));
-    OK(client_pull(&chief));
+    assert_ok(client_join(&chief, true, 1000));
+    assert_ok(client_pull(&chief));
     assert_values(&chief, .5f, 1.5f);
     client_finish(&chief);
     client_finish(&worker);
@@ -803,19 +806,19 @@ static void who_awaits_the_end_is_told_that_the_job_has_gone_back(void **state)
     small_start(&cluster, 1);
     small_client(&cluster, 0, 1, &chief);
     small_client(&cluster, 1, 2, &worker);
-    OK(client_join(&chief, false, 1000));
-    OK(small_create(&chief, 2, false));
-    OK(client_join(&worker, true, 1000));
-    OK(client_report(&worker, status_ok(), false));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(small_create(&chief, 2, false));
+    assert_ok(client_join(&worker, true, 1000));
+    assert_ok(client_report(&worker, status_ok(), false));
     struct gone gone = restart_ps(&cluster, 0);
-    OK(client_join(&chief, false, 1000));
-    OK(small_create(&chief, 2, false));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(small_create(&chief, 2, false));
     struct status status = client_await(&worker, true, 1000);
     assert_int_equal(status.code, STATUS_ABORTED);
     assert_non_null(strstr(status.message, "started anew"));
-    OK(client_join(&worker, true, 1000));
+    assert_ok(client_join(&worker, true, 1000));
     assert_false(worker.finished);
-    OK(small_create(&chief, 2, false)); /* on the same ps */
+    assert_ok(small_create(&chief, 2, false)); /* on the same ps */
     assert_int_equal(client_await(&worker, true, 1000).code, STATUS_ABORTED);
     client_finish(&chief);
     client_finish(&worker);
@@ -849,14 +852,14 @@ static void a_push_that_waits_is_told_that_the_job_goes_back(void **state)
     small_start(&cluster, 2);
     small_client(&cluster, 0, 1, &chief);
     small_client(&cluster, 1, 2, &worker);
-    OK(client_join(&chief, false, 1000));
-    OK(small_create(&chief, 2, true));
-    OK(client_join(&worker, true, 1000));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(small_create(&chief, 2, true));
+    assert_ok(client_join(&worker, true, 1000));
     struct waiting_push push = { .client = &worker };
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, run_push, &push), 0);
     usleep(20000); /* most likely the push waits for the chief's */
-    OK(small_create(&chief, 2, true));
+    assert_ok(small_create(&chief, 2, true));
     pthread_join(thread, NULL);
     assert_int_equal(push.code, STATUS_ABORTED);
     assert_true(strstr(push.text, "goes back to step 0") != NULL ||
@@ -887,15 +890,15 @@ static void only_whole_values_are_opened_and_only_the_chief_writes(void **state)
     small_start(&cluster, 1);
     small_client(&cluster, 0, 1, &chief);
     small_client(&cluster, 1, 2, &other);
-    OK(client_join(&chief, false, 1000));
-    OK(client_join(&other, false, 1000));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(client_join(&other, false, 1000));
     struct status status = client_begin(&chief, &job, &nothing);
     assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
     assert_non_null(strstr(status.message, "only 0 of the 16 bytes"));
-    OK(small_create(&chief, 1, false));
+    assert_ok(small_create(&chief, 1, false));
     other.generation_seen = 1; /* as if it had joined before the chief */
     assert_int_equal(small_create(&other, 1, false).code, STATUS_PERMISSION_DENIED);
-    OK(client_pull(&chief));
+    assert_ok(client_pull(&chief));
     assert_values(&chief, 1, 2);
     client_finish(&chief);
     client_finish(&other);
@@ -914,8 +917,8 @@ static void a_damaged_request_is_refused(void **state)
 
     small_start(&cluster, 1);
     small_client(&cluster, 0, 1, &chief);
-    OK(client_join(&chief, false, 1000));
-    OK(small_create(&chief, 1, false));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(small_create(&chief, 1, false));
     for (size_t i = 0; i < COUNT(paths); i++) {
         struct message request = { .header = { "\x0a\xff\xff", 3 } }, reply;
         struct status status =
@@ -950,8 +953,8 @@ static void a_task_that_ends_under_an_index_beyond_all_workers_is_refused(void *
 
     small_start(&cluster, 1);
     small_client(&cluster, 0, 1, &chief);
-    OK(client_join(&chief, false, 1000));
-    OK(small_create(&chief, 1, false));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(small_create(&chief, 1, false));
     struct identity identity = { "test", "worker", "a:1,b:1", "", .index = UINT32_MAX / 2 };
     struct finish_request header = {
         .ticket = &ticket, .identity = &identity, .code = STATUS_INTERNAL, .text = "?"

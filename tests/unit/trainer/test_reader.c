@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "small_cluster.h"
+#include "support/status.h"
 #include "trainer/client/client_internal.h"
 
 #define PS 2
@@ -34,10 +35,10 @@ static int start(void **state)
     small_client(&fixture->cluster, 0, 1, &fixture->chief);
     small_client(&fixture->cluster, 1, 2, &fixture->worker);
     make_reader(fixture, 50, &fixture->reader);
-    OK(client_join(&fixture->chief, false, 1000));
-    OK(small_create(&fixture->chief, 2, false));
-    OK(client_join(&fixture->worker, true, 1000));
-    OK(client_join(&fixture->reader, true, 1000));
+    assert_ok(client_join(&fixture->chief, false, 1000));
+    assert_ok(small_create(&fixture->chief, 2, false));
+    assert_ok(client_join(&fixture->worker, true, 1000));
+    assert_ok(client_join(&fixture->reader, true, 1000));
     *state = fixture;
     return 0;
 }
@@ -63,7 +64,7 @@ static void assert_w(struct client_snapshot *snapshot, float expected)
 
     client_snapshot_select(snapshot, 0, 0);
     for (;;) {
-        OK(snapshot->source.next(&snapshot->source, &chunk));
+        assert_ok(snapshot->source.next(&snapshot->source, &chunk));
         if (chunk.size == 0)
             break;
         for (size_t i = 0; i < chunk.size / sizeof(float); i++) {
@@ -81,16 +82,16 @@ static void has_snapshots_beside_the_chiefs(void **state)
     struct fixture *fixture = *state;
     struct client_snapshot chiefs, readers;
 
-    OK(client_snapshot_begin(&fixture->chief, true, 1000, &chiefs));
-    OK(client_push(&fixture->worker, all_ones, false));
-    OK(client_snapshot_begin(&fixture->reader, false, 1000, &readers));
-    OK(client_push(&fixture->worker, all_ones, false));
+    assert_ok(client_snapshot_begin(&fixture->chief, true, 1000, &chiefs));
+    assert_ok(client_push(&fixture->worker, all_ones, false));
+    assert_ok(client_snapshot_begin(&fixture->reader, false, 1000, &readers));
+    assert_ok(client_push(&fixture->worker, all_ones, false));
     assert_w(&chiefs, 1);
     assert_w(&readers, .5f);
     assert_int_equal(readers.global_step, 1);
     client_snapshot_end(&readers);
     assert_w(&chiefs, 1);
-    OK(client_snapshot_begin(&fixture->reader, false, 1000, &readers));
+    assert_ok(client_snapshot_begin(&fixture->reader, false, 1000, &readers));
     client_snapshot_end(&chiefs);
     assert_w(&readers, 0);
     client_snapshot_end(&readers);
@@ -136,7 +137,7 @@ static void may_die_while_it_holds_a_ps(void **state)
 {
     struct fixture *fixture = *state;
 
-    OK(hold(&fixture->reader, 5));
+    assert_ok(hold(&fixture->reader, 5));
     assert_expires_after(fixture, 1000);
     assert_int_equal(hold(&fixture->reader, 5).code, STATUS_NOT_FOUND);
 }
@@ -161,8 +162,8 @@ static void training_goes_on_when_the_chief_dies_while_it_holds_a_ps(void **stat
     struct status status;
 
     heartbeat(&fixture->chief, &status);
-    OK(status);
-    OK(hold(&fixture->chief, 5));
+    assert_ok(status);
+    assert_ok(hold(&fixture->chief, 5));
     assert_expires_after(fixture, 5000);
 }
 
@@ -171,16 +172,16 @@ static void leaves_the_chief_to_go_first(void **state)
     struct fixture *fixture = *state;
     struct client_snapshot snapshot;
 
-    OK(hold(&fixture->chief, 5));
+    assert_ok(hold(&fixture->chief, 5));
     assert_int_equal(hold(&fixture->reader, 7).code, STATUS_ABORTED);
-    OK(client_snapshot_begin(&fixture->chief, true, 1000, &snapshot));
+    assert_ok(client_snapshot_begin(&fixture->chief, true, 1000, &snapshot));
     client_snapshot_end(&snapshot);
-    OK(hold(&fixture->reader, 7));
-    OK(client_snapshot_begin(&fixture->chief, true, 1000, &snapshot));
+    assert_ok(hold(&fixture->reader, 7));
+    assert_ok(client_snapshot_begin(&fixture->chief, true, 1000, &snapshot));
     assert_w(&snapshot, 1);
     client_snapshot_end(&snapshot);
     assert_int_equal(hold(&fixture->reader, 7).code, STATUS_NOT_FOUND);
-    OK(client_push(&fixture->worker, all_ones, true));
+    assert_ok(client_push(&fixture->worker, all_ones, true));
 }
 
 static void loses_a_snapshot_that_it_does_not_read(void **state)
@@ -189,7 +190,7 @@ static void loses_a_snapshot_that_it_does_not_read(void **state)
     struct client_snapshot snapshot;
     struct bytes chunk;
 
-    OK(client_snapshot_begin(&fixture->reader, false, 1000, &snapshot));
+    assert_ok(client_snapshot_begin(&fixture->reader, false, 1000, &snapshot));
     for (int i = 0; i < 2; i++) {
         clock_fake_advance(fixture->clock, 59 * NS_PER_S);
         for (int p = 0; p < PS; p++)
@@ -210,11 +211,11 @@ static void gives_way_to_a_later_one(void **state)
     struct client_snapshot before, snapshot;
     struct ps_client later;
 
-    OK(client_snapshot_begin(&fixture->reader, false, 1000, &before));
+    assert_ok(client_snapshot_begin(&fixture->reader, false, 1000, &before));
     make_reader(fixture, 51, &later);
-    OK(client_join(&later, true, 1000));
-    OK(hold(&later, 1)); /* a smaller number: it comes from another host's clock */
-    OK(client_snapshot_begin(&later, false, 1000, &snapshot));
+    assert_ok(client_join(&later, true, 1000));
+    assert_ok(hold(&later, 1)); /* a smaller number: it comes from another host's clock */
+    assert_ok(client_snapshot_begin(&later, false, 1000, &snapshot));
     assert_w(&snapshot, 1);
     client_snapshot_end(&snapshot);
     client_snapshot_end(&before);
@@ -232,15 +233,15 @@ static void is_nobody_that_is_waited_for(void **state)
     struct status status;
 
     heartbeat(&fixture->reader, &status);
-    OK(status);
+    assert_ok(status);
     assert_int_equal(ps_last_heard_ns(ps), 0);
-    OK(client_report(&fixture->worker, status_ok(), false));
-    OK(client_report(&fixture->chief, status_ok(), false));
-    OK(client_await(&fixture->chief, false, 1000));
-    OK(client_report(&fixture->chief, status_ok(), true));
+    assert_ok(client_report(&fixture->worker, status_ok(), false));
+    assert_ok(client_report(&fixture->chief, status_ok(), false));
+    assert_ok(client_await(&fixture->chief, false, 1000));
+    assert_ok(client_report(&fixture->chief, status_ok(), true));
     heartbeat(&fixture->reader, &status);
-    OK(status);
-    OK(client_await(&fixture->reader, true, 1000));
+    assert_ok(status);
+    assert_ok(client_await(&fixture->reader, true, 1000));
     assert_int_equal(ps_count_uninformed(ps, 2),
                      1); /* only the worker: the reader does not count */
 }
@@ -255,8 +256,8 @@ static void changes_nothing(void **state)
                      STATUS_PERMISSION_DENIED);
     assert_false(ps_outcome(fixture->cluster.ps[0], &outcome));
     assert_int_equal(small_create(&fixture->reader, 2, false).code, STATUS_PERMISSION_DENIED);
-    OK(client_pull(&fixture->reader));
-    OK(client_push(&fixture->worker, all_ones, true));
+    assert_ok(client_pull(&fixture->reader));
+    assert_ok(client_push(&fixture->worker, all_ones, true));
 }
 
 #define READER_TEST(test) cmocka_unit_test_setup_teardown(test, start, stop)

@@ -17,6 +17,7 @@
 
 #include "base/file.h"
 #include "small_cluster.h"
+#include "support/status.h"
 #include "support/directory.h"
 #include "trainer/job/chief.h"
 

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "small_cluster.h"
+#include "support/status.h"
 #include "trainer/protocol/protocol.h"
 
 struct pair {
@@ -24,9 +25,9 @@ static int start(void **state)
     small_start(&pair->cluster, 1);
     for (uint32_t i = 0; i < 2; i++)
         small_client(&pair->cluster, i, 10 + i, &pair->workers[i]);
-    OK(client_join(&pair->workers[0], false, 1000));
-    OK(small_create(&pair->workers[0], 2, true));
-    OK(client_join(&pair->workers[1], true, 1000));
+    assert_ok(client_join(&pair->workers[0], false, 1000));
+    assert_ok(small_create(&pair->workers[0], 2, true));
+    assert_ok(client_join(&pair->workers[1], true, 1000));
     *state = pair;
     return 0;
 }
@@ -92,9 +93,9 @@ static void a_push_that_comes_twice_is_applied_once_and_answered_twice(void **st
     send_push(pair, 0, 10, 1, 1, &first);
     send_push(pair, 0, 10, 1, 1, &again);
     send_push(pair, 1, 11, 1, 1, &other);
-    OK(call_group_wait(&first));
-    OK(call_group_wait(&again));
-    OK(call_group_wait(&other));
+    assert_ok(call_group_wait(&first));
+    assert_ok(call_group_wait(&again));
+    assert_ok(call_group_wait(&other));
     assert_true(first_value(&first) == .5f && first_value(&again) == .5f);
     assert_int_equal(ps_global_step(pair->cluster.ps[0]), 1);
     call_group_finish(&first);
@@ -112,8 +113,8 @@ static void a_push_counts_as_long_as_one_of_its_callers_waits(void **state)
     call_group_cancel(&first);
     assert_int_equal(call_group_wait(&first).code, STATUS_CANCELLED);
     send_push(pair, 1, 11, 1, 1, &other);
-    OK(call_group_wait(&again));
-    OK(call_group_wait(&other));
+    assert_ok(call_group_wait(&again));
+    assert_ok(call_group_wait(&other));
     assert_int_equal(ps_global_step(pair->cluster.ps[0]), 1);
     call_group_finish(&first);
     call_group_finish(&again);
@@ -128,12 +129,12 @@ static void a_push_of_a_replaced_process_does_not_count_for_the_new_one(void **s
 
     send_push(pair, 0, 10, 7, 100, &stale);
     small_client(&pair->cluster, 0, 12, &later);
-    OK(client_join(&later, true, 1000));
+    assert_ok(client_join(&later, true, 1000));
     assert_int_equal(call_group_wait(&stale).code, STATUS_ABORTED);
     send_push(pair, 0, 12, 1, 1, &fresh);
     send_push(pair, 1, 11, 1, 1, &other);
-    OK(call_group_wait(&fresh));
-    OK(call_group_wait(&other));
+    assert_ok(call_group_wait(&fresh));
+    assert_ok(call_group_wait(&other));
     assert_true(first_value(&fresh) == .5f);
     assert_int_equal(ps_global_step(pair->cluster.ps[0]), 1);
     call_group_finish(&stale);
@@ -155,17 +156,17 @@ static void who_joins_again_after_the_last_step_still_reports(void **state)
     small_start(&cluster, 1);
     small_client(&cluster, 0, 1, &chief);
     small_client(&cluster, 1, 2, &worker);
-    OK(client_join(&chief, false, 1000));
-    OK(small_create_until(&chief, 2, false, 1));
-    OK(client_join(&worker, true, 1000));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(small_create_until(&chief, 2, false, 1));
+    assert_ok(client_join(&worker, true, 1000));
     static const float zeros[SMALL_W];
     const struct variable_gradient gradients[] = { { .values = zeros }, { .values = zeros } };
-    OK(client_push(&chief, gradients, false));
-    OK(client_report(&chief, status_ok(), false));
-    OK(client_join(&worker, true, 1000));
+    assert_ok(client_push(&chief, gradients, false));
+    assert_ok(client_report(&chief, status_ok(), false));
+    assert_ok(client_join(&worker, true, 1000));
     assert_false(worker.finished);
-    OK(client_report(&worker, status_ok(), false));
-    OK(client_await(&chief, false, 20000));
+    assert_ok(client_report(&worker, status_ok(), false));
+    assert_ok(client_await(&chief, false, 20000));
     client_finish(&chief);
     client_finish(&worker);
     small_stop(&cluster);
@@ -192,7 +193,7 @@ static uint64_t cut(struct pair *pair, uint64_t number)
                                         clock_deadline_ns(clock_monotonic(), 20000), &reply);
     struct arena *arena = arena_create(0);
     if (status_is_ok(status)) {
-        OK(unpack_cut_reply(&reply, arena, &cut_reply));
+        assert_ok(unpack_cut_reply(&reply, arena, &cut_reply));
         id = cut_reply.snapshot;
     }
     arena_destroy(arena);
@@ -206,8 +207,8 @@ static void assert_training_goes_on(struct pair *pair, uint64_t incarnation)
 
     send_push(pair, 0, incarnation, 1, 1, &first);
     send_push(pair, 1, 11, 1, 1, &other);
-    OK(call_group_wait(&first));
-    OK(call_group_wait(&other));
+    assert_ok(call_group_wait(&first));
+    assert_ok(call_group_wait(&other));
     call_group_finish(&first);
     call_group_finish(&other);
 }
@@ -216,12 +217,12 @@ static void a_hold_or_a_cut_that_comes_again_changes_nothing(void **state)
 {
     struct pair *pair = *state;
 
-    OK(hold(pair, 10, 5));
-    OK(hold(pair, 10, 5));
+    assert_ok(hold(pair, 10, 5));
+    assert_ok(hold(pair, 10, 5));
     uint64_t id = cut(pair, 5);
     assert_int_not_equal(id, 0);
     assert_int_equal(cut(pair, 5), id);
-    OK(hold(pair, 10, 5)); /* a late repeat must not hold the ps again */
+    assert_ok(hold(pair, 10, 5)); /* a late repeat must not hold the ps again */
     assert_int_equal(hold(pair, 10, 4).code, STATUS_ABORTED);
     assert_training_goes_on(pair, 10);
     assert_int_equal(cut(pair, 4), 0);
@@ -233,9 +234,9 @@ static void a_hold_ends_with_the_process_that_asked_for_it(void **state)
     struct pair *pair = *state;
     struct ps_client later;
 
-    OK(hold(pair, 10, 5));
+    assert_ok(hold(pair, 10, 5));
     small_client(&pair->cluster, 0, 12, &later);
-    OK(client_join(&later, true, 1000));
+    assert_ok(client_join(&later, true, 1000));
     assert_training_goes_on(pair, 12);
     assert_int_equal(hold(pair, 10, 6).code, STATUS_FAILED_PRECONDITION);
     client_finish(&later);

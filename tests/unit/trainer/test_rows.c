@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "small_cluster.h"
+#include "support/status.h"
 #include "trainer/ps/variables.h"
 
 /* "emb": 20 rows of 2 floats; "bias": 30 rows of 1; "frozen": 6 rows of 2, not trained; "w": as a
@@ -168,7 +169,7 @@ static void read_part(struct client_snapshot *snapshot, int v, int part, float *
 
     client_snapshot_select(snapshot, v, part);
     for (; at < size; at += chunk.size) {
-        OK(snapshot->source.next(&snapshot->source, &chunk));
+        assert_ok(snapshot->source.next(&snapshot->source, &chunk));
         assert_true(chunk.size > 0 && chunk.size <= size - at);
         memcpy((char *)out + at, chunk.data, chunk.size);
     }
@@ -178,7 +179,7 @@ static void take_outcome(struct ps_client *client, bool slots, struct outcome *o
 {
     struct client_snapshot snapshot;
 
-    OK(client_snapshot_begin(client, slots, 20000, &snapshot));
+    assert_ok(client_snapshot_begin(client, slots, 20000, &snapshot));
     for (int v = 0; v < VARIABLES; v++) {
         read_part(&snapshot, v, 0, out->values[v]);
         if (slots && rows_variables[v].trainable)
@@ -201,8 +202,8 @@ static void *run_worker(void *context)
     struct ps_client client;
 
     small_client_with(run->cluster, run->index, 50 + run->index, run->chunk_bytes, &client);
-    OK(client_join(&client, true, 20000));
-    OK(run_steps(&client, run->index, 0, STEPS));
+    assert_ok(client_join(&client, true, 20000));
+    assert_ok(run_steps(&client, run->index, 0, STEPS));
     client_finish(&client);
     return NULL;
 }
@@ -217,8 +218,8 @@ static void run_job(int ps_count, const struct client_job *job, size_t chunk_byt
     *out = (struct outcome){ 0 };
     start(&cluster, ps_count);
     small_client(&cluster, 0, 50, &chief); /* the same process as the worker of rank 0 */
-    OK(client_join(&chief, false, 1000));
-    OK(create(&chief, job));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(create(&chief, job));
     for (uint32_t i = 0; i < job->workers; i++) {
         runs[i] = (struct worker_run){ &cluster, i, i == 1 ? 0 : chunk_bytes, 0 };
         pthread_create(&runs[i].thread, NULL, run_worker, &runs[i]);
@@ -329,7 +330,7 @@ static void *run_other(void *context)
 {
     struct ps_client *client = context;
 
-    OK(run_steps(client, 0, 0, STEPS));
+    assert_ok(run_steps(client, 0, 0, STEPS));
     return NULL;
 }
 
@@ -349,17 +350,17 @@ static void run_torn(const char *optimizer, struct outcome *out)
     small_client(&cluster, 0, 1, &chief);
     small_client(&cluster, 1, 2, &dying);
     small_client(&cluster, 1, 3, &again);
-    OK(client_join(&chief, false, 1000));
-    OK(create(&chief, &job));
-    OK(client_join(&dying, true, 1000));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(create(&chief, &job));
+    assert_ok(client_join(&dying, true, 1000));
     pthread_create(&thread, NULL, run_other, &chief);
-    OK(run_steps(&dying, 1, 0, 1));
+    assert_ok(run_steps(&dying, 1, 0, 1));
     struct channel *cut_off = loopback_open(&ps_service, cluster.ps[1], clock_monotonic());
     struct channel *half[] = { cluster.channels[0], cut_off };
     struct batch batch;
     choose_rows(&batch, 1, 1);
     want(&dying, &batch);
-    OK(client_pull(&dying));
+    assert_ok(client_pull(&dying));
     compute(&batch, dying.values, 1, 1);
     loopback_break(cut_off);
     dying.options.channels = half;
@@ -367,11 +368,11 @@ static void run_torn(const char *optimizer, struct outcome *out)
     assert_int_equal(client_push(&dying, batch.gradients, true).code, STATUS_UNAVAILABLE);
     assert_int_equal(ps_global_step(cluster.ps[0]), 2);
     assert_int_equal(ps_global_step(cluster.ps[1]), 1);
-    OK(client_join(&again, true, 1000));
-    OK(client_pull(&again));
+    assert_ok(client_join(&again, true, 1000));
+    assert_ok(client_pull(&again));
     assert_true(again.torn);
     assert_int_equal(again.global_step, 1);
-    OK(run_steps(&again, 1, 1, STEPS));
+    assert_ok(run_steps(&again, 1, 1, STEPS));
     pthread_join(thread, NULL);
     take_outcome(&chief, optimizer_find(optimizer)->slots_count > 0, out);
     client_finish(&chief);
@@ -422,8 +423,8 @@ static int start_lone(void **state)
     lone->channel = lone->cluster.channels[0];
     lone->cluster.channels[0] = loopback_open(&ps_service, lone->paying, clock_monotonic());
     small_client(&lone->cluster, 0, 10, &lone->chief);
-    OK(client_join(&lone->chief, false, 1000));
-    OK(create(&lone->chief, &job));
+    assert_ok(client_join(&lone->chief, false, 1000));
+    assert_ok(create(&lone->chief, &job));
     *state = lone;
     return 0;
 }
@@ -486,11 +487,11 @@ static void slots_lie_together(void **state)
                                   .learning_rate = .5f,
                                   .workers = 1 };
         struct outcome out;
-        OK(create(&lone->chief, &job));
+        assert_ok(create(&lone->chief, &job));
         assert_slots(lone, rows[i].slots, rows[i].together);
-        OK(run_steps(&lone->chief, 0, 0, STEPS));
+        assert_ok(run_steps(&lone->chief, 0, 0, STEPS));
         take_outcome(&lone->chief, false, &out);
-        OK(run_steps(&lone->chief, 0, 0, STEPS)); /* into copies */
+        assert_ok(run_steps(&lone->chief, 0, 0, STEPS)); /* into copies */
     }
 }
 
@@ -520,12 +521,12 @@ static void unaligned_gradients_reach_their_rows(void **state)
         g[i] = (float)(i + 1);
     memcpy(payload + 1, g, sizeof g);
     memcpy(payload + 1 + sizeof g, ids, sizeof ids);
-    OK(ask_push(lone, (struct push_request){ .rows = 5, .ids_bytes = sizeof ids },
-                (struct bytes){ payload + 1, sizeof payload - 1 }, &reply));
+    assert_ok(ask_push(lone, (struct push_request){ .rows = 5, .ids_bytes = sizeof ids },
+                       (struct bytes){ payload + 1, sizeof payload - 1 }, &reply));
     message_release(&reply);
     client_select_rows(&lone->chief, EMB, (struct row_ids){ emb, 3 });
     client_select_rows(&lone->chief, BIAS, (struct row_ids){ bias, 2 });
-    OK(client_pull(&lone->chief));
+    assert_ok(client_pull(&lone->chief));
     for (int i = 0; i < 6; i++)
         assert_float_equal(((const float *)lone->chief.values[EMB])[i],
                            initial_values[EMB][emb[i / 2] * 2 + i % 2] - .5f * g[i], 0);
@@ -631,7 +632,7 @@ static void a_pull_with_a_bad_list_is_refused(void **state)
         assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
         assert_non_null(strstr(status.message, rows[i].text));
     }
-    OK(ask_pull(lone, 2, 4, 2, (struct bytes){ "\4\2", 2 }, &reply)); /* rows 4 and 7 */
+    assert_ok(ask_pull(lone, 2, 4, 2, (struct bytes){ "\4\2", 2 }, &reply)); /* rows 4 and 7 */
     assert_int_equal(message_payload_size(&reply), 16);
     float values[4];
     payload_copy(&(struct payload_cursor){ .message = &reply }, values, sizeof values);
@@ -646,7 +647,7 @@ static void the_rows_of_a_reply_are_paid_from_the_budget(void **state)
     struct message reply = { 0 };
     int64_t used = atomic_load(&lone->budget.used_bytes);
 
-    OK(ask_pull(lone, 0, 0, 2, (struct bytes){ "\0\0", 2 }, &reply));
+    assert_ok(ask_pull(lone, 0, 0, 2, (struct bytes){ "\0\0", 2 }, &reply));
     assert_int_equal(atomic_load(&lone->budget.used_bytes), used + 16);
     message_release(&reply);
     assert_int_equal(atomic_load(&lone->budget.used_bytes), used);
@@ -669,7 +670,7 @@ static void a_push_that_comes_twice_is_applied_once_and_answered_twice(void **st
     for (int i = 0; i < 2; i++) {
         struct message reply = { 0 };
         float values[14];
-        OK(ask_push(lone, header, (struct bytes){ payload, sizeof payload }, &reply));
+        assert_ok(ask_push(lone, header, (struct bytes){ payload, sizeof payload }, &reply));
         assert_int_equal(message_payload_size(&reply), sizeof values);
         payload_copy(&(struct payload_cursor){ .message = &reply }, values, sizeof values);
         assert_true(values[0] == initial_values[EMB][10] - .5f);
@@ -689,8 +690,8 @@ static void the_client_names_the_variable_of_a_wrong_row(void **state)
     struct status status = client_pull(&lone->chief);
     assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
     assert_string_equal(status.message, "variable 'emb': row 20 is not in [0, 20)");
-    OK(client_pull(&lone->chief)); /* of no rows */
-    OK(client_check_values(&lone->chief));
+    assert_ok(client_pull(&lone->chief)); /* of no rows */
+    assert_ok(client_check_values(&lone->chief));
     choose_rows(&batch, 0, 3);
     compute(&batch, lone->chief.values, 0, 3);
     batch.gradients[BIAS].rows = (struct row_ids){ twice, 2 };
@@ -718,23 +719,24 @@ static void a_snapshot_gives_rows_as_they_were(void **state)
 
     start(&cluster, 3);
     small_client(&cluster, 0, 1, &chief);
-    OK(client_join(&chief, false, 1000));
-    OK(create(&chief, &job));
-    OK(client_snapshot_begin(&chief, false, 1000, &snapshot));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(create(&chief, &job));
+    assert_ok(client_snapshot_begin(&chief, false, 1000, &snapshot));
     for (int step = 0; step < 2; step++) {
         choose_rows(&batch, 0, step);
         want(&chief, &batch);
-        OK(client_pull(&chief));
+        assert_ok(client_pull(&chief));
         compute(&batch, chief.values, 0, step);
-        OK(client_push(&chief, batch.gradients, false));
-        OK(client_snapshot_read_rows(&snapshot, rows, out));
+        assert_ok(client_push(&chief, batch.gradients, false));
+        assert_ok(client_snapshot_read_rows(&snapshot, rows, out));
         for (int v = 0; v < VARIABLES; v++)
             for (size_t i = 0; i < rows[v].count; i++)
                 assert_memory_equal(out[v].data + i * (size_t)row_floats(v) * sizeof(float),
                                     &initial_values[v][rows[v].ids[i] * row_floats(v)],
                                     (size_t)row_floats(v) * sizeof(float));
     }
-    OK(client_snapshot_read_rows(&snapshot, (const struct row_ids[VARIABLES]){ { NULL, 0 } }, out));
+    assert_ok(client_snapshot_read_rows(&snapshot, (const struct row_ids[VARIABLES]){ { NULL, 0 } },
+                                        out));
     assert_int_equal(out[EMB].size, 0);
     static const int64_t beyond[] = { 20 };
     struct status status = client_snapshot_read_rows(
@@ -763,13 +765,13 @@ static void a_bad_list_of_a_snapshots_rows_is_refused(void **state)
     struct message reply = { 0 };
     int64_t used = atomic_load(&lone->budget.used_bytes);
 
-    OK(client_snapshot_begin(&lone->chief, false, 1000, &snapshot));
+    assert_ok(client_snapshot_begin(&lone->chief, false, 1000, &snapshot));
     assert_int_equal(ask_rows(lone, snapshot.ids[0], 1, (struct bytes){ "\x38", 1 }, &reply).code,
                      STATUS_INVALID_ARGUMENT);
     assert_int_equal(ask_rows(lone, snapshot.ids[0], 3, (struct bytes){ "\0", 1 }, &reply).code,
                      STATUS_INVALID_ARGUMENT);
     assert_int_equal(ask_rows(lone, 99, 1, (struct bytes){ "\0", 1 }, &reply).code, STATUS_ABORTED);
-    OK(ask_rows(lone, snapshot.ids[0], 2, (struct bytes){ "\0\0", 2 }, &reply));
+    assert_ok(ask_rows(lone, snapshot.ids[0], 2, (struct bytes){ "\0\0", 2 }, &reply));
     assert_int_equal(message_payload_size(&reply), 16);
     assert_int_equal(atomic_load(&lone->budget.used_bytes), used + 16);
     message_release(&reply);
@@ -805,7 +807,7 @@ static void create_refuses_rows_that_cannot_be(void **state)
 
     start(&cluster, 1);
     small_client(&cluster, 0, 1, &chief);
-    OK(client_join(&chief, false, 1000));
+    assert_ok(client_join(&chief, false, 1000));
     for (size_t i = 0; i < COUNT(piece_rows_of_create); i++) {
         const struct piece_row *row = &piece_rows_of_create[i];
         struct identity identity = { .cluster = "test",

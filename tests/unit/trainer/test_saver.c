@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "small_cluster.h"
+#include "support/status.h"
 #include "support/directory.h"
 #include "trainer/checkpoint/saver.h"
 
@@ -26,15 +27,15 @@ static void begin_at(struct ps_client *chief, struct client_job *job, uint64_t s
     const void *values[] = { ones, ones };
 
     job->global_step = step;
-    OK(client_join(chief, false, 1000));
-    OK(client_create(chief, job, values));
-    OK(client_pull(chief));
+    assert_ok(client_join(chief, false, 1000));
+    assert_ok(client_create(chief, job, values));
+    assert_ok(client_pull(chief));
 }
 
 static void train_to(struct ps_client *chief, struct saver *saver, uint64_t step)
 {
     while (chief->global_step < step) {
-        OK(client_push(chief, all_ones, true));
+        assert_ok(client_push(chief, all_ones, true));
         saver_step(saver, chief->global_step);
     }
 }

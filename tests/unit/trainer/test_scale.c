@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "small_cluster.h"
+#include "support/status.h"
 #include "tensor/spectral.h"
 #include "trainer/client/client_internal.h"
 
@@ -94,10 +95,10 @@ static void start(struct small_cluster *cluster, int ps_count, const struct clie
 {
     small_start_placed(cluster, ps_count, variables, VARIABLES, NULL, NULL, 0);
     small_client(cluster, 0, 1, chief);
-    OK(client_join(chief, false, 1000));
-    OK(client_create(chief, job, initial_values));
+    assert_ok(client_join(chief, false, 1000));
+    assert_ok(client_create(chief, job, initial_values));
     want_rows(chief);
-    OK(client_pull(chief));
+    assert_ok(client_pull(chief));
 }
 
 static void stop(struct small_cluster *cluster, struct ps_client *chief)
@@ -110,7 +111,7 @@ static void make_step(struct ps_client *client, bool overflows)
 {
     client->scaling.overflowed = overflows;
     want_rows(client);
-    OK(client_push(client, gradients(overflows ? nans : ones), true));
+    assert_ok(client_push(client, gradients(overflows ? nans : ones), true));
     assert_false(client->scaling.overflowed);
 }
 
@@ -171,7 +172,7 @@ static void a_skipped_step_moves_averages_alone(void **state)
             assert_true(chief.scaling.scale == 2 && chief.scaling.skipped == 2);
             expect_skipped(&chief, &first, .25f, 2);
             want_rows(&chief);
-            OK(client_pull(&chief));
+            assert_ok(client_pull(&chief));
             assert_true(chief.scaling.scale == 2 && chief.scaling.skipped == 2);
             stop(&cluster, &chief);
         }
@@ -187,11 +188,11 @@ static void later_steps_are_as_if_it_had_not_been(void **state)
     struct ps_client chief, other;
     float rate;
 
-    OK(schedule_begin("InverseTimeDecay", &job.schedule));
-    OK(schedule_set(&job.schedule, "initial_learning_rate", (double[]){ .5 }, 1, &rate));
-    OK(schedule_set(&job.schedule, "decay_steps", (double[]){ 1 }, 1, &rate));
-    OK(schedule_set(&job.schedule, "decay_rate", (double[]){ 1 }, 1, &rate));
-    OK(schedule_check(&job.schedule));
+    assert_ok(schedule_begin("InverseTimeDecay", &job.schedule));
+    assert_ok(schedule_set(&job.schedule, "initial_learning_rate", (double[]){ .5 }, 1, &rate));
+    assert_ok(schedule_set(&job.schedule, "decay_steps", (double[]){ 1 }, 1, &rate));
+    assert_ok(schedule_set(&job.schedule, "decay_rate", (double[]){ 1 }, 1, &rate));
+    assert_ok(schedule_check(&job.schedule));
     job.learning_rate = rate;
     start(&cluster, 2, &job, &chief);
     start(&plain, 1, &job, &other);
@@ -235,9 +236,9 @@ static void the_scale_before_a_torn_step_is_kept(void **state)
     assert_int_equal(client_push(&dying, gradients(nans), true).code, STATUS_UNAVAILABLE);
     assert_int_equal(ps_global_step(cluster.ps[0]), 2);
     small_client(&cluster, 0, 2, &again);
-    OK(client_join(&again, true, 1000));
+    assert_ok(client_join(&again, true, 1000));
     want_rows(&again);
-    OK(client_pull(&again));
+    assert_ok(client_pull(&again));
     assert_true(again.torn);
     assert_true(again.scaling.scale == 8 && again.scaling.skipped == 0);
     struct seen got = look(&again);
@@ -268,8 +269,8 @@ static void answered(void *context, struct status status, struct message *messag
     struct pushed *pushed = context;
     struct arena *arena = arena_create(0);
 
-    OK(status);
-    OK(unpack_push_reply(message, arena, &pushed->reply));
+    assert_ok(status);
+    assert_ok(unpack_push_reply(message, arena, &pushed->reply));
     pushed->ended = true;
     arena_destroy(arena);
 }
@@ -303,10 +304,10 @@ static void one_worker_skips_the_step_of_all(void **state)
     small_start(&cluster, 2);
     for (uint32_t w = 0; w < WORKERS; w++) {
         small_client(&cluster, w, 1 + w, &workers[w]);
-        OK(client_join(&workers[w], w > 0, 1000));
+        assert_ok(client_join(&workers[w], w > 0, 1000));
         if (w == 0)
-            OK(client_create(&workers[0], &job, (const void *const[]){ ones, ones }));
-        OK(client_pull(&workers[w]));
+            assert_ok(client_create(&workers[0], &job, (const void *const[]){ ones, ones }));
+        assert_ok(client_pull(&workers[w]));
         workers[w].sequence = 1;
         for (int ps = 0; ps < 2; ps++)
             send_push(&cluster, &workers[w], ps, w == 0 ? ones : nans, w == 0 ? 0 : 8,
@@ -319,7 +320,7 @@ static void one_worker_skips_the_step_of_all(void **state)
             assert_int_equal(pushed[w][ps].reply.global_step, 1);
             client_call_release(pushed[w][ps].call);
         }
-    OK(client_pull(&workers[0]));
+    assert_ok(client_pull(&workers[0]));
     assert_memory_equal(workers[0].values[0], ones, SMALL_W * sizeof(float));
     assert_memory_equal(workers[0].values[1], ones, SMALL_B * sizeof(float));
     for (int w = 0; w < WORKERS; w++)
@@ -340,16 +341,16 @@ static void a_snapshot_has_it_and_a_generation_begins_with_it(void **state)
     start(&cluster, 2, &job, &chief);
     make_step(&chief, true);
     make_step(&chief, false);
-    OK(client_snapshot_begin(&chief, true, 1000, &snapshot));
+    assert_ok(client_snapshot_begin(&chief, true, 1000, &snapshot));
     const struct loss_scale kept = snapshot.loss_scale;
     client_snapshot_end(&snapshot);
     assert_true(kept.scale == 4 && kept.growth_steps == 3 && kept.finite_steps == 1 &&
                 kept.skipped == 1);
     job.loss_scale = kept;
     job.global_step = 2;
-    OK(client_create(&chief, &job, initial_values));
+    assert_ok(client_create(&chief, &job, initial_values));
     want_rows(&chief);
-    OK(client_pull(&chief));
+    assert_ok(client_pull(&chief));
     assert_true(chief.scaling.scale == 4 && chief.scaling.skipped == 1);
     make_step(&chief, false);
     make_step(&chief, false);
@@ -375,7 +376,7 @@ static void wrong_scales_are_refused(void **state)
     }
     small_start(&cluster, 1);
     small_client(&cluster, 0, 1, &chief);
-    OK(client_join(&chief, false, 1000));
+    assert_ok(client_join(&chief, false, 1000));
     job.loss_scale = (struct loss_scale){ .scale = 1 };
     assert_int_equal(client_create(&chief, &job, (const void *const[]){ ones, ones }).code,
                      STATUS_INVALID_ARGUMENT);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "small_cluster.h"
+#include "support/status.h"
 #include "trainer/client/client_internal.h"
 #include "trainer/client/shares.h"
 #include "trainer/job/worker.h"
@@ -36,7 +37,7 @@ static void join(struct fixture *f, int w, uint64_t incarnation)
     if (f->workers[w].values != NULL)
         client_finish(&f->workers[w]);
     small_client(&f->cluster, (uint32_t)w, incarnation, &f->workers[w]);
-    OK(client_join(&f->workers[w], false, 1000));
+    assert_ok(client_join(&f->workers[w], false, 1000));
     client_shares_begin(&f->workers[w]);
 }
 
@@ -45,7 +46,7 @@ static void start(struct fixture *f, int ps_count, int workers, const struct cli
     *f = (struct fixture){ .clock = clock_fake_create(NS_PER_S) };
     small_start_at(&f->cluster, ps_count, f->clock);
     join(f, 0, 1);
-    OK(client_create(&f->workers[0], job, initial_values));
+    assert_ok(client_create(&f->workers[0], job, initial_values));
     for (int w = 0; w < workers; w++)
         join(f, w, (uint64_t)w + 1);
 }
@@ -66,7 +67,7 @@ static uint64_t next(struct fixture *f, int w)
     uint64_t turn;
     bool found;
 
-    OK(client_next_turn(&f->workers[w], &found, &turn));
+    assert_ok(client_next_turn(&f->workers[w], &found, &turn));
     return found ? turn : NONE;
 }
 
@@ -81,7 +82,7 @@ static void heartbeat(struct fixture *f, int w)
     const struct heartbeat_request header = { &identity };
     struct message request = pack_heartbeat_request(&header), reply = { 0 };
 
-    OK(channel_call(f->cluster.channels[0], PS_HEARTBEAT, &request, CLOCK_NEVER, &reply));
+    assert_ok(channel_call(f->cluster.channels[0], PS_HEARTBEAT, &request, CLOCK_NEVER, &reply));
     message_release(&reply);
 }
 
@@ -113,7 +114,7 @@ static void a_job_has_a_turn_for_each_step(void **state)
             if (turn == NONE)
                 continue;
             counted[turn]++;
-            OK(push(&f, w));
+            assert_ok(push(&f, w));
             made++;
         }
     for (int i = 0; i < STEPS; i++)
@@ -154,7 +155,7 @@ static void a_worker_that_is_started_again_gives_back_what_it_has_not_made(void 
     (void)state;
     start(&f, 2, 2, &small_job);
     assert_int_equal(next(&f, 1), 0);
-    OK(push(&f, 1));
+    assert_ok(push(&f, 1));
     assert_int_equal(next(&f, 1), 1); /* is never pushed */
     join(&f, 1, 77);
     for (uint64_t turn = 1; turn < 4; turn++)
@@ -172,7 +173,7 @@ static void a_worker_that_begins_anew_gives_it_back_as_well(void **state)
     start(&f, 2, 2, &small_job);
     assert_int_equal(next(&f, 1), 0);
     assert_int_equal(next(&f, 1), 1);
-    OK(push(&f, 1));
+    assert_ok(push(&f, 1));
     client_shares_begin(&f.workers[1]);
     assert_int_equal(next(&f, 1), 1);
     stop(&f);
@@ -195,7 +196,7 @@ static void the_turns_of_a_silent_worker_go_to_others(void **state)
     assert_int_equal(push(&f, 1).code, STATUS_ABORTED);
     for (int ps = 0; ps < 2; ps++)
         assert_int_equal(ps_global_step(f.cluster.ps[ps]), 0);
-    OK(push(&f, 0));
+    assert_ok(push(&f, 0));
     for (int ps = 0; ps < 2; ps++)
         assert_int_equal(ps_global_step(f.cluster.ps[ps]), 1);
     stop(&f);
@@ -212,10 +213,10 @@ static void a_silent_worker_keeps_a_turn_that_nobody_else_has(void **state)
     heartbeat(&f, 1);
     assert_int_equal(next(&f, 1), 0);
     clock_fake_advance(f.clock, 6 * (int64_t)NS_PER_S);
-    OK(client_keep_turn(&f.workers[1]));
+    assert_ok(client_keep_turn(&f.workers[1]));
     heartbeat(&f, 0);
     assert_int_equal(next(&f, 0), 4);
-    OK(push(&f, 1));
+    assert_ok(push(&f, 1));
     for (int ps = 0; ps < 2; ps++)
         assert_int_equal(ps_global_step(f.cluster.ps[ps]), 1);
     stop(&f);
@@ -233,8 +234,8 @@ static void a_repeated_request_gets_the_same_share(void **state)
         const struct take_request header = { &ticket, i < 2 ? 1 : 2, false, 0 };
         struct message request = pack_take_request(&header), message = { 0 };
         struct take_reply reply;
-        OK(channel_call(f.cluster.channels[0], PS_TAKE, &request, CLOCK_NEVER, &message));
-        OK(unpack_take_reply(&message, arena, &reply));
+        assert_ok(channel_call(f.cluster.channels[0], PS_TAKE, &request, CLOCK_NEVER, &message));
+        assert_ok(unpack_take_reply(&message, arena, &reply));
         assert_int_equal(reply.share.first, i < 2 ? 0 : 4);
         message_release(&message);
     }
@@ -252,16 +253,16 @@ static void a_job_goes_on_where_its_snapshot_was(void **state)
     start(&f, 2, 2, &small_job);
     assert_int_equal(next(&f, 0), 0);
     assert_int_equal(next(&f, 1), 4);
-    OK(push(&f, 1));
-    OK(client_snapshot_begin(&f.workers[0], true, 1000, &snapshot));
-    OK(push(&f, 0)); /* is forgotten */
+    assert_ok(push(&f, 1));
+    assert_ok(client_snapshot_begin(&f.workers[0], true, 1000, &snapshot));
+    assert_ok(push(&f, 0)); /* is forgotten */
     const uint64_t expected[] = { 8, 0, 4, 5, 3 };
     assert_int_equal(snapshot.position_count, 5);
     assert_memory_equal(snapshot.position, expected, sizeof expected);
     job.global_step = snapshot.global_step;
     job.position = snapshot.position;
     job.position_count = snapshot.position_count;
-    OK(client_create(&f.workers[0], &job, initial_values));
+    assert_ok(client_create(&f.workers[0], &job, initial_values));
     client_snapshot_end(&snapshot);
     assert_int_equal(push(&f, 1).code, STATUS_ABORTED); /* of the generation before */
     join(&f, 1, 2);
@@ -285,8 +286,8 @@ static void nobody_waits_for_a_worker_without_rows(void **state)
     for (int i = 0; i < 4; i++)
         assert_int_equal(next(&f, 0), i);
     assert_int_equal(next(&f, 1), NONE);
-    OK(push(&f, 0));
-    OK(client_pass(&f.workers[0]));
+    assert_ok(push(&f, 0));
+    assert_ok(client_pass(&f.workers[0]));
     stop(&f);
 }
 
@@ -306,7 +307,7 @@ static struct status step_without_rows(struct gradient_source *base, const void 
     (void)loss;
     *gradients = NULL;
     if (source->asked++ == 0)
-        OK(client_stop(source->other));
+        assert_ok(client_stop(source->other));
     return source->asked < 20 ? status_ok() : status_error(STATUS_INTERNAL, "it never ends");
 }
 
@@ -338,9 +339,9 @@ static void a_worker_without_rows_learns_of_the_end(void **state)
     (void)state;
     start(&f, 2, 2, &small_job);
     next(&f, 0);
-    OK(push(&f, 0));
+    assert_ok(push(&f, 0));
     idle.other = &f.workers[0];
-    OK(worker_steps(&f.workers[1], &idle.source, STEPS, &progress, &hook));
+    assert_ok(worker_steps(&f.workers[1], &idle.source, STEPS, &progress, &hook));
     assert_int_equal(f.workers[1].global_step, 1);
     assert_int_equal(last.calls, 1);
     assert_int_equal(last.global_step, 1);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "small_cluster.h"
+#include "support/status.h"
 
 #define PS 2
 
@@ -60,9 +61,9 @@ static struct torn_push *start(bool sync)
     cluster->channels[1] = &torn->late.channel;
     small_client(cluster, 0, 1, &torn->chief);
     small_client(cluster, 1, 2, &torn->worker);
-    OK(client_join(&torn->chief, false, 1000));
-    OK(small_create(&torn->chief, 2, sync));
-    OK(client_join(&torn->worker, true, 1000));
+    assert_ok(client_join(&torn->chief, false, 1000));
+    assert_ok(small_create(&torn->chief, 2, sync));
+    assert_ok(client_join(&torn->worker, true, 1000));
     return torn;
 }
 
@@ -108,13 +109,14 @@ static void is_taken_without_the_push_if_a_ps_gave_it_up_at_the_deadline(void **
 
     (void)state;
     push_to(torn, 0, &torn->worker, &push);
-    OK(call_group_wait(&push));
+    assert_ok(call_group_wait(&push));
     torn->late.code = STATUS_NOT_FOUND;
     torn->late.fails = 1;
-    OK(client_snapshot_begin(&torn->chief, false, 20000, &snapshot));
+    assert_ok(client_snapshot_begin(&torn->chief, false, 20000, &snapshot));
     client_snapshot_end(&snapshot);
     int64_t began_ns = clock_now_ns(torn->clock);
-    OK(client_snapshot_begin(&torn->chief, false, -1, &snapshot)); /* nor does a later one wait */
+    assert_ok(
+        client_snapshot_begin(&torn->chief, false, -1, &snapshot)); /* nor does a later one wait */
     assert_int_equal(clock_now_ns(torn->clock), began_ns);
     client_snapshot_end(&snapshot);
     call_group_finish(&push);
@@ -132,7 +134,7 @@ static void of_a_torn_step_names_the_worker_whose_push_is_missing(void **state)
     for (int ps = 0; ps < PS; ps++)
         push_to(torn, ps, &torn->chief, &chiefs[ps]);
     push_to(torn, 0, &torn->worker, &workers);
-    OK(call_group_wait(&workers));
+    assert_ok(call_group_wait(&workers));
     client_describe_wait(&torn->worker, 1, whom, sizeof whom); /* ps 1 learns the worker's name */
     torn->late.code = STATUS_DEADLINE_EXCEEDED;
     torn->late.fails = 2;

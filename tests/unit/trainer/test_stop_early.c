@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "small_cluster.h"
+#include "support/status.h"
 #include "trainer/job/worker.h"
 #include "support/test_group.h"
 
@@ -88,16 +89,16 @@ static void stops_all_workers(void **state)
         task->source = (struct source){ .source = { .step = step },
                                         .client = &task->client,
                                         .stops_after = i == 0 ? row->stops_after : 0 };
-        OK(client_join(&task->client, i > 0, 1000));
+        assert_ok(client_join(&task->client, i > 0, 1000));
         if (i == 0)
-            OK(small_create_until(&task->client, row->workers, row->sync, last));
+            assert_ok(small_create_until(&task->client, row->workers, row->sync, last));
     }
     for (uint32_t i = 0; i < row->workers; i++)
         assert_int_equal(pthread_create(&tasks[i].thread, NULL, train, &tasks[i]), 0);
     uint64_t pushed = 0;
     for (uint32_t i = 0; i < row->workers; i++) {
         pthread_join(tasks[i].thread, NULL);
-        OK(tasks[i].status);
+        assert_ok(tasks[i].status);
         pushed += (uint64_t)tasks[i].source.steps;
         if (row->last != 0)
             assert_int_equal(tasks[i].client.global_step, row->last);
@@ -124,17 +125,17 @@ static void is_known_to_those_who_come_later(void **state)
     small_client(&cluster, 1, 2, &late);
     small_client(&cluster, 0, 3, &reader);
     reader.options.reader = true;
-    OK(client_join(&chief, false, 1000));
-    OK(small_create_until(&chief, 2, false, LAST));
-    OK(client_join(&reader, true, 1000));
-    OK(client_pull(&chief));
-    OK(client_push(&chief, all_ones, true));
-    OK(client_stop(&reader));
+    assert_ok(client_join(&chief, false, 1000));
+    assert_ok(small_create_until(&chief, 2, false, LAST));
+    assert_ok(client_join(&reader, true, 1000));
+    assert_ok(client_pull(&chief));
+    assert_ok(client_push(&chief, all_ones, true));
+    assert_ok(client_stop(&reader));
     assert_int_equal(reader.stop_step, 1);
-    OK(client_stop(&chief)); /* again changes nothing */
+    assert_ok(client_stop(&chief)); /* again changes nothing */
     assert_int_equal(chief.stop_step, 1);
     assert_true(((const float *)chief.values[0])[0] == .5f);
-    OK(client_join(&late, true, 1000));
+    assert_ok(client_join(&late, true, 1000));
     assert_int_equal(late.stop_step, 1);
     assert_int_equal(worker_last_step(&late, LAST), 1);
     assert_int_equal(worker_last_step(&chief, 0), 0);

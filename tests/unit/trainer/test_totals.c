@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "small_cluster.h"
+#include "support/status.h"
 #include "trainer/client/client_internal.h"
 #include "trainer/client/shares.h"
 #include "trainer/client/totals.h"
@@ -36,9 +37,9 @@ static void start(struct fixture *f, int ps_count, const struct client_job *job)
     small_start_at(&f->cluster, ps_count, f->clock);
     for (uint32_t w = 0; w < WORKERS; w++) {
         small_client(&f->cluster, w, 1 + w, &f->workers[w]);
-        OK(client_join(&f->workers[w], false, 1000));
+        assert_ok(client_join(&f->workers[w], false, 1000));
         if (w == 0)
-            OK(client_create(&f->workers[0], job, initial_values));
+            assert_ok(client_create(&f->workers[0], job, initial_values));
         client_shares_begin(&f->workers[w]);
         client_keep_totals(&f->workers[w], job->totals_count);
     }
@@ -64,7 +65,7 @@ static void take_turn(struct fixture *f, int w)
     uint64_t turn;
     bool found;
 
-    OK(client_next_turn(&f->workers[w], &found, &turn));
+    assert_ok(client_next_turn(&f->workers[w], &found, &turn));
     assert_true(found);
 }
 
@@ -73,7 +74,7 @@ static void expect(struct fixture *f, double total, uint64_t step)
     double totals[TOTALS];
     uint64_t at;
 
-    OK(client_read_totals(&f->workers[0], totals, &at));
+    assert_ok(client_read_totals(&f->workers[0], totals, &at));
     for (int i = 0; i < TOTALS; i++)
         assert_true(totals[i] == total * (i + 1));
     assert_int_equal(at, step);
@@ -89,7 +90,7 @@ static void those_of_all_workers_add_up(void **state)
         for (int w = 0; w < WORKERS; w++) {
             take_turn(&f, w);
             compute(&f, w, 1 << (2 * i + w));
-            OK(client_push(&f.workers[w], all_ones, false));
+            assert_ok(client_push(&f.workers[w], all_ones, false));
         }
     expect(&f, 63, 6);
     stop(&f);
@@ -124,7 +125,7 @@ static void a_push_that_comes_twice_counts_once(void **state)
     (void)state;
     start(&f, 1, &small_job);
     for (int i = 0; i < 3; i++)
-        OK(push_raw(&f, 1, 1, 0, totals, TOTALS));
+        assert_ok(push_raw(&f, 1, 1, 0, totals, TOTALS));
     expect(&f, 1, 1);
     stop(&f);
 }
@@ -140,8 +141,8 @@ static void a_late_push_of_a_job_with_backup_workers_does_not_count(void **state
     job.sync = true;
     job.backup_workers = 1;
     start(&f, 1, &job);
-    OK(push_raw(&f, 1, 1, 0, totals, TOTALS));
-    OK(push_raw(&f, 0, 1, 0, totals, TOTALS));
+    assert_ok(push_raw(&f, 1, 1, 0, totals, TOTALS));
+    assert_ok(push_raw(&f, 0, 1, 0, totals, TOTALS));
     expect(&f, 1, 1);
     stop(&f);
 }
@@ -157,7 +158,7 @@ static void a_push_that_is_refused_does_not_count(void **state)
     struct ps_client *worker = &f.workers[1];
     struct ps_client again = { 0 };
     small_client(&f.cluster, 1, 20, &again); /* its successor */
-    OK(client_join(&again, false, 1000));
+    assert_ok(client_join(&again, false, 1000));
     assert_int_equal(client_push(worker, all_ones, false).code, STATUS_FAILED_PRECONDITION);
     client_finish(&again);
     expect(&f, 0, 0);
@@ -171,9 +172,9 @@ static void a_batch_that_was_not_pushed_is_forgotten(void **state)
     (void)state;
     start(&f, 1, &small_job);
     compute(&f, 1, 100);
-    OK(client_join(&f.workers[1], false, 1000));
+    assert_ok(client_join(&f.workers[1], false, 1000));
     compute(&f, 1, 1);
-    OK(client_push(&f.workers[1], all_ones, false));
+    assert_ok(client_push(&f.workers[1], all_ones, false));
     expect(&f, 1, 1);
     stop(&f);
 }
@@ -185,8 +186,8 @@ static void a_generation_begins_with_none(void **state)
     (void)state;
     start(&f, 1, &small_job);
     compute(&f, 1, 1);
-    OK(client_push(&f.workers[1], all_ones, false));
-    OK(client_create(&f.workers[0], &small_job, initial_values));
+    assert_ok(client_push(&f.workers[1], all_ones, false));
+    assert_ok(client_create(&f.workers[0], &small_job, initial_values));
     expect(&f, 0, 0);
     stop(&f);
 }
