@@ -108,7 +108,7 @@ static void data_that_do_not_fit_are_refused(void **state)
     const struct misfit *misfit = *state;
     struct data_column columns[COLUMNS_COUNT];
     const struct data_split split = split_of(columns);
-    struct feeder *feeder;
+    struct feeder *feeder = NULL;
 
     memcpy(columns, fitting, sizeof columns);
     columns[misfit->column] = misfit->instead;
@@ -121,7 +121,7 @@ static void data_that_do_not_fit_are_refused(void **state)
 static struct feeder *open_feeder(void)
 {
     const struct data_split split = split_of(fitting);
-    struct feeder *feeder;
+    struct feeder *feeder = NULL;
 
     assert_string_equal(feeder_check(&graph, &graph.step, &split).message, "");
     assert_string_equal(feeder_create(&graph, &graph.step, &split, &feeder).message, "");
@@ -200,7 +200,7 @@ static void a_pass_needs_only_what_it_is_fed(void **state)
     const struct batch_column column = { .values = tensor_borrow(DT_FLOAT, &rows, pixels) };
     const struct batch batch = { .rows = 1, .columns = &column };
     const void *const values_of[] = { w };
-    struct feeder *feeder;
+    struct feeder *feeder = NULL;
 
     assert_string_equal(feeder_create(&graph, &pass, &split, &feeder).message, "");
     assert_string_equal(feeder_fill_data(feeder, &batch).message, "");
@@ -243,7 +243,7 @@ static void lists_are_padded_to_the_longest_row(void **state)
                   others[] = { 0, 0, 2 };
     const int64_t large[] = { 1, INT64_C(1) << 31 };
     const int32_t padded[] = { 7, 0, 0, 0, 0, 0, 8, 9, 1 }, shorter[] = { 0, 0, 1, 2 };
-    struct feeder *feeder;
+    struct feeder *feeder = NULL;
 
     assert_string_equal(feeder_create(&open_graph, &open_graph.step, &split, &feeder).message, "");
     assert_string_equal(fill_lists(feeder, ids, 4, splits, 3).message, "");
@@ -271,7 +271,7 @@ static void steps_of_several_values_are_padded(void **state)
     const int32_t padded[] = { 7, 8, 0, 0, 1, 2, 3, 4 };
     struct training_feed feed = open_feeds[0];
     struct training_graph steps = open_graph;
-    struct feeder *feeder;
+    struct feeder *feeder = NULL;
 
     feed.spec.shape = shape_of(-1, -1, 2);
     steps.feeds = &feed;
