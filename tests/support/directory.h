@@ -34,12 +34,5 @@ static inline int directory_teardown(void **state)
 
 #define TEST_IN_DIRECTORY(name) \
     cmocka_unit_test_setup_teardown(name, directory_setup, directory_teardown)
-#define assert_failure(expr, expected_code, expected_text)                    \
-    do {                                                                      \
-        struct status failure_ = (expr);                                      \
-        assert_int_equal(failure_.code, expected_code);                       \
-        if (strstr(failure_.message, expected_text) == NULL)                  \
-            fail_msg("'%s' is not in '%s'", expected_text, failure_.message); \
-    } while (0)
 
 #endif

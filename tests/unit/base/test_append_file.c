@@ -67,7 +67,7 @@ static void create_refuses_a_file_that_is_there(void **state)
     struct append_file file;
 
     assert_ok(file_write(in("a"), bytes_of("x")));
-    assert_failure(append_file_create(in("a"), &file), STATUS_ALREADY_EXISTS, in("a"));
+    assert_fails_naming(append_file_create(in("a"), &file), STATUS_ALREADY_EXISTS, in("a"));
 }
 
 static void refuses_what_is_no_file(void **state)
@@ -77,9 +77,10 @@ static void refuses_what_is_no_file(void **state)
 
     assert_int_equal(mkfifo(in("fifo"), 0600), 0);
     assert_false(status_is_ok(append_file_open(in("fifo"), &file)));
-    assert_failure(append_file_open("/dev/null", &file), STATUS_FAILED_PRECONDITION, "/dev/null");
+    assert_fails_naming(append_file_open("/dev/null", &file), STATUS_FAILED_PRECONDITION,
+                        "/dev/null");
     assert_false(status_is_ok(append_file_open(directory, &file)));
-    assert_failure(append_file_open(in("no/a"), &file), STATUS_NOT_FOUND, in("no/a"));
+    assert_fails_naming(append_file_open(in("no/a"), &file), STATUS_NOT_FOUND, in("no/a"));
 }
 
 int main(void)

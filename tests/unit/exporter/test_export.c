@@ -107,8 +107,8 @@ static void a_directory_with_files_is_refused(void **state)
     assert_int_equal(mkdir(in("1"), 0777), 0);
     assert_ok(export_check_target(in("1")));
     assert_ok(file_write(in("1/notes"), bytes_of("mine")));
-    assert_failure(export_check_target(in("1")), STATUS_ALREADY_EXISTS, "export to '");
-    assert_failure(export_softmax(request, false), STATUS_ALREADY_EXISTS, "export to '");
+    assert_fails_naming(export_check_target(in("1")), STATUS_ALREADY_EXISTS, "export to '");
+    assert_fails_naming(export_softmax(request, false), STATUS_ALREADY_EXISTS, "export to '");
     assert_int_equal(count_entries(directory), 1);
     assert_int_equal(count_entries(in("1")), 1);
 }
@@ -126,7 +126,7 @@ static void a_failed_source_leaves_nothing(void **state)
 {
     struct export_request request = { .directory = in("1") };
     (void)state;
-    assert_failure(export_softmax(request, true), STATUS_UNAVAILABLE, "the ps is gone");
+    assert_fails_naming(export_softmax(request, true), STATUS_UNAVAILABLE, "the ps is gone");
     assert_int_equal(count_entries(directory), 0);
 }
 
@@ -137,7 +137,7 @@ static void the_same_export_again_is_accepted_only_if_asked_for(void **state)
     (void)state;
     assert_ok(export_softmax(again, false));
     assert_ok(export_softmax(again, false));
-    assert_failure(export_softmax(once, false), STATUS_ALREADY_EXISTS, "export to '");
+    assert_fails_naming(export_softmax(once, false), STATUS_ALREADY_EXISTS, "export to '");
 }
 
 static void a_wrong_number_of_class_names_is_refused(void **state)
@@ -146,8 +146,9 @@ static void a_wrong_number_of_class_names_is_refused(void **state)
     const struct layers_serving_options options = { .classes = names,
                                                     .classes_count = COUNT(names) };
     (void)state;
-    assert_failure(export_named((struct export_request){ .directory = in("1") }, &options, false),
-                   STATUS_INVALID_ARGUMENT, "class");
+    assert_fails_naming(
+        export_named((struct export_request){ .directory = in("1") }, &options, false),
+        STATUS_INVALID_ARGUMENT, "class");
     assert_int_equal(count_entries(directory), 0);
 }
 

@@ -261,8 +261,8 @@ static void names_the_day_on_which_a_certificate_expired(void **state)
     struct tls_options options = options_of(&made.expired, NULL);
     struct tls *tls = NULL;
     struct status status = tls_server_create(&options, &tls);
-    assert_failure(status, STATUS_FAILED_PRECONDITION,
-                   "TLS: certificate '--tls_cert' has expired on 20");
+    assert_fails_naming(status, STATUS_FAILED_PRECONDITION,
+                        "TLS: certificate '--tls_cert' has expired on 20");
     assert_null(tls);
 
     struct tls_options server = options_of(&made.server, NULL), client = options_of(NULL, &made.ca);

@@ -329,7 +329,7 @@ static void signatures_without_a_meaning_are_refused(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct savedmodel *model;
         change_signatures(rows[i].change);
-        assert_failure(savedmodel_load(in("1"), NULL, &model), rows[i].code, rows[i].text);
+        assert_fails_naming(savedmodel_load(in("1"), NULL, &model), rows[i].code, rows[i].text);
         assert_ok(file_remove_tree(in("1")));
     }
 }
@@ -404,8 +404,8 @@ static void the_restore_ops_of_the_first_versions_are_read(void **state)
 
         node_named(meta, "save/RestoreV2")->input[1] = (char *)"save/Const";
         write_meta(in("1"), meta);
-        assert_failure(savedmodel_load(in("1"), NULL, &model), STATUS_UNIMPLEMENTED,
-                       "node 'save/RestoreV2' (Restore");
+        assert_fails_naming(savedmodel_load(in("1"), NULL, &model), STATUS_UNIMPLEMENTED,
+                            "node 'save/RestoreV2' (Restore");
         assert_ok(file_remove_tree(in("1")));
     }
 }
@@ -419,8 +419,8 @@ static void the_variables_may_be_one_file_or_of_format_v2(void **state)
 
     struct savedmodel *model;
     assert_ok(file_rename(in("1/export"), in("1/moved")));
-    assert_failure(savedmodel_load(in("1"), NULL, &model), STATUS_NOT_FOUND,
-                   "Failed to find any matching files for");
+    assert_fails_naming(savedmodel_load(in("1"), NULL, &model), STATUS_NOT_FOUND,
+                        "Failed to find any matching files for");
 
     write_model(in("v2"), FORMAT_SAVED_MODEL);
     assert_ok(file_rename(in("v2/variables/variables.index"), in("1/export.index")));
@@ -439,7 +439,7 @@ static void damaged_collections_are_data_loss(void **state)
         meta_graph *meta = read_meta(in("1"));
         collection_find(meta, names[i])->any_list->value[0]->value.len--;
         write_meta(in("1"), meta);
-        assert_failure(savedmodel_load(in("1"), NULL, &model), STATUS_DATA_LOSS, names[i]);
+        assert_fails_naming(savedmodel_load(in("1"), NULL, &model), STATUS_DATA_LOSS, names[i]);
         assert_ok(file_remove_tree(in("1")));
     }
     write_model(in("1"), FORMAT_SESSION_BUNDLE);
@@ -449,8 +449,9 @@ static void damaged_collections_are_data_loss(void **state)
     list->value = (Google__Protobuf__Any *[]){ list->value[0], list->value[0] };
     list->n_value = 2;
     write_meta(in("1"), meta);
-    assert_failure(savedmodel_load(in("1"), NULL, &model), STATUS_FAILED_PRECONDITION,
-                   "Expected exactly one message in collection 'serving_signatures', there are 2");
+    assert_fails_naming(
+        savedmodel_load(in("1"), NULL, &model), STATUS_FAILED_PRECONDITION,
+        "Expected exactly one message in collection 'serving_signatures', there are 2");
 }
 
 static void every_prefix_of_the_file_is_refused_or_loads(void **state)
@@ -512,21 +513,21 @@ static void a_conversion_that_fails_leaves_nothing(void **state)
     (void)state;
     struct file_list files;
     write_model(in("new"), FORMAT_SAVED_MODEL);
-    assert_failure(convert("new", "to", FORMAT_SAVED_MODEL), STATUS_INVALID_ARGUMENT,
-                   "is a saved_model already");
-    assert_failure(convert("none", "to", FORMAT_SAVED_MODEL), STATUS_NOT_FOUND,
-                   "does not appear to contain a SavedModel");
+    assert_fails_naming(convert("new", "to", FORMAT_SAVED_MODEL), STATUS_INVALID_ARGUMENT,
+                        "is a saved_model already");
+    assert_fails_naming(convert("none", "to", FORMAT_SAVED_MODEL), STATUS_NOT_FOUND,
+                        "does not appear to contain a SavedModel");
     assert_ok(file_make_directories(in("taken/1")));
     assert_ok(file_write(in("taken/file"), bytes_of("x")));
-    assert_failure(convert("new", "taken", FORMAT_SESSION_BUNDLE), STATUS_ALREADY_EXISTS,
-                   "is not empty");
+    assert_fails_naming(convert("new", "taken", FORMAT_SESSION_BUNDLE), STATUS_ALREADY_EXISTS,
+                        "is not empty");
     const char *const train[] = { "train" };
     const struct savedmodel_conversion other = { in("new"), in("to"), FORMAT_SESSION_BUNDLE, train,
                                                  1 };
-    assert_failure(savedmodel_convert(&other), STATUS_NOT_FOUND, "{ train }");
+    assert_fails_naming(savedmodel_convert(&other), STATUS_NOT_FOUND, "{ train }");
     assert_ok(file_write(in("new/variables/variables.data-00000-of-00001"), bytes_of("short")));
-    assert_failure(convert("new", "to", FORMAT_SESSION_BUNDLE), STATUS_OUT_OF_RANGE,
-                   "variable 'w'");
+    assert_fails_naming(convert("new", "to", FORMAT_SESSION_BUNDLE), STATUS_OUT_OF_RANGE,
+                        "variable 'w'");
     assert_ok(file_list(directory, arena, &files));
     assert_int_equal(files.count, 2); /* new, taken */
 }

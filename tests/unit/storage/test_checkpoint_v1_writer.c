@@ -124,8 +124,8 @@ static void what_does_not_fit_is_refused_by_name(void **state)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct checkpoint_v1_writer *writer;
-        assert_failure(checkpoint_v1_writer_open(in("refused"), rows[i].tensors, 2, &writer),
-                       rows[i].code, rows[i].text);
+        assert_fails_naming(checkpoint_v1_writer_open(in("refused"), rows[i].tensors, 2, &writer),
+                            rows[i].code, rows[i].text);
         assert_false(file_exists(in("refused")));
     }
 }
@@ -140,16 +140,16 @@ static void wrong_sizes_leave_no_file(void **state)
     const struct shape scalar = shape_scalar();
     struct tensor number = tensor_borrow(DT_INT32, &scalar, three);
     assert_ok(checkpoint_v1_writer_open(in("sizes"), tensors, 2, &writer));
-    assert_failure(checkpoint_v1_writer_append(writer, three, 12), STATUS_INVALID_ARGUMENT,
-                   "tensor 'a' of type int32 and shape [2] has 8 bytes, 4 more came");
+    assert_fails_naming(checkpoint_v1_writer_append(writer, three, 12), STATUS_INVALID_ARGUMENT,
+                        "tensor 'a' of type int32 and shape [2] has 8 bytes, 4 more came");
     assert_ok(checkpoint_v1_writer_append(writer, three, 4));
-    assert_failure(checkpoint_v1_writer_end(writer), STATUS_INVALID_ARGUMENT, "lacks 4");
+    assert_fails_naming(checkpoint_v1_writer_end(writer), STATUS_INVALID_ARGUMENT, "lacks 4");
     assert_ok(checkpoint_v1_writer_append(writer, three, 4));
     assert_ok(checkpoint_v1_writer_end(writer));
-    assert_failure(checkpoint_v1_writer_add(writer, &number), STATUS_INVALID_ARGUMENT,
-                   "tensor 'b' was declared string []");
-    assert_failure(checkpoint_v1_writer_commit(writer), STATUS_INVALID_ARGUMENT,
-                   "tensor 'b' is missing");
+    assert_fails_naming(checkpoint_v1_writer_add(writer, &number), STATUS_INVALID_ARGUMENT,
+                        "tensor 'b' was declared string []");
+    assert_fails_naming(checkpoint_v1_writer_commit(writer), STATUS_INVALID_ARGUMENT,
+                        "tensor 'b' is missing");
     struct file_list files;
     assert_ok(file_list(directory, arena, &files));
     assert_int_equal(files.count, 0);
@@ -223,8 +223,8 @@ static void a_slice_with_too_few_values_is_data_loss(void **state)
         const char *path = in(arena_printf(arena, "short%zu", count));
         write_short_slice(path, count);
         assert_ok(bundle_open(path, &bundle));
-        assert_failure(bundle_read(bundle, "w", &tensor), STATUS_DATA_LOSS,
-                       "a slice of type float and shape [4] with");
+        assert_fails_naming(bundle_read(bundle, "w", &tensor), STATUS_DATA_LOSS,
+                            "a slice of type float and shape [4] with");
         bundle_close(bundle);
     }
 }

@@ -82,13 +82,13 @@ static void every_prefix_is_cut_short(void **state)
     for (size_t size = 0; size < whole.size; size++) {
         struct buffer got = { 0 };
         assert_ok(file_write(in("b.gz"), (struct bytes){ whole.data, size }));
-        assert_failure(read_all(in("b.gz"), 1000, &got), STATUS_DATA_LOSS, "cut short");
+        assert_fails_naming(read_all(in("b.gz"), 1000, &got), STATUS_DATA_LOSS, "cut short");
         buffer_finish(&got);
     }
     whole.data[whole.size - 5] ^= 1; /* the checksum */
     struct buffer got = { 0 };
     assert_ok(file_write(in("b.gz"), (struct bytes){ whole.data, whole.size }));
-    assert_failure(read_all(in("b.gz"), 1000, &got), STATUS_DATA_LOSS, "incorrect data check");
+    assert_fails_naming(read_all(in("b.gz"), 1000, &got), STATUS_DATA_LOSS, "incorrect data check");
     buffer_finish(&got);
     buffer_finish(&whole);
 }

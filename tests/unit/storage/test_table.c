@@ -181,7 +181,7 @@ static void opens_or_says_what_is_wrong(void **state)
         assert_ok(status);
         assert_int_equal(count, 2);
     } else {
-        assert_failure(status, STATUS_DATA_LOSS, row->error);
+        assert_fails_naming(status, STATUS_DATA_LOSS, row->error);
     }
 }
 
@@ -214,11 +214,11 @@ static void a_handle_past_the_end_is_data_loss(void **state)
     struct buffer file = table_of((struct bytes)BLOCK("\0\1\1ax\0\1\1by\0\0\0\0\1\0\0\0"), 0);
     int count;
     file.data[file.size - 48 + 3] = 0x7f; /* the index block's size */
-    assert_failure(read_all((struct bytes){ file.data, file.size }, &count), STATUS_DATA_LOSS,
-                   "bad block handle");
+    assert_fails_naming(read_all((struct bytes){ file.data, file.size }, &count), STATUS_DATA_LOSS,
+                        "bad block handle");
     memset(file.data + file.size - 48, 0xff, 40); /* unterminated varints */
-    assert_failure(read_all((struct bytes){ file.data, file.size }, &count), STATUS_DATA_LOSS,
-                   "bad block handle");
+    assert_fails_naming(read_all((struct bytes){ file.data, file.size }, &count), STATUS_DATA_LOSS,
+                        "bad block handle");
     buffer_finish(&file);
 }
 
@@ -228,11 +228,11 @@ static void a_wrong_checksum_is_data_loss(void **state)
     struct buffer file = table_of((struct bytes)BLOCK("\0\1\1ax\0\1\1by\0\0\0\0\1\0\0\0"), 0);
     int count;
     file.data[4] = 'z';
-    assert_failure(read_all((struct bytes){ file.data, file.size }, &count), STATUS_DATA_LOSS,
-                   "block of 18 bytes at offset 0: block checksum mismatch: its bytes have ");
+    assert_fails_naming(read_all((struct bytes){ file.data, file.size }, &count), STATUS_DATA_LOSS,
+                        "block of 18 bytes at offset 0: block checksum mismatch: its bytes have ");
     file.data[file.size - 1] = 0;
-    assert_failure(read_all((struct bytes){ file.data, file.size }, &count), STATUS_DATA_LOSS,
-                   "bad magic number 004775248b80fb57, must be db4775248b80fb57");
+    assert_fails_naming(read_all((struct bytes){ file.data, file.size }, &count), STATUS_DATA_LOSS,
+                        "bad magic number 004775248b80fb57, must be db4775248b80fb57");
     buffer_finish(&file);
 }
 

@@ -113,13 +113,13 @@ static void damage_is_told_as_tensorflow_tells_it(void **state)
 {
     (void)state;
     int records;
-    assert_failure(read_damaged(38, 0, &records), STATUS_DATA_LOSS,
-                   "corrupted record at 0 (Is this even a TFRecord file?): 8 bytes have the "
-                   "checksum ");
-    assert_failure(read_damaged(38, 13, &records), STATUS_DATA_LOSS,
-                   "corrupted record at 12: 3 bytes have the checksum ");
-    assert_failure(read_damaged(33, 99, &records), STATUS_DATA_LOSS,
-                   "truncated record at 19' failed with Read less bytes than requested: of ");
+    assert_fails_naming(read_damaged(38, 0, &records), STATUS_DATA_LOSS,
+                        "corrupted record at 0 (Is this even a TFRecord file?): 8 bytes have the "
+                        "checksum ");
+    assert_fails_naming(read_damaged(38, 13, &records), STATUS_DATA_LOSS,
+                        "corrupted record at 12: 3 bytes have the checksum ");
+    assert_fails_naming(read_damaged(33, 99, &records), STATUS_DATA_LOSS,
+                        "truncated record at 19' failed with Read less bytes than requested: of ");
     assert_int_equal(records, 1);
     assert_ok(read_damaged(25, 99, &records)); /* a truncated header counts as the end */
     assert_int_equal(records, 1);
@@ -160,10 +160,10 @@ static void the_end_says_whether_the_file_is_cut(void **state)
     assert_ok(check_end_of_cut(TFRECORD_GZIP, 0));
     assert_ok(check_end_of_cut(TFRECORD_ZLIB, 0));
     assert_ok(check_end_of_cut(TFRECORD_PLAIN, 17)); /* no trace of the second record */
-    assert_failure(check_end_of_cut(TFRECORD_PLAIN, 6), STATUS_DATA_LOSS,
-                   "the file is cut short at 17");
-    assert_failure(check_end_of_cut(TFRECORD_GZIP, 8), STATUS_DATA_LOSS, "cut short");
-    assert_failure(check_end_of_cut(TFRECORD_ZLIB, 1), STATUS_DATA_LOSS, "cut short");
+    assert_fails_naming(check_end_of_cut(TFRECORD_PLAIN, 6), STATUS_DATA_LOSS,
+                        "the file is cut short at 17");
+    assert_fails_naming(check_end_of_cut(TFRECORD_GZIP, 8), STATUS_DATA_LOSS, "cut short");
+    assert_fails_naming(check_end_of_cut(TFRECORD_ZLIB, 1), STATUS_DATA_LOSS, "cut short");
 }
 
 static void damaged_gzip_is_data_loss(void **state)
@@ -177,8 +177,8 @@ static void damaged_gzip_is_data_loss(void **state)
     struct status status = tfrecord_reader_next(reader, &record, &found);
     assert_true(status.code == STATUS_DATA_LOSS || (status_is_ok(status) && !found));
     tfrecord_reader_close(reader);
-    assert_failure(tfrecord_reader_open(in("none"), TFRECORD_DETECT, &reader), STATUS_NOT_FOUND,
-                   "none");
+    assert_fails_naming(tfrecord_reader_open(in("none"), TFRECORD_DETECT, &reader),
+                        STATUS_NOT_FOUND, "none");
 }
 
 int main(void)

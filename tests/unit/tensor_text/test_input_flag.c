@@ -56,22 +56,24 @@ static void a_file_has_a_dtype_of_its_own(void **state)
     assert_int_equal(tensor.dtype, DT_INT64);
     assert_int_equal(((const int64_t *)tensor.data)[0], 7);
     tensor_release(&tensor);
-    assert_failure(read_text(text, 10, &tensor), STATUS_RESOURCE_EXHAUSTED, "--input x: ");
+    assert_fails_naming(read_text(text, 10, &tensor), STATUS_RESOURCE_EXHAUSTED, "--input x: ");
 }
 
 static void refusals_name_the_flag(void **state)
 {
     struct tensor tensor;
     (void)state;
-    assert_failure(read_text("x", 0, &tensor), STATUS_INVALID_ARGUMENT, "--input 'x': want name=");
-    assert_failure(read_text("=[1]", 0, &tensor), STATUS_INVALID_ARGUMENT,
-                   "--input '=[1]': want name=");
-    assert_failure(read_text("x=[1.5]", 0, &tensor), STATUS_INVALID_ARGUMENT,
-                   "--input x: element 0 is not a int32");
-    assert_failure(read_text("x=", 0, &tensor), STATUS_INVALID_ARGUMENT, "--input x: not JSON");
-    assert_failure(read_text("x=.npy", 0, &tensor), STATUS_INVALID_ARGUMENT, "not JSON");
-    assert_failure(read_text("x=none.npy", 0, &tensor), STATUS_NOT_FOUND,
-                   "--input x: open 'none.npy'");
+    assert_fails_naming(read_text("x", 0, &tensor), STATUS_INVALID_ARGUMENT,
+                        "--input 'x': want name=");
+    assert_fails_naming(read_text("=[1]", 0, &tensor), STATUS_INVALID_ARGUMENT,
+                        "--input '=[1]': want name=");
+    assert_fails_naming(read_text("x=[1.5]", 0, &tensor), STATUS_INVALID_ARGUMENT,
+                        "--input x: element 0 is not a int32");
+    assert_fails_naming(read_text("x=", 0, &tensor), STATUS_INVALID_ARGUMENT,
+                        "--input x: not JSON");
+    assert_fails_naming(read_text("x=.npy", 0, &tensor), STATUS_INVALID_ARGUMENT, "not JSON");
+    assert_fails_naming(read_text("x=none.npy", 0, &tensor), STATUS_NOT_FOUND,
+                        "--input x: open 'none.npy'");
 }
 
 int main(void)

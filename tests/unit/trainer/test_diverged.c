@@ -146,7 +146,7 @@ static void nothing_is_exported_when_the_last_update_is_no_number(void **state)
     struct job job = { .diverges_at = STEPS };
 
     (void)state;
-    assert_failure(run(&job), STATUS_OUT_OF_RANGE, "variable 'w' holds nan");
+    assert_fails_naming(run(&job), STATUS_OUT_OF_RANGE, "variable 'w' holds nan");
     assert_false(job.concluded);
 }
 
@@ -156,7 +156,7 @@ static void no_checkpoint_is_made_of_values_that_are_no_numbers(void **state)
 
     (void)state;
     open_checkpoints(&job);
-    assert_failure(run(&job), STATUS_OUT_OF_RANGE, "variable 'w' holds nan");
+    assert_fails_naming(run(&job), STATUS_OUT_OF_RANGE, "variable 'w' holds nan");
     assert_false(job.concluded);
     assert_true(checkpoint_dir_has_step(job.checkpoints, 0));
     checkpoint_dir_close(job.checkpoints);
@@ -187,7 +187,7 @@ static void a_job_ends_when_all_its_checkpoints_have_diverged(void **state)
     write_state("model_checkpoint_path: \"model.ckpt-4\"\n");
     write_checkpoint("ckpt/model.ckpt-4", INFINITY, 4);
     open_checkpoints(&job);
-    assert_failure(run(&job), STATUS_OUT_OF_RANGE, "holds inf");
+    assert_fails_naming(run(&job), STATUS_OUT_OF_RANGE, "holds inf");
     checkpoint_dir_close(job.checkpoints);
 }
 
@@ -197,7 +197,7 @@ static void what_was_learnt_is_exported_although_the_last_checkpoint_fails(void 
 
     (void)state;
     open_checkpoints(&job);
-    assert_failure(run(&job), STATUS_FAILED_PRECONDITION, "the last checkpoint");
+    assert_fails_naming(run(&job), STATUS_FAILED_PRECONDITION, "the last checkpoint");
     assert_true(job.concluded);
     checkpoint_dir_close(job.checkpoints);
 }

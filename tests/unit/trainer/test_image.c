@@ -87,8 +87,8 @@ static void a_huge_image_is_refused(void **state)
 
     assert_non_null(frame);
     memcpy(frame + 5, "\xff\xdc\xff\xdc", 4); /* 65500 × 65500 */
-    assert_failure(image_decode((struct bytes){ jpeg.data, jpeg.size }, 3, &image),
-                   STATUS_RESOURCE_EXHAUSTED, "65500 × 65500 pixels of 3 channels");
+    assert_fails_naming(image_decode((struct bytes){ jpeg.data, jpeg.size }, 3, &image),
+                        STATUS_RESOURCE_EXHAUSTED, "65500 × 65500 pixels of 3 channels");
     buffer_finish(&jpeg);
 }
 

@@ -183,7 +183,7 @@ static void what_cannot_be_opened_is_named(void **state)
     struct metrics_log *log;
     struct metrics_log_options options = { .file = in("no/m"), .directory = "", .trains = true };
 
-    assert_failure(metrics_log_open(&options, &log), STATUS_NOT_FOUND, "--metrics_file: open");
+    assert_fails_naming(metrics_log_open(&options, &log), STATUS_NOT_FOUND, "--metrics_file: open");
     assert_ok(file_write(in("f"), bytes_of("x")));
     options.file = "";
     options.directory = in("f/d");
