@@ -6,7 +6,8 @@
 static const char usage[] =
     "usage: pstrain doctor [flags]\n\n"
     "Dials every task of the cluster that the flags, TF_CONFIG, Slurm or MPI describe, and prints\n"
-    "which of them answer. It reads the flags of a cluster; the others are accepted and ignored.";
+    "which of them answer. Give it the flags of a task: those below count, and the others of\n"
+    "`pstrain --help` are ignored.";
 
 static struct status examine(struct session *session, int argc, char **argv)
 {
@@ -14,8 +15,9 @@ static struct status examine(struct session *session, int argc, char **argv)
                                &session->hyperparameters));
     TRY(options_read_doctor(argc, argv, session->arena, &session->options));
     if (session->options.flags.help) {
-        const struct flag_set set = { usage, train_flags.rows, train_flags.count };
-        flags_print_help(&set, stdout);
+        struct flag_set cluster = flags_group(&train_flags, CLUSTER_GROUP);
+        cluster.usage = usage;
+        flags_print_help(&cluster, stdout);
         return status_ok();
     }
     struct task_options task = session_task_options(session);

@@ -198,6 +198,20 @@ const struct flag *flags_find(const struct flag_set *set, const char *name)
     return find(set, name, strlen(name));
 }
 
+struct flag_set flags_group(const struct flag_set *set, const char *group)
+{
+    struct flag_set found = { set->usage, set->rows, 0 };
+    size_t i = 0;
+
+    while (i < set->count && (set->rows[i].group == NULL || strcmp(set->rows[i].group, group) != 0))
+        i++;
+    found.rows += i;
+    while (i + found.count < set->count &&
+           (found.count == 0 || found.rows[found.count].group == NULL))
+        found.count++;
+    return found;
+}
+
 /* The edit distance between `b` and the first `size` characters of `a`. */
 static size_t edit_distance(const char *a, size_t size, const char *b)
 {

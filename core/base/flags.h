@@ -71,6 +71,9 @@ bool flag_is_default(const struct flag *flag);
 /* NULL: no such row. */
 const struct flag *flags_find(const struct flag_set *set, const char *name);
 
+/* The rows of a group, from its heading to the next one. Empty: no such group. */
+struct flag_set flags_group(const struct flag_set *set, const char *group);
+
 /* Prints usage, then for each row its group, name, default and help. */
 void flags_print_help(const struct flag_set *set, FILE *out);
 

@@ -53,6 +53,13 @@ class CommandLines(TestCase):
         done = run("pstrain", "--export_dir", "--sync", cwd=self.path())
         self.assertEqual((done.returncode, done.stderr), (2, "pstrain: --export_dir has no value\n"), done)
 
+    def test_help_of_doctor_lists_the_flags_of_a_cluster_only(self):
+        text = run("pstrain", "doctor", "--help").stdout
+        self.assertIn("\na task of a cluster:\n  --ps_hosts=", text)
+        self.assertIn("--cluster_token_file=", text)
+        for other in ("--model=", "--evaluate_steps=", "--[no]plot"):
+            self.assertNotIn(other, text)
+
     def test_doctor_comes_first(self):
         done = run("pstrain", "--ps_hosts=localhost:1", "--worker_hosts=localhost:2", "doctor", cwd=self.path())
         self.assertEqual(done.returncode, 2, done)

@@ -169,10 +169,10 @@ static const struct flag rows[] = {
               "a SavedModel or a session_bundle, on the chief's disk. A job that resumes from its "
               "own checkpoint does not read it" },
     { "init_map", FLAG_TEXT, &values.init_map, "",
-      .help = "old=new,...: a variable of the model takes the value that has another name there, "
-              "such as base/*=encoder/*; =new initializes it afresh" },
+      .help = "old=new,...: the model's variable `new` takes the value that --init_from names "
+              "`old`, such as base/*=encoder/*; =new initializes it afresh" },
     { "init_partial", FLAG_BOOL, &values.init_partial, "false",
-      .help = "initialize variables that are missing there afresh" },
+      .help = "initialize variables afresh that are missing in --init_from" },
     { "seed", FLAG_INT64, &values.seed, "1",
       .help = "determines the initial values, the order of the rows, and dropout", STEPS },
     { "threads", FLAG_INT32, &values.threads, "1",
@@ -230,9 +230,8 @@ static const struct flag rows[] = {
     { "save_summary_steps", FLAG_INT64, &values.save_summary_steps, "100",
       .help = "write to both at the multiples of this many steps", .min = 1, .max = 9e15 },
     { "train_metrics", FLAG_BOOL, &values.train_metrics, "false",
-      .help = "write the loss and the metrics of all workers' training rows since the line before "
-              "to "
-              "both" },
+      .help = "also write the loss and the metrics over all workers' training rows since the "
+              "previous line" },
     { "histogram_steps", FLAG_INT64, &values.histogram_steps, "0",
       .help = "write histograms of the variables to --log_dir at the multiples of this many steps; "
               "0: none",
@@ -241,7 +240,7 @@ static const struct flag rows[] = {
       .help = "number of parameter servers", TASKS },
     { "workers", FLAG_INT32, &values.workers, "2",
       .help = "number of workers; the first is the chief", TASKS },
-    { "ps_hosts", FLAG_TEXT, &values.ps_hosts, "", .group = "a task of a cluster",
+    { "ps_hosts", FLAG_TEXT, &values.ps_hosts, "", .group = CLUSTER_GROUP,
       .help = "addresses of the ps tasks, such as a:2222,b:2222; the same for all tasks. TF_CONFIG "
               "can describe the cluster instead" },
     { "worker_hosts", FLAG_TEXT, &values.worker_hosts, "",

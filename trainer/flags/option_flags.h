@@ -70,6 +70,8 @@ struct flag_values {
 
 extern const struct flag_set train_flags;
 
+#define CLUSTER_GROUP "a task of a cluster" /* the heading of the flags that describe a cluster */
+
 /* Reads the command line. A flag that is not given has its default. */
 struct status option_flags_parse(int argc, char **argv, int *positional_count,
                                  struct flag_values *out);

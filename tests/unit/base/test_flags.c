@@ -169,6 +169,30 @@ static void help_lists_every_flag(void **state)
     free(text);
 }
 
+static void a_group_ends_at_the_next_heading(void **state)
+{
+    (void)state;
+    static bool on;
+    static const struct flag grouped[] = {
+        { "a", FLAG_BOOL, &on, "", .help = "", .group = "one" },
+        { "b", FLAG_BOOL, &on, "", .help = "" },
+        { "c", FLAG_BOOL, &on, "", .help = "", .group = "two" },
+        { "d", FLAG_BOOL, &on, "", .help = "" },
+        { "e", FLAG_BOOL, &on, "", .help = "", .group = "three" },
+    };
+    const struct flag_set all = { "usage", grouped, COUNT(grouped) };
+    static const struct {
+        const char *group;
+        size_t first, count;
+    } wanted[] = { { "one", 0, 2 }, { "two", 2, 2 }, { "three", 4, 1 }, { "four", 5, 0 } };
+
+    for (size_t i = 0; i < COUNT(wanted); i++) {
+        struct flag_set found = flags_group(&all, wanted[i].group);
+        assert_ptr_equal(found.rows, grouped + wanted[i].first);
+        assert_int_equal(found.count, wanted[i].count);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
@@ -179,6 +203,7 @@ int main(void)
         cmocka_unit_test(a_list_collects_every_value),
         cmocka_unit_test(a_value_equal_to_the_default_counts_as_default),
         cmocka_unit_test(help_lists_every_flag),
+        cmocka_unit_test(a_group_ends_at_the_next_heading),
     };
     struct test_group group = { 0 };
 
