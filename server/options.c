@@ -238,8 +238,8 @@ static const struct flag rows[] = {
 
 static const struct flag_set flags = {
     "usage: modelserver --model_base_path=DIR [flags]\n"
-    "       modelserver --model_config_file=FILE [flags]\n"
-    "Serves the highest version of the SavedModel in DIR (DIR/1/saved_model.pb, …) over REST and "
+    "       modelserver --model_config_file=FILE [flags]\n\n"
+    "Serves the highest version of the SavedModel in DIR (DIR/1/saved_model.pb, …) over REST and\n"
     "gRPC, like TensorFlow Serving.",
     rows, COUNT(rows)
 };

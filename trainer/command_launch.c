@@ -17,7 +17,7 @@ static struct {
 
 static const struct flag rows[] = {
     { "hosts", FLAG_TEXT, &launching.hosts, "",
-      .help = "where the tasks run: a,b,c or node[01-03]; user@host for ssh; a:2 counts twice. "
+      .help = "where the tasks run: a,b,c or node[01-03]; user@host for ssh; a:2 counts as two. "
               "Tasks on `localhost` are started without ssh" },
     { "num_ps", FLAG_INT32, &launching.num_ps, "1", .help = "ps tasks", .min = 1, .max = 4096 },
     { "num_workers", FLAG_INT32, &launching.num_workers, "0",

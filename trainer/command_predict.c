@@ -16,18 +16,23 @@ static const struct flag rows[] = {
     { "predict_files", FLAG_TEXT, &files.train_files, "",
       .help = "files of rows, such as 'data/part-*.csv,more.csv'; they are read in the order of "
               "their names" },
-    { "data_format", FLAG_TEXT, &files.data_format, "", .help = "as in training" },
-    { "schema", FLAG_TEXT, &files.schema, "", .help = "as in training" },
+    { "data_format", FLAG_TEXT, &files.data_format, "",
+      .help = "format of the files, one of those that `pstrain --help` lists; the default is "
+              "detected from a file's name or first bytes" },
+    { "schema", FLAG_TEXT, &files.schema, "",
+      .help = "JSON file that describes the columns, such as the one that the model was trained "
+              "with; the default is guessed from the first file that has rows" },
     { "feature_columns", FLAG_TEXT, &files.feature_columns, "",
       .help = "columns that form the model's input, side by side; the default is all columns "
               "except those of the next three flags" },
     { "id_column", FLAG_TEXT, &options.id_column, "",
       .help = "column to copy to the front of each row's predictions" },
     { "label_column", FLAG_TEXT, &files.label_column, "",
-      .help = "columns that are not inputs of the model; the default is `label` or, to evaluate "
-              "several outputs, their names" },
+      .help = "columns of the labels, which are not inputs of the model; the default is `label` "
+              "or, to evaluate several outputs, their names" },
     { "weight_column", FLAG_TEXT, &files.weight_column, "",
-      .help = "the same for the weight, which --evaluate multiplies each row's loss by" },
+      .help = "column of the weight, which --evaluate multiplies each row's loss by and which "
+              "is no input either" },
     { "column_names", FLAG_TEXT, &files.column_names, "",
       .help = "names of the columns of CSV and TSV files without a header" },
     { "max_bad_records", FLAG_INT64, &files.max_bad_records, "0",
@@ -49,10 +54,14 @@ static const struct flag rows[] = {
     { "evaluate", FLAG_BOOL, &options.evaluate, "false",
       .help = "print the loss and the metrics of all rows, whose labels are --label_column, "
               "instead of the predictions, which are written only to --output" },
-    { "loss", FLAG_TEXT, &files.loss, "", .help = "of --evaluate: as in training" },
-    { "metrics", FLAG_TEXT, &files.metrics, "", .help = "of --evaluate: as in training" },
+    { "loss", FLAG_TEXT, &files.loss, "",
+      .help = "of --evaluate: Keras' name, such as mse, or a JSON object with class_name and "
+              "config" },
+    { "metrics", FLAG_TEXT, &files.metrics, "",
+      .help = "of --evaluate: Keras' names, such as accuracy,auc, or a JSON list" },
     { "compile_config", FLAG_TEXT, &files.compile_config, "",
-      .help = "of --evaluate: a file, as in training" },
+      .help = "of --evaluate: file with the loss and the metrics as Keras' get_compile_config() "
+              "prints them, instead of --loss and --metrics" },
     { "help", FLAG_BOOL, &options.help, "false", .help = "print this text" },
 };
 

@@ -6,7 +6,9 @@
 static struct flag_values values;
 
 static const struct flag rows[] = {
-    { "data_format", FLAG_TEXT, &values.data_format, "", .help = "as in training" },
+    { "data_format", FLAG_TEXT, &values.data_format, "",
+      .help = "format of the files, one of those that `pstrain --help` lists; the default is "
+              "detected from a file's name or first bytes" },
     { "column_names", FLAG_TEXT, &values.column_names, "",
       .help = "names of the columns of CSV and TSV files without a header" },
     { "help", FLAG_BOOL, &values.help, "false", .help = "print this text" },

@@ -14,7 +14,8 @@ static struct {
 } supervising;
 
 static const struct flag rows[] = {
-    { "directory", FLAG_TEXT, &supervising.directory, "", .help = "where the program works" },
+    { "directory", FLAG_TEXT, &supervising.directory, "",
+      .help = "working directory of the program; the default is the current one" },
     { "env", FLAG_TEXTS, &supervising.environment, "",
       .help = "NAME=VALUE: environment variable of the program; once for each" },
     { "stop_timeout", FLAG_INT32, &supervising.stop_timeout, "15",
