@@ -24,7 +24,7 @@ static void on_started(void *context, struct status status)
     manager->options.started(manager->options.context, status);
 }
 
-static void tell_changed(struct loop_task *task)
+static void notify_changed(struct loop_task *task)
 {
     struct manager *manager = CONTAINER_OF(task, struct manager, changed_task);
     pthread_mutex_lock(&manager->lock);
@@ -41,7 +41,7 @@ static void post_changed(void *context)
     if (manager->options.changed == NULL || manager->change_posted)
         return;
     manager->change_posted = true;
-    manager->changed_task.work = tell_changed;
+    manager->changed_task.work = notify_changed;
     loop_post(manager->options.loop, &manager->changed_task);
 }
 
@@ -81,7 +81,7 @@ static void *manage(void *context)
     lower_priority();
     pthread_mutex_lock(&manager->lock);
     manager->runs = true;
-    manager_tell_waiters(manager);
+    manager_notify_waiters(manager);
     while (!manager->stopping) {
         uint64_t events = manager->events;
         pthread_mutex_unlock(&manager->lock);
@@ -187,7 +187,7 @@ void manager_destroy_model(struct manager *manager, struct managed_model *model)
     served_model_finish(&model->model);
     if (manager->options.budget != NULL)
         budget_give(manager->options.budget, model->paid);
-    free(model->complaint);
+    free(model->problem);
     free(model->name);
     free(model);
 }
@@ -214,7 +214,7 @@ static struct manager *create(const struct manager_options *options)
     manager->options = *options;
     manager->model_options = model_options(manager);
     manager->starting = true;
-    manager->look_at_ns = CLOCK_NEVER;
+    manager->poll_at_ns = CLOCK_NEVER;
     manager->has_workers =
         options->load_threads + options->unload_threads + options->start_threads > 0;
     bool polls = options->config_file != NULL && options->config_poll_wait_seconds > 0;
@@ -249,7 +249,7 @@ void manager_end_loads(struct manager *manager)
 {
     pthread_mutex_lock(&manager->lock);
     manager->ends_loads = true;
-    manager_tell_waiters(manager);
+    manager_notify_waiters(manager);
     manager_wake(manager);
     pthread_mutex_unlock(&manager->lock);
 }

@@ -73,9 +73,9 @@ static bool is_settled(struct models_waiter *waiter, const struct managed_model 
         note_failure(waiter, model, failed);
         return true;
     case MODEL_EMPTY:
-        if (waiter->keep_going && model->seen)
+        if (waiter->keep_going && model->polled)
             return true;
-        if (waiter->needs_versions && model->seen) {
+        if (waiter->needs_versions && model->polled) {
             waiter->failed_count++;
             buffer_printf(&waiter->failures, "{name: %s} has no version in its base path, ",
                           model->name);
@@ -119,7 +119,7 @@ static void tell(struct loop_task *task)
     waiter_destroy(waiter);
 }
 
-void manager_tell_waiters(struct manager *manager)
+void manager_notify_waiters(struct manager *manager)
 {
     if (!manager->runs) /* nothing may be posted if the manager fails to start */
         return;
@@ -335,8 +335,8 @@ static void configure(struct manager *manager, struct model_config *config,
     } else if (moved)
         log_info("model %s: moved to %s", config->name, config->base_path);
     if (old == NULL || moved || !is_same_policy(&old->policy, &config->policy)) {
-        model->seen = false;
-        model->looks++;
+        model->polled = false;
+        model->poll_epoch++;
         manager_schedule_poll(manager, model,
                               manager->options.poll_wait_seconds < 0 ? CLOCK_NEVER : 0);
     }
@@ -351,7 +351,7 @@ static void remove_others(const struct model_configs *old)
         if (model->model.config != &old->items[i])
             continue;
         log_info("model %s: removed", model->name);
-        model->looks++;
+        model->poll_epoch++;
         served_model_configure(&model->model, NULL);
     }
 }
@@ -376,7 +376,7 @@ static struct status apply(struct manager *manager, struct model_configs *config
     }
     waiter->next = manager->waiters;
     manager->waiters = waiter;
-    manager_tell_waiters(manager);
+    manager_notify_waiters(manager);
     forget_removed(manager);
     manager_wake(manager);
     /* Labels may refer to other versions. Last, because a loop that sees it waits for the lock. */
@@ -428,11 +428,11 @@ static void set_unloaded(struct manager *manager, struct managed_model *model, b
     waiter->next = manager->waiters;
     manager->waiters = waiter;
     served_model_set_unloaded(&model->model, unloaded);
-    model->seen = false; /* polls the base path from scratch */
-    model->looks++;
+    model->polled = false; /* polls the base path from scratch */
+    model->poll_epoch++;
     manager_schedule_poll(manager, model, 0);
     atomic_fetch_add(&manager->generation, 1);
-    manager_tell_waiters(manager);
+    manager_notify_waiters(manager);
     manager_wake(manager);
 }
 

@@ -1,5 +1,6 @@
-/* Shared by the files of the manager: manager.c (threads, requests), manager_load.c (polling,
- * loads, frees) and manager_config.c (configurations, and those who wait for them). */
+/* manager_internal: shared by the files of the manager: manager.c (threads, requests),
+ * manager_poll.c (base paths), manager_load.c (loads, frees) and manager_config.c (configurations,
+ * and the callers that wait for them). */
 #ifndef SERVER_MODELS_MANAGER_INTERNAL_H
 #define SERVER_MODELS_MANAGER_INTERNAL_H
 
@@ -10,13 +11,13 @@
 struct managed_model {
     char *name;
     struct served_model model;
-    int users;             /* polls and waiters, which use it while the lock is released */
-    int64_t paid;          /* from the budget */
-    bool seen;             /* its base path has been read since it was configured */
-    uint64_t looks;        /* changes when a poll in progress has become outdated */
-    int64_t look_at_ns;    /* when to read the base path next; CLOCK_NEVER: not again */
-    char *complaint;       /* the last logged problem of the base path; NULL: none */
-    int64_t complained_ns; /* when */
+    int users;                 /* polls and waiters, which use it while the lock is released */
+    int64_t paid;              /* from the budget */
+    bool polled;               /* its base path has been read since it was configured */
+    uint64_t poll_epoch;       /* changes when a poll in progress has become outdated */
+    int64_t poll_at_ns;        /* when to read the base path next; CLOCK_NEVER: not again */
+    char *problem;             /* the last logged problem of the base path; NULL: none */
+    int64_t problem_logged_ns; /* when */
 };
 
 /* A caller that waits until models serve. */
@@ -57,7 +58,7 @@ struct manager {
     struct map models; /* of struct managed_model by name, in the order of their first mention */
     struct models_waiter *waiters;
     uint64_t loading_bytes; /* of the versions being loaded */
-    int64_t look_at_ns;     /* no base path is due earlier; each model has its own time */
+    int64_t poll_at_ns;     /* no base path is due earlier; each model has its own time */
     int64_t config_poll_at_ns;
     char *config_problem; /* why the config file was not applied; NULL: it was */
     bool runs;            /* its thread has begun, so manager_start can no longer fail */
@@ -91,9 +92,9 @@ void manager_destroy_model(struct manager *manager, struct managed_model *model)
 static inline void manager_schedule_poll(struct manager *manager, struct managed_model *model,
                                          int64_t at_ns)
 {
-    model->look_at_ns = at_ns;
-    if (at_ns < manager->look_at_ns)
-        manager->look_at_ns = at_ns;
+    model->poll_at_ns = at_ns;
+    if (at_ns < manager->poll_at_ns)
+        manager->poll_at_ns = at_ns;
 }
 
 /* The memory of a model without its versions. */
@@ -102,10 +103,11 @@ size_t manager_model_bytes(const char *name);
 /* Wakes the threads, because there may be new work. Called with the lock held. */
 void manager_wake(struct manager *manager);
 
+/* manager_poll.c: reads the config file and the base paths that are due. The lock is not held. */
+void manager_poll(struct manager *manager);
+
 /* manager_load.c. Called without the lock. */
 
-/* Reads the config file and the base paths that are due. */
-void manager_poll(struct manager *manager);
 /* Executes one step of these kinds. Returns false if there is nothing to do now. `alone`: this
  * thread also polls base paths, and continues that during a load. */
 bool manager_take_step(struct manager *manager, unsigned kinds, bool alone);
@@ -123,7 +125,7 @@ struct models_waiter *manager_waiter_create(struct manager *manager, const char 
 /* Reads the config file if that is due. Called without the lock. */
 void manager_poll_config(struct manager *manager);
 /* Notifies waiters whose models have all been settled. Called with the lock held. */
-void manager_tell_waiters(struct manager *manager);
+void manager_notify_waiters(struct manager *manager);
 void manager_free_waiters(struct manager *manager);
 
 #endif

@@ -1,4 +1,4 @@
-/* The manager's work on the models: polls base paths, loads and frees. */
+/* Loads and frees versions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,200 +13,6 @@
 /* After freeing a version with this much in its files, malloc returns free memory to the system.
  * Below that, it costs more than it returns. */
 #define TRIM_BYTES     ((uint64_t)16 << 20)
-
-/* ---- The base paths. ---- */
-
-/* Messages to log after a poll, once the lock is released, because writing a line may take long. */
-struct poll_messages {
-    const char *complaint; /* about the base path; NULL: none, or already logged */
-    enum log_level level;
-    bool names_nothing; /* the policy is 'specific' without a version */
-    int64_t *missing;   /* versions in the policy that are not found */
-    size_t missing_count;
-    struct arena *arena;
-};
-
-/* TensorFlow Serving logs a missing base path at each poll. Here it is logged when it changes
- * and, to keep it visible at the end of a long log, once a minute. */
-#define COMPLAINT_NS (60 * NS_PER_S)
-
-static void complain(struct poll_messages *remarks, enum log_level level, const char *text)
-{
-    remarks->complaint = arena_strdup(remarks->arena, text);
-    remarks->level = level;
-}
-
-/* Reads the base path, without the lock. again: another poll follows. */
-static struct status scan(const struct version_source *source, const char *base_path, bool again,
-                          struct source_versions *found, struct poll_messages *remarks)
-{
-    const char *no_more = "; it is not read again (--file_system_poll_wait_seconds=0)";
-    static const char is_version[] =
-        ", which is a version itself: give the directory above it, and "
-        "name it by a number";
-    struct status status = source->scan(base_path, found);
-    if (!status_is_ok(status))
-        complain(remarks, LOG_ERROR,
-                 arena_printf(remarks->arena, "base path: %s%s", status.message,
-                              again ? "; waiting for it" : no_more));
-    else if (found->count == 0)
-        complain(remarks, LOG_WARNING,
-                 arena_printf(remarks->arena,
-                              "no versions of servable found under base path %s%s%s", base_path,
-                              found->is_version ? is_version : "", again ? "" : no_more));
-    else if (found->doubled != NULL)
-        complain(remarks, LOG_WARNING, found->doubled);
-    return status;
-}
-
-/* Drops a complaint that was logged less than a minute ago. Called with the lock held. */
-static void limit_complaint(struct managed_model *model, struct poll_messages *remarks,
-                            int64_t now_ns)
-{
-    const char *text = remarks->complaint;
-    bool same = text != NULL && model->complaint != NULL && strcmp(text, model->complaint) == 0;
-    if (same && now_ns - model->complained_ns < COMPLAINT_NS) {
-        remarks->complaint = NULL;
-        return;
-    }
-    free(model->complaint);
-    model->complaint = text != NULL ? xstrdup(text) : NULL;
-    model->complained_ns = now_ns;
-}
-
-static int compare_numbers(const void *number, const void *version)
-{
-    int64_t a = *(const int64_t *)number, b = ((const struct source_version *)version)->number;
-    return (a > b) - (a < b);
-}
-
-/* Called after the first poll of a model with a new configuration, with the lock held. */
-static void compare_with_policy(const struct managed_model *model,
-                                const struct source_versions *found, struct poll_messages *remarks)
-{
-    const struct version_policy *policy = &model->model.config->policy;
-    remarks->names_nothing = policy->kind == POLICY_SPECIFIC && policy->versions_count == 0;
-    remarks->missing = ARENA_ARRAY(remarks->arena, int64_t, policy->versions_count);
-    for (size_t i = 0; i < policy->versions_count; i++)
-        if (found->count == 0 || bsearch(&policy->versions[i], found->items, found->count,
-                                         sizeof *found->items, compare_numbers) == NULL)
-            remarks->missing[remarks->missing_count++] = policy->versions[i];
-}
-
-static void log_remarks(const char *name, const struct poll_messages *remarks)
-{
-    if (remarks->complaint != NULL)
-        log_line(remarks->level, "model %s: %s", name, remarks->complaint);
-    if (remarks->names_nothing)
-        log_warning(
-            "model %s: the version policy 'specific' names no version: what is loaded stays", name);
-    for (size_t i = 0; i < remarks->missing_count; i++)
-        log_warning("model %s: version %lld, which the version policy names, was not found", name,
-                    (long long)remarks->missing[i]);
-}
-
-/* Reads the disk, without the lock. */
-static void look_at_failed(const struct version_source *source, struct failed_version *failed,
-                           size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        failed[i].files = source->fingerprint(failed[i].directory);
-}
-
-/* Charges the states of its versions, whose memory grows with the contents of the base path. */
-static void charge_versions(struct manager *manager, struct managed_model *model)
-{
-    struct budget *budget = manager->options.budget;
-    int64_t bytes = (int64_t)(manager_model_bytes(model->name) + served_model_bytes(&model->model));
-    if (budget == NULL)
-        return;
-    budget_charge(budget, bytes - model->paid);
-    model->paid = bytes;
-}
-
-/* Called with the lock held. */
-static void see(struct manager *manager, struct managed_model *model, struct status status,
-                const struct source_versions *found, struct poll_messages *remarks)
-{
-    if (status_is_ok(status)) {
-        if (!model->seen)
-            compare_with_policy(model, found, remarks);
-        served_model_set_found(&model->model, found);
-        charge_versions(manager, model);
-    }
-    model->seen = true;
-    limit_complaint(model, remarks, manager_now_ns(manager));
-}
-
-/* Called with the lock held; releases it while it reads the disk. */
-static void look_at_model(struct manager *manager, struct managed_model *model,
-                          struct poll_messages *remarks)
-{
-    const struct version_source *source = manager->options.source;
-    const char *base_path = arena_strdup(remarks->arena, model->model.config->base_path);
-    uint64_t looks = model->looks;
-    struct failed_version *failed;
-    size_t failed_count = served_model_list_failed(&model->model, &failed);
-    struct source_versions found = { 0 };
-    model->users++;
-    pthread_mutex_unlock(&manager->lock);
-    struct status status =
-        scan(source, base_path, manager->options.poll_wait_seconds > 0, &found, remarks);
-    look_at_failed(source, failed, failed_count);
-    pthread_mutex_lock(&manager->lock);
-    model->users--;
-    served_model_note_failed(&model->model, failed, failed_count);
-    if (model->looks == looks) /* otherwise the next poll is due already */
-        see(manager, model, status, &found, remarks);
-    source_versions_finish(&found);
-}
-
-static void schedule_look(struct manager *manager, struct managed_model *model)
-{
-    int poll = manager->options.poll_wait_seconds;
-    manager_schedule_poll(manager, model,
-                          poll > 0 ? manager_now_ns(manager) + poll * NS_PER_S : CLOCK_NEVER);
-}
-
-/* Polls one model whose base path is due. Called with the lock held, which it releases. */
-static void take_look(struct manager *manager, struct managed_model *model)
-{
-    struct poll_messages remarks = { .arena = arena_create(0) };
-    const char *name = arena_strdup(remarks.arena, model->name);
-    schedule_look(manager, model); /* before the poll: a new configuration makes it due again */
-    look_at_model(manager, model, &remarks);
-    manager_tell_waiters(manager);
-    manager_wake(manager);
-    pthread_mutex_unlock(&manager->lock);
-    log_remarks(name, &remarks);
-    arena_destroy(remarks.arena);
-    manager_poll_config(manager); /* polling many or slow base paths takes long */
-    pthread_mutex_lock(&manager->lock);
-}
-
-void manager_poll(struct manager *manager)
-{
-    struct managed_model *model;
-    manager_poll_config(manager);
-    pthread_mutex_lock(&manager->lock);
-    int64_t now_ns = manager_now_ns(manager);
-    /* A load checks this often, so it must not walk over a thousand models each time. */
-    bool due = manager->look_at_ns <= now_ns;
-    if (due)
-        manager->look_at_ns = CLOCK_NEVER; /* the walk finds the next time */
-    for (size_t i = 0;
-         due && !manager->stopping && (model = manager_next_model(manager, &i)) != NULL;) {
-        if (model->model.config == NULL)
-            continue;
-        if (model->look_at_ns > now_ns)
-            manager_schedule_poll(manager, model, model->look_at_ns);
-        else
-            take_look(manager, model);
-    }
-    pthread_mutex_unlock(&manager->lock);
-}
-
-/* ---- Loads. ---- */
 
 struct loading {
     struct manager *manager;
@@ -339,7 +145,7 @@ static void load(struct loading *loading)
     manager->loading_bytes -= taken;
     served_model_end_load(&loading->model->model, version, status, servable,
                           manager_now_ns(manager));
-    manager_tell_waiters(manager);
+    manager_notify_waiters(manager);
     manager_wake(manager);
     pthread_mutex_unlock(&manager->lock);
 }
@@ -372,7 +178,7 @@ static struct managed_model *begin_step(struct manager *manager, unsigned kinds,
         unsigned allowed = manager->ends_loads ? kinds & ~(unsigned)STEP_LOAD : kinds;
         *step = served_model_begin_step(&model->model, allowed, now_ns);
         if (step->kind == STEP_UNLOAD) {
-            manager_tell_waiters(manager);
+            manager_notify_waiters(manager);
             manager_wake(manager);
         }
         pthread_mutex_unlock(&manager->lock);
@@ -411,7 +217,7 @@ int64_t manager_wake_time(struct manager *manager)
     struct managed_model *model;
     pthread_mutex_lock(&manager->lock);
     int64_t next = manager->starting ? CLOCK_NEVER : manager->config_poll_at_ns;
-    next = earlier(next, manager->look_at_ns);
+    next = earlier(next, manager->poll_at_ns);
     for (size_t i = 0; (model = manager_next_model(manager, &i)) != NULL;) {
         if (!manager->ends_loads)
             next = earlier(next, served_model_retry_time(&model->model));
