@@ -203,7 +203,7 @@ static struct status start_manager(struct server *server)
     return status_ok();
 }
 
-/* Tells that the configuration is wrong. */
+/* Reports that the configuration is wrong. */
 static void fail_to_start(struct server *server, struct status status)
 {
     log_error("%s", status.message); /* scripts look for it on stderr */
@@ -211,7 +211,7 @@ static void fail_to_start(struct server *server, struct status status)
     server->exit_code = SERVER_EXIT_MODEL;
 }
 
-/* False: the configuration is wrong, which has been told. */
+/* Returns false if the configuration is wrong, which it has reported. */
 static bool start_models(struct server *server)
 {
     if (server->options.file_system_poll_wait_seconds < 0)

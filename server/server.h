@@ -1,7 +1,7 @@
 /*
  * server: the parts of modelserver, made as its flags and their files say. The main thread makes
  * them, runs the first loop, and ends them. ports.c opens the ports once a model serves;
- * shutdown.c hears the signals.
+ * shutdown.c handles the signals.
  *
  *     static struct server server = { .options = …, .settings = …, .arena = … };
  *     return server_run(&server);
@@ -47,14 +47,14 @@ struct server {
     _Atomic bool going_down; /* the same, for all loops */
 };
 
-/* Serves until a signal or a failure ends the server; gives the exit status of the program, having
- * printed why it is not 0. */
+/* Serves until a signal or a failure ends the server. Returns the exit status of the program. If it
+ * is not 0, the reason was printed. */
 int server_run(struct server *server);
 
 /* Prints why the server does not start, in TensorFlow Serving's form. */
 void server_print_start_failure(struct status status);
 
-/* Tells the loops that versions have come or gone, or that the server is going down. */
+/* Notifies the loops that versions were added or removed, or that the server is going down. */
 void server_models_changed(void *server);
 
 static inline struct loop *server_loop(const struct server *server)
@@ -62,7 +62,7 @@ static inline struct loop *server_loop(const struct server *server)
     return serving_loops_main(&server->loops);
 }
 
-/* ports.c: opens the ports, and says so. */
+/* ports.c: opens the ports, and logs them. */
 struct status server_open_ports(struct server *server);
 
 /* shutdown.c: the end of the server, in order. */

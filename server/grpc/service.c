@@ -10,6 +10,7 @@
 #include "server/grpc/predict_form.h"
 #include "server/grpc/request.h"
 #include "server/inference/explain.h"
+#include "server/inference/request_pool.h"
 
 #define MESSAGE_MAX           1024 /* of an error's text; TensorFlow Serving cuts it here */
 #define TRUNCATED             "...TRUNCATED"

@@ -1,8 +1,7 @@
-/* The memory of requests (served_request.h). */
+#include "server/inference/request_pool.h"
+
 #include <assert.h>
 #include <stdlib.h>
-
-#include "server/inference/served_request.h"
 
 void request_pool_init(struct request_pool *pool, struct server_context *server,
                        const struct request_kind *kind)

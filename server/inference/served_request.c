@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "server/inference/reply.h"
+#include "server/inference/request_pool.h"
 #include "server/models/model_limits.h"
 
 const char *request_api_name(enum request_api api)

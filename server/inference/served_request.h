@@ -176,39 +176,4 @@ static inline struct served_request *served_request_of(struct inference_call *ca
     return CONTAINER_OF(call, struct served_request, call);
 }
 
-/* ---- Memory for requests. ---- */
-
-/* A protocol's struct, whose first member is the served_request. */
-struct request_kind {
-    enum request_protocol protocol;
-    size_t size;
-    size_t cleared_end; /* bytes before this offset are zeroed for each request; the rest is kept */
-    /* The answer of a request that ran or waited is complete, or has failed. */
-    void (*finish)(struct served_request *request, struct status status);
-    void (*to_pool)(struct inference_call *call); /* as in inference_call */
-    /* The bytes that it keeps in addition to the served_request's, and how to free them; NULL:
-     * none. */
-    size_t (*held)(const struct served_request *request);
-    void (*free)(struct served_request *request);
-};
-
-/* One per protocol and loop. */
-struct request_pool {
-    struct server_context *server;
-    const struct request_kind *kind;
-    struct served_request *idle;
-    size_t idle_bytes;       /* memory kept by idle requests */
-    struct list_link *begun; /* of struct served_request, until they end */
-};
-
-/* Larger buffers are not kept for the next request. */
-#define REQUEST_KEPT_BYTES_MAX ((size_t)256 * 1024)
-
-void request_pool_init(struct request_pool *pool, struct server_context *server,
-                       const struct request_kind *kind);
-void request_pool_finish(struct request_pool *pool); /* frees the idle requests */
-struct served_request *request_pool_take(struct request_pool *pool);
-/* The answer is sent. Its memory is kept for the next request, unless it is large. */
-void request_pool_give(struct served_request *request);
-
 #endif

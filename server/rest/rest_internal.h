@@ -11,6 +11,7 @@
 
 #include "base/inflate.h"
 #include "base/list.h"
+#include "server/inference/request_pool.h"
 #include "server/rest/rest.h"
 #include "server/rest/tls_bridge.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "server/inference/served_request.h"
+#include "server/inference/request_pool.h"
 
 struct my_request {
     struct served_request served;
