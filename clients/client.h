@@ -10,8 +10,9 @@
  *
  * The address chooses the protocol: "host:port" and "unix:/path" are gRPC, "http://host:port" and
  * "https://host:port" are REST. The server may also be TensorFlow Serving. If it refuses a request,
- * the status has the server's code and text; over REST the code is the one that the HTTP status
- * stands for.
+ * the status has the server's code and text. Over REST, the code follows from the HTTP status.
+ *
+ * Threads  a client belongs to one thread at a time; clients are independent of each other
  */
 #ifndef CLIENTS_CLIENT_H
 #define CLIENTS_CLIENT_H

@@ -258,8 +258,8 @@ static void reserve_libraries(const struct server *server)
                 got < own ? ", and some matrix products will be slow" : "");
 }
 
-/* The files that have owners of their own; settings_read has read the others. False: one is wrong,
- * which has been told. */
+/* Reads the files that settings_read does not read. Returns false if one is wrong, which it has
+ * reported. */
 static bool read_files(struct server *server)
 {
     const char *limits = server->options.model_limits_file;

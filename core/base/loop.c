@@ -307,10 +307,10 @@ void loop_set_timer(struct loop *loop, struct loop_timer *timer, int64_t deadlin
     sift_up(loop, loop->timers_count - 1);
 }
 
-/* A timer that is overdue by this much tells that the process did not run: it was stopped, its
- * container was frozen, or others had the processor. What peers sent meanwhile is still in the
- * sockets, and a time-out must not take them for silent. Bytes may pass through a TLS bridge and
- * libmicrohttpd, which takes a round each. */
+/* If a timer is overdue by this much, the process did not run: it was stopped, its container was
+ * frozen, or others had the processor. The bytes that peers sent meanwhile are still in the
+ * sockets, so the time-outs of these peers must not expire yet. Bytes may pass through a TLS bridge
+ * and libmicrohttpd, which takes a round each. */
 #define LATE_NS     NS_PER_S
 #define LATE_ROUNDS 3
 

@@ -151,7 +151,7 @@ struct status http2_failure(const struct http2 *http2); /* why it is over */
 bool http2_passed_handshake(const struct http2 *http2);
 int http2_first_byte(const struct http2 *http2); /* received; -1: none was */
 bool http2_has_room(const struct http2 *http2);  /* the peer reads what it asked for */
-/* The opposite of having room. `eased` is called when that changes. */
+/* Does the peer not read what it asked for? `eased` is called when it reads again. */
 bool http2_is_congested(struct http2 *http2);
 int64_t http2_round_trip_ns(const struct http2 *http2); /* of the last PING; 0: none was answered */
 

@@ -64,8 +64,8 @@ void prepare_claim(struct prepare_context *context, int input,
                    void (*take)(void *state, struct tensor *constant, struct buffer *scratch));
 struct arena *prepare_arena(struct prepare_context *context); /* the plan's */
 struct resources *prepare_resources(struct prepare_context *context);
-/* The bytes that the load may still keep (kernel_keep); 0: no limit. What `prepare` makes of them
- * to outlive the plan, it counts. */
+/* The bytes that the load may still keep (kernel_keep); 0: no limit. If `prepare` makes something
+ * that outlives the plan, it counts the memory with prepare_count_memory. */
 size_t prepare_memory_left(const struct prepare_context *context);
 void prepare_count_memory(struct prepare_context *context, size_t bytes);
 /* Zeroed state for compute, in the plan's arena; `destroy` (may be NULL) is called with it when the

@@ -34,9 +34,9 @@ struct status grpc_port_listen(struct grpc_port *port, int number);
 struct status grpc_port_listen_unix(struct grpc_port *port, const char *path);
 
 /* Accepts a connection whose first bytes are in the socket. */
-/* Accepts a connection with its transport. The context is a struct grpc_port. */
-void grpc_port_take(void *port, struct transport *transport);
 void grpc_port_accept(struct grpc_port *port, int fd);
+/* Accepts a connection with its transport. `port` is a struct grpc_port. */
+void grpc_port_take(void *port, struct transport *transport);
 
 int grpc_port_connections(const struct grpc_port *port);
 

@@ -19,7 +19,7 @@
 /* The only platform. */
 #define PLATFORM_TENSORFLOW "tensorflow"
 
-/* Which of the versions in the base path are wanted. */
+/* Says which versions in the base path are wanted. */
 struct version_policy {
     enum { POLICY_LATEST, POLICY_ALL, POLICY_SPECIFIC } kind;
     uint32_t latest;         /* POLICY_LATEST: number of versions; 0 counts as 1 */

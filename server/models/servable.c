@@ -141,8 +141,8 @@ void servable_release(struct servable *servable)
 }
 
 /* The shared count is read first. It does not grow once the manager no longer finds the
- * servable, whereas a loop that has cached it still acquires references. What the sum misses has
- * therefore been released. */
+ * servable, whereas a loop that has cached it still acquires references. A
+ * reference that the sum misses has therefore been released. */
 int servable_references(const struct servable *servable)
 {
     int count = atomic_load_explicit(&servable->references, memory_order_acquire);

@@ -43,7 +43,7 @@ struct file_split_options {
 };
 
 /**
- * Owner   *out: file_split_destroy. What the options point to outlives it
+ * Owner   *out: file_split_destroy. The memory that the options point to outlives it
  * Errors  NOT_FOUND a file is missing; INVALID_ARGUMENT a format is not known, or a file lacks a
  *         column
  */

@@ -18,7 +18,7 @@
     const float rate = step->rate, *w = step->w, *g = step->g; \
     float *out = step->out;                                    \
     const size_t count = step->count
-/* What a decoupled weight decay, which comes first, leaves of w; 1 without it. */
+/* The factor by which a decoupled weight decay multiplies w before the update; 1 without it. */
 #define KEEP(decay) const float keep = 1 - rate * step->settings[decay]
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")

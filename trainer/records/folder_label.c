@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 
-/* What follows the longest class directory that contains the file; NULL: none does. */
+/* The path below the longest class directory that contains the file; NULL: none does. */
 static const char *below_class_directory(const char *path, const struct record_options *options)
 {
     size_t longest = 0;

@@ -44,11 +44,11 @@ struct metrics_log_options {
  */
 struct status metrics_log_open(const struct metrics_log_options *options, struct metrics_log **out);
 
-/* A step was made with this loss; NULL: by others, so that the loss of the last step since the line
- * before stands for it. If the step does not follow the previous one, the job has returned to a
- * checkpoint: readers of the event files are told to drop later events. A loss that is not finite
- * (unknown, or of a skipped step) is null in a line and left out of the events. Returns whether a
- * multiple of every_steps, or the last step, has been reached. */
+/* A step was made with this loss. NULL: by another worker; the loss of this task's last step since
+ * the previous line then counts. If the step does not follow the previous one, the job has
+ * returned to a checkpoint: readers of the event files are told to drop later events. A loss that
+ * is not finite (unknown, or of a skipped step) is null in a line and left out of the events.
+ * Returns whether a multiple of every_steps, or the last step, has been reached. */
 bool metrics_log_step(struct metrics_log *log, uint64_t step, const float *loss,
                       double learning_rate);
 

@@ -1,7 +1,7 @@
 /*
  * Checks what kernels take for granted and a file may contradict. Reading a graph checks inputs and
- * attributes against the row of the op (graph/arguments.h). What remains: fused ops, the bodies of
- * branches and loops, and feeds of outputs whose type no op declares.
+ * attributes against the row of the op (graph/arguments.h). This file checks the rest: fused ops,
+ * the bodies of branches and loops, and feeds of outputs whose type no op declares.
  */
 #include <string.h>
 

@@ -6,7 +6,7 @@
  *
  * Fused ops are TensorFlow's _FusedMatMul and _FusedConv2D, and two more of the same form: inputs
  * and attributes of the product, then `args` (the bias, if there is one) and `fused_ops`, such as
- * ["BiasAdd", "Relu"]. What remains of element-wise ops then becomes _FusedPointwise nodes
+ * ["BiasAdd", "Relu"]. The element-wise ops that remain then become _FusedPointwise nodes
  * (fuse_pointwise.c).
  */
 #include "runtime/plan/fuse.h"

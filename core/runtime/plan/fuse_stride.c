@@ -1,8 +1,9 @@
 /*
- * Convolutions of 1x1 with a stride read one pixel of several. ResNet's blocks begin so. The pixels
- * that none of its users reads need not be computed: the stride moves through the element-wise ops
- * and the pointwise convolutions before it, up to a convolution of windows, which takes it over.
- * Where a value has users that read all pixels, a StridedSlice makes an image of the others'.
+ * A 1x1 convolution with a stride reads one pixel of several. ResNet's blocks begin with one. The
+ * pixels of its input that no user reads need not be computed: the stride moves backwards through
+ * the element-wise ops and the pointwise convolutions, up to a convolution of windows, which takes
+ * it over. If a value also has users that read all pixels, a StridedSlice makes the image that the
+ * other users read.
  *
  * A stride of 2 saves three quarters of the work before it. And a pointwise convolution without a
  * stride is a product of matrices, which oneDNN computes up to three times as fast on AVX2.
@@ -15,7 +16,7 @@ struct stride {
     int64_t rows, columns;
 };
 
-/* What a node's users want of its result, and what becomes of the node. */
+/* The pixels of a node's result that its users read, and how the node is rewritten. */
 struct pixels {
     struct stride wanted; /* rows 0: nothing yet */
     int users;            /* that want it */
