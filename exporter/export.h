@@ -16,8 +16,8 @@
 
 struct export_request {
     const struct export_recipe *recipe;
-    const struct trainable
-        *original;         /* write it with other values, instead of the recipe; or NULL */
+    /* Write it with other values, instead of the recipe; or NULL */
+    const struct trainable *original;
     const char *directory; /* the final one, "model/1"; absent or empty */
     enum savedmodel_format format;
     bool again; /* accept a directory that holds this very export, from a task killed after it */

@@ -54,12 +54,12 @@ struct service {
 
 /* HTTP headers: short texts beside the messages. Names are in lower case; a "-bin" value is base64,
  * on the wire and here. */
-/* The prefix of a shared secret in the header `authorization`. */
-#define RPC_TOKEN_SCHEME "Bearer "
-
 struct metadata {
     const char *name, *value;
 };
+
+/* The prefix of a shared secret in the header `authorization`. */
+#define RPC_TOKEN_SCHEME "Bearer "
 
 /* ---- The server's side of a call. ---- */
 

@@ -30,13 +30,13 @@ struct grpc_frame {
 /* The size of the message on the wire, without the prefix. */
 size_t grpc_frame_message_size(const struct message *message);
 
-struct grpc_frame *
-grpc_frame_create(struct message *message); /* takes *message, which is below 4 GiB */
+/* Takes *message, which is below 4 GiB. */
+struct grpc_frame *grpc_frame_create(struct message *message);
 /* The same in place; `gone` is called when the last reference is dropped. */
 void grpc_frame_init(struct grpc_frame *frame, struct message *message,
                      void (*gone)(struct grpc_frame *frame));
-struct grpc_frame *grpc_frame_create_unframed(
-    const char *text); /* the bytes of `text`, which outlives the stream, without a prefix */
+/* The bytes of `text`, which outlives the stream, without a prefix. */
+struct grpc_frame *grpc_frame_create_unframed(const char *text);
 void grpc_frame_acquire(struct grpc_frame *frame);
 void grpc_frame_release(struct grpc_frame *frame); /* accepts NULL */
 

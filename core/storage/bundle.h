@@ -55,6 +55,11 @@ bool bundle_is_same_value(const struct bundle *bundle, const char *a, const char
  */
 struct status bundle_read(const struct bundle *bundle, const char *name, struct tensor *out);
 
+/* The same for one tensor of RestoreV2: `spec` is its shape_and_slice ("": the whole tensor),
+ * `dtype` the expected type. */
+struct status bundle_restore(const struct bundle *bundle, const char *name, const char *spec,
+                             enum dtype dtype, struct tensor *out);
+
 /* A tensor of numbers that is read chunk by chunk, in native byte order. One that is stored in
  * slices, in format V1 or in another byte order is read as a whole. */
 struct bundle_stream {
@@ -77,10 +82,5 @@ void bundle_stream_finish(struct bundle_stream *stream); /* accepts a zeroed one
 /* Prepares for reading these tensors, which will have the same lifetime: large ones are
  * allocated in one block of memory (tensor_block.h). Call it once. */
 void bundle_expect(struct bundle *bundle, const char *const *names, int count);
-
-/* The same for one tensor of RestoreV2: `spec` is its shape_and_slice ("": the whole tensor),
- * `dtype` the expected type. */
-struct status bundle_restore(const struct bundle *bundle, const char *name, const char *spec,
-                             enum dtype dtype, struct tensor *out);
 
 #endif

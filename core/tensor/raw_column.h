@@ -21,8 +21,8 @@ struct raw_column {
                                   * (fingerprint modulo buckets) */
     const struct bytes *classes; /* a value becomes its index in this list; NULL: no list */
     int classes_count;
-    const float
-        *boundaries; /* a value becomes the number of these that are not above it, or NULL */
+    /* A value becomes the number of these that are not above it, or NULL */
+    const float *boundaries;
     int boundaries_count;
 };
 

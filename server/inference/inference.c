@@ -50,8 +50,8 @@ struct inference_pool {
     pthread_mutex_t lock; /* everything below */
     pthread_cond_t work;
     struct pending_calls pending;
-    struct inference_call *
-        *preparing; /* [preparing_count] what each thread is preparing; NULL: nothing */
+    /* [preparing_count] what each thread is preparing; NULL: nothing */
+    struct inference_call **preparing;
     int preparing_count;
     pthread_t *threads;
     int threads_count;

@@ -97,8 +97,8 @@ struct status client_snapshot_read_rows(struct client_snapshot *snapshot,
     struct ps_client *client = snapshot->client;
     const struct placement *placement = client->options.placement;
     int64_t until = client_deadline_ns(client, client->options.call_timeout_ms);
-    struct call_group
-        calls; /* a separate group, because client->values are in the replies of `calls` */
+    /* A separate group, because client->values are in the replies of `calls` */
+    struct call_group calls;
     struct status status;
     int asked = 0;
 

@@ -68,8 +68,8 @@ struct row_layout {
     struct row_tensor *tensors;
     int count;
     struct column_spec *specs; /* what is read of a file */
-    const struct schema_column *
-        *texts; /* [specs_count]: the columns with a default text; NULL: none */
+    /* [specs_count]: the columns with a default text; NULL: none */
+    const struct schema_column **texts;
     int specs_count;
 };
 

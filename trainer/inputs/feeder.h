@@ -33,8 +33,8 @@ struct feeder {
         int64_t shape[2];
     } * sparse;     /* [feeds_count]: for those that the graph takes as a SparseTensor */
     int data_count; /* number of leading tensors that are data or the random seed */
-    const struct tensor
-        *candidates;            /* [pass->candidates_count]; set it before feeder_fill_values */
+    /* [pass->candidates_count]; set it before feeder_fill_values */
+    const struct tensor *candidates;
     const float *loss_scale;    /* borrowed; the scale, if the pass is fed one */
     int64_t random_seed[2];     /* set it before feeder_fill_data */
     struct buffer *copies;      /* [data_count]: by feeder_copy_data */

@@ -24,14 +24,13 @@ struct options {
     enum log_level log_level;
     struct job_map map;     /* local: the whole job runs in this process */
     char *export_directory; /* NULL: this task does not export */
-    const char
-        *export_base; /* the export is the next version in this directory; NULL: export_directory
-                       * is given */
+    /* The export is the next version in this directory; NULL: export_directory is given */
+    const char *export_base;
     enum savedmodel_format export_format;
     bool export_taken; /* export_directory already has an export, perhaps this job's own */
     struct layers_model *model;
-    struct finetune
-        *finetune; /* --from_savedmodel, which then provides `model`; NULL: a description */
+    /* --from_savedmodel, which then provides `model`; NULL: a description */
+    struct finetune *finetune;
     enum layers_reduction reduction;
     enum placement_strategy placement;
     uint32_t batch_size;

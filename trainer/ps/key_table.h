@@ -143,9 +143,8 @@ struct key_batch {
     const int64_t *keys;
     const int64_t *used;
     const int64_t *counts; /* of keys that wait */
-    const float
-        *parts[1 + OPTIMIZER_SLOTS_MAX]; /* values and slots [count, row]; NULL: the slot has
-                                                    its initial value */
+    /* Values and slots [count, row]; NULL: the slot has its initial value */
+    const float *parts[1 + OPTIMIZER_SLOTS_MAX];
 };
 
 /* Puts keys into a new table, before its first update. A key that occurs twice counts once.

@@ -49,8 +49,8 @@ uint64_t ps_global_step(struct ps *ps); /* updates applied so far */
 
 /* ---- For the process that serves a ps: who is present, is the job over? (heartbeat.c) ---- */
 
-int64_t
-ps_last_heard_ns(struct ps *ps); /* when any task of the job was last heard from; 0: never */
+/* When any task of the job was last heard from; 0: never */
+int64_t ps_last_heard_ns(struct ps *ps);
 
 /* Ends the job if a task that it needs (the chief; in a synchronous job, each worker) has not
  * been heard from for lost_ms, or if such a worker has not appeared within start_ms after the

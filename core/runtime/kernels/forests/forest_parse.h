@@ -16,8 +16,8 @@ struct forest_source {
     struct bytes trees;     /* the file that forest_trees_file names */
     struct bytes *nodes;    /* the bodies of nodes-…-of-…, decompressed */
     int nodes_count;
-    bool
-        gives_leaves; /* it was asked for numbers of leaves, which TensorFlow's fast engines lack */
+    /* It was asked for numbers of leaves, which TensorFlow's fast engines lack */
+    bool gives_leaves;
     /* May the forest take that much memory? Called before it does. */
     struct status (*may_take)(void *argument, size_t bytes);
     void *argument;

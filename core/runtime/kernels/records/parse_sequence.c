@@ -27,8 +27,8 @@ static const struct parse_sequence_attrs side_attrs[2] = {
 
 struct parse_sequence_side {
     int dense, sparse, ragged;
-    struct sequence_feature
-        *features; /* in this order; without keys and defaults in V2 and SINGLE */
+    /* In this order; without keys and defaults in V2 and SINGLE */
+    struct sequence_feature *features;
 };
 
 struct parse_sequence_state {
