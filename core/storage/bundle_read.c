@@ -136,6 +136,16 @@ static uint32_t sum_size(uint32_t crc, uint64_t size, bool big_endian)
     return crc32c(crc, bytes, count);
 }
 
+/* The checksum that is stored at `at`, unmasked. */
+static uint32_t stored_sum(const struct bundle *bundle, const char *at)
+{
+    char stored[4];
+    memcpy(stored, at, 4);
+    if (bundle->big_endian)
+        swap_elements(stored, 4, 4);
+    return crc32c_unmask(get_u32le(stored));
+}
+
 /* Reads sizes, their checksum and the characters from `raw`. */
 static struct status read_strings(const struct bundle *bundle, const struct bundle_piece *piece,
                                   struct bytes raw, struct tensor *out)
@@ -170,15 +180,11 @@ static struct status read_strings(const struct bundle *bundle, const struct bund
                             "Invalid size in bundle entry: key %s; strings of %" PRIu64
                             " bytes do not fill the stored size %zu",
                             piece->entry.name, total, raw.size);
-    char stored[4];
-    memcpy(stored, at, 4);
-    if (bundle->big_endian)
-        swap_elements(stored, 4, 4);
-    if (crc32c_unmask(get_u32le(stored)) != crc)
+    if (stored_sum(bundle, at) != crc)
         return status_error(STATUS_DATA_LOSS,
                             "The length checksum does not match: expected %08" PRIx32
                             " but actual is %08" PRIx32,
-                            crc32c_unmask(get_u32le(stored)), crc);
+                            stored_sum(bundle, at), crc);
     crc = crc32c(crc, at, (size_t)(end - at));
     memcpy(characters, at + 4, (size_t)total);
     return check_sum(piece, crc);
@@ -216,15 +222,11 @@ static struct status read_variants(const struct bundle *bundle, const struct bun
         characters += size;
         at += size;
 
-        char stored[4];
-        memcpy(stored, at, 4);
-        if (bundle->big_endian)
-            swap_elements(stored, 4, 4);
-        if (crc32c_unmask(get_u32le(stored)) != crc)
+        if (stored_sum(bundle, at) != crc)
             return status_error(STATUS_DATA_LOSS,
                                 "the checksum of variant %" PRId64
                                 " does not match: stored %08" PRIx32 ", computed %08" PRIx32,
-                                i, crc32c_unmask(get_u32le(stored)), crc);
+                                i, stored_sum(bundle, at), crc);
         crc = crc32c(crc, at, 4);
         at += 4;
     }
