@@ -91,7 +91,7 @@ class Candidates(TestCase):
         evaluator = job.start("evaluator", 0, *OFTEN, "--metrics_file=" + self.path("of_evaluator"))
         job.start("ps", 0)
         job.start("ps", 1)
-        evaluator.wait_for("waiting for the chief (never heard of) to make the variables")
+        evaluator.wait_for("waiting for the chief (never heard from) to make the variables")
         job.start("worker", 0, "--export_dir=" + self.path("model", "1"), "--metrics_file=" + self.path("of_chief"))
         job.start("worker", 1)
         codes = job.wait()

@@ -167,7 +167,7 @@ class Checkpoints(TestCase):
         os.remove(self.path("ckpt", "checkpoint"))
         done = run(*self.command("ckpt", "--sync", "--stop_at_step=3"))
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, "W .*holds model.ckpt-5, but no state file 'checkpoint'.*begins anew")
+        self.assertRegex(done.stderr, "W .*holds model.ckpt-5, but no state file 'checkpoint'.*starts from scratch")
         self.assertNotIn("Restored", done.stdout)
 
     def test_the_export_is_made_although_the_last_checkpoint_fails(self):
@@ -218,7 +218,7 @@ class Checkpoints(TestCase):
                     except OSError:
                         pass
             said = child.stderr.readline()
-            self.assertRegex(said, "training goes on without this checkpoint: .*No space left on device")
+            self.assertRegex(said, "training continues without this checkpoint: .*No space left on device")
             before = max(steps(self.path("ckpt")))
             os.remove(filler)
             end = time.monotonic() + DEADLINE_S

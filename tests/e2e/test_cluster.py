@@ -303,8 +303,8 @@ class Waits(Cluster):
         job = self.job(ps=1, workers=2)
         job.start("ps", 0).wait_for("serves at")
         task = job.start("worker", 1, "--start_timeout=6")
-        task.wait_for("waiting for the chief (never heard of) to make the variables")
-        job.tasks["ps 0"].wait_for("waiting for the chief (never heard of) to make the variables")
+        task.wait_for("waiting for the chief (never heard from) to make the variables")
+        job.tasks["ps 0"].wait_for("waiting for the chief (never heard from) to make the variables")
         self.assertGreaterEqual(task.wait(), 128, task.text())
 
     def test_a_ps_that_nobody_comes_to_gives_up(self):
@@ -395,7 +395,7 @@ class Outcome(Cluster):
         codes = job.wait()
         for name in ("ps 0", "ps 1", "worker 1"):
             self.assertEqual(codes[name], 138, "%s %s" % (codes, job.log(name)))
-            self.assertIn("worker 0 has not been heard of for 4 s", job.log(name))
+            self.assertIn("worker 0 has not been heard from for 4 s", job.log(name))
         self.assertFalse(os.path.exists(self.path("m", "1")))
 
     def test_a_killed_ps_that_does_not_come_back(self):
@@ -414,7 +414,7 @@ class Outcome(Cluster):
         job.kill("worker 2")
         codes = job.wait()
         self.assertEqual(codes, {"ps 0": 0, "worker 0": 0, "worker 1": 0, "worker 2": -9}, job.logs()[-6000:])
-        self.assertRegex(job.log("worker 0"), r"--finish_timeout \(8 s\) has passed: no longer waiting for worker 2 \(last heard of \d+ s ago\) to finish")
+        self.assertRegex(job.log("worker 0"), r"--finish_timeout \(8 s\) has passed: no longer waiting for worker 2 \(last heard from \d+ s ago\) to finish")
         self.assertIn("waiting for worker 2", job.log("worker 0"))
 
     def test_sigterm_of_the_chief_ends_the_job(self):
@@ -440,9 +440,9 @@ class Outcome(Cluster):
         job.kill("worker 1", signal.SIGTERM)
         job.tasks["ps 0"].wait_for("worker 1 has left: stopped at step")
         job.kill("worker 2")
-        job.tasks["ps 0"].wait_for("worker 2 has not been heard of for ")
+        job.tasks["ps 0"].wait_for("worker 2 has not been heard from for ")
         job.start("worker", 2)
-        job.tasks["ps 0"].wait_for("worker 2 is here, started anew")
+        job.tasks["ps 0"].wait_for("worker 2 is here, restarted")
         job.kill("worker 0", signal.SIGTERM)
         self.assertEqual(job.tasks["ps 0"].wait(), 138)
 

@@ -63,7 +63,7 @@ class Disks(TestCase):
         job.tasks["ps 1"].process.wait()
         job.start("ps", 1)
         job.tasks["worker 0"].wait_for("Restored %s" % self.checkpoints)
-        job.tasks["worker 0"].wait_for("Training goes on")
+        job.tasks["worker 0"].wait_for("Training continues")
 
     def test_a_limit_on_file_sizes_is_found_before_training(self):
         # The values take 31 KB, and the slots of Adam twice as much.
@@ -90,7 +90,7 @@ class Disks(TestCase):
         shutil.rmtree(self.path("disk"))
         chief = job.start("worker", 0, *self.chief_flags(), "--stop_at_step=1")  # the workers do not know of this last step
         chief.wait_for("Training ends at step 1000000, as it was begun, and not at 1\n")
-        began = int(re.search("The ps tasks hold the variables of step ([0-9]+): going on with them", chief.text()).group(1))
+        began = int(re.search("The ps tasks hold the variables of step ([0-9]+): continuing with them", chief.text()).group(1))
         self.assertGreaterEqual(began, 20)
         self.wait_until(lambda: int((self.latest() or "-0\"").rpartition("-")[2].rstrip('"\n')) > began, "the job does not go on")
 

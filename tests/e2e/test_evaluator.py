@@ -41,7 +41,7 @@ class Evaluator(TestCase):
         evaluator.wait_for("waiting for ps 0 at %s: connection refused" % job.hosts["ps"][0])
         job.start("ps", 0)
         job.start("ps", 1)
-        evaluator.wait_for("waiting for the chief (never heard of) to make the variables")
+        evaluator.wait_for("waiting for the chief (never heard from) to make the variables")
         job.start("worker", 0, "--export_dir=" + self.export)
         evaluator.wait_for("Test at step 0: ")
         job.start("worker", 1)  # without it no step is made
@@ -66,7 +66,7 @@ class Evaluator(TestCase):
         job = self.job(ps=1, flags=["--train_dir=" + data, "--training_iteration=300"])
         evaluator = job.start("evaluator", 0)
         job.start("ps", 0)
-        evaluator.wait_for("waiting for the chief (never heard of) to make the variables")  # otherwise the job may end before it joins
+        evaluator.wait_for("waiting for the chief (never heard from) to make the variables")  # otherwise the job may end before it joins
         job.start("worker", 0, "--export_dir=" + self.export)
         job.start("worker", 1)
         self.assert_done(job)
@@ -90,7 +90,7 @@ class Evaluator(TestCase):
         evaluator.stop()
         self.assert_done(job)
         self.assertNotIn("pauses", job.logs())
-        self.assertNotIn("Training goes on", job.logs())
+        self.assertNotIn("Training continues", job.logs())
 
     def test_it_may_hang(self):
         job = self.job(flags=LINEAR + ["--training_iteration=15000"])
@@ -151,7 +151,7 @@ class Evaluator(TestCase):
         job.kill("ps 1")
         evaluator.wait_for("waiting for ps 1 at %s: connection refused" % job.hosts["ps"][1])
         job.start("ps", 1)
-        evaluator.wait_for("ps 1 at %s answers; it was started anew" % job.hosts["ps"][1])
+        evaluator.wait_for("ps 1 at %s answers; it was restarted" % job.hosts["ps"][1])
         count, end = len(self.evaluations(evaluator.text())), time.monotonic() + DEADLINE_S
         while len(self.evaluations(evaluator.text())) < count + 2:
             self.assertIsNone(evaluator.process.poll(), evaluator.text())

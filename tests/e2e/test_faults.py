@@ -67,9 +67,9 @@ class Faults(TestCase):
                 chief = job.log("worker 0")
                 self.once(chief, "Training pauses at step ")
                 self.once(chief, "Restored %s/model.ckpt-" % self.directory)
-                self.once(chief, "Training goes on from step ")
+                self.once(chief, "Training continues from step ")
                 self.once(job.log("worker 1"), "worker 1: pauses at step ")
-                self.once(job.log("worker 1"), "worker 1: goes on from step ")
+                self.once(job.log("worker 1"), "worker 1: continues from step ")
                 restored = int(re.search(r"Restored \S+, step (\d+)", chief).group(1))
                 self.assertGreater(restored, 0)
 
@@ -81,7 +81,7 @@ class Faults(TestCase):
         job.start("ps", 1)
         self.assert_done(job)
         self.once(job.log("worker 0"), "Restored %s/model.ckpt-" % self.directory)
-        self.once(job.log("worker 1"), "worker 1: goes on from step ")
+        self.once(job.log("worker 1"), "worker 1: continues from step ")
 
     def test_a_stopped_worker_of_a_synchronous_job_may_come_back(self):
         job = self.begin(flags=LONG + ["--sync", "--linger_timeout=60"])
@@ -121,7 +121,7 @@ class Faults(TestCase):
         time.sleep(8)
         job.start("ps", 1)
         self.assert_done(job)
-        self.once(job.log("worker 1"), "worker 1: goes on from step ")
+        self.once(job.log("worker 1"), "worker 1: continues from step ")
 
     def test_a_killed_chief_goes_on_from_its_own_disk_and_the_others_wait(self):
         job = self.begin(workers=3)
@@ -135,7 +135,7 @@ class Faults(TestCase):
         self.once(chief.text(), "Restored %s/model.ckpt-" % self.directory)
         for name in ("worker 1", "worker 2"):
             self.once(job.log(name), "%s: pauses at step " % name)
-            self.once(job.log(name), "%s: goes on from step " % name)
+            self.once(job.log(name), "%s: continues from step " % name)
 
     def test_a_killed_worker_costs_its_speed_only_and_may_come_back(self):
         job = self.begin(workers=3, checkpoints=True)
@@ -165,7 +165,7 @@ class Faults(TestCase):
         time.sleep(12)
         job.kill("ps 0", signal.SIGCONT)
         self.assert_done(job)
-        self.assertNotIn("heard of for", job.log("ps 0"))
+        self.assertNotIn("heard from for", job.log("ps 0"))
 
 
 if __name__ == "__main__":

@@ -175,7 +175,7 @@ class Keys(TestCase):
         job.kill("ps 1")
         job.tasks["ps 1"].process.wait()
         job.start("ps", 1)
-        chief.wait_for("Training goes on from step 60")
+        chief.wait_for("Training continues from step 60")
         job.start("worker", 1)
         self.assertEqual(set(job.wait().values()), {0}, job.logs()[-8000:])
         self.assertTrue(data_of(self.path("whole")) == data_of(self.path("model/1")))

@@ -40,7 +40,7 @@ class Workers(Faults):
             job.task("worker", 1).kill()
             job.end(0, without=[("worker", 1)])
             self.assertIn(EXPORTED, b.files())
-            self.assert_said(job.task("worker", 0), "waiting for worker 1", "no longer waiting for worker 1 (last heard of ")
+            self.assert_said(job.task("worker", 0), "waiting for worker 1", "no longer waiting for worker 1 (last heard from ")
 
     def test_a_killed_worker_may_come_back(self):
         with Hosts(3) as (a, b, c):
@@ -95,8 +95,8 @@ class Ps(Faults):
             job.start("ps", 1)
             job.end(0)
             self.assertIn(EXPORTED, chief.files())
-            self.assert_said(job.task("worker", 0), "Training pauses at step ", "Restored ckpt/model.ckpt-", "Training goes on from step ")
-            self.assert_said(job.task("worker", 1), "pauses at step ", "waits for the chief to go on", "goes on from step ")
+            self.assert_said(job.task("worker", 0), "Training pauses at step ", "Restored ckpt/model.ckpt-", "Training continues from step ")
+            self.assert_said(job.task("worker", 1), "pauses at step ", "waits for the chief to continue", "continues from step ")
             for i in (0, 1, 3):
                 self.assertEqual(hosts[i].files(), [], hosts[i].name)
 
@@ -121,7 +121,7 @@ class Chief(Faults):
             again = job.start("worker", 0, *CHIEF)
             job.end(0)
             self.assert_said(again, "Restored ckpt/model.ckpt-")
-            self.assert_said(job.task("worker", 1), "pauses at step ", "goes on from step ")
+            self.assert_said(job.task("worker", 1), "pauses at step ", "continues from step ")
             self.assertIn(EXPORTED, b.files())
             self.assertEqual(a.files() + c.files(), [])
 
@@ -132,7 +132,7 @@ class Chief(Faults):
             for name in (("ps", 0), ("worker", 1)):
                 task = job.tasks[name]
                 self.assertGreaterEqual(task.wait(), 128, task.output())
-                self.assert_said(task, "worker 0 has not been heard of for 4 s")
+                self.assert_said(task, "worker 0 has not been heard from for 4 s")
 
 
 if __name__ == "__main__":

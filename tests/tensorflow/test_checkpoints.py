@@ -102,7 +102,7 @@ class Checkpoints(TestCase):
                 theirs = values_of(self.directory)
                 out = self.trained(5, optimizer)  # trains nothing: it exports the values that it read
                 self.assertIn("Restored %s/model.ckpt-5, step 5" % self.directory, out)
-                self.assertNotIn("begin anew", out)
+                self.assertNotIn("start with their initial values", out)
                 for ps in (1, 3):
                     self.trained(6, optimizer, "--ps=%d" % ps)
                 ours = values_of(self.directory)
@@ -137,7 +137,7 @@ class Checkpoints(TestCase):
             trainable = v1.train.Saver(v1.trainable_variables() + [step])
             trainable.save(session, os.path.join(self.directory, "model.ckpt"), global_step=step)
         out = self.trained(3, "adam")
-        self.assertIn("has no 'hidden/kernel/Adam' (8 such slots of adam are missing): they begin anew", out)
+        self.assertIn("has no 'hidden/kernel/Adam' (8 such slots of adam are missing): they start with their initial values", out)
         np.testing.assert_allclose(values_of(self.directory)["beta1_power"], 0.9 ** 3, rtol=1e-5)
 
     def test_what_does_not_fit_is_refused_with_its_name(self):

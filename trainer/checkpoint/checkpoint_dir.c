@@ -156,7 +156,7 @@ static struct status repair_state(struct checkpoint_dir *dir, struct arena *aren
     set_names(dir, names, found.count - over);
     dir->note = xstrdup(arena_printf(
         arena,
-        "the state file '%s/" STATE "' is damaged: %s; it was written anew, with %s as the "
+        "the state file '%s/" STATE "' is damaged: %s; it was rewritten, with %s as the "
         "latest of %d checkpoints",
         dir->path, damage, found.names[found.count - 1], found.count - over));
     return write_state(dir);
@@ -170,7 +170,8 @@ static struct status note_missing_state(struct checkpoint_dir *dir, struct arena
     if (found.count > 0)
         dir->note = xstrdup(arena_printf(
             arena,
-            "'%s' holds %s, but no state file '" STATE "' that lists it: training begins anew. To "
+            "'%s' holds %s, but no state file '" STATE
+            "' that lists it: training starts from scratch. To "
             "continue from it, put the line model_checkpoint_path: \"%s\" into '%s/" STATE "'",
             dir->path, found.names[found.count - 1], found.names[found.count - 1], dir->path));
     return status_ok();

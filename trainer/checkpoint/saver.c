@@ -135,7 +135,7 @@ static void take_failure(struct saver *saver, struct status status)
     if (saver->warned_ns != 0 && now_ns - saver->warned_ns < (int64_t)WARN_MS * NS_PER_MS)
         return;
     saver->warned_ns = now_ns;
-    status = status_in(status, "training goes on without this checkpoint");
+    status = status_in(status, "training continues without this checkpoint");
     saver->options.warn(saver->options.context, status.message);
 }
 

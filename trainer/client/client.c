@@ -257,14 +257,14 @@ struct status client_check(struct ps_client *client)
 
     TRY(client_join(client, false, client->options.call_timeout_ms));
     if (!client->open || client->generation != generation)
-        return status_error(STATUS_ABORTED, "a ps was started anew");
+        return status_error(STATUS_ABORTED, "a ps was restarted");
     return status_ok();
 }
 
 static struct status compare(struct ps_client *client, int ps, const struct join_reply *join)
 {
     if (join->incarnation != client->incarnations[ps])
-        return status_error(STATUS_ABORTED, "ps %d was started anew", ps);
+        return status_error(STATUS_ABORTED, "ps %d was restarted", ps);
     if (join->generation != client->generation)
         return status_error(STATUS_ABORTED, "ps %d: the job has gone back", ps);
     return status_ok();

@@ -300,7 +300,7 @@ struct status client_stop(struct ps_client *client);
  * is returned. A negative timeout waits indefinitely. */
 struct status client_await(struct ps_client *client, bool job, int64_t timeout_ms);
 
-/* For the log: whom or what a ps waits for, such as "worker 2 (last heard of 7 s ago) to
+/* For the log: whom or what a ps waits for, such as "worker 2 (last heard from 7 s ago) to
  * finish"; "" for nothing, or if the ps does not answer. */
 void client_describe_wait(struct ps_client *client, int ps, char *out, size_t size);
 

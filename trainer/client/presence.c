@@ -164,9 +164,8 @@ static void fine(struct presence_peer *peer)
 
     if (*peer->printed != '\0')
         print(presence, "%s answers%s", name,
-              peer->answered && peer->incarnation != peer->result.incarnation
-                  ? "; it was started anew"
-                  : "");
+              peer->answered && peer->incarnation != peer->result.incarnation ? "; it was restarted"
+                                                                              : "");
     peer->answered = true;
     peer->incarnation = peer->result.incarnation;
     peer->troubled_ns = peer->retry_ms = 0;

@@ -79,7 +79,8 @@ static struct status begin_from(struct chief *chief, const char *prefix)
             progress_say(chief->progress, "%s has no global_step: counting from 0", prefix);
         if (checkpoint->slots_missing > 0)
             progress_say(chief->progress,
-                         "%s has no '%s' (%d such slots of %s are missing): they begin anew",
+                         "%s has no '%s' (%d such slots of %s are missing): they start with their "
+                         "initial values",
                          prefix, checkpoint->slot_missing, checkpoint->slots_missing,
                          layout.optimizers[0].optimizer->name);
     }
@@ -153,7 +154,7 @@ static struct status begin(struct chief *chief)
     if (!chief->client->open)
         return begin_anew(chief);
     progress_say(chief->progress,
-                 "The ps tasks hold the variables of step %llu: going on with them",
+                 "The ps tasks hold the variables of step %llu: continuing with them",
                  step_of(chief));
     keep_last_step(chief);
     return complete_step(chief);
@@ -362,7 +363,7 @@ static struct status recover(struct chief *chief)
     TRY(status);
     atomic_store(&chief->progress->global_step, client->global_step);
     atomic_store(&chief->progress->ended_ns, 0);
-    progress_say(chief->progress, "Training goes on from step %llu", step_of(chief));
+    progress_say(chief->progress, "Training continues from step %llu", step_of(chief));
     if (chief->options->recovered != NULL)
         chief->options->recovered(chief->options->context);
     return status_ok();

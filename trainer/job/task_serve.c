@@ -78,7 +78,7 @@ static void check_idle(struct serving *serving, int64_t now_ns)
         return;
     struct status why =
         heard_ns != 0
-            ? status_error(STATUS_UNAVAILABLE, "nobody has been heard of for %" PRId64 " s",
+            ? status_error(STATUS_UNAVAILABLE, "nobody has been heard from for %" PRId64 " s",
                            limit_ms / 1000)
             : status_error(STATUS_UNAVAILABLE, "nobody came within %" PRId64 " s", limit_ms / 1000);
     ps_end(serving->ps, why);

@@ -292,12 +292,12 @@ static struct status run(struct ps_client *client, struct gradient_source *sourc
         struct status status = take_part(client, source, stop_step, progress);
         if (!worker_can_rejoin(status, client, progress))
             return status;
-        progress_say(progress, "pauses at step %llu: %s; waits for the chief to go on",
+        progress_say(progress, "pauses at step %llu: %s; waits for the chief to continue",
                      (unsigned long long)client->global_step, status.message);
         TRY(status_in(worker_join(client, options->recovery_timeout_ms, progress),
-                      "%s waits for the job to go on", client->options.task));
+                      "%s waits for the job to continue", client->options.task));
         if (!client->finished)
-            progress_say(progress, "goes on from step %llu",
+            progress_say(progress, "continues from step %llu",
                          (unsigned long long)client->global_step);
     }
 }

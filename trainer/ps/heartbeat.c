@@ -41,11 +41,11 @@ static void append_member(const struct ps *ps, uint32_t rank, struct buffer *out
     else
         append_stranger(ps, rank, out);
     if (member == NULL)
-        buffer_append_text(out, " (never heard of)");
+        buffer_append_text(out, " (never heard from)");
     else if (member->left != NULL)
         buffer_append_text(out, " (has left)");
     else if (silent_ms > SILENT_MS)
-        buffer_printf(out, " (last heard of %" PRId64 " s ago)", silent_ms / 1000);
+        buffer_printf(out, " (last heard from %" PRId64 " s ago)", silent_ms / 1000);
 }
 
 /* Appends the workers whose push the others wait for. */
@@ -151,7 +151,7 @@ void ps_heartbeat(void *instance, struct call *call, struct message *message)
 
 /* ---- For the process. ---- */
 
-/* With the lock: finds a task that the job needs and that has not been heard of since since_ns;
+/* With the lock: finds a task that the job needs and that has not been heard from since since_ns;
  * NULL: none. *spare: how many workers may be lost, reduced by the lost ones. */
 static const struct member *find_lost(const struct ps *ps, int64_t since_ns, uint32_t *spare)
 {
@@ -192,7 +192,7 @@ static bool find_reason(const struct ps *ps, int64_t now_ns, int64_t lost_ms, in
     uint32_t absent = find_absent(ps, now_ns - start_ms * NS_PER_MS, spare);
 
     if (lost != NULL) {
-        buffer_printf(out, "%s has not been heard of for %" PRId64 " s", lost->name,
+        buffer_printf(out, "%s has not been heard from for %" PRId64 " s", lost->name,
                       lost_ms / 1000);
     } else if (absent != NOBODY) {
         append_stranger(ps, absent, out);

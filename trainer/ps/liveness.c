@@ -99,15 +99,14 @@ static bool tell(const struct ps *ps, struct member *member, int64_t now_ns, int
     enum member_logged said = member->said;
 
     if (said == MEMBER_UNKNOWN || said == MEMBER_NEW) {
-        snprintf(out, size, "%s is here%s", member->name,
-                 said == MEMBER_NEW ? ", started anew" : "");
+        snprintf(out, size, "%s is here%s", member->name, said == MEMBER_NEW ? ", restarted" : "");
         member->said = MEMBER_HERE;
     } else if (member->left != NULL && said != MEMBER_LEFT) {
         snprintf(out, size, "%s has left: %s", member->name, member->left);
         member->said = MEMBER_LEFT;
     } else if (said == MEMBER_HERE && silent_ms > SILENT_MS) {
-        int length = snprintf(out, size, "%s has not been heard of for %" PRId64 " s", member->name,
-                              silent_ms / 1000);
+        int length = snprintf(out, size, "%s has not been heard from for %" PRId64 " s",
+                              member->name, silent_ms / 1000);
         if (needed && (size_t)length < size)
             snprintf(out + length, size - (size_t)length,
                      "; the job ends if that lasts %" PRId64 " s", lost_ms / 1000);

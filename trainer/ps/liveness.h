@@ -31,7 +31,7 @@ void liveness_record_failure(struct ps *ps, const struct identity *identity, con
 /* The task was told the outcome, if there is one. */
 void liveness_mark_informed(struct ps *ps, uint32_t rank);
 bool liveness_has_begun(const struct ps *ps); /* has any task ever been heard from? */
-/* NULL: never heard of. */
+/* NULL: never heard from. */
 const struct member *liveness_find(const struct ps *ps, uint32_t rank);
 /* Does this worker take part, and was it heard from in the last seconds? */
 bool liveness_is_present(const struct ps *ps, const struct worker *worker);

@@ -128,7 +128,7 @@ struct status membership_admit(struct ps *ps, const struct ticket *ticket,
     TRY(ps_check_running(ps));
     TRY(outcome_check(ps));
     if (ticket->ps_incarnation != 0 && ticket->ps_incarnation != ps->options.incarnation)
-        return status_error(STATUS_ABORTED, "ps %u was started anew", ps->options.index);
+        return status_error(STATUS_ABORTED, "ps %u was restarted", ps->options.index);
     if (!generation_of(ps)->open)
         return status_error(STATUS_ABORTED, "ps %u waits for the chief to give it its variables",
                             ps->options.index);

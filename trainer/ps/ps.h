@@ -64,7 +64,7 @@ void ps_expire(struct ps *ps);
  * count as silent during that time. */
 void ps_exclude_pause(struct ps *ps, int64_t paused_ns);
 
-/* The next log line about a task: "worker 3 has not been heard of for 5 s". Returns false if
+/* The next log line about a task: "worker 3 has not been heard from for 5 s". Returns false if
  * there is nothing new. now_ns, lost_ms: as for ps_watch. */
 bool ps_next_news(struct ps *ps, int64_t now_ns, int64_t lost_ms, char *out, size_t size);
 

@@ -384,7 +384,7 @@ void ps_expire(struct ps *ps)
     if (now_ns - reader->heard_ns >= (int64_t)READER_IDLE_MS * NS_PER_MS)
         snapshot_drop(ps, &reader->snapshot);
     ps_unlock(ps);
-    waiting_fail_all(left, status_error(STATUS_DEADLINE_EXCEEDED, "ps %u goes on without that cut",
-                                        ps->options.index));
+    waiting_fail_all(left, status_error(STATUS_DEADLINE_EXCEEDED,
+                                        "ps %u continues without that cut", ps->options.index));
     pushes_apply_ready(ps);
 }

@@ -129,7 +129,7 @@ static struct status open_init(struct session *session)
     if (*flags->init_from == '\0' || !session_is_chief(session))
         return status_ok();
     if (session->checkpoints != NULL && checkpoint_dir_count(session->checkpoints) > 0) {
-        log_info("--init_from=%s is not read: the job goes on from a checkpoint of its own",
+        log_info("--init_from=%s is not read: the job continues from its own checkpoint",
                  flags->init_from);
         return status_ok();
     }

@@ -91,13 +91,13 @@ static void says_whom_the_start_waits_for(void **state)
 
     assert_int_equal(ps_last_heard_ns(fixture->cluster.ps[0]), 0);
     assert_string_equal(heartbeat(&fixture->worker).note,
-                        "the chief (never heard of) to make the variables");
+                        "the chief (never heard from) to make the variables");
     assert_int_equal(ps_last_heard_ns(fixture->cluster.ps[0]), NS_PER_S);
     assert_string_equal(heartbeat(&fixture->chief).note, "");
     assert_string_equal(heartbeat(&fixture->worker).note, "chief to make the variables");
     clock_fake_advance(fixture->clock, 12 * NS_PER_S);
     assert_string_equal(heartbeat(&fixture->worker).note,
-                        "chief (last heard of 12 s ago) to make the variables");
+                        "chief (last heard from 12 s ago) to make the variables");
     begin(fixture, false);
     assert_string_equal(heartbeat(&fixture->worker).note, "");
     assert_int_equal(heartbeat(&fixture->worker).generation, 1);
@@ -207,7 +207,7 @@ static void a_chief_that_is_gone_ends_the_job(void **state)
     ps_watch(ps, clock_now_ns(fixture->clock), 10000, 10000);
     assert_true(ps_outcome(ps, &outcome));
     assert_int_equal(outcome.code, STATUS_UNAVAILABLE);
-    assert_string_equal(outcome.message, "chief has not been heard of for 10 s");
+    assert_string_equal(outcome.message, "chief has not been heard from for 10 s");
 }
 
 static void what_it_did_not_hear_while_it_stood_still_is_nobodys_silence(void **state)
@@ -240,7 +240,7 @@ static void a_worker_that_is_gone_ends_only_a_synchronous_job(void **state)
     assert_true(status_is_ok(heartbeat(&fixture->chief).status));
     ps_watch(ps, clock_now_ns(fixture->clock), 10000, 10000);
     assert_true(ps_outcome(ps, &outcome));
-    assert_string_equal(outcome.message, "worker 1 has not been heard of for 10 s");
+    assert_string_equal(outcome.message, "worker 1 has not been heard from for 10 s");
 }
 
 static const char *const three[] = { "worker 0 at a:1", "worker 1 at b:1", "worker 2 at c:1" };
@@ -372,14 +372,14 @@ static void tells_once_who_comes_falls_silent_and_comes_back(void **state)
     assert_news(fixture, "worker 1 is here");
     assert_news(fixture, "");
     clock_fake_advance(fixture->clock, 6 * NS_PER_S);
-    assert_news(fixture, "chief has not been heard of for 6 s; the job ends if that lasts 300 s");
-    assert_news(fixture, "worker 1 has not been heard of for 6 s");
+    assert_news(fixture, "chief has not been heard from for 6 s; the job ends if that lasts 300 s");
+    assert_news(fixture, "worker 1 has not been heard from for 6 s");
     assert_news(fixture, "");
     assert_true(status_is_ok(heartbeat(&fixture->worker).status));
     assert_news(fixture, "worker 1 is here again");
     fixture->chief.options.incarnation++;
     assert_true(status_is_ok(heartbeat(&fixture->chief).status));
-    assert_news(fixture, "chief is here, started anew");
+    assert_news(fixture, "chief is here, restarted");
     assert_news(fixture, "");
 }
 

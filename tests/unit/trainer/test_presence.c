@@ -149,7 +149,7 @@ static void says_at_once_whom_a_ps_waits_for(void **state)
     struct fixture *fixture = *state;
 
     loopback_break(fixture->cluster.channels[1]); /* keeps the worker from becoming ready */
-    fixture->until = "waiting for the chief (never heard of) to make the variables\n";
+    fixture->until = "waiting for the chief (never heard from) to make the variables\n";
     run(fixture);
     assert_int_equal(fixture->ended, 0);
 }
@@ -185,7 +185,7 @@ static void says_whom_another_ps_than_ps_0_waits_for(void **state)
     other.options.channels = half;
     pthread_create(&thread, NULL, push, &other);
     fixture->then = go_on;
-    fixture->until = "waiting for the chief (never heard of) to push for step 1\n";
+    fixture->until = "waiting for the chief (never heard from) to push for step 1\n";
     run(fixture);
     client_interrupt(&other);
     pthread_join(thread, NULL);
@@ -276,7 +276,7 @@ static void does_not_repeat_whom_a_silent_ps_waited_for(void **state)
     fixture->options.repeat_ms = 50;
     fixture->until = "waiting for ps 0 at a:1, for 1 s now: the peer is gone\n";
     run(fixture);
-    assert_says(fixture, "waiting for the chief (never heard of) to make the variables\n");
+    assert_says(fixture, "waiting for the chief (never heard from) to make the variables\n");
     const char *gone = strstr(fixture->lines, "waiting for ps 0 at a:1: the peer is gone\n");
     assert_non_null(gone);
     assert_null(strstr(gone, "waiting for the chief"));

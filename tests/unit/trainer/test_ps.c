@@ -762,7 +762,7 @@ static void a_new_generation_voids_all_of_the_one_before(void **state)
     struct gone gone = restart_ps(&cluster, 1);
     struct status status = client_push(&worker, all_ones, true);
     assert_int_equal(status.code, STATUS_ABORTED);
-    assert_non_null(strstr(status.message, "ps 1 was started anew"));
+    assert_non_null(strstr(status.message, "ps 1 was restarted"));
     struct rejoin rejoin = { .client = &worker };
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, run_rejoin, &rejoin), 0);
@@ -815,7 +815,7 @@ static void who_awaits_the_end_is_told_that_the_job_has_gone_back(void **state)
     assert_ok(small_create(&chief, 2, false));
     struct status status = client_await(&worker, true, 1000);
     assert_int_equal(status.code, STATUS_ABORTED);
-    assert_non_null(strstr(status.message, "started anew"));
+    assert_non_null(strstr(status.message, "was restarted"));
     assert_ok(client_join(&worker, true, 1000));
     assert_false(worker.finished);
     assert_ok(small_create(&chief, 2, false)); /* on the same ps */

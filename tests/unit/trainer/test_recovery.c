@@ -348,15 +348,15 @@ static void all_tasks_go_back_together_when_a_ps_is_lost(void **state)
         start(&f, tasks);
         wait_for_both(&f, 60);
         restart_ps(&f, lost);
-        wait_for_words(&f, "\ngoes on from step");
+        wait_for_words(&f, "\ncontinues from step");
         atomic_store(&f.held, false);
         join(tasks);
         assert_trained(&f, tasks);
         assert_int_equal(count_of(f.said, "Training pauses at step"), 1);
         assert_int_equal(count_of(f.said, "Restored"), 1);
-        assert_int_equal(count_of(f.said, "Training goes on from step"), 1);
+        assert_int_equal(count_of(f.said, "Training continues from step"), 1);
         assert_int_equal(count_of(f.said, "\npauses at step"), 1);
-        assert_int_equal(count_of(f.said, "\ngoes on from step"), 1);
+        assert_int_equal(count_of(f.said, "\ncontinues from step"), 1);
         fixture_finish(&f);
         assert_ok(file_remove_tree(in("ckpt")));
     }

@@ -141,7 +141,7 @@ static void of_a_torn_step_names_the_worker_whose_push_is_missing(void **state)
     struct status status = client_snapshot_begin(&torn->chief, false, 20000, &snapshot);
     assert_int_equal(status.code, STATUS_DEADLINE_EXCEEDED);
     assert_string_equal(status.message, "snapshot: ps 1 is at step 0 and another ps at step 1, "
-                                        "waiting for worker (last heard of 25 s ago) to push for "
+                                        "waiting for worker (last heard from 25 s ago) to push for "
                                         "step 1");
     call_group_cancel(&chiefs[1]);
     for (int ps = 0; ps < PS; ps++)

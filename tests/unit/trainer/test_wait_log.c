@@ -22,8 +22,8 @@ static void a_wait_at_the_start_is_told_at_once_and_every_so_often(void **state)
 
     assert_true(due(&log, "the chief", 0, 1));
     assert_false(due(&log, "the chief", 0, 2));
-    assert_false(due(&log, "the chief (last heard of 9 s ago)", 0, 10.9));
-    assert_true(due(&log, "the chief (last heard of 10 s ago)", 0, 11.1));
+    assert_false(due(&log, "the chief (last heard from 9 s ago)", 0, 10.9));
+    assert_true(due(&log, "the chief (last heard from 10 s ago)", 0, 11.1));
     assert_false(due(&log, "", 0, 12));
     assert_true(due(&log, "the chief", 0, 13));
 }
