@@ -115,15 +115,9 @@ void kernel_output_set(struct kernel_context *context, int index, struct tensor 
 
 struct tensor kernel_take_input(struct kernel_context *context, int index)
 {
-    const struct tensor *input = kernel_input(context, index);
-    uint32_t marked = context->step->inputs[index];
-    if (!(marked & SLOT_LAST))
-        return tensor_acquire(input);
-    struct tensor *from = &context->storage[marked & SLOT_INDEX];
-    assert(input == from); /* SLOT_LAST stands on computed values only, no constant or feed */
-    struct tensor taken = *from;
-    from->buffer = NULL;
-    return taken;
+    assert(index >= 0);
+    assert(index < context->step->inputs_count);
+    return take_value(context, context->step->inputs[index]);
 }
 
 struct status kernel_scratch(struct kernel_context *context, enum dtype dtype,
@@ -322,34 +316,27 @@ static struct status set_feeds(const struct plan *plan, struct run *run, struct 
 
 /* Without run_lend_feeds, a fetch outlives the feeds: a value that borrows their elements is
  * copied. */
-static struct status take_fetch(struct run_frame *frame, struct run *run, uint32_t marked,
+static struct status take_fetch(const struct kernel_context *context, uint32_t marked,
                                 struct tensor *out)
 {
-    uint32_t slot = marked & SLOT_INDEX;
-    const struct tensor *value = frame->values[slot];
+    const struct tensor *value = context->values[marked & SLOT_INDEX];
     bool borrows =
         value->buffer == NULL && value->dtype != DT_RESOURCE && value->dtype != DT_VARIANT;
-    if (borrows && !run->lends_feeds) {
-        TRY(tensor_create_pooled(run->pool, value->dtype, &value->shape, out));
+    if (borrows && !context->run->lends_feeds) {
+        TRY(tensor_create_pooled(context->run->pool, value->dtype, &value->shape, out));
         if (value->size > 0)
             memcpy(out->data, value->data, tensor_bytes(value));
         return status_ok();
     }
-    if (!(marked & SLOT_LAST)) {
-        *out = tensor_acquire(value);
-        return status_ok();
-    }
-    assert(value == &frame->storage[slot]);
-    *out = frame->storage[slot];
-    frame->storage[slot].buffer = NULL;
+    *out = take_value(context, marked);
     return status_ok();
 }
 
-static struct status take_fetches(const struct plan *plan, struct run_frame *frame, struct run *run,
-                                  struct tensor *fetches)
+static struct status take_fetches(const struct kernel_context *context, struct tensor *fetches)
 {
-    for (int i = 0; i < plan->main->results_count; i++) {
-        struct status status = take_fetch(frame, run, plan->main->results[i], &fetches[i]);
+    const struct plan_block *block = context->plan->main;
+    for (int i = 0; i < block->results_count; i++) {
+        struct status status = take_fetch(context, block->results[i], &fetches[i]);
         if (status_is_ok(status))
             continue;
         tensors_release(i, fetches);
@@ -388,7 +375,7 @@ struct status run_whole(const struct plan *plan, struct run *run, const struct t
     parallel_leave();
     denormals_restore(mode);
     if (status_is_ok(status))
-        status = take_fetches(plan, frame, run, fetches);
+        status = take_fetches(&context, fetches);
     if (!status_is_ok(status))
         frame_clear(frame);
     run_release_named(run);

@@ -3,15 +3,14 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "runtime/steps.h"
 
 #define ARENA_KEPT_BYTES ((size_t)1 << 20) /* of the arena (strings), kept for the next run */
 
 static uint64_t now_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+    return (uint64_t)clock_now_ns(clock_monotonic());
 }
 
 /* Differs for runs that are made at the same moment. */
@@ -20,7 +19,7 @@ static uint64_t fresh_seed(void)
     static _Atomic uint64_t counter;
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return ((uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec) ^
+    return ((uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec) ^
            (atomic_fetch_add(&counter, 1) + 1) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
@@ -67,7 +66,7 @@ void run_set_limits(struct run *run, const struct work_limits *limits)
     if (limits == NULL)
         return;
     if (limits->timeout_ms > 0)
-        run->deadline_ns = now_ns() + (uint64_t)limits->timeout_ms * 1000000U;
+        run->deadline_ns = now_ns() + (uint64_t)limits->timeout_ms * NS_PER_MS;
     run->kept_max = limits->memory_bytes;
     run_set_check(run, limits->check, limits->context);
 }

@@ -131,10 +131,6 @@ static struct status check_size(struct plan_maker *maker, const struct region *r
         return status_error(STATUS_RESOURCE_EXHAUSTED,
                             "the bodies of branches and loops have more than %d nodes",
                             REGION_NODES_MAX);
-    if (region->depth > REGION_DEPTH_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "branches and loops are nested deeper than %d levels",
-                            REGION_DEPTH_MAX);
     return status_ok();
 }
 
