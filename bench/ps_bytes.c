@@ -28,7 +28,7 @@
 #include "base/random.h"
 #include "rpc/remote.h"
 #include "rpc/server.h"
-#include "trainer/client/client.h"
+#include "trainer/client/create.h"
 #include "trainer/ps/ps.h"
 
 #define ROUNDS_MAX  1000

@@ -18,6 +18,7 @@
 
 #include "storage/bundle.h"
 #include "trainer/checkpoint/checkpoint_layout.h"
+#include "trainer/client/snapshot.h"
 
 /* Writes the bundle `prefix` chunk by chunk. The snapshot must have slots. */
 struct status checkpoint_write(const struct checkpoint_layout *layout,

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/arena.h"
+
 struct status checkpoint_layout_init(struct checkpoint_layout *layout,
                                      const struct placement *placement,
                                      const struct client_job *job)

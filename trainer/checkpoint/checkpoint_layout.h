@@ -4,7 +4,7 @@
 #ifndef TRAINER_CHECKPOINT_CHECKPOINT_LAYOUT_H
 #define TRAINER_CHECKPOINT_CHECKPOINT_LAYOUT_H
 
-#include "trainer/client/client.h"
+#include "trainer/client/create.h"
 
 #define CHECKPOINT_STEP     "global_step"
 #define CHECKPOINT_POSITION "input_position"

@@ -11,6 +11,7 @@
 
 #include <stdatomic.h>
 
+#include "savedmodel/save.h"
 #include "trainer/client/client.h"
 
 struct all_values {

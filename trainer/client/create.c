@@ -1,5 +1,7 @@
 /* The chief's side of ps/generation.c and ps/fill.c: begins a generation of the job on all ps
  * tasks. */
+#include "trainer/client/create.h"
+
 #include <math.h>
 #include <stdlib.h>
 

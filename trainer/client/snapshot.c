@@ -1,11 +1,13 @@
 /* The client's side of ps/snapshots.h: cuts all ps tasks at the same push, and reads the values
  * chunk by chunk. */
-#include "trainer/client/client_internal.h"
-#include "trainer/optimizers/finite.h"
+#include "trainer/client/snapshot.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+
+#include "trainer/client/client_internal.h"
+#include "trainer/optimizers/finite.h"
 
 #define CHUNK_BYTES     ((uint64_t)1 << 20)
 #define PUSH_WAIT_MS    5000 /* training stands still until the pushes in flight have arrived */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "trainer/client/client_internal.h"
+#include "trainer/client/snapshot.h"
 #include "trainer/optimizers/finite.h"
 
 /* Requests the rows of a chunk. Returns false if it has none. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/clones.h"
 #include "trainer/optimizers/finite.h"
 #include "trainer/protocol/row_finder.h"

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/clones.h"
 
 /* Independent partial sums, because the compiler must not reorder a sum of floats. */

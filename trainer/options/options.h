@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "layers/layers.h"
 #include "savedmodel/format.h"
-#include "trainer/client/client.h"
+#include "trainer/client/create.h"
 #include "trainer/model/early_stopping.h"
 #include "trainer/data/batch_source.h"
 #include "trainer/job/clip.h"

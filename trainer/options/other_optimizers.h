@@ -10,7 +10,7 @@
 #define TRAINER_OPTIONS_OTHER_OPTIMIZERS_H
 
 #include "layers/layers.h"
-#include "trainer/client/client.h"
+#include "trainer/client/create.h"
 
 /**
  * names: [count], of the job's variables; optimizer_of has the same indices.

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "rpc/loopback.h"
-#include "trainer/client/client.h"
+#include "trainer/client/create.h"
+#include "trainer/client/snapshot.h"
 #include "trainer/protocol/protocol.h"
 #include "trainer/ps/ps.h"
 

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "trainer/job/accumulate.h"
 
 #define SIZE 3
