@@ -351,3 +351,11 @@ struct status option_flags_parse(int argc, char **argv, int *positional_count,
     *out = values;
     return status_ok();
 }
+
+const char *option_flags_first_given(const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!flag_is_default(flags_find(&train_flags, names[i])))
+            return names[i];
+    return NULL;
+}

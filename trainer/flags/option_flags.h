@@ -72,6 +72,9 @@ extern const struct flag_set train_flags;
 
 #define CLUSTER_GROUP "a task of a cluster" /* the heading of the flags that describe a cluster */
 
+/* The first of these flags whose value is not its default; NULL: none. */
+const char *option_flags_first_given(const char *const *names, size_t count);
+
 /* Reads the command line. A flag that is not given has its default. */
 struct status option_flags_parse(int argc, char **argv, int *positional_count,
                                  struct flag_values *out);

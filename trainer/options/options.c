@@ -1,16 +1,13 @@
-#include "trainer/options/optimizer.h"
+#include "trainer/options/options.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "base/file.h"
-#include "exporter/export.h"
+#include "trainer/options/cluster.h"
+#include "trainer/options/export_target.h"
 #include "trainer/options/finetune.h"
+#include "trainer/options/optimizer.h"
 
-#define TOKEN_BYTES_MAX       ((size_t)4096)
-#define TOKEN_SIZE_MIN        16
 #define DESCRIPTION_BYTES_MAX ((size_t)64 << 20)
 #define STEPS_DEFAULT         1000
 
@@ -32,19 +29,10 @@ static struct status read_model(const char *name, struct arena *arena, struct la
     return status;
 }
 
-/* The first of these flags that was given a value other than its default; NULL: none. */
-static const char *first_given(const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!flag_is_default(flags_find(&train_flags, names[i])))
-            return names[i];
-    return NULL;
-}
-
 /* Refuses these flags if the flag `needed` is missing, without which they have no effect. */
 static struct status refuse_without(const char *needed, const char *const *names, size_t count)
 {
-    const char *given = first_given(names, count);
+    const char *given = option_flags_first_given(names, count);
 
     return given == NULL ? status_ok()
                          : status_error(STATUS_INVALID_ARGUMENT, "--%s needs --%s", given, needed);
@@ -78,70 +66,6 @@ static struct status choose_model(struct arena *arena, struct options *out)
     return read_model(out->flags.model, arena, &out->model);
 }
 
-/* Is this a server's base path: a directory of numbered versions, and not itself a model? */
-static bool is_base(const char *directory)
-{
-    return export_next_version(directory) > 1 && savedmodel_find_file(directory) == NULL;
-}
-
-static struct status choose_directory(const struct flag_values *flags, const char *positional,
-                                      struct arena *arena, struct options *out)
-{
-    const char *base = positional != NULL ? positional : flags->work_dir;
-    bool given = *flags->export_dir != '\0';
-
-    if (given && positional != NULL)
-        return status_error(STATUS_INVALID_ARGUMENT, "'%s' and --export_dir=%s: give one of them",
-                            positional, flags->export_dir);
-    if (given && flags->model_version >= 0)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "--model_version=%lld and --export_dir=%s, which names the version: "
-                            "give one of them",
-                            (long long)flags->model_version, flags->export_dir);
-    if (given)
-        base = file_trim_slashes(arena, flags->export_dir);
-    savedmodel_format_find(flags->export_format, &out->export_format); /* one of the choices */
-    if (given ? is_base(base) : flags->model_version < 0)
-        out->export_base = base;
-    out->export_directory =
-        out->export_base != NULL
-            ? export_version_path(base, export_next_version(base), out->export_format, arena)
-        : given ? arena_strdup(arena, base)
-                : export_version_path(base, flags->model_version, out->export_format, arena);
-    return status_ok();
-}
-
-/* A directory that is taken may contain the export of this very job, made before the chief was
- * killed. A job that resumes from a checkpoint, or has ps tasks that hold its values, can find
- * out. */
-static struct status check_target(struct options *out)
-{
-    struct status status = export_check_target(out->export_directory);
-    bool goes_on = *out->flags.checkpoint_dir != '\0' || !job_map_is_local(&out->map);
-
-    out->export_taken = status.code == STATUS_ALREADY_EXISTS && goes_on &&
-                        savedmodel_find_file(out->export_directory) != NULL;
-    return out->export_taken ? status_ok() : status;
-}
-
-static struct status choose_export(const char *positional, struct arena *arena, struct options *out)
-{
-    static const char *const of_export[] = { "work_dir", "model_version", "export_format" };
-    const struct flag_values *flags = &out->flags;
-
-    if (flags->export) {
-        TRY(choose_directory(flags, positional, arena, out));
-        return check_target(out);
-    }
-    if (*flags->export_dir != '\0' || positional != NULL)
-        return status_error(STATUS_INVALID_ARGUMENT, "--noexport and '%s': give one of them",
-                            positional != NULL ? positional : flags->export_dir);
-    const char *given = first_given(of_export, COUNT(of_export));
-    return given == NULL ? status_ok()
-                         : status_error(STATUS_INVALID_ARGUMENT,
-                                        "--noexport and --%s: give one of them", given);
-}
-
 static void choose_the_rest(struct options *out)
 {
     const struct layers_training *training = &out->model->training;
@@ -164,21 +88,6 @@ static void choose_the_rest(struct options *out)
     bool by_time = out->flags.save_checkpoint_steps == 0 ||
                    !flag_is_default(flags_find(&train_flags, "save_checkpoint_secs"));
     out->save_checkpoint_ms = by_time ? (int64_t)ceil(out->flags.save_checkpoint_secs * 1000) : 0;
-}
-
-static struct status check_tls(const struct flag_values *flags)
-{
-    bool cert = *flags->tls_cert != '\0', key = *flags->tls_key != '\0',
-         ca = *flags->tls_ca != '\0';
-
-    if (cert == key && key == ca)
-        return status_ok();
-    return status_error(STATUS_INVALID_ARGUMENT,
-                        "--%s is missing: --tls_cert, --tls_key and "
-                        "--tls_ca belong together",
-                        !cert  ? "tls_cert"
-                        : !key ? "tls_key"
-                               : "tls_ca");
 }
 
 int options_ps_count(const struct options *options)
@@ -282,84 +191,6 @@ static struct status check_paths(const struct flag_values *flags, const char *po
     return status_in(file_check_local(flags->metrics_file), "--metrics_file");
 }
 
-/* Refuses flags that have an effect only in the other kind of job. In a cluster, the lists of
- * hosts determine the numbers of tasks. */
-static struct status check_kind(const struct options *options)
-{
-    static const char *const counts[] = { "ps", "workers" };
-    static const char *const of_cluster[] = {
-        "cluster_id",         "linger_timeout", "eval_start_delay_secs",
-        "eval_throttle_secs", "first_port",     "num_ps"
-    };
-    static const char *const of_memory[] = { "memory_budget_bytes" };
-    bool local = job_map_is_local(&options->map);
-    /* tasks of Slurm or MPI that train separately */
-    size_t ranks = options->flags.num_ps == 0 ? 2 : 0;
-    const char *given = local ? first_given(of_cluster, COUNT(of_cluster) - ranks)
-                              : first_given(counts, COUNT(counts));
-
-    if (local && given == NULL && *options->flags.candidate_files == '\0')
-        given = first_given(of_memory, COUNT(of_memory));
-    if (given == NULL)
-        return status_ok();
-    return status_error(STATUS_INVALID_ARGUMENT,
-                        local ? "--%s applies to a cluster, and none is given"
-                              : "--%s applies to a job in one process, and a cluster is given",
-                        given);
-}
-
-/* Reads the first line of the file, which becomes a header of each call. */
-static struct status read_token(const char *path, struct arena *arena, const char **out)
-{
-    struct buffer file = { 0 };
-
-    if (*path == '\0')
-        return status_ok();
-    TRY(status_in(file_read(path, TOKEN_BYTES_MAX, &file), "--cluster_token_file"));
-    size_t size = 0;
-    while (size < file.size && file.data[size] > ' ' && file.data[size] <= '~')
-        size++;
-    size_t rest = size;
-    while (rest < file.size && strchr("\r\n", file.data[rest]) != NULL && file.data[rest] != '\0')
-        rest++;
-    bool fits = size >= TOKEN_SIZE_MIN && rest == file.size;
-    *out = arena_memdup(arena, file.size > 0 ? file.data : "", size);
-    buffer_finish(&file);
-    return fits ? status_ok()
-                : status_error(STATUS_INVALID_ARGUMENT,
-                               "--cluster_token_file: '%s' must hold one line of at least %d "
-                               "characters, without spaces, in ASCII",
-                               path, TOKEN_SIZE_MIN);
-}
-
-static const char *get_variable(void *context, const char *name)
-{
-    (void)context;
-    return getenv(name);
-}
-
-static struct status read_map(bool need_self, struct arena *arena, struct options *out)
-{
-    struct job_flags flags = { .ps_hosts = out->flags.ps_hosts,
-                               .worker_hosts = out->flags.worker_hosts,
-                               .chief_hosts = out->flags.chief_hosts,
-                               .job_name = out->flags.job_name,
-                               .task_index = out->flags.task_index,
-                               .num_ps = out->flags.num_ps,
-                               .first_port = out->flags.first_port,
-                               .hosts = out->flags.hosts };
-    const struct job_variables variables = { get_variable, NULL };
-
-    TRY(job_map_read(&flags, &variables, need_self, arena, &out->map));
-    TRY(check_tls(&out->flags));
-    TRY(read_token(out->flags.cluster_token_file, arena, &out->token));
-    if (out->token != NULL && job_map_is_local(&out->map))
-        return status_error(STATUS_INVALID_ARGUMENT, "--cluster_token_file needs --ps_hosts");
-    if (*out->flags.tls_cert != '\0' && job_map_is_local(&out->map))
-        return status_error(STATUS_INVALID_ARGUMENT, "--tls_cert needs --ps_hosts");
-    return check_kind(out);
-}
-
 /* Refuses what a cluster cannot do. */
 static struct status check_role(const struct options *options)
 {
@@ -393,7 +224,7 @@ struct status options_read(int argc, char **argv, const struct command_set *comm
                             argv[1]);
     TRY(check_paths(&out->flags, positional_count == 1 ? argv[1] : NULL));
     log_level_parse(out->flags.log_level, &out->log_level);
-    TRY(read_map(true, arena, out));
+    TRY(options_read_cluster(true, arena, out));
     TRY(check_role(out));
     if (!job_map_is_local(&out->map) && out->map.kind == JOB_PS)
         return status_ok(); /* the chief decides the rest */
@@ -410,7 +241,7 @@ struct status options_read(int argc, char **argv, const struct command_set *comm
         return status_ok();
     TRY(check_checkpoints(&out->flags));
     TRY(check_summaries(&out->flags));
-    return choose_export(positional_count == 1 ? argv[1] : NULL, arena, out);
+    return options_choose_export(positional_count == 1 ? argv[1] : NULL, arena, out);
 }
 
 struct status options_read_doctor(int argc, char **argv, struct arena *arena, struct options *out)
@@ -422,7 +253,7 @@ struct status options_read_doctor(int argc, char **argv, struct arena *arena, st
         return status_ok();
     if (positional_count > 0)
         return status_error(STATUS_INVALID_ARGUMENT, "doctor: '%s' is not a flag", argv[1]);
-    TRY(read_map(false, arena, out));
+    TRY(options_read_cluster(false, arena, out));
     if (job_map_is_local(&out->map))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "doctor: no cluster is given, by --ps_hosts or TF_CONFIG");
