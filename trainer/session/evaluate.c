@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "trainer/checkpoint/checkpoint_keys.h"
 #include "trainer/optimizers/average.h"
+#include "trainer/session/output.h"
 #include "trainer/session/session.h"
 
 #define STATE_FILE "early_stopping.json"
@@ -288,7 +289,7 @@ struct monitor_options session_monitor_options(struct session *session)
                                      .best = session->best,
                                      .evaluate = session_evaluate,
                                      .settled = settled,
-                                     .warn = session_warn,
+                                     .warn = output_warn,
                                      .context = session };
 }
 

@@ -75,9 +75,6 @@ void session_finish(struct session *session);
  * checkpoint has the states that it began with. */
 struct status session_adapt(struct session *session);
 
-/* Logs a warning; context: the session. */
-void session_warn(void *context, const char *text);
-
 /* ---- Evaluations: session/evaluate.c. ---- */
 
 /* Prepares the evaluations of this task during training. Reads the results of an earlier chief;

@@ -7,6 +7,7 @@
 #include "proto/message.h"
 #include "trainer/client/totals.h"
 #include "trainer/model/evaluation_sums.h"
+#include "trainer/session/output.h"
 #include "trainer/session/session.h"
 
 #define GRAPH_BYTES_MAX ((size_t)256 << 20) /* TensorBoard shows no larger ones */
@@ -39,7 +40,7 @@ struct status session_open_metrics(struct session *session)
         .last_step = options->job.stop_step,
         .rows_per_step = session->report.rows_per_step,
         .clock = clock_monotonic(),
-        .warn = session_warn,
+        .warn = output_warn,
         .context = session,
     };
 
