@@ -1,10 +1,15 @@
 /*
- * adapt: adapts a session's preprocessing layers in a cluster (session/adapt_cluster.c).
+ * adapt: adapts a session's preprocessing layers to the training data, in one process (adapt.c) or
+ * in a cluster (adapt_cluster.c).
  */
 #ifndef TRAINER_SESSION_ADAPT_H
 #define TRAINER_SESSION_ADAPT_H
 
 #include "trainer/session/session.h"
+
+/* Adapts the preprocessing layers that need it to the training data. A job that resumes from a
+ * checkpoint has the states that it began with. */
+struct status session_adapt(struct session *session);
 
 bool session_is_stopped(void *session); /* callback of functions that poll it while they wait */
 

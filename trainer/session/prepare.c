@@ -6,6 +6,7 @@
 #include "trainer/model/evaluation_sums.h"
 #include "trainer/options/finetune.h"
 #include "trainer/protocol/protocol.h"
+#include "trainer/session/adapt.h"
 #include "trainer/session/prepare.h"
 
 static struct status make_graph(struct session *session)

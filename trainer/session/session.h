@@ -71,18 +71,17 @@ struct status session_run(struct session *session);
 
 void session_finish(struct session *session);
 
-/* Adapts the preprocessing layers that need it to the training data. A job that resumes from a
- * checkpoint has the states that it began with. */
-struct status session_adapt(struct session *session);
+/* Limit of the task's memory (for a ps, of its variables): --memory_budget_bytes. */
+int64_t session_memory_budget(const struct session *session);
+
+/* The session's options as a task, also for `pstrain doctor`. */
+struct task_options session_task_options(struct session *session);
 
 /* ---- Evaluations: session/evaluate.c. ---- */
 
 /* Prepares the evaluations of this task during training. Reads the results of an earlier chief;
  * if that had stopped the job early, its last step is the job's. */
 struct status session_prepare_evaluation(struct session *session);
-
-/* Limit of the task's memory (for a ps, of its variables): --memory_budget_bytes. */
-int64_t session_memory_budget(const struct session *session);
 
 /* Options for the monitor and the evaluator. */
 struct monitor_options session_monitor_options(struct session *session);
@@ -103,11 +102,15 @@ struct status session_conclude(void *context, struct ps_client *client);
 struct status session_open_best(const struct session *session, struct checkpoint_layout *layout,
                                 struct checkpoint **out);
 
+/* ---- Metrics: session/metrics.c. ---- */
+
 /* Opens the files of --metrics_file and --log_dir, if this task writes them. */
 struct status session_open_metrics(struct session *session);
 
 /* See chief_options.stepped. */
 void session_stepped(void *context, struct ps_client *client, const float *loss);
+
+/* ---- The export: session/export.c. ---- */
 
 /* Exports these values, unless --noexport was given, and prints the directory. */
 struct status session_export(struct session *session, struct value_source *source);
@@ -121,8 +124,5 @@ void session_check_finished(struct session *session);
 struct status session_explain_alone(const struct session *session, struct status why);
 /* ALREADY_EXISTS: the job begins at this step, and its export directory has another export. */
 struct status session_check_begin(const struct session *session, uint64_t step);
-
-/* The session's options as a task, also for `pstrain doctor`. */
-struct task_options session_task_options(struct session *session);
 
 #endif
