@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "trainer/commands.h"
 #include "trainer/flags/hyperparameters.h"
+#include "trainer/next_commands.h"
 #include "trainer/session/session.h"
 
 #define EXIT_USAGE 2
@@ -106,9 +107,8 @@ static int conclude(const struct session *session, struct status status, const c
     }
     if (!session_is_local(session))
         log_info("the job is finished");
-    if (session->exported)
-        report_commands(&session->report, program, options->model, session->serving,
-                        options->export_directory);
+    if (session->exported && !session->report.silent)
+        next_commands_print(program, options->model, session->serving, options->export_directory);
     return EXIT_SUCCESS;
 }
 

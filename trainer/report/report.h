@@ -55,9 +55,4 @@ void report_plot(struct report *report, const struct loss_plot *plot);
 void report_evaluation(struct report *report, const char *what, const struct training_graph *graph,
                        const struct evaluation *evaluation);
 
-/* Prints the commands that serve and query the model in `directory`. `program`: argv[0]. */
-void report_commands(const struct report *report, const char *program,
-                     const struct layers_model *model, const struct layers_serving_options *serving,
-                     const char *directory);
-
 #endif
