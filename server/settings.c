@@ -7,6 +7,29 @@
 #include "server/config/platform_config.h"
 #include "server/metrics/monitoring_config.h"
 
+/* Files may be given as file:///PATH, as in TensorFlow. */
+static struct status resolve_files(struct server_options *options)
+{
+    const struct {
+        const char *flag, **path;
+    } rows[] = {
+        { "--model_config_file", &options->model_config_file },
+        { "--model_limits_file", &options->model_limits_file },
+        { "--platform_config_file", &options->platform_config_file },
+        { "--batching_parameters_file", &options->batching_parameters_file },
+        { "--tensorflow_session_config_file", &options->tensorflow_session_config_file },
+        { "--monitoring_config_file", &options->monitoring_config_file },
+        { "--ssl_config_file", &options->ssl_config_file },
+        { "--rest_ssl_config_file", &options->rest_ssl_config_file },
+        { "--auth_token_file", &options->auth_token_file },
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        *rows[i].path = file_path_of_uri(*rows[i].path);
+        TRY(status_in(file_check_local(*rows[i].path), "%s", rows[i].flag));
+    }
+    return status_ok();
+}
+
 /* TensorFlow Serving fails in the same way, with the same text and exit status. */
 static struct status check_flags(const struct server_options *options)
 {
@@ -106,6 +129,7 @@ struct status settings_read(struct server_options *options, struct arena *arena,
                             struct settings *out)
 {
     TRY(check_flags(options));
+    TRY(resolve_files(options));
     TRY(read_models_settings(options, arena, out));
     TRY(read_monitoring(options, arena, out));
     warn_of_target(options);

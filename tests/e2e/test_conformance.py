@@ -829,6 +829,11 @@ class Programs(Conformance):
                     "--grpc_socket_path=" + self.path("socket"), "--tensorflow_session_config_file="]
         with Server("file://" + self.path("all"), *accepted, name="all") as server:
             self.check("16", "flags that change nothing here, and the URI of a local path", server.post("/v1/models/all:predict", {"instances": [[1.0]]}).json, {"predictions": [[2.5]]})
+        file = self.write("model_config_list { config { name: 'all' base_path: '%s' model_platform: 'tensorflow' } }" % self.path("all"), "models.config")
+        with Server(None, "--model_config_file=file://" + file) as server:
+            self.check("16", "the URI of a config file", server.get("/v1/models/all").status, 200)
+        self.start_fails("16", "a config file elsewhere", "UNIMPLEMENTED: --model_config_file: File system scheme 'gs' not implemented",
+                         "--model_config_file=gs://bucket/models.config")
         done = run("modelserver", "--version")
         self.check("16", "--version", (done.returncode, bool(re.match(r"modelserver [\d.]+\n", done.stdout))), (0, True))
         server = Server(self.path("late"), name="late", grpc=True, wait=False)
