@@ -168,8 +168,8 @@ static const struct flag rows[] = {
       .max = 4096, .group = "threads" },
     { "tensorflow_intra_op_parallelism", FLAG_INT64, &options.tensorflow_intra_op_parallelism, "0",
       .help = "cores that all runs of models use together. A run alone uses all of them for its "
-              "large ops; runs at the same time share them. 0 or less: every core of the "
-              "process or its control group" },
+              "large ops; runs at the same time share them. 0 or less: TF_NUM_INTRAOP_THREADS of "
+              "the environment, or every core of the process or its control group" },
     { "tensorflow_inter_op_parallelism", FLAG_INT64, &options.tensorflow_inter_op_parallelism, "0",
       .help = "the most ops of a run that may be computed at the same time. Any value is "
               "satisfied, because ops are computed one after another" },

@@ -1,5 +1,6 @@
 #include "server/settings.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "base/file.h"
@@ -136,8 +137,19 @@ struct status settings_read(struct server_options *options, struct arena *arena,
     return status_ok();
 }
 
+/* TensorFlow's default, such as that of a container with fewer processors than its host. */
+static int width_of_environment(void)
+{
+    const char *text = getenv("TF_NUM_INTRAOP_THREADS");
+    char *end;
+    long width = text != NULL ? strtol(text, &end, 10) : 0;
+    return width > 0 && width <= INT_MAX && *end == '\0' ? (int)width : 0;
+}
+
 int settings_width(const struct server_options *options, const struct settings *settings)
 {
     int width = options_width(options);
-    return width > 0 ? width : settings->session.intra_op_threads;
+    if (width <= 0)
+        width = settings->session.intra_op_threads;
+    return width > 0 ? width : width_of_environment();
 }

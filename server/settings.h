@@ -29,7 +29,7 @@ struct status settings_read(struct server_options *options, struct arena *arena,
                             struct settings *out);
 
 /* The number of cores that runs may use; 0: all. Flags take precedence over
- * --tensorflow_session_config_file. */
+ * --tensorflow_session_config_file, and the file over TF_NUM_INTRAOP_THREADS of the environment. */
 int settings_width(const struct server_options *options, const struct settings *settings);
 
 #endif

@@ -116,7 +116,7 @@ def free_port():
 def clean_environment(**more):
     """The caller's environment without variables that change the programs' behaviour or numbers."""
     environment = {k: v for k, v in os.environ.items()
-                   if k not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "TF_CONFIG", "OMP_NUM_THREADS")
+                   if k not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "TF_CONFIG", "OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
                    and not k.startswith(("SLURM_", "OMPI_", "PMI_"))}
     environment.update(more)
     return environment

@@ -1,4 +1,4 @@
-"""--tensorflow_intra_op_parallelism and --tensorflow_session_parallelism: how many threads a run may use."""
+"""--tensorflow_intra_op_parallelism, --tensorflow_session_parallelism and TF_NUM_INTRAOP_THREADS: how many threads a run may use."""
 import os
 import resource
 import subprocess
@@ -11,10 +11,10 @@ ROWS = 2000  # a product that is worth several threads
 
 
 class Threads(DigitsServer):
-    def answer(self, *flags):
+    def answer(self, *flags, **options):
         """The answer to a large request, and the number of helpers that the server has started for it."""
         body = {"signature_name": "predict_images", "instances": [[(row + i) % 7 for i in range(784)] for row in range(ROWS)]}
-        with Server(self.base, *flags) as server:
+        with Server(self.base, *flags, **options) as server:
             answer = server.post(ASK, body)
             self.assertEqual(answer.status, 200, answer)
             return answer.body, server.loop_helpers()
@@ -26,6 +26,12 @@ class Threads(DigitsServer):
             body, helpers = self.answer("--tensorflow_intra_op_parallelism=%d" % width, *others)
             self.assertEqual(helpers, width - 1)
             self.assertEqual(body, alone)
+
+    def test_the_environment_gives_the_default(self):
+        width = len(os.sched_getaffinity(0)) + 1
+        for flags, helpers in ((), width - 1), (("--tensorflow_intra_op_parallelism=1",), 0):
+            _, started = self.answer(*flags, env=clean_environment(TF_NUM_INTRAOP_THREADS=str(width)))
+            self.assertEqual(started, helpers, flags)
 
     @unittest.skipIf(SANITIZED == "thread", "the kernel leaves such a stack the room of ThreadSanitizer's shadow memory")
     def test_other_programs_tell_that_threads_are_refused(self):
