@@ -157,7 +157,8 @@ static void free_servable(struct manager *manager, struct managed_model *model,
     manager->options.loader->free(step->servable);
     if (version->bytes >= TRIM_BYTES)
         memory_trim();
-    log_info("model %s version %lld: unloaded", model->name, (long long)version->number);
+    log_info("Done unloading servable version {name: %s version: %lld}", model->name,
+             (long long)version->number);
     pthread_mutex_lock(&manager->lock);
     served_model_end_free(&model->model, version);
     manager_wake(manager);

@@ -334,7 +334,8 @@ void served_model_end_free(struct served_model *model, struct model_version *ver
 
 static struct model_step begin_unload(struct served_model *model, struct model_version *version)
 {
-    log_info("model %s version %lld: unloading", model->options.name, (long long)version->number);
+    log_info("Unloading servable version {name: %s version: %lld}", model->options.name,
+             (long long)version->number);
     set_state(model, version, STATE_UNLOADING);
     return (struct model_step){ .kind = STEP_UNLOAD, .version = version };
 }
@@ -423,8 +424,8 @@ static void end_failed_load(struct served_model *model, struct model_version *ve
                             struct status status, int64_t now_ns)
 {
     const char *name = model->options.name, *code = status_code_name(status.code);
-    log_error("model %s version %lld: cannot load: %s: %s", name, (long long)version->number, code,
-              status.message);
+    log_error("Loading servable: {name: %s version: %lld} failed: %s: %s", name,
+              (long long)version->number, code, status.message);
     clear_error(version);
     version->error = xstrdup(status.message);
     version->error_code = status.code;
@@ -446,9 +447,9 @@ void served_model_end_load(struct served_model *model, struct model_version *ver
         end_failed_load(model, version, status, now_ns);
         return;
     }
-    log_info("model %s version %lld: available, loaded in %.1f ms from %s", model->options.name,
-             (long long)version->number, (double)(now_ns - version->load_began_ns) / NS_PER_MS,
-             version->directory);
+    log_info("Successfully loaded servable version {name: %s version: %lld} in %.1f ms from %s",
+             model->options.name, (long long)version->number,
+             (double)(now_ns - version->load_began_ns) / NS_PER_MS, version->directory);
     version->servable = servable;
     set_log(model, servable);
     clear_error(version);

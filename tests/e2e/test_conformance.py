@@ -710,13 +710,14 @@ class Models(Conformance):
         for retries, attempts in ((0, 1), (2, 3)):
             server = Server(self.path("m"), "--max_num_load_retries=%d" % retries, "--load_retry_interval_micros=1000", name="m", wait=False)
             server.process.wait()
-            self.check("11.4", "attempts with %d retries" % retries, (server.process.returncode, server.output().count("model m version 1: cannot load: ")), (255, attempts))
+            self.check("11.4", "attempts with %d retries" % retries, (server.process.returncode, server.output().count("Loading servable: {name: m version: 1} failed: ")), (255, attempts))
         tiny_model.write(self.path("k", "1"))
         with Server(self.path("k"), "--max_num_load_retries=0", "--version_transition=resource_preserving", name="k") as server:
             tiny_model.write(self.path("k", "2"))
             server.wait_for_state(2, "AVAILABLE", name="k")
             output = server.output()
-            self.check("11.3", "resource preserving unloads first", output.index("version 1: unloaded") < output.index("version 2: available"), True)
+            self.check("11.3", "resource preserving unloads first", output.index("Done unloading servable version {name: k version: 1}")
+                       < output.index("Successfully loaded servable version {name: k version: 2}"), True)
 
     def test_text_files(self):
         tiny_model.write(self.path("m", "1"))
@@ -844,7 +845,8 @@ class Programs(Conformance):
         server.wait_ready()
         output = server.output()
         self.check("17", "waits for a model with closed ports", server.get("/v1/models/late").status, 200)
-        self.check("17", "the lines that scripts wait for", (output.index("Running gRPC ModelServer at 0.0.0.0:%d ..." % server.grpc_port)
+        self.check("17", "the lines that scripts wait for", (output.index("Successfully loaded servable version {name: late version: 1}")
+                                                             < output.index("Running gRPC ModelServer at 0.0.0.0:%d ..." % server.grpc_port)
                                                              < output.index("Exporting HTTP/REST API at:localhost:%d ..." % server.port)), True)
         self.check("17", "SIGTERM", server.stop(), 0)
 

@@ -165,7 +165,7 @@ class Damaged(TestCase):
             with self.subTest(retries), Server(self.path("model"), "--file_system_poll_wait_seconds=1", retries) as server:
                 os.mkdir(self.path("model", "2"))
                 shutil.copy(self.path("model", "1", "saved_model.pb"), self.path("model", "2"))
-                server.wait_for_output("version 2: cannot load: DATA_LOSS")
+                server.wait_for_output("version: 2} failed: DATA_LOSS")
                 self.assertEqual(server.post(ASK, ROW).status, 200)
                 shutil.copytree(self.path("model", "1", "variables"), self.path("model", "2", "variables"))
                 server.wait_for_state(2, "AVAILABLE")

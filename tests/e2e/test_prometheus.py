@@ -188,7 +188,7 @@ class Prometheus(TestCase):
             self.assertEqual(server.post("/v1/models/m:predict", {"instances": [[1.0]]}).status, 200)
             self.assertIn('version="1"', self.page(server, "/metrics").text)
             tiny_model.write(os.path.join(self.base, "2"))
-            server.wait_for_output("model m version 1: unloaded")  # END comes before its memory and its series go
+            server.wait_for_output("Done unloading servable version {name: m version: 1}")  # END comes before its memory and its series go
             page = self.page(server, "/metrics")
             self.assertNotIn('version="1"', page.text)
             self.assertEqual(page.of("slipway_model_loads_total"), {("m", "OK"): 2})
