@@ -164,7 +164,7 @@ static struct status run_plan(struct run_calls *run_calls, int64_t rows, struct 
     run_set_check(run, NULL, NULL);
     int64_t end = clock_now_ns(clock_monotonic());
     note_times(run_calls, begin, end);
-    request_metrics_run(callable, run_calls->limits->load == NULL ? rows : 0);
+    request_metrics_run(callable, run_calls->limits->load == NULL ? rows : 0, end - begin);
     /* unfinished: it costs at least as much */
     if (status_is_ok(status) || run_calls->first->unfinished)
         measure(run_calls->first, rows, end - begin);

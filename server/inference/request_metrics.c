@@ -267,18 +267,28 @@ static struct metric_series *find_of_callable(struct callable *callable, enum me
     return series;
 }
 
-static struct metric_series *session_runs;
+/* TensorFlow's series of all runs. */
+static struct {
+    const struct metric_series *sessions, *graphs, *time_us, *times_us;
+} runs;
 
-static void find_session_runs(void)
+static void find_runs(void)
 {
-    session_runs = metric_series(METRIC_TF_DIRECT_SESSION_RUNS, METRIC_NO_LABELS);
+    runs.sessions = metric_series(METRIC_TF_DIRECT_SESSION_RUNS, METRIC_NO_LABELS);
+    runs.graphs = metric_series(METRIC_TF_GRAPH_RUNS, METRIC_NO_LABELS);
+    runs.time_us = metric_series(METRIC_TF_GRAPH_RUN_TIME, METRIC_NO_LABELS);
+    runs.times_us = metric_series(METRIC_TF_GRAPH_RUN_TIME_HISTOGRAM, METRIC_NO_LABELS);
 }
 
-void request_metrics_run(struct callable *callable, int64_t rows)
+void request_metrics_run(struct callable *callable, int64_t rows, int64_t took_ns)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_session_runs);
-    metric_add(session_runs, 1);
+    uint64_t took_us = (uint64_t)took_ns / 1000;
+    pthread_once(&once, find_runs);
+    metric_add(runs.sessions, 1);
+    metric_add(runs.graphs, 1);
+    metric_add(runs.time_us, took_us);
+    metric_observe(runs.times_us, took_us);
     if (rows > 0)
         metric_observe(find_of_callable(callable, METRIC_BATCH_ROWS, &callable->rows_counted),
                        (uint64_t)rows);

@@ -19,7 +19,7 @@ struct request_stages request_stages_of(const struct served_request *request);
 void request_metrics_init(struct request_observer *out);
 
 /* A run of `rows` rows has ended; 0: unknown, or not to be counted. Threads: any. */
-void request_metrics_run(struct callable *callable, int64_t rows);
+void request_metrics_run(struct callable *callable, int64_t rows, int64_t took_ns);
 /* --target_p99_ms has changed how many rows may share a run. Threads: any. */
 void request_metrics_choice(struct callable *callable, int64_t rows);
 

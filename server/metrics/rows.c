@@ -15,6 +15,10 @@
     {                \
         100, 1.2, 52 \
     }
+#define TF_RUN      \
+    {               \
+        1000, 2, 20 \
+    }
 #define TF_SIZE  \
     {            \
         1, 2, 14 \
@@ -36,8 +40,9 @@
         1, 2, 11 \
     }
 
-#define TF "/tensorflow/serving/"
-#define CC "/tensorflow/cc/saved_model/"
+#define TF   "/tensorflow/serving/"
+#define CC   "/tensorflow/cc/saved_model/"
+#define CORE "/tensorflow/core/"
 
 /* TensorFlow Serving's in the order of their names, in which they are printed. */
 const struct metric_row metric_rows[METRIC_COUNT] = {
@@ -48,8 +53,13 @@ const struct metric_row metric_rows[METRIC_COUNT] = {
     ROW(TF_LOAD_LATENCY, CC "load_latency", COUNTER, NOTHING, NO_UNIT, 0, "model_path"),
     ROW(TF_LOAD_LATENCY_BY_STAGE, CC "load_latency_by_stage", HISTOGRAM, TF_TIME, NO_UNIT, 0,
         "model_path", "stage"),
-    ROW(TF_DIRECT_SESSION_RUNS, "/tensorflow/core/direct_session_runs", COUNTER, NOTHING, NO_UNIT,
-        0, 0),
+    ROW(TF_DIRECT_SESSION_RUNS, CORE "direct_session_runs", COUNTER, NOTHING, NO_UNIT, 0, 0),
+    ROW(TF_GRAPH_BUILD_CALLS, CORE "graph_build_calls", COUNTER, NOTHING, NO_UNIT, 0, 0),
+    ROW(TF_GRAPH_BUILD_TIME, CORE "graph_build_time_usecs", COUNTER, NOTHING, NO_UNIT, 0, 0),
+    ROW(TF_GRAPH_RUN_TIME, CORE "graph_run_time_usecs", COUNTER, NOTHING, NO_UNIT, 0, 0),
+    ROW(TF_GRAPH_RUN_TIME_HISTOGRAM, CORE "graph_run_time_usecs_histogram", HISTOGRAM, TF_RUN,
+        NO_UNIT, 0, 0),
+    ROW(TF_GRAPH_RUNS, CORE "graph_runs", COUNTER, NOTHING, NO_UNIT, 0, 0),
     ROW(TF_INPUT_BATCH_SIZE, TF "batching_session/input_batch_size", HISTOGRAM, TF_SIZE, NO_UNIT, 0,
         0),
     ROW(TF_PADDING_SIZE, TF "batching_session/padding_size", HISTOGRAM, TF_SIZE, NO_UNIT, 0,

@@ -27,6 +27,12 @@ void load_metrics_attempt(const char *model, const char *directory, struct statu
                        (uint64_t)took_ns);
 }
 
+void load_metrics_planned(int count, int64_t took_ns)
+{
+    metric_add(metric_series(METRIC_TF_GRAPH_BUILD_CALLS, METRIC_NO_LABELS), (uint64_t)count);
+    metric_add(metric_series(METRIC_TF_GRAPH_BUILD_TIME, METRIC_NO_LABELS), us(took_ns));
+}
+
 static void observe_stage(struct servable *servable, struct bytes path, const char *stage,
                           int64_t took_ns)
 {

@@ -12,6 +12,9 @@
 void load_metrics_attempt(const char *model, const char *directory, struct status status,
                           int64_t took_ns, struct metric_owner *version);
 
+/* The signatures of a version are ready to run: `count` plans were made. */
+void load_metrics_planned(int count, int64_t took_ns);
+
 /* A version is loaded but not warm yet. */
 void load_metrics_loaded(struct servable *servable, const char *directory, int64_t took_ns);
 

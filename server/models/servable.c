@@ -72,11 +72,14 @@ static struct status load(const char *name, int64_t version, const char *directo
     struct savedmodel *model;
     int64_t began_ns = clock_now_ns(clock_monotonic());
     TRY(savedmodel_load(directory, options, &model));
+    int64_t planning_ns = clock_now_ns(clock_monotonic());
     struct status status = savedmodel_plan_all(model);
     if (!status_is_ok(status)) {
         savedmodel_destroy(model);
         return status;
     }
+    load_metrics_planned(savedmodel_signatures_count(model),
+                         clock_now_ns(clock_monotonic()) - planning_ns);
     struct servable *servable = zalloc(sizeof *servable);
     servable->arena = arena_create(0);
     servable->name = arena_strdup(servable->arena, name);

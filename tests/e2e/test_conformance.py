@@ -218,7 +218,9 @@ LABELS = {":tensorflow:" + name: tuple(labels.split()) for name, labels in (
     ("serving:batching_session:wrapped_run_count", ""), ("serving:batching_session:padding_size", "execution_batch_size"),
     ("serving:batching_session:input_batch_size", ""), ("serving:batching_session:processed_batch_size", ""),
     ("cc:saved_model:load_attempt_count", "model_path status"), ("cc:saved_model:load_latency", "model_path"),
-    ("cc:saved_model:load_latency_by_stage", "model_path stage"), ("core:direct_session_runs", ""))}
+    ("cc:saved_model:load_latency_by_stage", "model_path stage"), ("core:direct_session_runs", ""), ("core:graph_runs", ""),
+    ("core:graph_run_time_usecs", ""), ("core:graph_run_time_usecs_histogram", ""), ("core:graph_build_calls", ""),
+    ("core:graph_build_time_usecs", ""))}
 
 
 class Calls(Conformance):

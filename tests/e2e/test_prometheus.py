@@ -14,6 +14,7 @@ from test_warmup import CLASSIFY, REGRESS, examples, good_logs
 PATH = "/monitoring/prometheus/metrics"
 TF = ":tensorflow:serving:"
 CC = ":tensorflow:cc:saved_model:"
+CORE = ":tensorflow:core:"
 SAMPLE = re.compile(r'^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\.)*",?)*)\})? ([-+0-9.eE]+|\+Inf)$')
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
@@ -135,8 +136,14 @@ class Prometheus(TestCase):
         self.assertEqual(page.counts(TF + "model_warmup_latency"), {(path, "OK"): 1})
         self.assertEqual(page.of(TF + "model_warmup_records_read"), {(path, "OK"): len(good_logs())})
         self.assertEqual(page.of(TF + "mlmd_map"), {("m", "1"): 0})
-        self.assertGreaterEqual(page.of(":tensorflow:core:direct_session_runs")[()], 9)
-        self.assertIn(":tensorflow:core:direct_session_runs{} ", page.text)
+        runs = page.of(CORE + "direct_session_runs")[()]
+        self.assertGreaterEqual(runs, 9)
+        self.assertEqual((page.of(CORE + "graph_runs")[()], page.counts(CORE + "graph_run_time_usecs_histogram")[()]), (runs, runs))
+        took_us = page.of(CORE + "graph_run_time_usecs")[()]  # the sum has six digits
+        self.assertAlmostEqual(page.of(CORE + "graph_run_time_usecs_histogram_sum")[()], took_us, delta=1e-5 * took_us)
+        self.assertGreater(page.of(CORE + "graph_build_calls")[()], 5)  # the signatures of the model
+        self.assertGreater(page.of(CORE + "graph_build_time_usecs")[()], 0)
+        self.assertIn(CORE + "direct_session_runs{} ", page.text)
         self.assertEqual({n for n in page.types if "slipway" in n} | page.helps, set())
         limits = re.findall(r'request_latency_bucket\{model_name="m",API="",entrypoint="REST",le="([^"]*)"', page.text)
         self.assertEqual(limits, ["%g" % (10 * 1.8 ** i) for i in range(33)] + ["+Inf"])
