@@ -147,7 +147,7 @@ static const struct flag rows[] = {
     { "target_p99_ms", FLAG_INT64, &options.target_p99_ms, "0",
       .help = "milliseconds within which the server tries to answer 99 of 100 requests: it limits "
               "the rows that share a run (--batch_ready) so that two such runs fit, by measured "
-              "costs. 0: up to 64 rows share a run",
+              "costs. 0: no limit but 64 rows",
       .max = 1e9 },
     { "enable_batching", FLAG_BOOL, &options.enable_batching, "false",
       .help = "let requests for a signature wait for others and run with them as one batch, as "

@@ -4,11 +4,13 @@
 
 /* Fewer rows have the shorter waits, so more rows must save at least this part of a row's cost. */
 #define SAVES_PART 32
+/* What a run costs besides: the pool's lock, the wake-ups of its thread and of the loop. */
+#define AROUND_NS  10000
 
 static bool saves_time(struct batch_target more, struct batch_target fewer)
 {
-    return more.run_ns * fewer.rows_max * SAVES_PART <=
-           fewer.run_ns * more.rows_max * (SAVES_PART - 1);
+    return (more.run_ns + AROUND_NS) * fewer.rows_max * SAVES_PART <=
+           (fewer.run_ns + AROUND_NS) * more.rows_max * (SAVES_PART - 1);
 }
 
 struct batch_target batch_target_choose(const struct cost_table *costs, struct cost_key size,

@@ -1,12 +1,12 @@
 /*
- * batch_target: --target_p99_ms limits how many rows may share a run, based on the measured cost of
- * runs of each size.
+ * batch_target: how many rows may share a run, chosen by the measured cost of runs of each size.
  *
- * A call that just misses a run waits for that whole run and then for its own. Two runs of the
- * largest batch must therefore fit into the target, with a fifth of it left for parsing, printing
- * and variance. Of the sizes that fit, the smallest one whose rows cost about as little as in any
- * other is chosen: if a run of 64 rows takes as long as 64 runs, merging calls only makes the first
- * of them wait for the last.
+ * The smallest size whose rows cost about as little as in any other is chosen: if a run of 64 rows
+ * takes as long as 64 runs, merging calls only makes the first of them wait for the last.
+ *
+ * --target_p99_ms limits the sizes. A call that just misses a run waits for that whole run and then
+ * for its own. Two runs of the largest batch must therefore fit into the target, with a fifth of it
+ * left for parsing, printing and variance.
  *
  * Calls never wait for others on purpose: while a thread is free, waiting would only add latency,
  * and once all are busy, batches grow by themselves.
@@ -15,6 +15,8 @@
 #define SERVER_INFERENCE_BATCH_TARGET_H
 
 #include "server/models/cost_table.h"
+
+#define BATCH_TARGET_NONE INT64_MAX /* all sizes fit */
 
 struct batch_target {
     int64_t rows_max;

@@ -72,7 +72,7 @@ struct inference_call {
 
 struct inference_options {
     bool batch_ready;      /* calls of a round may share a run */
-    int64_t target_p99_ns; /* determines how many rows share a run in the pool; 0: up to 64 */
+    int64_t target_p99_ns; /* limits how many rows share a run in the pool; 0: none */
     int batch_threads;     /* limit of the threads that run batches of --enable_batching; 0: none */
     int threads;           /* limit for one callable; 0: one per core. The pool has one more */
     size_t run_memory_limit_bytes; /* of one run */

@@ -112,21 +112,23 @@ int64_t pending_calls_ready_ns(const struct pending_calls *pending, int64_t now_
     return next_queue(pending, now_ns, &again_ns) != NULL ? now_ns : again_ns;
 }
 
-/* Chooses how many rows the next run may have. Records changes, except those of exploring. */
+/* Chooses how many rows the next run may have. Records changes that the target makes, except those
+ * of exploring. */
 static int64_t choose_rows(const struct pending_calls *pending, struct call_queue *queue,
                            int64_t now_ns, struct batch_target *chosen)
 {
     const struct inference_call *first = queue->calls.first;
     if (!pending->batch || first->prepare != NULL)
         return 0;
-    if (pending->target_ns == 0 || first->size.rows == 0)
+    if (first->size.rows == 0)
         return BATCH_ROWS_MAX;
-    if (now_ns - first->queued_ns > pending->target_ns)
-        return BATCH_ROWS_MAX; /* it is too late for this call: drain the queue for others */
+    /* If it is too late for this call, drain the queue for others. */
+    bool limited = pending->target_ns > 0 && now_ns - first->queued_ns <= pending->target_ns;
     bool explores = ++queue->choices % EXPLORE_EVERY == 0;
     struct batch_target choice =
-        batch_target_choose(&first->callable->costs, first->size, pending->target_ns, explores);
-    if (!explores && choice.run_ns > 0 && choice.rows_max != queue->chosen_rows &&
+        batch_target_choose(&first->callable->costs, first->size,
+                            limited ? pending->target_ns : BATCH_TARGET_NONE, explores);
+    if (limited && !explores && choice.run_ns > 0 && choice.rows_max != queue->chosen_rows &&
         (queue->chosen_rows == 0 || now_ns - queue->chosen_ns > CHOICE_LOG_NS)) {
         queue->chosen_rows = choice.rows_max;
         queue->chosen_ns = now_ns;

@@ -25,7 +25,7 @@ struct inference_call *call_list_take_batch(struct call_list *list, int64_t rows
 
 struct pending_calls {
     bool batch;        /* calls may share a run */
-    int64_t target_ns; /* --target_p99_ms, which determines the number of rows; 0: none */
+    int64_t target_ns; /* --target_p99_ms, which limits the rows of a run; 0: none */
     int running_max;   /* limit of the threads that serve one queue concurrently */
     int batches_max;   /* limit of the threads that run batches of --enable_batching */
     int batches_running;

@@ -26,8 +26,8 @@ struct call_queue {
     int running;           /* threads that are running calls of this queue */
     int64_t served_ns;     /* thread time that it has used, in the count of pending_calls_take */
 
-    unsigned choices;               /* number of choices made for --target_p99_ms */
-    int64_t chosen_rows, chosen_ns; /* the last choice that was logged, and its time */
+    unsigned choices;               /* number of choices made by batch_target.h */
+    int64_t chosen_rows, chosen_ns; /* the last choice for --target_p99_ms, and its time */
 
     /* The rules by which calls form batches (--enable_batching). NULL: those that are ready
      * share a run. */

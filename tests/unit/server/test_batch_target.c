@@ -1,4 +1,4 @@
-/* Tests the batch size that --target_p99_ms chooses from measured costs. */
+/* Tests the batch size that is chosen from measured costs, within --target_p99_ms or without. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -79,9 +79,22 @@ static void a_class_is_not_judged_by_its_smallest_runs(void **state)
     assert_int_equal(choice.rows_max, 32);
 }
 
+/* Rows of 20 us cost the same in any run, but fewer runs cost less around them. */
+static void cheap_rows_share_runs(void **state)
+{
+    struct cost_table costs = { 0 };
+    (void)state;
+    for (int64_t rows = 1; rows <= 64; rows *= 2)
+        cost_add(&costs, (struct cost_key){ rows, SHAPE }, rows * 20000);
+    struct batch_target choice =
+        batch_target_choose(&costs, (struct cost_key){ 1, SHAPE }, BATCH_TARGET_NONE, false);
+    assert_int_equal(choice.rows_max, 32);
+}
+
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(cheap_rows_share_runs),
         cmocka_unit_test(a_class_is_not_judged_by_its_smallest_runs),
     };
     struct test_group group = { 0 };

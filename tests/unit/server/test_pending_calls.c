@@ -1,5 +1,5 @@
-/* Tests that no call is lost, run twice or overtaken by one of its own queue, and that queues share
- * the threads fairly. Time is made up. */
+/* Tests that no call is lost, run twice or overtaken by one of its own queue, that queues share the
+ * threads fairly, and that calls share runs where that saves time. Time is made up. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -208,6 +208,58 @@ static void one_model_leaves_a_thread_to_the_others(void **state)
         pending_calls_end(&pending, &taken[i], now);
 }
 
+/* ---- Batches. ---- */
+
+static void add_rows(int model, int count)
+{
+    for (int i = 0; i < count; i++)
+        add(model)->size = (struct cost_key){ .rows = 1, .shape = 1 };
+}
+
+/* The number of calls that share the next run. */
+static int calls_of_next_run(void)
+{
+    int count = 0;
+    struct taken_calls taken = pending_calls_take(&pending, now);
+    for (const struct inference_call *call = taken.first; call != NULL; call = call->next)
+        count++;
+    pending_calls_end(&pending, &taken, ++now);
+    return count;
+}
+
+/* Runs of the model take `fixed_ms`, and a millisecond for each row. */
+static void measured(int model, int64_t fixed_ms)
+{
+    for (int64_t rows = 1; rows <= BATCH_ROWS_MAX; rows *= 2)
+        cost_add(&callables[model].costs, (struct cost_key){ .rows = rows, .shape = 1 },
+                 (fixed_ms + rows) * NS_PER_MS);
+}
+
+static void calls_share_a_run_if_that_saves_time(void **state)
+{
+    (void)state;
+    pending.batch = true;
+    measured(0, 9);
+    measured(1, 0);
+    add_rows(0, BATCH_ROWS_MAX);
+    assert_int_equal(calls_of_next_run(), BATCH_ROWS_MAX);
+    add_rows(1, BATCH_ROWS_MAX);
+    assert_int_equal(calls_of_next_run(), 1);
+}
+
+/* The runs that were measured may have been disturbed. */
+static void a_size_that_saved_nothing_is_tried_again(void **state)
+{
+    (void)state;
+    int shared = 0;
+    pending.batch = true;
+    measured(0, 0);
+    add_rows(0, 1000);
+    for (int i = 0; i < 256; i++)
+        shared += calls_of_next_run() == BATCH_ROWS_MAX;
+    assert_int_equal(shared, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +268,8 @@ int main(void)
         cmocka_unit_test_setup(models_get_the_same_time_not_the_same_calls, begin),
         cmocka_unit_test_setup(a_model_saves_up_no_time_while_it_is_idle, begin),
         cmocka_unit_test_setup(one_model_leaves_a_thread_to_the_others, begin),
+        cmocka_unit_test_setup(calls_share_a_run_if_that_saves_time, begin),
+        cmocka_unit_test_setup(a_size_that_saved_nothing_is_tried_again, begin),
     };
     return cmocka_run_group_tests_name("pending_calls", tests, NULL, NULL);
 }
