@@ -370,6 +370,26 @@ class Tables(Phased):
                 for ours, theirs in zip(self.by_pstrain("job%d" % i, self.describe(make())), want, strict=True):
                     assert_agrees(self, ours, theirs, TOLERANCE, make().name)
 
+    def test_gradients_of_an_id_that_occurs_twice_are_summed_first(self):
+        """As Keras computes with dense gradients, and TensorFlow 1 and Keras 2 with all."""
+        o = keras.optimizers
+        draw = np.random.RandomState(8)
+        self.batches = [(low + draw.randint(0, 6, (8, 3)), y) for low, (_, y) in zip((0, 3, 28), self.batches, strict=True)]
+        for i, (x, y) in enumerate(self.batches):
+            np.savez(self.path("batch%d.npz" % i), x=x, label=y)
+        for i, make in enumerate((lambda: o.SGD(0.02, momentum=0.9), lambda: o.Adagrad(0.1), lambda: o.Adam(0.01), lambda: o.RMSprop(0.01),
+                                  lambda: o.Nadam(0.01), lambda: o.Adadelta(0.5))):
+            with self.subTest(make().name):
+                model = self.model(make())
+                apply = model.optimizer.apply
+                model.optimizer.apply = lambda gradients, variables: apply([tf.convert_to_tensor(g) for g in gradients], variables)  # noqa: B023
+                model.set_weights(self.start)
+                for x, y in self.batches * 2:
+                    for _ in range(self.PHASE):
+                        model.train_on_batch(x, y)
+                for ours, theirs in zip(self.by_pstrain("twice%d" % i, self.describe(make())), model.get_weights(), strict=True):
+                    assert_agrees(self, ours, theirs, TOLERANCE, make().name)
+
     def test_ftrl_leaves_rows_alone_that_stay_as_they_are(self):
         """As long as they began as 0, the rate is constant, and nothing shrinks them."""
         self.FIRST = "zeros"
