@@ -1,6 +1,6 @@
 /*
- * layer: a kind of layer is one row of the table in layer.c: its arguments with Keras' defaults,
- * and the function that adds it to a graph. Internal to layers/.
+ * layer: a kind of layer is one row of the table in classes/classes.c: its arguments with
+ * Keras' defaults, and the function that adds it to a graph. Internal to layers/.
  *
  *     static const struct layer_arg args[] = {
  *         { "rate", ARG_NUMBER, REQUIRED },

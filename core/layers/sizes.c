@@ -1,4 +1,4 @@
-/* sizes: shapes of which some dimensions are known only when the graph runs. */
+/* sizes: shapes of which some dimensions are known only when the graph runs, and checks of them. */
 #include "layers/layer.h"
 
 /* A row of two dimensions whose size is open is most often a sequence that was flattened. */
@@ -58,6 +58,20 @@ bool layer_check_rank(struct layer_context *context, const struct layer *layer, 
                       int rank)
 {
     return layer_check_open(context, layer, x, rank, 1);
+}
+
+bool layer_check_size(struct layer_context *context, const struct layer *layer, const char *what,
+                      int count, const int64_t *sizes)
+{
+    int64_t product = 1;
+
+    if (!status_is_ok(context->builder.status))
+        return false;
+    for (int i = 0; i < count && product <= INT32_MAX; i++)
+        product = sizes[i] > INT32_MAX ? sizes[i] : sizes[i] < 0 ? product : product * sizes[i];
+    if (product > INT32_MAX)
+        layer_fail(context, layer, "%s: a row has 2^31 numbers or more", what);
+    return product <= INT32_MAX;
 }
 
 /* Dimension `axis` of a shape that is a tensor. */

@@ -1,5 +1,6 @@
 /*
- * classes: every class of layer, grouped by its file. The table is in layer.c. Internal to layers/.
+ * classes: every class of layer, grouped by its file. The tables are in classes.c. Internal to
+ * layers/.
  */
 #ifndef LAYERS_CLASSES_CLASSES_H
 #define LAYERS_CLASSES_CLASSES_H

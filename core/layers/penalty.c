@@ -1,0 +1,112 @@
+/* penalty: the terms that regularizers add to the loss. */
+#include "layers/classes/classes.h"
+
+static struct endpoint sum_all(struct builder *b, struct endpoint x)
+{
+    int32_t axes[SHAPE_RANK_MAX];
+    int rank = endpoint_shape(x)->rank;
+
+    for (int k = 0; k < rank; k++)
+        axes[k] = k;
+    return build_binary(b, "Sum", NULL, x, build_const_ints(b, NULL, rank, axes));
+}
+
+static void add_penalty(struct layer_context *context, struct endpoint sum, double factor)
+{
+    struct builder *b = &context->builder;
+    struct endpoint term =
+        build_binary(b, "Mul", NULL, sum, build_const_float(b, NULL, (float)factor));
+
+    context->penalty = context->penalty.node == NULL
+                           ? term
+                           : build_binary(b, "AddV2", NULL, context->penalty, term);
+}
+
+/* A matrix of `size` rows with 0 on the diagonal and 1 elsewhere. */
+static struct endpoint off_diagonal(struct builder *b, int64_t size)
+{
+    const struct endpoint range[] = { build_const_int(b, NULL, 0),
+                                      build_const_int(b, NULL, (int32_t)size),
+                                      build_const_int(b, NULL, 1) };
+    struct endpoint row = build(b, "Range", NULL, 3, range, NULL);
+    struct endpoint column = build_binary(b, "ExpandDims", NULL, row, build_const_int(b, NULL, 1));
+    struct endpoint apart = build_binary(b, "NotEqual", NULL, row, column);
+
+    return build_cast(b, NULL, apart, DT_FLOAT);
+}
+
+/* Adds the mean |cos| of the angles between the rows, or the columns, of a matrix. */
+static void penalise_angles(struct layer_context *context, const struct regularizer *regularizer,
+                            struct endpoint w)
+{
+    struct builder *b = &context->builder;
+    const struct shape shape = *endpoint_shape(w);
+    const int32_t along = regularizer->columns ? 0 : 1;
+    int64_t size = shape.rank == 2 ? shape.dims[1 - along] : 0;
+
+    if (size < 2 || size > INT32_MAX) {
+        b->status = status_keep(
+            context->arena,
+            status_error(STATUS_INVALID_ARGUMENT,
+                         "OrthogonalRegularizer takes matrices of 2 %s or more, not a variable of "
+                         "shape %s",
+                         regularizer->columns ? "columns" : "rows", shape_text(&shape)));
+        return;
+    }
+    struct endpoint unit = build_unit_vectors(context, w, 1, &along, 1e-7f);
+    const struct endpoint both[] = { unit, unit };
+    struct endpoint cosines = build(b, "MatMul", NULL, 2, both,
+                                    (const struct attr[]){
+                                        attr_bool("transpose_a", regularizer->columns),
+                                        attr_bool("transpose_b", !regularizer->columns),
+                                        ATTR_END,
+                                    });
+    cosines =
+        build_binary(b, "Mul", NULL, build_unary(b, "Abs", NULL, cosines), off_diagonal(b, size));
+    if (status_is_ok(b->status))
+        add_penalty(context, sum_all(b, cosines),
+                    regularizer->orthogonal / ((double)size * (double)(size - 1)));
+}
+
+/* Adds λ1 Σ|w| + λ2 Σw² to the penalty; for an activation, the mean over its rows. */
+static void penalise(struct layer_context *context, const struct regularizer *regularizer,
+                     struct endpoint w, bool activation)
+{
+    struct builder *b = &context->builder;
+    const struct {
+        const char *op;
+        double factor;
+    } terms[] = { { "Abs", regularizer->l1 }, { "Square", regularizer->l2 } };
+
+    for (size_t i = 0; i < COUNT(terms); i++) {
+        if (terms[i].factor == 0 || !status_is_ok(b->status))
+            continue;
+        struct endpoint x = build_unary(b, terms[i].op, NULL, w);
+        if (activation && status_is_ok(b->status)) {
+            const int32_t batch = 0;
+            x = build_binary(b, "Mean", NULL, x, build_const_ints(b, NULL, 1, &batch));
+        }
+        if (!status_is_ok(b->status))
+            return;
+        add_penalty(context, sum_all(b, x), terms[i].factor);
+    }
+}
+
+void layer_penalise_variable(struct layer_context *context, const struct regularizer *regularizer,
+                             struct endpoint value)
+{
+    penalise(context, regularizer, value, false);
+    if (regularizer->orthogonal != 0 && status_is_ok(context->builder.status))
+        penalise_angles(context, regularizer, value);
+}
+
+void layer_penalise_activity(struct layer_context *context, const struct regularizer *regularizer,
+                             struct endpoint x)
+{
+    if (regularizer->orthogonal != 0 && status_is_ok(context->builder.status))
+        context->builder.status = status_keep(
+            context->arena,
+            status_error(STATUS_UNIMPLEMENTED, "OrthogonalRegularizer as an activity_regularizer"));
+    if (context->mode != LAYERS_SERVE)
+        penalise(context, regularizer, x, true);
+}
