@@ -189,14 +189,19 @@ struct endpoint build_const(struct builder *builder, const char *name, const str
         (struct attr[]){ attr_type("dtype", value->dtype), attr_tensor("value", value), ATTR_END });
 }
 
-struct endpoint build_const_float(struct builder *builder, const char *name, float value)
+struct endpoint build_const_float(struct builder *builder, float value)
 {
     struct shape scalar = shape_scalar();
     struct tensor tensor = tensor_borrow(DT_FLOAT, &scalar, &value);
-    return build_const(builder, name, &tensor);
+    return build_const(builder, NULL, &tensor);
 }
 
-struct endpoint build_const_int(struct builder *builder, const char *name, int32_t value)
+struct endpoint build_const_int(struct builder *builder, int32_t value)
+{
+    return build_named_int(builder, NULL, value);
+}
+
+struct endpoint build_named_int(struct builder *builder, const char *name, int32_t value)
 {
     struct shape scalar = shape_scalar();
     struct tensor tensor = tensor_borrow(DT_INT32, &scalar, &value);
@@ -240,7 +245,7 @@ struct endpoint build_binary(struct builder *builder, const char *op, const char
 struct endpoint build_by_number(struct builder *builder, const char *op, struct endpoint x,
                                 double number)
 {
-    return build_binary(builder, op, NULL, x, build_const_float(builder, NULL, (float)number));
+    return build_binary(builder, op, NULL, x, build_const_float(builder, (float)number));
 }
 
 struct endpoint build_cast(struct builder *builder, const char *name, struct endpoint x,

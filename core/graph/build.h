@@ -58,8 +58,9 @@ struct attr attr_shapes(struct builder *builder, const char *name, int count,
 struct endpoint build_placeholder(struct builder *builder, const char *name, enum dtype dtype,
                                   struct shape shape);
 struct endpoint build_const(struct builder *builder, const char *name, const struct tensor *value);
-struct endpoint build_const_float(struct builder *builder, const char *name, float value);
-struct endpoint build_const_int(struct builder *builder, const char *name, int32_t value);
+struct endpoint build_const_float(struct builder *builder, float value);
+struct endpoint build_const_int(struct builder *builder, int32_t value);
+struct endpoint build_named_int(struct builder *builder, const char *name, int32_t value);
 struct endpoint build_const_int64(struct builder *builder, int64_t value);
 struct endpoint build_const_double(struct builder *builder, double value);
 struct endpoint build_const_ints(struct builder *builder, const char *name, int count,

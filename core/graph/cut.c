@@ -237,7 +237,7 @@ static struct status map_endpoint(struct cutting *cutting, struct endpoint from,
                                   struct endpoint *out)
 {
     if (from.node == NULL) {
-        *out = build_const_int(&cutting->builder, NULL, from.index);
+        *out = build_const_int(&cutting->builder, from.index);
         return builder_status(&cutting->builder);
     }
     struct node *copy = cutting->cut->tables->copies[from.node->id];

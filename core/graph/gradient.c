@@ -122,7 +122,7 @@ static struct status visit(struct gradient_walk *walk, struct node *node)
 /* d(sum of y)/dy: 1 everywhere. */
 static struct endpoint ones_like(struct builder *b, struct endpoint y)
 {
-    struct endpoint one = build_const_float(b, "one", 1);
+    struct endpoint one = build_const_float(b, 1);
 
     if (endpoint_dtype(y) != DT_FLOAT)
         one = build_cast(b, NULL, one, endpoint_dtype(y));

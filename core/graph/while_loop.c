@@ -55,7 +55,7 @@ static struct status add_condition(const struct while_loop *loop, int32_t iterat
                          endpoint_shape(loop->body.args[i]));
     TRY(builder_status(&b));
     struct endpoint end =
-        loop->limit >= 0 ? body.args[1 + loop->limit] : build_const_int(&b, NULL, iterations);
+        loop->limit >= 0 ? body.args[1 + loop->limit] : build_const_int(&b, iterations);
     struct endpoint goes_on = build_binary(&b, "Less", NULL, body.args[0], end);
     TRY(builder_status(&b));
     body.results = &goes_on;
@@ -69,8 +69,8 @@ static struct status add_body(struct while_loop *loop, const struct endpoint *re
 {
     struct arena *arena = loop->outer->graph->arena;
     struct function_body *body = &loop->body;
-    struct endpoint next = build_binary(&loop->builder, "AddV2", NULL, loop->time,
-                                        build_const_int(&loop->builder, NULL, 1));
+    struct endpoint next =
+        build_binary(&loop->builder, "AddV2", NULL, loop->time, build_const_int(&loop->builder, 1));
 
     TRY(builder_status(&loop->builder));
     body->results = ARENA_ARRAY(arena, struct endpoint, loop->count + 1);
@@ -93,7 +93,7 @@ struct status while_loop_end(struct while_loop *loop, int32_t iterations,
 
     TRY(add_condition(loop, iterations, &cond));
     TRY(add_body(loop, results, &body));
-    inputs[0] = build_const_int(b, NULL, 0);
+    inputs[0] = build_const_int(b, 0);
     TRY(builder_status(b));
     for (int i = 0; i < loop->count; i++) {
         inputs[i + 1] = loop->carried[i];

@@ -77,8 +77,8 @@ static struct endpoint log_sigmoid(struct layer_context *context, struct endpoin
 /* x within [-limit, limit] */
 static struct endpoint clip(struct builder *b, struct endpoint x, float limit)
 {
-    const struct endpoint inputs[] = { x, build_const_float(b, NULL, -limit),
-                                       build_const_float(b, NULL, limit) };
+    const struct endpoint inputs[] = { x, build_const_float(b, -limit),
+                                       build_const_float(b, limit) };
 
     return build(b, "ClipByValue", NULL, 3, inputs, NULL);
 }
@@ -145,7 +145,7 @@ static struct endpoint squareplus(struct layer_context *context, struct endpoint
 static struct endpoint glu(struct layer_context *context, struct endpoint x)
 {
     struct builder *b = &context->builder;
-    const struct endpoint inputs[] = { build_const_int(b, NULL, -1), x };
+    const struct endpoint inputs[] = { build_const_int(b, -1), x };
     const struct attr attrs[] = { attr_int("num_split", 2), ATTR_END };
     struct endpoint halves = build(b, "Split", NULL, 2, inputs, attrs);
 
@@ -159,11 +159,10 @@ static struct endpoint glu(struct layer_context *context, struct endpoint x)
 static struct endpoint sparsemax_weights(struct builder *b, struct endpoint x,
                                          struct endpoint *count)
 {
-    struct endpoint last = build_const_int(b, NULL, -1),
+    struct endpoint last = build_const_int(b, -1),
                     size = build_size(b, x, endpoint_shape(x)->rank - 1);
     struct endpoint end = build_by_number(b, "AddV2", build_cast(b, NULL, size, DT_FLOAT), 1);
-    const struct endpoint range[] = { build_const_float(b, NULL, 1), end,
-                                      build_const_float(b, NULL, 1) };
+    const struct endpoint range[] = { build_const_float(b, 1), end, build_const_float(b, 1) };
     const struct attr kept[] = { attr_bool("keep_dims", true), ATTR_END };
     const struct attr reverse[] = { attr_bool("reverse", true), ATTR_END };
     const struct attr rows[] = { attr_int("batch_dims", endpoint_shape(x)->rank - 1), ATTR_END };
@@ -199,7 +198,7 @@ static struct endpoint sparsemax(struct layer_context *context, struct endpoint 
         return x;
     struct endpoint weights = sparsemax_weights(b, x, &count);
     const struct endpoint weighted[] = { build_binary(b, "Mul", NULL, x, weights),
-                                         build_const_int(b, NULL, -1) };
+                                         build_const_int(b, -1) };
     struct endpoint over = build_by_number(b, "Sub", build(b, "Sum", NULL, 2, weighted, kept), 1);
     over = build_binary(b, "RealDiv", NULL, over, count);
     return build_unary(b, "Relu", NULL, build_binary(b, "Sub", NULL, x, over));

@@ -245,9 +245,8 @@ static struct endpoint scale_loss(struct layer_context *context,
         out->loss_scale = build_placeholder(b, "loss_scale", DT_FLOAT, shape_scalar());
     else if (options->loss_scale == 0)
         return out->loss;
-    struct endpoint factor = options->feeds_loss_scale
-                                 ? out->loss_scale
-                                 : build_const_float(b, NULL, options->loss_scale);
+    struct endpoint factor =
+        options->feeds_loss_scale ? out->loss_scale : build_const_float(b, options->loss_scale);
     return build_binary(b, "Mul", "scaled_loss", out->loss, factor);
 }
 

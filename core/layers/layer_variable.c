@@ -262,7 +262,7 @@ struct layer_table layer_table(struct layer_context *context, const struct layer
 struct endpoint layer_gather(struct layer_context *context, struct layer_table table)
 {
     struct builder *b = &context->builder;
-    const struct endpoint inputs[] = { table.values, table.places, build_const_int(b, "axis", 0) };
+    const struct endpoint inputs[] = { table.values, table.places, build_const_int(b, 0) };
 
     return build(b, "GatherV2", "GatherV2", 3, inputs, NULL);
 }

@@ -54,10 +54,10 @@ struct endpoint lists_splits(struct builder *b, const struct layer_lists *lists)
     const struct endpoint counted[] = { lists->rows, lists->batch,
                                         build_const(b, NULL, &no_weights) };
     struct endpoint counts = build(b, "DenseBincount", NULL, 3, counted, NULL);
-    const struct endpoint parts[] = { build_const(b, NULL, &first),
-                                      build_binary(b, "Cumsum", NULL, counts,
-                                                   build_const_int(b, NULL, 0)),
-                                      build_const_int(b, NULL, 0) };
+    const struct endpoint parts[] = {
+        build_const(b, NULL, &first),
+        build_binary(b, "Cumsum", NULL, counts, build_const_int(b, 0)), build_const_int(b, 0)
+    };
 
     return build(b, "ConcatV2", NULL, 3, parts, NULL);
 }
@@ -91,7 +91,7 @@ struct endpoint lists_sum(struct builder *b, const struct layer_lists *lists,
     const struct endpoint inputs[] = { values, lists->rows, lists->batch };
     struct endpoint sums = build(b, "UnsortedSegmentSum", NULL, 3, inputs, NULL);
 
-    return build_binary(b, "ExpandDims", NULL, sums, build_const_int(b, NULL, 1));
+    return build_binary(b, "ExpandDims", NULL, sums, build_const_int(b, 1));
 }
 
 struct endpoint lists_padded(struct builder *b, struct endpoint values, struct endpoint splits,

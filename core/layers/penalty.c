@@ -14,8 +14,7 @@ static struct endpoint sum_all(struct builder *b, struct endpoint x)
 static void add_penalty(struct layer_context *context, struct endpoint sum, double factor)
 {
     struct builder *b = &context->builder;
-    struct endpoint term =
-        build_binary(b, "Mul", NULL, sum, build_const_float(b, NULL, (float)factor));
+    struct endpoint term = build_binary(b, "Mul", NULL, sum, build_const_float(b, (float)factor));
 
     context->penalty = context->penalty.node == NULL
                            ? term
@@ -25,11 +24,10 @@ static void add_penalty(struct layer_context *context, struct endpoint sum, doub
 /* A matrix of `size` rows with 0 on the diagonal and 1 elsewhere. */
 static struct endpoint off_diagonal(struct builder *b, int64_t size)
 {
-    const struct endpoint range[] = { build_const_int(b, NULL, 0),
-                                      build_const_int(b, NULL, (int32_t)size),
-                                      build_const_int(b, NULL, 1) };
+    const struct endpoint range[] = { build_const_int(b, 0), build_const_int(b, (int32_t)size),
+                                      build_const_int(b, 1) };
     struct endpoint row = build(b, "Range", NULL, 3, range, NULL);
-    struct endpoint column = build_binary(b, "ExpandDims", NULL, row, build_const_int(b, NULL, 1));
+    struct endpoint column = build_binary(b, "ExpandDims", NULL, row, build_const_int(b, 1));
     struct endpoint apart = build_binary(b, "NotEqual", NULL, row, column);
 
     return build_cast(b, NULL, apart, DT_FLOAT);

@@ -90,7 +90,7 @@ struct endpoint build_size(struct builder *b, struct endpoint x, int axis)
 {
     int64_t size = status_is_ok(b->status) ? endpoint_shape(x)->dims[axis] : 0;
 
-    return size >= 0 ? build_const_int(b, NULL, (int32_t)size)
+    return size >= 0 ? build_const_int(b, (int32_t)size)
                      : size_at(b, build_unary(b, "Shape", NULL, x), axis);
 }
 
@@ -116,7 +116,7 @@ static struct endpoint sizes_tensor(struct builder *b, struct endpoint like, int
     for (int i = 0; i < count; i++)
         parts[i] = known[i] < 0 && sizes[i] <= SIZE_OF(0)
                        ? size_at(b, shape, (int)(SIZE_OF(0) - sizes[i]))
-                       : build_const_int(b, NULL, known[i]);
+                       : build_const_int(b, known[i]);
     return build(b, "Pack", NULL, count, parts, NULL);
 }
 

@@ -73,8 +73,8 @@ static void add_save_v1(struct builder *b, struct endpoint prefix, struct endpoi
                         struct endpoint specs, int count, const struct endpoint *reads,
                         const enum dtype *dtypes)
 {
-    const struct endpoint shards = build_const_int(b, "save/num_shards", 1);
-    const struct endpoint shard[] = { prefix, build_const_int(b, "save/ShardedFilename/shard", 0),
+    const struct endpoint shards = build_named_int(b, "save/num_shards", 1);
+    const struct endpoint shard[] = { prefix, build_named_int(b, "save/ShardedFilename/shard", 0),
                                       shards };
     struct endpoint file = build(b, "ShardedFilename", "save/ShardedFilename", 3, shard, NULL);
     struct node *save = build_node(b, "SaveSlices", "save/SaveSlices", count + 3,

@@ -41,7 +41,7 @@ static struct endpoint gather(struct variable_reads *reads, const struct node *n
     int64_t batch_dims = node_attr_int_or_0(node, "batch_dims");
     struct builder *b = &reads->builder;
     const struct endpoint inputs[] = { table, node->inputs[1],
-                                       build_const_int(b, NULL, (int32_t)batch_dims) };
+                                       build_const_int(b, (int32_t)batch_dims) };
 
     return build(b, "GatherV2", node->name, 3, inputs,
                  (const struct attr[]){ attr_int("batch_dims", batch_dims), ATTR_END });

@@ -147,7 +147,7 @@ static struct endpoint look_up(struct variable_reads *reads, const struct node *
                                        DT_INT64, shape_unknown()),
     };
     const struct endpoint inputs[] = { reads->values[variable], out->positions,
-                                       build_const_int(b, NULL, 0) };
+                                       build_const_int(b, 0) };
     return build(b, "GatherV2", node->name, 3, inputs, NULL);
 }
 

@@ -26,7 +26,7 @@ struct status gradient_fill(struct gradient_context *c)
 {
     const int32_t flat = -1;
     struct endpoint all = build_const_ints(c->builder, NULL, 1, &flat);
-    struct endpoint axis = build_const_int(c->builder, NULL, 0);
+    struct endpoint axis = build_const_int(c->builder, 0);
 
     return flow(c, 1, binary(c, "Sum", binary(c, "Reshape", dy(c), all), axis));
 }
@@ -104,7 +104,7 @@ static struct status cut_apart(struct gradient_context *c, int values, int32_t a
     struct arena *arena = c->builder->graph->arena;
     struct endpoint *inputs = ARENA_ARRAY(arena, struct endpoint, values + 1);
 
-    inputs[0] = build_const_int(c->builder, NULL, axis);
+    inputs[0] = build_const_int(c->builder, axis);
     for (int i = 0; i < values; i++)
         inputs[i + 1] = shape_tensor(c, input(c, i));
     struct node *offsets =
@@ -295,7 +295,7 @@ static struct endpoint dim_of(struct gradient_context *c, struct endpoint x, int
     int64_t dim = endpoint_shape(x)->dims[axis];
 
     if (dim >= 0)
-        return build_const_int(c->builder, NULL, (int32_t)dim);
+        return build_const_int(c->builder, (int32_t)dim);
     const struct endpoint inputs[] = { unary(c, "Shape", x),
                                        build_const_ints(c->builder, NULL, 1, &axis),
                                        build_const_ints(c->builder, NULL, 1, &end),
@@ -315,15 +315,14 @@ static struct endpoint transpose(struct gradient_context *c, struct endpoint x, 
 static struct endpoint places_in_batch(struct gradient_context *c, int batch_dims)
 {
     struct builder *b = c->builder;
-    struct endpoint dims[SHAPE_RANK_MAX], entries = build_const_int(b, NULL, 1);
+    struct endpoint dims[SHAPE_RANK_MAX], entries = build_const_int(b, 1);
     int rank = endpoint_shape(input(c, 1))->rank;
 
     for (int i = 0; i < rank; i++) {
-        dims[i] = i < batch_dims ? dim_of(c, input(c, 0), i) : build_const_int(b, NULL, 1);
+        dims[i] = i < batch_dims ? dim_of(c, input(c, 0), i) : build_const_int(b, 1);
         entries = i < batch_dims ? binary(c, "Mul", entries, dims[i]) : entries;
     }
-    const struct endpoint range[] = { build_const_int(b, NULL, 0), entries,
-                                      build_const_int(b, NULL, 1) };
+    const struct endpoint range[] = { build_const_int(b, 0), entries, build_const_int(b, 1) };
     struct endpoint begins = binary(c, "Mul", build(b, "Range", NULL, 3, range, NULL),
                                     dim_of(c, input(c, 0), batch_dims));
     begins = binary(c, "Reshape", begins, build(b, "Pack", NULL, rank, dims, NULL));
@@ -335,7 +334,7 @@ static struct status gather_of_batch(struct gradient_context *c, int batch_dims)
 {
     const int32_t flat = -1;
     struct builder *b = c->builder;
-    struct endpoint dims[SHAPE_RANK_MAX], size = build_const_int(b, NULL, 1);
+    struct endpoint dims[SHAPE_RANK_MAX], size = build_const_int(b, 1);
     int rank = endpoint_shape(input(c, 0))->rank, count = 1;
 
     dims[0] = unary(c, "Size", input(c, 1));

@@ -2,7 +2,7 @@
 
 struct endpoint number(struct gradient_context *c, struct endpoint like, double value)
 {
-    struct endpoint constant = build_const_float(c->builder, NULL, (float)value);
+    struct endpoint constant = build_const_float(c->builder, (float)value);
     enum dtype dtype = endpoint_dtype(like);
 
     if (dtype == DT_DOUBLE) {
@@ -38,7 +38,7 @@ struct endpoint as_type(struct gradient_context *c, struct endpoint x, enum dtyp
 
 struct endpoint gather_rows(struct gradient_context *c, struct endpoint x, struct endpoint indices)
 {
-    const struct endpoint inputs[] = { x, indices, build_const_int(c->builder, NULL, 0) };
+    const struct endpoint inputs[] = { x, indices, build_const_int(c->builder, 0) };
 
     return build(c->builder, "GatherV2", NULL, 3, inputs, NULL);
 }

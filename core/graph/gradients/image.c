@@ -78,7 +78,7 @@ static struct endpoint inverse_transforms(struct gradient_context *c, struct end
     struct builder *b = c->builder;
     const struct endpoint parts[] = {
         transforms, unary(c, "OnesLike", build_slice(b, NULL, transforms, 2, first, one)),
-        build_const_int(b, NULL, 1)
+        build_const_int(b, 1)
     };
     struct endpoint matrices = build(b, "ConcatV2", NULL, 3, parts, NULL);
 
@@ -93,7 +93,7 @@ static struct endpoint inverse_transforms(struct gradient_context *c, struct end
 struct status gradient_projective(struct gradient_context *c)
 {
     const struct endpoint inputs[] = { dy(c), inverse_transforms(c, input(c, 1)), image_size(c),
-                                       build_const_float(c->builder, NULL, 0) };
+                                       build_const_float(c->builder, 0) };
     const struct attr attrs[] = { same_attr(c, "interpolation"), same_attr(c, "fill_mode"),
                                   ATTR_END };
 

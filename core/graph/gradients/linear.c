@@ -74,7 +74,7 @@ static struct endpoint half_lower(struct gradient_context *c, struct endpoint x)
 static struct endpoint times_matrix(struct gradient_context *c, struct endpoint numbers,
                                     struct endpoint matrices)
 {
-    struct endpoint last = build_const_int(c->builder, NULL, -1);
+    struct endpoint last = build_const_int(c->builder, -1);
     struct endpoint wide = binary(c, "ExpandDims", binary(c, "ExpandDims", numbers, last), last);
 
     return binary(c, "Mul", wide, matrices);
@@ -281,7 +281,7 @@ struct status gradient_qr(struct gradient_context *c)
     f.r = columns(c, f.r, f.rank, 0, m);
     f.dr = columns(c, f.dr, f.rank, 0, m);
     const struct endpoint sides[] = { of_deep(c, &f), dy_part,
-                                      build_const_int(c->builder, NULL, f.rank - 1) };
+                                      build_const_int(c->builder, f.rank - 1) };
     return flow(c, 0, build(c->builder, "ConcatV2", NULL, 3, sides, NULL));
 }
 
@@ -298,8 +298,8 @@ static struct endpoint safe_reciprocal(struct gradient_context *c, struct endpoi
 /* [.., n, n] of 1 / (x[j] - x[i]), with zeros on the diagonal */
 static struct endpoint differences(struct gradient_context *c, struct endpoint x)
 {
-    struct endpoint row = binary(c, "ExpandDims", x, build_const_int(c->builder, NULL, -2));
-    struct endpoint column = binary(c, "ExpandDims", x, build_const_int(c->builder, NULL, -1));
+    struct endpoint row = binary(c, "ExpandDims", x, build_const_int(c->builder, -2));
+    struct endpoint column = binary(c, "ExpandDims", x, build_const_int(c->builder, -1));
     struct endpoint f = safe_reciprocal(c, binary(c, "Sub", row, column));
 
     return binary(c, "MatrixSetDiag", f, unary(c, "ZerosLike", x));

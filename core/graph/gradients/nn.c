@@ -17,7 +17,7 @@ struct status gradient_bias_add(struct gradient_context *c)
 
 static struct endpoint sum_rows(struct gradient_context *c, struct endpoint x)
 {
-    const struct endpoint inputs[] = { x, build_const_int(c->builder, NULL, -1) };
+    const struct endpoint inputs[] = { x, build_const_int(c->builder, -1) };
 
     return build(c->builder, "Sum", NULL, 2, inputs,
                  (const struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
@@ -46,7 +46,7 @@ static struct endpoint times_rows(struct gradient_context *c, struct endpoint ro
 {
     if (uniform(rows).node != NULL)
         return times(c, rows, x);
-    struct endpoint column = binary(c, "ExpandDims", rows, build_const_int(c->builder, NULL, -1));
+    struct endpoint column = binary(c, "ExpandDims", rows, build_const_int(c->builder, -1));
     return binary(c, "Mul", column, x);
 }
 
@@ -304,7 +304,7 @@ struct status gradient_ctc_loss(struct gradient_context *c)
     struct endpoint by_inputs = { c->node, 1 };
     if (dy(c).node == NULL)
         return status_ok();
-    struct endpoint loss = binary(c, "ExpandDims", dy(c), build_const_int(c->builder, NULL, -1));
+    struct endpoint loss = binary(c, "ExpandDims", dy(c), build_const_int(c->builder, -1));
     return flow(c, 0, binary(c, "Mul", loss, by_inputs));
 }
 

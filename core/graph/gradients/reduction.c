@@ -53,7 +53,7 @@ static struct endpoint kept(struct gradient_context *c, const struct axes *axes,
     /* Several dimensions are unknown: takes them one by one. */
     for (int i = 0; i < shape->rank; i++)
         if (axes->reduced[i])
-            value = binary(c, "ExpandDims", value, build_const_int(c->builder, NULL, i));
+            value = binary(c, "ExpandDims", value, build_const_int(c->builder, i));
     return value;
 }
 
@@ -155,7 +155,7 @@ struct status gradient_prod(struct gradient_context *c)
 
     TRY(read_axes(c, &axes));
     for (int i = 0; i < rank; i++) {
-        const struct endpoint inputs[] = { x, build_const_int(c->builder, NULL, i) };
+        const struct endpoint inputs[] = { x, build_const_int(c->builder, i) };
         partial[i] = x;
         if (axes.reduced[i])
             x = build(c->builder, "Prod", NULL, 2, inputs,
@@ -163,7 +163,7 @@ struct status gradient_prod(struct gradient_context *c)
     }
     struct endpoint gradient = kept(c, &axes, dy(c));
     for (int i = rank - 1; i >= 0; i--) {
-        struct endpoint axis = build_const_int(c->builder, NULL, i);
+        struct endpoint axis = build_const_int(c->builder, i);
         if (!axes.reduced[i])
             continue;
         struct endpoint before = running(c, "Cumprod", partial[i], axis, true, false);

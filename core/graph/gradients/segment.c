@@ -33,7 +33,7 @@ static struct status read_segments(struct gradient_context *c, struct segment_gr
         return not_constant(c, "the rank of its inputs");
     struct endpoint zero = number(c, ids, 0), kept = binary(c, "GreaterEqual", ids, zero);
     for (int i = shape->rank; i < rows->rank; i++)
-        kept = binary(c, "ExpandDims", kept, build_const_int(c->builder, NULL, i));
+        kept = binary(c, "ExpandDims", kept, build_const_int(c->builder, i));
     *out = (struct segment_grad){ "UnsortedSegmentSum", "UnsortedSegmentProd",
                                   binary(c, "Maximum", ids, zero), kept };
     return status_ok();
@@ -101,7 +101,7 @@ static struct status segment_product(struct gradient_context *c)
     TRY(read_segments(c, &s));
     struct endpoint is_zero = binary(c, "Equal", x, number(c, x, 0));
     struct endpoint zeros = reduced(c, s.sum, as_type(c, is_zero, DT_INT32));
-    struct endpoint several = binary(c, "Greater", zeros, build_const_int(c->builder, NULL, 1));
+    struct endpoint several = binary(c, "Greater", zeros, build_const_int(c->builder, 1));
     struct endpoint gradient = build_select(c->builder, several, number(c, dy(c), 0), dy(c));
     struct endpoint rest = build_select(c->builder, is_zero, number(c, x, 1), x);
     struct endpoint of_rest = gather_rows(c, reduced(c, s.product, rest), s.ids);
@@ -138,7 +138,7 @@ static struct endpoint last_dim(struct gradient_context *c, struct endpoint x)
     if (shape->dims[shape->rank - 1] >= 0)
         return build_const_int64(c->builder, shape->dims[shape->rank - 1]);
     struct endpoint dims = as_type(c, unary(c, "Shape", x), DT_INT64);
-    return gather_rows(c, dims, build_const_int(c->builder, NULL, shape->rank - 1));
+    return gather_rows(c, dims, build_const_int(c->builder, shape->rank - 1));
 }
 
 /* The shape [rows, k] of the indices, as a vector of int64. */
@@ -148,7 +148,7 @@ static struct endpoint matrix_shape(struct gradient_context *c, struct endpoint 
                                      const_vector(c, rank - 1), const_vector(c, 1) };
     const struct endpoint both[] = { const_vector(c, -1),
                                      build(c->builder, "Slice", NULL, 3, last, NULL),
-                                     build_const_int(c->builder, NULL, 0) };
+                                     build_const_int(c->builder, 0) };
 
     return build(c->builder, "ConcatV2", NULL, 3, both, NULL);
 }
@@ -168,8 +168,7 @@ struct status gradient_top_k(struct gradient_context *c)
     struct endpoint starts = build(c->builder, "Range", NULL, 3, range, NULL);
     struct endpoint at =
         binary(c, "Reshape", as_type(c, indices, DT_INT64), matrix_shape(c, indices, rank));
-    at = binary(c, "AddV2", at,
-                binary(c, "ExpandDims", starts, build_const_int(c->builder, NULL, 1)));
+    at = binary(c, "AddV2", at, binary(c, "ExpandDims", starts, build_const_int(c->builder, 1)));
     const int32_t column[] = { -1, 1 };
     at = binary(c, "Reshape", at, build_const_ints(c->builder, NULL, 2, column));
     const struct endpoint scatter[] = { at, binary(c, "Reshape", dy(c), const_vector(c, -1)),
@@ -184,8 +183,8 @@ struct status gradient_dynamic_partition(struct gradient_context *c)
 {
     struct endpoint parts = input(c, 1);
     int count = c->node->outputs_count;
-    const struct endpoint range[] = { build_const_int(c->builder, NULL, 0), unary(c, "Size", parts),
-                                      build_const_int(c->builder, NULL, 1) };
+    const struct endpoint range[] = { build_const_int(c->builder, 0), unary(c, "Size", parts),
+                                      build_const_int(c->builder, 1) };
     struct endpoint order = build(c->builder, "Range", NULL, 3, range, NULL);
     const struct endpoint inputs[] = { binary(c, "Reshape", order, unary(c, "Shape", parts)),
                                        parts };

@@ -32,7 +32,7 @@ static struct endpoint of_values(struct gradient_context *c, const struct produc
                     from = parts->adjoint_a ? parts->rows : parts->columns;
     struct endpoint terms = binary(c, "Mul", gather_rows(c, dy(c), to), gather_rows(c, b, from));
 
-    return binary(c, "Sum", terms, build_const_int(c->builder, NULL, 1));
+    return binary(c, "Sum", terms, build_const_int(c->builder, 1));
 }
 
 struct status gradient_sparse_product(struct gradient_context *c)

@@ -91,7 +91,7 @@ static struct status transform_size(struct gradient_context *c, struct endpoint 
     const int32_t from = shape->rank - rank, count = rank;
     const struct endpoint all[] = {
         build_slice(c->builder, NULL, unary(c, "Shape", x), 1, &from, &count),
-        build_const_int(c->builder, NULL, 0),
+        build_const_int(c->builder, 0),
     };
     *out = as_type(c, build(c->builder, "Prod", NULL, 2, all, NULL), endpoint_dtype(like));
     return status_ok();
@@ -237,15 +237,14 @@ static struct endpoint column(struct gradient_context *c, int rank, int64_t at)
 /* [n, n] of e^(-2πi a b / n), times the conjugate of x [.., n, 1] */
 static struct endpoint twiddled(struct gradient_context *c, int64_t n, struct endpoint x)
 {
-    const struct endpoint range[] = { build_const_int(c->builder, NULL, 0),
-                                      build_const_int(c->builder, NULL, (int32_t)n),
-                                      build_const_int(c->builder, NULL, 1) };
+    const struct endpoint range[] = { build_const_int(c->builder, 0),
+                                      build_const_int(c->builder, (int32_t)n),
+                                      build_const_int(c->builder, 1) };
     bool wide = endpoint_dtype(x) == DT_COMPLEX128;
     struct endpoint line =
         as_type(c, build(c->builder, "Range", NULL, 3, range, NULL), wide ? DT_DOUBLE : DT_FLOAT);
-    struct endpoint table =
-        mul(c, binary(c, "ExpandDims", line, build_const_int(c->builder, NULL, 0)),
-            binary(c, "ExpandDims", line, build_const_int(c->builder, NULL, 1)));
+    struct endpoint table = mul(c, binary(c, "ExpandDims", line, build_const_int(c->builder, 0)),
+                                binary(c, "ExpandDims", line, build_const_int(c->builder, 1)));
     struct endpoint phase = mul(c, table, number(c, line, -2 * acos(-1) / (double)n));
     struct endpoint mask = complex_of(c, unary(c, "Cos", phase), unary(c, "Sin", phase));
 

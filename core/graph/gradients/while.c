@@ -244,7 +244,7 @@ static struct status add_forward_body(struct loop_gradient *g, const char **out)
     extend(g->arena, &body, 1 + pushed_count(g));
     struct endpoint count = function_add_arg(b, &body, DT_INT32, &scalar);
     body.results[body.results_count++] =
-        build_binary(b, "AddV2", NULL, count, build_const_int(b, NULL, 1));
+        build_binary(b, "AddV2", NULL, count, build_const_int(b, 1));
     for (int i = 0; i < g->taken_count; i++) {
         if (g->taken[i].carried >= 0)
             continue;
@@ -285,7 +285,7 @@ static struct status add_forward_cond(const struct loop_gradient *g, const char 
 
 static struct endpoint empty_list(struct builder *b, enum dtype dtype)
 {
-    const struct endpoint inputs[] = { build_const_int(b, NULL, -1), build_const_int(b, NULL, -1) };
+    const struct endpoint inputs[] = { build_const_int(b, -1), build_const_int(b, -1) };
 
     return build(b, "EmptyTensorList", NULL, 2, inputs,
                  (const struct attr[]){ attr_type("element_dtype", dtype), ATTR_END });
@@ -332,7 +332,7 @@ static struct status extend_forward(struct loop_gradient *g)
 
     TRY(add_forward_body(g, &body));
     TRY(add_forward_cond(g, &cond));
-    append_input(g, build_const_int(b, NULL, 0));
+    append_input(g, build_const_int(b, 0));
     for (int i = 0; i < g->taken_count; i++)
         if (g->taken[i].carried < 0)
             append_input(g, empty_list(b, endpoint_dtype(g->taken[i].value)));

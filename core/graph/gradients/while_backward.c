@@ -107,7 +107,7 @@ static void pop_taken(struct loop_gradient *g, struct builder *b, const struct e
         taken->image = results[i] = values[i];
         if (taken->carried >= 0)
             continue;
-        const struct endpoint inputs[] = { values[i], build_const_int(b, NULL, -1) };
+        const struct endpoint inputs[] = { values[i], build_const_int(b, -1) };
         struct node *pop =
             build_node(b, "TensorListPopBack", NULL, 2, inputs, 0, NULL,
                        (const struct attr[]){

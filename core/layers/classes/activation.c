@@ -36,9 +36,9 @@ static struct endpoint relu_build(struct layer_context *context, const struct la
     struct endpoint y;
 
     if (threshold != 0) {
-        struct endpoint edge = build_const_float(b, NULL, (float)threshold);
+        struct endpoint edge = build_const_float(b, (float)threshold);
         struct endpoint below = build_binary(b, "Sub", NULL, x, edge);
-        below = build_binary(b, "Mul", NULL, below, build_const_float(b, NULL, (float)slope));
+        below = build_binary(b, "Mul", NULL, below, build_const_float(b, (float)slope));
         struct endpoint passes = build_binary(b, "GreaterEqual", NULL, x, edge);
         y = build_select(b, passes, x, below);
     } else if (slope == 0 && !max->is_null && max->number == 6) {
@@ -48,7 +48,7 @@ static struct endpoint relu_build(struct layer_context *context, const struct la
     }
     if (max->is_null)
         return y;
-    return build_binary(b, "Minimum", NULL, y, build_const_float(b, NULL, (float)max->number));
+    return build_binary(b, "Minimum", NULL, y, build_const_float(b, (float)max->number));
 }
 MASKED_LAYER_CLASS(relu, "ReLU", relu_args, relu_build);
 
@@ -144,7 +144,7 @@ static struct endpoint thresholded_relu_build(struct layer_context *context,
 {
     struct builder *b = &context->builder;
     float theta = (float)layer_arg(layer, "theta")->number;
-    struct endpoint passes = build_binary(b, "Greater", NULL, x, build_const_float(b, NULL, theta));
+    struct endpoint passes = build_binary(b, "Greater", NULL, x, build_const_float(b, theta));
     struct endpoint mask = build_cast(b, NULL, passes, DT_FLOAT);
 
     return build_binary(b, "Mul", NULL, x, mask);

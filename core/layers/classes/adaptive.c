@@ -29,7 +29,7 @@ static struct endpoint reduce_window(struct builder *b, struct endpoint x, const
     begins[axis] = (int32_t)begin;
     sizes[axis] = (int32_t)(end - begin);
     const struct endpoint reduced[] = { build_slice(b, NULL, x, rank, begins, sizes),
-                                        build_const_int(b, NULL, axis) };
+                                        build_const_int(b, axis) };
     const struct attr kept[] = { attr_bool("keep_dims", true), ATTR_END };
     return build(b, op, NULL, 2, reduced, kept);
 }
@@ -50,7 +50,7 @@ static struct endpoint reduce_along(struct layer_context *context, struct endpoi
                                  ((i + 1) * length + outputs - 1) / outputs);
     if (outputs == 1)
         return parts[0];
-    parts[outputs] = build_const_int(b, NULL, axis);
+    parts[outputs] = build_const_int(b, axis);
     return build(b, "ConcatV2", NULL, (int)outputs + 1, parts, NULL);
 }
 

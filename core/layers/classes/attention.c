@@ -24,7 +24,7 @@ static struct endpoint widen(struct builder *b, struct endpoint mask, int axis)
 {
     if (mask.node == NULL)
         return mask;
-    return build_binary(b, "ExpandDims", NULL, mask, build_const_int(b, NULL, axis));
+    return build_binary(b, "ExpandDims", NULL, mask, build_const_int(b, axis));
 }
 
 /* Limit of the elements of a mask that is a constant of the graph. */
@@ -66,8 +66,8 @@ static struct endpoint known_band(struct layer_context *context, const struct la
 /* The places of the steps of x, from 0, int32 [steps]. */
 static struct endpoint places_of(struct builder *b, struct endpoint x)
 {
-    const struct endpoint range[] = { build_const_int(b, NULL, 0), build_size(b, x, 1),
-                                      build_const_int(b, NULL, 1) };
+    const struct endpoint range[] = { build_const_int(b, 0), build_size(b, x, 1),
+                                      build_const_int(b, 1) };
 
     return build(b, "Range", NULL, 3, range, NULL);
 }
@@ -83,8 +83,7 @@ static struct endpoint open_band(struct builder *b, struct endpoint query, struc
     if (band->window != 0) {
         struct endpoint apart = build_unary(b, "Abs", NULL, build_binary(b, "Sub", NULL, t, s));
         int32_t window = band->window < INT32_MAX ? (int32_t)band->window : INT32_MAX;
-        mask = mask_and(b, mask,
-                        build_binary(b, "Less", NULL, apart, build_const_int(b, NULL, window)));
+        mask = mask_and(b, mask, build_binary(b, "Less", NULL, apart, build_const_int(b, window)));
     }
     return widen(b, mask, 0);
 }
@@ -151,7 +150,7 @@ static struct endpoint sum_scores(struct builder *b, struct endpoint query, stru
     sum = build_unary(b, "Tanh", NULL, sum);
     if (outside.node != NULL)
         sum = build_binary(b, "Mul", NULL, sum, outside);
-    return build_binary(b, "Sum", NULL, sum, build_const_int(b, NULL, -1));
+    return build_binary(b, "Sum", NULL, sum, build_const_int(b, -1));
 }
 
 static struct endpoint number_variable(struct layer_context *context, const struct layer *layer,
@@ -252,7 +251,7 @@ static void attend(struct layer_context *context, const struct layer *layer, str
     struct endpoint weights = drop_weights(context, layer, build_unary(b, "Softmax", NULL, scores));
     struct endpoint y = matrix_product(b, weights, inputs[1].value, false);
     if (inputs[0].mask.node != NULL)
-        y = build_select(b, widen(b, inputs[0].mask, 2), y, build_const_float(b, NULL, 0));
+        y = build_select(b, widen(b, inputs[0].mask, 2), y, build_const_float(b, 0));
     io->outputs[0] = (struct layer_value){ .value = y, .mask = inputs[0].mask };
     io->outputs[1] = (struct layer_value){ .value = weights };
     io->outputs_count = io_flag(context, io, "return_attention_scores") ? 2 : 1;
@@ -595,10 +594,10 @@ static struct endpoint weigh(struct layer_context *context, const struct layer *
             b, scores, whole, 4,
             (const int64_t[]){ SIZE_OF(0), heads->query, SIZE_OF(2), multiple_of(key, 2, 1) });
     if (in->mask.node != NULL)
-        scores = build_select(b, in->mask, scores, build_const_float(b, NULL, -1e9f));
+        scores = build_select(b, in->mask, scores, build_const_float(b, -1e9f));
     scores = build_unary(b, "Softmax", NULL, scores);
     if (in->mask.node != NULL && zeroed)
-        scores = build_select(b, in->mask, scores, build_const_float(b, NULL, 0));
+        scores = build_select(b, in->mask, scores, build_const_float(b, 0));
     return scores;
 }
 

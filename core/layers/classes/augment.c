@@ -14,7 +14,7 @@
 
 struct endpoint augment_of_rows(struct builder *b, const char *op, struct endpoint x)
 {
-    const struct endpoint inputs[] = { x, build_const_int(b, NULL, 1) };
+    const struct endpoint inputs[] = { x, build_const_int(b, 1) };
 
     return build(b, op, NULL, 2, inputs,
                  (const struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
@@ -22,8 +22,8 @@ struct endpoint augment_of_rows(struct builder *b, const char *op, struct endpoi
 
 struct endpoint augment_clip(struct builder *b, struct endpoint x, const double range[2])
 {
-    const struct endpoint inputs[] = { x, build_const_float(b, NULL, (float)range[0]),
-                                       build_const_float(b, NULL, (float)range[1]) };
+    const struct endpoint inputs[] = { x, build_const_float(b, (float)range[0]),
+                                       build_const_float(b, (float)range[1]) };
 
     return build(b, "ClipByValue", NULL, 3, inputs, NULL);
 }
@@ -144,7 +144,7 @@ struct endpoint augment_bell(struct layer_context *context, struct endpoint plac
     if (inside.node != NULL)
         y = build_binary(b, "Mul", NULL, y, build_cast(b, NULL, inside, DT_FLOAT));
     return build_binary(b, "RealDiv", NULL, y,
-                        build_binary(b, "Sum", NULL, y, build_const_int(b, NULL, 0)));
+                        build_binary(b, "Sum", NULL, y, build_const_int(b, 0)));
 }
 
 struct endpoint augment_draw_span(struct layer_context *context, const struct layer *layer,
@@ -156,8 +156,7 @@ struct endpoint augment_draw_span(struct layer_context *context, const struct la
     int32_t along[] = { 1, 1, 1, 1 };
 
     along[dim] = -1;
-    const struct endpoint range[] = { build_const_float(b, NULL, 0), size,
-                                      build_const_float(b, NULL, 1) };
+    const struct endpoint range[] = { build_const_float(b, 0), size, build_const_float(b, 1) };
     struct endpoint place =
         build_binary(b, "Reshape", NULL, build(b, "Range", NULL, 3, range, NULL),
                      build_const_ints(b, NULL, 4, along));
@@ -214,10 +213,10 @@ static struct endpoint move_pixels(struct layer_context *context, const struct l
                                       m->b2,
                                       m->c0.node != NULL ? m->c0 : zero,
                                       m->c1.node != NULL ? m->c1 : zero,
-                                      build_const_int(b, NULL, 1) };
+                                      build_const_int(b, 1) };
     const struct endpoint inputs[] = {
         x, build(b, "ConcatV2", NULL, 9, parts, NULL), build_sizes(b, x, 2, sides),
-        build_const_float(b, NULL, (float)layer_arg(layer, "fill_value")->number)
+        build_const_float(b, (float)layer_arg(layer, "fill_value")->number)
     };
     const struct attr attrs[] = { attr_upper(context, layer, "interpolation"), fill_mode,
                                   ATTR_END };
@@ -298,7 +297,7 @@ static struct endpoint random_zoom_build(struct layer_context *context, const st
     struct endpoint wide =
         same ? tall : build_by_number(b, "AddV2", draw_column(context, layer, x, width), 1);
     struct endpoint zero = build_unary(b, "ZerosLike", NULL, tall);
-    struct endpoint one = build_const_float(b, NULL, 1);
+    struct endpoint one = build_const_float(b, 1);
     const struct image_map m = {
         .a0 = wide,
         .a1 = zero,
@@ -414,7 +413,7 @@ static struct image_map perspective(struct layer_context *context, const struct 
                     along = draw_stretch(context, layer, x, scale);
     struct endpoint p = build_unary(b, "Reciprocal", NULL, right),
                     q = build_unary(b, "Reciprocal", NULL, down);
-    struct endpoint one = build_const_float(b, NULL, 1);
+    struct endpoint one = build_const_float(b, 1);
     struct endpoint zero = build_unary(b, "ZerosLike", NULL, p);
     /* c0 w = (q along - 1) / across, and c1 h = (p across - 1) / along */
     struct endpoint c0 = build_binary(

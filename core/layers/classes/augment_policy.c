@@ -114,8 +114,7 @@ static struct endpoint apply(struct layer_context *context, const struct layer *
 /* Element `index` of a vector: []. */
 static struct endpoint element(struct builder *b, struct endpoint vector, int32_t index)
 {
-    const struct endpoint inputs[] = { vector, build_const_int(b, NULL, index),
-                                       build_const_int(b, NULL, 0) };
+    const struct endpoint inputs[] = { vector, build_const_int(b, index), build_const_int(b, 0) };
 
     return build(b, "GatherV2", NULL, 3, inputs, NULL);
 }
@@ -191,7 +190,7 @@ static struct endpoint draw_gamma(struct layer_context *context, const struct la
     struct builder *b = &context->builder;
     const struct endpoint inputs[] = { build_const_ints(b, NULL, 1, &count),
                                        augment_seed(context, layer),
-                                       build_const_float(b, NULL, (float)alpha) };
+                                       build_const_float(b, (float)alpha) };
 
     return build(b, "StatelessRandomGammaV2", NULL, 3, inputs, NULL);
 }
@@ -205,7 +204,7 @@ static struct endpoint draw_shares(struct layer_context *context, const struct l
     struct endpoint draws = draw_gamma(context, layer, count, alpha);
 
     return build_binary(b, "RealDiv", NULL, draws,
-                        build_binary(b, "Sum", NULL, draws, build_const_int(b, NULL, 0)));
+                        build_binary(b, "Sum", NULL, draws, build_const_int(b, 0)));
 }
 
 /* Chooses the next operation of a chain; NULL: none. All choices are equally likely. */
@@ -257,7 +256,7 @@ static struct endpoint aug_mix_build(struct layer_context *context, const struct
         mixed = build_binary(b, "AddV2", NULL, mixed,
                              build_binary(b, "Mul", NULL, chain, element(b, weights, i)));
     }
-    struct endpoint rest = build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1), kept);
+    struct endpoint rest = build_binary(b, "Sub", NULL, build_const_float(b, 1), kept);
     mixed = build_binary(b, "AddV2", NULL, build_binary(b, "Mul", NULL, x, kept),
                          build_binary(b, "Mul", NULL, mixed, rest));
     return augment_clip(b, mixed, policy.values);

@@ -75,7 +75,7 @@ static struct endpoint hashing_build(struct layer_context *context, const struct
     struct endpoint ids =
         hash_texts(context, texts_of(context, x), bins - masked, salted ? key : NULL);
     if (masked && status_is_ok(b->status)) {
-        struct endpoint one = cast_to(context, build_const_int(b, NULL, 1), DT_INT64);
+        struct endpoint one = cast_to(context, build_const_int(b, 1), DT_INT64);
         struct endpoint zeros = build_unary(b, "ZerosLike", NULL, ids);
         struct endpoint is_mask = is_masked(context, layer, x, mask);
         ids = build_select(b, is_mask, zeros, build_binary(b, "AddV2", NULL, ids, one));
@@ -128,7 +128,7 @@ static bool crossing_columns(struct layer_context *context, const struct layer *
         columns[i] = dtype == DT_STRING ? inputs[i] : cast_to(context, inputs[i], DT_INT64);
         if (shape->rank == 1)
             columns[i] = build_binary(&context->builder, "ExpandDims", NULL, columns[i],
-                                      build_const_int(&context->builder, NULL, 1));
+                                      build_const_int(&context->builder, 1));
     }
     return true;
 }

@@ -76,9 +76,8 @@ static struct endpoint fill_tiles(struct builder *b, struct endpoint x, const st
 /* The gray level, 0 to 255, of each value: int32. */
 static struct endpoint levels_of(struct builder *b, struct endpoint x)
 {
-    const struct endpoint inputs[] = { build_cast(b, NULL, x, DT_INT32),
-                                       build_const_int(b, NULL, 0),
-                                       build_const_int(b, NULL, LEVELS - 1) };
+    const struct endpoint inputs[] = { build_cast(b, NULL, x, DT_INT32), build_const_int(b, 0),
+                                       build_const_int(b, LEVELS - 1) };
 
     return build(b, "ClipByValue", NULL, 3, inputs, NULL);
 }
@@ -97,7 +96,7 @@ static struct endpoint count_levels(struct builder *b, struct endpoint levels,
         build_binary(b, "Transpose", NULL, build_reshape_rows(b, levels, 5, apart),
                      build_const_ints(b, NULL, 6, by_tile));
     const struct endpoint inputs[] = { build_reshape_rows(b, tiles, 1, rows),
-                                       build_const_int(b, NULL, LEVELS),
+                                       build_const_int(b, LEVELS),
                                        build_const(b, NULL, &no_weights) };
 
     return build(b, "DenseBincount", NULL, 3, inputs, NULL);
@@ -119,10 +118,10 @@ static struct endpoint spread_levels(struct builder *b, struct endpoint counts,
                                      const struct tiling *t)
 {
     static const double bytes[] = { 0, LEVEL_MAX };
-    struct endpoint sums = build_binary(b, "Cumsum", NULL, counts, build_const_int(b, NULL, 1));
+    struct endpoint sums = build_binary(b, "Cumsum", NULL, counts, build_const_int(b, 1));
     struct endpoint first = augment_of_rows(b, "Min", sums);
     struct endpoint all =
-        build_binary(b, "Sub", NULL, build_const_float(b, NULL, (float)tile_pixels(t)), first);
+        build_binary(b, "Sub", NULL, build_const_float(b, (float)tile_pixels(t)), first);
     struct endpoint none = build_by_number(b, "Equal", all, 0);
     struct endpoint ones = build_unary(b, "OnesLike", NULL, all);
     struct endpoint above =
@@ -173,7 +172,7 @@ static struct endpoint const_along(struct builder *b, int side, int64_t count, c
 static struct endpoint between(struct builder *b, struct endpoint from, struct endpoint to,
                                struct endpoint weight)
 {
-    struct endpoint rest = build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1), weight);
+    struct endpoint rest = build_binary(b, "Sub", NULL, build_const_float(b, 1), weight);
 
     return build_binary(b, "AddV2", NULL, build_binary(b, "Mul", NULL, from, rest),
                         build_binary(b, "Mul", NULL, to, weight));
@@ -201,7 +200,7 @@ static struct endpoint look_up(struct builder *b, struct arena *arena, struct en
                                        build_binary(b, "AddV2", NULL,
                                                     build_reshape_rows(b, levels, 1, &row),
                                                     build_const(b, NULL, &value)),
-                                       build_const_int(b, NULL, 1) };
+                                       build_const_int(b, 1) };
     const struct attr attrs[] = { attr_int("batch_dims", 1), ATTR_END };
     return build_reshape_rows(b, build(b, "GatherV2", NULL, 3, inputs, attrs), 3, images);
 }

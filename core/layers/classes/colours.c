@@ -30,7 +30,7 @@ static struct endpoint subtract(struct builder *b, struct endpoint x, struct end
 /* value - x */
 static struct endpoint minus_from(struct builder *b, double value, struct endpoint x)
 {
-    return subtract(b, build_const_float(b, NULL, (float)value), x);
+    return subtract(b, build_const_float(b, (float)value), x);
 }
 
 /* The arguments of a layer that changes colours, and whether it does. */
@@ -140,8 +140,8 @@ static struct endpoint auto_contrast_build(struct layer_context *context, const 
         return x;
     struct endpoint moved = augment_move_range(b, x, values, bytes);
     struct endpoint low = over_pixels(b, "Min", moved), high = over_pixels(b, "Max", moved);
-    struct endpoint scale = build_binary(b, "RealDiv", NULL, build_const_float(b, NULL, BYTE_RANGE),
-                                         subtract(b, high, low));
+    struct endpoint scale =
+        build_binary(b, "RealDiv", NULL, build_const_float(b, BYTE_RANGE), subtract(b, high, low));
     struct endpoint offset = build_binary(b, "Mul", NULL, build_unary(b, "Neg", NULL, low), scale);
     moved = add(b, build_binary(b, "Mul", NULL, moved, scale), offset);
     moved = augment_move_range(b, augment_clip(b, moved, bytes), bytes, values);
@@ -162,7 +162,7 @@ static struct endpoint channel(struct builder *b, struct endpoint x, int32_t ind
 static struct endpoint replace_channel(struct builder *b, struct endpoint x, int index,
                                        struct endpoint by)
 {
-    struct endpoint parts[4] = { [3] = build_const_int(b, NULL, 3) };
+    struct endpoint parts[4] = { [3] = build_const_int(b, 3) };
 
     for (int32_t i = 0; i < 3; i++)
         parts[i] = i == index ? by : channel(b, x, i);
@@ -381,7 +381,7 @@ static struct endpoint random_posterization_build(struct layer_context *context,
     }
     struct endpoint bits =
         build_unary(b, "Floor", NULL, augment_draw(context, layer, x, colours.factor));
-    struct endpoint two = build_const_float(b, NULL, 2);
+    struct endpoint two = build_const_float(b, 2);
     struct endpoint step = build_binary(b, "Pow", NULL, two, minus_from(b, 8, bits));
     struct endpoint whole =
         build_unary(b, "Floor", NULL, augment_move_range(b, x, colours.values, bytes));

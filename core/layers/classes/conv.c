@@ -51,7 +51,7 @@ static struct endpoint kernel_of(struct layer_context *context, const struct lay
     struct endpoint kernel = layer_variable_of(context, layer, name, prefix, shape);
     if (directions > 1)
         return kernel;
-    return build_binary(b, "ExpandDims", NULL, kernel, build_const_int(b, NULL, 0));
+    return build_binary(b, "ExpandDims", NULL, kernel, build_const_int(b, 0));
 }
 
 /* A convolution with the layer's padding; `dilation` may be NULL. */
@@ -181,7 +181,7 @@ static struct endpoint convolve_groups(struct layer_context *context, const stru
         parts[i] = convolution(context, layer, "Conv3D", 3, layer_arg(layer, "strides")->sides,
                                layer_arg(layer, "dilation_rate")->sides, 2, inputs);
     }
-    parts[groups] = build_const_int(b, NULL, 4);
+    parts[groups] = build_const_int(b, 4);
     return build(b, "ConcatV2", NULL, (int)groups + 1, parts, NULL);
 }
 
@@ -431,10 +431,10 @@ static struct endpoint transposed_side(struct layer_context *context, const stru
         (in >= 0 && (in > (INT32_MAX - more) / stride || in * stride + more < 1)))
         return (struct endpoint){ 0 };
     if (in >= 0)
-        return build_const_int(b, NULL, (int32_t)(in * stride + more));
-    struct endpoint side = build_binary(b, "Mul", NULL, build_size(b, x, axis),
-                                        build_const_int(b, NULL, (int32_t)stride));
-    return build_binary(b, "AddV2", NULL, side, build_const_int(b, NULL, (int32_t)more));
+        return build_const_int(b, (int32_t)(in * stride + more));
+    struct endpoint side =
+        build_binary(b, "Mul", NULL, build_size(b, x, axis), build_const_int(b, (int32_t)stride));
+    return build_binary(b, "AddV2", NULL, side, build_const_int(b, (int32_t)more));
 }
 
 static struct endpoint transposed(struct layer_context *context, const struct layer *layer,
@@ -456,7 +456,7 @@ static struct endpoint transposed(struct layer_context *context, const struct la
     for (int i = 1; i < rank - 1; i++) {
         int direction = i + 4 - rank;
         sizes[i] = directions == 1 && i == 1
-                       ? build_const_int(b, NULL, 1)
+                       ? build_const_int(b, 1)
                        : transposed_side(context, layer, x, i, direction, padding[direction]);
         if (sizes[i].node == NULL) {
             layer_fail(context, layer,
@@ -465,7 +465,7 @@ static struct endpoint transposed(struct layer_context *context, const struct la
             return x;
         }
     }
-    sizes[rank - 1] = build_const_int(b, NULL, (int32_t)filters);
+    sizes[rank - 1] = build_const_int(b, (int32_t)filters);
     const struct endpoint inputs[] = {
         build(b, "Pack", NULL, rank, sizes, NULL),
         kernel_of(context, layer, "kernel", "kernel", directions,

@@ -64,7 +64,7 @@ static bool flag(const struct layer *layer, const char *name)
 static void split(struct layer_context *context, struct endpoint x, struct endpoint parts[GATES])
 {
     struct builder *b = &context->builder;
-    const struct endpoint inputs[] = { build_const_int(b, NULL, endpoint_shape(x)->rank - 1), x };
+    const struct endpoint inputs[] = { build_const_int(b, endpoint_shape(x)->rank - 1), x };
     struct node *node = build_node(b, "Split", NULL, 2, inputs, 0, NULL,
                                    (const struct attr[]){ attr_int("num_split", GATES), ATTR_END });
 
@@ -79,7 +79,7 @@ static struct endpoint join(struct layer_context *context, const struct endpoint
 
     for (int i = 0; i < GATES; i++)
         all[i] = parts[i];
-    all[GATES] = build_const_int(b, NULL, endpoint_shape(parts[0])->rank - 1);
+    all[GATES] = build_const_int(b, endpoint_shape(parts[0])->rank - 1);
     return build(b, "ConcatV2", NULL, GATES + 1, all, NULL);
 }
 
@@ -164,9 +164,8 @@ static struct endpoint kernel_variable(struct layer_context *context, const stru
     shape.dims[directions] = ins;
     shape.dims[directions + 1] = GATES * layer_arg(layer, "filters")->integer;
     struct endpoint kernel = layer_variable_of(context, layer, name, prefix, shape);
-    return directions > 1
-               ? kernel
-               : build_binary(b, "ExpandDims", NULL, kernel, build_const_int(b, NULL, 0));
+    return directions > 1 ? kernel
+                          : build_binary(b, "ExpandDims", NULL, kernel, build_const_int(b, 0));
 }
 
 /* Keras' unit_forget_bias: the forget gate starts at 1. */
@@ -439,8 +438,7 @@ static void run(struct layer_context *context, const struct layer *layer, struct
         return;
     r.x = projection;
     if (mask.node != NULL)
-        r.mask =
-            build_binary(b, "ExpandDims", NULL, swap(context, mask), build_const_int(b, NULL, 2));
+        r.mask = build_binary(b, "ExpandDims", NULL, swap(context, mask), build_const_int(b, 2));
     if (flag(layer, "go_backwards")) {
         r.x = reverse(context, r.x);
         r.mask = mask.node != NULL ? reverse(context, r.mask) : r.mask;

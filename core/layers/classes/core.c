@@ -241,7 +241,7 @@ static struct endpoint repeat_vector_build(struct layer_context *context, const 
 
     if (!layer_check_open(context, layer, x, 2, 2))
         return x;
-    x = build_binary(b, "ExpandDims", NULL, x, build_const_int(b, NULL, 1));
+    x = build_binary(b, "ExpandDims", NULL, x, build_const_int(b, 1));
     return build_binary(b, "Tile", NULL, x, build_const_ints(b, NULL, 3, times));
 }
 ALIKE_LAYER_CLASS(repeat_vector, "RepeatVector", repeat_vector_args, repeat_vector_build);
@@ -290,9 +290,7 @@ static struct endpoint rescaling_build(struct layer_context *context, const stru
     struct builder *b = &context->builder;
     double scale = layer_arg(layer, "scale")->number, offset = layer_arg(layer, "offset")->number;
 
-    x = build_binary(b, "Mul", NULL, x, build_const_float(b, NULL, (float)scale));
-    return offset == 0
-               ? x
-               : build_binary(b, "AddV2", NULL, x, build_const_float(b, NULL, (float)offset));
+    x = build_binary(b, "Mul", NULL, x, build_const_float(b, (float)scale));
+    return offset == 0 ? x : build_binary(b, "AddV2", NULL, x, build_const_float(b, (float)offset));
 }
 MASKED_LAYER_CLASS(rescaling, "Rescaling", rescaling_args, rescaling_build);

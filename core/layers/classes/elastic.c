@@ -95,10 +95,10 @@ static void fill(struct layer_context *context, const char *mode, int64_t size,
                  struct neighbour *out)
 {
     struct builder *b = &context->builder;
-    struct endpoint i = out->index, zero = build_const_int(b, NULL, 0);
-    struct endpoint end = build_const_int(b, NULL, (int32_t)size),
-                    twice = build_const_int(b, NULL, (int32_t)(2 * size)),
-                    last = build_const_int(b, NULL, (int32_t)size - 1);
+    struct endpoint i = out->index, zero = build_const_int(b, 0);
+    struct endpoint end = build_const_int(b, (int32_t)size),
+                    twice = build_const_int(b, (int32_t)(2 * size)),
+                    last = build_const_int(b, (int32_t)size - 1);
     const struct endpoint clipped[] = { i, zero, last };
 
     if (strcmp(mode, "wrap") == 0) {
@@ -107,8 +107,7 @@ static void fill(struct layer_context *context, const char *mode, int64_t size,
     }
     if (strcmp(mode, "reflect") == 0) {
         i = binary(b, "FloorMod", build_unary(b, "Abs", NULL, i), twice);
-        struct endpoint back =
-            binary(b, "Sub", binary(b, "Sub", twice, i), build_const_int(b, NULL, 1));
+        struct endpoint back = binary(b, "Sub", binary(b, "Sub", twice, i), build_const_int(b, 1));
         out->index = build_select(b, binary(b, "Less", i, end), i, back);
         return;
     }
@@ -126,13 +125,13 @@ static int find_neighbours(struct layer_context *context, const struct layer *la
     bool nearest = strcmp(layer_arg(layer, "interpolation")->text, "nearest") == 0;
     const char *mode = layer_arg(layer, "fill_mode")->text;
     struct endpoint lower = build_unary(b, nearest ? "Round" : "Floor", NULL, places);
-    struct endpoint one = build_const_float(b, NULL, 1), rest = binary(b, "Sub", places, lower);
+    struct endpoint one = build_const_float(b, 1), rest = binary(b, "Sub", places, lower);
     struct endpoint index = build_cast(b, NULL, lower, DT_INT32);
     int count = nearest ? 1 : 2;
 
     out[0] =
         (struct neighbour){ .index = index, .weight = nearest ? one : binary(b, "Sub", one, rest) };
-    out[1] = (struct neighbour){ .index = binary(b, "AddV2", index, build_const_int(b, NULL, 1)),
+    out[1] = (struct neighbour){ .index = binary(b, "AddV2", index, build_const_int(b, 1)),
                                  .weight = rest };
     for (int i = 0; i < count; i++)
         fill(context, mode, size, &out[i]);
@@ -143,11 +142,10 @@ static int find_neighbours(struct layer_context *context, const struct layer *la
 static struct endpoint image_numbers(struct builder *b, struct endpoint pixels)
 {
     static const int32_t first[] = { 0 }, one[] = { 1 }, dims[] = { -1, 1, 1, 1 };
-    const struct endpoint zero = build_const_int(b, NULL, 0);
+    const struct endpoint zero = build_const_int(b, 0);
     struct endpoint rows =
         build_slice(b, NULL, build_unary(b, "Shape", NULL, pixels), 1, first, one);
-    const struct endpoint range[] = { zero, binary(b, "Sum", rows, zero),
-                                      build_const_int(b, NULL, 1) };
+    const struct endpoint range[] = { zero, binary(b, "Sum", rows, zero), build_const_int(b, 1) };
     struct endpoint numbers = binary(b, "Reshape", build(b, "Range", NULL, 3, range, NULL),
                                      build_const_ints(b, NULL, 4, dims));
 
@@ -161,13 +159,12 @@ static struct endpoint read_pixels(struct layer_context *context, const struct l
 {
     struct builder *b = &context->builder;
     const struct endpoint parts[] = { image_numbers(b, row->index), row->index, column->index,
-                                      build_const_int(b, NULL, 3) };
+                                      build_const_int(b, 3) };
     struct endpoint pixels = binary(b, "GatherNd", x, build(b, "ConcatV2", NULL, 4, parts, NULL));
 
     if (row->inside.node != NULL)
-        pixels =
-            build_select(b, binary(b, "LogicalAnd", row->inside, column->inside), pixels,
-                         build_const_float(b, NULL, (float)layer_arg(layer, "fill_value")->number));
+        pixels = build_select(b, binary(b, "LogicalAnd", row->inside, column->inside), pixels,
+                              build_const_float(b, (float)layer_arg(layer, "fill_value")->number));
     return binary(b, "Mul", binary(b, "Mul", row->weight, column->weight), pixels);
 }
 

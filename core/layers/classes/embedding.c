@@ -56,7 +56,7 @@ struct endpoint embedding_mask(struct layer_context *context, const struct layer
 
     if (!layer_arg(layer, "mask_zero")->boolean || !status_is_ok(b->status))
         return (struct endpoint){ 0 };
-    const struct endpoint none = build_const_float(b, NULL, 0);
+    const struct endpoint none = build_const_float(b, 0);
     const struct endpoint zero = build_cast(b, NULL, none, endpoint_dtype(x));
     return build_binary(b, "NotEqual", "mask", x, zero);
 }
@@ -91,7 +91,7 @@ static struct endpoint scores(struct layer_context *context, const struct layer 
 
     if (cap->is_null)
         return y;
-    const struct endpoint limit = build_const_float(b, NULL, (float)cap->number);
+    const struct endpoint limit = build_const_float(b, (float)cap->number);
     y = build_unary(b, "Tanh", NULL, build_binary(b, "RealDiv", NULL, y, limit));
     return build_binary(b, "Mul", NULL, y, limit);
 }

@@ -33,7 +33,7 @@ static struct endpoint equal_weights(struct layer_context *context, struct endpo
     struct builder *b = &context->builder;
 
     return build_binary(b, "Fill", NULL, build_unary(b, "Shape", NULL, values),
-                        build_const_float(b, NULL, 1));
+                        build_const_float(b, 1));
 }
 
 bool bag_read(struct layer_context *context, const struct layer *layer, const struct layer_io *io,

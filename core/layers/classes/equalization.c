@@ -16,9 +16,8 @@ static const struct layer_arg equalization_args[] = {
 /* Truncates numbers to integers from 0 to bins - 1. */
 static struct endpoint bin_of(struct builder *b, struct endpoint x, int32_t bins)
 {
-    const struct endpoint inputs[] = { build_cast(b, NULL, x, DT_INT32),
-                                       build_const_int(b, NULL, 0),
-                                       build_const_int(b, NULL, bins - 1) };
+    const struct endpoint inputs[] = { build_cast(b, NULL, x, DT_INT32), build_const_int(b, 0),
+                                       build_const_int(b, bins - 1) };
 
     return build(b, "ClipByValue", NULL, 3, inputs, NULL);
 }
@@ -30,7 +29,7 @@ static struct endpoint histogram(struct builder *b, struct endpoint x, int32_t b
     const struct tensor no_weights = tensor_borrow(DT_DOUBLE, &none, NULL);
     struct endpoint at = build_by_number(b, "Mul", x, bins - 1);
     const struct endpoint inputs[] = { bin_of(b, build_by_number(b, "RealDiv", at, BYTE_MAX), bins),
-                                       build_const_int(b, NULL, bins),
+                                       build_const_int(b, bins),
                                        build_const(b, NULL, &no_weights) };
 
     return build(b, "DenseBincount", NULL, 3, inputs, NULL);
@@ -40,7 +39,7 @@ static struct endpoint histogram(struct builder *b, struct endpoint x, int32_t b
  * non-empty bin, scaled to 0 … 255. */
 static struct endpoint shares(struct builder *b, struct endpoint counts)
 {
-    const struct endpoint summed[] = { counts, build_const_int(b, NULL, 1) };
+    const struct endpoint summed[] = { counts, build_const_int(b, 1) };
     struct endpoint zero = build_const_double(b, 0), one = build_const_double(b, 1),
                     most = build_const_double(b, BYTE_MAX);
     struct endpoint sums = build(b, "Cumsum", NULL, 2, summed, NULL);
@@ -65,11 +64,11 @@ static struct endpoint equalize(struct builder *b, struct endpoint x, int32_t bi
     struct endpoint used = build_binary(b, "Greater", NULL, counts, build_const_double(b, 0));
     struct endpoint several = build_binary(
         b, "Greater", NULL, augment_of_rows(b, "Sum", build_cast(b, NULL, used, DT_INT32)),
-        build_const_int(b, NULL, 1));
+        build_const_int(b, 1));
     struct endpoint at =
         build_by_number(b, "Mul", build_by_number(b, "RealDiv", x, BYTE_MAX), bins - 1);
     const struct endpoint inputs[] = { build_cast(b, NULL, shares(b, counts), DT_FLOAT),
-                                       bin_of(b, at, bins), build_const_int(b, NULL, 1) };
+                                       bin_of(b, at, bins), build_const_int(b, 1) };
     const struct attr attrs[] = { attr_int("batch_dims", 1), ATTR_END };
 
     return build_select(b, several, build(b, "GatherV2", NULL, 3, inputs, attrs), x);

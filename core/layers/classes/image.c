@@ -55,7 +55,7 @@ struct endpoint build_filtered(struct builder *b, struct endpoint x, struct endp
 
 struct endpoint image_of_sequence(struct builder *b, struct endpoint x)
 {
-    return build_binary(b, "ExpandDims", NULL, x, build_const_int(b, NULL, 1));
+    return build_binary(b, "ExpandDims", NULL, x, build_const_int(b, 1));
 }
 
 struct endpoint sequence_of_image(struct builder *b, struct endpoint x)
@@ -188,8 +188,8 @@ static void global_average_pooling1d_call(struct layer_context *context, const s
         return;
     if (mask.node != NULL) {
         mask = build_binary(b, "ExpandDims", NULL, mask,
-                            build_const_int(b, NULL, has_channels_first(layer) ? 1 : 2));
-        x = build_select(b, mask, x, build_const_float(b, NULL, 0));
+                            build_const_int(b, has_channels_first(layer) ? 1 : 2));
+        x = build_select(b, mask, x, build_const_float(b, 0));
         mask = build_cast(b, NULL, mask, DT_FLOAT);
         x = build_binary(b, "RealDiv", NULL, global_pooling(context, layer, x, 3, "Sum"),
                          global_pooling(context, layer, mask, 3, "Sum"));
@@ -399,7 +399,7 @@ static struct endpoint enlarge(struct builder *b, struct endpoint x, const int64
 
     for (int i = 0; i < 2; i++)
         sizes[i] = build_binary(b, "Mul", NULL, build_size(b, x, 1 + i),
-                                build_const_int(b, NULL, (int32_t)times[i]));
+                                build_const_int(b, (int32_t)times[i]));
     const struct endpoint inputs[] = { x, build(b, "Pack", NULL, 2, sizes, NULL) };
     return build(b, "ResizeBilinear", NULL, 2, inputs,
                  (const struct attr[]){ attr_bool("half_pixel_centers", true), ATTR_END });

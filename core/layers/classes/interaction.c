@@ -73,7 +73,7 @@ static void feature_cross_call(struct layer_context *context, const struct layer
     if (!scale->is_null && scale->number != 0)
         y = build_binary(
             b, "AddV2", NULL, y,
-            build_binary(b, "Mul", NULL, x, build_const_float(b, NULL, (float)scale->number)));
+            build_binary(b, "Mul", NULL, x, build_const_float(b, (float)scale->number)));
     y = build_binary(b, "Mul", NULL, x0, y);
     io->outputs[0].value = build_binary(b, "AddV2", NULL, y, x);
 }
@@ -112,7 +112,7 @@ static struct endpoint lower_part(struct builder *b, struct endpoint x, int coun
     }
     if (rows_count == 1)
         return rows[0];
-    rows[rows_count] = build_const_int(b, NULL, 1);
+    rows[rows_count] = build_const_int(b, 1);
     return build(b, "ConcatV2", NULL, rows_count + 1, rows, NULL);
 }
 

@@ -97,7 +97,7 @@ static struct endpoint average_build(struct layer_context *context, const struct
     struct builder *b = &context->builder;
     struct endpoint sum = fold(context, layer, count, inputs, "AddV2");
 
-    return build_binary(b, "RealDiv", NULL, sum, build_const_float(b, NULL, (float)count));
+    return build_binary(b, "RealDiv", NULL, sum, build_const_float(b, (float)count));
 }
 
 static struct endpoint maximum_build(struct layer_context *context, const struct layer *layer,
@@ -161,7 +161,7 @@ static struct endpoint concatenate_build(struct layer_context *context, const st
     }
     if (axis == 0 || count == 1)
         return inputs[0];
-    all[count] = build_const_int(b, NULL, axis);
+    all[count] = build_const_int(b, axis);
     return build(b, "ConcatV2", NULL, count + 1, all, NULL);
 }
 
@@ -198,7 +198,7 @@ static struct endpoint concatenate_mask(struct layer_context *context, const str
     for (int i = 0; i < count; i++)
         all[i] = io->inputs[i].mask.node != NULL ? io->inputs[i].mask
                                                  : every_step(b, io->inputs[i].value);
-    all[count] = build_const_int(b, NULL, axis);
+    all[count] = build_const_int(b, axis);
     return build(b, "ConcatV2", NULL, count + 1, all, NULL);
 }
 

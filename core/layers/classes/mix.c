@@ -23,7 +23,7 @@ static struct endpoint draw_partners(struct layer_context *context, const struct
 {
     struct builder *b = &context->builder;
     struct endpoint rows = rows_of(b, x);
-    const struct endpoint zero = build_const_int(b, NULL, 0);
+    const struct endpoint zero = build_const_int(b, 0);
     struct endpoint draws = draw_uniform(context, layer, rows);
     struct endpoint order =
         build_binary(b, "TopKV2", NULL, draws, build_binary(b, "Sum", NULL, rows, zero));
@@ -88,9 +88,9 @@ static struct endpoint mix_up_build(struct layer_context *context, const struct 
     if (!augment_changes(context, layer, x))
         return x;
     struct endpoint partners = draw_partners(context, layer, x);
-    struct endpoint share = draw_beta(context, layer, x, build_const_float(b, NULL, (float)alpha));
+    struct endpoint share = draw_beta(context, layer, x, build_const_float(b, (float)alpha));
     share = replace_nan(context, layer, share);
-    struct endpoint rest = build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1), share);
+    struct endpoint rest = build_binary(b, "Sub", NULL, build_const_float(b, 1), share);
     return build_binary(b, "AddV2", NULL, build_binary(b, "Mul", NULL, share, x),
                         build_binary(b, "Mul", NULL, rest, partners));
 }
@@ -117,8 +117,8 @@ static struct endpoint cut_mix_build(struct layer_context *context, const struct
     alpha = build_by_number(b, "Mul", alpha, factor[1] - factor[0]);
     alpha = build_by_number(b, "AddV2", build_by_number(b, "AddV2", alpha, factor[0]), 1e-6);
     struct endpoint share = draw_beta(context, layer, x, alpha);
-    struct endpoint ratio = build_unary(
-        b, "Sqrt", NULL, build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1), share));
+    struct endpoint ratio =
+        build_unary(b, "Sqrt", NULL, build_binary(b, "Sub", NULL, build_const_float(b, 1), share));
     struct endpoint columns = augment_draw_span(context, layer, x, 2, ratio);
     struct endpoint cut = build_binary(b, "LogicalAnd", NULL, columns,
                                        augment_draw_span(context, layer, x, 1, ratio));

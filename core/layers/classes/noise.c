@@ -265,7 +265,7 @@ static struct endpoint alpha_dropout_build(struct layer_context *context, const 
         return x;
     struct endpoint mask = draw_mask(context, layer, shape_of_dropout(context, layer, x));
     struct endpoint dropped = build_by_number(
-        b, "Mul", build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1), mask), limit);
+        b, "Mul", build_binary(b, "Sub", NULL, build_const_float(b, 1), mask), limit);
     struct endpoint y =
         build_binary(b, "AddV2", NULL, build_binary(b, "Mul", NULL, x, mask), dropped);
     return build_by_number(b, "AddV2", build_by_number(b, "Mul", y, scale), -scale * limit * rate);

@@ -13,9 +13,8 @@ static struct endpoint reduce_kept(struct builder *b, const char *op, struct end
 /* 1 / √(x + epsilon) */
 static struct endpoint inverse_root(struct builder *b, struct endpoint x, double epsilon)
 {
-    return build_unary(
-        b, "Rsqrt", NULL,
-        build_binary(b, "AddV2", NULL, x, build_const_float(b, NULL, (float)epsilon)));
+    return build_unary(b, "Rsqrt", NULL,
+                       build_binary(b, "AddV2", NULL, x, build_const_float(b, (float)epsilon)));
 }
 
 /* x minus its mean along the axes, and 1 / √(variance + epsilon). */
@@ -194,11 +193,11 @@ struct endpoint build_unit_vectors(struct layer_context *context, struct endpoin
 
     struct endpoint sum = reduce_kept(b, "Sum", build_unary(b, "Square", NULL, x), count, axes);
     if (context->keras2) {
-        struct endpoint least = build_const_float(b, NULL, 1e-12f);
+        struct endpoint least = build_const_float(b, 1e-12f);
         sum = build_binary(b, "Maximum", NULL, sum, least);
         return build_binary(b, "Mul", NULL, x, build_unary(b, "Rsqrt", NULL, sum));
     }
-    struct endpoint most = build_const_float(b, NULL, 1 / epsilon);
+    struct endpoint most = build_const_float(b, 1 / epsilon);
     struct endpoint scale =
         build_binary(b, "Minimum", NULL, build_unary(b, "Rsqrt", NULL, sum), most);
     return build_binary(b, "Mul", NULL, x, scale);
@@ -280,7 +279,7 @@ static struct endpoint statistic(struct layer_context *context, const struct lay
 static struct endpoint masked_mean(struct builder *b, struct endpoint x, struct endpoint mask,
                                    struct endpoint counted, int count, const int32_t *axes)
 {
-    struct endpoint kept = build_select(b, mask, x, build_const_float(b, NULL, 0));
+    struct endpoint kept = build_select(b, mask, x, build_const_float(b, 0));
 
     return build_binary(b, "RealDiv", NULL, reduce_kept(b, "Sum", kept, count, axes), counted);
 }
@@ -291,9 +290,9 @@ static struct moments masked_moments(struct builder *b, struct endpoint x, struc
 {
     struct moments out;
 
-    mask = build_binary(b, "ExpandDims", NULL, mask, build_const_int(b, NULL, -1));
+    mask = build_binary(b, "ExpandDims", NULL, mask, build_const_int(b, -1));
     struct endpoint ones =
-        build_select(b, mask, build_unary(b, "OnesLike", NULL, x), build_const_float(b, NULL, 0));
+        build_select(b, mask, build_unary(b, "OnesLike", NULL, x), build_const_float(b, 0));
     struct endpoint counted =
         build_by_number(b, "AddV2", reduce_kept(b, "Sum", ones, count, axes), 1e-7);
     out.mean = masked_mean(b, x, mask, counted, count, axes);
@@ -329,10 +328,10 @@ static struct endpoint unbiased(struct layer_context *context, struct endpoint x
     struct builder *b = &context->builder;
     struct endpoint all = build_cast(b, NULL, build_unary(b, "Size", NULL, x), DT_FLOAT);
     struct endpoint n =
-        build_binary(b, "RealDiv", NULL, all, build_const_float(b, NULL, (float)channels));
-    struct endpoint less = build_binary(
-        b, "Maximum", NULL, build_binary(b, "Sub", NULL, n, build_const_float(b, NULL, 1)),
-        build_const_float(b, NULL, 1));
+        build_binary(b, "RealDiv", NULL, all, build_const_float(b, (float)channels));
+    struct endpoint less =
+        build_binary(b, "Maximum", NULL, build_binary(b, "Sub", NULL, n, build_const_float(b, 1)),
+                     build_const_float(b, 1));
 
     return build_binary(b, "Mul", NULL, variance, build_binary(b, "RealDiv", NULL, n, less));
 }

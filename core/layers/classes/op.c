@@ -15,7 +15,7 @@ void op_give(struct layer_io *io, struct endpoint value)
 
 struct endpoint op_number_like(struct layer_context *context, struct endpoint like, double value)
 {
-    return cast_to(context, build_const_float(&context->builder, NULL, (float)value),
+    return cast_to(context, build_const_float(&context->builder, (float)value),
                    endpoint_dtype(like));
 }
 

@@ -417,12 +417,12 @@ AXIS_ACTIVATION(sparsemax, "Sparsemax");
 static struct endpoint gelu_by_tanh(struct builder *b, struct endpoint x)
 {
     struct endpoint cube = build_binary(b, "Mul", NULL, build_unary(b, "Square", NULL, x), x);
-    cube = build_binary(b, "Mul", NULL, cube, build_const_float(b, NULL, 0.044715f));
+    cube = build_binary(b, "Mul", NULL, cube, build_const_float(b, 0.044715f));
     struct endpoint inner = build_binary(b, "Mul", NULL, build_binary(b, "AddV2", NULL, x, cube),
-                                         build_const_float(b, NULL, 0.79788456f));
+                                         build_const_float(b, 0.79788456f));
     struct endpoint share = build_binary(b, "AddV2", NULL, build_unary(b, "Tanh", NULL, inner),
-                                         build_const_float(b, NULL, 1));
-    struct endpoint half = build_binary(b, "Mul", NULL, x, build_const_float(b, NULL, 0.5f));
+                                         build_const_float(b, 1));
+    struct endpoint half = build_binary(b, "Mul", NULL, x, build_const_float(b, 0.5f));
 
     return build_binary(b, "Mul", NULL, half, share);
 }

@@ -32,13 +32,13 @@ static double number(const struct layer *layer, const char *argument)
 
 static struct endpoint log_to_base(struct builder *b, struct endpoint x, double base)
 {
-    struct endpoint log = build_unary(b, "Log", NULL, build_const_float(b, NULL, (float)base));
+    struct endpoint log = build_unary(b, "Log", NULL, build_const_float(b, (float)base));
 
     return build_binary(b, "RealDiv", NULL, build_unary(b, "Log", NULL, x), log);
 }
 FORMULA(log2, "Log2", log_to_base(b, x, 2));
 FORMULA(log10, "Log10", log_to_base(b, x, 10));
-FORMULA(exp2, "Exp2", build_binary(b, "Pow", NULL, build_const_float(b, NULL, 2), x));
+FORMULA(exp2, "Exp2", build_binary(b, "Pow", NULL, build_const_float(b, 2), x));
 FORMULA(deg2rad, "Deg2rad", build_by_number(b, "Mul", x, 0.017453292519943295));
 FORMULA(rad2deg, "Rad2deg", build_by_number(b, "Mul", x, 57.29577951308232));
 
@@ -57,7 +57,7 @@ static struct endpoint sinc(struct builder *b, struct endpoint x)
     struct endpoint share =
         build_binary(b, "RealDiv", NULL, build_unary(b, "Sin", NULL, angle), angle);
 
-    return build_select(b, build_by_number(b, "Equal", x, 0), build_const_float(b, NULL, 1), share);
+    return build_select(b, build_by_number(b, "Equal", x, 0), build_const_float(b, 1), share);
 }
 FORMULA(sinc, "Sinc", sinc(b, x));
 
@@ -96,8 +96,8 @@ struct endpoint op_finite(struct builder *b, struct endpoint x, double nan, doub
     };
 
     for (size_t i = 0; i < COUNT(replaced); i++)
-        x = build_select(b, replaced[i].condition,
-                         build_const_float(b, NULL, (float)replaced[i].instead), x);
+        x = build_select(b, replaced[i].condition, build_const_float(b, (float)replaced[i].instead),
+                         x);
     return x;
 }
 
@@ -170,8 +170,8 @@ FORMULA_WITH(hard_shrink, "HardShrink", shrink_args, hard_shrink(b, layer, x));
 static struct endpoint soft_shrink(struct builder *b, const struct layer *layer, struct endpoint x)
 {
     double most = number(layer, "threshold");
-    const struct endpoint within[] = { x, build_const_float(b, NULL, (float)-most),
-                                       build_const_float(b, NULL, (float)most) };
+    const struct endpoint within[] = { x, build_const_float(b, (float)-most),
+                                       build_const_float(b, (float)most) };
 
     return build_binary(b, "Sub", NULL, x, build(b, "ClipByValue", NULL, 3, within, NULL));
 }
@@ -256,9 +256,9 @@ PAIR(fmin, "Fmin", false, extreme_number(b, "Minimum", x, y));
 static struct endpoint step_of(struct builder *b, struct endpoint x, struct endpoint y)
 {
     struct endpoint above =
-        build_select(b, build_by_number(b, "Greater", x, 0), build_const_float(b, NULL, 1), y);
+        build_select(b, build_by_number(b, "Greater", x, 0), build_const_float(b, 1), y);
 
-    return build_select(b, build_by_number(b, "Less", x, 0), build_const_float(b, NULL, 0), above);
+    return build_select(b, build_by_number(b, "Less", x, 0), build_const_float(b, 0), above);
 }
 PAIR(heaviside, "Heaviside", true, step_of(b, x, y));
 

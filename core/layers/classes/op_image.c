@@ -117,7 +117,7 @@ static struct endpoint patch_kernel(struct builder *b, const int64_t size[3], in
     const int32_t dims[] = { (int32_t)size[1], (int32_t)size[2], (int32_t)channels,
                              (int32_t)length };
     const struct endpoint ones[] = { build_const_ints(b, NULL, 1, &dims[3]),
-                                     build_const_float(b, NULL, 1) };
+                                     build_const_float(b, 1) };
     struct endpoint kernel =
         build_unary(b, "MatrixDiag", NULL, build(b, "Fill", NULL, 2, ones, NULL));
 
@@ -423,10 +423,9 @@ static void affine_call(struct layer_context *context, const struct layer *layer
         layer_fail(context, layer, "argument 'transform': expected 8 numbers, or [batch, 8]");
         return;
     }
-    const struct endpoint inputs[] = {
-        x, map, build_sizes(b, x, 2, sides),
-        build_const_float(b, NULL, (float)layer_arg(layer, "fill_value")->number)
-    };
+    const struct endpoint inputs[] = { x, map, build_sizes(b, x, 2, sides),
+                                       build_const_float(
+                                           b, (float)layer_arg(layer, "fill_value")->number) };
     op_give(io, build(b, "ImageProjectiveTransformV3", NULL, 4, inputs,
                       (const struct attr[]){ attr_upper(context, layer, "interpolation"),
                                              attr_upper(context, layer, "fill_mode"), ATTR_END }));

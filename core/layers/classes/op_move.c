@@ -60,8 +60,8 @@ static void roll_call(struct layer_context *context, const struct layer *layer, 
         return;
     }
     const struct endpoint inputs[] = { io->inputs[0].value,
-                                       build_const_int(b, NULL, (int32_t)shift->integer),
-                                       build_const_int(b, NULL, axis) };
+                                       build_const_int(b, (int32_t)shift->integer),
+                                       build_const_int(b, axis) };
     op_give(io, build(b, "Roll", NULL, 3, inputs, NULL));
 }
 OP_ARGS_CLASS(roll, "Roll", roll_args, op_x, roll_call);
@@ -95,7 +95,7 @@ static void repeat_call(struct layer_context *context, const struct layer *layer
         sizes[axis] = endpoint_shape(x)->dims[axis] * times;
     if (!layer_check_size(context, layer, "the output", 1, &sizes[axis]))
         return;
-    struct endpoint y = build_binary(b, "ExpandDims", NULL, x, build_const_int(b, NULL, axis + 1));
+    struct endpoint y = build_binary(b, "ExpandDims", NULL, x, build_const_int(b, axis + 1));
     y = build_binary(b, "Tile", NULL, y, build_const_ints(b, NULL, rank + 1, tiles));
     op_give(io, build_reshape(b, y, x, rank, sizes));
 }
@@ -181,7 +181,7 @@ static void running(struct layer_context *context, const struct layer *layer, st
         x = cast_to(context, x, DT_INT32);
     if (passes_nan && endpoint_dtype(x) == DT_FLOAT)
         x = op_finite(b, x, nan, -(double)FLT_MAX, (double)FLT_MAX);
-    op_give(io, build_binary(b, op, NULL, x, build_const_int(b, NULL, axis)));
+    op_give(io, build_binary(b, op, NULL, x, build_const_int(b, axis)));
 }
 
 #define RUNNING(noun, name, op, passes_nan, nan)                                      \
@@ -258,14 +258,12 @@ struct endpoint op_lower_triangle(struct builder *b, struct endpoint x, int32_t 
     struct endpoint places[2];
 
     for (int i = 0; i < 2; i++) {
-        const struct endpoint range[] = { build_const_int(b, NULL, 0),
-                                          build_size(b, x, rank - 2 + i),
-                                          build_const_int(b, NULL, 1) };
+        const struct endpoint range[] = { build_const_int(b, 0), build_size(b, x, rank - 2 + i),
+                                          build_const_int(b, 1) };
         places[i] = build(b, "Range", NULL, 3, range, NULL);
     }
-    struct endpoint rows =
-        build_binary(b, "ExpandDims", NULL, places[0], build_const_int(b, NULL, 1));
-    rows = build_binary(b, "AddV2", NULL, rows, build_const_int(b, NULL, k));
+    struct endpoint rows = build_binary(b, "ExpandDims", NULL, places[0], build_const_int(b, 1));
+    rows = build_binary(b, "AddV2", NULL, rows, build_const_int(b, k));
     return build_binary(b, "LessEqual", NULL, places[1], rows);
 }
 

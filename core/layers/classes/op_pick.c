@@ -34,7 +34,7 @@ static struct endpoint pick(struct layer_context *context, struct endpoint x,
 {
     struct builder *b = &context->builder;
     const struct endpoint inputs[] = { x, from_front(context, places, build_size(b, x, axis)),
-                                       build_const_int(b, NULL, axis) };
+                                       build_const_int(b, axis) };
 
     return build(b, "GatherV2", NULL, 3, inputs,
                  (const struct attr[]){ attr_int("batch_dims", batch_dims), ATTR_END });
@@ -223,7 +223,7 @@ static void top_k_call(struct layer_context *context, const struct layer *layer,
                    dtype_name(endpoint_dtype(x)), shape_text(shape));
         return;
     }
-    struct node *node = top(context, x, build_const_int(b, NULL, (int32_t)k));
+    struct node *node = top(context, x, build_const_int(b, (int32_t)k));
     op_give(io, (struct endpoint){ node, 0 });
     io->outputs[1] = (struct layer_value){ .value = { node, 1 } };
     io->outputs_count = 2;
@@ -257,19 +257,19 @@ static void place_of(struct layer_context *context, const struct layer *layer, s
     struct endpoint is_nan = { 0 };
     if (skips && endpoint_dtype(x) == DT_FLOAT) {
         is_nan = build_unary(b, "IsNan", NULL, x);
-        x = build_select(b, is_nan, build_const_float(b, NULL, (float)least), x);
+        x = build_select(b, is_nan, build_const_float(b, (float)least), x);
     }
-    const struct endpoint inputs[] = { x, build_const_int(b, NULL, axis) };
+    const struct endpoint inputs[] = { x, build_const_int(b, axis) };
     struct endpoint place =
         build(b, op, NULL, 2, inputs,
               (const struct attr[]){ attr_type("output_type", DT_INT32), ATTR_END });
     if (is_nan.node != NULL) {
         const int32_t axes[] = { axis };
         place = build_select(b, op_over_axes(b, "All", is_nan, 1, axes, false),
-                             build_const_int(b, NULL, -1), place);
+                             build_const_int(b, -1), place);
     }
     if (layer_arg(layer, "keepdims")->boolean)
-        place = build_binary(b, "ExpandDims", NULL, place, build_const_int(b, NULL, axis));
+        place = build_binary(b, "ExpandDims", NULL, place, build_const_int(b, axis));
     op_give(io, place);
 }
 
@@ -314,10 +314,8 @@ static struct endpoint one_hot(struct layer_context *context, const struct layer
     if (axis == 0)
         return (struct endpoint){ 0 };
     int32_t classes = (int32_t)layer_arg(layer, "num_classes")->integer;
-    const struct endpoint inputs[] = { cast_to(context, x, DT_INT64),
-                                       build_const_int(b, NULL, classes),
-                                       build_const_float(b, NULL, 1),
-                                       build_const_float(b, NULL, 0) };
+    const struct endpoint inputs[] = { cast_to(context, x, DT_INT64), build_const_int(b, classes),
+                                       build_const_float(b, 1), build_const_float(b, 0) };
     return build(b, "OneHot", NULL, 4, inputs,
                  (const struct attr[]){ attr_int("axis", axis), ATTR_END });
 }
@@ -381,8 +379,7 @@ static struct endpoint against_each(struct layer_context *context, const struct 
     enum dtype dtype = real ? DT_FLOAT : endpoint_dtype(x) == DT_INT64 ? DT_INT64 : DT_INT32;
     list = build_binary(b, "Reshape", NULL, cast_to(context, list, dtype),
                         build_const_ints(b, NULL, 1, &minus_one));
-    x = build_binary(b, "ExpandDims", NULL, cast_to(context, x, dtype),
-                     build_const_int(b, NULL, -1));
+    x = build_binary(b, "ExpandDims", NULL, cast_to(context, x, dtype), build_const_int(b, -1));
     struct endpoint found = build_binary(b, comparison, NULL, x, list);
     if (strcmp(reduction, "Sum") == 0)
         found = cast_to(context, found, DT_INT32);

@@ -216,7 +216,7 @@ static void attention_call(struct layer_context *context, const struct layer *la
     scores = build_by_number(b, "Mul", scores, scale);
     if (bias.node != NULL)
         scores = build_binary(b, "AddV2", NULL, scores, cast_to(context, bias, DT_FLOAT));
-    struct endpoint hidden = build_const_float(b, NULL, (float)HIDDEN_SCORE);
+    struct endpoint hidden = build_const_float(b, (float)HIDDEN_SCORE);
     if (mask.node != NULL)
         scores = build_select(b, cast_to(context, mask, DT_BOOL), scores, hidden);
     if (layer_arg(layer, "is_causal")->boolean)

@@ -40,7 +40,7 @@ static struct endpoint element_at(struct layer_context *context, struct endpoint
 {
     struct builder *b = &context->builder;
     const struct endpoint inputs[] = { sorted, cast_to(context, place, DT_INT32),
-                                       build_const_int(b, NULL, rank - 1) };
+                                       build_const_int(b, rank - 1) };
 
     return build(b, "GatherV2", NULL, 3, inputs,
                  (const struct attr[]){ attr_int("batch_dims", rank - 1), ATTR_END });
@@ -62,7 +62,7 @@ static struct endpoint interpolate(struct layer_context *context, struct endpoin
         build_binary(b, "Minimum", NULL, build_binary(b, "AddV2", NULL, lower, one), last);
     upper = build_binary(b, "Maximum", NULL, upper, zero);
     struct endpoint share = cast_to(context, build_binary(b, "Sub", NULL, upper, exact), DT_FLOAT);
-    struct endpoint rest = build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1), share);
+    struct endpoint rest = build_binary(b, "Sub", NULL, build_const_float(b, 1), share);
 
     return build_binary(
         b, "AddV2", NULL,
@@ -103,18 +103,18 @@ static void quantile(struct layer_context *context, const struct layer *layer, s
     struct endpoint y = axes_behind(b, x, count, axes), is_nan = build_unary(b, "IsNan", NULL, y);
     struct endpoint counts = build_unary(b, skips ? "LogicalNot" : "OnesLike", NULL, is_nan);
     struct endpoint n = op_over_axes(b, "Sum", cast_to(context, counts, DT_INT32), 1, &last, true);
-    struct endpoint bad = skips ? build_binary(b, "Less", NULL, n, build_const_int(b, NULL, 1))
+    struct endpoint bad = skips ? build_binary(b, "Less", NULL, n, build_const_int(b, 1))
                                 : op_over_axes(b, "Any", is_nan, 1, &last, true);
     if (skips)
-        y = build_select(b, is_nan, build_const_float(b, NULL, INFINITY), y);
+        y = build_select(b, is_nan, build_const_float(b, INFINITY), y);
     y = interpolate(context, rising(b, y, rank), n, q, rank);
-    y = build_select(b, bad, build_const_float(b, NULL, NAN), y);
+    y = build_select(b, bad, build_const_float(b, NAN), y);
     bool keep = layer_arg(layer, "keepdims")->boolean;
     const int64_t at = last;
     y = build(b, "Squeeze", NULL, 1, &y,
               (const struct attr[]){ attr_ints(b, "squeeze_dims", 1, &at), ATTR_END });
     for (int i = 0; keep && i < count; i++)
-        y = build_binary(b, "ExpandDims", NULL, y, build_const_int(b, NULL, axes[i]));
+        y = build_binary(b, "ExpandDims", NULL, y, build_const_int(b, axes[i]));
     op_give(io, y);
 }
 

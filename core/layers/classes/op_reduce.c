@@ -163,8 +163,8 @@ static struct endpoint fill_nan(struct builder *b, struct endpoint x, double num
 {
     if (endpoint_dtype(x) != DT_FLOAT)
         return x;
-    return build_select(b, build_unary(b, "IsNan", NULL, x),
-                        build_const_float(b, NULL, (float)number), x);
+    return build_select(b, build_unary(b, "IsNan", NULL, x), build_const_float(b, (float)number),
+                        x);
 }
 
 static struct endpoint nansum(struct layer_context *context, const struct axis_reduction *r)
@@ -187,7 +187,7 @@ static struct endpoint nan_extreme(struct layer_context *context, const struct a
     if (endpoint_dtype(r->x) != DT_FLOAT)
         return y;
     struct endpoint none = reduce(context, "All", r, build_unary(b, "IsNan", NULL, r->x), r->keep);
-    return build_select(b, none, build_const_float(b, NULL, NAN), y);
+    return build_select(b, none, build_const_float(b, NAN), y);
 }
 
 static struct endpoint nanmax(struct layer_context *context, const struct axis_reduction *r)
@@ -302,7 +302,7 @@ static void normalize_call(struct layer_context *context, const struct layer *la
     if (!read_reduction(context, layer, io, &r))
         return;
     struct endpoint inverse = build_unary(b, "Rsqrt", NULL, sum_of_squares(context, &r, true));
-    inverse = build_binary(b, "Minimum", NULL, inverse, build_const_float(b, NULL, most));
+    inverse = build_binary(b, "Minimum", NULL, inverse, build_const_float(b, most));
     op_give(io, build_binary(b, "Mul", NULL, cast_to(context, r.x, DT_FLOAT), inverse));
 }
 OP_ARGS_CLASS(normalize, "Normalize", normalize_args, op_x, normalize_call);

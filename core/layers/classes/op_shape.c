@@ -164,7 +164,7 @@ static void expand_dims_call(struct layer_context *context, const struct layer *
     }
     int at = layer_axis(context, layer, axis->is_null ? 0 : axis->integer, rank + 1);
     if (at > 0)
-        op_give(io, build_binary(b, "ExpandDims", NULL, x, build_const_int(b, NULL, at)));
+        op_give(io, build_binary(b, "ExpandDims", NULL, x, build_const_int(b, at)));
 }
 OP_ARGS_CLASS(expand_dims, "ExpandDims", axis_args, op_x, expand_dims_call);
 
@@ -358,7 +358,7 @@ static void split_open(struct layer_context *context, const struct layer *layer,
                        struct layer_io *io, int axis, const struct json_value *count)
 {
     struct builder *b = &context->builder;
-    const struct endpoint inputs[] = { build_const_int(b, NULL, axis), io->inputs[0].value };
+    const struct endpoint inputs[] = { build_const_int(b, axis), io->inputs[0].value };
 
     if (count->kind != JSON_VALUE_INT || count->integer < 1 || count->integer > LAYER_OUTPUTS_MAX)
         layer_fail(context, layer,
@@ -400,7 +400,7 @@ static void split_call(struct layer_context *context, const struct layer *layer,
         return;
     }
     const struct endpoint inputs[] = { x, build_const_ints(b, NULL, count, sizes),
-                                       build_const_int(b, NULL, at) };
+                                       build_const_int(b, at) };
     struct node *parts =
         build_node(b, "SplitV", NULL, 3, inputs, 0, NULL,
                    (const struct attr[]){ attr_int("num_split", count), ATTR_END });
@@ -586,7 +586,7 @@ static void get_item_call(struct layer_context *context, const struct layer *lay
                                      attr_int("end_mask", item.end_mask),
                                      attr_int("shrink_axis_mask", item.shrink_mask), ATTR_END });
     for (int i = 0; i < item.added_count; i++)
-        x = build_binary(b, "ExpandDims", NULL, x, build_const_int(b, NULL, item.added[i]));
+        x = build_binary(b, "ExpandDims", NULL, x, build_const_int(b, item.added[i]));
     op_give(io, x);
 }
 OP_CLASS(get_item, "GetItem", item_inputs, get_item_call);

@@ -37,7 +37,7 @@ static struct endpoint random_sharpness_build(struct layer_context *context,
         return x;
     struct endpoint smoothed = build_filtered(b, x, build_const(b, NULL, &filter));
     struct endpoint twice = build_by_number(b, "Mul", augment_draw(context, layer, x, factor), 2);
-    struct endpoint share = build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1), twice);
+    struct endpoint share = build_binary(b, "Sub", NULL, build_const_float(b, 1), twice);
     struct endpoint move =
         build_binary(b, "Mul", NULL, share, build_binary(b, "Sub", NULL, smoothed, x));
     return augment_clip(b, build_binary(b, "AddV2", NULL, x, move), values);
@@ -85,7 +85,7 @@ static struct endpoint bell_of_two(struct layer_context *context, const struct l
     struct endpoint across = build_by_number(b, "AddV2", draw_one(context, layer, sigma), 1e-6);
     struct endpoint down = build_by_number(b, "AddV2", draw_one(context, layer, sigma), 1e-6);
     struct endpoint column = build_binary(b, "ExpandDims", NULL, middle_bell(context, size, down),
-                                          build_const_int(b, NULL, 1));
+                                          build_const_int(b, 1));
 
     return build_binary(b, "Mul", NULL, column, middle_bell(context, size, across));
 }

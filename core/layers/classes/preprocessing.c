@@ -113,9 +113,8 @@ static struct endpoint one_hot(struct layer_context *context, struct endpoint id
 {
     struct builder *b = &context->builder;
     const struct endpoint inputs[] = { drop_single(context, ids),
-                                       build_const_int(b, NULL, (int32_t)depth),
-                                       build_const_float(b, NULL, 1),
-                                       build_const_float(b, NULL, 0) };
+                                       build_const_int(b, (int32_t)depth), build_const_float(b, 1),
+                                       build_const_float(b, 0) };
 
     return build(b, "OneHot", NULL, 4, inputs, NULL);
 }

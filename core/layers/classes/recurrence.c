@@ -27,7 +27,7 @@ static void build_step(struct layer_context *context, const struct recurrence *r
 
     class->step(context, r->cell, constants, step->x, states, next);
     struct endpoint otherwise = r->zero_output_for_mask && step->mask.node != NULL
-                                    ? build_const_float(&context->builder, NULL, 0)
+                                    ? build_const_float(&context->builder, 0)
                                     : step->output;
     step->output = choose(context, step->mask, next[0], otherwise);
     for (int i = 0; i < class->states; i++)
@@ -40,7 +40,7 @@ static struct endpoint zero_state(struct layer_context *context, const struct re
     struct builder *b = &context->builder;
     struct endpoint dims = build_sizes(b, r->x, 2, (const int64_t[]){ SIZE_OF(1), r->cell->units });
 
-    return build_binary(b, "Fill", NULL, dims, build_const_float(b, NULL, 0));
+    return build_binary(b, "Fill", NULL, dims, build_const_float(b, 0));
 }
 
 /* ---- nodes for each step ---- */
@@ -154,7 +154,7 @@ static struct status run_loop(struct layer_context *context, struct recurrence *
     const struct cell *cell = r->cell;
     int states = cell->class->states, count = CARRIED_STATES + states + cell->constants_count;
     struct endpoint carried[CARRIED_MAX], results[CARRIED_MAX], outputs[CARRIED_MAX];
-    struct endpoint nothing = build_const_int(b, NULL, 0);
+    struct endpoint nothing = build_const_int(b, 0);
     int64_t steps = endpoint_shape(r->x)->dims[0];
     int limit = steps < 0 ? count++ : -1;
     struct while_loop loop;

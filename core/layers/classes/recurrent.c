@@ -238,7 +238,7 @@ static void run_cells(struct layer_context *context, const struct layer *layer, 
     const char *scope = b->scope;
 
     if (mask.node != NULL)
-        mask = build_binary(b, "ExpandDims", NULL, swap(b, mask), build_const_int(b, NULL, 2));
+        mask = build_binary(b, "ExpandDims", NULL, swap(b, mask), build_const_int(b, 2));
     if (backwards && mask.node != NULL)
         mask = reverse(b, mask, 0);
     if (backwards)
@@ -333,7 +333,7 @@ static struct endpoint merge(struct layer_context *context, const struct layer *
     struct builder *b = &context->builder;
     const struct arg_value *mode = layer_arg(layer, "merge_mode");
     const char *text = mode->value->kind == JSON_VALUE_TEXT ? mode->value->text : "";
-    const struct endpoint joined[] = { forward, backward, build_const_int(b, NULL, -1) };
+    const struct endpoint joined[] = { forward, backward, build_const_int(b, -1) };
 
     if (strcmp(text, "concat") == 0)
         return build(b, "ConcatV2", NULL, 3, joined, NULL);
@@ -344,8 +344,7 @@ static struct endpoint merge(struct layer_context *context, const struct layer *
                    "argument 'merge_mode': got %s, expected concat, sum, ave, mul or null",
                    json_value_show(mode->value, context->arena));
     struct endpoint sum = build_binary(b, "AddV2", NULL, forward, backward);
-    return text[0] == 's' ? sum
-                          : build_binary(b, "Mul", NULL, sum, build_const_float(b, NULL, 0.5f));
+    return text[0] == 's' ? sum : build_binary(b, "Mul", NULL, sum, build_const_float(b, 0.5f));
 }
 
 /* Do both layers run, in opposite directions, and return the same kind of output? */

@@ -12,7 +12,7 @@ static void split(struct layer_context *context, struct endpoint x, int axis, in
                   struct endpoint *parts)
 {
     struct builder *b = &context->builder;
-    const struct endpoint inputs[] = { build_const_int(b, NULL, axis), x };
+    const struct endpoint inputs[] = { build_const_int(b, axis), x };
     struct node *node = build_node(b, "Split", NULL, 2, inputs, 0, NULL,
                                    (const struct attr[]){ attr_int("num_split", count), ATTR_END });
 
@@ -30,7 +30,7 @@ static struct endpoint concat(struct layer_context *context, int count,
         return parts[0];
     for (int i = 0; i < count; i++)
         all[i] = parts[i];
-    all[count] = build_const_int(b, NULL, axis);
+    all[count] = build_const_int(b, axis);
     return build(b, "ConcatV2", NULL, count + 1, all, NULL);
 }
 
@@ -141,7 +141,7 @@ static void gru_step(struct layer_context *context, const struct cell *cell,
     candidate =
         binary(context, "AddV2", columns(context, x, 2 * cell->units, cell->units), candidate);
     candidate = activation_build(context, cell->activation, candidate);
-    struct endpoint rest = binary(context, "Sub", build_const_float(b, NULL, 1), gates[0]);
+    struct endpoint rest = binary(context, "Sub", build_const_float(b, 1), gates[0]);
     next[0] = binary(context, "AddV2", binary(context, "Mul", gates[0], h),
                      binary(context, "Mul", rest, candidate));
 }

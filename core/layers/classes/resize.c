@@ -30,13 +30,13 @@ static struct image_size size_of(struct builder *b, struct endpoint x)
 
 static struct image_size constant_size(struct builder *b, const int64_t sides[2])
 {
-    return (struct image_size){ { build_const_int(b, NULL, (int32_t)sides[0]),
-                                  build_const_int(b, NULL, (int32_t)sides[1]) } };
+    return (struct image_size){ { build_const_int(b, (int32_t)sides[0]),
+                                  build_const_int(b, (int32_t)sides[1]) } };
 }
 
 static struct endpoint by_int(struct builder *b, const char *op, struct endpoint x, int64_t number)
 {
-    return build_binary(b, op, NULL, x, build_const_int(b, NULL, (int32_t)number));
+    return build_binary(b, op, NULL, x, build_const_int(b, (int32_t)number));
 }
 
 /* The size with each side in proportion to the other one as in `wanted`, with Keras' rounding. */
@@ -69,7 +69,7 @@ static struct image_size half_of_rest(struct builder *b, struct image_size all,
 static struct endpoint crop(struct builder *b, struct endpoint x, struct image_size begin,
                             struct image_size size)
 {
-    struct endpoint zero = build_const_int(b, NULL, 0), rest = build_const_int(b, NULL, -1);
+    struct endpoint zero = build_const_int(b, 0), rest = build_const_int(b, -1);
     const struct endpoint begins[] = { zero, begin.sides[0], begin.sides[1], zero };
     const struct endpoint sizes[] = { rest, size.sides[0], size.sides[1], rest };
     const struct endpoint inputs[] = { x, build(b, "Pack", NULL, 4, begins, NULL),
@@ -130,7 +130,7 @@ static struct endpoint graph_margins(struct builder *b, struct endpoint x, const
 
     for (int i = 0; i < 8; i++)
         list[i] = i >= 2 && i < 6 ? by_int(b, "Maximum", margins.sides[i / 2 - 1], 0)
-                                  : build_const_int(b, NULL, 0);
+                                  : build_const_int(b, 0);
     return build_binary(b, "Reshape", NULL, build(b, "Pack", NULL, 8, list, NULL),
                         build_const_ints(b, NULL, 2, pairs));
 }
@@ -145,7 +145,7 @@ static struct endpoint pad_to_ratio(struct layer_context *context, const struct 
         x,
         dims[1] < 0 || dims[2] < 0 ? graph_margins(b, x, wanted)
                                    : constant_margins(context, layer, x, wanted),
-        build_const_float(b, NULL, (float)layer_arg(layer, "fill_value")->number),
+        build_const_float(b, (float)layer_arg(layer, "fill_value")->number),
     };
     return build(b, "PadV2", NULL, 3, inputs, NULL);
 }
@@ -168,10 +168,10 @@ static struct endpoint resize_filtered(struct builder *b, struct endpoint x,
 {
     const int32_t size[] = { (int32_t)wanted[0], (int32_t)wanted[1] };
     struct image_size all = size_of(b, x);
-    struct endpoint scales[2], zero = build_const_float(b, NULL, 0);
+    struct endpoint scales[2], zero = build_const_float(b, 0);
 
     for (int i = 0; i < 2; i++)
-        scales[i] = build_binary(b, "RealDiv", NULL, build_const_float(b, NULL, (float)wanted[i]),
+        scales[i] = build_binary(b, "RealDiv", NULL, build_const_float(b, (float)wanted[i]),
                                  build_cast(b, NULL, all.sides[i], DT_FLOAT));
     const struct endpoint shifts[] = { zero, zero };
     const struct endpoint inputs[] = { x, build_const_ints(b, NULL, 2, size),

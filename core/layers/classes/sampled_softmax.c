@@ -28,7 +28,7 @@ static struct endpoint by_double(struct builder *b, const char *op, struct endpo
 
 static struct endpoint expand(struct builder *b, struct endpoint x, int32_t axis)
 {
-    return build_binary(b, "ExpandDims", NULL, x, build_const_int(b, NULL, axis));
+    return build_binary(b, "ExpandDims", NULL, x, build_const_int(b, axis));
 }
 
 /* int64: 0 … count - 1 */
@@ -122,14 +122,14 @@ static void take_different(struct layer_context *context, struct endpoint drawn,
 {
     struct builder *b = &context->builder;
     const int32_t begin[] = { 0 }, size[] = { (int32_t)count };
-    const struct endpoint all[] = { drawn, first_classes(b, count), build_const_int(b, NULL, 0) };
+    const struct endpoint all[] = { drawn, first_classes(b, count), build_const_int(b, 0) };
     struct endpoint different =
         build_unary(b, "Unique", NULL, build(b, "ConcatV2", NULL, 3, all, NULL));
     out->classes = build_slice(b, "sampled", different, 1, begin, size);
     struct endpoint is_last = build_binary(b, "Equal", NULL, (struct endpoint){ different.node, 1 },
-                                           build_const_int(b, NULL, (int32_t)count - 1));
-    struct endpoint last = build_binary(b, "ArgMax", NULL, cast_to(context, is_last, DT_FLOAT),
-                                        build_const_int(b, NULL, 0));
+                                           build_const_int(b, (int32_t)count - 1));
+    struct endpoint last =
+        build_binary(b, "ArgMax", NULL, cast_to(context, is_last, DT_FLOAT), build_const_int(b, 0));
     struct endpoint needed = by_double(b, "AddV2", cast_to(context, last, DT_DOUBLE), 1);
     out->draws = by_double(b, "Minimum", needed, (double)draws);
 }
@@ -241,7 +241,7 @@ static struct endpoint right_logits(struct layer_context *context,
     struct endpoint kernel = layer_rows(context, layer, "kernel", shape_of(units, width), classes),
                     bias = layer_rows(context, layer, "bias", shape_of(units, 1), classes);
     const struct endpoint summing[] = { build_binary(b, "Mul", NULL, sampled->output, kernel),
-                                        build_const_int(b, NULL, -1) };
+                                        build_const_int(b, -1) };
 
     struct endpoint logits = build(b, "Sum", NULL, 2, summing,
                                    (const struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
@@ -269,7 +269,7 @@ static struct endpoint sampled_logits(struct layer_context *context,
         return logits;
     struct endpoint hits = build_binary(b, "Equal", NULL, expand(b, labels, 1), sampled->classes);
     struct endpoint low = build_binary(b, "Mul", NULL, cast_to(context, hits, DT_FLOAT),
-                                       build_const_float(b, NULL, -FLT_MAX));
+                                       build_const_float(b, -FLT_MAX));
     return build_binary(b, "AddV2", NULL, logits, low);
 }
 
@@ -283,7 +283,7 @@ struct endpoint sampled_losses(struct layer_context *context, const struct sampl
     struct endpoint classes = cast_to(context, labels, DT_INT64);
     const struct endpoint both[] = { right_logits(context, sampled, classes),
                                      sampled_logits(context, sampled, classes),
-                                     build_const_int(b, NULL, 1) };
+                                     build_const_int(b, 1) };
     const struct endpoint inputs[] = { build(b, "ConcatV2", NULL, 3, both, NULL),
                                        build_unary(b, "ZerosLike", NULL, labels) };
     struct endpoint losses =

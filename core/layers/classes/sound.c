@@ -89,8 +89,8 @@ static struct endpoint mirror(struct builder *b, const struct sound *s, struct e
 /* 0, step, 2 step, … below `end`. */
 static struct endpoint range(struct builder *b, struct endpoint end, int64_t step)
 {
-    const struct endpoint inputs[] = { build_const_int(b, NULL, 0), end,
-                                       build_const_int(b, NULL, (int32_t)step) };
+    const struct endpoint inputs[] = { build_const_int(b, 0), end,
+                                       build_const_int(b, (int32_t)step) };
 
     return build(b, "Range", NULL, 3, inputs, NULL);
 }
@@ -98,14 +98,14 @@ static struct endpoint range(struct builder *b, struct endpoint end, int64_t ste
 /* [batch, frames, fft]: a frame begins at each multiple of the stride. */
 static struct endpoint cut_frames(struct builder *b, const struct sound *s, struct endpoint x)
 {
-    struct endpoint one = build_const_int(b, NULL, 1);
+    struct endpoint one = build_const_int(b, 1);
     /* After the mirrored samples, there is room for a frame at each sample, and after the last. */
     struct endpoint end = build_binary(b, "AddV2", NULL, build_size(b, x, 1),
-                                       build_const_int(b, NULL, s->fft % 2 == 0 ? 1 : 0));
+                                       build_const_int(b, s->fft % 2 == 0 ? 1 : 0));
     struct endpoint begins = range(b, end, s->stride);
     struct endpoint places =
         build_binary(b, "AddV2", NULL, build_binary(b, "ExpandDims", NULL, begins, one),
-                     range(b, build_const_int(b, NULL, (int32_t)s->fft), 1));
+                     range(b, build_const_int(b, (int32_t)s->fft), 1));
     const struct endpoint inputs[] = { mirror(b, s, x), places, one };
     return build(b, "GatherV2", NULL, 3, inputs, NULL);
 }
@@ -310,7 +310,7 @@ static struct endpoint transform(struct layer_context *context, const struct lay
         layer_variable_with(context, layer, name, shape_of(s->frame, 1, s->frequencies),
                             &initializer, NULL, layer->trainable);
     const struct endpoint inputs[] = { x, build_binary(b, "ExpandDims", NULL, kernel,
-                                                       build_const_int(b, NULL, 0)) };
+                                                       build_const_int(b, 0)) };
     const struct attr attrs[] = { attr_window(b, "strides", 2, strides),
                                   attr_text("padding", padding_of(layer)), ATTR_END };
     return build(b, "Conv2D", NULL, 2, inputs, attrs);
@@ -357,7 +357,7 @@ static struct endpoint spectrum(struct layer_context *context, const struct laye
         return real.node != NULL ? real : imag;
     if (strcmp(mode, "angle") == 0)
         return build_binary(b, "Atan2", NULL, imag, real);
-    const struct endpoint both[] = { real, imag, build_const_int(b, NULL, 3) };
+    const struct endpoint both[] = { real, imag, build_const_int(b, 3) };
     if (strcmp(mode, "stft") == 0)
         return build(b, "ConcatV2", NULL, 3, both, NULL);
     return powers(context, mode, s, real, imag);

@@ -30,7 +30,7 @@ static struct endpoint unless_zero(struct builder *b, struct endpoint matrix, st
 {
     const int32_t both[] = { 0, 1 };
     struct endpoint any = build_binary(
-        b, "Any", NULL, build_binary(b, "NotEqual", NULL, matrix, build_const_float(b, NULL, 0)),
+        b, "Any", NULL, build_binary(b, "NotEqual", NULL, matrix, build_const_float(b, 0)),
         build_const_ints(b, NULL, 2, both));
 
     return build_select(b, any, x, otherwise);

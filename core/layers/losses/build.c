@@ -8,7 +8,7 @@
 
 static struct endpoint scale(struct builder *b, struct endpoint x, double factor)
 {
-    return build_binary(b, "Mul", NULL, x, build_const_float(b, NULL, (float)factor));
+    return build_binary(b, "Mul", NULL, x, build_const_float(b, (float)factor));
 }
 
 /* The numbers of a row; -1: only the batch tells. */
@@ -22,8 +22,8 @@ static int64_t outputs_of(const struct loss *loss, struct endpoint losses)
 /* The rows of a batch, as a float. */
 static struct endpoint count_rows(struct builder *b, struct endpoint x)
 {
-    const struct endpoint inputs[] = { build_unary(b, "Shape", NULL, x),
-                                       build_const_int(b, NULL, 0), build_const_int(b, NULL, 0) };
+    const struct endpoint inputs[] = { build_unary(b, "Shape", NULL, x), build_const_int(b, 0),
+                                       build_const_int(b, 0) };
 
     return build_cast(b, NULL, build(b, "GatherV2", NULL, 3, inputs, NULL), DT_FLOAT);
 }
@@ -68,7 +68,7 @@ static struct endpoint sum_weights(struct layer_context *context, struct endpoin
     if (mask.node != NULL)
         weights = weigh(context, mask, false, false,
                         build_binary(b, "Fill", NULL, build_unary(b, "Shape", NULL, losses),
-                                     build_const_float(b, NULL, 1)));
+                                     build_const_float(b, 1)));
     return status_is_ok(b->status) ? loss_reduce(b, "Sum", NULL, weights) : weights;
 }
 
@@ -80,7 +80,7 @@ static struct endpoint reduce_by_weights(struct layer_context *context, const st
     struct builder *b = &context->builder;
 
     if (loss->class->extent == LOSS_OF_OUTPUT)
-        losses = build_binary(b, "Mean", NULL, losses, build_const_int(b, NULL, -1));
+        losses = build_binary(b, "Mean", NULL, losses, build_const_int(b, -1));
     struct endpoint divisor = sum_weights(context, mask, losses);
     losses = weigh(context, mask, false, false, losses);
     if (!status_is_ok(b->status)) /* then they have no shape */

@@ -13,7 +13,7 @@ const struct layer_arg circle_args[] = {
 /* value - x */
 static struct endpoint minus_from(struct builder *b, double value, struct endpoint x)
 {
-    return build_binary(b, "Sub", NULL, build_const_float(b, NULL, (float)value), x);
+    return build_binary(b, "Sub", NULL, build_const_float(b, (float)value), x);
 }
 
 /* max(0, 1 - cosine) of every two rows: [batch, batch] */
@@ -29,9 +29,8 @@ static struct endpoint distances(struct builder *b, struct endpoint x)
 /* bool [batch, batch]: are two rows in the same group? */
 static struct endpoint of_one_group(struct builder *b, struct endpoint groups)
 {
-    struct endpoint down = build_binary(b, "ExpandDims", NULL, groups, build_const_int(b, NULL, 1));
-    struct endpoint across =
-        build_binary(b, "ExpandDims", NULL, groups, build_const_int(b, NULL, 0));
+    struct endpoint down = build_binary(b, "ExpandDims", NULL, groups, build_const_int(b, 1));
+    struct endpoint across = build_binary(b, "ExpandDims", NULL, groups, build_const_int(b, 0));
 
     return build_binary(b, "Equal", NULL, down, across);
 }
@@ -40,13 +39,12 @@ static struct endpoint of_one_group(struct builder *b, struct endpoint groups)
 static struct endpoint without_diagonal(struct builder *b, struct endpoint pairs)
 {
     struct endpoint size = build_unary(b, "Shape", NULL, pairs);
-    const struct endpoint first[] = { size, build_const_int(b, NULL, 0),
-                                      build_const_int(b, NULL, 0) };
+    const struct endpoint first[] = { size, build_const_int(b, 0), build_const_int(b, 0) };
     struct endpoint rows = build(b, "GatherV2", NULL, 3, first, NULL);
     const bool no = false;
     const struct shape scalar = shape_scalar();
     const struct tensor value = tensor_borrow(DT_BOOL, &scalar, &no);
-    struct endpoint dims = build_binary(b, "ExpandDims", NULL, rows, build_const_int(b, NULL, 0));
+    struct endpoint dims = build_binary(b, "ExpandDims", NULL, rows, build_const_int(b, 0));
     struct endpoint diagonal = build_binary(b, "Fill", NULL, dims, build_const(b, NULL, &value));
     return build_binary(b, "MatrixSetDiag", NULL, pairs, diagonal);
 }
@@ -55,8 +53,8 @@ static struct endpoint without_diagonal(struct builder *b, struct endpoint pairs
 static struct endpoint log_sum_exp(struct builder *b, struct endpoint pairs, struct endpoint x)
 {
     const struct attr kept[] = { attr_bool("keep_dims", true), ATTR_END };
-    struct endpoint axis = build_const_int(b, NULL, 1);
-    struct endpoint values = build_select(b, pairs, x, build_const_float(b, NULL, -INFINITY));
+    struct endpoint axis = build_const_int(b, 1);
+    struct endpoint values = build_select(b, pairs, x, build_const_float(b, -INFINITY));
     const struct endpoint all[] = { values, axis };
     struct endpoint largest = build_unary(
         b, "StopGradient", NULL,

@@ -11,7 +11,7 @@ static struct endpoint steps_first(struct builder *b, struct endpoint x)
                          rest[] = { -1, -1, -1 }, order[] = { 1, 0, 2 };
     const struct endpoint parts[] = { build_slice(b, NULL, x, 3, after, rest),
                                       build_slice(b, NULL, x, 3, begin, first),
-                                      build_const_int(b, NULL, 2) };
+                                      build_const_int(b, 2) };
 
     return build_binary(b, "Transpose", NULL, build(b, "ConcatV2", NULL, 3, parts, NULL),
                         build_const_ints(b, NULL, 3, order));
@@ -22,8 +22,7 @@ static struct endpoint lengths(struct builder *b, struct endpoint x)
 {
     static const int32_t zero[] = { 0 }, one[] = { 1 };
     struct endpoint shape = build_unary(b, "Shape", NULL, x);
-    const struct endpoint steps[] = { shape, build_const_int(b, NULL, 1),
-                                      build_const_int(b, NULL, 0) };
+    const struct endpoint steps[] = { shape, build_const_int(b, 1), build_const_int(b, 0) };
 
     return build_binary(b, "Fill", NULL, build_slice(b, NULL, shape, 1, zero, one),
                         build(b, "GatherV2", NULL, 3, steps, NULL));
@@ -33,7 +32,7 @@ static struct endpoint lengths(struct builder *b, struct endpoint x)
 static struct endpoint losses_of_lists(struct builder *b, struct endpoint output,
                                        struct endpoint classes)
 {
-    struct endpoint zero = build_const_int(b, NULL, 0), one = build_const_int(b, NULL, 1);
+    struct endpoint zero = build_const_int(b, 0), one = build_const_int(b, 1);
     struct endpoint places =
         build_unary(b, "Where", NULL, build_binary(b, "NotEqual", NULL, classes, zero));
     struct endpoint values = build_binary(b, "GatherNd", NULL, classes, places);
@@ -60,12 +59,12 @@ static struct endpoint fill_empty(struct builder *b, struct endpoint classes, st
 {
     static const int32_t begin[] = { 0, 0 }, after[] = { 0, 1 }, column[] = { -1, 1 },
                          rest[] = { -1, -1 };
-    struct endpoint ones = build_binary(b, "ExpandDims", NULL, empty, build_const_int(b, NULL, 1));
+    struct endpoint ones = build_binary(b, "ExpandDims", NULL, empty, build_const_int(b, 1));
 
     ones = build_cast(b, NULL, ones, DT_INT32);
     const struct endpoint parts[] = {
         build_binary(b, "Maximum", NULL, build_slice(b, NULL, classes, 2, begin, column), ones),
-        build_slice(b, NULL, classes, 2, after, rest), build_const_int(b, NULL, 1)
+        build_slice(b, NULL, classes, 2, after, rest), build_const_int(b, 1)
     };
     return build(b, "ConcatV2", NULL, 3, parts, NULL);
 }
@@ -73,9 +72,8 @@ static struct endpoint fill_empty(struct builder *b, struct endpoint classes, st
 struct endpoint loss_ctc(struct loss_context *c)
 {
     struct builder *b = c->builder;
-    struct endpoint used =
-        build_binary(b, "NotEqual", NULL, c->classes, build_const_int(b, NULL, 0));
-    struct endpoint any = build_binary(b, "Any", NULL, used, build_const_int(b, NULL, 1));
+    struct endpoint used = build_binary(b, "NotEqual", NULL, c->classes, build_const_int(b, 0));
+    struct endpoint any = build_binary(b, "Any", NULL, used, build_const_int(b, 1));
     struct endpoint empty = build_unary(b, "LogicalNot", NULL, any);
     struct endpoint of_blanks = losses_of_blanks(b, c->output);
     struct endpoint of_lists = losses_of_lists(b, c->output, fill_empty(b, c->classes, empty));

@@ -24,7 +24,7 @@ static struct endpoint binary(struct loss_context *c, const char *op, struct end
 static struct endpoint by_number(struct loss_context *c, const char *op, struct endpoint x,
                                  double number)
 {
-    return binary(c, op, x, build_const_float(c->builder, NULL, (float)number));
+    return binary(c, op, x, build_const_float(c->builder, (float)number));
 }
 
 struct endpoint loss_reduce(struct builder *b, const char *op, const char *name, struct endpoint x)
@@ -42,14 +42,14 @@ static struct endpoint unary(struct loss_context *c, const char *op, struct endp
 
 static struct endpoint one_minus(struct loss_context *c, struct endpoint x)
 {
-    return binary(c, "Sub", build_const_float(c->builder, NULL, 1), x);
+    return binary(c, "Sub", build_const_float(c->builder, 1), x);
 }
 
 /* Between EPSILON and `high`. */
 static struct endpoint clip(struct loss_context *c, struct endpoint x, double high)
 {
-    const struct endpoint inputs[] = { x, build_const_float(c->builder, NULL, (float)EPSILON),
-                                       build_const_float(c->builder, NULL, (float)high) };
+    const struct endpoint inputs[] = { x, build_const_float(c->builder, (float)EPSILON),
+                                       build_const_float(c->builder, (float)high) };
 
     return build(c->builder, "ClipByValue", NULL, 3, inputs, NULL);
 }
@@ -58,7 +58,7 @@ static struct endpoint clip(struct loss_context *c, struct endpoint x, double hi
 static struct endpoint over_outputs(struct loss_context *c, const char *op, struct endpoint x,
                                     bool keep)
 {
-    const struct endpoint inputs[] = { x, build_const_int(c->builder, NULL, -1) };
+    const struct endpoint inputs[] = { x, build_const_int(c->builder, -1) };
 
     return build(c->builder, op, NULL, 2, inputs,
                  (const struct attr[]){ attr_bool("keep_dims", keep), ATTR_END });
@@ -89,9 +89,9 @@ static struct endpoint spread_classes(struct loss_context *c, double yes, double
 {
     const struct endpoint inputs[] = {
         c->classes,
-        build_const_int(c->builder, NULL, (int32_t)classes_count(c)),
-        build_const_float(c->builder, NULL, (float)yes),
-        build_const_float(c->builder, NULL, (float)no),
+        build_const_int(c->builder, (int32_t)classes_count(c)),
+        build_const_float(c->builder, (float)yes),
+        build_const_float(c->builder, (float)no),
     };
 
     return build(c->builder, "OneHot", NULL, 4, inputs, NULL);
@@ -160,15 +160,15 @@ static struct endpoint sparse_cross_entropy(struct loss_context *c, struct endpo
 static struct endpoint cross_entropy_of_others(struct loss_context *c, int64_t ignored)
 {
     struct builder *b = c->builder;
-    struct endpoint zero = build_const_int(b, NULL, 0);
+    struct endpoint zero = build_const_int(b, 0);
 
-    c->counted = binary(c, "NotEqual", c->classes, build_const_int(b, NULL, (int32_t)ignored));
-    struct endpoint row = binary(c, "ExpandDims", c->counted, build_const_int(b, NULL, -1));
-    struct endpoint y = select(c, row, c->output, build_const_float(b, NULL, 0));
+    c->counted = binary(c, "NotEqual", c->classes, build_const_int(b, (int32_t)ignored));
+    struct endpoint row = binary(c, "ExpandDims", c->counted, build_const_int(b, -1));
+    struct endpoint y = select(c, row, c->output, build_const_float(b, 0));
     if (!loss_from_logits(c->loss))
         y = unary(c, "Log", clip(c, y, 1 - EPSILON));
     struct endpoint losses = sparse_cross_entropy(c, y, select(c, c->counted, c->classes, zero));
-    return select(c, c->counted, losses, build_const_float(b, NULL, 0));
+    return select(c, c->counted, losses, build_const_float(b, 0));
 }
 
 static struct endpoint sparse_categorical_crossentropy(struct loss_context *c)
@@ -324,8 +324,8 @@ static struct endpoint binary_focal_crossentropy(struct loss_context *c)
     losses = binary(c, "Mul", factor, losses);
     if (!loss_option(c->loss, "apply_class_balancing")->boolean)
         return losses;
-    struct endpoint weight = choose(c, labels, build_const_float(c->builder, NULL, (float)alpha),
-                                    build_const_float(c->builder, NULL, (float)(1 - alpha)));
+    struct endpoint weight = choose(c, labels, build_const_float(c->builder, (float)alpha),
+                                    build_const_float(c->builder, (float)(1 - alpha)));
     return binary(c, "Mul", weight, losses);
 }
 

@@ -148,21 +148,20 @@ static struct endpoint binary(struct scores *s, const char *op, struct endpoint 
 
 static struct endpoint expand(struct scores *s, struct endpoint x, int32_t axis)
 {
-    return binary(s, "ExpandDims", x, build_const_int(s->builder, NULL, axis));
+    return binary(s, "ExpandDims", x, build_const_int(s->builder, axis));
 }
 
 static void multiply_towers(struct scores *s, struct endpoint queries, struct endpoint candidates)
 {
     struct builder *b = s->builder;
     const struct endpoint towers[] = { queries, candidates };
-    const struct endpoint first[] = { build_unary(b, "Shape", NULL, queries),
-                                      build_const_int(b, NULL, 0), build_const_int(b, NULL, 0) };
+    const struct endpoint first[] = { build_unary(b, "Shape", NULL, queries), build_const_int(b, 0),
+                                      build_const_int(b, 0) };
 
     s->values = build(b, "MatMul", "scores", 2, towers,
                       (const struct attr[]){ attr_bool("transpose_b", true), ATTR_END });
     s->rows = build(b, "GatherV2", NULL, 3, first, NULL);
-    const struct endpoint range[] = { build_const_int(b, NULL, 0), s->rows,
-                                      build_const_int(b, NULL, 1) };
+    const struct endpoint range[] = { build_const_int(b, 0), s->rows, build_const_int(b, 1) };
     s->places = build(b, "Range", NULL, 3, range, NULL);
 }
 
@@ -170,8 +169,8 @@ static void multiply_towers(struct scores *s, struct endpoint queries, struct en
 static struct endpoint at_own(struct scores *s, float value)
 {
     struct builder *b = s->builder;
-    const struct endpoint inputs[] = { s->places, s->rows, build_const_float(b, NULL, value),
-                                       build_const_float(b, NULL, 0) };
+    const struct endpoint inputs[] = { s->places, s->rows, build_const_float(b, value),
+                                       build_const_float(b, 0) };
 
     return build(b, "OneHot", NULL, 4, inputs, NULL);
 }
@@ -181,8 +180,8 @@ static struct endpoint at_own(struct scores *s, float value)
 static void correct_sampling(struct scores *s, struct endpoint probabilities)
 {
     struct builder *b = s->builder;
-    const struct endpoint inputs[] = { probabilities, build_const_float(b, NULL, PROBABILITY_MIN),
-                                       build_const_float(b, NULL, 1) };
+    const struct endpoint inputs[] = { probabilities, build_const_float(b, PROBABILITY_MIN),
+                                       build_const_float(b, 1) };
     struct endpoint clipped = build(b, "ClipByValue", NULL, 3, inputs, NULL);
 
     s->values = binary(s, "Sub", s->values, build_unary(b, "Log", NULL, clipped));
@@ -198,7 +197,7 @@ static void remove_hits(struct scores *s, struct endpoint ids)
     struct endpoint equal = binary(s, "Equal", expand(s, ids, 1), expand(s, ids, 0));
     equal = build_cast(b, NULL, equal, DT_FLOAT);
     struct endpoint hits = binary(s, "Sub", equal, at_own(s, 1));
-    struct endpoint low = binary(s, "Mul", hits, build_const_float(b, NULL, -SCORE_MAX));
+    struct endpoint low = binary(s, "Mul", hits, build_const_float(b, -SCORE_MAX));
     s->values = binary(s, "AddV2", s->values, low);
 }
 
@@ -208,15 +207,14 @@ static void mine_negatives(struct scores *s, int64_t count)
 {
     struct builder *b = s->builder;
     struct endpoint raised = binary(s, "AddV2", s->values, at_own(s, SCORE_MAX));
-    struct endpoint kept =
-        binary(s, "Minimum", build_const_int(b, NULL, (int32_t)(count + 1)), s->rows);
+    struct endpoint kept = binary(s, "Minimum", build_const_int(b, (int32_t)(count + 1)), s->rows);
     const struct endpoint of_top[] = { raised, kept };
     struct endpoint columns = { build(b, "TopKV2", NULL, 2, of_top, NULL).node, 1 };
     struct endpoint flat =
         binary(s, "Reshape", s->values, build_const_ints(b, NULL, 1, (const int32_t[]){ -1 }));
     struct endpoint begins = expand(s, binary(s, "Mul", s->places, s->rows), 1);
     const struct endpoint gathering[] = { flat, binary(s, "AddV2", begins, columns),
-                                          build_const_int(b, NULL, 0) };
+                                          build_const_int(b, 0) };
 
     s->values = build(b, "GatherV2", "hard_negatives", 3, gathering, NULL);
     s->places = build_unary(b, "ZerosLike", NULL, s->places);
@@ -246,7 +244,7 @@ void retrieval_compare(struct layer_context *context, const struct layers_model 
                     context->out->heads[retrieval_candidates(model, output)].output);
     if (!temperature->is_null)
         s.values =
-            binary(&s, "RealDiv", s.values, build_const_float(b, NULL, (float)temperature->number));
+            binary(&s, "RealDiv", s.values, build_const_float(b, (float)temperature->number));
     if (retrieval_column(loss) != NULL && status_is_ok(b->status)) {
         head->column = place_column(b, model->outputs[output].name, head->output);
         correct_sampling(&s, head->column);

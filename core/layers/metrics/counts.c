@@ -11,20 +11,20 @@ static struct endpoint concat(struct metric_context *c, int count, const struct 
     struct endpoint inputs[5];
 
     memcpy(inputs, parts, (size_t)count * sizeof *parts);
-    inputs[count] = build_const_int(c->builder, NULL, 0);
+    inputs[count] = build_const_int(c->builder, 0);
     return build(c->builder, "ConcatV2", NULL, count + 1, inputs, NULL);
 }
 
 /* 1 - x */
 static struct endpoint complement(struct metric_context *c, struct endpoint x)
 {
-    return metric_binary(c, "Sub", build_const_float(c->builder, NULL, 1), x);
+    return metric_binary(c, "Sub", build_const_float(c->builder, 1), x);
 }
 
 /* Sums over the batch, by weight: [outputs]. */
 static struct endpoint by_class(struct metric_context *c, struct endpoint x)
 {
-    return metric_binary(c, "Sum", metric_weigh(c, x), build_const_int(c->builder, NULL, 0));
+    return metric_binary(c, "Sum", metric_weigh(c, x), build_const_int(c->builder, 0));
 }
 
 static int64_t classes_count(const struct shape *output)
@@ -211,7 +211,7 @@ static struct endpoint chosen(struct metric_context *c)
     if (!threshold->is_null)
         return metric_cast(c, metric_by_number(c, "Greater", c->output, threshold->number),
                            DT_FLOAT);
-    const struct endpoint inputs[] = { c->output, build_const_int(b, NULL, -1) };
+    const struct endpoint inputs[] = { c->output, build_const_int(b, -1) };
     struct endpoint most = build(b, "Max", NULL, 2, inputs,
                                  (const struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
     struct endpoint size = build_unary(b, "Abs", NULL, c->output);
@@ -415,15 +415,15 @@ static struct endpoint counted_labels(struct metric_context *c, struct endpoint 
 {
     struct builder *b = c->builder;
     const struct arg_value *ignored = metric_option(c->metric, "ignore_class");
-    struct endpoint least = build_const_int(b, NULL, 0),
-                    end = build_const_int(b, NULL, (int32_t)iou_classes(c->metric));
+    struct endpoint least = build_const_int(b, 0),
+                    end = build_const_int(b, (int32_t)iou_classes(c->metric));
     struct endpoint counted =
         metric_binary(c, "LogicalAnd", metric_binary(c, "GreaterEqual", labels, least),
                       metric_binary(c, "Less", labels, end));
 
     if (ignored == NULL || ignored->is_null)
         return counted;
-    struct endpoint other = build_const_int(b, NULL, (int32_t)ignored->integer);
+    struct endpoint other = build_const_int(b, (int32_t)ignored->integer);
     return metric_binary(c, "LogicalAnd", counted, metric_binary(c, "NotEqual", labels, other));
 }
 
@@ -450,12 +450,12 @@ static struct endpoint iou(struct metric_context *c)
     }
     struct endpoint counted = counted_labels(c, labels);
     struct endpoint rows =
-        metric_binary(c, "Mul", or_zero(c, counted, labels), build_const_int(b, NULL, classes));
+        metric_binary(c, "Mul", or_zero(c, counted, labels), build_const_int(b, classes));
     struct endpoint weights =
         metric_flat(c, metric_weights_like(c, threshold != NULL ? c->output : c->labels));
     const struct endpoint inputs[] = { or_zero(c, counted, weights),
                                        metric_binary(c, "AddV2", rows, answers),
-                                       build_const_int(b, NULL, classes * classes) };
+                                       build_const_int(b, classes * classes) };
     return build(b, "UnsortedSegmentSum", NULL, 3, inputs, NULL);
 }
 
@@ -544,7 +544,7 @@ static const struct layer_arg one_hot_mean_iou_args[] = {
 
 static struct endpoint row_mean(struct metric_context *c, struct endpoint x)
 {
-    const struct endpoint inputs[] = { x, build_const_int(c->builder, NULL, -1) };
+    const struct endpoint inputs[] = { x, build_const_int(c->builder, -1) };
 
     return build(c->builder, "Mean", NULL, 2, inputs,
                  (const struct attr[]){ attr_bool("keep_dims", true), ATTR_END });

@@ -72,7 +72,7 @@ static struct endpoint top_k_accuracy(struct metric_context *c)
     const struct endpoint inputs[] = {
         steps ? metric_binary(c, "Reshape", c->output, build_const_ints(c->builder, NULL, 2, dims))
               : c->output,
-        steps ? metric_flat(c, classes) : classes, build_const_int(c->builder, NULL, (int32_t)k)
+        steps ? metric_flat(c, classes) : classes, build_const_int(c->builder, (int32_t)k)
     };
 
     struct endpoint is = build(c->builder, "InTopKV2", NULL, 3, inputs, NULL);
@@ -94,16 +94,15 @@ static struct endpoint among_largest(struct metric_context *c, int64_t k)
 {
     const struct shape *shape = endpoint_shape(c->output);
     struct builder *b = c->builder;
-    const struct endpoint asked[] = { c->output, build_const_int(b, NULL, (int32_t)k) };
+    const struct endpoint asked[] = { c->output, build_const_int(b, (int32_t)k) };
     struct endpoint places = build(b, "TopKV2", NULL, 2, asked, NULL);
     places.index = 1;
-    const struct endpoint inputs[] = {
-        places, build_const_int(b, NULL, (int32_t)shape->dims[shape->rank - 1]),
-        build_const_float(b, NULL, 1), build_const_float(b, NULL, 0)
-    };
+    const struct endpoint inputs[] = { places,
+                                       build_const_int(b, (int32_t)shape->dims[shape->rank - 1]),
+                                       build_const_float(b, 1), build_const_float(b, 0) };
 
     return metric_binary(c, "Sum", build(b, "OneHot", NULL, 4, inputs, NULL),
-                         build_const_int(b, NULL, -2));
+                         build_const_int(b, -2));
 }
 
 /* The column of the option class_id; all of x if the option is not given. */
@@ -115,7 +114,7 @@ static struct endpoint of_class(struct metric_context *c, struct endpoint x)
         return x;
     const int32_t id = (int32_t)class_id->integer;
     const struct endpoint inputs[] = { x, build_const_ints(c->builder, NULL, 1, &id),
-                                       build_const_int(c->builder, NULL, -1) };
+                                       build_const_int(c->builder, -1) };
 
     return build(c->builder, "GatherV2", NULL, 3, inputs, NULL);
 }
@@ -196,23 +195,23 @@ struct endpoint metric_buckets(struct metric_context *c)
     struct endpoint p = of_class(c, c->output);
     if (logits != NULL && logits->boolean)
         p = build_unary(b, "Sigmoid", NULL, p);
-    const struct endpoint clipping[] = { metric_flat(c, p), build_const_float(b, NULL, 0),
-                                         build_const_float(b, NULL, 1) };
+    const struct endpoint clipping[] = { metric_flat(c, p), build_const_float(b, 0),
+                                         build_const_float(b, 1) };
 
     p = build(b, "ClipByValue", NULL, 3, clipping, NULL);
     p = build_unary(b, "Ceil", NULL, metric_by_number(c, "Mul", p, thresholds - 1));
     struct endpoint buckets = metric_cast(
         c, metric_by_number(c, "Maximum", metric_by_number(c, "Sub", p, 1), 0), DT_INT32);
     struct endpoint is = of_class(c, metric_positives_by_class(c));
-    struct endpoint is_not = metric_binary(c, "Sub", build_const_float(b, NULL, 1), is);
+    struct endpoint is_not = metric_binary(c, "Sub", build_const_float(b, 1), is);
     struct endpoint yes = metric_flat(c, metric_weigh(c, is)),
                     no = metric_flat(c, metric_weigh(c, is_not));
-    struct endpoint segments = build_const_int(b, NULL, thresholds);
+    struct endpoint segments = build_const_int(b, thresholds);
     const struct endpoint of_yes[] = { yes, buckets, segments },
                           of_no[] = { no, buckets, segments };
     const struct endpoint both[] = { build(b, "UnsortedSegmentSum", NULL, 3, of_yes, NULL),
                                      build(b, "UnsortedSegmentSum", NULL, 3, of_no, NULL),
-                                     build_const_int(b, NULL, 0) };
+                                     build_const_int(b, 0) };
     return build(b, "ConcatV2", NULL, 3, both, NULL);
 }
 

@@ -26,7 +26,7 @@ struct endpoint metric_binary(struct metric_context *c, const char *op, struct e
 struct endpoint metric_by_number(struct metric_context *c, const char *op, struct endpoint x,
                                  double number)
 {
-    return metric_binary(c, op, x, build_const_float(c->builder, NULL, (float)number));
+    return metric_binary(c, op, x, build_const_float(c->builder, (float)number));
 }
 
 struct endpoint metric_cast(struct metric_context *c, struct endpoint x, enum dtype dtype)
@@ -43,7 +43,7 @@ struct endpoint metric_flat(struct metric_context *c, struct endpoint x)
 
 struct endpoint metric_sum(struct metric_context *c, struct endpoint x)
 {
-    return metric_binary(c, "Sum", metric_flat(c, x), build_const_int(c->builder, NULL, 0));
+    return metric_binary(c, "Sum", metric_flat(c, x), build_const_int(c->builder, 0));
 }
 
 static bool has_weights(const struct metric_context *c)
@@ -66,7 +66,7 @@ static struct endpoint spread_mask(struct metric_context *c, const struct shape 
                          "metric '%.100s': the output has a mask of shape %s, the "
                          "metric's values have %s",
                          c->metric->name, shape_text(endpoint_shape(c->mask)), shape_text(shape)));
-    return metric_binary(c, "ExpandDims", mask, build_const_int(c->builder, NULL, -1));
+    return metric_binary(c, "ExpandDims", mask, build_const_int(c->builder, -1));
 }
 
 /* The weight of each element of a tensor of this shape. */
@@ -116,7 +116,7 @@ struct endpoint metric_share_of_true(struct metric_context *c, struct endpoint i
 
 struct endpoint metric_largest(struct metric_context *c, struct endpoint x)
 {
-    const struct endpoint inputs[] = { x, build_const_int(c->builder, NULL, -1) };
+    const struct endpoint inputs[] = { x, build_const_int(c->builder, -1) };
 
     return build(c->builder, "ArgMax", NULL, 2, inputs,
                  (const struct attr[]){ attr_type("output_type", DT_INT32), ATTR_END });
@@ -140,9 +140,8 @@ struct endpoint metric_labels_by_class(struct metric_context *c)
     if (endpoint_dtype(c->labels) == DT_FLOAT)
         return c->labels;
     int32_t count = (int32_t)output->dims[output->rank - 1];
-    const struct endpoint inputs[] = { c->labels, build_const_int(b, NULL, count),
-                                       build_const_float(b, NULL, 1),
-                                       build_const_float(b, NULL, 0) };
+    const struct endpoint inputs[] = { c->labels, build_const_int(b, count),
+                                       build_const_float(b, 1), build_const_float(b, 0) };
     return build(b, "OneHot", NULL, 4, inputs, NULL);
 }
 

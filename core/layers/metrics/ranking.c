@@ -93,21 +93,20 @@ static int64_t largest_k(const struct layers_model *model)
 
 static struct endpoint size_of(struct builder *b, struct endpoint x, int32_t axis)
 {
-    const struct endpoint inputs[] = { build_unary(b, "Shape", NULL, x),
-                                       build_const_int(b, NULL, axis),
-                                       build_const_int(b, NULL, 0) };
+    const struct endpoint inputs[] = { build_unary(b, "Shape", NULL, x), build_const_int(b, axis),
+                                       build_const_int(b, 0) };
 
     return build(b, "GatherV2", NULL, 3, inputs, NULL);
 }
 
 static struct endpoint by_int(struct builder *b, const char *op, struct endpoint x, int32_t number)
 {
-    return build_binary(b, op, NULL, x, build_const_int(b, NULL, number));
+    return build_binary(b, op, NULL, x, build_const_int(b, number));
 }
 
 static struct endpoint join_columns(struct builder *b, struct endpoint left, struct endpoint right)
 {
-    const struct endpoint inputs[] = { left, right, build_const_int(b, NULL, 1) };
+    const struct endpoint inputs[] = { left, right, build_const_int(b, 1) };
 
     return build(b, "ConcatV2", NULL, 3, inputs, NULL);
 }
@@ -115,7 +114,7 @@ static struct endpoint join_columns(struct builder *b, struct endpoint left, str
 static struct endpoint gather(struct builder *b, struct endpoint values, struct endpoint places,
                               int axis)
 {
-    const struct endpoint inputs[] = { values, places, build_const_int(b, NULL, axis) };
+    const struct endpoint inputs[] = { values, places, build_const_int(b, axis) };
 
     return build(b, "GatherV2", NULL, 3, inputs,
                  (const struct attr[]){ attr_int("batch_dims", axis), ATTR_END });
@@ -197,7 +196,7 @@ static struct best_candidates best_of_all(struct layer_context *context, struct 
                                           struct endpoint candidates, int64_t k)
 {
     struct builder *b = &context->builder;
-    struct endpoint block = score_block(b, queries, candidates, build_const_int(b, NULL, 0));
+    struct endpoint block = score_block(b, queries, candidates, build_const_int(b, 0));
     struct best_candidates best =
         find_best(b, block, by_int(b, "Minimum", size_of(b, block, 1), (int32_t)k));
 
@@ -213,7 +212,7 @@ static struct best_candidates best_of_all(struct layer_context *context, struct 
 
 static struct endpoint sum_columns(struct builder *b, struct endpoint x, bool keep)
 {
-    const struct endpoint inputs[] = { x, build_const_int(b, NULL, 1) };
+    const struct endpoint inputs[] = { x, build_const_int(b, 1) };
 
     return build(b, "Sum", NULL, 2, inputs,
                  (const struct attr[]){ attr_bool("keep_dims", keep), ATTR_END });
@@ -240,10 +239,10 @@ static struct endpoint rank_by_id(struct builder *b, const struct best_candidate
     struct endpoint found = gather(b, all_ids, best->places, 0);
     struct endpoint is_own =
         build_binary(b, "Equal", NULL, by_int(b, "ExpandDims", own_ids, 1), found);
-    const struct endpoint range[] = { build_const_int(b, NULL, 0), size_of(b, found, 1),
-                                      build_const_int(b, NULL, 1) };
-    struct endpoint ranks = build_select(b, is_own, build(b, "Range", NULL, 3, range, NULL),
-                                         build_const_int(b, NULL, BLOCK));
+    const struct endpoint range[] = { build_const_int(b, 0), size_of(b, found, 1),
+                                      build_const_int(b, 1) };
+    struct endpoint ranks =
+        build_select(b, is_own, build(b, "Range", NULL, 3, range, NULL), build_const_int(b, BLOCK));
 
     return by_int(b, "Min", ranks, 1);
 }

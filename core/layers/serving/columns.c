@@ -165,7 +165,7 @@ static struct endpoint number_places(struct layer_context *context, const struct
             numbers[i] = NAN;
     }
     const struct tensor list = tensor_borrow(DT_DOUBLE, &shape, numbers);
-    struct endpoint axis = build_const_int(b, NULL, -1);
+    struct endpoint axis = build_const_int(b, -1);
     struct endpoint each =
         build_binary(b, "ExpandDims", NULL, cast_to(context, x, DT_DOUBLE), axis);
     struct endpoint equal = build_binary(b, "Equal", NULL, each, build_const(b, NULL, &list));
@@ -249,8 +249,7 @@ struct entries {
 
 static struct endpoint column_of_pairs(struct builder *b, struct endpoint pairs, int32_t which)
 {
-    const struct endpoint inputs[] = { pairs, build_const_int(b, NULL, which),
-                                       build_const_int(b, NULL, 1) };
+    const struct endpoint inputs[] = { pairs, build_const_int(b, which), build_const_int(b, 1) };
 
     return build(b, "GatherV2", NULL, 3, inputs, NULL);
 }
@@ -258,7 +257,7 @@ static struct endpoint column_of_pairs(struct builder *b, struct endpoint pairs,
 /* The non-zero numbers. */
 static struct entries entries_of_numbers(struct builder *b, struct endpoint x)
 {
-    struct endpoint zero = build_const_float(b, NULL, 0);
+    struct endpoint zero = build_const_float(b, 0);
     struct endpoint pairs =
         build_unary(b, "Where", NULL, build_binary(b, "NotEqual", NULL, x, zero));
 
@@ -292,7 +291,7 @@ static struct entries entries_of_categories(struct layer_context *context,
 static struct endpoint batch_of(struct builder *b, const struct column_parts *parts)
 {
     const struct attr int64s[] = { attr_type("out_type", DT_INT64), ATTR_END };
-    struct endpoint none = { 0 }, zero = build_const_int(b, NULL, 0);
+    struct endpoint none = { 0 }, zero = build_const_int(b, 0);
 
     if (parts->column->spec.layout == TENSOR_RAGGED)
         return lists_of_splits(b, parts->values, none, parts->row_splits, 0, 0).batch;
@@ -306,7 +305,7 @@ static struct endpoint joined(struct builder *b, struct endpoint *list, int coun
 {
     if (count == 1)
         return list[0];
-    list[count] = build_const_int(b, NULL, 0);
+    list[count] = build_const_int(b, 0);
     return build(b, "ConcatV2", NULL, count + 1, list, NULL);
 }
 
@@ -353,7 +352,7 @@ static void build_dense(struct layer_context *context, const struct layers_port 
     b->scope = scopes[count];
     if (padded)
         shares[0] = lists_padded(b, shares[0], parts->row_splits, -1);
-    shares[count] = build_const_int(b, NULL, 1);
+    shares[count] = build_const_int(b, 1);
     context->out->inputs[input] =
         in_shape(context, port,
                  count == 1 ? shares[0] : build(b, "ConcatV2", NULL, count + 1, shares, NULL));

@@ -71,7 +71,7 @@ static struct classes build_classes(struct layer_context *context, int count,
     const struct shape scalar = shape_scalar();
     struct tensor fallback = tensor_borrow(DT_STRING, &scalar, &unknown);
 
-    const struct endpoint top_inputs[] = { y, build_const_int(b, "TopKV2/k", count) };
+    const struct endpoint top_inputs[] = { y, build_named_int(b, "TopKV2/k", count) };
     struct endpoint top = build(b, "TopKV2", "TopKV2", 2, top_inputs, NULL);
     struct endpoint indices = { top.node, 1 };
     const struct endpoint find[] = {
@@ -185,9 +185,8 @@ static struct endpoint binary_scores(struct builder *b, const struct layers_targ
                                      struct endpoint y)
 {
     struct endpoint p = loss_from_logits(target->loss) ? build_unary(b, "Sigmoid", NULL, y) : y;
-    const struct endpoint parts[] = { build_binary(b, "Sub", NULL, build_const_float(b, NULL, 1),
-                                                   p),
-                                      p, build_const_int(b, NULL, 1) };
+    const struct endpoint parts[] = { build_binary(b, "Sub", NULL, build_const_float(b, 1), p), p,
+                                      build_const_int(b, 1) };
 
     return build(b, "ConcatV2", "scores", 3, parts, NULL);
 }

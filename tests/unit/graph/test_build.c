@@ -66,18 +66,19 @@ static void a_name_that_is_taken_gets_a_number(void **state)
 {
     (void)state;
     b.scope = "net/";
-    assert_string_equal(build_const_int(&b, "c", 1).node->name, "net/c");
-    assert_string_equal(build_const_int(&b, "c", 1).node->name, "net/c_1");
-    assert_string_equal(build_const_int(&b, "c_2", 1).node->name, "net/c_2");
-    assert_string_equal(build_const_int(&b, "c", 1).node->name, "net/c_3");
-    assert_string_equal(build_const_int(&b, NULL, 1).node->name, "net/Const");
+    assert_string_equal(build_placeholder(&b, "c", DT_FLOAT, shape_scalar()).node->name, "net/c");
+    assert_string_equal(build_placeholder(&b, "c", DT_FLOAT, shape_scalar()).node->name, "net/c_1");
+    assert_string_equal(build_placeholder(&b, "c_2", DT_FLOAT, shape_scalar()).node->name,
+                        "net/c_2");
+    assert_string_equal(build_placeholder(&b, "c", DT_FLOAT, shape_scalar()).node->name, "net/c_3");
+    assert_string_equal(build_const_int(&b, 1).node->name, "net/Const");
 }
 
 static void lists_are_counted_from_the_inputs(void **state)
 {
     (void)state;
     struct endpoint x = placeholder(DT_FLOAT, shape_of(2, 3));
-    struct endpoint axis = build_const_int(&b, NULL, 1);
+    struct endpoint axis = build_const_int(&b, 1);
     struct endpoint joined =
         build(&b, "ConcatV2", NULL, 3, (struct endpoint[]){ x, x, axis }, NULL);
     assert_shape(joined, "[2,6]");
@@ -102,7 +103,7 @@ static void shape_arithmetic_is_seen_through(void **state)
     struct endpoint batch =
         build(&b, "StridedSlice", NULL, 4, (struct endpoint[]){ shape, zero, one, one },
               (struct attr[]){ attr_int("shrink_axis_mask", 1), ATTR_END });
-    struct endpoint size = build_const_int(&b, NULL, 784);
+    struct endpoint size = build_const_int(&b, 784);
     struct endpoint target = build(&b, "Pack", NULL, 2, (struct endpoint[]){ batch, size }, NULL);
     assert_shape(build_binary(&b, "Reshape", NULL, x, target), "[?,784]");
 }
@@ -113,8 +114,7 @@ static void a_known_shape_is_a_constant(void **state)
     struct endpoint x = placeholder(DT_FLOAT, shape_of(2, 3));
     struct endpoint fill = build(
         &b, "Fill", NULL, 2,
-        (struct endpoint[]){ build_unary(&b, "Shape", NULL, x), build_const_float(&b, NULL, 1) },
-        NULL);
+        (struct endpoint[]){ build_unary(&b, "Shape", NULL, x), build_const_float(&b, 1) }, NULL);
     assert_shape(fill, "[2,3]");
     struct infer_context context = { fill.node, graph };
     const struct tensor *dims = infer_constant(&context, 0);
@@ -190,7 +190,7 @@ static void what_is_looked_up_has_a_known_shape_if_the_table_is_known(void **sta
     struct endpoint tables[] = { build(&b, "HashTableV2", NULL, 0, NULL, types),
                                  placeholder(DT_RESOURCE, shape_scalar()) };
     for (int i = 0; i < 2; i++) {
-        struct endpoint inputs[] = { tables[i], keys, build_const_float(&b, NULL, 0) };
+        struct endpoint inputs[] = { tables[i], keys, build_const_float(&b, 0) };
         struct endpoint y = build(&b, "LookupTableFindV2", NULL, 3, inputs, found);
         assert_true(status_is_ok(builder_status(&b)));
         assert_int_equal(y.node->outputs[y.index].shape.rank, i == 0 ? 1 : -1);

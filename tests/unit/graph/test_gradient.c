@@ -355,7 +355,7 @@ static struct endpoint turn(struct builder *b, struct endpoint v, struct endpoin
 
     if (depth == 0) {
         v = build_unary(b, "Tanh", NULL, build_binary(b, "Mul", NULL, v, factor));
-        return build_binary(b, "Mul", NULL, v, build_const_float(b, NULL, 1.25f));
+        return build_binary(b, "Mul", NULL, v, build_const_float(b, 1.25f));
     }
     if (!loops) {
         for (int i = 0; i < turns; i++)

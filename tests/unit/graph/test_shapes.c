@@ -170,7 +170,7 @@ static void a_size_that_wraps_is_not_known(void **state)
     int64_t many = (int64_t)1 << 40;
     struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(many, many));
     struct endpoint size = build_unary(&b, "Size", "size", x);
-    struct endpoint zero = build_const_int(&b, "zero", 0), one = build_const_int(&b, "one", 1);
+    struct endpoint zero = build_const_int(&b, 0), one = build_const_int(&b, 1);
     struct endpoint range =
         build(&b, "Range", "range", 3, (struct endpoint[]){ zero, size, one }, NULL);
     assert_ok(builder_status(&b));

@@ -21,7 +21,7 @@ static struct plan *make_plan(void)
 {
     struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, EDGE, EDGE));
     struct endpoint number = build_placeholder(&b, "number", DT_FLOAT, shape_of(-1, 1));
-    struct endpoint axis = build_const_int(&b, NULL, 1);
+    struct endpoint axis = build_const_int(&b, 1);
     struct endpoint fetches[] = { build_unary(&b, "Neg", NULL, x),
                                   build_binary(&b, "AddV2", NULL,
                                                build_binary(&b, "Sum", NULL, x, axis), number) };
@@ -113,7 +113,7 @@ static void rows_without_elements_run_together(void **state)
 {
     (void)state;
     struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, -1));
-    struct endpoint sums = build_binary(&b, "Sum", NULL, x, build_const_int(&b, NULL, 1));
+    struct endpoint sums = build_binary(&b, "Sum", NULL, x, build_const_int(&b, 1));
     struct plan *plan = plan_of(1, &x, 1, &sums, NULL);
     struct run *small = run_create((size_t)1 << 20);
     struct tensor feed = floats(shape_of((int64_t)1 << 52, 0), NULL), out;

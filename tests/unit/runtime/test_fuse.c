@@ -182,8 +182,8 @@ static struct endpoint columns_of_rows(struct endpoint x, int32_t columns)
     struct endpoint rows =
         build(&b, "StridedSlice", NULL, 4, (struct endpoint[]){ shape, zero, one, one },
               (struct attr[]){ attr_int("shrink_axis_mask", 1), ATTR_END });
-    struct endpoint dims = build(
-        &b, "Pack", NULL, 2, (struct endpoint[]){ rows, build_const_int(&b, NULL, columns) }, NULL);
+    struct endpoint dims =
+        build(&b, "Pack", NULL, 2, (struct endpoint[]){ rows, build_const_int(&b, columns) }, NULL);
     return build_binary(&b, "Reshape", NULL, x, dims);
 }
 
@@ -207,7 +207,7 @@ static const int64_t entry_columns[] = { 4, 0, 3, 0, 2 };
 static struct endpoint sparse_product(struct endpoint x, struct endpoint columns, bool adjoint)
 {
     static const int64_t splits[] = { 0, 1, 1, 4 }, sizes[] = { 3, 5 };
-    struct endpoint values = build_binary(&b, "Sum", NULL, x, build_const_int(&b, NULL, 0));
+    struct endpoint values = build_binary(&b, "Sum", NULL, x, build_const_int(&b, 0));
     struct endpoint ragged[] = { const_numbers(shape_of(4), splits), values };
     struct endpoint pairs = build(&b, "RaggedTensorToSparse", NULL, 2, ragged, NULL);
     struct endpoint begin = build_const_ints(&b, NULL, 2, (int32_t[]){ 0, 0 }),
@@ -339,7 +339,7 @@ static struct endpoint a_swish_whose_argument_has_another_use(struct endpoint x)
 /* One operand has one number for each row, two have one for each column. */
 static struct endpoint centred(struct endpoint x)
 {
-    struct endpoint axis = build_const_int(&b, NULL, 1);
+    struct endpoint axis = build_const_int(&b, 1);
     struct endpoint mean = build(&b, "Mean", NULL, 2, (struct endpoint[]){ x, axis },
                                  (struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
     struct endpoint y = build_binary(&b, "Sub", NULL, x, mean);
@@ -463,7 +463,7 @@ static struct endpoint two_strides(struct endpoint x)
 static struct endpoint pointwise_of_two_halves(struct endpoint x)
 {
     struct endpoint halves =
-        build(&b, "Split", NULL, 2, (struct endpoint[]){ build_const_int(&b, NULL, 3), x },
+        build(&b, "Split", NULL, 2, (struct endpoint[]){ build_const_int(&b, 3), x },
               (struct attr[]){ attr_int("num_split", 2), ATTR_END });
     return build_binary(&b, "Sub", NULL, pointwise(halves, 1),
                         pointwise((struct endpoint){ halves.node, 1 }, 1));
@@ -846,7 +846,7 @@ static void gives_the_same_in_blocks(void **state)
     static float values[ROWS * COLUMNS];
     setup(NULL);
     struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, COLUMNS));
-    struct endpoint axis = build_const_int(&b, NULL, 1);
+    struct endpoint axis = build_const_int(&b, 1);
     struct endpoint mean = build(&b, "Mean", NULL, 2, (struct endpoint[]){ x, axis },
                                  (struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
     struct endpoint y = build_binary(&b, "Sub", NULL, x, mean);

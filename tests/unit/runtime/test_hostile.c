@@ -54,7 +54,7 @@ static struct status pad(int count, const char *const *types, const struct endpo
 {
     struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(1));
     struct endpoint inputs[5] = { integers(shape_of(2), (const int64_t[]){ 1, 1 }), x,
-                                  build_const_float(&b, NULL, 0) };
+                                  build_const_float(&b, 0) };
     for (int i = 0; i < count; i++)
         inputs[3 + i] = partitions[i];
     struct endpoint y = build(
@@ -297,7 +297,7 @@ static float add_to_row(int count, struct status *status)
     struct endpoint start[] = { handle, zeros(shape_of(1, width)) };
     assert_ok(run_target(build_node(&b, "AssignVariableOp", NULL, 2, start, 0, NULL, NULL), run));
     struct endpoint inputs[] = { handle, integers32(shape_of(count), rows),
-                                 build_const_float(&b, NULL, 1) };
+                                 build_const_float(&b, 1) };
     struct node *add = build_node(&b, "ResourceScatterAdd", NULL, 3, inputs, 0, NULL,
                                   (struct attr[]){ attr_type("dtype", DT_FLOAT), ATTR_END });
     run_set_check(run, stop_at_once, NULL);
@@ -679,7 +679,7 @@ static void a_ragged_gradient_of_too_many_zeros_is_refused(void **state)
 {
     (void)state;
     const int32_t sizes[] = { 1, 4 };
-    const struct endpoint list[] = { build_const_int(&b, NULL, -1), build_const_int(&b, NULL, -1) };
+    const struct endpoint list[] = { build_const_int(&b, -1), build_const_int(&b, -1) };
     const struct endpoint inputs[] = {
         build(&b, "EmptyTensorList", NULL, 2, list,
               (struct attr[]){ attr_type("element_dtype", DT_FLOAT), ATTR_END }),
@@ -698,8 +698,7 @@ static void a_ragged_gradient_of_too_many_zeros_is_refused(void **state)
 
 static struct endpoint empty_list(void)
 {
-    const struct endpoint inputs[] = { build_const_int(&b, NULL, -1),
-                                       build_const_int(&b, NULL, -1) };
+    const struct endpoint inputs[] = { build_const_int(&b, -1), build_const_int(&b, -1) };
     return build(&b, "EmptyTensorList", NULL, 2, inputs,
                  (struct attr[]){ attr_type("element_dtype", DT_VARIANT), ATTR_END });
 }
@@ -832,8 +831,8 @@ static void an_endless_search_in_a_model_looks_at_the_deadline(void **state)
     assert_true(count_looks(x, &feed, build(&b, "PhraseTokenize", NULL, 2, phrases, NULL)) > 40);
     struct endpoint pieces[] = { endless_model(11),
                                  x,
-                                 build_const_int(&b, NULL, 0),
-                                 build_const_float(&b, NULL, 0),
+                                 build_const_int(&b, 0),
+                                 build_const_float(&b, 0),
                                  flag(false),
                                  flag(false),
                                  flag(false) };
@@ -852,7 +851,7 @@ static void long_texts_without_a_difference_look_at_the_deadline(void **state)
         long_texts[i] = bytes_of(i == 0 ? repeated("a", TEXT_BYTES) : long_texts[0].data);
     struct tensor feed = tensor_borrow(DT_STRING, &shape, long_texts);
     struct endpoint x = texts(), splits = integers(shape_of(2), rows);
-    struct endpoint inputs[] = { x, splits, x, splits, build_const_float(&b, NULL, 0.5f) };
+    struct endpoint inputs[] = { x, splits, x, splits, build_const_float(&b, 0.5f) };
     struct endpoint y = build(&b, "RougeL", NULL, 5, inputs, NULL);
     assert_true(count_looks(x, &feed, y) > 8);
 }

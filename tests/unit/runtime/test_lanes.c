@@ -31,7 +31,7 @@ static void a_reduction_has_the_type_of_its_operand(void **state)
     (void)state;
     static const int64_t dims[] = { 0 };
     add_cast(DT_COMPLEX128);
-    struct endpoint init = build_const_float(&b, NULL, 0);
+    struct endpoint init = build_const_float(&b, 0);
     assert_refused(build(&b, "XlaReduce", "reduce", 2, (struct endpoint[]){ vector(64), init },
                          (struct attr[]){ attr_ints(&b, "dimensions_to_reduce", 1, dims),
                                           attr_func("reducer", "f"), ATTR_END }),
@@ -65,7 +65,7 @@ static void a_window_has_the_type_of_its_operand(void **state)
     struct endpoint padding =
         build_binary(&b, "Reshape", NULL, build_const_ints(&b, NULL, 2, none),
                      build_const_ints(&b, NULL, 2, (const int32_t[]){ 1, 2 }));
-    struct endpoint inputs[] = { vector(64), build_const_float(&b, NULL, 0), ones, ones, ones, ones,
+    struct endpoint inputs[] = { vector(64), build_const_float(&b, 0), ones, ones, ones, ones,
                                  padding };
     assert_refused(build(&b, "XlaReduceWindow", "window", 7, inputs,
                          (struct attr[]){ attr_func("computation", "f"), ATTR_END }),
@@ -86,10 +86,9 @@ static void windows_of_a_huge_padding_do_not_fit(void **state)
     struct endpoint padding =
         build_binary(&b, "Reshape", NULL, build_const_ints(&b, NULL, 6, pads),
                      build_const_ints(&b, NULL, 2, (const int32_t[]){ 3, 2 }));
-    struct endpoint inputs[] = { x,      build_const_float(&b, NULL, 0),
-                                 each,   build_const_ints(&b, NULL, 3, far),
-                                 each,   each,
-                                 padding };
+    struct endpoint inputs[] = {
+        x, build_const_float(&b, 0), each, build_const_ints(&b, NULL, 3, far), each, each, padding
+    };
     struct endpoint y = build(&b, "XlaReduceWindow", "window", 7, inputs,
                               (struct attr[]){ attr_func("computation", "sum"), ATTR_END });
     struct plan_options options = { .no_fold = true, .no_fuse = true };
@@ -107,7 +106,7 @@ static void a_sort_compares(void **state)
     add_cast(DT_INT8);
     struct endpoint x = vector(8), sorted;
     sorted = build(
-        &b, "XlaVariadicSort", "sort", 2, (struct endpoint[]){ x, build_const_int(&b, NULL, 0) },
+        &b, "XlaVariadicSort", "sort", 2, (struct endpoint[]){ x, build_const_int(&b, 0) },
         (struct attr[]){ attr_types(&b, "T", 1, DTYPES_OF(DT_FLOAT)), attr_func("comparator", "f"),
                          attr_bool("is_stable", true), ATTR_END });
     assert_refused(sorted,

@@ -35,7 +35,7 @@ static struct endpoint scatter(int count, const int32_t *indices, int32_t elemen
 {
     struct endpoint in[] = { const_floats(NULL, shape_of(3, 2), numbers),
                              ints(shape_of(count), indices), ints(shape_of(1), (int32_t[]){ 2 }),
-                             build_const_int(&b, NULL, elements) };
+                             build_const_int(&b, elements) };
     return build(&b, "TensorListScatterV2", NULL, 4, in, float_elements());
 }
 
@@ -123,7 +123,7 @@ static void splits_and_concatenates(void **state)
 static void concatenates_unset_elements_as_zeros(void **state)
 {
     (void)state;
-    struct endpoint in[] = { pair_shape(-1), build_const_int(&b, NULL, 2) };
+    struct endpoint in[] = { pair_shape(-1), build_const_int(&b, 2) };
     struct endpoint list = build(&b, "TensorListReserve", NULL, 2, in, float_elements());
     assert_gives(concat(list, 2, (int64_t[]){ 1, 2 }), 6, VALUES(0, 0, 0, 0, 0, 0), "");
     assert_gives(

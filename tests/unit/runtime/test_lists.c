@@ -11,7 +11,7 @@ static struct endpoint ints(int count, const int32_t *values)
 static struct endpoint reserve(int32_t count)
 {
     struct attr attrs[] = { attr_type("element_dtype", DT_FLOAT), ATTR_END };
-    struct endpoint in[] = { ints(1, (int32_t[]){ 2 }), build_const_int(&b, "count", count) };
+    struct endpoint in[] = { ints(1, (int32_t[]){ 2 }), build_const_int(&b, count) };
     return build(&b, "TensorListReserve", "list", 2, in, attrs);
 }
 
@@ -73,7 +73,7 @@ static void copies_a_list_that_is_used_twice(void **state)
     (void)state;
     struct endpoint index = scalar("index"),
                     item = build_placeholder(&b, "item", DT_FLOAT, shape_of(2));
-    struct endpoint list = set(reserve(2), build_const_int(&b, "zero", 0), item);
+    struct endpoint list = set(reserve(2), build_const_int(&b, 0), item);
     struct endpoint other = set(list, index, build_unary(&b, "Neg", "neg", item));
     struct endpoint fetches[] = { stack(list), stack(other) };
     struct tensor out[2];
@@ -147,9 +147,9 @@ static void pushes_pops_and_resizes(void **state)
     struct endpoint index = scalar("index");
     struct endpoint item = build_placeholder(&b, "item", DT_FLOAT, shape_of(2));
     struct attr attrs[] = { attr_type("element_dtype", DT_FLOAT), ATTR_END };
-    struct endpoint empty = build(
-        &b, "EmptyTensorList", "empty", 2,
-        (struct endpoint[]){ ints(1, (int32_t[]){ 2 }), build_const_int(&b, "most", -1) }, attrs);
+    struct endpoint empty =
+        build(&b, "EmptyTensorList", "empty", 2,
+              (struct endpoint[]){ ints(1, (int32_t[]){ 2 }), build_const_int(&b, -1) }, attrs);
     struct endpoint list = empty;
     for (int i = 0; i < 5; i++)
         list = build(

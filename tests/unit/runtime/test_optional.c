@@ -44,8 +44,7 @@ static void gives_back_its_components(void **state)
 {
     (void)state;
     struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(2));
-    struct endpoint some =
-        optional_of(2, (struct endpoint[]){ build_const_int(&b, "three", 3), x });
+    struct endpoint some = optional_of(2, (struct endpoint[]){ build_const_int(&b, 3), x });
     struct node *values = get_values(some, 2, (enum dtype[]){ DT_INT32, DT_FLOAT },
                                      (struct shape[]){ shape_unknown(), shape_of(-1) });
     const struct endpoint fetches[] = {
@@ -86,12 +85,12 @@ static void names_what_does_not_fit(void **state)
     (void)state;
     struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(2));
     struct endpoint two = optional_of(2, (struct endpoint[]){ x, x }), one = optional_of(1, &x);
-    struct endpoint number = build_const_int(&b, "number", 3);
+    struct endpoint number = build_const_int(&b, 3);
     struct endpoint pair = build(&b, "Pack", "pair", 2, (struct endpoint[]){ one, none() }, NULL);
     const struct attr list_attrs[] = { attr_type("element_dtype", DT_FLOAT), ATTR_END };
     struct endpoint list =
         build(&b, "TensorListReserve", "list", 2,
-              (struct endpoint[]){ build_const_int(&b, "unknown", -1), number }, list_attrs);
+              (struct endpoint[]){ build_const_int(&b, -1), number }, list_attrs);
     expect_failure(x, get_floats(none(), shape_unknown()),
                    "The given optional does not have a value.");
     expect_failure(x, get_floats(two, shape_unknown()),

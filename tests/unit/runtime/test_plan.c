@@ -571,7 +571,7 @@ static void constants_that_double_are_not_folded_for_ever(void **state)
     (void)state;
     struct shape shape = shape_of(1 << 18); /* 1 MiB */
     float *values = zalloc(sizeof *values << 18);
-    struct endpoint axis = build_const_int(&b, "axis", 0);
+    struct endpoint axis = build_const_int(&b, 0);
     struct endpoint at = const_floats("start", shape, values);
     for (int i = 0; i < 8; i++)
         at = build(&b, "ConcatV2", NULL, 3, (struct endpoint[]){ at, at, axis },

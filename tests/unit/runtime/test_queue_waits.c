@@ -376,7 +376,7 @@ static void a_run_waits_for_what_another_stages(void **state)
     struct attr named[] = { attr_text("shared_name", "area"), ATTR_END };
     struct attr typed[] = { attr_text("shared_name", "area"), attr_types(&b, "dtypes", 1, &dtype),
                             ATTR_END };
-    struct endpoint none = { 0 }, second = build_const_int(&b, "index", 1);
+    struct endpoint none = { 0 }, second = build_const_int(&b, 1);
     struct other looker = { .plan = NULL };
     make_queue("FIFOQueueV2", -1);
     struct plan *stage =
@@ -433,11 +433,11 @@ static void a_run_waits_for_a_key_that_another_stages(void **state)
     struct status status = take_in(run, looker.plan, 0, values, &got);
     assert_int_equal(status.code, STATUS_INVALID_ARGUMENT); /* its row is there, without it */
     plan_destroy(looker.plan);
-    looker.plan = plan_for(
-        build_node(&b, "MapUnstage", NULL, 2,
-                   (struct endpoint[]){ build_const_int64(&b, 6), build_const_int(&b, "at", 0) }, 0,
-                   NULL, typed),
-        0, none);
+    looker.plan =
+        plan_for(build_node(&b, "MapUnstage", NULL, 2,
+                            (struct endpoint[]){ build_const_int64(&b, 6), build_const_int(&b, 0) },
+                            0, NULL, typed),
+                 0, none);
     run_set_deadline(run, (uint64_t)clock_deadline_ns(clock_monotonic(), 20));
     status = take_in(run, looker.plan, 0, values, &got);
     assert_int_equal(status.code, STATUS_DEADLINE_EXCEEDED);

@@ -91,8 +91,7 @@ static void another_variant_is_refused(void **state)
 {
     (void)state;
     const int32_t shape = -1, count = 2;
-    struct endpoint inputs[] = { build_const_int(&b, NULL, shape),
-                                 build_const_int(&b, NULL, count) };
+    struct endpoint inputs[] = { build_const_int(&b, shape), build_const_int(&b, count) };
     struct endpoint list = build(&b, "TensorListReserve", NULL, 2, inputs,
                                  (struct attr[]){ attr_type("element_dtype", DT_FLOAT),
                                                   attr_type("shape_type", DT_INT32), ATTR_END });

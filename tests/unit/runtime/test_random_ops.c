@@ -96,7 +96,7 @@ static void draws_integers_between_the_bounds(void **state)
 {
     (void)state;
     struct endpoint in[] = { build_const_ints(&b, "shape", 1, (int32_t[]){ 1000 }),
-                             build_const_int(&b, "low", -2), build_const_int(&b, "high", 3) };
+                             build_const_int(&b, -2), build_const_int(&b, 3) };
     struct endpoint fetch = build(&b, "RandomUniformInt", "random", 3, in,
                                   (struct attr[]){ attr_int("seed", 5), ATTR_END });
     struct plan *plan = plan_of(0, NULL, 1, &fetch, NULL);
@@ -156,8 +156,7 @@ static void a_generator_moves_on_as_tensorflows_does(void **state)
     struct shape scalar = shape_scalar();
     struct tensor delta = tensor_borrow(DT_UINT64, &scalar, (const uint64_t[]){ 3 }), out;
     struct endpoint handle = generator();
-    struct endpoint skip[] = { handle, build_const_int(&b, NULL, 1),
-                               build_const(&b, NULL, &delta) };
+    struct endpoint skip[] = { handle, build_const_int(&b, 1), build_const(&b, NULL, &delta) };
     struct endpoint draw[] = { handle, const_int64(1),
                                build_const_ints(&b, NULL, 1, (int32_t[]){ 3 }) };
     struct endpoint fetches[] = { build(&b, "RngReadAndSkip", NULL, 3, skip, NULL),

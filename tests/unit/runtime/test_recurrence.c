@@ -111,7 +111,7 @@ static struct endpoint product(const struct body *body, struct endpoint x, int64
 
 static void split(const struct body *body, struct endpoint sum, int count, struct endpoint *out)
 {
-    const struct endpoint inputs[] = { build_const_int(body->b, NULL, 1), sum };
+    const struct endpoint inputs[] = { build_const_int(body->b, 1), sum };
     struct node *node = build_node(body->b, "Split", NULL, 2, inputs, 0, NULL,
                                    (struct attr[]){ attr_int("num_split", count), ATTR_END });
     for (int i = 0; i < count; i++)
@@ -158,8 +158,7 @@ static struct endpoint gru(const struct body *body, struct endpoint x, struct en
     struct endpoint r = unary(body, "Sigmoid", pair(body, "AddV2", of_x[1], of_h[1]));
     struct endpoint candidate =
         unary(body, "Tanh", pair(body, "AddV2", of_x[2], pair(body, "Mul", r, of_h[2])));
-    struct endpoint one =
-        build_const_float(body->b, NULL, body->row->oddity == HALF_GATE ? 0.5f : 1);
+    struct endpoint one = build_const_float(body->b, body->row->oddity == HALF_GATE ? 0.5f : 1);
     struct endpoint rest = build_binary(body->b, "Sub", NULL, one, z);
     return pair(body, "AddV2", pair(body, "Mul", z, h), pair(body, "Mul", rest, candidate));
 }
@@ -190,7 +189,7 @@ static struct endpoint element_shape(struct builder *builder, int32_t columns)
 static struct endpoint reserve(const struct row *row)
 {
     const struct endpoint inputs[] = { element_shape(&b, CELLS),
-                                       build_const_int(&b, NULL, row->sequences ? STEPS : 1) };
+                                       build_const_int(&b, row->sequences ? STEPS : 1) };
     return build(&b, "TensorListReserve", NULL, 2, inputs,
                  (struct attr[]){ attr_type("element_dtype", DT_FLOAT), ATTR_END });
 }
@@ -224,7 +223,7 @@ static void build_body(struct while_loop *loop, const struct row *row, struct en
     struct body body = { builder, row };
     struct endpoint time = loop->time, h = loop->values[H], c = loop->values[C];
     if (row->oddity == NEGATIVE_STEP)
-        time = build_binary(builder, "Sub", NULL, build_const_int(builder, NULL, STEPS - 1), time);
+        time = build_binary(builder, "Sub", NULL, build_const_int(builder, STEPS - 1), time);
     struct endpoint x = item_of(builder, loop->values[LIST], time, INPUTS, DT_FLOAT);
     if (row->oddity == CHANGED_INPUT)
         x = build_unary(builder, "Abs", NULL, x);
@@ -237,7 +236,7 @@ static void build_body(struct while_loop *loop, const struct row *row, struct en
         c = row->cell == LSTM ? choose(loop, c, loop->values[C]) : c;
     }
     const struct endpoint set[] = { loop->values[RESULTS],
-                                    row->sequences ? loop->time : build_const_int(builder, NULL, 0),
+                                    row->sequences ? loop->time : build_const_int(builder, 0),
                                     output };
     memcpy(results, loop->values, CARRIED * sizeof *results);
     results[RESULTS] = build(builder, "TensorListSetItem", NULL, 3, set, NULL);
@@ -460,8 +459,8 @@ static void build_counting_loop(const struct endpoint *feeds, struct endpoint *f
                               (struct attr[]){ attr_type("element_dtype", DT_FLOAT), ATTR_END });
     results[COUNTED_LIST] = loop.values[COUNTED_LIST];
     results[COUNTED_H] = simple(&body, x, loop.values[COUNTED_H]);
-    results[COUNTER] = build_binary(builder, "AddV2", NULL, loop.values[COUNTER],
-                                    build_const_int(builder, NULL, 1));
+    results[COUNTER] =
+        build_binary(builder, "AddV2", NULL, loop.values[COUNTER], build_const_int(builder, 1));
     assert_ok(while_loop_end(&loop, STEPS, results, fetches));
 }
 
@@ -508,8 +507,8 @@ static void refuses_a_state_of_another_type(void **state)
                                        weights(&body, INPUTS, CELLS),
                                        weights(&body, CELLS, CELLS),
                                        weights(&body, 0, CELLS),
-                                       build_const_int(&b, NULL, STEPS),
-                                       build_const_int(&b, NULL, 0),
+                                       build_const_int(&b, STEPS),
+                                       build_const_int(&b, 0),
                                        build_placeholder(&b, "h", DT_UINT8, shape_of(-1, CELLS)) };
     static const int64_t limited[] = { 0 }, roles[] = { RECURRENCE_TIME, RECURRENCE_H };
     static const enum dtype given[] = { DT_INT32, DT_UINT8 }, made[] = { DT_INT32, DT_FLOAT };

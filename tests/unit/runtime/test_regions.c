@@ -8,11 +8,6 @@
 
 static const enum dtype float_type[] = { DT_FLOAT };
 
-static struct endpoint const_int(const char *name, int32_t value)
-{
-    return build_const_int(&b, name, value);
-}
-
 static struct tensor int_scalar(const int32_t *value)
 {
     struct shape scalar = shape_scalar();
@@ -200,8 +195,8 @@ static void a_loop_runs_until_its_condition_ends_it(void **state)
     add_loop();
     struct endpoint limit = build_placeholder(&b, "limit", DT_INT32, shape_scalar());
     struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1));
-    struct node *loop =
-        build_loop(const_int("i", 0), limit, x, const_floats("two", shape_scalar(), VALUES(2)));
+    struct node *loop = build_loop(build_const_int(&b, 0), limit, x,
+                                   const_floats("two", shape_scalar(), VALUES(2)));
     struct endpoint fetches[] = { { loop, 0 }, { loop, 2 }, { loop, 1 } };
     struct plan_options off = { .no_fold = true, .no_fuse = true };
     const struct plan_options *options[] = { NULL, &off };
@@ -245,9 +240,9 @@ static void a_profile_hears_each_step_with_its_own_time(void **state)
     add_loop();
     struct endpoint limit = build_placeholder(&b, "limit", DT_INT32, shape_scalar());
     struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1));
-    struct endpoint out_x = {
-        build_loop(const_int("i", 0), limit, x, const_floats("two", shape_scalar(), VALUES(2))), 2
-    };
+    struct endpoint out_x = { build_loop(build_const_int(&b, 0), limit, x,
+                                         const_floats("two", shape_scalar(), VALUES(2))),
+                              2 };
     struct plan *plan = plan_of(2, (struct endpoint[]){ limit, x }, 1, &out_x, NULL);
     struct heard heard = { .profile.step = hear };
     int32_t rounds = 5;
@@ -274,7 +269,7 @@ static void a_long_loop_runs_in_flat_memory(void **state)
     (void)state;
     add_loop();
     struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1));
-    struct node *loop = build_loop(const_int("i", 0), const_int("limit", 10000), x,
+    struct node *loop = build_loop(build_const_int(&b, 0), build_const_int(&b, 10000), x,
                                    const_floats("one", shape_scalar(), VALUES(1)));
     struct endpoint y = { loop, 2 };
     struct plan *plan = plan_of(1, &x, 1, &y, NULL);
@@ -292,7 +287,7 @@ static void the_deadline_ends_a_loop(void **state)
     (void)state;
     add_loop();
     struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1));
-    struct node *loop = build_loop(const_int("i", 0), const_int("limit", 0x7fffffff), x,
+    struct node *loop = build_loop(build_const_int(&b, 0), build_const_int(&b, 0x7fffffff), x,
                                    const_floats("one", shape_scalar(), VALUES(1)));
     struct endpoint y = { loop, 2 };
     struct plan *plan = plan_of(1, &x, 1, &y, NULL);
@@ -339,7 +334,7 @@ static void constants_reach_into_loops(void **state)
     struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1));
     struct endpoint factor =
         build_unary(&b, "Neg", NULL, const_floats("two", shape_scalar(), VALUES(2)));
-    struct node *loop = build_loop(const_int("i", 0), const_int("limit", 3), x, factor);
+    struct node *loop = build_loop(build_const_int(&b, 0), build_const_int(&b, 3), x, factor);
     struct endpoint y = { loop, 2 };
     struct plan *plan = plan_of(1, &x, 1, &y, NULL);
     assert_true(plan_has(plan, ", #")); /* Mul(%x, #factor) in the body */

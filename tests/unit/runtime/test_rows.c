@@ -127,14 +127,13 @@ static struct endpoint count_of(struct endpoint x, int32_t at)
 
 static struct endpoint reshape_by_shape(struct endpoint x, struct endpoint y)
 {
-    struct endpoint parts[] = { count_of(y, 0), build_const_int(&b, NULL, 2),
-                                build_const_int(&b, NULL, 2) };
+    struct endpoint parts[] = { count_of(y, 0), build_const_int(&b, 2), build_const_int(&b, 2) };
     return build_binary(&b, "Reshape", NULL, x, build(&b, "Pack", NULL, 3, parts, NULL));
 }
 
 static struct endpoint reshape_by_another_dimension(struct endpoint x, struct endpoint y)
 {
-    struct endpoint parts[] = { count_of(y, 1), build_const_int(&b, NULL, -1) };
+    struct endpoint parts[] = { count_of(y, 1), build_const_int(&b, -1) };
     return build_binary(&b, "Reshape", NULL, x, build(&b, "Pack", NULL, 2, parts, NULL));
 }
 
@@ -143,10 +142,10 @@ static struct endpoint detections(struct endpoint x, struct endpoint y, int32_t 
 {
     struct endpoint inputs[] = { build_binary(&b, "Reshape", NULL, x, INTS(-1, boxes, 1, 4)),
                                  build_binary(&b, "Reshape", NULL, y, INTS(-1, boxes, 4)),
-                                 build_const_int(&b, NULL, 2),
-                                 build_const_int(&b, NULL, 3),
-                                 build_const_float(&b, NULL, 0.5f),
-                                 build_const_float(&b, NULL, 0) };
+                                 build_const_int(&b, 2),
+                                 build_const_int(&b, 3),
+                                 build_const_float(&b, 0.5f),
+                                 build_const_float(&b, 0) };
     return build(&b, "CombinedNonMaxSuppression", NULL, 6, inputs, NULL);
 }
 
@@ -165,7 +164,7 @@ static struct endpoint there_and_back(struct endpoint x, struct endpoint y)
 {
     struct endpoint shape = build_unary(&b, "Shape", NULL, x);
     struct endpoint all = build_binary(&b, "Prod", NULL, shape, INTS(0));
-    struct endpoint parts[] = { all, build_const_int(&b, NULL, 1) };
+    struct endpoint parts[] = { all, build_const_int(&b, 1) };
     struct endpoint line =
         build_binary(&b, "Reshape", NULL, x, build(&b, "Pack", NULL, 2, parts, NULL));
     struct endpoint scaled = build_binary(&b, "MatMul", NULL, line, ramp(shape_of(1, 1)));
@@ -182,7 +181,7 @@ static struct endpoint laid_in_a_line(struct endpoint x, struct endpoint y)
 
 static struct endpoint joined(struct endpoint x, struct endpoint y, int32_t axis)
 {
-    struct endpoint parts[] = { x, y, build_const_int(&b, NULL, axis) };
+    struct endpoint parts[] = { x, y, build_const_int(&b, axis) };
     return build(&b, "ConcatV2", NULL, 3, parts, NULL);
 }
 
@@ -224,7 +223,7 @@ static struct endpoint joined_rows(struct endpoint x, struct endpoint y)
 
 static struct endpoint zeros_for_each_row(struct endpoint x, struct endpoint y)
 {
-    struct endpoint parts[] = { count_of(y, 0), build_const_int(&b, NULL, 4) };
+    struct endpoint parts[] = { count_of(y, 0), build_const_int(&b, 4) };
     struct endpoint zeros = build_binary(&b, "Fill", NULL, build(&b, "Pack", NULL, 2, parts, NULL),
                                          const_floats(NULL, shape_scalar(), VALUES(0.5f)));
     return build_binary(&b, "AddV2", NULL, x, zeros);
@@ -352,7 +351,7 @@ static struct endpoint einsum_with_the_rows_twice(struct endpoint x, struct endp
 static struct endpoint one_that_no_rule_knows(struct endpoint x, struct endpoint y)
 {
     (void)y;
-    return build_binary(&b, "Cumsum", NULL, x, build_const_int(&b, NULL, 1));
+    return build_binary(&b, "Cumsum", NULL, x, build_const_int(&b, 1));
 }
 
 /* The model's pieces are `<unk>` and `1`; its number is a constant besides. */

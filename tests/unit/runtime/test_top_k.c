@@ -81,10 +81,10 @@ static void check(enum dtype dtype, const float *x, int32_t k)
     struct shape shape = shape_of(1, COLUMNS);
     struct tensor given = floats(shape, x), results[2];
     struct endpoint fed = build_placeholder(&b, NULL, DT_FLOAT, shape);
-    struct endpoint top = build(
-        &b, "TopKV2", NULL, 2,
-        (const struct endpoint[]){ build_cast(&b, NULL, fed, dtype), build_const_int(&b, NULL, k) },
-        NULL);
+    struct endpoint top =
+        build(&b, "TopKV2", NULL, 2,
+              (const struct endpoint[]){ build_cast(&b, NULL, fed, dtype), build_const_int(&b, k) },
+              NULL);
     const struct endpoint fetches[] = { build_cast(&b, NULL, top, DT_FLOAT), { top.node, 1 } };
     struct plan *plan = plan_of(1, &fed, 2, fetches, NULL);
 

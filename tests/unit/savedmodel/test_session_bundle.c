@@ -57,7 +57,7 @@ static void write_model(const char *path, enum savedmodel_format format)
     struct endpoint w = build(&b, "ReadVariableOp", "read", 1, &handle,
                               (struct attr[]){ attr_type("dtype", DT_FLOAT), ATTR_END });
     build_binary(&b, "AddV2", "y", build_binary(&b, "MatMul", "product", x, w),
-                 build_const_float(&b, "one", 1));
+                 build_const_float(&b, 1));
     build_node(&b, "NoOp", "init", 0, NULL, 0, NULL, NULL);
     assert_ok(builder_status(&b));
 
