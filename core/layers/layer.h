@@ -200,8 +200,8 @@ struct layer_class {
     /* For a layer with a list of inputs; `count` is at least 1. */
     struct endpoint (*merge)(struct layer_context *context, const struct layer *layer, int count,
                              const struct endpoint *inputs);
-    /* For a layer that uses masks, has several outputs, or has call arguments: sets io->outputs.
-     * `build` and `merge` are then NULL. */
+    /* For a layer that uses masks, has several outputs, or has call arguments: sets io->outputs,
+     * unless it fails. `build` and `merge` are then NULL. */
     void (*call)(struct layer_context *context, const struct layer *layer, struct layer_io *io);
     /* The call's arguments in Keras' order, ended by NULL. A NULL list: the call takes only
      * tensors or lists of them, which are its inputs. */

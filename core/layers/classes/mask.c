@@ -16,7 +16,6 @@ static void masking_call(struct layer_context *context, const struct layer *laye
     const struct shape *shape = endpoint_shape(x);
     const int32_t last = -1;
 
-    op_give(io, x);
     if (shape->rank < 3) {
         layer_fail(context, layer, "the input has shape %s, expected [batch, steps, features]",
                    shape_text(shape));
@@ -25,7 +24,7 @@ static void masking_call(struct layer_context *context, const struct layer *laye
     struct endpoint value = op_number_like(context, x, layer_arg(layer, "mask_value")->number);
     struct endpoint counts =
         op_over_axes(b, "Any", build_binary(b, "NotEqual", NULL, x, value), 1, &last, true);
-    io->outputs[0].value = build_select(b, counts, x, op_number_like(context, x, 0));
+    op_give(io, build_select(b, counts, x, op_number_like(context, x, 0)));
     const int64_t behind = -1;
     io->outputs[0].mask =
         build(b, "Squeeze", NULL, 1, &counts,

@@ -21,7 +21,6 @@ static void binary(struct layer_context *context, const struct layer *layer, str
 {
     struct endpoint operands[2];
 
-    op_give(io, io->inputs[0].value);
     if (!op_operands(context, layer, io, 2, op_x1_x2, operands))
         return;
     for (int i = 0; i < 2; i++)
@@ -65,7 +64,6 @@ static void where_call(struct layer_context *context, const struct layer *layer,
 {
     struct endpoint condition = io_tensor(io, "condition").value, operands[2];
 
-    op_give(io, io->inputs[0].value);
     if (condition.node == NULL) {
         layer_fail(context, layer, "argument 'condition' of a call is no tensor");
         return;
@@ -132,7 +130,6 @@ static void unary(struct layer_context *context, const struct layer *layer, stru
 {
     struct endpoint x = io->inputs[0].value;
 
-    op_give(io, x);
     if (endpoint_dtype(x) == DT_STRING) {
         layer_fail(context, layer, "the input is text; expected numbers");
         return;
@@ -204,7 +201,6 @@ static void clip_call(struct layer_context *context, const struct layer *layer, 
 {
     struct endpoint x = io->inputs[0].value;
 
-    op_give(io, x);
     if (!op_floats(context, layer, &x))
         return;
     const struct endpoint inputs[] = {
@@ -300,7 +296,6 @@ static void activate(struct layer_context *context, const struct layer *layer, s
 {
     struct endpoint x = io->inputs[0].value;
 
-    op_give(io, x);
     if (op_floats(context, layer, &x))
         op_give(io, activated(context, layer, name, x));
 }
@@ -311,7 +306,6 @@ static void along_axis(struct layer_context *context, const struct layer *layer,
 {
     struct endpoint x = io->inputs[0].value;
 
-    op_give(io, x);
     int at = layer_one_axis(context, layer, endpoint_shape(x)->rank);
     if (at == 0 || !op_floats(context, layer, &x))
         return;
@@ -354,7 +348,6 @@ static void threshold_call(struct layer_context *context, const struct layer *la
     struct endpoint x = io->inputs[0].value;
     struct builder *b = &context->builder;
 
-    op_give(io, x);
     if (!op_floats(context, layer, &x))
         return;
     struct endpoint threshold = op_number_like(context, x, layer_arg(layer, "threshold")->number);
@@ -385,7 +378,6 @@ static void build_as(struct layer_context *context, const struct layer *layer, s
 {
     struct endpoint x = io->inputs[0].value;
 
-    op_give(io, x);
     if (op_floats(context, layer, &x))
         op_give(io, class->build(context, layer, x));
 }
@@ -435,7 +427,6 @@ static void gelu_call(struct layer_context *context, const struct layer *layer, 
         activate(context, layer, io, "gelu");
         return;
     }
-    op_give(io, x);
     if (op_floats(context, layer, &x))
         op_give(io, gelu_by_tanh(&context->builder, x));
 }

@@ -201,7 +201,6 @@ FORMULA_WITH(squareplus, "Squareplus", squareplus_args, squareplus(b, layer, x))
     {                                                                                 \
         struct builder *b = &context->builder;                                        \
         struct endpoint operands[2];                                                  \
-        op_give(io, io->inputs[0].value);                                             \
         if (!op_operands(context, layer, io, 2, op_x1_x2, operands))                  \
             return;                                                                   \
         enum dtype dtype = (to_floats) ? DT_FLOAT : endpoint_dtype(operands[0]);      \
@@ -305,7 +304,6 @@ static void isclose_call(struct layer_context *context, const struct layer *laye
     double relative = 1e-5, absolute = 1e-8;
     struct endpoint operands[2];
 
-    op_give(io, io->inputs[0].value);
     if (!op_number(context, layer, io, "rtol", &relative) ||
         !op_number(context, layer, io, "atol", &absolute) ||
         !op_operands(context, layer, io, 2, op_x1_x2, operands))

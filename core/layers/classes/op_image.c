@@ -448,7 +448,6 @@ static void pool(struct layer_context *context, const struct layer *layer, struc
     int directions = endpoint_shape(x)->rank - 2;
     int64_t size[3], strides[3];
 
-    op_give(io, x);
     if (directions < 1 || directions > 3) {
         layer_fail(context, layer, "the input has shape %s, expected rank 3 to 5",
                    shape_text(endpoint_shape(x)));

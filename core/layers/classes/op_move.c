@@ -12,7 +12,6 @@ static const struct layer_arg axis_args[] = {
 static int read_axes(struct layer_context *context, const struct layer *layer, struct layer_io *io,
                      int32_t axes[SHAPE_RANK_MAX])
 {
-    op_give(io, io->inputs[0].value);
     if (!json_value_is_null(layer_arg(layer, "axis")->value))
         return layer_axes(context, layer, io->inputs[0].value, axes);
     layer_fail(context, layer, "argument 'axis' is null: it would move rows of the batch as well");
@@ -138,7 +137,6 @@ static void pad_call(struct layer_context *context, const struct layer *layer, s
     int32_t pads[SHAPE_RANK_MAX][2];
     double fill = 0;
 
-    op_give(io, x);
     if (!read_pads(list_items(layer_arg(layer, "pad_width")->value), rank, pads)) {
         layer_fail(context, layer,
                    "argument 'pad_width': expected %d pairs of sizes from 0 on, [0, 0] for the "
@@ -274,7 +272,6 @@ static void triangle(struct layer_context *context, const struct layer *layer, s
     struct endpoint x = io->inputs[0].value;
     const struct arg_value *k = layer_arg(layer, "k");
 
-    op_give(io, x);
     if (endpoint_shape(x)->rank < 3 || k->is_null || llabs(k->integer) > INT32_MAX / 2) {
         layer_fail(context, layer,
                    "expected matrices [batch, …, rows, columns] and an integer k, got %s",

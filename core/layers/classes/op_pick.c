@@ -69,7 +69,6 @@ static void take_call(struct layer_context *context, const struct layer *layer, 
     const struct arg_value *axis = layer_arg(layer, "axis");
     struct tensor numbers;
 
-    op_give(io, io->inputs[0].value);
     if (x.node == NULL) {
         if (!op_table(context, layer, io, "x", &x))
             return;
@@ -103,7 +102,6 @@ static void take_along_axis_call(struct layer_context *context, const struct lay
     struct builder *b = &context->builder;
     struct endpoint x = io_tensor(io, "x").value, places = io_tensor(io, "indices").value;
 
-    op_give(io, io->inputs[0].value);
     if (x.node == NULL || places.node == NULL) {
         layer_refuse(context, layer, "'x' and 'indices' that are not both tensors");
         return;
@@ -172,7 +170,6 @@ static void sort_numbers(struct layer_context *context, const struct layer *laye
     struct builder *b = &context->builder;
     struct endpoint x = io->inputs[0].value;
 
-    op_give(io, x);
     int axis = layer_one_axis(context, layer, endpoint_shape(x)->rank);
     if (axis == 0)
         return;
@@ -216,7 +213,6 @@ static void top_k_call(struct layer_context *context, const struct layer *layer,
     const struct shape *shape = endpoint_shape(x);
     int64_t k = layer_arg(layer, "k")->integer;
 
-    op_give(io, x);
     if (shape->rank < 2 || endpoint_dtype(x) == DT_STRING || endpoint_dtype(x) == DT_BOOL ||
         (shape->dims[shape->rank - 1] >= 0 && k > shape->dims[shape->rank - 1])) {
         layer_fail(context, layer, "the %lld largest of %s %s", (long long)k,
@@ -244,7 +240,6 @@ static void place_of(struct layer_context *context, const struct layer *layer, s
     struct builder *b = &context->builder;
     struct endpoint x = io->inputs[0].value;
 
-    op_give(io, x);
     int axis = layer_one_axis(context, layer, endpoint_shape(x)->rank);
     if (axis == 0)
         return;
@@ -303,7 +298,6 @@ static struct endpoint one_hot(struct layer_context *context, const struct layer
     struct endpoint x = io->inputs[0].value;
     int rank = endpoint_shape(x)->rank;
 
-    op_give(io, x);
     if (endpoint_dtype(x) == DT_STRING || rank == SHAPE_RANK_MAX) {
         layer_fail(context, layer, "the input is %s %s; expected integers of rank %d or less",
                    dtype_name(endpoint_dtype(x)), shape_text(endpoint_shape(x)),

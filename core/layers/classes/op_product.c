@@ -34,7 +34,6 @@ static void matmul_call(struct layer_context *context, const struct layer *layer
     struct endpoint x = io_tensor(io, "x1").value, y = io_tensor(io, "x2").value;
     struct tensor matrix;
 
-    op_give(io, io->inputs[0].value);
     if (x.node != NULL &&
         (!op_floats(context, layer, &x) || !status_is_ok(context->builder.status)))
         return;
@@ -64,7 +63,6 @@ static void sum_of_products(struct layer_context *context, const struct layer *l
     struct endpoint x = io_tensor(io, "x1").value;
     struct tensor matrix;
 
-    op_give(io, io->inputs[0].value);
     if (x.node == NULL || io_tensor(io, "x2").value.node != NULL ||
         !op_numbers(context, io, "x2", &matrix) || matrix.shape.rank != 2)
         layer_refuse(context, layer,
@@ -88,7 +86,6 @@ static void tensordot_call(struct layer_context *context, const struct layer *la
         sum_of_products(context, layer, io);
         return;
     }
-    op_give(io, io->inputs[0].value);
     layer_refuse(context, layer, "argument 'axes' is %s; only 1 is implemented",
                  json_value_show(axes, context->arena));
 }
@@ -129,7 +126,6 @@ static void einsum_call(struct layer_context *context, const struct layer *layer
     struct endpoint operands[EINSUM_OPERANDS_MAX];
     bool is_tensor[EINSUM_OPERANDS_MAX];
 
-    op_give(io, io->inputs[0].value);
     for (int i = 0; i < count && i < EINSUM_OPERANDS_MAX; i++) {
         struct tensor numbers;
         operands[i] = io_tensor(io, einsum_inputs[i]).value;
@@ -189,7 +185,6 @@ static void attention_call(struct layer_context *context, const struct layer *la
                     parts[3];
     double scale;
 
-    op_give(io, io->inputs[0].value);
     for (int i = 0; i < 3; i++) {
         parts[i] = io_tensor(io, attention_inputs[i]).value;
         if (parts[i].node == NULL || op_constant(io, "bias") != NULL ||
@@ -235,7 +230,6 @@ static void of_matrices(struct layer_context *context, const struct layer *layer
     struct endpoint x = io->inputs[0].value;
     const struct shape *shape = endpoint_shape(x);
 
-    op_give(io, x);
     if (shape->rank < 3 ||
         !may_be_equal(shape->dims[shape->rank - 1], shape->dims[shape->rank - 2]))
         layer_fail(context, layer, "the input has shape %s, expected square matrices [batch, n, n]",

@@ -20,7 +20,6 @@ struct axis_reduction {
 static bool read_reduction(struct layer_context *context, const struct layer *layer,
                            struct layer_io *io, struct axis_reduction *out)
 {
-    op_give(io, io->inputs[0].value);
     *out = (struct axis_reduction){ .x = io->inputs[0].value,
                                     .keep = layer_arg(layer, "keepdims")->boolean };
     if (endpoint_dtype(out->x) == DT_STRING) {
@@ -143,7 +142,6 @@ static void moments_call(struct layer_context *context, const struct layer *laye
 {
     struct axis_reduction r = { .x = io->inputs[0].value };
 
-    op_give(io, r.x);
     if (!op_floats(context, layer, &r.x))
         return;
     r.count = layer_axes_of(context, layer, "axes", r.x, r.axes);

@@ -20,7 +20,6 @@ static void reshape_call(struct layer_context *context, const struct layer *laye
     int64_t size = 1, known = 1;
     int open = 0;
 
-    op_give(io, x);
     if (!layer_check_known(context, layer, x, 1))
         return;
     for (int i = 1; i < shape->rank; i++)
@@ -69,7 +68,6 @@ static void transpose_call(struct layer_context *context, const struct layer *la
     int32_t order[SHAPE_RANK_MAX];
     bool seen[SHAPE_RANK_MAX] = { false };
 
-    op_give(io, io->inputs[0].value);
     bool good = axes->ints.count == rank;
     for (int i = 0; good && i < rank; i++) {
         int64_t axis = axes->ints.values[i] + (axes->ints.values[i] < 0 ? rank : 0);
@@ -113,7 +111,6 @@ static void swapaxes_call(struct layer_context *context, const struct layer *lay
     int rank = endpoint_shape(io->inputs[0].value)->rank, axes[2];
     int32_t order[SHAPE_RANK_MAX];
 
-    op_give(io, io->inputs[0].value);
     if (!two_axes(context, layer, io, "axis1", "axis2", axes))
         return;
     for (int i = 0; i < rank; i++)
@@ -133,7 +130,6 @@ static void moveaxis_call(struct layer_context *context, const struct layer *lay
     int rank = endpoint_shape(io->inputs[0].value)->rank, axes[2];
     int32_t order[SHAPE_RANK_MAX];
 
-    op_give(io, io->inputs[0].value);
     if (!two_axes(context, layer, io, "source", "destination", axes))
         return;
     for (int i = 0, from = 0; i < rank; i++) {
@@ -157,7 +153,6 @@ static void expand_dims_call(struct layer_context *context, const struct layer *
     const struct arg_value *axis = layer_arg(layer, "axis");
     int rank = endpoint_shape(x)->rank;
 
-    op_give(io, x);
     if (rank + 1 > SHAPE_RANK_MAX) {
         layer_fail(context, layer, "an output of rank %d, at most %d", rank + 1, SHAPE_RANK_MAX);
         return;
@@ -177,7 +172,6 @@ static void squeeze_call(struct layer_context *context, const struct layer *laye
     const int64_t at =
         layer_axis(context, layer, axis->is_null ? 0 : axis->integer, endpoint_shape(x)->rank);
 
-    op_give(io, x);
     if (at > 0)
         op_give(io, build(b, "Squeeze", NULL, 1, &x,
                           (const struct attr[]){ attr_ints(b, "squeeze_dims", 1, &at), ATTR_END }));
@@ -205,7 +199,6 @@ static void concatenate_call(struct layer_context *context, const struct layer *
 {
     struct endpoint *values = input_values(context, io);
 
-    op_give(io, values[0]);
     for (int i = 1; i < io->call->inputs_count; i++)
         if (endpoint_dtype(values[i]) != endpoint_dtype(values[0])) {
             layer_fail(context, layer, "inputs of types %s and %s",
@@ -224,7 +217,6 @@ static void join_along(struct layer_context *context, const struct layer *layer,
     struct arg_value along = { .integer = axis };
     struct layer as = *layer;
 
-    op_give(io, io->inputs[0].value);
     if (endpoint_shape(io->inputs[0].value)->rank <= axis) {
         layer_fail(context, layer, "inputs of rank %d would be joined along the batch",
                    endpoint_shape(io->inputs[0].value)->rank);
@@ -261,7 +253,6 @@ static void stack_call(struct layer_context *context, const struct layer *layer,
     const struct arg_value *axis = layer_arg(layer, "axis");
     int rank = endpoint_shape(values[0])->rank;
 
-    op_give(io, values[0]);
     for (int i = 0; i < io->call->inputs_count; i++) {
         const struct shape *shape = endpoint_shape(values[i]);
         if (!layer_check_open(context, layer, values[i], rank, rank))
@@ -301,7 +292,6 @@ static void tile_call(struct layer_context *context, const struct layer *layer, 
     int rank = endpoint_shape(x)->rank, first = rank - repeats->ints.count;
     int32_t times[SHAPE_RANK_MAX];
 
-    op_give(io, x);
     bool good = first >= 0;
     for (int i = 0; good && i < rank; i++) {
         int64_t n = i < first ? 1 : repeats->ints.values[i - first];
@@ -381,7 +371,6 @@ static void split_call(struct layer_context *context, const struct layer *layer,
     const struct arg_value *axis = layer_arg(layer, "axis");
     int32_t sizes[LAYER_OUTPUTS_MAX];
 
-    op_give(io, x);
     int at = layer_axis(context, layer, axis->is_null ? 0 : axis->integer, endpoint_shape(x)->rank);
     if (at == 0)
         return;
@@ -419,7 +408,6 @@ static void unstack_call(struct layer_context *context, const struct layer *laye
     struct endpoint x = io->inputs[0].value;
     const struct arg_value *axis = layer_arg(layer, "axis"), *num = layer_arg(layer, "num");
 
-    op_give(io, x);
     int at = layer_axis(context, layer, axis->is_null ? 0 : axis->integer, endpoint_shape(x)->rank);
     if (at == 0)
         return;
@@ -570,7 +558,6 @@ static void get_item_call(struct layer_context *context, const struct layer *lay
     const struct json_value *key = op_constant(io, "key");
     struct item item = { 0 };
 
-    op_give(io, x);
     if (key == NULL || !read_item(key, endpoint_shape(x), &item)) {
         layer_fail(context, layer,
                    "the key of x[…] does not fit x of shape %s: expected ':' for the batch, then "
