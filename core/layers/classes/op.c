@@ -28,12 +28,18 @@ struct endpoint op_over_axes(struct builder *b, const char *op, struct endpoint 
                  (const struct attr[]){ attr_bool("keep_dims", keep), ATTR_END });
 }
 
+bool op_check_numbers(struct layer_context *context, const struct layer *layer, struct endpoint x)
+{
+    if (endpoint_dtype(x) != DT_STRING)
+        return true;
+    layer_fail(context, layer, "the input is text; expected numbers");
+    return false;
+}
+
 bool op_floats(struct layer_context *context, const struct layer *layer, struct endpoint *x)
 {
-    if (endpoint_dtype(*x) == DT_STRING) {
-        layer_fail(context, layer, "the input is text; expected numbers");
+    if (!op_check_numbers(context, layer, *x))
         return false;
-    }
     *x = cast_to(context, *x, DT_FLOAT);
     return true;
 }

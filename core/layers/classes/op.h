@@ -40,6 +40,8 @@ struct endpoint op_over_axes(struct builder *b, const char *op, struct endpoint 
                              const int32_t *axes, bool keep);
 /* In the last two dimensions of x: where is column - row at most k? bool [rows, columns]. */
 struct endpoint op_lower_triangle(struct builder *b, struct endpoint x, int32_t k);
+/* Checks that an input is not text. Returns false on failure. */
+bool op_check_numbers(struct layer_context *context, const struct layer *layer, struct endpoint x);
 /* The input as floats. Returns false on failure, such as for text. */
 bool op_floats(struct layer_context *context, const struct layer *layer, struct endpoint *x);
 

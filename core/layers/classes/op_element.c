@@ -130,10 +130,8 @@ static void unary(struct layer_context *context, const struct layer *layer, stru
 {
     struct endpoint x = io->inputs[0].value;
 
-    if (endpoint_dtype(x) == DT_STRING) {
-        layer_fail(context, layer, "the input is text; expected numbers");
+    if (!op_check_numbers(context, layer, x))
         return;
-    }
     x = cast_to(context, x, kind_dtype(kind, endpoint_dtype(x)));
     op_give(io, build_unary(&context->builder, op, NULL, x));
 }
@@ -228,10 +226,8 @@ struct endpoint op_in_dtype(struct layer_context *context, const struct layer *l
 
     if (json_value_is_null(wanted))
         return x;
-    if (endpoint_dtype(x) == DT_STRING) {
-        layer_fail(context, layer, "the input is text; expected numbers");
+    if (!op_check_numbers(context, layer, x))
         return x;
-    }
     for (size_t i = 0; wanted->kind == JSON_VALUE_TEXT && i < COUNT(dtypes); i++)
         if (strcmp(wanted->text, dtypes[i].name) == 0)
             return cast_to(context, x, dtypes[i].dtype);

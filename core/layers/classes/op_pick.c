@@ -243,10 +243,8 @@ static void place_of(struct layer_context *context, const struct layer *layer, s
     int axis = layer_one_axis(context, layer, endpoint_shape(x)->rank);
     if (axis == 0)
         return;
-    if (endpoint_dtype(x) == DT_STRING) {
-        layer_fail(context, layer, "the input is text; expected numbers");
+    if (!op_check_numbers(context, layer, x))
         return;
-    }
     if (endpoint_dtype(x) == DT_BOOL)
         x = cast_to(context, x, DT_INT32);
     struct endpoint is_nan = { 0 };

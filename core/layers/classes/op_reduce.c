@@ -22,10 +22,8 @@ static bool read_reduction(struct layer_context *context, const struct layer *la
 {
     *out = (struct axis_reduction){ .x = io->inputs[0].value,
                                     .keep = layer_arg(layer, "keepdims")->boolean };
-    if (endpoint_dtype(out->x) == DT_STRING) {
-        layer_fail(context, layer, "the input is text; expected numbers");
+    if (!op_check_numbers(context, layer, out->x))
         return false;
-    }
     if (json_value_is_null(layer_arg(layer, "axis")->value)) {
         layer_fail(context, layer, "argument 'axis' is null: it would reduce the batch as well");
         return false;
