@@ -12,6 +12,7 @@
  * the first row that fits is taken, and these must come first. */
 #define KERNEL_TABLES(X)            \
     X(nn, onednn_ops)               \
+    X(array, bincount)              \
     X(array, bucketize)             \
     X(array, concat)                \
     X(array, counts)                \
@@ -23,10 +24,11 @@
     X(array, inplace)               \
     X(array, layout)                \
     X(array, pad)                   \
+    X(array, partition)             \
     X(array, quantized_moves)       \
     X(array, reverse_sequence)      \
     X(array, roll)                  \
-    X(array, scatter)               \
+    X(array, scatter_nd)            \
     X(array, search)                \
     X(array, segment)               \
     X(array, segment_sum)           \

@@ -1,11 +1,10 @@
 /*
  * counts: how often each number occurs. DenseCountSparseOutput, SparseCountSparseOutput and
- * RaggedCountSparseOutput give sparse counts for each row; SparseBincount counts a sparse tensor
- * into bins.
+ * RaggedCountSparseOutput give sparse counts for each row. The dense counts are in bincount.c.
  */
 #include <stdlib.h>
 
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/array/bincount.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/sparse_input.h"
 
@@ -60,16 +59,6 @@ static struct status count_value(struct counting *counting, const struct tensor 
     return status_ok();
 }
 
-static struct status check_weights(const struct tensor *values, const struct tensor *weights)
-{
-    if (weights->size == 0 || shape_equal(&values->shape, &weights->shape))
-        return status_ok();
-    return status_error(STATUS_INVALID_ARGUMENT,
-                        "Weights and values must have the same shape. Weight shape: %s; values "
-                        "shape: %s",
-                        shape_text(&weights->shape), shape_text(&values->shape));
-}
-
 /* ---- The output: entries in the order of rows and values; of equal ones, as they came. ---- */
 
 static int compare_entries(const void *x, const void *y)
@@ -87,43 +76,6 @@ static bool continues(const struct counting *counting, int64_t i)
 {
     return i > 0 && counting->entries[i].row == counting->entries[i - 1].row &&
            counting->entries[i].value == counting->entries[i - 1].value;
-}
-
-static void *element(struct tensor *tensor, int64_t i)
-{
-    return at_bytes(tensor->data, i, dtype_size(tensor->dtype));
-}
-
-static void set_number(struct tensor *tensor, int64_t i, int64_t value)
-{
-    if (tensor->dtype == DT_FLOAT)
-        tensor_floats_mut(tensor)[i] = (float)value;
-    else if (tensor->dtype == DT_DOUBLE)
-        tensor_doubles_mut(tensor)[i] = (double)value;
-    else
-        tensor_set_index(tensor, i, value);
-}
-
-/* Adds 1, or the entry's weight, to a bin; a binary output only gets a 1. */
-static void add_to_bin(const struct tensor *weights, int64_t at, bool binary, struct tensor *out,
-                       int64_t bin)
-{
-    double one_f64 = 1;
-    float one_f32 = 1;
-    int64_t one_i64 = 1;
-    int32_t one_i32 = 1;
-    const void *one = out->dtype == DT_FLOAT    ? (const void *)&one_f32
-                      : out->dtype == DT_DOUBLE ? (const void *)&one_f64
-                      : out->dtype == DT_INT64  ? (const void *)&one_i64
-                                                : (const void *)&one_i32;
-
-    if (binary)
-        set_number(out, bin, 1);
-    else if (weights->size > 0)
-        add_elements(out->dtype, at_bytes_const(weights->data, at, dtype_size(weights->dtype)),
-                     element(out, bin), 1);
-    else
-        add_elements(out->dtype, one, element(out, bin), 1);
 }
 
 /* The output's columns: `most`, or all values and at least `least`. One more than the greatest
@@ -150,14 +102,16 @@ static struct status put_counts(struct kernel_context *k, const struct counting 
     TRY(kernel_output(k, 0, &matrix, &indices));
     TRY(kernel_output(k, 1, &vector, &values));
     TRY(kernel_output(k, 2, &sizes, &shape));
+    if (total > 0)
+        memset(values->data, 0, tensor_bytes(values));
     for (int64_t i = 0; i < counting->count; i++) {
         const struct counted *entry = &counting->entries[i];
         if (!continues(counting, i)) {
-            set_number(values, ++at, 0);
+            at++;
             tensor_int64s_mut(indices)[at * rank] = entry->row;
             tensor_int64s_mut(indices)[at * rank + rank - 1] = entry->value;
         }
-        add_to_bin(weights, entry->at, counting->state->binary, values, at);
+        bincount_add(weights, entry->at, counting->state->binary, values, at);
     }
     tensor_int64s_mut(shape)[0] = rows;
     tensor_int64s_mut(shape)[rank - 1] = columns_of(counting);
@@ -175,7 +129,7 @@ static struct status dense_compute(struct kernel_context *k)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Input must be a 1 or 2-dimensional tensor. Got: %s",
                             shape_text(&values->shape));
-    TRY(check_weights(values, weights));
+    TRY(bincount_check_weights(values, weights));
     bool is_vector = values->shape.rank == 1;
     int64_t rows = is_vector ? 1 : values->shape.dims[0];
     if (rows == 0)
@@ -198,7 +152,7 @@ static struct status sparse_compute(struct kernel_context *k)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "The shape argument requires at least one element.");
     TRY(sparse_input_check_bounds(&sparse));
-    TRY(check_weights(sparse.values, weights));
+    TRY(bincount_check_weights(sparse.values, weights));
     bool is_vector = sparse.rank == 1;
     int64_t rows = is_vector ? 1 : sparse.sizes[0];
     if (rows <= 0 || rows >= INT32_MAX)
@@ -212,87 +166,21 @@ static struct status sparse_compute(struct kernel_context *k)
     return put_counts(k, &counting, weights, rows, is_vector);
 }
 
-static struct status check_splits(const struct tensor *splits, int64_t size)
-{
-    if (splits->size < 2)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "Must provide at least 2 elements for the splits argument");
-    if (tensor_int64s(splits)[0] != 0)
-        return status_error(STATUS_INVALID_ARGUMENT, "Splits must start with 0, not with %lld",
-                            (long long)tensor_int64s(splits)[0]);
-    for (int64_t i = 1; i < splits->size; i++)
-        if (tensor_int64s(splits)[i] < tensor_int64s(splits)[i - 1])
-            return status_error(STATUS_INVALID_ARGUMENT, "Splits must be in ascending order");
-    if (tensor_int64s(splits)[splits->size - 1] != size)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "Splits must end with the number of values, got %lld instead of %lld",
-                            (long long)tensor_int64s(splits)[splits->size - 1], (long long)size);
-    return status_ok();
-}
-
 static struct status ragged_compute(struct kernel_context *k)
 {
     const struct tensor *splits = kernel_input(k, 0), *values = kernel_input(k, 1);
     struct counting counting;
 
-    TRY(check_weights(values, kernel_input(k, 2)));
-    TRY(check_splits(splits, values->size));
+    TRY(bincount_check_weights(values, kernel_input(k, 2)));
+    if (splits->size < 2)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Must provide at least 2 elements for the splits argument");
+    TRY(bincount_check_splits(splits, values->size));
     TRY(counting_begin(k, values, &counting));
     for (int64_t row = 0; row + 1 < splits->size; row++)
         for (int64_t i = tensor_int64s(splits)[row]; i < tensor_int64s(splits)[row + 1]; i++)
             TRY(count_value(&counting, values, i, row));
     return put_counts(k, &counting, kernel_input(k, 2), splits->size - 1, false);
-}
-
-/* ---- SparseBincount ---- */
-
-static struct status bincount_prepare(struct prepare_context *p)
-{
-    bool *binary = prepare_state(p, sizeof *binary, NULL);
-
-    return node_attr_bool(prepare_node(p), "binary_output", binary);
-}
-
-static struct status check_bins(const struct sparse_input *sparse, const struct tensor *size,
-                                const struct tensor *weights)
-{
-    if (size->size != 1 || tensor_index(size, 0) < 0)
-        return status_error(STATUS_INVALID_ARGUMENT, "size should be one number >= 0, got shape %s",
-                            shape_text(&size->shape));
-    if (sparse->rank != 1 && sparse->rank != 2)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "Input must be a 1 or 2-dimensional tensor. Got rank %lld",
-                            (long long)sparse->rank);
-    TRY(sparse_input_check_bounds(sparse));
-    return check_weights(sparse->values, weights);
-}
-
-static struct status bincount_compute(struct kernel_context *k)
-{
-    const bool *binary = kernel_state(k);
-    const struct tensor *size = kernel_input(k, 3), *weights = kernel_input(k, 4);
-    struct sparse_input sparse;
-    struct tensor *out;
-
-    TRY(sparse_input_read(k, 0, 1, 2, &sparse));
-    TRY(check_bins(&sparse, size, weights));
-    int64_t bins = tensor_index(size, 0);
-    struct shape shape = shape_of(bins);
-    if (sparse.rank == 2)
-        shape = shape_of(sparse.sizes[0], bins);
-    TRY(shape_check(shape.rank, shape.dims, &shape));
-    TRY(kernel_output(k, 0, &shape, &out));
-    if (out->size > 0)
-        memset(out->data, 0, tensor_bytes(out));
-    for (int64_t i = 0; i < sparse.count; i++) {
-        int64_t value = tensor_index(sparse.values, i);
-        int64_t row = sparse.rank == 2 ? sparse_input_index(&sparse, i)[0] : 0;
-        if (value < 0 && sparse.rank == 1) /* TensorFlow skips it in a matrix */
-            return status_error(STATUS_INVALID_ARGUMENT, "Input must be non-negative");
-        if (value >= 0 && value < bins)
-            add_to_bin(weights, i, *binary, out, row * bins + value);
-    }
-    return status_ok();
 }
 
 #define DTYPES_COUNTED (DTYPES(DT_INT32) | DTYPES(DT_INT64) | DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE))
@@ -304,7 +192,5 @@ static const struct kernel rows[] = {
     COUNT_OP("DenseCountSparseOutput", dense_compute),
     COUNT_OP("SparseCountSparseOutput", sparse_compute),
     COUNT_OP("RaggedCountSparseOutput", ragged_compute),
-    { "SparseBincount", DTYPES_COUNTED, "T", .prepare = bincount_prepare,
-      .compute = bincount_compute },
 };
 const struct kernel_table kernels_counts = { rows, COUNT(rows) };
