@@ -268,18 +268,3 @@ struct endpoint build_select(struct builder *builder, struct endpoint condition,
 {
     return build(builder, "SelectV2", NULL, 3, (struct endpoint[]){ condition, yes, no }, NULL);
 }
-
-enum dtype endpoint_dtype(struct endpoint endpoint)
-{
-    if (endpoint.node == NULL || endpoint.index >= endpoint.node->outputs_count)
-        return DT_INVALID;
-    return endpoint.node->outputs[endpoint.index].dtype;
-}
-
-const struct shape *endpoint_shape(struct endpoint endpoint)
-{
-    static const struct shape unknown = { .rank = SHAPE_UNKNOWN_RANK };
-    if (endpoint.node == NULL || endpoint.index >= endpoint.node->outputs_count)
-        return &unknown;
-    return &endpoint.node->outputs[endpoint.index].shape;
-}

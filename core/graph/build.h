@@ -81,47 +81,4 @@ struct endpoint build_slice(struct builder *builder, const char *name, struct en
 struct endpoint build_select(struct builder *builder, struct endpoint condition,
                              struct endpoint yes, struct endpoint no);
 
-/* The inferred dtype and shape of an endpoint, which may be unknown. */
-enum dtype endpoint_dtype(struct endpoint endpoint);
-const struct shape *endpoint_shape(struct endpoint endpoint);
-
-/* The argument of an op's infer function. Output dtypes are set before the call; shapes are
- * unknown, and the function sets them. */
-struct infer_context {
-    struct node *node;
-    struct graph *graph;
-};
-const struct shape *infer_input(const struct infer_context *context, int index);
-/* The value of an input that is a Const node (or Shape of a known shape, Pack of constants, …), or
- * NULL. */
-const struct tensor *infer_constant(const struct infer_context *context, int index);
-void infer_output(struct infer_context *context, int index, const struct shape *shape);
-/* Infers the shapes of all nodes in topological order; for graphs of graph_from_proto. */
-struct status graph_infer(struct graph *graph);
-
-/*
- * Adds to the graph the nodes that compute the gradients d(sum of y)/d(xs[i]), as TensorFlow does.
- * An x that y does not depend on gets a null endpoint. (graph/gradient.c; the ops' own functions
- * are in graph/gradients/.)
- *
- * Errors  UNIMPLEMENTED names an op on the path that has no gradient
- */
-struct status graph_gradients(struct builder *builder, struct endpoint y, int xs_count,
-                              const struct endpoint *xs, struct endpoint *gradients);
-
-/* The same from several ys, whose gradients are given: Σ dys[k] · d(ys[k])/d(xs[i]). */
-struct status graph_gradients_from(struct builder *builder, int ys_count, const struct endpoint *ys,
-                                   const struct endpoint *dys, int xs_count,
-                                   const struct endpoint *xs, struct endpoint *gradients);
-
-/* The argument of an op's gradient function: the node, the gradients of its outputs (null node:
- * none), and the place for those of its inputs. */
-struct gradient_context {
-    struct builder *builder;
-    struct node *node;
-    const struct endpoint *outputs; /* d loss / d output, [outputs_count] */
-    const bool *wanted;             /* is the gradient of input i used? [inputs_count] */
-    struct endpoint *inputs; /* d loss / d input, [inputs_count]; stays null where there is none */
-};
-
 #endif

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "graph/arguments.h"
-#include "graph/lower/frame.h"
+#include "graph/flatten_frame.h"
 #include "graph/prune.h"
 
 /* ---- feeds ---- */

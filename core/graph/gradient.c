@@ -1,6 +1,5 @@
-/* gradient: reverse accumulation. The gradient functions of ops are in gradients/. */
+#include "graph/gradient.h"
 
-#include "graph/build.h"
 #include "graph/gradients/gradients.h"
 #include "graph/order.h"
 

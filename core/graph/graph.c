@@ -147,3 +147,18 @@ const char *endpoint_text(struct endpoint endpoint)
     snprintf(text, sizeof ring[0], "%s:%d", endpoint.node->name, endpoint.index);
     return text;
 }
+
+enum dtype endpoint_dtype(struct endpoint endpoint)
+{
+    if (endpoint.node == NULL || endpoint.index >= endpoint.node->outputs_count)
+        return DT_INVALID;
+    return endpoint.node->outputs[endpoint.index].dtype;
+}
+
+const struct shape *endpoint_shape(struct endpoint endpoint)
+{
+    static const struct shape unknown = { .rank = SHAPE_UNKNOWN_RANK };
+    if (endpoint.node == NULL || endpoint.index >= endpoint.node->outputs_count)
+        return &unknown;
+    return &endpoint.node->outputs[endpoint.index].shape;
+}

@@ -92,6 +92,9 @@ struct node *graph_find(const struct graph *graph, const char *name); /* NULL: n
 /* "name", "name:1" -> endpoint. NOT_FOUND names the missing node; INVALID_ARGUMENT: it has no
  * such output. */
 struct status graph_endpoint(const struct graph *graph, const char *text, struct endpoint *out);
+/* The inferred dtype and shape of an endpoint, which may be unknown; of a null endpoint they are. */
+enum dtype endpoint_dtype(struct endpoint endpoint);
+const struct shape *endpoint_shape(struct endpoint endpoint);
 /* "name:1"; in a ring of 8 buffers of the thread */
 const char *endpoint_text(struct endpoint endpoint);
 
@@ -125,6 +128,9 @@ struct status node_attr_list_of(const struct node *node, const char *name, enum 
                                 const struct attr_value **out);
 /* Is its data_format NHWC? True for a node without one. */
 bool node_is_nhwc(const struct node *node);
+
+/* Infers the shapes of all nodes in topological order; for graphs of graph_from_proto. */
+struct status graph_infer(struct graph *graph);
 
 /*
  * Extracts the part of a graph that one signature needs, without calls. Keeps the nodes that are

@@ -1,5 +1,4 @@
-/* Inference over a whole graph (build.h). */
-#include "graph/build.h"
+/* Inference over a whole graph (graph.h). */
 #include "graph/ops/infer.h"
 #include "graph/order.h"
 

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "graph/gradient.h"
 #include "layers/metrics/ranking.h"
 #include "layers/classes/preprocessing.h"
 #include "layers/losses/retrieval.h"

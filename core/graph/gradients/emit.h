@@ -9,7 +9,7 @@
 #ifndef GRAPH_GRADIENTS_EMIT_H
 #define GRAPH_GRADIENTS_EMIT_H
 
-#include "graph/build.h"
+#include "graph/gradient.h"
 #include "graph/gradients/gradients.h"
 
 static inline struct endpoint input(const struct gradient_context *c, int index)

@@ -1,5 +1,5 @@
 /* Ops without a gradient, and ops through which no gradient flows. */
-#include "graph/build.h"
+#include "graph/gradient.h"
 #include "graph/gradients/gradients.h"
 
 struct status gradient_none(struct gradient_context *context)

@@ -8,6 +8,18 @@
 
 #include "graph/build.h"
 
+/* The argument of an op's infer function. Output dtypes are set before the call; shapes are
+ * unknown, and the function sets them. */
+struct infer_context {
+    struct node *node;
+    struct graph *graph;
+};
+const struct shape *infer_input(const struct infer_context *context, int index);
+/* The value of an input that is a Const node (or Shape of a known shape, Pack of constants, …), or
+ * NULL. */
+const struct tensor *infer_constant(const struct infer_context *context, int index);
+void infer_output(struct infer_context *context, int index, const struct shape *shape);
+
 /* Runs the inference of one node whose inputs are inferred. The error names the node. */
 struct status node_infer(struct graph *graph, struct node *node);
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "graph/build.h"
+#include "graph/ops/infer.h"
 
 static struct arena *arena;
 static struct graph *graph;

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "graph/gradient.h"
 #include "graph/gradients/gradients.h"
 #include "graph/while_loop.h"
 #include "runtime/plan.h"

@@ -1,6 +1,8 @@
 /* Optionals, whose texts of errors are TensorFlow's. */
 #include "unit/runtime/plan_fixture.h"
 
+#include "graph/gradient.h"
+
 static struct endpoint optional_of(int count, const struct endpoint *components)
 {
     return build(&b, "OptionalFromValue", "some", count, components, NULL);

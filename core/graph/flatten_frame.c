@@ -1,4 +1,4 @@
-#include "graph/lower/frame.h"
+#include "graph/flatten_frame.h"
 
 #include "graph/control_flow.h"
 #include "graph/function.h"

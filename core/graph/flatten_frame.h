@@ -1,9 +1,10 @@
 /*
- * frame: one graph during flattening: the requested graph, or the body of a call. For flatten.c,
- * which makes the outermost frame, and frame.c.
+ * flatten_frame: one graph during flattening: the requested graph, or the body of a call. For
+ * flatten.c, which makes the outermost frame, and flatten_frame.c. The frames of TensorFlow 1's
+ * loops (lower/) are something else.
  */
-#ifndef GRAPH_LOWER_FRAME_H
-#define GRAPH_LOWER_FRAME_H
+#ifndef GRAPH_FLATTEN_FRAME_H
+#define GRAPH_FLATTEN_FRAME_H
 
 #include "graph/graph.h"
 
