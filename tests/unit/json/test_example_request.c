@@ -8,34 +8,12 @@
 #include <cmocka.h>
 
 #include "server/json/example_request.h"
-#include "server/json/text.h"
+#include "support/padded_body.h"
 #include "support/test_group.h"
-
-static struct arena *arena;
-static char *body;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena = arena_create(0);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_destroy(arena);
-    free(body);
-    body = NULL;
-    return 0;
-}
 
 static struct status read_body(const char *text, struct example_request *request)
 {
-    size_t size = strlen(text);
-    body = calloc(1, size + JSON_PADDING);
-    memcpy(body, text, size);
-    return example_request_read((struct bytes){ body, size }, arena, request);
+    return example_request_read(padded_body(bytes_of(text)), arena, request);
 }
 
 /* Expected Examples, serialized: a Features message with one map entry per feature. */
@@ -130,13 +108,13 @@ static void an_empty_list_and_many_examples_are_accepted(void **state)
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
-        cmocka_unit_test_setup_teardown(an_empty_list_and_many_examples_are_accepted, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_empty_list_and_many_examples_are_accepted, arena_setup,
+                                        padded_body_teardown),
     };
     struct test_group group = { 0 };
 
     ADD_TESTS(&group, plain);
-    ADD_ROWS_WITH(&group, rows, body, is_serialized, set_up, tear_down);
-    ADD_ROWS_WITH(&group, error_rows, body, is_refused, set_up, tear_down);
+    ADD_ROWS_WITH(&group, rows, body, is_serialized, arena_setup, padded_body_teardown);
+    ADD_ROWS_WITH(&group, error_rows, body, is_refused, arena_setup, padded_body_teardown);
     return test_group_run(&group, "example json", NULL, NULL);
 }

@@ -11,16 +11,8 @@
 #include "server/json/dump.h"
 #include "server/json/string.h"
 #include "server/json/walk.h"
+#include "support/padded_body.h"
 #include "support/test_group.h"
-
-/* Copies the text with exactly the padding that the readers need, so that AddressSanitizer reports
- * reads past it. */
-static char *padded(const char *text, size_t size)
-{
-    char *copy = calloc(1, size + JSON_PADDING);
-    memcpy(copy, text, size);
-    return copy;
-}
 
 static const struct row {
     const char *text, *reason;
@@ -32,7 +24,7 @@ static const struct row {
 static void agrees_with_rapidjson(void **state)
 {
     const struct row *row = *state;
-    char *text = padded(row->text, strlen(row->text));
+    const char *text = padded_body(bytes_of(row->text)).data;
     struct json_error error;
     const char *start = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text;
     const char *end = json_check(start, &error);
@@ -46,7 +38,6 @@ static void agrees_with_rapidjson(void **state)
         assert_string_equal(error.reason, row->reason);
         assert_int_equal(error.at - text, row->offset);
     }
-    free(text);
 }
 
 static void deep_nesting_is_skipped_without_recursion(void **state)
@@ -83,16 +74,13 @@ static const struct string_row {
 static void strings_are_decoded(void **state)
 {
     (void)state;
-    struct arena *arena = arena_create(0);
     for (size_t i = 0; i < COUNT(string_rows); i++) {
         struct bytes got;
-        char *text = padded(string_rows[i].text, strlen(string_rows[i].text));
+        const char *text = padded_body(bytes_of(string_rows[i].text)).data;
         assert_int_equal(json_string_read(text, arena, &got).code, STATUS_OK);
         assert_int_equal(got.size, string_rows[i].size);
         assert_memory_equal(got.data, string_rows[i].bytes, got.size);
-        free(text);
     }
-    arena_destroy(arena);
 }
 
 static const struct dump_row {
@@ -127,19 +115,15 @@ static const struct dump_row {
 static void values_are_dumped_as_by_rapidjson(void **state)
 {
     (void)state;
-    struct arena *arena = arena_create(0);
     for (size_t i = 0; i < COUNT(dump_rows); i++) {
-        char *text = padded(dump_rows[i].text, strlen(dump_rows[i].text));
+        const char *text = padded_body(bytes_of(dump_rows[i].text)).data;
         assert_string_equal(json_dump(text, arena), dump_rows[i].dump);
-        free(text);
     }
-    arena_destroy(arena);
 }
 
 static void dumps_end_at_256_bytes(void **state)
 {
     (void)state;
-    struct arena *arena = arena_create(0);
     char *text = calloc(1, 2000 + JSON_PADDING);
     memset(text, ' ', 2000);
     for (int i = 0; i < 900; i++)
@@ -152,13 +136,12 @@ static void dumps_end_at_256_bytes(void **state)
     text[256] = '\xA9';
     assert_int_equal(strlen(json_dump(text, arena)), 255); /* does not cut a UTF-8 sequence */
     free(text);
-    arena_destroy(arena);
 }
 
 static void members_and_elements_are_walked(void **state)
 {
     (void)state;
-    char *text = padded("[ {\"a\" : [1,2] , \"b\":{} }, [ ], \"x,]\" ]", 39);
+    const char *text = padded_body(bytes_of("[ {\"a\" : [1,2] , \"b\":{} }, [ ], \"x,]\" ]")).data;
     const char *first = json_first(text), *value;
     assert_int_equal(json_list_size(text), 3);
     assert_int_equal(*first, '{');
@@ -169,7 +152,6 @@ static void members_and_elements_are_walked(void **state)
     assert_null(json_next_member(b));
     assert_null(json_first(json_next(first)));
     assert_false(json_is_base64(first, &value));
-    free(text);
 }
 
 int main(void)
@@ -185,5 +167,5 @@ int main(void)
 
     ADD_ROWS(&group, rows, text, agrees_with_rapidjson);
     ADD_TESTS(&group, plain);
-    return test_group_run(&group, "json text", NULL, NULL);
+    return test_group_run(&group, "json text", arena_setup, padded_body_teardown);
 }

@@ -7,38 +7,21 @@
 
 #include <cmocka.h>
 
-#include "server/json/text.h"
 #include "unit/json/signatures.h"
+#include "support/padded_body.h"
 #include "support/test_group.h"
 
-static struct arena *arena;
 static struct test_finder finder;
-static char *body;
 
 static int set_up(void **state)
 {
-    (void)state;
-    arena = arena_create((size_t)64 << 20);
     finder = (struct test_finder){ .base.find = find_test_signature };
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_destroy(arena);
-    free(body);
-    body = NULL;
-    return 0;
+    return arena_setup(state);
 }
 
 static struct status read_body(const char *text, struct predict_request *request)
 {
-    size_t size = strlen(text);
-    free(body);
-    body = calloc(1, size + JSON_PADDING);
-    memcpy(body, text, size);
-    return predict_request_read((struct bytes){ body, size }, &finder.base, arena, request);
+    return predict_request_read(padded_body(bytes_of(text)), &finder.base, arena, request);
 }
 
 /* Formats the tensor as "float [2,1] 1 2". */
@@ -311,13 +294,15 @@ int main(void)
 {
     struct test_group group = { 0 };
 
-    ADD_ROWS_WITH(&group, rows, body, body_gives_these_tensors_or_this_error, set_up, tear_down);
+    ADD_ROWS_WITH(&group, rows, body, body_gives_these_tensors_or_this_error, set_up,
+                  padded_body_teardown);
     const struct CMUnitTest others[] = {
         cmocka_unit_test_setup_teardown(the_signature_of_an_ordinary_body_is_looked_up_once, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_request_over_its_limit_is_refused, set_up, tear_down),
+                                        padded_body_teardown),
+        cmocka_unit_test_setup_teardown(a_request_over_its_limit_is_refused, set_up,
+                                        padded_body_teardown),
         cmocka_unit_test_setup_teardown(deep_nesting_is_an_error_in_a_tensor_and_skipped_elsewhere,
-                                        set_up, tear_down),
+                                        set_up, padded_body_teardown),
     };
     ADD_TESTS(&group, others);
     return test_group_run(&group, "predict request", NULL, NULL);

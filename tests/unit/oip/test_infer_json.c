@@ -7,13 +7,10 @@
 
 #include <cmocka.h>
 
-#include "server/json/text.h"
 #include "server/oip/infer_json.h"
 #include "unit/oip/words.h"
+#include "support/padded_body.h"
 #include "support/test_group.h"
-
-static struct arena *arena;
-static char *body;
 
 static int set_up(void **state)
 {
@@ -22,21 +19,9 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_destroy(arena);
-    free(body);
-    body = NULL;
-    return 0;
-}
-
 static struct status read_body(struct bytes text, size_t json_size, struct infer_request *request)
 {
-    free(body);
-    body = calloc(1, text.size + JSON_PADDING);
-    memcpy(body, text.data, text.size);
-    return infer_json_read((struct bytes){ body, text.size }, json_size, arena, request);
+    return infer_json_read(padded_body(text), json_size, arena, request);
 }
 
 #define INPUT(shape, datatype, data) \
@@ -473,5 +458,5 @@ int main(void)
     ADD_ROWS(&group, binary_rows, json, refuses_binary_data);
     ADD_ROWS(&group, match_rows, body, matches_the_signature);
     ADD_TESTS(&group, plain);
-    return test_group_run(&group, "infer_json", set_up, tear_down);
+    return test_group_run(&group, "infer_json", set_up, padded_body_teardown);
 }

@@ -11,23 +11,8 @@
 #include "server/oip/infer_wire.h"
 #include "server/oip/raw.h"
 #include "unit/oip/words.h"
+#include "support/arena.h"
 #include "support/test_group.h"
-
-static struct arena *arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena = arena_create((size_t)64 << 20);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 /* An input with a shape of one dimension. `contents` NULL: none. */
 static void put_input(struct buffer *out, const char *name, const char *datatype, uint64_t dim,
@@ -295,5 +280,5 @@ int main(void)
 
     ADD_ROWS(&group, contents_rows, words, reads_contents);
     ADD_TESTS(&group, plain);
-    return test_group_run(&group, "infer_wire", set_up, tear_down);
+    return test_group_run(&group, "infer_wire", arena_setup, arena_teardown);
 }

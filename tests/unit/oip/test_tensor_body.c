@@ -8,23 +8,8 @@
 
 #include "server/oip/tensor_body.h"
 #include "unit/oip/words.h"
+#include "support/arena.h"
 #include "support/test_group.h"
-
-static struct arena *arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena = arena_create((size_t)64 << 20);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 #define UNKNOWN SHAPE_UNKNOWN_RANK
 #define EIGHT   "\x01\x00\x02\x00\x03\x00\x04\x00"
@@ -266,5 +251,5 @@ int main(void)
 
     ADD_ROWS(&group, rows, label, reads_raw_elements);
     ADD_TESTS(&group, plain);
-    return test_group_run(&group, "tensor_body", set_up, tear_down);
+    return test_group_run(&group, "tensor_body", arena_setup, arena_teardown);
 }
