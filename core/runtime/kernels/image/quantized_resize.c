@@ -5,21 +5,7 @@
 #include <string.h>
 
 #include "runtime/kernels/image/image_size.h"
-#include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/plain/resize.h"
 #include "runtime/kernels/quantized_numbers.h"
-
-struct quantized_resize_state {
-    bool align_corners, half_pixel_centers;
-};
-
-static struct status resize_prepare(struct prepare_context *p)
-{
-    const struct node *node = prepare_node(p);
-    struct quantized_resize_state *state = prepare_state(p, sizeof *state, NULL);
-    TRY(node_attr_bool(node, "align_corners", &state->align_corners));
-    return node_attr_bool(node, "half_pixel_centers", &state->half_pixel_centers);
-}
 
 /* The four pixels around a place, and the weights of the lower and the right ones. */
 struct blend_corners {
@@ -104,30 +90,13 @@ static struct status resize_lines(struct kernel_context *k, const struct resize_
 
 static struct status resize_compute(struct kernel_context *k)
 {
-    const struct quantized_resize_state *state = kernel_state(k);
     const struct tensor *x = kernel_input(k, 0);
+    struct resize_size size;
     float range[2];
-    int64_t height, width;
     struct tensor *out;
     TRY(quantized_read_range(k, 2, range));
-    if (x->shape.rank != 4)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT, "input must be 4-dimensional%s",
-                            shape_text(&x->shape));
-    TRY(image_out_size(k, &height, &width));
-    struct resize_size size = { .n = x->shape.dims[0],
-                                .h = x->shape.dims[1],
-                                .w = x->shape.dims[2],
-                                .c = x->shape.dims[3],
-                                .out_h = height,
-                                .out_w = width,
-                                .align_corners = state->align_corners,
-                                .half_pixel_centers = state->half_pixel_centers };
-    if (size.h <= 0 || size.w <= 0)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT, "input image must be of non-zero size");
-    struct shape shape = shape_of(size.n, height, width, size.c);
-    TRY(shape_check(4, shape.dims, &shape));
-    TRY(kernel_output(k, 0, &shape, &out));
-    if (shape_equal(&shape, &x->shape))
+    TRY(resize_begin(k, &size, &out));
+    if (shape_equal(&out->shape, &x->shape))
         memcpy(out->data, x->data, (size_t)x->size * dtype_size(x->dtype));
     else if (out->size > 0)
         TRY(resize_lines(k, &size, x, out));
@@ -136,6 +105,6 @@ static struct status resize_compute(struct kernel_context *k)
 
 static const struct kernel rows[] = {
     { "QuantizedResizeBilinear", DTYPES(DT_FLOAT) | DTYPES(DT_QUINT8) | DTYPES(DT_QINT32),
-      .prepare = resize_prepare, .compute = resize_compute, .costly = true },
+      .prepare = resize_prepare_any, .compute = resize_compute, .costly = true },
 };
 const struct kernel_table kernels_quantized_resize = { rows, COUNT(rows) };

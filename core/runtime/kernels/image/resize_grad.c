@@ -8,24 +8,6 @@
 #include "runtime/kernels/image/image_size.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/cubic.h"
-#include "runtime/kernels/plain/resize.h"
-
-struct resize_grad_state {
-    bool align_corners, half_pixel_centers;
-};
-
-static struct status grad_prepare(struct prepare_context *p)
-{
-    const struct node *node = prepare_node(p);
-    struct resize_grad_state *state = prepare_state(p, sizeof *state, NULL);
-    TRY(node_attr_bool(node, "align_corners", &state->align_corners));
-    TRY(node_attr_bool(node, "half_pixel_centers", &state->half_pixel_centers));
-    bool nearest = strcmp(node->op_name, "ResizeNearestNeighborGrad") == 0; /* may have both */
-    if (state->align_corners && state->half_pixel_centers && !nearest)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "If half_pixel_centers is True, align_corners must be False.");
-    return status_ok();
-}
 
 /* Up to four positions in one dimension of the image, and their weights. */
 struct share {
@@ -35,11 +17,11 @@ struct share {
 };
 
 /* The forward op takes position i of its output from these of its `in` positions. */
-typedef void share_at(int64_t in, int64_t out, const struct resize_grad_state *state, int64_t i,
+typedef void share_at(int64_t in, int64_t out, const struct resize_attrs *state, int64_t i,
                       struct share *share);
 
-static void bilinear_share(int64_t in, int64_t out, const struct resize_grad_state *state,
-                           int64_t i, struct share *share)
+static void bilinear_share(int64_t in, int64_t out, const struct resize_attrs *state, int64_t i,
+                           struct share *share)
 {
     struct resize_between place;
     resize_place(in, resize_scale(in, out, state->align_corners), state->half_pixel_centers, i,
@@ -47,7 +29,7 @@ static void bilinear_share(int64_t in, int64_t out, const struct resize_grad_sta
     *share = (struct share){ 2, { place.low, place.high }, { 1 - place.weight, place.weight } };
 }
 
-static void bicubic_share(int64_t in, int64_t out, const struct resize_grad_state *state, int64_t i,
+static void bicubic_share(int64_t in, int64_t out, const struct resize_attrs *state, int64_t i,
                           struct share *share)
 {
     struct cubic cubic;
@@ -95,7 +77,7 @@ static void add_shares(const struct resize_grad_size *size, const struct share *
 static struct status share_out(struct kernel_context *k, share_at *share,
                                const struct resize_grad_size *size, const float *dy, float *dx)
 {
-    const struct resize_grad_state *state = kernel_state(k);
+    const struct resize_attrs *state = kernel_state(k);
     struct share row, column;
     for (int64_t n = 0; n < size->n; n++, dx += size->h * size->w * size->c)
         for (int64_t y = 0; y < size->rows; y++) {
@@ -153,7 +135,7 @@ static struct status nearest_size(struct kernel_context *k, struct resize_grad_s
 static struct status nearest_rows(struct kernel_context *k, const struct resize_grad_size *size,
                                   const int64_t *columns, struct tensor *out)
 {
-    const struct resize_grad_state *state = kernel_state(k);
+    const struct resize_attrs *state = kernel_state(k);
     const struct tensor *dy = kernel_input(k, 0);
     size_t bytes = dtype_size(dy->dtype);
     float scale = resize_scale(size->h, size->rows, state->align_corners);
@@ -173,7 +155,7 @@ static struct status nearest_rows(struct kernel_context *k, const struct resize_
 
 static struct status nearest_grad_compute(struct kernel_context *k)
 {
-    const struct resize_grad_state *state = kernel_state(k);
+    const struct resize_attrs *state = kernel_state(k);
     struct resize_grad_size size;
     struct tensor *out, columns = { 0 };
     TRY(nearest_size(k, &size));
@@ -193,15 +175,16 @@ static struct status nearest_grad_compute(struct kernel_context *k)
     return status;
 }
 
-#define GRAD(op, dtypes, function)                                               \
-    {                                                                            \
-        op, dtypes, .prepare = grad_prepare, .compute = function, .costly = true \
+#define GRAD(op, dtypes, read, function)                                 \
+    {                                                                    \
+        op, dtypes, .prepare = read, .compute = function, .costly = true \
     }
 static const struct kernel rows[] = {
-    GRAD("ResizeBilinearGrad", DTYPES_FLOATING, bilinear_grad_compute),
-    GRAD("ResizeBicubicGrad", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE), bicubic_grad_compute),
+    GRAD("ResizeBilinearGrad", DTYPES_FLOATING, resize_prepare, bilinear_grad_compute),
+    GRAD("ResizeBicubicGrad", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE), resize_prepare,
+         bicubic_grad_compute),
     GRAD("ResizeNearestNeighborGrad",
          DTYPES_FLOATING | DTYPES(DT_UINT8) | DTYPES(DT_INT8) | DTYPES(DT_INT32),
-         nearest_grad_compute),
+         resize_prepare_any, nearest_grad_compute),
 };
 const struct kernel_table kernels_resize_grad = { rows, COUNT(rows) };
