@@ -29,7 +29,7 @@ struct status attrs_from_proto(const struct proto_reader *reader, size_t count,
 struct status attr_value_from_proto(const struct proto_reader *reader,
                                     const Tensorflow__AttrValue *proto, struct attr_value *out);
 
-/* By name. */
+/* In the order of the names. */
 attr_entry **attrs_to_proto(const struct attr *attrs, int count, struct arena *arena);
 Tensorflow__AttrValue *attr_value_to_proto(const struct attr_value *value, struct arena *arena);
 

@@ -249,7 +249,7 @@ static struct status fill(struct instance *instance)
 
 /* ---- implementations ---- */
 
-/* What an attribute of the function says, or an empty text. */
+/* The text of an attribute of the function; empty if it has no such attribute. */
 static struct bytes attribute_text(const struct function *function, const char *name)
 {
     const struct attr_value *value = attrs_find(function->attrs, function->attrs_count, name);

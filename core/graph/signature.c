@@ -22,7 +22,7 @@ bool signature_takes_examples(const struct signature *signature)
            strcmp(signature->method, SIGNATURE_REGRESS) == 0;
 }
 
-/* Of those that take tensors, or of those that take Examples. */
+/* Chooses among the signatures that take tensors, or among those that take Examples. */
 static const struct signature *choose_kind(const struct signature *list, int count, bool examples,
                                            int *found)
 {

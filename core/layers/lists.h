@@ -20,13 +20,13 @@ struct layer_lists {
     int64_t columns;       /* SPARSE: in a row */
 };
 
-/* Of values divided into rows by row_splits; `ids` is a null node unless they are sparse.
- * `batch`: the number of rows, 0: any. */
+/* The lists of values that row_splits divides into rows. `ids` is a null node unless they are
+ * sparse. `batch`: the number of rows, 0: any. */
 struct layer_lists lists_of_splits(struct builder *builder, struct endpoint values,
                                    struct endpoint ids, struct endpoint row_splits, int64_t batch,
                                    int64_t columns);
 
-/* Of a SparseTensor with indices `pairs`, int64 [n, 2], and `shape`, int64 [2]. */
+/* The lists of a SparseTensor with indices `pairs`, int64 [n, 2], and `shape`, int64 [2]. */
 struct layer_lists lists_of_pairs(struct builder *builder, struct endpoint pairs,
                                   struct endpoint shape, int64_t columns);
 

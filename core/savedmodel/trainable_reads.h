@@ -61,8 +61,8 @@ struct status variable_reads_check(const struct variable_reads *reads);
 
 /* ---- trainable_rows.c ---- */
 
-/* By variable: does the graph only look rows of it up, by ids that depend on no variable? Before
- * the replacement, in the graph of a signature. */
+/* For each variable: does the graph only look up rows of it, by ids that depend on no variable? To
+ * be called before the replacement, in the graph of a signature. */
 bool *variable_rows_choose(const struct variable_reads *reads, const struct endpoint *outputs);
 
 /* Replaces the reads of variables in out->by_rows; reads->values has placeholders for their

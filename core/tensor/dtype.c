@@ -7,7 +7,7 @@
 
 enum dtype_kind { OTHER, INTEGER, FLOATING };
 
-/* By number. file_size 0: the elements have no fixed size in files. */
+/* Indexed by the type's number. file_size 0: the elements have no fixed size in files. */
 static const struct dtype_row {
     const char *name, *enum_name;
     size_t size, file_size;

@@ -15,7 +15,7 @@ struct tensor_block {
     size_t size, used;      /* with this struct */
 };
 
-/* Of smaller buffers, the pages stay: giving them back costs a call to the system each. */
+/* Smaller buffers keep their pages, because each return costs a system call. */
 #define GIVE_BACK_BYTES ((size_t)64 << 10)
 
 struct tensor_block *tensor_block_create(size_t size_bytes)

@@ -226,7 +226,7 @@ static struct endpoint qr_correction(struct gradient_context *c, const struct qr
     return solve_right(c, product(c, f->q, false, imaginary, true), f->r, f->rank);
 }
 
-/* Of a matrix with at least as many rows as columns. */
+/* The gradient of a matrix that has at least as many rows as columns. */
 static struct endpoint of_deep(struct gradient_context *c, const struct qr_grad *f)
 {
     struct endpoint qdq = product(c, f->q, true, f->dq, false);

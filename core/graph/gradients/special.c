@@ -126,7 +126,7 @@ struct status gradient_igammac(struct gradient_context *c)
     return igamma_gradients(c, true);
 }
 
-/* Of the parameters of gamma numbers, which are input `index`. */
+/* The gradient with respect to the parameters of gamma numbers, which are input `index`. */
 static struct status gamma_number_gradient(struct gradient_context *c, int index)
 {
     if (!c->wanted[index])
@@ -150,7 +150,7 @@ struct status gradient_stateless_random_gamma_v3(struct gradient_context *c)
     return gamma_number_gradient(c, 4);
 }
 
-/* Of x alone: (1 - x)^(b - 1) x^(a - 1) / B(a, b) */
+/* Only x has a gradient: (1 - x)^(b - 1) x^(a - 1) / B(a, b) */
 struct status gradient_betainc(struct gradient_context *c)
 {
     struct endpoint a = input(c, 0), b = input(c, 1), x = input(c, 2);

@@ -49,7 +49,7 @@ static const struct layer_arg resize_args[] = {
     DATA_FORMAT,
 };
 
-/* Of integers, the result is rounded and of their type. */
+/* The result for integers is rounded, and has their type. */
 static void resize_call(struct layer_context *context, const struct layer *layer,
                         struct layer_io *io)
 {

@@ -173,7 +173,7 @@ static struct endpoint by_equation(struct builder *b, const char *equation, stru
                  (const struct attr[]){ attr_text("equation", equation), ATTR_END });
 }
 
-/* What a hidden score becomes, as in Keras. */
+/* The score of a masked key, as in Keras. */
 #define HIDDEN_SCORE (-0.7 * 3.38953e38)
 
 /* Query, key and value are [batch, steps, heads, size]. */
@@ -200,7 +200,7 @@ static void attention_call(struct layer_context *context, const struct layer *la
         layer_refuse(context, layer, "other numbers of heads of the query and of the key");
         return;
     }
-    /* Of another rank, their first dimension would not be the batch. */
+    /* If their rank were another one, their first dimension would not be the batch. */
     if ((bias.node != NULL && !layer_check_open(context, layer, bias, 4, 4)) ||
         (mask.node != NULL && !layer_check_open(context, layer, mask, 4, 4)))
         return;

@@ -488,7 +488,7 @@ static bool add_slice(struct item *item, const struct json_value *slice)
     return true;
 }
 
-/* Of a dimension that is open, an index below 0 counts from the end when the graph runs. */
+/* If the dimension is open, an index below 0 counts from its end when the graph runs. */
 static bool add_index(struct item *item, int64_t index, int64_t dim)
 {
     int i = item->rank++;

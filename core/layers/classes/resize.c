@@ -162,7 +162,7 @@ static const struct {
     { "lanczos5", NULL, "lanczos5" },
 };
 
-/* By the convolution kernel of this name. */
+/* Resizes with the convolution kernel of this name. */
 static struct endpoint resize_filtered(struct builder *b, struct endpoint x,
                                        const int64_t wanted[2], const char *kernel, bool antialias)
 {

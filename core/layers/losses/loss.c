@@ -164,7 +164,7 @@ static struct status read_config(const struct json_value *config, struct arena *
     TRY(check_axis(config, arena));
     TRY(args_read(&list, config, arena, &out->args));
     *reduction = json_value_get_text(config, "reduction");
-    /* Who chose another one would train with 1 without a word. */
+    /* Without the note, nobody who chose another delta would learn that the model trains with 1. */
     if (config != NULL && json_value_get(config, "delta") == NULL &&
         loss_option(out, "delta") != NULL)
         out->note = "delta is 1, since the description has none; Keras 3 does not print it";

@@ -217,7 +217,7 @@ static struct endpoint dense_share(struct layer_context *context, const struct c
                              : cast_to(context, parts->values, dtype);
 }
 
-/* Of a row, one dimension may be open. */
+/* One dimension of a row may be open. */
 static struct endpoint in_shape(struct layer_context *context, const struct layers_port *port,
                                 struct endpoint x)
 {

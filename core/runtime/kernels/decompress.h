@@ -10,7 +10,7 @@
 
 enum compression { COMPRESSION_NONE, COMPRESSION_ZLIB, COMPRESSION_GZIP };
 
-/* Of TensorFlow's name: "", "ZLIB" or "GZIP". False: another one. */
+/* Reads TensorFlow's name: "", "ZLIB" or "GZIP". False: another one. */
 bool compression_parse(struct bytes name, enum compression *out);
 
 /**

@@ -65,7 +65,7 @@ struct status quantized_check_ranges(const struct kernel_context *k, const char 
                                      const char *y_text);
 /* Outputs `output` and `output` + 1 become scalars. */
 struct status quantized_set_range(struct kernel_context *k, int output, float low, float high);
-/* Of int32 products of integers of two types. */
+/* The range of int32 products of integers of two types. */
 void quantized_product_range(enum dtype a, const float a_range[2], enum dtype b,
                              const float b_range[2], float out[2]);
 

@@ -58,7 +58,7 @@ static struct status dim_map_compute(struct kernel_context *k)
     return status_ok();
 }
 
-/* Of the formats' dimensions, a vector of two has the spatial ones only. */
+/* A vector of two numbers has only the spatial dimensions of a format. */
 static bool is_spatial(char dimension)
 {
     return dimension != 'N' && dimension != 'C';

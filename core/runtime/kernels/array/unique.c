@@ -89,7 +89,7 @@ static bool slices_equal(const struct slices *s, int64_t a, int64_t b)
     return true;
 }
 
-/* By hash, the numbers of unique slices, counted from 1; 0: empty. At most half full. */
+/* A hash table of the numbers of unique slices, counted from 1; 0: empty. At most half full. */
 struct slice_table {
     struct tensor slots, firsts; /* firsts: of each unique slice, the first that is equal */
     uint64_t mask;

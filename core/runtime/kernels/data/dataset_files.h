@@ -8,14 +8,14 @@
 #include "runtime/kernels/data/dataset.h"
 #include "runtime/kernels/decompress.h"
 
-/* Of a dataset (dataset_bytes): what was read of each file. */
+/* What a dataset has read of each file. */
 struct file_contents {
     enum compression compression;
     struct bytes *contents; /* [filenames] */
     bool *is_read;          /* [filenames] */
 };
 
-/* Of an iterator: which file, and where in it. */
+/* The position of an iterator: the file, and the place in it. */
 struct file_place {
     int64_t file;
     uint64_t at;

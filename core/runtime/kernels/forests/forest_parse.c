@@ -209,7 +209,7 @@ static struct status read_trees(struct forest_reader *r)
     return status_ok();
 }
 
-/* What the sums of boosted trees begin with. */
+/* Reads the initial sums of boosted trees. */
 static struct status read_first(struct forest_reader *r)
 {
     struct wire wire = wire_of(r->source->trees);
@@ -226,7 +226,7 @@ static struct status read_first(struct forest_reader *r)
                                                            : status_ok();
 }
 
-/* By the number of the loss. */
+/* The index is the number of the loss in the file. */
 static const struct {
     unsigned tasks; /* 1 << enum forest_task */
     enum forest_finish finish;

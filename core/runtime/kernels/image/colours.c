@@ -241,7 +241,7 @@ static struct status contrast_compute(struct kernel_context *k)
 
 /* ---- AdjustContrast: the same of any type, within limits ---- */
 
-/* As stretch_image, but differs where the mean is not finite. */
+/* Like stretch_image, but differs if the mean is not finite. */
 static void stretch_from_mean(const float *x, int64_t pixels, int64_t channels, float factor,
                               float *out)
 {

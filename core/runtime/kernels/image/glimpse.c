@@ -119,7 +119,7 @@ struct pixel_range {
     float least, most, mean, deviation;
 };
 
-/* Of the elements from `first`, every `step`th. */
+/* The range of every `step`th element of x. */
 static struct pixel_range find_pixel_range(const float *x, int64_t count, int64_t step)
 {
     struct pixel_range range = { .least = INFINITY, .most = -INFINITY };

@@ -208,8 +208,8 @@ HALF_BINARY(sqrt_grad, SQRT_GRAD_STEPS)
 HALF_BINARY(rsqrt_grad, RSQRT_GRAD_STEPS)
 HALF_BINARY(inv_grad, INV_GRAD_STEPS)
 
-/* Of complex numbers. As in TensorFlow, the last three conjugate x themselves; for the first two,
- * the graph does. */
+/* The gradients of complex numbers. As in TensorFlow, the last three conjugate x; for the first
+ * two, the graph does. */
 #define BAR(T, x)                     (T) conj(x)
 #define SQRT_GRAD_COMPLEX(T, W, x, y) (y) == 0 ? 0 : (T)0.5 * (y) / BAR(T, x)
 #define RSQRT_GRAD_COMPLEX(T, W, x, y) \

@@ -326,7 +326,7 @@ static struct status product_prepare(struct prepare_context *context)
     return status_ok();
 }
 
-/* Of a batch of products by one matrix, all rows are rows of one product. One row alone is as fast
+/* A batch of products by one matrix is one product of all rows. One row alone is as fast
  * without packing, and reads the matrix once. */
 static struct status product_compute(struct kernel_context *context)
 {

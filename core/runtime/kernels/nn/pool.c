@@ -257,7 +257,7 @@ static struct status search_equal(struct kernel_context *k, const struct conv_si
     return find_equal(k, size, &search->x, &search->y, tensor_int64s_mut(&search->places));
 }
 
-/* As max_pool_grad_grad_compute, of volumes. TensorFlow searches the element that equals the
+/* Like max_pool_grad_grad_compute, for volumes. TensorFlow searches the element that equals the
  * output: the first one counts, and 0 if there is none. */
 static struct status max_pool3d_grad_grad_compute(struct kernel_context *k)
 {

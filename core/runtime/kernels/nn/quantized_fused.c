@@ -122,7 +122,7 @@ static float out_scale(const struct ranges *ranges, enum dtype dtype)
     return ranges->x_scale * (farther(low, high) / 127);
 }
 
-/* Of the second operand: its least integer, -128, is not used. */
+/* A step of the second operand, whose least integer, -128, is not used. */
 static float step_of_channel(const struct ranges *ranges, int64_t i)
 {
     return (tensor_floats(ranges->high)[i] - tensor_floats(ranges->low)[i]) / 254;

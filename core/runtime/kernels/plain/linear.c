@@ -32,7 +32,7 @@ static const struct lapack {
 
 bool linear_cholesky(enum dtype dtype, int n, void *a)
 {
-    /* By columns, the matrix is its conjugate, and the lower triangle the upper one. */
+    /* LAPACK reads by columns: it sees the conjugate, and the lower triangle as the upper one. */
     int info;
     lapacks[dtype].potrf("U", &n, a, &n, &info);
     return info == 0;

@@ -15,7 +15,7 @@ void max_pool_f64(const struct conv_size *size, const double *x, double *out);
 void avg_pool_f32(const struct conv_size *size, const float *x, float *out);
 void avg_pool_f64(const struct conv_size *size, const double *x, double *out);
 void max_pool_grad_f32(const struct conv_size *size, const float *x, const float *dy, float *dx);
-/* Of one volume: the place of the first element of each window that equals its y, or -1. */
+/* For one volume, finds the first element of each window that equals its y; -1: there is none. */
 void max_pool_equal_places_f32(const struct conv_size *size, const float *x, const float *y,
                                int64_t *places);
 /* To each element that equals its maximum y. */

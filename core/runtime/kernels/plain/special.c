@@ -330,8 +330,8 @@ static double igammac_fraction(double a, double x)
     return product * exp(a * log(x) - x - special_lgamma(a));
 }
 
-/* Of igamma: NaN if a or x is outside; the limit if one is at its end, as Eigen has it; otherwise
- * -1. */
+/* igamma at the ends of its range, as in Eigen: NaN if a or x is outside; the limit if one is at an
+ * end; otherwise -1. */
 static double igamma_limit(double a, double x)
 {
     if (isnan(a) || isnan(x) || a <= 0 || x < 0)

@@ -25,7 +25,7 @@ static const char *shapes_text(struct arena *arena, const struct shape *shapes, 
     return kept;
 }
 
-/* Of the components, with that of the priority first. */
+/* Reads the types of the components; that of the priority comes first. */
 static struct status read_types(struct prepare_context *p, struct queue_kind *kind)
 {
     const struct attr_value *types;

@@ -12,7 +12,7 @@ struct staged_row {
     struct queue_row *row; /* DT_INVALID: a tensor that is not there */
 };
 
-/* By key. */
+/* In the order of the keys. */
 struct staged_rows {
     struct staged_row *at;
     int64_t count, room;

@@ -279,7 +279,8 @@ static struct status sampler_compute(struct kernel_context *k)
 
 /* ---- ComputeAccidentalHits ---- */
 
-/* By class, the last place among the drawn ones: slots of 0, or of the place and 1. */
+/* A hash table of the last place of each class among the drawn ones. A slot holds the place plus 1;
+ * 0: empty. */
 struct place_table {
     const int64_t *drawn;
     struct tensor slots;

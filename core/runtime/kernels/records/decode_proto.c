@@ -139,7 +139,7 @@ struct decoder {
     int64_t message;        /* its index */
 };
 
-/* Of several names of one field, the first gets the values. -1: not requested. */
+/* If several names stand for one field, the first gets the values. -1: not requested. */
 static int find_field(const struct proto_fields *fields, uint32_t number)
 {
     int low = 0, high = fields->count;

@@ -155,7 +155,7 @@ static struct status read_side(struct prepare_context *p, struct parse_sequence_
     return status_ok();
 }
 
-/* Of version 1: an attribute names the dense lists that may be missing. */
+/* Version 1 has an attribute that names the dense lists that may be missing. */
 static struct status read_missing(const struct node *node, struct parse_sequence_state *state)
 {
     const struct attr_value *keys;

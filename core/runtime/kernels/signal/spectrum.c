@@ -240,7 +240,7 @@ static struct status eigen_outputs(struct job *job, struct tensor *out[2])
                : no_output(job, 1);
 }
 
-/* By columns, the matrix is its conjugate, and the lower triangle the upper one. */
+/* LAPACK reads by columns: it sees the conjugate, and the lower triangle as the upper one. */
 static struct status hermitian_one(struct job *job, int64_t i, struct tensor *const *out)
 {
     int64_t n = job->m.rows, size = n * n;

@@ -18,7 +18,7 @@ struct hash_table_kind {
     bool is_mutable;
     bool is_anonymous;                   /* it may end before what a run found in it */
     struct shape key_shape, value_shape; /* of one key and of one value: mostly scalars */
-    /* Of a dense table: keys that its entries cannot have, and that are an error. NULL: none */
+    /* The keys that entries of a dense table cannot have, and that are an error. NULL: none */
     const struct tensor *empty_key, *deleted_key;
 };
 

@@ -218,7 +218,7 @@ struct nd_places {
     int outer; /* dimensions of the updates that name a place */
 };
 
-/* Of a vector, TensorFlow takes the first element for a row of the value, and goes no further. */
+/* TensorFlow takes the first element of a vector for a row of the value, and ignores the others. */
 static struct nd_places places_of(const struct shape *indices)
 {
     int last = indices->rank - 1;
@@ -295,7 +295,7 @@ static struct status scatter_nd_compute(struct kernel_context *k)
     return kernel_change_variable(k, scatter.updates->dtype, scatter_slices, &scatter);
 }
 
-/* Of a tensor and not a variable. */
+/* Scatters into a copy of a tensor instead of a variable. */
 static struct status scatter_copy_compute(struct kernel_context *k)
 {
     struct scatter scatter = scatter_of(k);

@@ -18,13 +18,13 @@ static const struct bytes faces[] = {
 #undef FACE
 };
 
-/* What stands at a place of a text. */
+/* The mark, if any, at one position of a text. */
 struct sentence_mark {
     bool is_terminal, is_ellipsis, is_face, closes;
     size_t size; /* to the next place */
 };
 
-/* Where a fragment ends: its marks, the brackets after them, and what follows. Without a mark, all
+/* The ends of a fragment: of its marks, of the brackets after them, and of all. Without a mark, all
  * three are the end of the text. */
 struct fragment_end {
     size_t terminal, closes, end;

@@ -58,7 +58,7 @@ static int64_t count_characters(struct bytes text)
     return count;
 }
 
-/* Of a text in an error. */
+/* The number of bytes of a text that an error shows. */
 static int shown_size(struct bytes text)
 {
     return (int)bytes_first(text, 1000).size;

@@ -17,7 +17,7 @@ struct pair {
     uint32_t size; /* of both, to find out whether they have changed */
 };
 
-/* Of a piece that is unused: text[.. cut) and the rest were merged to it. */
+/* An unused piece was merged from text[.. cut) and the rest. */
 struct unused_cut {
     uint32_t size;
 };

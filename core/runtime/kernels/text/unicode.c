@@ -44,7 +44,7 @@ static uint32_t unit_at(const char *text, int bytes, bool little)
     return unit;
 }
 
-/* What the text ends within is one malformed character. */
+/* A character that the end of the text cuts is one malformed character. */
 static size_t utf16_read(const char *text, size_t size, bool little, int32_t *character)
 {
     *character = -1;

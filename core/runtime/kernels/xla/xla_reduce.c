@@ -174,7 +174,7 @@ static struct status window_prepare(struct prepare_context *p)
     return lanes_prepare(p, 0, 1, lanes);
 }
 
-/* What a window reads: the padded operand, and which of its elements are the operand's. */
+/* The padded operand, which windows read, and which of its elements are the operand's. */
 struct padded {
     struct tensor x, inside; /* inside: bool */
     bool changed;            /* by padding; otherwise all are inside */
