@@ -263,6 +263,18 @@ struct endpoint build_slice(struct builder *builder, const char *name, struct en
     return build(builder, "Slice", name, 3, inputs, NULL);
 }
 
+struct endpoint build_expand_dims(struct builder *builder, struct endpoint x, int axis)
+{
+    return build_binary(builder, "ExpandDims", NULL, x, build_const_int(builder, axis));
+}
+
+struct endpoint build_range(struct builder *builder, struct endpoint end)
+{
+    const struct endpoint inputs[] = { build_const_int(builder, 0), end,
+                                       build_const_int(builder, 1) };
+    return build(builder, "Range", NULL, 3, inputs, NULL);
+}
+
 struct endpoint build_select(struct builder *builder, struct endpoint condition,
                              struct endpoint yes, struct endpoint no)
 {

@@ -77,6 +77,10 @@ struct endpoint build_cast(struct builder *builder, const char *name, struct end
 /* x[begin … begin + size), [rank] each; a size of -1 is the rest of the dimension. */
 struct endpoint build_slice(struct builder *builder, const char *name, struct endpoint x, int rank,
                             const int32_t *begin, const int32_t *size);
+/* x with a new dimension of 1 at `axis`, in [-rank - 1, rank]. */
+struct endpoint build_expand_dims(struct builder *builder, struct endpoint x, int axis);
+/* 0, 1, … below `end`, an int32 scalar. */
+struct endpoint build_range(struct builder *builder, struct endpoint end);
 /* SelectV2: `yes` where the condition is true, `no` elsewhere. */
 struct endpoint build_select(struct builder *builder, struct endpoint condition,
                              struct endpoint yes, struct endpoint no);

@@ -91,7 +91,7 @@ struct endpoint lists_sum(struct builder *b, const struct layer_lists *lists,
     const struct endpoint inputs[] = { values, lists->rows, lists->batch };
     struct endpoint sums = build(b, "UnsortedSegmentSum", NULL, 3, inputs, NULL);
 
-    return build_binary(b, "ExpandDims", NULL, sums, build_const_int(b, 1));
+    return build_expand_dims(b, sums, 1);
 }
 
 struct endpoint lists_padded(struct builder *b, struct endpoint values, struct endpoint splits,

@@ -24,10 +24,8 @@ static void add_penalty(struct layer_context *context, struct endpoint sum, doub
 /* A matrix of `size` rows with 0 on the diagonal and 1 elsewhere. */
 static struct endpoint off_diagonal(struct builder *b, int64_t size)
 {
-    const struct endpoint range[] = { build_const_int(b, 0), build_const_int(b, (int32_t)size),
-                                      build_const_int(b, 1) };
-    struct endpoint row = build(b, "Range", NULL, 3, range, NULL);
-    struct endpoint column = build_binary(b, "ExpandDims", NULL, row, build_const_int(b, 1));
+    struct endpoint row = build_range(b, build_const_int(b, (int32_t)size));
+    struct endpoint column = build_expand_dims(b, row, 1);
     struct endpoint apart = build_binary(b, "NotEqual", NULL, row, column);
 
     return build_cast(b, NULL, apart, DT_FLOAT);

@@ -322,9 +322,8 @@ static struct endpoint places_in_batch(struct gradient_context *c, int batch_dim
         dims[i] = i < batch_dims ? dim_of(c, input(c, 0), i) : build_const_int(b, 1);
         entries = i < batch_dims ? binary(c, "Mul", entries, dims[i]) : entries;
     }
-    const struct endpoint range[] = { build_const_int(b, 0), entries, build_const_int(b, 1) };
-    struct endpoint begins = binary(c, "Mul", build(b, "Range", NULL, 3, range, NULL),
-                                    dim_of(c, input(c, 0), batch_dims));
+    struct endpoint begins =
+        binary(c, "Mul", build_range(b, entries), dim_of(c, input(c, 0), batch_dims));
     begins = binary(c, "Reshape", begins, build(b, "Pack", NULL, rank, dims, NULL));
     return binary(c, "AddV2", input(c, 1),
                   build_cast(b, NULL, begins, endpoint_dtype(input(c, 1))));

@@ -298,8 +298,8 @@ static struct endpoint safe_reciprocal(struct gradient_context *c, struct endpoi
 /* [.., n, n] of 1 / (x[j] - x[i]), with zeros on the diagonal */
 static struct endpoint differences(struct gradient_context *c, struct endpoint x)
 {
-    struct endpoint row = binary(c, "ExpandDims", x, build_const_int(c->builder, -2));
-    struct endpoint column = binary(c, "ExpandDims", x, build_const_int(c->builder, -1));
+    struct endpoint row = build_expand_dims(c->builder, x, -2);
+    struct endpoint column = build_expand_dims(c->builder, x, -1);
     struct endpoint f = safe_reciprocal(c, binary(c, "Sub", row, column));
 
     return binary(c, "MatrixSetDiag", f, unary(c, "ZerosLike", x));

@@ -46,7 +46,7 @@ static struct endpoint times_rows(struct gradient_context *c, struct endpoint ro
 {
     if (uniform(rows).node != NULL)
         return times(c, rows, x);
-    struct endpoint column = binary(c, "ExpandDims", rows, build_const_int(c->builder, -1));
+    struct endpoint column = build_expand_dims(c->builder, rows, -1);
     return binary(c, "Mul", column, x);
 }
 
@@ -304,7 +304,7 @@ struct status gradient_ctc_loss(struct gradient_context *c)
     struct endpoint by_inputs = { c->node, 1 };
     if (dy(c).node == NULL)
         return status_ok();
-    struct endpoint loss = binary(c, "ExpandDims", dy(c), build_const_int(c->builder, -1));
+    struct endpoint loss = build_expand_dims(c->builder, dy(c), -1);
     return flow(c, 0, binary(c, "Mul", loss, by_inputs));
 }
 

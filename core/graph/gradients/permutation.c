@@ -125,7 +125,7 @@ struct status gradient_unsorted_segment_sum(struct gradient_context *c)
     struct endpoint gathered = gather_rows(c, dy(c), binary(c, "Maximum", ids, zero));
     struct endpoint kept = binary(c, "GreaterEqual", ids, zero);
     for (int i = shape->rank; i < rows->rank; i++)
-        kept = binary(c, "ExpandDims", kept, build_const_int(c->builder, i));
+        kept = build_expand_dims(c->builder, kept, i);
     struct endpoint zeros = number(c, gathered, 0);
     return flow(c, 0, build_select(c->builder, kept, gathered, zeros));
 }

@@ -53,7 +53,7 @@ static struct endpoint kept(struct gradient_context *c, const struct axes *axes,
     /* Several dimensions are unknown: takes them one by one. */
     for (int i = 0; i < shape->rank; i++)
         if (axes->reduced[i])
-            value = binary(c, "ExpandDims", value, build_const_int(c->builder, i));
+            value = build_expand_dims(c->builder, value, i);
     return value;
 }
 

@@ -33,7 +33,7 @@ static struct status read_segments(struct gradient_context *c, struct segment_gr
         return not_constant(c, "the rank of its inputs");
     struct endpoint zero = number(c, ids, 0), kept = binary(c, "GreaterEqual", ids, zero);
     for (int i = shape->rank; i < rows->rank; i++)
-        kept = binary(c, "ExpandDims", kept, build_const_int(c->builder, i));
+        kept = build_expand_dims(c->builder, kept, i);
     *out = (struct segment_grad){ "UnsortedSegmentSum", "UnsortedSegmentProd",
                                   binary(c, "Maximum", ids, zero), kept };
     return status_ok();
@@ -168,7 +168,7 @@ struct status gradient_top_k(struct gradient_context *c)
     struct endpoint starts = build(c->builder, "Range", NULL, 3, range, NULL);
     struct endpoint at =
         binary(c, "Reshape", as_type(c, indices, DT_INT64), matrix_shape(c, indices, rank));
-    at = binary(c, "AddV2", at, binary(c, "ExpandDims", starts, build_const_int(c->builder, 1)));
+    at = binary(c, "AddV2", at, build_expand_dims(c->builder, starts, 1));
     const int32_t column[] = { -1, 1 };
     at = binary(c, "Reshape", at, build_const_ints(c->builder, NULL, 2, column));
     const struct endpoint scatter[] = { at, binary(c, "Reshape", dy(c), const_vector(c, -1)),
@@ -183,9 +183,7 @@ struct status gradient_dynamic_partition(struct gradient_context *c)
 {
     struct endpoint parts = input(c, 1);
     int count = c->node->outputs_count;
-    const struct endpoint range[] = { build_const_int(c->builder, 0), unary(c, "Size", parts),
-                                      build_const_int(c->builder, 1) };
-    struct endpoint order = build(c->builder, "Range", NULL, 3, range, NULL);
+    struct endpoint order = build_range(c->builder, unary(c, "Size", parts));
     const struct endpoint inputs[] = { binary(c, "Reshape", order, unary(c, "Shape", parts)),
                                        parts };
     const struct attr attrs[] = { same_attr(c, "num_partitions"), ATTR_END };

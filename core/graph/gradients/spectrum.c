@@ -237,14 +237,11 @@ static struct endpoint column(struct gradient_context *c, int rank, int64_t at)
 /* [n, n] of e^(-2πi a b / n), times the conjugate of x [.., n, 1] */
 static struct endpoint twiddled(struct gradient_context *c, int64_t n, struct endpoint x)
 {
-    const struct endpoint range[] = { build_const_int(c->builder, 0),
-                                      build_const_int(c->builder, (int32_t)n),
-                                      build_const_int(c->builder, 1) };
     bool wide = endpoint_dtype(x) == DT_COMPLEX128;
-    struct endpoint line =
-        as_type(c, build(c->builder, "Range", NULL, 3, range, NULL), wide ? DT_DOUBLE : DT_FLOAT);
-    struct endpoint table = mul(c, binary(c, "ExpandDims", line, build_const_int(c->builder, 0)),
-                                binary(c, "ExpandDims", line, build_const_int(c->builder, 1)));
+    struct endpoint line = build_range(c->builder, build_const_int(c->builder, (int32_t)n));
+    line = as_type(c, line, wide ? DT_DOUBLE : DT_FLOAT);
+    struct endpoint table =
+        mul(c, build_expand_dims(c->builder, line, 0), build_expand_dims(c->builder, line, 1));
     struct endpoint phase = mul(c, table, number(c, line, -2 * acos(-1) / (double)n));
     struct endpoint mask = complex_of(c, unary(c, "Cos", phase), unary(c, "Sin", phase));
 

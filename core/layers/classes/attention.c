@@ -24,7 +24,7 @@ static struct endpoint widen(struct builder *b, struct endpoint mask, int axis)
 {
     if (mask.node == NULL)
         return mask;
-    return build_binary(b, "ExpandDims", NULL, mask, build_const_int(b, axis));
+    return build_expand_dims(b, mask, axis);
 }
 
 /* Limit of the elements of a mask that is a constant of the graph. */
@@ -66,10 +66,7 @@ static struct endpoint known_band(struct layer_context *context, const struct la
 /* The places of the steps of x, from 0, int32 [steps]. */
 static struct endpoint places_of(struct builder *b, struct endpoint x)
 {
-    const struct endpoint range[] = { build_const_int(b, 0), build_size(b, x, 1),
-                                      build_const_int(b, 1) };
-
-    return build(b, "Range", NULL, 3, range, NULL);
+    return build_range(b, build_size(b, x, 1));
 }
 
 /* The same for numbers of steps that only the batch has. */

@@ -127,8 +127,7 @@ static bool crossing_columns(struct layer_context *context, const struct layer *
         }
         columns[i] = dtype == DT_STRING ? inputs[i] : cast_to(context, inputs[i], DT_INT64);
         if (shape->rank == 1)
-            columns[i] = build_binary(&context->builder, "ExpandDims", NULL, columns[i],
-                                      build_const_int(&context->builder, 1));
+            columns[i] = build_expand_dims(&context->builder, columns[i], 1);
     }
     return true;
 }

@@ -51,7 +51,7 @@ static struct endpoint kernel_of(struct layer_context *context, const struct lay
     struct endpoint kernel = layer_variable_of(context, layer, name, prefix, shape);
     if (directions > 1)
         return kernel;
-    return build_binary(b, "ExpandDims", NULL, kernel, build_const_int(b, 0));
+    return build_expand_dims(b, kernel, 0);
 }
 
 /* A convolution with the layer's padding; `dilation` may be NULL. */

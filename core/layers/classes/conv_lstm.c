@@ -164,8 +164,7 @@ static struct endpoint kernel_variable(struct layer_context *context, const stru
     shape.dims[directions] = ins;
     shape.dims[directions + 1] = GATES * layer_arg(layer, "filters")->integer;
     struct endpoint kernel = layer_variable_of(context, layer, name, prefix, shape);
-    return directions > 1 ? kernel
-                          : build_binary(b, "ExpandDims", NULL, kernel, build_const_int(b, 0));
+    return directions > 1 ? kernel : build_expand_dims(b, kernel, 0);
 }
 
 /* Keras' unit_forget_bias: the forget gate starts at 1. */
@@ -438,7 +437,7 @@ static void run(struct layer_context *context, const struct layer *layer, struct
         return;
     r.x = projection;
     if (mask.node != NULL)
-        r.mask = build_binary(b, "ExpandDims", NULL, swap(context, mask), build_const_int(b, 2));
+        r.mask = build_expand_dims(b, swap(context, mask), 2);
     if (flag(layer, "go_backwards")) {
         r.x = reverse(context, r.x);
         r.mask = mask.node != NULL ? reverse(context, r.mask) : r.mask;

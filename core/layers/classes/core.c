@@ -241,7 +241,7 @@ static struct endpoint repeat_vector_build(struct layer_context *context, const 
 
     if (!layer_check_open(context, layer, x, 2, 2))
         return x;
-    x = build_binary(b, "ExpandDims", NULL, x, build_const_int(b, 1));
+    x = build_expand_dims(b, x, 1);
     return build_binary(b, "Tile", NULL, x, build_const_ints(b, NULL, 3, times));
 }
 ALIKE_LAYER_CLASS(repeat_vector, "RepeatVector", repeat_vector_args, repeat_vector_build);

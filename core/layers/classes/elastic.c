@@ -145,8 +145,7 @@ static struct endpoint image_numbers(struct builder *b, struct endpoint pixels)
     const struct endpoint zero = build_const_int(b, 0);
     struct endpoint rows =
         build_slice(b, NULL, build_unary(b, "Shape", NULL, pixels), 1, first, one);
-    const struct endpoint range[] = { zero, binary(b, "Sum", rows, zero), build_const_int(b, 1) };
-    struct endpoint numbers = binary(b, "Reshape", build(b, "Range", NULL, 3, range, NULL),
+    struct endpoint numbers = binary(b, "Reshape", build_range(b, binary(b, "Sum", rows, zero)),
                                      build_const_ints(b, NULL, 4, dims));
 
     return binary(b, "AddV2", numbers, build_unary(b, "ZerosLike", NULL, pixels));

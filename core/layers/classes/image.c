@@ -55,7 +55,7 @@ struct endpoint build_filtered(struct builder *b, struct endpoint x, struct endp
 
 struct endpoint image_of_sequence(struct builder *b, struct endpoint x)
 {
-    return build_binary(b, "ExpandDims", NULL, x, build_const_int(b, 1));
+    return build_expand_dims(b, x, 1);
 }
 
 struct endpoint sequence_of_image(struct builder *b, struct endpoint x)
@@ -187,8 +187,7 @@ static void global_average_pooling1d_call(struct layer_context *context, const s
     if (!layer_check_open(context, layer, x, 3, 3))
         return;
     if (mask.node != NULL) {
-        mask = build_binary(b, "ExpandDims", NULL, mask,
-                            build_const_int(b, has_channels_first(layer) ? 1 : 2));
+        mask = build_expand_dims(b, mask, has_channels_first(layer) ? 1 : 2);
         x = build_select(b, mask, x, build_const_float(b, 0));
         mask = build_cast(b, NULL, mask, DT_FLOAT);
         x = build_binary(b, "RealDiv", NULL, global_pooling(context, layer, x, 3, "Sum"),

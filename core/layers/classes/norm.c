@@ -290,7 +290,7 @@ static struct moments masked_moments(struct builder *b, struct endpoint x, struc
 {
     struct moments out;
 
-    mask = build_binary(b, "ExpandDims", NULL, mask, build_const_int(b, -1));
+    mask = build_expand_dims(b, mask, -1);
     struct endpoint ones =
         build_select(b, mask, build_unary(b, "OnesLike", NULL, x), build_const_float(b, 0));
     struct endpoint counted =

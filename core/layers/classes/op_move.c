@@ -94,7 +94,7 @@ static void repeat_call(struct layer_context *context, const struct layer *layer
         sizes[axis] = endpoint_shape(x)->dims[axis] * times;
     if (!layer_check_size(context, layer, "the output", 1, &sizes[axis]))
         return;
-    struct endpoint y = build_binary(b, "ExpandDims", NULL, x, build_const_int(b, axis + 1));
+    struct endpoint y = build_expand_dims(b, x, axis + 1);
     y = build_binary(b, "Tile", NULL, y, build_const_ints(b, NULL, rank + 1, tiles));
     op_give(io, build_reshape(b, y, x, rank, sizes));
 }
@@ -255,12 +255,9 @@ struct endpoint op_lower_triangle(struct builder *b, struct endpoint x, int32_t 
     int rank = status_is_ok(b->status) ? endpoint_shape(x)->rank : 2;
     struct endpoint places[2];
 
-    for (int i = 0; i < 2; i++) {
-        const struct endpoint range[] = { build_const_int(b, 0), build_size(b, x, rank - 2 + i),
-                                          build_const_int(b, 1) };
-        places[i] = build(b, "Range", NULL, 3, range, NULL);
-    }
-    struct endpoint rows = build_binary(b, "ExpandDims", NULL, places[0], build_const_int(b, 1));
+    for (int i = 0; i < 2; i++)
+        places[i] = build_range(b, build_size(b, x, rank - 2 + i));
+    struct endpoint rows = build_expand_dims(b, places[0], 1);
     rows = build_binary(b, "AddV2", NULL, rows, build_const_int(b, k));
     return build_binary(b, "LessEqual", NULL, places[1], rows);
 }

@@ -262,7 +262,7 @@ static void place_of(struct layer_context *context, const struct layer *layer, s
                              build_const_int(b, -1), place);
     }
     if (layer_arg(layer, "keepdims")->boolean)
-        place = build_binary(b, "ExpandDims", NULL, place, build_const_int(b, axis));
+        place = build_expand_dims(b, place, axis);
     op_give(io, place);
 }
 

@@ -159,7 +159,7 @@ static void expand_dims_call(struct layer_context *context, const struct layer *
     }
     int at = layer_axis(context, layer, axis->is_null ? 0 : axis->integer, rank + 1);
     if (at > 0)
-        op_give(io, build_binary(b, "ExpandDims", NULL, x, build_const_int(b, at)));
+        op_give(io, build_expand_dims(b, x, at));
 }
 OP_ARGS_CLASS(expand_dims, "ExpandDims", axis_args, op_x, expand_dims_call);
 
@@ -573,7 +573,7 @@ static void get_item_call(struct layer_context *context, const struct layer *lay
                                      attr_int("end_mask", item.end_mask),
                                      attr_int("shrink_axis_mask", item.shrink_mask), ATTR_END });
     for (int i = 0; i < item.added_count; i++)
-        x = build_binary(b, "ExpandDims", NULL, x, build_const_int(b, item.added[i]));
+        x = build_expand_dims(b, x, item.added[i]);
     op_give(io, x);
 }
 OP_CLASS(get_item, "GetItem", item_inputs, get_item_call);

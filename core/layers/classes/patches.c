@@ -84,8 +84,7 @@ static struct endpoint bell_of_two(struct layer_context *context, const struct l
     struct builder *b = &context->builder;
     struct endpoint across = build_by_number(b, "AddV2", draw_one(context, layer, sigma), 1e-6);
     struct endpoint down = build_by_number(b, "AddV2", draw_one(context, layer, sigma), 1e-6);
-    struct endpoint column = build_binary(b, "ExpandDims", NULL, middle_bell(context, size, down),
-                                          build_const_int(b, 1));
+    struct endpoint column = build_expand_dims(b, middle_bell(context, size, down), 1);
 
     return build_binary(b, "Mul", NULL, column, middle_bell(context, size, across));
 }

@@ -238,7 +238,7 @@ static void run_cells(struct layer_context *context, const struct layer *layer, 
     const char *scope = b->scope;
 
     if (mask.node != NULL)
-        mask = build_binary(b, "ExpandDims", NULL, swap(b, mask), build_const_int(b, 2));
+        mask = build_expand_dims(b, swap(b, mask), 2);
     if (backwards && mask.node != NULL)
         mask = reverse(b, mask, 0);
     if (backwards)

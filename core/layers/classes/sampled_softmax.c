@@ -26,11 +26,6 @@ static struct endpoint by_double(struct builder *b, const char *op, struct endpo
     return build_binary(b, op, NULL, x, build_const_double(b, value));
 }
 
-static struct endpoint expand(struct builder *b, struct endpoint x, int32_t axis)
-{
-    return build_binary(b, "ExpandDims", NULL, x, build_const_int(b, axis));
-}
-
 /* int64: 0 … count - 1 */
 static struct endpoint first_classes(struct builder *b, int64_t count)
 {
@@ -247,7 +242,7 @@ static struct endpoint right_logits(struct layer_context *context,
                                    (const struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
     logits = build_binary(b, "AddV2", NULL, logits, bias);
     return build_binary(b, "Sub", NULL, logits,
-                        expand(b, log_expected(context, sampled, classes), 1));
+                        build_expand_dims(b, log_expected(context, sampled, classes), 1));
 }
 
 /* [batch, num_sampled] */
@@ -267,7 +262,8 @@ static struct endpoint sampled_logits(struct layer_context *context,
     logits = build_binary(b, "Sub", NULL, logits, log_expected(context, sampled, sampled->classes));
     if (!layer_arg(sampled->layer, "remove_accidental_hits")->boolean)
         return logits;
-    struct endpoint hits = build_binary(b, "Equal", NULL, expand(b, labels, 1), sampled->classes);
+    struct endpoint hits =
+        build_binary(b, "Equal", NULL, build_expand_dims(b, labels, 1), sampled->classes);
     struct endpoint low = build_binary(b, "Mul", NULL, cast_to(context, hits, DT_FLOAT),
                                        build_const_float(b, -FLT_MAX));
     return build_binary(b, "AddV2", NULL, logits, low);

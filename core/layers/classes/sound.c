@@ -309,8 +309,7 @@ static struct endpoint transform(struct layer_context *context, const struct lay
     struct endpoint kernel =
         layer_variable_with(context, layer, name, shape_of(s->frame, 1, s->frequencies),
                             &initializer, NULL, layer->trainable);
-    const struct endpoint inputs[] = { x, build_binary(b, "ExpandDims", NULL, kernel,
-                                                       build_const_int(b, 0)) };
+    const struct endpoint inputs[] = { x, build_expand_dims(b, kernel, 0) };
     const struct attr attrs[] = { attr_window(b, "strides", 2, strides),
                                   attr_text("padding", padding_of(layer)), ATTR_END };
     return build(b, "Conv2D", NULL, 2, inputs, attrs);

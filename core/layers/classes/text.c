@@ -118,10 +118,8 @@ static struct token_lists split_characters(struct builder *b, struct endpoint x)
         return (struct token_lists){ 0 };
     struct endpoint characters = { decoded, 1 };
     struct endpoint count = build_unary(b, "Size", NULL, characters);
-    const struct endpoint range[] = { build_const_int(b, 0),
-                                      build_binary(b, "AddV2", NULL, count, build_const_int(b, 1)),
-                                      build_const_int(b, 1) };
-    const struct endpoint each[] = { characters, build(b, "Range", NULL, 3, range, NULL) };
+    struct endpoint end = build_binary(b, "AddV2", NULL, count, build_const_int(b, 1));
+    const struct endpoint each[] = { characters, build_range(b, end) };
     return (struct token_lists){ build(b, "UnicodeEncode", NULL, 2, each, encoding),
                                  { decoded, 0 } };
 }

@@ -29,8 +29,8 @@ static struct endpoint distances(struct builder *b, struct endpoint x)
 /* bool [batch, batch]: are two rows in the same group? */
 static struct endpoint of_one_group(struct builder *b, struct endpoint groups)
 {
-    struct endpoint down = build_binary(b, "ExpandDims", NULL, groups, build_const_int(b, 1));
-    struct endpoint across = build_binary(b, "ExpandDims", NULL, groups, build_const_int(b, 0));
+    struct endpoint down = build_expand_dims(b, groups, 1);
+    struct endpoint across = build_expand_dims(b, groups, 0);
 
     return build_binary(b, "Equal", NULL, down, across);
 }
@@ -44,7 +44,7 @@ static struct endpoint without_diagonal(struct builder *b, struct endpoint pairs
     const bool no = false;
     const struct shape scalar = shape_scalar();
     const struct tensor value = tensor_borrow(DT_BOOL, &scalar, &no);
-    struct endpoint dims = build_binary(b, "ExpandDims", NULL, rows, build_const_int(b, 0));
+    struct endpoint dims = build_expand_dims(b, rows, 0);
     struct endpoint diagonal = build_binary(b, "Fill", NULL, dims, build_const(b, NULL, &value));
     return build_binary(b, "MatrixSetDiag", NULL, pairs, diagonal);
 }

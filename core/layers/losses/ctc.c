@@ -59,7 +59,7 @@ static struct endpoint fill_empty(struct builder *b, struct endpoint classes, st
 {
     static const int32_t begin[] = { 0, 0 }, after[] = { 0, 1 }, column[] = { -1, 1 },
                          rest[] = { -1, -1 };
-    struct endpoint ones = build_binary(b, "ExpandDims", NULL, empty, build_const_int(b, 1));
+    struct endpoint ones = build_expand_dims(b, empty, 1);
 
     ones = build_cast(b, NULL, ones, DT_INT32);
     const struct endpoint parts[] = {

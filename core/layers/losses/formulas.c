@@ -163,7 +163,7 @@ static struct endpoint cross_entropy_of_others(struct loss_context *c, int64_t i
     struct endpoint zero = build_const_int(b, 0);
 
     c->counted = binary(c, "NotEqual", c->classes, build_const_int(b, (int32_t)ignored));
-    struct endpoint row = binary(c, "ExpandDims", c->counted, build_const_int(b, -1));
+    struct endpoint row = build_expand_dims(c->builder, c->counted, -1);
     struct endpoint y = select(c, row, c->output, build_const_float(b, 0));
     if (!loss_from_logits(c->loss))
         y = unary(c, "Log", clip(c, y, 1 - EPSILON));

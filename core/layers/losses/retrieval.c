@@ -146,11 +146,6 @@ static struct endpoint binary(struct scores *s, const char *op, struct endpoint 
     return build_binary(s->builder, op, NULL, x, y);
 }
 
-static struct endpoint expand(struct scores *s, struct endpoint x, int32_t axis)
-{
-    return binary(s, "ExpandDims", x, build_const_int(s->builder, axis));
-}
-
 static void multiply_towers(struct scores *s, struct endpoint queries, struct endpoint candidates)
 {
     struct builder *b = s->builder;
@@ -161,8 +156,7 @@ static void multiply_towers(struct scores *s, struct endpoint queries, struct en
     s->values = build(b, "MatMul", "scores", 2, towers,
                       (const struct attr[]){ attr_bool("transpose_b", true), ATTR_END });
     s->rows = build(b, "GatherV2", NULL, 3, first, NULL);
-    const struct endpoint range[] = { build_const_int(b, 0), s->rows, build_const_int(b, 1) };
-    s->places = build(b, "Range", NULL, 3, range, NULL);
+    s->places = build_range(b, s->rows);
 }
 
 /* `value` at each row's own candidate, 0 elsewhere. */
@@ -194,7 +188,8 @@ static void remove_hits(struct scores *s, struct endpoint ids)
     struct builder *b = s->builder;
 
     ids = binary(s, "Reshape", ids, build_const_ints(b, NULL, 1, (const int32_t[]){ -1 }));
-    struct endpoint equal = binary(s, "Equal", expand(s, ids, 1), expand(s, ids, 0));
+    struct endpoint equal = binary(s, "Equal", build_expand_dims(s->builder, ids, 1),
+                                   build_expand_dims(s->builder, ids, 0));
     equal = build_cast(b, NULL, equal, DT_FLOAT);
     struct endpoint hits = binary(s, "Sub", equal, at_own(s, 1));
     struct endpoint low = binary(s, "Mul", hits, build_const_float(b, -SCORE_MAX));
@@ -212,7 +207,7 @@ static void mine_negatives(struct scores *s, int64_t count)
     struct endpoint columns = { build(b, "TopKV2", NULL, 2, of_top, NULL).node, 1 };
     struct endpoint flat =
         binary(s, "Reshape", s->values, build_const_ints(b, NULL, 1, (const int32_t[]){ -1 }));
-    struct endpoint begins = expand(s, binary(s, "Mul", s->places, s->rows), 1);
+    struct endpoint begins = build_expand_dims(s->builder, binary(s, "Mul", s->places, s->rows), 1);
     const struct endpoint gathering[] = { flat, binary(s, "AddV2", begins, columns),
                                           build_const_int(b, 0) };
 

@@ -46,7 +46,7 @@ struct endpoint spread_weights(struct layer_context *context, const struct shape
                          "weights of steps, of shape %s, for a metric whose values have %s",
                          shape_text(endpoint_shape(weights)), shape_text(losses)));
     for (; rank < losses->rank; rank++)
-        weights = build_binary(b, "ExpandDims", NULL, weights, build_const_int(b, -1));
+        weights = build_expand_dims(b, weights, -1);
     return weights;
 }
 
@@ -110,7 +110,7 @@ struct endpoint build_loss_mask(struct layer_context *context, struct endpoint m
     b->scope = "mask/";
     struct endpoint weights = mask_weights(b, mask, mean);
     if (by_output)
-        weights = build_binary(b, "ExpandDims", NULL, weights, build_const_int(b, -1));
+        weights = build_expand_dims(b, weights, -1);
     struct endpoint masked = build_binary(b, "Mul", "losses", losses, weights);
     b->scope = scope;
     return masked;

@@ -66,7 +66,7 @@ static struct endpoint spread_mask(struct metric_context *c, const struct shape 
                          "metric '%.100s': the output has a mask of shape %s, the "
                          "metric's values have %s",
                          c->metric->name, shape_text(endpoint_shape(c->mask)), shape_text(shape)));
-    return metric_binary(c, "ExpandDims", mask, build_const_int(c->builder, -1));
+    return build_expand_dims(c->builder, mask, -1);
 }
 
 /* The weight of each element of a tensor of this shape. */

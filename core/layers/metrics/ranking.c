@@ -238,11 +238,9 @@ static struct endpoint rank_by_id(struct builder *b, const struct best_candidate
 {
     struct endpoint found = gather(b, all_ids, best->places, 0);
     struct endpoint is_own =
-        build_binary(b, "Equal", NULL, by_int(b, "ExpandDims", own_ids, 1), found);
-    const struct endpoint range[] = { build_const_int(b, 0), size_of(b, found, 1),
-                                      build_const_int(b, 1) };
+        build_binary(b, "Equal", NULL, build_expand_dims(b, own_ids, 1), found);
     struct endpoint ranks =
-        build_select(b, is_own, build(b, "Range", NULL, 3, range, NULL), build_const_int(b, BLOCK));
+        build_select(b, is_own, build_range(b, size_of(b, found, 1)), build_const_int(b, BLOCK));
 
     return by_int(b, "Min", ranks, 1);
 }

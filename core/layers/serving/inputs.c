@@ -331,8 +331,7 @@ static struct parts sparse_parts(struct layer_context *context, const struct lay
                     shape = { parsed, 2 * f->sparse_count + place };
     const struct layer_lists rows =
         lists_of_pairs(b, (struct endpoint){ parsed, place }, shape, port->shape.dims[1]);
-    const struct endpoint sizes[] = { build_binary(b, "ExpandDims", NULL, rows.batch,
-                                                   build_const_int(b, 0)),
+    const struct endpoint sizes[] = { build_expand_dims(b, rows.batch, 0),
                                       build_const(b, NULL, &columns), build_const_int(b, 0) };
 
     return (struct parts){ { lists_pairs(b, &rows, ids),
