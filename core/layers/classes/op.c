@@ -200,54 +200,39 @@ bool op_table(struct layer_context *context, const struct layer *layer, const st
     return status_is_ok(context->builder.status);
 }
 
-/* Do all tensors have one rank, and do constants have no dimension at the batch's position? */
-static bool fit_together(struct layer_context *context, const struct layer *layer, int count,
-                         const struct operand *operands)
+/* Have two tensors one rank, or has a constant no dimension at the position of the batch? */
+static bool fit_together(struct layer_context *context, const struct layer *layer,
+                         const struct operand operands[2])
 {
-    const struct operand *first = NULL;
+    int tensor = operands[0].tensor.node != NULL ? 0 : 1;
+    const struct operand *other = &operands[1 - tensor];
+    bool both = other->tensor.node != NULL;
+    const struct shape *shape = endpoint_shape(operands[tensor].tensor);
+    const struct shape *own = both ? endpoint_shape(other->tensor) : &other->numbers.shape;
 
-    for (int i = 0; i < count && first == NULL; i++)
-        first = operands[i].tensor.node != NULL ? &operands[i] : NULL;
-    const struct shape *shape = endpoint_shape(first->tensor);
-    for (int i = 0; i < count; i++) {
-        const struct operand *other = &operands[i];
-        bool is_tensor = other->tensor.node != NULL;
-        const struct shape *own = is_tensor ? endpoint_shape(other->tensor) : &other->numbers.shape;
-        bool fits =
-            is_tensor ? own->rank == shape->rank
-                      : own->rank < shape->rank || (own->rank == shape->rank && own->dims[0] == 1);
-        if (!fits) {
-            layer_fail(context, layer, "operands of shapes %s and %s do not fit row by row",
-                       shape_text(shape), shape_text(own));
-            return false;
-        }
-        if (is_tensor && !layer_check_broadcast(context, layer, first->tensor, other->tensor))
-            return false;
-    }
-    return true;
+    if (own->rank == shape->rank ? both || own->dims[0] == 1 : !both && own->rank < shape->rank)
+        return !both || layer_check_broadcast(context, layer, operands[0].tensor, other->tensor);
+    layer_fail(context, layer, "operands of shapes %s and %s do not fit row by row",
+               shape_text(shape), shape_text(own));
+    return false;
 }
 
 bool op_operands(struct layer_context *context, const struct layer *layer,
-                 const struct layer_io *io, int count, const char *const *arguments,
-                 struct endpoint *out)
+                 const struct layer_io *io, struct endpoint out[2])
 {
-    struct operand operands[OP_OPERANDS_MAX];
-    bool any = false;
+    struct operand operands[2];
 
-    assert(count <= OP_OPERANDS_MAX);
-    for (int i = 0; i < count; i++) {
-        if (!find_operand(context, layer, io, arguments[i], &operands[i]))
+    for (int i = 0; i < 2; i++)
+        if (!find_operand(context, layer, io, op_x1_x2[i], &operands[i]))
             return false;
-        any = any || operands[i].tensor.node != NULL;
-    }
-    if (!any) {
+    if (operands[0].tensor.node == NULL && operands[1].tensor.node == NULL) {
         layer_fail(context, layer, "a call without tensors");
         return false;
     }
-    if (!fit_together(context, layer, count, operands))
+    if (!fit_together(context, layer, operands))
         return false;
-    enum dtype dtype = result_dtype(count, operands);
-    for (int i = 0; i < count; i++)
+    enum dtype dtype = result_dtype(2, operands);
+    for (int i = 0; i < 2; i++)
         out[i] = operands[i].tensor.node != NULL ? cast_to(context, operands[i].tensor, dtype)
                                                  : constant(context, layer, &operands[i], dtype);
     return status_is_ok(context->builder.status);

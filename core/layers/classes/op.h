@@ -66,12 +66,9 @@ bool op_number(struct layer_context *context, const struct layer *layer, const s
 struct endpoint op_in_dtype(struct layer_context *context, const struct layer *layer,
                             struct endpoint x);
 
-/* The operands of these call arguments, tensors of one rank or numbers, in Keras' result type.
- * At least one is a tensor. Returns false on failure. */
+/* The operands x1 and x2, tensors of one rank or numbers, in Keras' result type. At least one is a
+ * tensor. Returns false on failure. */
 bool op_operands(struct layer_context *context, const struct layer *layer,
-                 const struct layer_io *io, int count, const char *const *arguments,
-                 struct endpoint *out);
-
-#define OP_OPERANDS_MAX 2
+                 const struct layer_io *io, struct endpoint out[2]);
 
 #endif

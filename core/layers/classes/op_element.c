@@ -21,7 +21,7 @@ static void binary(struct layer_context *context, const struct layer *layer, str
 {
     struct endpoint operands[2];
 
-    if (!op_operands(context, layer, io, 2, op_x1_x2, operands))
+    if (!op_operands(context, layer, io, operands))
         return;
     for (int i = 0; i < 2; i++)
         operands[i] = cast_to(context, operands[i], kind_dtype(kind, endpoint_dtype(operands[i])));
@@ -68,7 +68,7 @@ static void where_call(struct layer_context *context, const struct layer *layer,
         layer_fail(context, layer, "argument 'condition' of a call is no tensor");
         return;
     }
-    if (!op_operands(context, layer, io, 2, op_x1_x2, operands))
+    if (!op_operands(context, layer, io, operands))
         return;
     int rank = endpoint_shape(condition)->rank;
     for (int i = 0; i < 2; i++) {

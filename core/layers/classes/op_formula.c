@@ -201,7 +201,7 @@ FORMULA_WITH(squareplus, "Squareplus", squareplus_args, squareplus(b, layer, x))
     {                                                                                 \
         struct builder *b = &context->builder;                                        \
         struct endpoint operands[2];                                                  \
-        if (!op_operands(context, layer, io, 2, op_x1_x2, operands))                  \
+        if (!op_operands(context, layer, io, operands))                               \
             return;                                                                   \
         enum dtype dtype = (to_floats) ? DT_FLOAT : endpoint_dtype(operands[0]);      \
         struct endpoint x = cast_to(context, operands[0], dtype),                     \
@@ -306,7 +306,7 @@ static void isclose_call(struct layer_context *context, const struct layer *laye
 
     if (!op_number(context, layer, io, "rtol", &relative) ||
         !op_number(context, layer, io, "atol", &absolute) ||
-        !op_operands(context, layer, io, 2, op_x1_x2, operands))
+        !op_operands(context, layer, io, operands))
         return;
     if (endpoint_dtype(operands[0]) != DT_FLOAT) {
         op_give(io, build_binary(b, "Equal", NULL, operands[0], operands[1]));

@@ -7,12 +7,12 @@ static struct endpoint binary(struct layer_context *context, const char *op, str
     return build_binary(&context->builder, op, NULL, x, y);
 }
 
-/* Splits into `count` equal parts along an axis. */
-static void split(struct layer_context *context, struct endpoint x, int axis, int count,
+/* Splits the columns of a matrix into `count` equal parts. */
+static void split(struct layer_context *context, struct endpoint x, int count,
                   struct endpoint *parts)
 {
     struct builder *b = &context->builder;
-    const struct endpoint inputs[] = { build_const_int(b, axis), x };
+    const struct endpoint inputs[] = { build_const_int(b, 1), x };
     struct node *node = build_node(b, "Split", NULL, 2, inputs, 0, NULL,
                                    (const struct attr[]){ attr_int("num_split", count), ATTR_END });
 
@@ -20,8 +20,9 @@ static void split(struct layer_context *context, struct endpoint x, int axis, in
         parts[i] = (struct endpoint){ node, i };
 }
 
+/* The reverse. */
 static struct endpoint concat(struct layer_context *context, int count,
-                              const struct endpoint *parts, int axis)
+                              const struct endpoint *parts)
 {
     struct builder *b = &context->builder;
     struct endpoint all[CELL_PARTS_MAX + 1];
@@ -30,7 +31,7 @@ static struct endpoint concat(struct layer_context *context, int count,
         return parts[0];
     for (int i = 0; i < count; i++)
         all[i] = parts[i];
-    all[count] = build_const_int(b, axis);
+    all[count] = build_const_int(b, 1);
     return build(b, "ConcatV2", NULL, count + 1, all, NULL);
 }
 
@@ -62,7 +63,7 @@ static struct endpoint recurrent_product(struct layer_context *context, const st
 
     for (int i = 0; i < cell->parts; i++)
         parts[i] = recurrent_part(context, cell, constants, h, i);
-    return concat(context, cell->parts, parts, 1);
+    return concat(context, cell->parts, parts);
 }
 
 static void simple_step(struct layer_context *context, const struct cell *cell,
@@ -83,7 +84,7 @@ static void lstm_step(struct layer_context *context, const struct cell *cell,
     struct endpoint gates[4];
     struct endpoint product = recurrent_product(context, cell, constants, states[0]);
 
-    split(context, binary(context, "AddV2", product, x), 1, 4, gates);
+    split(context, binary(context, "AddV2", product, x), 4, gates);
     for (int i = 0; i < 4; i++)
         gates[i] = activation_build(context, i == 2 ? cell->activation : cell->recurrent_activation,
                                     gates[i]);
@@ -115,7 +116,7 @@ static struct endpoint gru_product(struct layer_context *context, const struct c
     if (!cell->reset_after) {
         for (int i = 0; i + 1 < cell->parts; i++)
             parts[i] = recurrent_part(context, cell, constants, h, i);
-        return concat(context, cell->parts - 1, parts, 1);
+        return concat(context, cell->parts - 1, parts);
     }
     struct endpoint product = recurrent_product(context, cell, constants, h);
     if (cell->use_bias)
@@ -136,7 +137,7 @@ static void gru_step(struct layer_context *context, const struct cell *cell,
     struct endpoint sum =
         binary(context, "AddV2", columns(context, x, 0, 2 * cell->units),
                cell->reset_after ? columns(context, product, 0, 2 * cell->units) : product);
-    split(context, activation_build(context, cell->recurrent_activation, sum), 1, 2, gates);
+    split(context, activation_build(context, cell->recurrent_activation, sum), 2, gates);
     struct endpoint candidate = gru_candidate(context, cell, constants, h, gates[1], product);
     candidate =
         binary(context, "AddV2", columns(context, x, 2 * cell->units, cell->units), candidate);
@@ -236,7 +237,7 @@ static void make_constants(struct layer_context *context, struct cell *cell,
     cell->dropped = rate > 0;
     if (cell->dropped && class->gates > 1) {
         cell->parts = class->gates;
-        split(context, kernel, 1, class->gates, cell->constants);
+        split(context, kernel, class->gates, cell->constants);
     } else if (class == &cell_gru && !cell->reset_after) {
         cell->parts = 2;
         cell->constants[0] = columns(context, kernel, 0, 2 * cell->units);
@@ -291,10 +292,10 @@ static struct endpoint project_input(struct layer_context *context, const struct
     draw_masks(context, cell, rate, first_step(context, x), count, masks);
     parts[0] = kernel;
     if (by_gate)
-        split(context, kernel, 1, count, parts);
+        split(context, kernel, count, parts);
     for (int i = 0; i < count; i++)
         products[i] = product(context, binary(context, "Mul", x, masks[i]), parts[i]);
-    return concat(context, count, products, 1);
+    return concat(context, count, products);
 }
 
 struct endpoint cell_project(struct layer_context *context, struct cell *cell, struct endpoint x)
