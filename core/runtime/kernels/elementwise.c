@@ -101,6 +101,11 @@ double floating_element(const struct tensor *x, int64_t i)
     return (double)value;
 }
 
+double real_element(const struct tensor *x, int64_t i)
+{
+    return dtype_is_floating(x->dtype) ? floating_element(x, i) : (double)tensor_index(x, i);
+}
+
 void floating_store(struct tensor *out, int64_t i, double value)
 {
     float narrow = (float)value;

@@ -91,6 +91,8 @@ static inline bool dtype_is_half(enum dtype dtype)
 
 /* Element i of a tensor of any floating type; floating_store rounds the value to the type. */
 double floating_element(const struct tensor *x, int64_t i);
+/* The same for any real type. */
+double real_element(const struct tensor *x, int64_t i);
 void floating_store(struct tensor *out, int64_t i, double value);
 
 /* x as the floating type holds it. No result of one operation is rounded twice by going through

@@ -1,5 +1,5 @@
 /* Bucketize: how many boundaries are at most x. */
-#include "runtime/kernel.h"
+#include "runtime/kernels/elementwise.h"
 
 struct bucket_state {
     int count;
@@ -21,15 +21,6 @@ static struct status bucket_prepare(struct prepare_context *p)
     return status_ok();
 }
 
-static double number_at(const struct tensor *x, int64_t i)
-{
-    if (x->dtype == DT_FLOAT)
-        return (double)tensor_floats(x)[i];
-    if (x->dtype == DT_DOUBLE)
-        return tensor_doubles(x)[i];
-    return (double)tensor_index(x, i);
-}
-
 static struct status bucket_compute(struct kernel_context *k)
 {
     const struct bucket_state *state = kernel_state(k);
@@ -37,7 +28,7 @@ static struct status bucket_compute(struct kernel_context *k)
     struct tensor *out;
     TRY(kernel_output(k, 0, &x->shape, &out));
     for (int64_t i = 0; i < x->size; i++) {
-        double value = number_at(x, i);
+        double value = real_element(x, i);
         int low = 0, high = state->count;
         while (low < high) {
             int middle = (low + high) / 2;

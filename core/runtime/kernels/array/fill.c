@@ -153,11 +153,6 @@ static struct status range_halves(struct kernel_context *k, enum dtype dtype, fl
     return status_ok();
 }
 
-static double scalar_as_double(const struct tensor *tensor)
-{
-    return tensor->dtype == DT_FLOAT ? (double)tensor_floats(tensor)[0] : tensor_doubles(tensor)[0];
-}
-
 static struct status range_compute(struct kernel_context *k)
 {
     static const char *const names[] = { "start", "limit", "delta" };
@@ -168,8 +163,8 @@ static struct status range_compute(struct kernel_context *k)
             return range_error(names[i], in[i]);
     }
     if (in[0]->dtype == DT_FLOAT || in[0]->dtype == DT_DOUBLE)
-        return range_doubles(k, scalar_as_double(in[0]), scalar_as_double(in[1]),
-                             scalar_as_double(in[2]));
+        return range_doubles(k, floating_element(in[0], 0), floating_element(in[1], 0),
+                             floating_element(in[2], 0));
     if (dtype_is_half(in[0]->dtype))
         return range_halves(k, in[0]->dtype, (float)floating_element(in[0], 0),
                             (float)floating_element(in[1], 0), (float)floating_element(in[2], 0));
@@ -190,7 +185,7 @@ static struct status lin_space_compute(struct kernel_context *k)
     struct shape shape = shape_of(count);
     TRY(shape_check(1, shape.dims, &shape));
     TRY(kernel_output(k, 0, &shape, &out));
-    double from = scalar_as_double(start), to = scalar_as_double(stop);
+    double from = floating_element(start, 0), to = floating_element(stop, 0);
     double step = count > 1 ? (to - from) / (double)(count - 1) : 0;
     for (int64_t i = 0; i < count; i++) {
         double value = i == 0 ? from : i == count - 1 ? to : from + step * (double)i;

@@ -7,13 +7,6 @@
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 
-static double number(const struct tensor *tensor, int64_t i)
-{
-    return tensor->dtype == DT_FLOAT    ? (double)tensor_floats(tensor)[i]
-           : tensor->dtype == DT_DOUBLE ? tensor_doubles(tensor)[i]
-                                        : (double)tensor_index(tensor, i);
-}
-
 /* The distance of x from `low`, rounded to a float where TensorFlow subtracts floats. */
 static double distance(enum dtype dtype, double low, double x)
 {
@@ -31,11 +24,11 @@ static struct status check_histogram(struct kernel_context *k)
                             "value_range should be a vector of 2 elements.");
     if (bins->shape.rank != 0)
         return status_error(STATUS_INVALID_ARGUMENT, "nbins should be a scalar.");
-    if (!(number(range, 0) < number(range, 1)))
+    if (!(real_element(range, 0) < real_element(range, 1)))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "value_range should satisfy value_range[0] < value_range[1], but got "
                             "'[%g, %g]'",
-                            number(range, 0), number(range, 1));
+                            real_element(range, 0), real_element(range, 1));
     if (tensor_index(bins, 0) <= 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "nbins should be a positive number, but got '%lld'",
@@ -53,10 +46,11 @@ static struct status histogram_compute(struct kernel_context *k)
     struct shape shape = shape_of(bins);
     TRY(kernel_output(k, 0, &shape, &out));
     memset(out->data, 0, tensor_bytes(out));
-    double low = number(range, 0), width = distance(range->dtype, low, number(range, 1));
+    double low = real_element(range, 0),
+           width = distance(range->dtype, low, real_element(range, 1));
     width /= (double)bins;
     for (int64_t i = 0; i < values->size; i++) {
-        double x = number(values, i);
+        double x = real_element(values, i);
         double place = distance(values->dtype, low, x < low ? low : x) / width;
         if (isnan(place)) /* TensorFlow would write outside of its bins */
             return status_error(STATUS_INVALID_ARGUMENT,

@@ -28,11 +28,6 @@ static struct status isotonic_prepare(struct prepare_context *p)
     return status_ok();
 }
 
-static double number_at(const struct tensor *x, int64_t i)
-{
-    return dtype_is_floating(x->dtype) ? floating_element(x, i) : (double)tensor_index(x, i);
-}
-
 /* The pools of a row: where each begins, its sum, and its mean. */
 struct pools {
     int64_t count;
@@ -62,7 +57,7 @@ static struct status fit_row(struct kernel_context *k, struct pools *pools, int6
     for (int64_t i = 0; i < columns; i++) {
         if (i % CHECK_EVERY == 0)
             TRY(kernel_check(k));
-        add_pool(pools, out->dtype, i, number_at(x, first + i));
+        add_pool(pools, out->dtype, i, real_element(x, first + i));
     }
     for (int64_t i = 0, pool = 0; i < columns; i++) {
         if (pool + 1 < pools->count && pools->begins[pool + 1] == i)

@@ -93,10 +93,10 @@ static struct status fill(struct kernel_context *k, struct philox philox, int in
         int64_t i = n / samples, sample = n % samples;
         if (n % CHECK_EVERY == 0)
             TRY(kernel_check(k));
-        double number = draw_binomial(
-            philox, n, trials->dtype,
-            reject_parameter(trials, shape_broadcast_index(shape, i, &trials->shape)),
-            reject_parameter(chances, shape_broadcast_index(shape, i, &chances->shape)));
+        double number =
+            draw_binomial(philox, n, trials->dtype,
+                          real_element(trials, shape_broadcast_index(shape, i, &trials->shape)),
+                          real_element(chances, shape_broadcast_index(shape, i, &chances->shape)));
         reject_store(out, sample * batches + i, number);
     }
     return status_ok();

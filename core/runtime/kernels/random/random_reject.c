@@ -74,13 +74,6 @@ struct status reject_output(struct kernel_context *k, int index, bool appended, 
     return status_ok();
 }
 
-double reject_parameter(const struct tensor *x, int64_t i)
-{
-    if (x->dtype == DT_INT32 || x->dtype == DT_INT64)
-        return (double)tensor_index(x, i);
-    return floating_element(x, i);
-}
-
 void reject_store(struct tensor *out, int64_t i, double value)
 {
     if (out->dtype == DT_INT32) /* what does not fit, and NaN, is the lowest number */
@@ -108,7 +101,7 @@ struct status reject_fill(struct kernel_context *k, struct philox philox, int in
         if (n % CHECK_EVERY == 0)
             TRY(kernel_check(k));
         reject_store(out, sample * parameters->size + i,
-                     draw(&stream, reject_parameter(parameters, i)));
+                     draw(&stream, real_element(parameters, i)));
     }
     return status_ok();
 }

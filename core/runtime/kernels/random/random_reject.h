@@ -26,8 +26,6 @@ struct status reject_output(struct kernel_context *k, int index, bool appended,
 struct status reject_fill(struct kernel_context *k, struct philox philox, int index,
                           reject_draw *draw, struct tensor *out);
 
-/* Element i of a parameter of any type. */
-double reject_parameter(const struct tensor *x, int64_t i);
 /* Makes a number element i. An integer that does not fit becomes the lowest one. */
 void reject_store(struct tensor *out, int64_t i, double value);
 /* Are the last dimensions of `shape` those of `end`? */

@@ -221,7 +221,7 @@ static struct status draw_target(struct block_stream *stream, int index, const s
     for (int p = 0; p < 4; p++) {
         const struct tensor *parameter = kernel_input(target.k, index + p);
         int64_t at = shape_broadcast_index(shape, i, &parameter->shape);
-        values[p] = reject_parameter(parameter, at);
+        values[p] = real_element(parameter, at);
     }
     return draw_numbers(
         (struct truncated){ stream->draw.dtype, values[0], values[1], values[2], values[3] },

@@ -9,6 +9,7 @@
  */
 #include <math.h>
 
+#include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 
 #define NODES_MAX 32767 /* as in TensorFlow Text */
@@ -79,18 +80,6 @@ static struct status make_room(struct tree_search *s)
     return status_ok();
 }
 
-static double score_at(const struct tensor *scores, int64_t i)
-{
-    switch (scores->dtype) {
-    case DT_FLOAT:
-        return (double)tensor_floats(scores)[i];
-    case DT_DOUBLE:
-        return tensor_doubles(scores)[i];
-    default:
-        return tensor_int32s(scores)[i];
-    }
-}
-
 /* scores[target, source]; the diagonal tells of roots. What is not finite is no arc. */
 static void add_arcs(struct tree_search *s, const struct tensor *scores, int64_t first,
                      int64_t stride)
@@ -101,7 +90,7 @@ static void add_arcs(struct tree_search *s, const struct tensor *scores, int64_t
         struct tree_arc *arcs = arcs_to(s, target + 1);
         arcs[0].source = arcs[target + 1].source = NO_ARC;
         for (int32_t source = 0; source < s->count; source++) {
-            double score = score_at(scores, first + target * stride + source);
+            double score = real_element(scores, first + target * stride + source);
             int32_t from = source == target ? 0 : source + 1;
             arcs[from] = (struct tree_arc){ score, isfinite(score) ? from : NO_ARC, target + 1 };
         }
@@ -259,7 +248,7 @@ static struct status find_tree(struct tree_search *s, int64_t problem, struct te
     open_cycles(s);
     TRY(write_sources(s, to));
     for (int32_t i = 0; i < s->count; i++)
-        sum = rounded(s, sum + score_at(scores, first + i * stride + to[i]));
+        sum = rounded(s, sum + real_element(scores, first + i * stride + to[i]));
     set_score(sums, problem, sum);
     for (int64_t i = s->count; i < stride; i++)
         to[i] = -1;
