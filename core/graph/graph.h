@@ -92,7 +92,7 @@ struct node *graph_find(const struct graph *graph, const char *name); /* NULL: n
 /* "name", "name:1" -> endpoint. NOT_FOUND names the missing node; INVALID_ARGUMENT: it has no
  * such output. */
 struct status graph_endpoint(const struct graph *graph, const char *text, struct endpoint *out);
-/* The inferred dtype and shape of an endpoint, which may be unknown; of a null endpoint they are. */
+/* The inferred dtype and shape of an endpoint. Either may be unknown. */
 enum dtype endpoint_dtype(struct endpoint endpoint);
 const struct shape *endpoint_shape(struct endpoint endpoint);
 /* "name:1"; in a ring of 8 buffers of the thread */
