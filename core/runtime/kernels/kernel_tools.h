@@ -25,6 +25,19 @@ struct status kernel_check_rank(const struct kernel_context *k, int64_t rank);
 struct status kernel_output_copy(struct kernel_context *k, int index, int input,
                                  struct tensor **out);
 
+/* For loops over steps of different lengths: looks at the deadline once a million `units`, which
+ * are elements that a step reads or writes. *work begins as 0. */
+#define WORK_PER_CHECK (1 << 20)
+static inline struct status kernel_work(const struct kernel_context *k, int64_t *work,
+                                        int64_t units)
+{
+    *work += units;
+    if (*work < WORK_PER_CHECK)
+        return status_ok();
+    *work = 0;
+    return kernel_check(k);
+}
+
 /* An axis given as a scalar of input `index`: from [-rank, rank) to [0, rank). */
 struct status kernel_axis(struct kernel_context *k, int index, int rank, int *out);
 

@@ -2,10 +2,9 @@
  * counts: how often each number occurs. DenseCountSparseOutput, SparseCountSparseOutput and
  * RaggedCountSparseOutput give sparse counts for each row. The dense counts are in bincount.c.
  */
-#include <stdlib.h>
-
 #include "runtime/kernels/array/bincount.h"
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/sort.h"
 #include "runtime/kernels/sparse_input.h"
 
 struct count_state {
@@ -61,10 +60,11 @@ static struct status count_value(struct counting *counting, const struct tensor 
 
 /* ---- The output: entries in the order of rows and values; of equal ones, as they came. ---- */
 
-static int compare_entries(const void *x, const void *y)
+static int compare_entries(const void *x, const void *y, void *context)
 {
     const struct counted *a = x, *b = y;
 
+    (void)context;
     if (a->row != b->row)
         return a->row < b->row ? -1 : 1;
     if (a->value != b->value)
@@ -95,7 +95,8 @@ static struct status put_counts(struct kernel_context *k, const struct counting 
     struct tensor *indices, *values, *shape;
     int64_t total = 0, at = -1, rank = is_vector ? 1 : 2;
 
-    qsort(counting->entries, (size_t)counting->count, sizeof *counting->entries, compare_entries);
+    TRY(kernel_sort(k, counting->entries, counting->count, sizeof *counting->entries,
+                    compare_entries, NULL));
     for (int64_t i = 0; i < counting->count; i++)
         total += !continues(counting, i);
     struct shape matrix = shape_of(total, rank), vector = shape_of(total), sizes = shape_of(rank);

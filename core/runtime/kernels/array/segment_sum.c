@@ -9,6 +9,7 @@
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/sort.h"
 
 enum divisor { DIVIDE_BY_ONE, DIVIDE_BY_COUNT, DIVIDE_BY_ROOT };
 
@@ -112,8 +113,8 @@ static void divide(enum divisor divisor, enum dtype dtype, void *sum, int64_t in
 
 /* Adds up the rows begin to end - 1. `wide`, for half and bfloat16: the sum and one row as
  * floats. */
-static void add_segment(struct kernel_context *k, int64_t begin, int64_t end, int64_t inner,
-                        float *wide, void *out)
+static struct status add_segment(struct kernel_context *k, int64_t begin, int64_t end,
+                                 int64_t inner, float *wide, void *out, int64_t *work)
 {
     const struct sparse_segment_state *state = kernel_state(k);
     const struct tensor *data = kernel_input(k, 0), *indices = kernel_input(k, 1);
@@ -127,11 +128,13 @@ static void add_segment(struct kernel_context *k, int64_t begin, int64_t end, in
         if (wide != NULL)
             half_block_load(data->dtype, row, wide + inner, inner);
         add_elements(dtype, wide != NULL ? wide + inner : row, sum, inner);
+        TRY(kernel_work(k, work, inner));
     }
     if (state->divisor != DIVIDE_BY_ONE)
         divide(state->divisor, dtype, sum, inner, end - begin);
     if (wide != NULL)
         half_block_store(data->dtype, wide, out, inner);
+    return status_ok();
 }
 
 static struct status segment_compute(struct kernel_context *k)
@@ -139,7 +142,8 @@ static struct status segment_compute(struct kernel_context *k)
     const struct tensor *data = kernel_input(k, 0), *ids = kernel_input(k, 2);
     struct tensor *out, wide = { 0 };
     struct shape shape = data->shape;
-    int64_t count;
+    struct status status = status_ok();
+    int64_t count, work = 0;
 
     TRY(check_segments(data, kernel_input(k, 1), ids));
     TRY(count_segments(k, ids, &count));
@@ -154,15 +158,15 @@ static struct status segment_compute(struct kernel_context *k)
     struct shape two_rows = shape_of(2, inner);
     if (dtype_is_half(data->dtype))
         TRY(kernel_scratch(k, DT_FLOAT, &two_rows, &wide));
-    for (int64_t begin = 0, end = 1; begin < ids->size; begin = end++) {
+    for (int64_t begin = 0, end = 1; begin < ids->size && status_is_ok(status); begin = end++) {
         int64_t id = tensor_index(ids, begin);
         while (end < ids->size && tensor_index(ids, end) == id)
             end++;
-        add_segment(k, begin, end, inner, wide.data,
-                    at_bytes(out->data, id * inner, dtype_size(data->dtype)));
+        status = add_segment(k, begin, end, inner, wide.data,
+                             at_bytes(out->data, id * inner, dtype_size(data->dtype)), &work);
     }
     tensor_release(&wide);
-    return status_ok();
+    return status;
 }
 
 /* ---- Gradients: a row gets the gradients of the segments that it was added to. ---- */
@@ -212,6 +216,8 @@ static struct status gradient_compute(struct kernel_context *k)
     const struct tensor *ids = kernel_input(k, 2);
     struct tensor *out, counts;
     struct shape shape = gradient->shape;
+    struct status status = status_ok();
+    int64_t work = 0;
 
     TRY(check_gradient(gradient, indices, ids, kernel_input(k, 3)));
     struct shape segments = shape_of(gradient->shape.dims[0]);
@@ -227,14 +233,15 @@ static struct status gradient_compute(struct kernel_context *k)
         tensor_int64s_mut(&counts)[tensor_index(ids, i)]++;
     int64_t inner = out->size / shape.dims[0];
     size_t size = dtype_size(out->dtype);
-    for (int64_t i = 0; i < ids->size; i++) {
+    for (int64_t i = 0; i < ids->size && status_is_ok(status); i++) {
         int64_t id = tensor_index(ids, i);
         add_scaled(out->dtype, at_bytes_const(gradient->data, id * inner, size),
                    factor_of(state->divisor, tensor_int64s(&counts)[id]),
                    at_bytes(out->data, tensor_index(indices, i) * inner, size), inner);
+        status = kernel_work(k, &work, inner);
     }
     tensor_release(&counts);
-    return status_ok();
+    return status;
 }
 
 /* ---- The same, but only of the rows that are in `indices`. ---- */
@@ -245,26 +252,33 @@ static int compare_rows(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The rows in ascending order, each once, into `rows`. Returns their number. */
-static int64_t unique_rows(const struct tensor *indices, int64_t *rows)
+static int compare_for_sort(const void *a, const void *b, void *context)
 {
-    int64_t count = 0;
-    for (int64_t i = 0; i < indices->size; i++)
-        rows[i] = tensor_index(indices, i);
-    qsort(rows, (size_t)indices->size, sizeof *rows, compare_rows);
-    for (int64_t i = 0; i < indices->size; i++)
-        if (i == 0 || rows[i] != rows[count - 1])
-            rows[count++] = rows[i];
-    return count;
+    (void)context;
+    return compare_rows(a, b);
 }
 
-static void add_unique(struct kernel_context *k, const int64_t *rows, int64_t count,
-                       const int64_t *counts, struct tensor *out)
+/* The rows in ascending order, each once, into `rows`. */
+static struct status unique_rows(struct kernel_context *k, int64_t *rows, int64_t *count)
+{
+    const struct tensor *indices = kernel_input(k, 1);
+    for (int64_t i = 0; i < indices->size; i++)
+        rows[i] = tensor_index(indices, i);
+    TRY(kernel_sort(k, rows, indices->size, sizeof *rows, compare_for_sort, NULL));
+    *count = 0;
+    for (int64_t i = 0; i < indices->size; i++)
+        if (i == 0 || rows[i] != rows[*count - 1])
+            rows[(*count)++] = rows[i];
+    return status_ok();
+}
+
+static struct status add_unique(struct kernel_context *k, const int64_t *rows, int64_t count,
+                                const int64_t *counts, struct tensor *out)
 {
     const struct sparse_segment_state *state = kernel_state(k);
     const struct tensor *gradient = kernel_input(k, 0), *indices = kernel_input(k, 1),
                         *ids = kernel_input(k, 2);
-    int64_t inner = count > 0 ? out->size / count : 0;
+    int64_t inner = count > 0 ? out->size / count : 0, work = 0;
     size_t size = dtype_size(out->dtype);
     for (int64_t i = 0; i < ids->size && inner > 0; i++) {
         int64_t id = tensor_index(ids, i), row = tensor_index(indices, i);
@@ -272,7 +286,9 @@ static void add_unique(struct kernel_context *k, const int64_t *rows, int64_t co
         add_scaled(out->dtype, at_bytes_const(gradient->data, id * inner, size),
                    factor_of(state->divisor, counts[id]),
                    at_bytes(out->data, (place - rows) * inner, size), inner);
+        TRY(kernel_work(k, &work, inner));
     }
+    return status_ok();
 }
 
 static struct status make_unique(struct kernel_context *k, int64_t *rows, int64_t *counts)
@@ -280,7 +296,8 @@ static struct status make_unique(struct kernel_context *k, int64_t *rows, int64_
     const struct tensor *ids = kernel_input(k, 2);
     struct shape shape = kernel_input(k, 0)->shape;
     struct tensor *out, *out_rows;
-    int64_t count = unique_rows(kernel_input(k, 1), rows);
+    int64_t count;
+    TRY(unique_rows(k, rows, &count));
     struct shape vector = shape_of(count);
     shape.dims[0] = count;
     TRY(shape_check(shape.rank, shape.dims, &shape));
@@ -292,8 +309,7 @@ static struct status make_unique(struct kernel_context *k, int64_t *rows, int64_
         memset(out->data, 0, tensor_bytes(out));
     for (int64_t i = 0; i < ids->size; i++)
         counts[tensor_index(ids, i)]++;
-    add_unique(k, rows, count, counts, out);
-    return status_ok();
+    return add_unique(k, rows, count, counts, out);
 }
 
 static struct status unique_gradient_compute(struct kernel_context *k)

@@ -1,7 +1,6 @@
 /* NearestNeighbors: for each point, the k centers that are nearest, by the squared distance. */
-#include <stdlib.h>
-
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/sort.h"
 
 struct neighbor {
     float distance;
@@ -47,8 +46,9 @@ static void offer(struct neighbor *heap, int64_t *count, int64_t most, struct ne
     sift_down(heap, most, 0);
 }
 
-static int compare_neighbors(const void *a, const void *b)
+static int compare_neighbors(const void *a, const void *b, void *context)
 {
+    (void)context;
     return is_nearer(a, b) ? -1 : is_nearer(b, a);
 }
 
@@ -76,8 +76,6 @@ static struct status check_inputs(const struct kernel_context *k)
     return status_ok();
 }
 
-#define CHECK_EVERY 65536 /* multiplications between two checks of the deadline */
-
 static struct status find_all(struct kernel_context *k, struct neighbor *heap, int64_t most,
                               struct tensor *indices, struct tensor *distances)
 {
@@ -91,13 +89,9 @@ static struct status find_all(struct kernel_context *k, struct neighbor *heap, i
             float distance = squared_distance(tensor_floats(points) + row * columns,
                                               tensor_floats(centers) + i * columns, columns);
             offer(heap, &count, most, (struct neighbor){ distance, i });
-            work += columns + 1;
-            if (work >= CHECK_EVERY) {
-                TRY(kernel_check(k));
-                work = 0;
-            }
+            TRY(kernel_work(k, &work, columns + 1));
         }
-        qsort(heap, (size_t)count, sizeof *heap, compare_neighbors);
+        TRY(kernel_sort(k, heap, count, sizeof *heap, compare_neighbors, NULL));
         for (int64_t i = 0; i < count; i++) {
             tensor_int64s_mut(indices)[row * most + i] = heap[i].index;
             tensor_floats_mut(distances)[row * most + i] = heap[i].distance;

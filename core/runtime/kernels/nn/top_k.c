@@ -14,7 +14,8 @@
 #define IS_BEFORE(va, vb, a, b) \
     ((va) > (vb) || (!((va) < (vb)) && (IS_NAN(va) == IS_NAN(vb) ? (a) < (b) : IS_NAN(vb))))
 
-#define PASSED 64 /* elements that are looked at together */
+#define PASSED    64 /* elements that are looked at together */
+#define SIFT_WORK 16 /* of moving an element down a heap, for kernel_work */
 
 /* For each type: its functions are inlined into each other, which makes them three times as fast as
  * with a pointer to the comparison. `value` makes a number V of a stored T.
@@ -22,59 +23,65 @@
  * sift_down: heap[0] is the worst of those kept; every parent is worse than its children.
  * pass: the first block from `at` on that may have an element before `worst`, which is before all
  * of it in x. */
-#define BEST_OF_ROW(s, T, V, value)                                                   \
-    static inline bool before_##s(const T *x, int32_t a, int32_t b)                   \
-    {                                                                                 \
-        const V va = value(x[a]), vb = value(x[b]);                                   \
-        return IS_BEFORE(va, vb, a, b);                                               \
-    }                                                                                 \
-    static void sift_down_##s(const T *x, int32_t *heap, int64_t count, int64_t at)   \
-    {                                                                                 \
-        for (int64_t child; (child = 2 * at + 1) < count; at = child) {               \
-            if (child + 1 < count && before_##s(x, heap[child], heap[child + 1]))     \
-                child++;                                                              \
-            if (!before_##s(x, heap[at], heap[child]))                                \
-                return;                                                               \
-            int32_t moved = heap[at];                                                 \
-            heap[at] = heap[child];                                                   \
-            heap[child] = moved;                                                      \
-        }                                                                             \
-    }                                                                                 \
-    CLONES static int64_t pass_##s(const T *x, int64_t n, int64_t at, int32_t worst)  \
-    {                                                                                 \
-        const V limit = value(x[worst]);                                              \
-        if (IS_NAN(limit))                                                            \
-            return at;                                                                \
-        for (; at + PASSED <= n; at += PASSED) {                                      \
-            int better = 0;                                                           \
-            for (int i = 0; i < PASSED; i++)                                          \
-                better |= value(x[at + i]) > limit;                                   \
-            if (better)                                                               \
-                break;                                                                \
-        }                                                                             \
-        return at;                                                                    \
-    }                                                                                 \
-    static void best_of_row_##s(const void *row, int64_t n, int64_t k, int32_t *heap) \
-    {                                                                                 \
-        const T *x = row;                                                             \
-        for (int64_t i = 0; i < k; i++)                                               \
-            heap[i] = (int32_t)i;                                                     \
-        for (int64_t i = k / 2; i-- > 0;)                                             \
-            sift_down_##s(x, heap, k, i);                                             \
-        for (int64_t i = k, end; i < n && k > 0;) {                                   \
-            i = pass_##s(x, n, i, heap[0]);                                           \
-            for (end = i + PASSED < n ? i + PASSED : n; i < end; i++)                 \
-                if (before_##s(x, (int32_t)i, heap[0])) {                             \
-                    heap[0] = (int32_t)i;                                             \
-                    sift_down_##s(x, heap, k, 0);                                     \
-                }                                                                     \
-        }                                                                             \
-        for (int64_t left = k; left-- > 1;) { /* the last goes to the end */          \
-            int32_t last = heap[0];                                                   \
-            heap[0] = heap[left];                                                     \
-            heap[left] = last;                                                        \
-            sift_down_##s(x, heap, left, 0);                                          \
-        }                                                                             \
+#define BEST_OF_ROW(s, T, V, value)                                                            \
+    static inline bool before_##s(const T *x, int32_t a, int32_t b)                            \
+    {                                                                                          \
+        const V va = value(x[a]), vb = value(x[b]);                                            \
+        return IS_BEFORE(va, vb, a, b);                                                        \
+    }                                                                                          \
+    static void sift_down_##s(const T *x, int32_t *heap, int64_t count, int64_t at)            \
+    {                                                                                          \
+        for (int64_t child; (child = 2 * at + 1) < count; at = child) {                        \
+            if (child + 1 < count && before_##s(x, heap[child], heap[child + 1]))              \
+                child++;                                                                       \
+            if (!before_##s(x, heap[at], heap[child]))                                         \
+                return;                                                                        \
+            int32_t moved = heap[at];                                                          \
+            heap[at] = heap[child];                                                            \
+            heap[child] = moved;                                                               \
+        }                                                                                      \
+    }                                                                                          \
+    CLONES static int64_t pass_##s(const T *x, int64_t n, int64_t at, int32_t worst)           \
+    {                                                                                          \
+        const V limit = value(x[worst]);                                                       \
+        if (IS_NAN(limit))                                                                     \
+            return at;                                                                         \
+        for (; at + PASSED <= n; at += PASSED) {                                               \
+            int better = 0;                                                                    \
+            for (int i = 0; i < PASSED; i++)                                                   \
+                better |= value(x[at + i]) > limit;                                            \
+            if (better)                                                                        \
+                break;                                                                         \
+        }                                                                                      \
+        return at;                                                                             \
+    }                                                                                          \
+    static struct status best_of_row_##s(const struct kernel_context *context, int64_t *work,  \
+                                         const void *row, int64_t n, int64_t k, int32_t *heap) \
+    {                                                                                          \
+        const T *x = row;                                                                      \
+        for (int64_t i = 0; i < k; i++)                                                        \
+            heap[i] = (int32_t)i;                                                              \
+        for (int64_t i = k / 2; i-- > 0;) {                                                    \
+            sift_down_##s(x, heap, k, i);                                                      \
+            TRY(kernel_work(context, work, SIFT_WORK));                                        \
+        }                                                                                      \
+        for (int64_t i = k, end; i < n && k > 0;) {                                            \
+            i = pass_##s(x, n, i, heap[0]);                                                    \
+            for (end = i + PASSED < n ? i + PASSED : n; i < end; i++)                          \
+                if (before_##s(x, (int32_t)i, heap[0])) {                                      \
+                    heap[0] = (int32_t)i;                                                      \
+                    sift_down_##s(x, heap, k, 0);                                              \
+                }                                                                              \
+            TRY(kernel_work(context, work, PASSED));                                           \
+        }                                                                                      \
+        for (int64_t left = k; left-- > 1;) { /* the last goes to the end */                   \
+            int32_t last = heap[0];                                                            \
+            heap[0] = heap[left];                                                              \
+            heap[left] = last;                                                                 \
+            sift_down_##s(x, heap, left, 0);                                                   \
+            TRY(kernel_work(context, work, SIFT_WORK));                                        \
+        }                                                                                      \
+        return status_ok();                                                                    \
     }
 #define AS_IT_IS(x)                (x)
 #define BEST_OF_PLAIN_ROW(s, T, W) BEST_OF_ROW(s, T, T, AS_IT_IS)
@@ -82,7 +89,9 @@ REAL_TYPES(BEST_OF_PLAIN_ROW)
 BEST_OF_ROW(half, uint16_t, float, half_to_float)
 BEST_OF_ROW(bfloat16, uint16_t, float, bfloat16_to_float)
 
-typedef void best_of_row(const void *row, int64_t n, int64_t k, int32_t *heap);
+/* The places of the k best of n elements, best first. `work` is for kernel_work. */
+typedef struct status best_of_row(const struct kernel_context *context, int64_t *work,
+                                  const void *row, int64_t n, int64_t k, int32_t *heap);
 static best_of_row *const best_of[DTYPE_COUNT] = {
     ROWS_REAL(best_of_row), [DT_HALF] = best_of_row_half, [DT_BFLOAT16] = best_of_row_bfloat16
 };
@@ -111,7 +120,7 @@ static struct status find_top(struct kernel_context *k, int64_t count)
     struct tensor *values, *indices, heap;
     TRY(top_k_check(x, count));
     struct shape shape = x->shape, one_row = shape_of(count);
-    int64_t n = shape.dims[shape.rank - 1], rows = shape_outer(&shape, shape.rank - 1);
+    int64_t n = shape.dims[shape.rank - 1], rows = shape_outer(&shape, shape.rank - 1), work = 0;
     shape.dims[shape.rank - 1] = count;
     TRY(kernel_output(k, 0, &shape, &values));
     TRY(kernel_output(k, 1, &shape, &indices));
@@ -119,18 +128,19 @@ static struct status find_top(struct kernel_context *k, int64_t count)
         return status_ok();
     TRY(kernel_scratch(k, DT_INT32, &one_row, &heap));
     size_t size = dtype_size(x->dtype);
-    for (int64_t r = 0; r < rows; r++) {
+    struct status status = status_ok();
+    for (int64_t r = 0; r < rows && status_is_ok(status); r++) {
         const void *row = at_bytes_const(x->data, r * n, size);
         int32_t *best = heap.data;
-        best_of[x->dtype](row, n, count, best);
-        for (int64_t i = 0; i < count; i++) {
+        status = best_of[x->dtype](k, &work, row, n, count, best);
+        for (int64_t i = 0; i < count && status_is_ok(status); i++) {
             memcpy(at_bytes(values->data, r * count + i, size), at_bytes_const(row, best[i], size),
                    size);
             tensor_set_index(indices, r * count + i, best[i]);
         }
     }
     tensor_release(&heap);
-    return status_ok();
+    return status;
 }
 
 static struct status top_k_compute(struct kernel_context *k)
@@ -200,7 +210,7 @@ static struct status nth_compute(struct kernel_context *k)
 {
     const struct tensor *x = kernel_input(k, 0);
     struct tensor *out, heap;
-    int64_t n = 0;
+    int64_t n = 0, work = 0;
     TRY(nth_check(k, &n));
     struct shape shape = x->shape, one_row = shape_of(n + 1);
     int64_t columns = shape.dims[--shape.rank];
@@ -210,9 +220,9 @@ static struct status nth_compute(struct kernel_context *k)
     struct status status = status_ok();
     for (int64_t r = 0; r < out->size && status_is_ok(status); r++) {
         const void *row = at_bytes_const(x->data, r * columns, dtype_size(x->dtype));
-        status = kernel_check(k);
-        best_of[x->dtype](row, columns, n + 1, heap.data);
-        copy_element(x, r * columns + tensor_int32s(&heap)[n], out, r);
+        status = best_of[x->dtype](k, &work, row, columns, n + 1, heap.data);
+        if (status_is_ok(status))
+            copy_element(x, r * columns + tensor_int32s(&heap)[n], out, r);
     }
     tensor_release(&heap);
     return status;

@@ -1,15 +1,13 @@
 /* csr_product: products of sparse matrices in compressed rows with dense ones (SparseMatrixMatMul)
  * and with each other (SparseMatrixSparseMatMul). */
 #include <complex.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/plain/sparse_product.h"
+#include "runtime/kernels/sort.h"
 #include "runtime/kernels/sparse/csr.h"
-
-#define CHECK_EVERY 1024 /* rows between two checks of the deadline */
+#include "runtime/kernels/sparse/multiply.h"
 
 struct csr_product_state {
     bool transpose_a, transpose_b; /* also for an adjoint matrix */
@@ -110,10 +108,12 @@ static const void *arranged(const struct csr_product_state *state, const struct 
 }
 
 /* out [height, width], or [width, height] if it is to be transposed. */
-static void multiply_matrix(const struct csr_product_state *state, const struct csr *a,
-                            int64_t matrix, const struct tensor *b, int64_t height, int64_t width,
-                            struct dense_product *work, void *out)
+static struct status multiply_matrix(const struct kernel_context *k, const struct csr *a,
+                                     int64_t matrix, int64_t height, int64_t width,
+                                     struct dense_product *work, void *out)
 {
+    const struct csr_product_state *state = kernel_state(k);
+    const struct tensor *b = kernel_input(k, 1);
     size_t size = dtype_size(b->dtype);
     int64_t first = csr_starts(a)[matrix], count = csr_starts(a)[matrix + 1] - first;
     const void *from = at_bytes_const(b->data, matrix * work->b.size, size);
@@ -122,13 +122,15 @@ static void multiply_matrix(const struct csr_product_state *state, const struct 
     struct sparse_matrix pairs =
         sparse_matrix_of_pairs(tensor_int64s(&work->pairs), count, a->rows, a->columns);
     memset(product, 0, (size_t)(height * width) * size);
-    sparse_product_of(b->dtype)(&pairs, at_bytes_const(work->values.data, first, size),
-                                state->transpose_a, arranged(state, b, from, &work->b), width,
-                                product);
+    int64_t wrong; /* none: the matrix was checked when it was made */
+    TRY(sparse_multiply(k, &pairs, b->dtype, at_bytes_const(work->values.data, first, size),
+                        state->transpose_a, arranged(state, b, from, &work->b), width, product,
+                        &wrong));
     if (state->transpose_output)
         turn(b->dtype, height, width, product, out);
     if (state->conjugate_output)
         conjugate_elements(b->dtype, out, height * width);
+    return kernel_check(k);
 }
 
 static struct status check_dense(const struct csr *a, const struct tensor *b)
@@ -154,11 +156,9 @@ static struct status multiply_batch(struct kernel_context *k, const struct csr *
     const struct tensor *b = kernel_input(k, 1);
     struct dense_product work = { 0 };
     struct status status = make_buffers(k, a, b, height * width, &work);
-    for (int64_t m = 0; status_is_ok(status) && m < a->batch; m++) {
-        multiply_matrix(kernel_state(k), a, m, b, height, width, &work,
-                        at_bytes(out->data, m * height * width, dtype_size(b->dtype)));
-        status = kernel_check(k);
-    }
+    for (int64_t m = 0; status_is_ok(status) && m < a->batch; m++)
+        status = multiply_matrix(k, a, m, height, width, &work,
+                                 at_bytes(out->data, m * height * width, dtype_size(b->dtype)));
     dense_product_release(&work);
     return status;
 }
@@ -217,8 +217,9 @@ static void row_sums_release(struct row_sums *sums)
     tensor_release(&sums->found);
 }
 
-static int compare_columns(const void *a, const void *b)
+static int compare_columns(const void *a, const void *b, void *context)
 {
+    (void)context;
     int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
     return (x > y) - (x < y);
 }
@@ -294,13 +295,14 @@ static struct status count_entries(struct kernel_context *k, const struct csr *a
                                    const struct csr *b, int64_t batch, struct row_sums *sums,
                                    int64_t *out)
 {
+    int64_t work = 0;
     *out = 0;
     for (int64_t m = 0; m < batch; m++) {
         clear_marks(sums);
         for (int64_t r = 0; r < a->rows; r++) {
-            *out += find_columns(a, matrix_of(a, m), b, matrix_of(b, m), r, sums);
-            if (r % CHECK_EVERY == 0)
-                TRY(kernel_check(k));
+            int64_t count = find_columns(a, matrix_of(a, m), b, matrix_of(b, m), r, sums);
+            *out += count;
+            TRY(kernel_work(k, &work, count + 1));
         }
     }
     return status_ok();
@@ -318,8 +320,7 @@ static struct status fill_product(struct kernel_context *k, const struct csr *a,
         clear_marks(sums);
         for (int64_t r = 0; r < out->rows; r++) {
             int64_t count = find_columns(a, matrix_of(a, m), b, matrix_of(b, m), r, sums);
-            if (count > 0)
-                qsort(sums->found.data, (size_t)count, sizeof *found, compare_columns);
+            TRY(kernel_sort(k, sums->found.data, count, sizeof *found, compare_columns, NULL));
             for (int64_t i = 0; i < count; i++)
                 memset(at_bytes(sums->sums.data, found[i], size), 0, size);
             add_row_of(values->dtype)(a, matrix_of(a, m), b, matrix_of(b, m), r, sums->sums.data);
@@ -328,8 +329,6 @@ static struct status fill_product(struct kernel_context *k, const struct csr *a,
                 copy_element(&sums->sums, found[i], values, at);
             }
             csr_rows_mut(out, m)[r + 1] = (int32_t)(at - starts[m]);
-            if (r % CHECK_EVERY == 0)
-                TRY(kernel_check(k));
         }
         starts[m + 1] = (int32_t)at;
     }

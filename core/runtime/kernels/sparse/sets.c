@@ -3,9 +3,8 @@
  * SparseToSparseSetOperation. The elements along the last dimension are a set; a group is the set
  * at one place of all other dimensions.
  */
-#include <stdlib.h>
-
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/sort.h"
 #include "runtime/kernels/sparse_input.h"
 
 /* An element: an integer or a text. */
@@ -30,28 +29,29 @@ struct sets {
 
 /* ---- Items. ---- */
 
-static int compare_numbers(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b, void *context)
 {
     int64_t x = ((const union set_item *)a)->number, y = ((const union set_item *)b)->number;
 
+    (void)context;
     return (x > y) - (x < y);
 }
 
-static int compare_texts(const void *a, const void *b)
+static int compare_texts(const void *a, const void *b, void *context)
 {
+    (void)context;
     return bytes_compare(((const union set_item *)a)->text, ((const union set_item *)b)->text);
 }
 
-typedef int compare_items(const void *a, const void *b);
-
-static compare_items *comparison_of(enum dtype dtype)
+static compare_elements *comparison_of(enum dtype dtype)
 {
     return dtype == DT_STRING ? compare_texts : compare_numbers;
 }
 
-static void load_group(struct sets *sets, int64_t begin, int64_t end)
+static struct status load_group(struct kernel_context *k, struct sets *sets, int64_t begin,
+                                int64_t end)
 {
-    compare_items *compare = comparison_of(sets->values->dtype);
+    compare_elements *compare = comparison_of(sets->values->dtype);
     int64_t kept = 0;
 
     for (int64_t i = begin; i < end; i++) {
@@ -60,11 +60,12 @@ static void load_group(struct sets *sets, int64_t begin, int64_t end)
         else
             sets->items[i - begin].number = tensor_index(sets->values, i);
     }
-    qsort(sets->items, (size_t)(end - begin), sizeof *sets->items, compare);
+    TRY(kernel_sort(k, sets->items, end - begin, sizeof *sets->items, compare, NULL));
     for (int64_t i = 0; i < end - begin; i++)
-        if (i == 0 || compare(&sets->items[kept - 1], &sets->items[i]) != 0)
+        if (i == 0 || compare(&sets->items[kept - 1], &sets->items[i], NULL) != 0)
             sets->items[kept++] = sets->items[i];
     sets->count = kept;
+    return status_ok();
 }
 
 /* ---- Operands. ---- */
@@ -130,14 +131,15 @@ static struct status open_sparse(struct kernel_context *k, int index, bool valid
 }
 
 /* Loads the current group, and moves on to the next one. */
-static void take_group(struct sets *sets)
+static struct status take_group(struct kernel_context *k, struct sets *sets)
 {
     int64_t end = sets->is_dense ? sets->at + sets->width
                                  : sparse_input_run_end(&sets->sparse, sets->at, sets->rank - 1);
 
-    load_group(sets, sets->at, end);
+    TRY(load_group(k, sets, sets->at, end));
     sets->at = end;
     find_group(sets);
+    return status_ok();
 }
 
 /* ---- SetSize. ---- */
@@ -163,7 +165,7 @@ static struct status size_compute(struct kernel_context *k)
         memset(out->data, 0, tensor_bytes(out));
     while (sets.group != INT64_MAX) {
         int64_t group = sets.group;
-        take_group(&sets);
+        TRY(take_group(k, &sets));
         tensor_int32s_mut(out)[group] = (int32_t)sets.count;
     }
     return status_ok();
@@ -221,13 +223,15 @@ static bool is_kept(enum operation operation, bool in_a, bool in_b)
     }
 }
 
-static void combine(enum operation operation, compare_items *compare, const struct sets *a,
+static void combine(enum operation operation, compare_elements *compare, const struct sets *a,
                     const struct sets *b, int64_t group, struct results *out)
 {
     int64_t i = 0, j = 0, before = out->count;
 
     while (i < a->count || j < b->count) {
-        int order = i == a->count ? 1 : j == b->count ? -1 : compare(&a->items[i], &b->items[j]);
+        int order = i == a->count   ? 1
+                    : j == b->count ? -1
+                                    : compare(&a->items[i], &b->items[j], NULL);
         if (is_kept(operation, order <= 0, order >= 0)) {
             out->groups[out->count] = group;
             out->items[out->count++] = order <= 0 ? a->items[i] : b->items[j];
@@ -240,10 +244,11 @@ static void combine(enum operation operation, compare_items *compare, const stru
 }
 
 /* As in TensorFlow, the groups of a sparse operand that are not in order find no dense one. */
-static void combine_all(const struct operation_state *state, struct sets *a, struct sets *b,
-                        struct results *out)
+static struct status combine_all(struct kernel_context *k, struct sets *a, struct sets *b,
+                                 struct results *out)
 {
-    compare_items *compare = comparison_of(a->values->dtype);
+    const struct operation_state *state = kernel_state(k);
+    compare_elements *compare = comparison_of(a->values->dtype);
 
     while (a->group != INT64_MAX || b->group != INT64_MAX) {
         int64_t group = a->group < b->group ? a->group : b->group;
@@ -254,11 +259,12 @@ static void combine_all(const struct operation_state *state, struct sets *a, str
         }
         a->count = b->count = 0;
         if (a->group == group)
-            take_group(a);
+            TRY(take_group(k, a));
         if (b->group == group)
-            take_group(b);
+            TRY(take_group(k, b));
         combine(state->operation, compare, a, b, group, out);
     }
+    return status_ok();
 }
 
 static void put_index(const struct sets *a, int64_t group, int64_t position, int64_t *out)
@@ -312,7 +318,7 @@ static struct status operation_compute(struct kernel_context *k)
     TRY(reserve_items(k, most, &results.items));
     TRY(arena_reserve(kernel_arena(k), ((size_t)most + 1) * sizeof(int64_t), &groups));
     results.groups = groups;
-    combine_all(state, &a, &b, &results);
+    TRY(combine_all(k, &a, &b, &results));
     return put_results(k, &a, &results);
 }
 

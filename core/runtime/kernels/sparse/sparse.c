@@ -2,9 +2,8 @@
  * sparse: ops on sparse tensors, which are three dense tensors: indices [n, rank], values [n] and
  * shape [rank]. As in TensorFlow, indices are not checked against the shape.
  */
-#include <stdlib.h>
-
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/sort.h"
 
 #define RANK_MAX 254 /* of any tensor in TensorFlow */
 
@@ -303,9 +302,10 @@ struct sorted_row {
     int64_t rank, at;
 };
 
-static int compare_rows(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b, void *context)
 {
     const struct sorted_row *x = a, *y = b;
+    (void)context;
     for (int64_t i = 0; i < x->rank; i++)
         if (x->index[i] != y->index[i])
             return x->index[i] < y->index[i] ? -1 : 1;
@@ -349,8 +349,7 @@ static struct status reorder_compute(struct kernel_context *k)
     struct sorted_row *sorted = memory;
     for (int64_t i = 0; i < count; i++)
         sorted[i] = (struct sorted_row){ tensor_int64s(indices) + i * rank, rank, i };
-    if (count > 1)
-        qsort(sorted, (size_t)count, sizeof *sorted, compare_rows);
+    TRY(kernel_sort(k, sorted, count, sizeof *sorted, compare_rows, NULL));
     size_t bytes = (size_t)rank * sizeof(int64_t);
     for (int64_t i = 0; i < count; i++) {
         if (rank > 0)

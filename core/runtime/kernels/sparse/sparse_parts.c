@@ -1,7 +1,6 @@
 /* sparse_parts: SparseConcat, SparseSplit, SparseSlice and SparseSliceGrad. */
-#include <stdlib.h>
-
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/sort.h"
 #include "runtime/kernels/sparse_input.h"
 
 static struct status put_sizes(struct kernel_context *k, int output, const int64_t *sizes,
@@ -95,8 +94,7 @@ static struct status make_entries(struct kernel_context *k, const struct sparse_
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "the result's dimension %lld is beyond 2^63", (long long)axis);
     }
-    qsort_r(*out, (size_t)total, sizeof **out, compare_entries, &rank);
-    return status_ok();
+    return kernel_sort(k, *out, total, sizeof **out, compare_entries, &rank);
 }
 
 static struct status concat_compute(struct kernel_context *k)

@@ -2,7 +2,7 @@
  * columns instead of the pairs that Pack makes of them. */
 #include "runtime/kernels/float_values.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/plain/sparse_product.h"
+#include "runtime/kernels/sparse/multiply.h"
 
 struct product_state {
     bool adjoint_a, adjoint_b;
@@ -175,10 +175,12 @@ static struct status multiply(struct kernel_context *k, struct sparse_matrix *a,
         return status_ok();
     TRY(widened_output(k, out, &sums));
     memset(sums.data, 0, tensor_bytes(&sums));
-    int64_t wrong = sparse_product_of(values->dtype)(a, values->data, state->adjoint_a, b->data,
-                                                     width, sums.data);
+    int64_t wrong = SPARSE_PRODUCT_OK;
+    struct status status = sparse_multiply(k, a, values->dtype, values->data, state->adjoint_a,
+                                           b->data, width, sums.data, &wrong);
     widened_store(&sums, out);
     tensor_release(&sums);
+    TRY(status);
     return wrong == SPARSE_PRODUCT_OK ? status_ok() : misplaced(k, a, wrong);
 }
 

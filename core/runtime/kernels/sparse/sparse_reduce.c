@@ -2,11 +2,10 @@
  * sparse_reduce: sums and maxima of a sparse tensor's values along some dimensions, as a dense or a
  * sparse tensor. Elements without a value do not take part.
  */
-#include <stdlib.h>
-
 #include "runtime/kernels/combine.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/sort.h"
 #include "runtime/kernels/sparse_input.h"
 
 struct sparse_reduce_state {
@@ -89,8 +88,7 @@ static struct status begin(struct kernel_context *k, struct sparse_reduction *ou
     out->order = order;
     for (int64_t i = 0; i < count; i++)
         out->order[i] = i;
-    qsort_r(out->order, (size_t)count, sizeof *out->order, compare_order, out);
-    return status_ok();
+    return kernel_sort(k, out->order, count, sizeof *out->order, compare_order, out);
 }
 
 static int64_t group_end(const struct sparse_reduction *reduction, int64_t at)

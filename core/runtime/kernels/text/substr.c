@@ -154,6 +154,7 @@ static struct status substr_compute(struct kernel_context *k)
     const struct tensor *texts = kernel_input(k, 0), *positions = kernel_input(k, 1);
     struct shape shape;
     struct tensor *out;
+    int64_t work = 0;
 
     TRY(output_shape(k, &shape));
     TRY(kernel_output(k, 0, &shape, &out));
@@ -165,6 +166,8 @@ static struct status substr_compute(struct kernel_context *k)
         if (!(state->characters ? part_of_characters : part_of_bytes)(text, position, length,
                                                                       &tensor_strings_mut(out)[i]))
             return out_of_range(state->characters, position, text, i);
+        if (state->characters) /* many positions in one long text */
+            TRY(kernel_work(k, &work, (int64_t)text.size));
     }
     return status_ok();
 }

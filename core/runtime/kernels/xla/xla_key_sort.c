@@ -5,11 +5,11 @@
  * Floats have IEEE 754's total order: NaNs with a sign, -inf, …, -0, 0, …, inf, other NaNs. Values
  * of equal keys keep their order, which XLA leaves open.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/sort.h"
 
 #define DTYPES_SIGNED (DTYPES(DT_INT8) | DTYPES(DT_INT16) | DTYPES(DT_INT32) | DTYPES(DT_INT64))
 
@@ -35,9 +35,10 @@ static void read_keys(enum dtype dtype, const void *line, int64_t n, struct sort
     }
 }
 
-static int compare_keys(const void *left, const void *right)
+static int compare_keys(const void *left, const void *right, void *context)
 {
     const struct sort_key *a = left, *b = right;
+    (void)context;
     if (a->bits != b->bits)
         return a->bits < b->bits ? -1 : 1;
     return a->place < b->place ? -1 : a->place > b->place;
@@ -60,13 +61,12 @@ static struct status sort_lines(struct kernel_context *k, int64_t n, struct tens
     struct status status = status_ok();
     for (int64_t at = 0; status_is_ok(status) && at < x->size; at += n) {
         read_keys(x->dtype, at_bytes_const(x->data, at, dtype_size(x->dtype)), n, keys);
-        qsort(keys, (size_t)n, sizeof *keys, compare_keys);
-        for (int i = 0; i < kernel_outputs_count(k); i++) {
+        status = kernel_sort(k, keys, n, sizeof *keys, compare_keys, NULL);
+        for (int i = 0; status_is_ok(status) && i < kernel_outputs_count(k); i++) {
             size_t bytes = dtype_size(outs[i]->dtype);
             move_line(bytes, keys, n, at_bytes_const(kernel_input(k, i)->data, at, bytes),
                       at_bytes(outs[i]->data, at, bytes));
         }
-        status = kernel_check(k);
     }
     tensor_release(&scratch);
     return status;

@@ -1,0 +1,125 @@
+/* Kernels whose work grows faster than their inputs, or that sort: a run that must end ends within
+ * them. */
+#include <stdlib.h>
+
+#include "plan_fixture.h"
+
+#define SCRAMBLED (-1)
+#define MANY      200000 /* elements to sort */
+#define WIDE      4096   /* elements of a row, and rows that are added up */
+
+struct input {
+    enum dtype dtype;
+    struct shape shape;
+    int64_t value; /* of all elements; SCRAMBLED: numbers below 100003 in no order */
+};
+
+#define SHAPE(...)                                                                            \
+    {                                                                                         \
+        .rank = sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t), .dims = { __VA_ARGS__ } \
+    }
+#define SCALAR    \
+    {             \
+        .rank = 0 \
+    }
+/* The entries of a sparse vector in no order. */
+#define SPARSE                                                             \
+    { DT_INT64, SHAPE(MANY, 1), SCRAMBLED }, { DT_FLOAT, SHAPE(MANY), 1 }, \
+    {                                                                      \
+        DT_INT64, SHAPE(1), 100003                                         \
+    }
+/* Row 0 of a matrix with one row, again and again. */
+#define ROWS                                                       \
+    { DT_FLOAT, SHAPE(1, WIDE), 1 }, { DT_INT32, SHAPE(WIDE), 0 }, \
+    {                                                              \
+        DT_INT32, SHAPE(WIDE), 0                                   \
+    }
+
+static const struct row {
+    const char *op;
+    struct input inputs[6];
+    struct attr attrs[3];
+} rows[] = {
+    { "XlaSort", { { DT_FLOAT, SHAPE(MANY), SCRAMBLED } }, { { 0 } } },
+    { "TopKV2",
+      { { DT_FLOAT, SHAPE(2 * MANY), SCRAMBLED }, { DT_INT32, SCALAR, 2 * MANY } },
+      { { 0 } } },
+    { "NthElement",
+      { { DT_FLOAT, SHAPE(2 * MANY), SCRAMBLED }, { DT_INT32, SCALAR, MANY } },
+      { { 0 } } },
+    { "SparseReorder", { SPARSE }, { { 0 } } },
+    { "SparseReduceSum", { SPARSE, { DT_INT32, SHAPE(0), 0 } }, { { 0 } } },
+    { "DenseCountSparseOutput",
+      { { DT_INT64, SHAPE(MANY), SCRAMBLED }, { DT_FLOAT, SHAPE(0), 0 } },
+      { { "binary_output", { .kind = ATTR_BOOL, .b = false } } } },
+    { "DenseToDenseSetOperation",
+      { { DT_INT64, SHAPE(1, MANY), SCRAMBLED }, { DT_INT64, SHAPE(1, MANY), SCRAMBLED } },
+      { { "set_operation", { .kind = ATTR_STRING, .s = { "union", 5 } } } } },
+    { "SparseSegmentSum", { ROWS }, { { 0 } } },
+    { "SparseSegmentSumGrad", { ROWS, { DT_INT32, SCALAR, 1 } }, { { 0 } } },
+    { "SparseSegmentSumGradV2", { ROWS, { DT_INT32, SCALAR, 1 } }, { { 0 } } },
+    { "SparseTensorDenseMatMul",
+      { { DT_INT64, SHAPE(WIDE, 2), 0 },
+        { DT_FLOAT, SHAPE(WIDE), 1 },
+        { DT_INT64, SHAPE(2), 1 },
+        { DT_FLOAT, SHAPE(1, WIDE), 1 } },
+      { { 0 } } },
+};
+
+static struct tensor make(const struct input *input)
+{
+    struct tensor tensor = tensor_borrow(input->dtype, &input->shape, NULL);
+    tensor.data = arena_alloc(arena, tensor_bytes(&tensor) + 1);
+    for (int64_t i = 0; i < tensor.size; i++) {
+        int64_t value = input->value == SCRAMBLED ? i * 7919 % 100003 : input->value;
+        if (input->dtype == DT_FLOAT)
+            tensor_floats_mut(&tensor)[i] = (float)value;
+        else
+            tensor_set_index(&tensor, i, value);
+    }
+    return tensor;
+}
+
+/* The executor asks once before a step, and perhaps once more. */
+#define CHECKS_OUTSIDE 2
+
+static struct status stop_within(const void *context)
+{
+    int *checks = *(int *const *)context;
+    return ++*checks > CHECKS_OUTSIDE ? status_error(STATUS_DEADLINE_EXCEEDED, "stopped")
+                                      : status_ok();
+}
+
+static void ends(void **state)
+{
+    const struct row *row = *state;
+    struct endpoint feeds[6];
+    struct tensor values[6], out;
+    int count = 0, checks = 0, *context = &checks;
+    setup(NULL);
+    for (; row->inputs[count].dtype != DT_INVALID; count++) {
+        values[count] = make(&row->inputs[count]);
+        feeds[count] = build_placeholder(&b, NULL, values[count].dtype, values[count].shape);
+    }
+    struct endpoint y = build(&b, row->op, NULL, count, feeds, row->attrs);
+    struct plan *plan = plan_of(count, feeds, 1, &y, NULL);
+    run_set_check(run, stop_within, &context);
+    assert_int_equal(plan_run(plan, run, values, &out).code, STATUS_DEADLINE_EXCEEDED);
+    run_reset(run);
+    assert_int_equal(tensor_pool_used(run_pool(run)), 0);
+    run_set_check(run, NULL, NULL);
+    assert_ok(plan_run(plan, run, values, &out));
+    tensor_release(&out);
+    plan_destroy(plan);
+    teardown(NULL);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[COUNT(rows)];
+    for (size_t i = 0; i < COUNT(rows); i++)
+        tests[i] = (struct CMUnitTest){ .name = rows[i].op,
+                                        .test_func = ends,
+                                        .initial_state = (void *)(uintptr_t)&rows[i] };
+    return cmocka_run_group_tests_name("long work", tests, NULL, NULL);
+}
