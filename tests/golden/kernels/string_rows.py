@@ -117,4 +117,13 @@ def encodings():
             for text in [np.array(data[:1], object), np.array(data, object)]:
                 rows.add("UnicodeDecodeWithOffsets", [text], input_encoding=encoding, errors=errors, replace_control_characters=errors == "ignore")
                 rows.add("UnicodeTranscode", [text], input_encoding=encoding, output_encoding="UTF-8", errors=errors, replace_control_characters=text.size > 1)
+    marked = [b"\xfe\xff\0a\0b", b"\xff\xfea\0b\0", b"\0a\0b", b"a\0b\0", b"\xff\xfe", b"\xfe\xff", b"\xff", b"\xfe", b"\xff\xfe\xff\xfea\0", b"\xfe\xff\xff\xfe\0a", b"\0a\xfe\xff", b"\xff\xfe\x3d\xd8", b"",
+              b"\xff\xfe\0\0a\0\0\0"]
+    marked_wide = [b"\0\0\xfe\xff\0\0\0a", b"\xff\xfe\0\0a\0\0\0", b"\0\0\0a", b"a\0\0\0", b"\xff\xfe\0\0", b"\0\0\xfe\xff", b"\xff\xfe", b"\xff\xfea\0", b"\0\0\xfe", b"\xff\xfe\0\0\xff\xfe\0\0", b"", b"\0\0\xfe\xff\0\0"]
+    pages = ["windows-%d" % n for n in range(1250, 1259)] + ["ISO-8859-%d" % n for n in range(2, 16) if n != 12] + ["KOI8-R", "cp1251", "Latin-2"]
+    for encoding, data in [("UTF-16", marked), ("utf16", marked[:1]), ("UTF-32", marked_wide)] + [(page, [bytes(range(256)), b"\x81a"]) for page in pages]:
+        for errors in ["replace", "strict", "ignore"][:3 if "UTF" in encoding or "125" in encoding else 1]:
+            for one in data:  # alone: in TensorFlow, the first text of a batch decides the order of bytes of the others
+                rows.add("UnicodeDecodeWithOffsets", [np.array([one], object)], input_encoding=encoding, errors=errors)
+                rows.add("UnicodeTranscode", [np.array([one], object)], input_encoding=encoding, output_encoding="UTF-8", errors=errors)
     rows.write()

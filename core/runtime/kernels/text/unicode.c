@@ -17,7 +17,9 @@ enum encoding { UTF_8 = 1, UTF_16_BE = 2, UTF_32_BE = 4 };
 typedef size_t read_character(const char *text, size_t size, int32_t *character);
 
 struct unicode {
-    read_character *read;
+    read_character *read; /* NULL: a code page */
+    const uint16_t *page; /* the characters of the bytes from 0x80 on */
+    int mark_bytes;       /* 2 or 4: a byte order mark may tell how to read; else `read` does */
     enum on_error on_error;
     int32_t replacement;
     bool replace_controls;
@@ -91,53 +93,78 @@ static size_t utf32_le_read(const char *text, size_t size, int32_t *character)
     return utf32_read(text, size, true, character);
 }
 
-static size_t latin1_read(const char *text, size_t size, int32_t *character)
-{
-    (void)size;
-    *character = (unsigned char)text[0];
-    return 1;
-}
-
 static size_t ascii_read(const char *text, size_t size, int32_t *character)
 {
-    latin1_read(text, size, character);
-    *character = *character < 0x80 ? *character : -1;
+    (void)size;
+    *character = (unsigned char)text[0] < 0x80 ? text[0] : -1;
     return 1;
 }
 
-/* Is it this name? Case and other characters than letters and digits do not count. */
-static bool encoding_is(struct bytes text, const char *name)
+/* 0xffff: the byte is no character. */
+#define NO_CHARACTER 0xffff
+static const struct code_page {
+    const char *names; /* each between spaces */
+    uint16_t characters[128];
+} pages[] = {
+#define CODE_PAGE(names, ...) { names, { __VA_ARGS__ } },
+#include "runtime/kernels/text/code_pages.def"
+#undef CODE_PAGE
+};
+
+static int32_t page_character(const uint16_t *page, unsigned char byte)
 {
-    for (size_t i = 0; i < text.size; i++)
-        if (isalnum((unsigned char)text.data[i]) &&
-            (*name == '\0' || tolower((unsigned char)text.data[i]) != *name++))
-            return false;
-    return *name == '\0';
+    int32_t character = byte < 0x80 ? byte : page[byte - 0x80];
+    return character == NO_CHARACTER ? -1 : character;
 }
 
-static struct status read_input_encoding(const struct node *node, read_character **out)
+#define NAME_BYTES_MAX 32
+
+/* The name of an encoding between spaces: case and other characters than letters and digits do not
+ * count. A name that is too long is none. */
+static const char *plain_name(struct bytes name, char out[NAME_BYTES_MAX + 3])
+{
+    size_t size = 0;
+    out[size++] = ' ';
+    for (size_t i = 0; i < name.size && size <= NAME_BYTES_MAX; i++)
+        if (isalnum((unsigned char)name.data[i]))
+            out[size++] = (char)tolower((unsigned char)name.data[i]);
+    out[size++] = ' ';
+    out[size] = '\0';
+    return out;
+}
+
+static struct status read_input_encoding(const struct node *node, struct unicode *out)
 {
     static const struct {
-        const char *name;
+        const char *names;
         read_character *read;
+        int mark_bytes;
     } encodings[] = {
-        { "utf8", utf8_read },        { "usascii", ascii_read },    { "ascii", ascii_read },
-        { "iso88591", latin1_read },  { "latin1", latin1_read },    { "utf16be", utf16_be_read },
-        { "utf16le", utf16_le_read }, { "utf32be", utf32_be_read }, { "utf32le", utf32_le_read },
+        { " utf8 ", utf8_read, 0 },        { " usascii ascii ", ascii_read, 0 },
+        { " utf16 ", utf16_be_read, 2 },   { " utf16be ", utf16_be_read, 0 },
+        { " utf16le ", utf16_le_read, 0 }, { " utf32 ", utf32_be_read, 4 },
+        { " utf32be ", utf32_be_read, 0 }, { " utf32le ", utf32_le_read, 0 },
     };
+    char name[NAME_BYTES_MAX + 3];
     struct bytes encoding;
 
     TRY(node_attr_string(node, "input_encoding", &encoding));
+    plain_name(encoding, name);
     for (size_t i = 0; i < COUNT(encodings); i++)
-        if (encoding_is(encoding, encodings[i].name)) {
-            *out = encodings[i].read;
+        if (strstr(encodings[i].names, name) != NULL) {
+            out->read = encodings[i].read;
+            out->mark_bytes = encodings[i].mark_bytes;
             return status_ok();
         }
-    return status_error(
-        STATUS_UNIMPLEMENTED,
-        "the encoding '%.*s'; implemented are UTF-8, ASCII, ISO-8859-1, and UTF-16 and UTF-32 with "
-        "the order of bytes in the name (UTF-16-BE)",
-        (int)(encoding.size < 100 ? encoding.size : 100), encoding.data);
+    for (size_t i = 0; i < COUNT(pages); i++)
+        if (strstr(pages[i].names, name) != NULL) {
+            out->page = pages[i].characters;
+            return status_ok();
+        }
+    return status_error(STATUS_UNIMPLEMENTED,
+                        "the encoding '%.*s'; implemented are UTF-8, UTF-16, UTF-32, and those of "
+                        "one byte per character such as ISO-8859-1",
+                        (int)(encoding.size < 100 ? encoding.size : 100), encoding.data);
 }
 
 /* The attribute allows no fourth one. */
@@ -180,7 +207,7 @@ static struct status decode_options(const struct node *node, struct unicode *out
 {
     TRY(node_attr_bool(node, "replace_control_characters", &out->replace_controls));
     TRY(read_errors(node, out));
-    return read_input_encoding(node, &out->read);
+    return read_input_encoding(node, out);
 }
 
 static struct status decode_prepare(struct prepare_context *p)
@@ -188,11 +215,58 @@ static struct status decode_prepare(struct prepare_context *p)
     return decode_options(prepare_node(p), prepare_state(p, sizeof(struct unicode), NULL));
 }
 
+/* A text that is read from `at` on. */
+struct text_reading {
+    struct bytes text;
+    size_t at;
+    read_character *read;
+    size_t mark_bytes; /* of a byte order mark, which belongs to the first character */
+};
+
+#define BYTE_ORDER_MARK 0xfeff
+
+static struct text_reading reading_of(const struct unicode *state, struct bytes text)
+{
+    struct text_reading reading = { text, 0, state->read, 0 };
+    size_t mark_bytes = (size_t)state->mark_bytes;
+    if (mark_bytes == 0 || text.size < mark_bytes)
+        return reading;
+    if (unit_at(text.data, state->mark_bytes, true) == BYTE_ORDER_MARK) {
+        reading.read = mark_bytes == 2 ? utf16_le_read : utf32_le_read;
+        reading.mark_bytes = mark_bytes;
+    } else if (unit_at(text.data, state->mark_bytes, false) == BYTE_ORDER_MARK) {
+        reading.mark_bytes = mark_bytes;
+    }
+    return reading;
+}
+
+static bool at_end(const struct text_reading *reading)
+{
+    return reading->at >= reading->text.size;
+}
+
+/* As in ICU, nothing behind a byte order mark is U+FFFF. */
+static int32_t read_next(const struct unicode *state, struct text_reading *reading)
+{
+    if (reading->at == 0)
+        reading->at = reading->mark_bytes;
+    if (at_end(reading))
+        return NO_CHARACTER;
+    const char *at = reading->text.data + reading->at;
+    int32_t character;
+    if (state->page != NULL) {
+        reading->at++;
+        return page_character(state->page, (unsigned char)*at);
+    }
+    reading->at += reading->read(at, reading->text.size - reading->at, &character);
+    return character;
+}
+
 /* The next character of a text; *kept is false if it is left out. */
-static struct status next_character(const struct unicode *state, struct bytes text, size_t *at,
+static struct status next_character(const struct unicode *state, struct text_reading *reading,
                                     int32_t *character, bool *kept)
 {
-    *at += state->read(text.data + *at, text.size - *at, character);
+    *character = read_next(state, reading);
     *kept = true;
     if (*character < 0 && state->on_error == ERROR_STRICT)
         return status_error(STATUS_INVALID_ARGUMENT, "Invalid formatting on input string");
@@ -212,9 +286,9 @@ static struct status count_characters(const struct unicode *state, const struct 
     *count = 0;
     tensor_set_index(splits, 0, 0);
     for (int64_t i = 0; i < x->size; i++) {
-        struct bytes text = tensor_strings(x)[i];
-        for (size_t at = 0; at < text.size; *count += kept)
-            TRY(next_character(state, text, &at, &character, &kept));
+        struct text_reading reading = reading_of(state, tensor_strings(x)[i]);
+        for (; !at_end(&reading); *count += kept)
+            TRY(next_character(state, &reading, &character, &kept));
         tensor_set_index(splits, i + 1, *count);
     }
     if (splits->dtype == DT_INT64 || *count <= INT32_MAX)
@@ -238,12 +312,12 @@ static struct status decode_compute(struct kernel_context *k)
     if (offsets)
         TRY(kernel_output(k, 2, &shape, &starts));
     for (int64_t i = 0; i < x->size; i++) {
-        struct bytes text = tensor_strings(x)[i];
-        for (size_t at = 0; at < text.size;) {
-            int64_t start = (int64_t)at;
+        struct text_reading reading = reading_of(state, tensor_strings(x)[i]);
+        while (!at_end(&reading)) {
+            int64_t start = (int64_t)reading.at;
             int32_t character;
             bool kept;
-            TRY(next_character(state, text, &at, &character, &kept));
+            TRY(next_character(state, &reading, &character, &kept));
             if (!kept)
                 continue;
             if (offsets)
@@ -356,13 +430,14 @@ static struct status transcode(const struct unicode *state, struct bytes text,
     int32_t character;
     bool kept;
 
-    for (size_t at = 0; at < text.size;) {
+    for (struct text_reading reading = reading_of(state, text); !at_end(&reading);) {
+        struct text_reading ahead = reading;
         int32_t given = -1;
         if (state->replace_controls && state->on_error == ERROR_STRICT)
-            state->read(text.data + at, text.size - at, &given);
+            given = read_next(state, &ahead);
         if (given >= 0 && given <= 0x1f)
             return status_error(STATUS_INVALID_ARGUMENT, "Invalid formatting on input string");
-        TRY(next_character(state, text, &at, &character, &kept));
+        TRY(next_character(state, &reading, &character, &kept));
         if (kept)
             TRY(write_character(state->output, character, block));
     }
