@@ -187,6 +187,7 @@
     X(records, serialize_tensor)    \
     X(signal, audio_features)       \
     X(signal, fft)                  \
+    X(signal, micro_frontend)       \
     X(signal, spectrum)             \
     X(signal, wav)                  \
     X(sparse, csr)                  \

@@ -75,4 +75,27 @@ def speech():
     rows.write()
 
 
-FAMILIES = [audio, speech]
+def micro_frontend():
+    """Features of keyword spotters: noise and a tone, silence, the loudest samples, few samples."""
+    rows = Rows("micro_frontend")
+    random = np.random.RandomState(6)
+    sound = (random.normal(0, 900, 4000) + 8000 * np.sin(np.arange(4000) / 7)).astype(np.int16)
+
+    def add(audio, **attrs):
+        rows.add("AudioMicrofrontend", [audio], **attrs)
+    for attrs in [{}, dict(enable_pcan=True), dict(enable_log=False), dict(enable_pcan=True, enable_log=False), dict(out_type=np.float32, out_scale=64), dict(out_scale=3),
+                  dict(left_context=2, right_context=1), dict(left_context=1, right_context=3, zero_padding=True, frame_stride=2), dict(frame_stride=5),
+                  dict(num_channels=40, upper_band_limit=3800, lower_band_limit=60, sample_rate=8000), dict(window_size=30, window_step=20), dict(window_size=32, window_step=32),
+                  dict(smoothing_bits=6, even_smoothing=0.2, odd_smoothing=0.4, min_signal_remaining=0.3), dict(scale_shift=3), dict(num_channels=3),
+                  dict(enable_pcan=True, pcan_strength=0.5, pcan_offset=10, gain_bits=19), dict(sample_rate=400, window_step=5, upper_band_limit=150, lower_band_limit=20)]:
+        add(sound, **attrs)
+    for audio in [np.zeros(1000, np.int16), np.full(1000, -32768, np.int16), np.full(1000, 32767, np.int16), np.tile(np.array([32767, -32768], np.int16), 500), sound[:400], sound[:399], sound[:0],
+                  (sound // 4096).astype(np.int16)]:
+        add(audio)
+        add(audio, enable_pcan=True, left_context=1, zero_padding=True)
+    add(sound[:1000].reshape(2, 500))
+    add(sound[:1000], upper_band_limit=9000)
+    rows.write()
+
+
+FAMILIES = [audio, speech, micro_frontend]

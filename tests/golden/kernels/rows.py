@@ -17,6 +17,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # the plain kernels: oneDNN
 import numpy as np
 import tensorflow as tf
 from tensorflow.compiler.tf2xla.ops import gen_xla_ops
+from tensorflow.lite.experimental.microfrontend.ops import gen_audio_microfrontend_op
 from tensorflow.python.framework import op_def_registry
 from tensorflow.python.ops import gen_decode_proto_ops, gen_encode_proto_ops
 
@@ -38,6 +39,7 @@ HIDDEN_OPS = {  # that tf.raw_ops lacks
     "XlaSort": gen_xla_ops.xla_sort, "XlaKeyValueSort": gen_xla_ops.xla_key_value_sort, "XlaReducePrecision": gen_xla_ops.xla_reduce_precision,
     "XlaRngBitGenerator": gen_xla_ops.xla_rng_bit_generator, "XlaSharding": gen_xla_ops.xla_sharding,
     "XlaSpmdShardToFullShape": gen_xla_ops.xla_spmd_shard_to_full_shape,
+    "AudioMicrofrontend": gen_audio_microfrontend_op.audio_microfrontend,
     "DecodeProtoV2": gen_decode_proto_ops.decode_proto_v2, "EncodeProto": gen_encode_proto_ops.encode_proto,
 }
 

@@ -155,6 +155,15 @@ def sorts(x):
             "down": down[0], "down_places": down[1], "both": both[0], "both_places": both[1]}
 
 
+@case((draw(3), 5), (draw(2, seed=3), 0), (draw(0), 2), x=(F, [None]), n=(I, []))
+def loops(x, n):
+    specs = [tf.TensorSpec([], I), tf.TensorSpec([], I), tf.TensorSpec([None], F)]
+    goes_on = tf.function(lambda i, n, x: i < n).get_concrete_function(*specs)
+    step = tf.function(lambda i, n, x: (i + 1, n, x * 2 + tf.cast(i, F))).get_concrete_function(*specs)
+    done = xla.xla_while([tf.constant(0), n, x], cond=goes_on, body=step)
+    return {"count": done[0], "x": done[2]}
+
+
 @case((np.array([[0x7fc00000, -0x00400000, 0, -2**31, 0x7f800000, -0x00800000, 1, -2**31 + 1, 0x7f800001, 0x3f800000]]),), x=(I, [None, None]))
 def sorts_of_bits(x):
     """A NaN with a sign comes first: IEEE 754's total order."""

@@ -108,5 +108,6 @@ static const struct kernel rows[] = {
     { "StatelessCase", DTYPES_ALL, .compute = branch_compute },
     { "While", DTYPES_ALL, .compute = loop_compute },
     { "StatelessWhile", DTYPES_ALL, .compute = loop_compute },
+    { "XlaWhile", DTYPES_ALL, .compute = loop_compute },
 };
 const struct kernel_table kernels_control = { rows, COUNT(rows) };
