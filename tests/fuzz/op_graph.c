@@ -3,6 +3,7 @@
 
 #include "fuzz/op_maker.h"
 #include "graph/arguments.h"
+#include "graph/build.h"
 
 /* ---- Nodes. ---- */
 
@@ -161,6 +162,40 @@ static struct node *make_list(struct op_maker *maker, const struct node *user)
     set_type(maker, node, "shape_type", DT_INT32);
     node_add_input(maker->out->graph, node, (struct endpoint){ first, 0 });
     node_add_input(maker->out->graph, node, (struct endpoint){ second, 0 });
+    return node;
+}
+
+/* The type of part i of the elements that a dataset's user gives, or int64. */
+static enum dtype part_type(const struct attr_value *types, int i)
+{
+    if (types == NULL || types->kind != ATTR_LIST || types->elements[i].kind != ATTR_TYPE ||
+        !can_be_fed((enum dtype)types->elements[i].type))
+        return DT_INT64;
+    return (enum dtype)types->elements[i].type;
+}
+
+/* A dataset of three elements of the types that the user gives. */
+static struct node *make_dataset(struct op_maker *maker, const struct node *user)
+{
+    const struct attr_value *given = attrs_find(user->attrs, user->attrs_count, "output_types");
+    const struct shape of_part = shape_of(3);
+    const struct shape *scalars = ARENA_ARRAY(maker->arena, struct shape, OP_INPUTS_MAX);
+    struct node *parts[OP_INPUTS_MAX];
+    enum dtype types[OP_INPUTS_MAX];
+    int count = given != NULL && given->kind == ATTR_LIST ? given->count : 1;
+    count = count < OP_INPUTS_MAX ? count : OP_INPUTS_MAX;
+    for (int i = 0; i < count; i++) {
+        types[i] = part_type(given, i);
+        parts[i] = place_tensor(maker, make_tensor_of_shape(maker, types[i], &of_part, ROLE_ANY));
+    }
+    struct builder b = builder_init(maker->out->graph);
+    struct attr attrs[] = { attr_types(&b, "Toutput_types", count, types),
+                            attr_shapes(&b, "output_shapes", count, scalars) };
+    struct node *node = add_node(maker, "TensorSliceDataset");
+    for (size_t i = 0; i < COUNT(attrs); i++)
+        set_attr(maker, node, attrs[i].name, attrs[i].value);
+    for (int i = 0; i < count; i++)
+        node_add_input(maker->out->graph, node, (struct endpoint){ parts[i], 0 });
     return node;
 }
 
@@ -350,6 +385,10 @@ static void set_attrs(struct op_maker *maker, struct node *node)
             continue;
         set_attr(maker, node, attr->name, choose_attr(maker, node->op, attr));
     }
+    for (int i = 0; i < node->op->attrs_count; i++)
+        if (node->op->attrs[i].kind == ATTR_FUNC)
+            set_attr(maker, node, node->op->attrs[i].name,
+                     make_function(maker, node, node->op->attrs[i].name));
     if (strcmp(node->op_name, "Const") == 0) {
         struct node *value = make_value(maker, DT_FLOAT, ROLE_ANY);
         const struct attr_value *given = attrs_find(value->attrs, value->attrs_count, "value");
@@ -392,6 +431,8 @@ static struct endpoint make_input(struct op_maker *maker, const struct node *nod
         return (struct endpoint){ is_table ? make_table(maker, node, false)
                                            : make_variable(maker, node, false),
                                   0 };
+    if (dtype == DT_VARIANT && strstr(arg->name, "dataset") != NULL)
+        return (struct endpoint){ make_dataset(maker, node), 0 };
     if (dtype == DT_VARIANT)
         return (struct endpoint){ strncmp(node->op_name, "TensorMap", strlen("TensorMap")) == 0
                                       ? make_map(maker, node)
@@ -424,25 +465,20 @@ static void add_inputs(struct op_maker *maker, struct node *node)
 }
 
 /* The fuzzer must not read or write files; fuzz_plan tests calls, branches and loops. */
-static bool is_left_out(const char *op)
+static bool is_left_out(const struct op *op)
 {
     static const char *const parts[] = { "File", "Save", "Restore", "MergeV2", "Call", "_Arg" };
-    static const char *const names[] = { "If",    "StatelessIf",    "Case", "StatelessCase",
-                                         "While", "StatelessWhile", "NoOp" };
     for (size_t i = 0; i < COUNT(parts); i++)
-        if (strstr(op, parts[i]) != NULL)
+        if (strstr(op->name, parts[i]) != NULL)
             return true;
-    for (size_t i = 0; i < COUNT(names); i++)
-        if (strcmp(op, names[i]) == 0)
-            return true;
-    return false;
+    return op_has(op, OP_CONTROL) || strcmp(op->name, "NoOp") == 0;
 }
 
 static const struct op *choose_op(struct choices *c)
 {
     for (;;) {
         const struct op *op = op_at(choose(c, op_count()));
-        if (!is_left_out(op->name))
+        if (!is_left_out(op))
             return op;
     }
 }
@@ -456,7 +492,7 @@ static const struct op *choose_first_op(struct choices *c)
         return op;
     for (int i = 0; i < op_count(); i++) {
         const struct op *at = op_at((op->index + i) % op_count());
-        if (fnmatch(pattern, at->name, 0) == 0 && !is_left_out(at->name))
+        if (fnmatch(pattern, at->name, 0) == 0 && !is_left_out(at))
             return at;
     }
     return op;

@@ -54,6 +54,10 @@ struct node *place_tensor(struct op_maker *maker, struct tensor tensor);
 /* Adds a variable that begins with the tensor, or as uninitialised. Takes ownership of it. */
 struct node *place_variable(struct op_maker *maker, struct tensor value, bool is_ref);
 
+/* op_function.c: the value of a function's attribute: a new function of the graph that suits the
+ * types of the node, which has its other attributes. */
+struct attr_value make_function(struct op_maker *maker, const struct node *node, const char *attr);
+
 /* op_row.c: adds the node of a row of tests/golden/kernels with up to three changes. Returns NULL
  * if the op has no row. */
 struct node *make_row_node(struct op_maker *maker, const struct op *op);

@@ -51,6 +51,9 @@ static void print_value(const struct attr_value *value)
     case ATTR_SHAPE:
         printf("%s", shape_text(value->shape));
         break;
+    case ATTR_FUNC:
+        printf("%s", value->func->name);
+        break;
     case ATTR_TENSOR:
         print_tensor(value->tensor);
         break;
