@@ -694,6 +694,24 @@ static void a_ragged_gradient_of_too_many_zeros_is_refused(void **state)
     plan_destroy(plan);
 }
 
+/* The number of rows is 0 in the type of the elements, and a division by 0 ends the process. */
+static void a_mean_of_more_rows_than_the_type_can_count_is_computed(void **state)
+{
+    (void)state;
+    static const struct {
+        enum dtype dtype;
+        int64_t rows;
+    } cases[] = { { DT_INT8, 256 }, { DT_UINT8, 512 }, { DT_INT16, 65536 }, { DT_UINT16, 65536 } };
+    static const int16_t data[65536];
+    static const int32_t ids[65536];
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const struct shape vector = shape_of(cases[i].rows);
+        const struct tensor feeds[] = { tensor_borrow(cases[i].dtype, &vector, data),
+                                        tensor_borrow(DT_INT32, &vector, ids) };
+        assert_int_equal(run_node("SegmentMean", 2, feeds, NULL), STATUS_OK);
+    }
+}
+
 /* ---- objects ---- */
 
 static struct endpoint empty_list(void)
@@ -984,6 +1002,7 @@ int main(void)
         TEST(gradients_of_empty_lines_end_at_once),
         TEST(a_new_axis_before_too_many_dimensions_is_refused),
         TEST(a_ragged_gradient_of_too_many_zeros_is_refused),
+        TEST(a_mean_of_more_rows_than_the_type_can_count_is_computed),
         TEST(a_variable_of_lists_is_refused),
         TEST(lists_within_lists_end_one_by_one),
     };

@@ -108,12 +108,14 @@ static struct status count_sorted(const struct tensor *data, const struct tensor
     return status_ok();
 }
 
+/* As in TensorFlow, the divisor is the count in the type of the elements. A count that is 0 in it,
+ * such as 256 in eight bits, gives 0: the division would end the process. */
 #define DIVIDE(name, T, W)                                           \
     static void divide_##name(void *x_, int64_t size, int64_t count) \
     {                                                                \
-        T *x = x_;                                                   \
+        T *x = x_, by = (T)count;                                    \
         for (int64_t i = 0; i < size; i++)                           \
-            x[i] = (T)(x[i] / (T)count);                             \
+            x[i] = by == 0 ? 0 : (T)(x[i] / by);                     \
     }
 FLOAT_TYPES(DIVIDE)
 INTEGER_TYPES(DIVIDE)
