@@ -65,6 +65,10 @@ struct batch_source {
      * owner may raise `keep` to that before the first `next`, and lower it after the first
      * batch. */
     int keep, keep_max;
+
+    /* The memory that the source keeps for each valid batch besides its columns, as of the latest
+     * batch. */
+    size_t more_bytes;
 };
 
 /* The order in which a reader reads the rows. */

@@ -27,7 +27,8 @@ struct prefetch_source {
     pthread_cond_t was_made, was_taken;
     struct prefetched ring[RING];
     uint64_t made, taken; /* batches */
-    int ahead_max;        /* batches_max, or less if batches are large */
+    int ahead_max;        /* batches_max, or less if batches are large; 1 until the first one */
+    bool is_limited;      /* by the size of a batch */
     bool stop;            /* asks the thread to end */
     bool ended;           /* the thread makes no more batches */
 };
@@ -46,7 +47,7 @@ static size_t held_bytes(const struct tensor *tensor)
 
 static size_t batch_bytes(const struct prefetch_source *source, const struct batch *batch)
 {
-    size_t bytes = 0;
+    size_t bytes = source->inner->more_bytes;
 
     for (int c = 0; c < source->columns_count; c++) {
         const struct batch_column *column = &batch->columns[c];
@@ -58,7 +59,7 @@ static size_t batch_bytes(const struct prefetch_source *source, const struct bat
     return bytes;
 }
 
-/* Called after the first batch, when the size is known. */
+/* Called after the first batch of all, when the size is known. */
 static int limit_ahead(struct prefetch_source *source, const struct batch *batch)
 {
     size_t bytes = batch_bytes(source, batch), most = source->options.bytes_max / (bytes + 1);
@@ -92,13 +93,14 @@ static void *run(void *context)
     pthread_mutex_lock(&source->lock);
     while (more && await_room(source)) {
         struct prefetched *made = &source->ring[source->made % RING];
-        bool first = source->made == 0;
+        bool first = !source->is_limited;
         pthread_mutex_unlock(&source->lock);
         made->status =
             status_hold(source->inner->next(source->inner, source->options.rows, &made->batch));
         more = status_is_ok(made->status) && made->batch.rows > 0;
         int ahead = first && more ? limit_ahead(source, &made->batch) : 0;
         pthread_mutex_lock(&source->lock);
+        source->is_limited = source->is_limited || ahead > 0;
         source->ahead_max = ahead > 0 ? ahead : source->ahead_max;
         source->made++;
         pthread_cond_signal(&source->was_made);
@@ -111,9 +113,7 @@ static void *run(void *context)
 static bool start(struct prefetch_source *source)
 {
     source->made = source->taken = 0;
-    source->ahead_max = 1;
     source->stop = source->ended = false;
-    source->inner->keep = source->options.batches_max + HELD;
     source->runs = pthread_create(&source->thread, NULL, run, source) == 0;
     return source->runs;
 }
@@ -206,6 +206,8 @@ struct batch_source *prefetch_source(struct batch_source *inner, int columns_cou
     source->columns_count = columns_count;
     source->options = *options;
     source->options.batches_max = options->batches_max < most ? options->batches_max : most;
+    source->ahead_max = 1;
+    inner->keep = source->options.batches_max + HELD;
     if (options->bytes_max == 0)
         source->options.bytes_max = PREFETCH_BYTES;
     pthread_mutex_init(&source->lock, NULL);

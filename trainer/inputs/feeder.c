@@ -301,21 +301,25 @@ void feeder_copy_data(struct feeder *feeder)
 
 /* ---- The rows of lookups. ---- */
 
-static void begin_finder(const struct training_variable *variable, struct row_finder *finder)
+/* Finds the rows of all lookups of a sparse variable. */
+static struct status find_rows_of(struct feeder *feeder, int v, struct row_scratch *scratch)
 {
+    const struct training_variable *variable = &feeder->graph->variables[v];
+    struct row_finder *finder = &feeder->finders[v];
+
     if (variable->by_keys)
-        row_finder_begin_keys(finder);
-    else if (variable->by_rows)
-        row_finder_begin(finder, variable->shape.dims[0]);
-}
-
-static struct status add_ids(struct feeder *feeder, int lookup)
-{
-    int v = feeder->pass->lookups[lookup].variable;
-    const struct tensor *ids = &feeder->ids[lookup];
-
-    return status_in(row_finder_add(&feeder->finders[v], tensor_int64s(ids), (size_t)ids->size),
-                     "'%s'", feeder->graph->variables[v].name);
+        row_finder_begin_keys(finder, scratch);
+    else
+        row_finder_begin(finder, scratch, variable->shape.dims[0]);
+    for (int i = 0; i < feeder->pass->lookups_count; i++) {
+        const struct tensor *ids = &feeder->ids[i];
+        if (feeder->pass->lookups[i].variable == v)
+            TRY(status_in(row_finder_add(finder, tensor_int64s(ids), (size_t)ids->size), "'%s'",
+                          variable->name));
+    }
+    row_finder_finish(finder);
+    feeder->rows[v] = finder->rows;
+    return status_ok();
 }
 
 /* Feeds the positions that the finders assigned to the ids, in the order of addition. */
@@ -334,27 +338,34 @@ static void fill_places(struct feeder *feeder)
     free(taken);
 }
 
-struct status feeder_find_rows(struct feeder *feeder, const struct plan *ids, struct run *run)
+struct status feeder_find_rows(struct feeder *feeder, const struct plan *ids, struct run *run,
+                               struct row_scratch *scratch)
 {
     const struct training_graph *graph = feeder->graph;
-    int lookups_count = feeder->pass->lookups_count;
 
     TRY(plan_run(ids, run, feeder->tensors, feeder->ids));
-    for (int v = 0; v < graph->variables_count; v++)
-        begin_finder(&graph->variables[v], &feeder->finders[v]);
     struct status status = status_ok();
-    for (int i = 0; i < lookups_count && status_is_ok(status); i++)
-        status = add_ids(feeder, i);
     for (int v = 0; v < graph->variables_count && status_is_ok(status); v++)
-        if (training_variable_is_sparse(&graph->variables[v])) {
-            row_finder_finish(&feeder->finders[v]);
-            feeder->rows[v] = feeder->finders[v].rows;
-        }
+        if (training_variable_is_sparse(&graph->variables[v]))
+            status = find_rows_of(feeder, v, scratch);
     if (status_is_ok(status))
         fill_places(feeder);
-    tensors_release(lookups_count, feeder->ids);
+    tensors_release(feeder->pass->lookups_count, feeder->ids);
     run_reset(run);
     return status;
+}
+
+size_t feeder_bytes(const struct feeder *feeder)
+{
+    size_t bytes = 0;
+
+    for (int i = 0; i < endpoints_max(feeder->graph, feeder->pass); i++)
+        bytes += feeder->copies[i].capacity;
+    for (int v = 0; v < feeder->graph->variables_count; v++)
+        bytes += row_finder_bytes(&feeder->finders[v]);
+    for (int f = 0; f < feeder->graph->feeds_count; f++)
+        bytes += feeder->padded[f].capacity + feeder->sparse[f].indices.capacity;
+    return bytes;
 }
 
 void feeder_fill_values(struct feeder *feeder, const void *const *values)

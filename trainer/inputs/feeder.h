@@ -5,7 +5,7 @@
  *     count = feeder_endpoints(graph, pass, arena, &feeds);          for plan_create
  *     TRY(feeder_create(graph, pass, split, &feeder));
  *     TRY(feeder_fill_data(feeder, &batch));                         for each batch of the split
- *     TRY(feeder_find_rows(feeder, ids_plan, run));                  if the pass has lookups
+ *     TRY(feeder_find_rows(feeder, ids_plan, run, &scratch));        if the pass has lookups
  *     …fetch feeder->rows[v] of each variable v by rows or keys…
  *     feeder_fill_values(feeder, values);
  *     TRY(plan_run(plan, run, feeder->tensors, fetches));
@@ -75,11 +75,15 @@ void feeder_copy_data(struct feeder *feeder);
 
 /**
  * Computes the ids of the pass's lookups and finds feeder->rows, which are valid until the next
- * call; feeds the positions of the rows.
+ * call; feeds the positions of the rows. `scratch` is used during the call only.
  *
  * Errors  those of the plan; INVALID_ARGUMENT an id out of its variable's range: names both
  */
-struct status feeder_find_rows(struct feeder *feeder, const struct plan *ids, struct run *run);
+struct status feeder_find_rows(struct feeder *feeder, const struct plan *ids, struct run *run,
+                               struct row_scratch *scratch);
+
+/* The memory that it keeps for a batch besides the batch itself. */
+size_t feeder_bytes(const struct feeder *feeder);
 
 /* Feeds these values [variables_count], which are borrowed; for variables by rows or keys, the
  * values of feeder->rows. Also feeds the candidates. */

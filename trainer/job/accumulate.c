@@ -36,9 +36,10 @@ struct accumulating_source {
     struct accumulated *variables;  /* [variables_count] */
     struct variable_gradient *mean; /* [variables_count] */
     struct row_ids *rows;           /* [variables_count]: of the next step */
-    const struct row_ids **asked;   /* [batches]: the answers of inner->need_rows */
-    const void **values;            /* [variables_count]: for a batch */
-    int current;                    /* index of the finders of the next step, if its rows were
+    struct row_scratch scratch;
+    const struct row_ids **asked; /* [batches]: the answers of inner->need_rows */
+    const void **values;          /* [variables_count]: for a batch */
+    int current;                  /* index of the finders of the next step, if its rows were
                                      * requested */
 };
 
@@ -100,14 +101,6 @@ static bool joins_rows(const struct accumulating_source *source, int v)
     return source->batches > 1 && placed_variable_is_sparse(&source->placement->variables[v]);
 }
 
-static void begin_finder(const struct placed_variable *variable, struct row_finder *finder)
-{
-    if (variable->by_keys)
-        row_finder_begin_keys(finder);
-    else
-        row_finder_begin(finder, variable->shape.dims[0]);
-}
-
 static struct row_finder *finder_of(const struct accumulating_source *source, int v)
 {
     return &source->variables[v].finders[source->current];
@@ -119,42 +112,50 @@ static struct status half_a_step(void)
     return status_error(STATUS_INTERNAL, "there are rows for some batches of a step only");
 }
 
-static struct status add_batch(struct accumulating_source *source, uint32_t batch)
+/* Asks for the rows of all batches of a step. *found is false if there are none now. */
+static struct status ask_for_rows(struct accumulating_source *source, bool *found)
 {
-    const struct row_ids **rows = &source->asked[batch];
+    *found = true;
+    for (uint32_t i = 0; i < source->batches && *found; i++) {
+        TRY(source->inner->need_rows(source->inner, &source->asked[i]));
+        *found = source->asked[i] != NULL;
+        if (!*found && i > 0)
+            return half_a_step();
+    }
+    return status_ok();
+}
 
-    TRY(source->inner->need_rows(source->inner, rows));
-    if (*rows == NULL)
-        return batch == 0 ? status_ok() : half_a_step();
-    for (int v = 0; v < source->placement->variables_count; v++)
-        if (joins_rows(source, v))
-            TRY(row_finder_add(finder_of(source, v), (*rows)[v].ids, (*rows)[v].count));
+static struct status find_union(struct accumulating_source *source, int v)
+{
+    const struct placed_variable *variable = &source->placement->variables[v];
+    struct row_finder *finder = finder_of(source, v);
+
+    if (variable->by_keys)
+        row_finder_begin_keys(finder, &source->scratch);
+    else
+        row_finder_begin(finder, &source->scratch, variable->shape.dims[0]);
+    for (uint32_t i = 0; i < source->batches; i++) {
+        const struct row_ids *rows = &source->asked[i][v];
+        TRY(row_finder_add(finder, rows->ids, rows->count));
+    }
+    row_finder_finish(finder);
+    source->rows[v] = finder->rows;
     return status_ok();
 }
 
 static struct status need_rows(struct gradient_source *base, const struct row_ids **rows)
 {
     struct accumulating_source *source = (struct accumulating_source *)base;
-    int count = source->placement->variables_count;
+    bool found;
 
     if (source->batches == 1)
         return source->inner->need_rows(source->inner, rows);
     source->current = 1 - source->current;
-    for (int v = 0; v < count; v++)
+    TRY(ask_for_rows(source, &found));
+    for (int v = 0; v < source->placement->variables_count && found; v++)
         if (joins_rows(source, v))
-            begin_finder(&source->placement->variables[v], finder_of(source, v));
-    *rows = NULL;
-    for (uint32_t i = 0; i < source->batches; i++) {
-        TRY(add_batch(source, i));
-        if (source->asked[i] == NULL)
-            return status_ok();
-    }
-    for (int v = 0; v < count; v++)
-        if (joins_rows(source, v)) {
-            row_finder_finish(finder_of(source, v));
-            source->rows[v] = finder_of(source, v)->rows;
-        }
-    *rows = source->rows;
+            TRY(find_union(source, v));
+    *rows = found ? source->rows : NULL;
     return status_ok();
 }
 
@@ -373,6 +374,7 @@ static void destroy(struct gradient_source *base)
         free(variable->chosen);
         free(variable->sum);
     }
+    row_scratch_free(&source->scratch);
     free(source->variables);
     free(source->mean);
     free(source->rows);

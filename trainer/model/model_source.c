@@ -15,15 +15,15 @@ struct model_source {
     const struct model *model;
     /* Each holds a batch; they are used round-robin. If the model has variables by rows, the
      * rows of the next batches are requested while the gradients of the current one are in use. */
-    struct feeder **feeders; /* [feeders_count] */
+    struct feeder **feeders; /* [feeders_count]; see feeders_used */
     int feeders_count;
     int next;  /* index of the feeder that gets the next batch */
     int ready; /* number of feeders before it whose batches no step has used */
     struct run *run, *ids_run;
+    struct row_scratch scratch; /* of all feeders */
     const struct data_split *split;
-    struct batch_source *rows; /* for a synchronous job: a unit_source */
-    bool finds_ahead;          /* `rows` fills the feeders itself: see finding_source */
-    int filled;                /* by finding_source: index of the feeder of its next batch */
+    struct batch_source *rows;      /* for a synchronous job: a unit_source */
+    struct finding_source *finding; /* within `rows`, fills the feeders itself; NULL: none */
     struct batch_order order;
     bool sync;
     uint64_t batches; /* number of batches that this worker has read */
@@ -39,10 +39,26 @@ static void release_fetches(struct model_source *source)
     run_reset(source->run);
 }
 
+/* Feeds its batches to the feeders in turn, so that the thread that prefetches them also finds
+ * their rows. Sparse logistic regression with two workers took 0.86 of the time: the median of 13
+ * pairs on a busy machine, whose fastest runs gained nothing. */
+struct finding_source {
+    struct batch_source source; /* first */
+    struct batch_source *inner;
+    struct model_source *of;
+    int filled; /* index of the feeder of its next batch */
+};
+
+/* Large batches are prefetched in smaller numbers (`keep`), and so use fewer feeders. */
+static int feeders_used(const struct model_source *source)
+{
+    return source->finding != NULL ? source->finding->source.keep : source->feeders_count;
+}
+
 /* The feeder of the oldest batch that no step has used. */
 static struct feeder *oldest(const struct model_source *source)
 {
-    int count = source->feeders_count;
+    int count = feeders_used(source);
 
     return source->feeders[(source->next - source->ready + count) % count];
 }
@@ -61,7 +77,7 @@ static struct status fill_feeder(struct model_source *source, const struct batch
         return status_ok();
     if (copies)
         feeder_copy_data(feeder);
-    return feeder_find_rows(feeder, ids, source->ids_run);
+    return feeder_find_rows(feeder, ids, source->ids_run, &source->scratch);
 }
 
 /* Reads the next batch and finds its rows. *found is false if the source has none now. */
@@ -73,10 +89,10 @@ static struct status take_batch(struct model_source *source, bool *found)
     *found = batch.rows > 0;
     if (!*found)
         return status_ok();
-    if (!source->finds_ahead)
+    if (source->finding == NULL)
         TRY(fill_feeder(source, &batch, source->feeders[source->next],
                         source->rows->keep < source->feeders_count));
-    source->next = (source->next + 1) % source->feeders_count;
+    source->next = (source->next + 1) % feeders_used(source);
     source->ready++;
     return status_ok();
 }
@@ -85,7 +101,7 @@ static struct status source_need_rows(struct gradient_source *base, const struct
 {
     struct model_source *source = (struct model_source *)base;
 
-    assert(source->ready < source->feeders_count - 1);
+    assert(source->ready < feeders_used(source) - 1);
     int taken = source->next;
     bool found;
     TRY(take_batch(source, &found));
@@ -179,15 +195,6 @@ void model_source_keep_totals(struct gradient_source *base, double *totals)
 
 /* ---- Finding rows ahead. ---- */
 
-/* Feeds its batches to the feeders in turn, so that the thread that prefetches them also finds
- * their rows. Sparse logistic regression with two workers took 0.86 of the time: the median of 13
- * pairs on a busy machine, whose fastest runs gained nothing. */
-struct finding_source {
-    struct batch_source source; /* first */
-    struct batch_source *inner;
-    struct model_source *of;
-};
-
 static struct status find_next(struct batch_source *base, int64_t rows_max, struct batch *out)
 {
     struct finding_source *finding = (struct finding_source *)base;
@@ -197,16 +204,18 @@ static struct status find_next(struct batch_source *base, int64_t rows_max, stru
     TRY(finding->inner->next(finding->inner, rows_max, out));
     if (out->rows == 0)
         return status_ok();
-    struct feeder *feeder = source->feeders[source->filled];
-    source->filled = (source->filled + 1) % source->feeders_count;
-    return fill_feeder(source, out, feeder, false);
+    struct feeder *feeder = source->feeders[finding->filled];
+    finding->filled = (finding->filled + 1) % feeders_used(source);
+    TRY(fill_feeder(source, out, feeder, false));
+    base->more_bytes = feeder_bytes(feeder);
+    return status_ok();
 }
 
 static struct status find_seek(struct batch_source *base, uint64_t rows)
 {
     struct finding_source *finding = (struct finding_source *)base;
 
-    finding->of->filled = finding->of->next;
+    finding->filled = finding->of->next;
     return finding->inner->seek(finding->inner, rows);
 }
 
@@ -224,7 +233,7 @@ static struct batch_source *finding_source(struct model_source *source, struct b
     struct finding_source *finding = zalloc(sizeof *finding);
     int most = source->order.ahead + PREFETCH_HELD;
 
-    source->finds_ahead = true;
+    source->finding = finding;
     source->feeders_count = inner->keep_max < most ? inner->keep_max : most;
     finding->source = (struct batch_source){ .next = find_next,
                                              .seek = find_seek,
@@ -321,6 +330,7 @@ static void source_destroy(struct gradient_source *base)
     release_fetches(source);
     run_destroy(source->run);
     run_destroy(source->ids_run);
+    row_scratch_free(&source->scratch);
     for (int i = 0; i < source->feeders_count && source->feeders != NULL; i++)
         feeder_destroy(source->feeders[i]);
     free(source->feeders);

@@ -4,32 +4,39 @@
 
 #define BATCH_ROWS 500
 
-static struct status feed(const struct rows_pass *pass, struct feeder *feeder, struct run *run,
+/* What is used for one batch after the other. */
+struct pass_run {
+    struct feeder *feeder;
+    struct run *run;
+    struct row_scratch scratch;
+};
+
+static struct status feed(const struct rows_pass *pass, struct pass_run *of,
                           const struct batch *batch)
 {
     const void *const *given;
 
-    TRY(feeder_fill_data(feeder, batch));
+    TRY(feeder_fill_data(of->feeder, batch));
     if (pass->ids != NULL)
-        TRY(feeder_find_rows(feeder, pass->ids, run));
-    TRY(pass->values->get(pass->values, feeder->rows, &given));
-    feeder_fill_values(feeder, given);
+        TRY(feeder_find_rows(of->feeder, pass->ids, of->run, &of->scratch));
+    TRY(pass->values->get(pass->values, of->feeder->rows, &given));
+    feeder_fill_values(of->feeder, given);
     return status_ok();
 }
 
-static struct status add_batch(const struct rows_pass *pass, struct feeder *feeder, struct run *run,
+static struct status add_batch(const struct rows_pass *pass, struct pass_run *of,
                                const struct batch *batch)
 {
     struct tensor fetches[ROWS_PASS_FETCHES_MAX] = { 0 };
 
-    TRY(feed(pass, feeder, run, batch));
-    TRY(plan_run(pass->plan, run, feeder->tensors, fetches));
+    TRY(feed(pass, of, batch));
+    TRY(plan_run(pass->plan, of->run, of->feeder->tensors, fetches));
     struct status status = pass->take(pass->context, batch->rows, fetches);
-    run_reset(run);
+    run_reset(of->run);
     return status;
 }
 
-static struct status add_all(const struct rows_pass *pass, struct feeder *feeder, struct run *run,
+static struct status add_all(const struct rows_pass *pass, struct pass_run *of,
                              struct batch_source *source)
 {
     struct batch batch;
@@ -40,25 +47,26 @@ static struct status add_all(const struct rows_pass *pass, struct feeder *feeder
         TRY(source->next(source, BATCH_ROWS, &batch));
         if (batch.rows == 0)
             return status_ok();
-        TRY(add_batch(pass, feeder, run, &batch));
+        TRY(add_batch(pass, of, &batch));
     }
 }
 
 struct status rows_pass_run(const struct rows_pass *pass, const struct data_split *split)
 {
     const struct batch_order in_order = { .workers = 1 };
-    struct feeder *feeder;
+    struct pass_run of = { 0 };
     struct batch_source *source;
 
-    TRY(feeder_create(pass->graph, pass->pass, split, &feeder));
-    feeder->candidates = pass->candidates;
+    TRY(feeder_create(pass->graph, pass->pass, split, &of.feeder));
+    of.feeder->candidates = pass->candidates;
     struct status status = split->open(split, &in_order, &source);
     if (status_is_ok(status)) {
-        struct run *run = run_create(0);
-        status = add_all(pass, feeder, run, source);
-        run_destroy(run);
+        of.run = run_create(0);
+        status = add_all(pass, &of, source);
+        run_destroy(of.run);
         source->destroy(source);
     }
-    feeder_destroy(feeder);
+    row_scratch_free(&of.scratch);
+    feeder_destroy(of.feeder);
     return status;
 }

@@ -6,9 +6,10 @@
 #include "base/arena.h"
 #include "base/clones.h"
 
-void row_finder_begin(struct row_finder *finder, int64_t rows_count)
+void row_finder_begin(struct row_finder *finder, struct row_scratch *scratch, int64_t rows_count)
 {
     finder->rows_count = rows_count;
+    finder->scratch = scratch;
     finder->rows = (struct row_ids){ 0 };
     finder->count = 0;
     finder->only = NULL;
@@ -16,19 +17,9 @@ void row_finder_begin(struct row_finder *finder, int64_t rows_count)
 
 #define ANY_KEY (-1)
 
-void row_finder_begin_keys(struct row_finder *finder)
+void row_finder_begin_keys(struct row_finder *finder, struct row_scratch *scratch)
 {
-    row_finder_begin(finder, ANY_KEY);
-}
-
-static void reserve(struct row_finder *finder, size_t count)
-{
-    if (count <= finder->capacity)
-        return;
-    finder->capacity = count > 2 * finder->capacity ? count : 2 * finder->capacity;
-    finder->joined = xrealloc(finder->joined, finder->capacity * sizeof *finder->joined);
-    finder->places = xrealloc(finder->places, finder->capacity * sizeof *finder->places);
-    finder->ids = xrealloc(finder->ids, finder->capacity * sizeof *finder->ids);
+    row_finder_begin(finder, scratch, ANY_KEY);
 }
 
 /* No branch per id, so that the compiler can compare several at once. A negative id is a large
@@ -51,23 +42,35 @@ static struct status refuse_id(const struct row_finder *finder, const int64_t *i
                         finder->rows_count - 1);
 }
 
+/* Keeps the contents. */
+static void reserve_joined(struct row_scratch *scratch, size_t count)
+{
+    if (count <= scratch->joined_capacity)
+        return;
+    scratch->joined_capacity =
+        count > 2 * scratch->joined_capacity ? count : 2 * scratch->joined_capacity;
+    scratch->joined = xrealloc(scratch->joined, scratch->joined_capacity * sizeof *scratch->joined);
+}
+
 static void join(struct row_finder *finder, const int64_t *ids, size_t count)
 {
+    struct row_scratch *scratch = finder->scratch;
+
+    reserve_joined(scratch, finder->count + count);
     if (finder->only != NULL)
-        memcpy(finder->joined, finder->only, finder->count * sizeof *ids);
-    memcpy(finder->joined + finder->count, ids, count * sizeof *ids);
+        memcpy(scratch->joined, finder->only, finder->count * sizeof *ids);
+    memcpy(scratch->joined + finder->count, ids, count * sizeof *ids);
     finder->only = NULL;
 }
 
 /* The ids in the order of addition. */
 static const int64_t *added_ids(const struct row_finder *finder)
 {
-    return finder->only != NULL ? finder->only : finder->joined;
+    return finder->only != NULL ? finder->only : finder->scratch->joined;
 }
 
 struct status row_finder_add(struct row_finder *finder, const int64_t *ids, size_t count)
 {
-    reserve(finder, finder->count + count);
     if (finder->rows_count != ANY_KEY && !are_rows(ids, count, (uint64_t)finder->rows_count))
         return refuse_id(finder, ids);
     if (finder->count == 0)
@@ -91,16 +94,15 @@ static size_t words_of(const struct row_finder *finder)
     return ((size_t)finder->rows_count + WORD_BITS - 1) / WORD_BITS;
 }
 
-static void reserve_words(struct row_finder *finder)
+static void reserve_words(struct row_scratch *scratch, size_t words)
 {
-    size_t words = words_of(finder);
-
-    if (words <= finder->words)
+    if (words <= scratch->words)
         return;
-    free(finder->marks);
-    finder->marks = zalloc(words * sizeof *finder->marks);
-    finder->ranks = xrealloc(finder->ranks, words * sizeof *finder->ranks);
-    finder->words = words;
+    free(scratch->marks);
+    free(scratch->ranks);
+    scratch->marks = zalloc(words * sizeof *scratch->marks);
+    scratch->ranks = zalloc(words * sizeof *scratch->ranks);
+    scratch->words = words;
 }
 
 /* Counts the marked rows before each word; returns the number of all. The processors of the last
@@ -131,15 +133,17 @@ CLONES static void place_ids(const int64_t *ids, size_t count, const uint64_t *m
 
 static size_t find_by_marks(struct row_finder *finder)
 {
+    struct row_scratch *scratch = finder->scratch;
     const int64_t *ids = added_ids(finder);
+    size_t words = words_of(finder);
 
-    reserve_words(finder);
+    reserve_words(scratch, words);
     for (size_t i = 0; i < finder->count; i++)
-        finder->marks[ids[i] / WORD_BITS] |= (uint64_t)1 << ids[i] % WORD_BITS;
-    size_t words = words_of(finder), rows = rank_words(finder->marks, words, finder->ranks);
-    place_ids(ids, finder->count, finder->marks, finder->ranks, finder->places, finder->ids);
+        scratch->marks[ids[i] / WORD_BITS] |= (uint64_t)1 << ids[i] % WORD_BITS;
+    size_t rows = rank_words(scratch->marks, words, scratch->ranks);
+    place_ids(ids, finder->count, scratch->marks, scratch->ranks, finder->places, finder->ids);
     if (words > 0)
-        memset(finder->marks, 0, words * sizeof *finder->marks);
+        memset(scratch->marks, 0, words * sizeof *scratch->marks);
     return rows;
 }
 
@@ -148,19 +152,26 @@ static size_t find_by_marks(struct row_finder *finder)
 /* Without its sign bit flipped, a negative key would be larger than a positive one. */
 #define SIGN_BIT ((uint64_t)1 << 63)
 
-/* Lists the ids with their indices; returns the bits in which they differ. */
-static uint64_t list_entries(struct row_finder *finder)
+static void reserve_entries(struct row_scratch *scratch, size_t count)
 {
+    if (count <= scratch->entries_capacity)
+        return;
+    scratch->entries_capacity = count + count / 8;
+    free(scratch->entries);
+    free(scratch->spare);
+    scratch->entries = xrealloc(NULL, scratch->entries_capacity * sizeof *scratch->entries);
+    scratch->spare = xrealloc(NULL, scratch->entries_capacity * sizeof *scratch->spare);
+}
+
+/* Lists the ids with their indices; returns the bits in which they differ. */
+static uint64_t list_entries(const struct row_finder *finder)
+{
+    struct row_entry *entries = finder->scratch->entries;
     const int64_t *ids = added_ids(finder);
     uint64_t differing = 0;
 
-    if (finder->count > finder->entries_capacity) {
-        finder->entries_capacity = finder->capacity;
-        finder->entries = xrealloc(finder->entries, finder->capacity * sizeof *finder->entries);
-        finder->spare = xrealloc(finder->spare, finder->capacity * sizeof *finder->spare);
-    }
     for (size_t i = 0; i < finder->count; i++) {
-        finder->entries[i] = (struct row_entry){ (uint64_t)ids[i] ^ SIGN_BIT, i };
+        entries[i] = (struct row_entry){ (uint64_t)ids[i] ^ SIGN_BIT, i };
         differing |= (uint64_t)(ids[i] ^ ids[0]);
     }
     return differing;
@@ -170,41 +181,56 @@ static uint64_t list_entries(struct row_finder *finder)
 #define DIGITS     ((size_t)1 << DIGIT_BITS)
 
 /* A stable sort of the entries by one digit of their ids. */
-static void sort_by_digit(struct row_finder *finder, int shift)
+static void sort_by_digit(struct row_scratch *scratch, size_t count, int shift)
 {
+    const struct row_entry *entries = scratch->entries;
     size_t starts[DIGITS] = { 0 }, sum = 0;
 
-    for (size_t i = 0; i < finder->count; i++)
-        starts[finder->entries[i].id >> shift & (DIGITS - 1)]++;
+    for (size_t i = 0; i < count; i++)
+        starts[entries[i].id >> shift & (DIGITS - 1)]++;
     for (size_t d = 0; d < DIGITS; d++) {
-        size_t count = starts[d];
+        size_t digits = starts[d];
         starts[d] = sum;
-        sum += count;
+        sum += digits;
     }
-    for (size_t i = 0; i < finder->count; i++)
-        finder->spare[starts[finder->entries[i].id >> shift & (DIGITS - 1)]++] = finder->entries[i];
-    struct row_entry *sorted = finder->spare;
-    finder->spare = finder->entries;
-    finder->entries = sorted;
+    for (size_t i = 0; i < count; i++)
+        scratch->spare[starts[entries[i].id >> shift & (DIGITS - 1)]++] = entries[i];
+    struct row_entry *sorted = scratch->spare;
+    scratch->spare = scratch->entries;
+    scratch->entries = sorted;
 }
 
 /* A radix sort by the digits in which the ids differ: for ids of a million rows, it takes two
  * passes, where qsort would compare each id 16 times. */
 static size_t find_by_sorting(struct row_finder *finder)
 {
-    uint64_t differing = list_entries(finder);
+    struct row_scratch *scratch = finder->scratch;
     size_t rows = 0;
 
+    reserve_entries(scratch, finder->count);
+    uint64_t differing = list_entries(finder);
     for (int shift = 0; shift < 64; shift += DIGIT_BITS)
         if ((differing >> shift & (DIGITS - 1)) != 0)
-            sort_by_digit(finder, shift);
+            sort_by_digit(scratch, finder->count, shift);
     for (size_t i = 0; i < finder->count; i++) {
-        const struct row_entry *entry = &finder->entries[i];
-        if (i == 0 || entry->id != finder->entries[i - 1].id)
+        const struct row_entry *entry = &scratch->entries[i];
+        if (i == 0 || entry->id != scratch->entries[i - 1].id)
             finder->ids[rows++] = (int64_t)(entry->id ^ SIGN_BIT);
         finder->places[entry->place] = (int64_t)rows - 1;
     }
     return rows;
+}
+
+/* With an eighth to spare: the numbers of ids of batches differ a little. */
+static void reserve_found(struct row_finder *finder)
+{
+    if (finder->count <= finder->capacity)
+        return;
+    finder->capacity = finder->count + finder->count / 8;
+    free(finder->places);
+    free(finder->ids);
+    finder->places = xrealloc(NULL, finder->capacity * sizeof *finder->places);
+    finder->ids = xrealloc(NULL, finder->capacity * sizeof *finder->ids);
 }
 
 void row_finder_finish(struct row_finder *finder)
@@ -212,18 +238,29 @@ void row_finder_finish(struct row_finder *finder)
     bool marks = finder->rows_count != ANY_KEY && finder->count < UINT32_MAX &&
                  words_of(finder) / WORDS_OF_AN_ID <= finder->count;
 
+    reserve_found(finder);
     finder->rows =
         (struct row_ids){ finder->ids, marks ? find_by_marks(finder) : find_by_sorting(finder) };
 }
 
 void row_finder_free(struct row_finder *finder)
 {
-    free(finder->joined);
-    free(finder->marks);
-    free(finder->ranks);
-    free(finder->entries);
-    free(finder->spare);
     free(finder->places);
     free(finder->ids);
     *finder = (struct row_finder){ 0 };
+}
+
+void row_scratch_free(struct row_scratch *scratch)
+{
+    free(scratch->joined);
+    free(scratch->entries);
+    free(scratch->spare);
+    free(scratch->marks);
+    free(scratch->ranks);
+    *scratch = (struct row_scratch){ 0 };
+}
+
+size_t row_finder_bytes(const struct row_finder *finder)
+{
+    return finder->capacity * (sizeof *finder->places + sizeof *finder->ids);
 }

@@ -230,15 +230,24 @@ static void no_more_is_made_than_may_be(void **state)
         int batches_max;
         size_t bytes_max;
         int64_t ahead;
-        size_t text_bytes;
-    } rows[] = { { 1, 0, 1, 0 },       { 4, 0, 4, 0 },   { 100, 0, KEEP_MAX - 2, 0 },
-                 { 4, 5000000, 2, 0 }, { 4, 100, 1, 0 }, { 4, 5000000, 2, 400000 } };
+        size_t text_bytes, more_bytes;
+    } rows[] = {
+        { 1, 0, 1, 0, 0 },
+        { 4, 0, 4, 0, 0 },
+        { 100, 0, KEEP_MAX - 2, 0, 0 },
+        { 4, 100, 1, 0, 0 },
+        { 4, 5000000, 2, 0, 0 },
+        { 4, 5000000, 2, 400000, 0 },
+        { 4, 0, 4, 0, 999 },
+        { 4, 9000000, 2, 0, 999999 },
+    };
     (void)state;
 
     for (size_t r = 0; r < COUNT(rows); r++) {
         struct numbers *numbers = make_numbers(-1, -1);
         numbers->row_numbers = 100000; /* 1.2 MB a batch */
         numbers->text_bytes = rows[r].text_bytes;
+        numbers->source.more_bytes = rows[r].more_bytes;
         struct batch_source *source = prefetch(numbers, rows[r].batches_max, rows[r].bytes_max);
         struct batch batch;
         for (int64_t i = 1; i < 200; i++) {
