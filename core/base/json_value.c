@@ -1,6 +1,7 @@
 #include "base/json_value.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/text_print.h"
@@ -103,6 +104,77 @@ struct status json_value_read_strict(struct bytes json, struct arena *arena,
     return read_json(json, JSON_REJECT_DUPLICATES, arena, out);
 }
 
+/* ---- Python's words for numbers, which are not JSON. ---- */
+
+/* jansson reads a text in place of each word. Only a text of the same length keeps the columns in
+ * errors; NaN has none. */
+static const struct number_word {
+    const char *word, *replacement; /* in the JSON text */
+    const char *text;               /* as read: a NUL and these characters */
+    double value;
+} number_words[] = {
+    { "-Infinity", "\"\\u0000-\"", "-", -INFINITY },
+    { "Infinity", "\"\\u0000\"", "", INFINITY },
+    { "NaN", "\"\\u0000N\"", "N", NAN },
+};
+
+static const struct number_word *word_at(const char *at, const char *end)
+{
+    for (size_t i = 0; i < COUNT(number_words); i++) {
+        size_t size = strlen(number_words[i].word);
+        if ((size_t)(end - at) >= size && memcmp(at, number_words[i].word, size) == 0)
+            return &number_words[i];
+    }
+    return NULL;
+}
+
+static void replace_words(struct bytes json, struct buffer *out)
+{
+    const char *end = json.data + json.size;
+    bool in_text = false;
+
+    for (const char *at = json.data; at < end; at++) {
+        const struct number_word *word = in_text ? NULL : word_at(at, end);
+        if (word != NULL) {
+            buffer_append_text(out, word->replacement);
+            at += strlen(word->word) - 1;
+            continue;
+        }
+        buffer_append_char(out, *at);
+        if (in_text && *at == '\\' && at + 1 < end)
+            buffer_append_char(out, *++at);
+        else if (*at == '"')
+            in_text = !in_text;
+    }
+}
+
+static struct status restore_words(struct json_value *value)
+{
+    for (int i = 0; i < json_value_count(value); i++)
+        TRY(restore_words((struct json_value *)(uintptr_t)&value->members[i]));
+    if (value->kind != JSON_VALUE_TEXT || strlen(value->text) == value->text_size)
+        return status_ok();
+    for (size_t i = 0; i < COUNT(number_words); i++)
+        if (value->text[0] == '\0' && strcmp(value->text + 1, number_words[i].text) == 0) {
+            *value = (struct json_value){ .kind = JSON_VALUE_REAL, .real = number_words[i].value };
+            return status_ok();
+        }
+    return status_error(STATUS_INVALID_ARGUMENT, "a text holds a NUL");
+}
+
+struct status json_value_read_python(struct bytes json, struct arena *arena,
+                                     const struct json_value **out)
+{
+    struct buffer replaced = { 0 };
+
+    buffer_reserve(&replaced, json.size + 1);
+    replace_words(json, &replaced);
+    struct status status = read_json((struct bytes){ replaced.data, replaced.size },
+                                     JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, arena, out);
+    buffer_finish(&replaced);
+    return status_is_ok(status) ? restore_words((struct json_value *)(uintptr_t)*out) : status;
+}
+
 struct status json_value_read_reals(struct bytes json, struct arena *arena,
                                     const struct json_value **out)
 {
@@ -133,6 +205,16 @@ bool json_value_is_null(const struct json_value *value)
 
 bool json_value_number(const struct json_value *value, double *out)
 {
+    double number;
+
+    if (!json_value_any_number(value, &number) || !isfinite(number))
+        return false;
+    *out = number;
+    return true;
+}
+
+bool json_value_any_number(const struct json_value *value, double *out)
+{
     if (value == NULL || (value->kind != JSON_VALUE_INT && value->kind != JSON_VALUE_REAL))
         return false;
     *out = value->kind == JSON_VALUE_INT ? (double)value->integer : value->real;
@@ -151,9 +233,18 @@ int json_value_count(const struct json_value *value)
     return has_members ? value->count : 0;
 }
 
+static const char *word_of(double value)
+{
+    return isnan(value) ? "NaN" : value < 0 ? "-Infinity" : "Infinity";
+}
+
 static void print_real(double value, struct buffer *out)
 {
     size_t start = out->size;
+    if (!isfinite(value)) {
+        buffer_append_text(out, word_of(value));
+        return;
+    }
     buffer_printf(out, "%.17g", value);
     const char *text = out->data + start;
     size_t size = out->size - start;
@@ -214,7 +305,8 @@ const char *json_value_show(const struct json_value *value, struct arena *arena)
     case JSON_VALUE_INT:
         return arena_printf(arena, "%lld", (long long)value->integer);
     case JSON_VALUE_REAL:
-        return arena_printf(arena, "%g", value->real);
+        return isfinite(value->real) ? arena_printf(arena, "%g", value->real)
+                                     : word_of(value->real);
     case JSON_VALUE_TEXT:
         return arena_printf(arena, "'%.100s'", value->text);
     case JSON_VALUE_LIST:

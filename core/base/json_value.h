@@ -49,6 +49,11 @@ struct status json_value_read(struct bytes json, struct arena *arena,
 struct status json_value_read_strict(struct bytes json, struct arena *arena,
                                      const struct json_value **out);
 
+/* The same as json_value_read_strict, but takes NaN, Infinity and -Infinity too, which Python's
+ * json module writes. */
+struct status json_value_read_python(struct bytes json, struct arena *arena,
+                                     const struct json_value **out);
+
 /* The same as json_value_read, but every number is a JSON_VALUE_REAL. -0 keeps its sign, and an
  * integer may be beyond int64. */
 struct status json_value_read_reals(struct bytes json, struct arena *arena,
@@ -60,14 +65,17 @@ const struct json_value *json_value_get(const struct json_value *object, const c
 const char *json_value_get_text(const struct json_value *object, const char *key);
 /* Is it absent or null? */
 bool json_value_is_null(const struct json_value *value);
-/* Is it an integer or a real number? Sets *out if it is. */
+/* Is it an integer or a finite real number? Sets *out if it is. */
 bool json_value_number(const struct json_value *value, double *out);
+/* The same, but NaN and the infinities are numbers too. */
+bool json_value_any_number(const struct json_value *value, double *out);
 /* The text of a JSON_VALUE_TEXT. */
 struct bytes json_value_bytes(const struct json_value *value);
 /* The number of members of a list or an object; 0 for any other value or NULL. */
 int json_value_count(const struct json_value *value);
 
-/* Appends the value as JSON on one line. Numbers keep their bits and their kind. */
+/* Appends the value as JSON on one line. Numbers keep their bits and their kind; those that are not
+ * finite become Python's words. */
 void json_value_print(const struct json_value *value, struct buffer *out);
 
 /* Describes a value for an error text: 'same', 3, null, a list of 2, an object. In `arena`. */

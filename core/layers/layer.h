@@ -19,6 +19,7 @@ enum arg_kind {
     ARG_NULL_OR_INT, /* any integer; null: absent */
     ARG_NUMBER,
     ARG_NULL_OR_NUMBER,
+    ARG_ANY_NUMBER, /* also an infinity or NaN */
     ARG_BOOL,
     ARG_CHOICE, /* one of the words of `fallback` */
     ARG_TRIPLE, /* [depth, height, width], or one number for all; at least 1 */
@@ -427,6 +428,12 @@ const char *named_object(const struct json_value *value, const struct json_value
 /* The list itself of `[…]` or of a tuple as Keras 2 prints it, `{"class_name": "__tuple__", "items":
  * […]}`; any other value is returned as it is. */
 const struct json_value *list_items(const struct json_value *value);
+/* The lists of an array as Keras prints it, {"class_name": "__numpy__" or "__tensor__", "config":
+ * {"value": …}}; any other value is returned as it is. */
+const struct json_value *array_items(const struct json_value *value);
+/* Reads an array, or nested lists of numbers, as a float tensor; a single number is a scalar.
+ * Returns false for anything else, and for ragged lists. Numbers need not be finite. */
+bool numbers_read(const struct json_value *value, struct arena *arena, struct tensor *out);
 /* Are two names equal, ignoring case and underscores ("glorot_uniform", "GlorotUniform")? */
 bool same_name(const char *a, const char *b);
 

@@ -47,6 +47,53 @@ const struct json_value *list_items(const struct json_value *value)
     return items != NULL ? items : value;
 }
 
+const struct json_value *array_items(const struct json_value *value)
+{
+    const char *name = json_value_get_text(value, "class_name");
+
+    if (name == NULL || (strcmp(name, "__tensor__") != 0 && strcmp(name, "__numpy__") != 0))
+        return value;
+    return json_value_get(json_value_get(value, "config"), "value");
+}
+
+/* Reads nested lists into `out`, depth first. Returns false if they are ragged or hold no
+ * numbers. */
+static bool read_numbers(const struct json_value *value, int depth, struct shape *shape,
+                         struct buffer *out)
+{
+    double number;
+
+    if (value->kind != JSON_VALUE_LIST) {
+        if (depth != shape->rank || !json_value_any_number(value, &number))
+            return false;
+        const float single = (float)number;
+        buffer_append(out, &single, sizeof single);
+        return true;
+    }
+    if (depth == shape->rank) {
+        if (out->size > 0 || shape->rank == SHAPE_RANK_MAX)
+            return false;
+        shape_append(shape, value->count);
+    }
+    for (int i = 0; i < value->count; i++)
+        if (!read_numbers(&value->members[i], depth + 1, shape, out))
+            return false;
+    return shape->dims[depth] == value->count;
+}
+
+bool numbers_read(const struct json_value *value, struct arena *arena, struct tensor *out)
+{
+    struct shape shape = shape_scalar();
+    struct buffer numbers = { 0 };
+
+    value = array_items(value);
+    bool good = value != NULL && read_numbers(value, 0, &shape, &numbers);
+    if (good)
+        *out = tensor_borrow(DT_FLOAT, &shape, arena_memdup(arena, numbers.data, numbers.size));
+    buffer_finish(&numbers);
+    return good;
+}
+
 static struct status wants(const struct json_value *value, struct arena *arena, const char *what)
 {
     return status_error(STATUS_INVALID_ARGUMENT, "got %s, expected %s",
@@ -116,7 +163,8 @@ static struct status read_choice(const struct layer_arg *arg, const struct json_
 static struct status read_number(const struct json_value *value, struct arena *arena,
                                  struct arg_value *out)
 {
-    return json_value_number(value, &out->number) ? status_ok() : wants(value, arena, "a number");
+    return json_value_number(value, &out->number) ? status_ok()
+                                                  : wants(value, arena, "a finite number");
 }
 
 static struct status read_inner(const struct json_value *value, struct arena *arena,
@@ -157,6 +205,9 @@ static struct status read_value(const struct layer_arg *arg, const struct json_v
     case ARG_NUMBER:
     case ARG_NULL_OR_NUMBER:
         return read_number(value, arena, out);
+    case ARG_ANY_NUMBER:
+        return json_value_any_number(value, &out->number) ? status_ok()
+                                                          : wants(value, arena, "a number");
     case ARG_BOOL:
         out->boolean = value->kind == JSON_VALUE_BOOL && value->boolean;
         return value->kind == JSON_VALUE_BOOL ? status_ok() : wants(value, arena, "true or false");

@@ -221,7 +221,7 @@ static struct status wrap(const struct layers_body *body, struct bytes compile_c
     const char **keys = ARENA_ARRAY(arena, const char *, 1);
     const struct json_value *read;
 
-    TRY(status_in(json_value_read_strict(compile_config, arena, &read), "compile_config"));
+    TRY(status_in(json_value_read_python(compile_config, arena, &read), "compile_config"));
     if (read->kind != JSON_VALUE_OBJECT)
         return status_error(STATUS_INVALID_ARGUMENT, "compile_config: expected an object, not %s",
                             json_value_show(read, arena));
@@ -261,7 +261,7 @@ struct status layers_parse(struct bytes json, struct arena *arena, struct layers
     model->arena = arena;
     const struct json_value *root;
 
-    TRY(status_in(json_value_read_strict(json, arena, &root), "model description"));
+    TRY(status_in(json_value_read_python(json, arena, &root), "model description"));
     TRY(status_in(parse_root(root, arena, model), "model description"));
     *out = model;
     return status_ok();

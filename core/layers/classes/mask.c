@@ -4,7 +4,7 @@
 /* ---- Masking ---- */
 
 static const struct layer_arg masking_args[] = {
-    { "mask_value", ARG_NUMBER, "0.0" },
+    { "mask_value", ARG_ANY_NUMBER, "0.0" },
 };
 
 /* Masks the steps whose features all equal mask_value, and sets them to 0. */

@@ -52,34 +52,19 @@ const struct json_value *op_constant(const struct layer_io *io, const char *argu
     return NULL;
 }
 
-/* The numbers of {"class_name": "__tensor__" or "__numpy__", "config": {"value", "dtype"}}; any other
- * value is returned as it is. */
-static const struct json_value *array_value(const struct json_value *value)
-{
-    const char *name = value != NULL && value->kind == JSON_VALUE_OBJECT
-                           ? json_value_get_text(value, "class_name")
-                           : NULL;
-
-    if (name == NULL || (strcmp(name, "__tensor__") != 0 && strcmp(name, "__numpy__") != 0))
-        return value;
-    return json_value_get(json_value_get(value, "config"), "value");
-}
-
 bool op_numbers(struct layer_context *context, const struct layer_io *io, const char *argument,
                 struct tensor *out)
 {
-    const struct json_value *value = array_value(op_constant(io, argument));
-
-    return value != NULL && numbers_read(value, context->arena, out);
+    return numbers_read(op_constant(io, argument), context->arena, out);
 }
 
 bool op_number(struct layer_context *context, const struct layer *layer, const struct layer_io *io,
                const char *argument, double *out)
 {
-    const struct json_value *value = array_value(op_constant(io, argument));
+    const struct json_value *value = array_items(op_constant(io, argument));
     bool given = io_tensor(io, argument).value.node != NULL || !json_value_is_null(value);
 
-    if (!given || (value != NULL && json_value_number(value, out)))
+    if (!given || (value != NULL && json_value_any_number(value, out)))
         return true;
     layer_refuse(context, layer, "argument '%s' of a call that is not one number", argument);
     return false;
@@ -121,7 +106,7 @@ static bool read_constant(struct layer_context *context, const struct json_value
             tensor_borrow(DT_FLOAT, &scalar, arena_memdup(context->arena, &truth, sizeof truth));
         return true;
     }
-    value = array_value(value);
+    value = array_items(value);
     if (value == NULL || !numbers_read(value, context->arena, &out->numbers))
         return false;
     out->value = value;

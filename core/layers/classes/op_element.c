@@ -191,8 +191,8 @@ static void stop_gradient_call(struct layer_context *context, const struct layer
 OP_CLASS(stop_gradient, "StopGradient", variable_input, stop_gradient_call);
 
 static const struct layer_arg clip_args[] = {
-    { "x_min", ARG_NUMBER, REQUIRED },
-    { "x_max", ARG_NUMBER, REQUIRED },
+    { "x_min", ARG_ANY_NUMBER, REQUIRED },
+    { "x_max", ARG_ANY_NUMBER, REQUIRED },
 };
 
 static void clip_call(struct layer_context *context, const struct layer *layer, struct layer_io *io)
@@ -333,8 +333,8 @@ ACTIVATION(tanh_shrink, "TanhShrink");
 ACTIVATION(hard_tanh, "HardTanh");
 
 static const struct layer_arg threshold_args[] = {
-    { "threshold", ARG_NUMBER, REQUIRED },
-    { "default_value", ARG_NUMBER, REQUIRED },
+    { "threshold", ARG_ANY_NUMBER, REQUIRED },
+    { "default_value", ARG_ANY_NUMBER, REQUIRED },
 };
 
 /* x above the threshold, default_value elsewhere. */

@@ -1,5 +1,7 @@
 #include "layers/classes/preprocessing.h"
 
+#include <math.h>
+
 struct endpoint cast_to(struct layer_context *context, struct endpoint x, enum dtype dtype)
 {
     if (!status_is_ok(context->builder.status) || endpoint_dtype(x) == dtype)
@@ -50,50 +52,15 @@ struct endpoint hash_texts(struct layer_context *context, struct endpoint texts,
                  &texts, attrs);
 }
 
-/* Reads nested lists into `out`, depth first. Returns false if they are ragged or hold no
- * numbers. */
-static bool read_numbers(const struct json_value *value, int depth, struct shape *shape,
-                         struct buffer *out)
-{
-    double number;
-
-    if (value->kind != JSON_VALUE_LIST) {
-        if (depth != shape->rank || !json_value_number(value, &number))
-            return false;
-        const float single = (float)number;
-        buffer_append(out, &single, sizeof single);
-        return true;
-    }
-    if (depth == shape->rank) {
-        if (out->size > 0 || shape->rank == SHAPE_RANK_MAX)
-            return false;
-        shape_append(shape, value->count);
-    }
-    for (int i = 0; i < value->count; i++)
-        if (!read_numbers(&value->members[i], depth + 1, shape, out))
-            return false;
-    return shape->dims[depth] == value->count;
-}
-
-bool numbers_read(const struct json_value *value, struct arena *arena, struct tensor *out)
-{
-    struct shape shape = shape_scalar();
-    struct buffer numbers = { 0 };
-
-    bool good = read_numbers(value, 0, &shape, &numbers);
-    if (good)
-        *out = tensor_borrow(DT_FLOAT, &shape, arena_memdup(arena, numbers.data, numbers.size));
-    buffer_finish(&numbers);
-    return good;
-}
-
 bool layer_numbers(struct layer_context *context, const struct layer *layer, const char *name,
                    struct tensor *out)
 {
     bool good = numbers_read(layer_arg(layer, name)->value, context->arena, out);
 
+    for (int64_t i = 0; good && i < out->size; i++)
+        good = isfinite(tensor_floats(out)[i]);
     if (!good)
-        layer_fail(context, layer, "argument '%s' wants numbers, or lists of numbers", name);
+        layer_fail(context, layer, "argument '%s' wants finite numbers, or lists of numbers", name);
     return good;
 }
 

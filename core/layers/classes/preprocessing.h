@@ -39,9 +39,6 @@ struct endpoint encode_categories(struct layer_context *context, const struct la
 struct endpoint string_lookup_build(struct layer_context *context, const struct layer *layer,
                                     struct endpoint x);
 
-/* Reads nested lists of numbers as a float tensor; a single number is a scalar. Returns false
- * for anything else, and for ragged lists. */
-bool numbers_read(const struct json_value *value, struct arena *arena, struct tensor *out);
 /* Reads an argument with numbers_read. Returns false on failure. */
 bool layer_numbers(struct layer_context *context, const struct layer *layer, const char *name,
                    struct tensor *out);

@@ -92,6 +92,53 @@ static void strict_refuses_equal_keys_and_nuls(void **state)
     assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
 }
 
+/* As json.dumps of Python writes them; a text with these words stays one. */
+static void words_of_python_are_numbers(void **state)
+{
+    const char *text =
+        "[NaN, -Infinity, Infinity, 1.5, \"a\\\" NaN\", {\"Infinity\": \"-Infinity\"}]";
+    const struct json_value *value;
+    struct buffer printed = { 0 };
+    double number;
+
+    assert_int_equal(json_value_read_strict(bytes_of(text), *state, &value).code,
+                     STATUS_INVALID_ARGUMENT);
+    assert_string_equal(json_value_read_python(bytes_of(text), *state, &value).message, "");
+    assert_true(isnan(value->members[0].real));
+    assert_true(value->members[1].real == -INFINITY);
+    assert_true(value->members[2].real == INFINITY);
+    assert_false(json_value_number(&value->members[2], &number));
+    assert_true(json_value_any_number(&value->members[2], &number));
+    assert_string_equal(json_value_show(&value->members[1], *state), "-Infinity");
+    json_value_print(value, &printed);
+    assert_true(bytes_equal((struct bytes){ printed.data, printed.size }, bytes_of(text)));
+    buffer_finish(&printed);
+}
+
+static void other_words_are_refused_at_their_place(void **state)
+{
+    static const struct {
+        const char *text, *said;
+    } rows[] = {
+        { "[Infinity,\n -Infinity, nan]", "line 2, column 15" },
+        { "[-NaN]", "line 1, column 2" },
+        { "[Infinity1]", "line 1, column " },
+        { "{Infinity: 1}", "line 1, column " },
+        { "[\"\\u0000oops\"]", "a text holds a NUL" },
+        { "[\"Infinity", "premature end of input" },
+        { "[\"\\", "line 1, column" },
+        { "", "line 1, column 0" },
+    };
+    const struct json_value *value;
+
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct status status = json_value_read_python(bytes_of(rows[i].text), *state, &value);
+        assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+        if (strstr(status.message, rows[i].said) == NULL)
+            fail_msg("%s: %s", rows[i].text, status.message);
+    }
+}
+
 static void what_is_printed_is_read_as_the_same(void **state)
 {
     static const char *const texts[] = {
@@ -145,6 +192,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(absent_members_are_null, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refusals_name_the_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(strict_refuses_equal_keys_and_nuls, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(words_of_python_are_numbers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(other_words_are_refused_at_their_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_printed_is_read_as_the_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(reads_integers_as_reals, set_up, tear_down),
         cmocka_unit_test(an_arena_limit_is_kept),

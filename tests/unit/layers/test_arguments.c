@@ -140,6 +140,7 @@ static bool change_value(const struct layer_arg *arg, struct arg_value *value, i
         break;
     case ARG_NUMBER:
     case ARG_NULL_OR_NUMBER:
+    case ARG_ANY_NUMBER:
         value->number = was_null ? .375 + change : value->number * .5 + .125 + change;
         break;
     case ARG_BOOL:

@@ -310,6 +310,9 @@ static const struct row {
       DENSE("\"units\": 3, \"kernel_initializer\": {\"class_name\": \"Constant\", \"config\": "
             "{\"valeu\": 1}}"),
       STATUS_INVALID_ARGUMENT, "Constant: unknown argument 'valeu'" },
+    { "a rate that is not finite",
+      SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("Dropout", "\"rate\": NaN")),
+      STATUS_INVALID_ARGUMENT, "argument 'rate': got NaN, expected a finite number" },
     { "an unknown regularizer", DENSE("\"units\": 3, \"kernel_regularizer\": \"L3\""),
       STATUS_INVALID_ARGUMENT,
       "'L3' is not a regularizer; known: L1, L2, L1L2, "
