@@ -170,6 +170,43 @@ static void fill_waves(const struct waves *waves, const struct shape *shape, flo
     free(window);
 }
 
+bool initializer_fits(const struct initializer *initializer, const struct shape *shape)
+{
+    const struct shape *from = &initializer->array.shape;
+    int before = shape->rank - from->rank;
+
+    if (initializer->kind != INITIALIZER_ARRAY)
+        return true;
+    for (int d = 0; d < from->rank && before >= 0; d++)
+        if (from->dims[d] != 1 && from->dims[d] != shape->dims[before + d])
+            return false;
+    return before >= 0;
+}
+
+/* The index in an array that is broadcast to the shape, of the element `index` of the result. */
+static int64_t index_in(const struct shape *from, const struct shape *shape, int64_t index)
+{
+    int64_t at = 0, stride = 1;
+
+    for (int d = from->rank - 1, of = shape->rank - 1; d >= 0; d--, of--) {
+        if (from->dims[d] != 1)
+            at += index % shape->dims[of] * stride;
+        stride *= from->dims[d];
+        index /= shape->dims[of];
+    }
+    return at;
+}
+
+/* Fills the elements from `first` on. */
+static void fill_array(const struct tensor *array, const struct shape *shape, int64_t first,
+                       int64_t count, float *out)
+{
+    const float *values = tensor_floats(array);
+
+    for (int64_t i = 0; i < count; i++)
+        out[i] = values[index_in(&array->shape, shape, first + i)];
+}
+
 static void fill_kind(const struct initializer *initializer, const struct shape *shape,
                       uint64_t seed, float *out)
 {
@@ -187,6 +224,9 @@ static void fill_kind(const struct initializer *initializer, const struct shape 
         return;
     case INITIALIZER_WAVES:
         fill_waves(&initializer->waves, shape, out);
+        return;
+    case INITIALIZER_ARRAY:
+        fill_array(&initializer->array, shape, 0, shape_size(shape), out);
         return;
     case INITIALIZER_VARIANCE_SCALING:
         plain = scaled(initializer, shape);
@@ -219,6 +259,10 @@ void initializer_fill_rows(const struct initializer *initializer, const struct s
     assert(initializer_is_by_rows(initializer));
     for (int i = 1; i < shape->rank; i++)
         row_size *= shape->dims[i];
+    if (plain.kind == INITIALIZER_ARRAY) {
+        fill_array(&plain.array, shape, first_row * row_size, rows_count * row_size, out);
+        return;
+    }
     if (plain.kind == INITIALIZER_CONSTANT) { /* seeding a row's random stream would take 8 ns */
         for (int64_t i = 0; i < rows_count * row_size; i++)
             out[i] = (float)plain.a;

@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 #include "tensor/row_keys_spec.h"
-#include "tensor/shape.h"
+#include "tensor/tensor.h"
 
 enum initializer_kind {
     INITIALIZER_CONSTANT,         /* a */
@@ -22,6 +22,7 @@ enum initializer_kind {
     INITIALIZER_ORTHOGONAL,       /* gain a */
     INITIALIZER_IDENTITY,         /* gain a */
     INITIALIZER_WAVES,            /* of `waves`: [frame, 1, frequencies] */
+    INITIALIZER_ARRAY,            /* `array`, broadcast to the variable's shape */
 };
 
 enum initializer_fan { FAN_IN, FAN_OUT, FAN_AVG };
@@ -48,9 +49,13 @@ struct initializer {
     double fan_in, fan_out;
     int64_t ones_begin, ones_end; /* these elements are 1 regardless of the kind; 0, 0: none */
     struct waves waves;
-    bool has_seed; /* the description has a seed, which replaces the caller's */
+    struct tensor array; /* float */
+    bool has_seed;       /* the description has a seed, which replaces the caller's */
     uint64_t seed;
 };
+
+/* Can it give the values of a variable of this known shape? An array must broadcast to it. */
+bool initializer_fits(const struct initializer *initializer, const struct shape *shape);
 
 /**
  * Fills `out` with the initial value of a float32 variable. Give each variable a seed of its own.

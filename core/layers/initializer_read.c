@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "layers/layer.h"
 
 #define PLAIN(kind_, a_, b_)                          \
@@ -119,6 +121,22 @@ static struct status read_seed(const struct json_value *value, struct arena *are
     return status_ok();
 }
 
+/* Constant with an array of numbers. */
+static struct status read_array(const struct json_value *value, struct arena *arena,
+                                struct initializer *out)
+{
+    bool good = numbers_read(value, arena, &out->array);
+
+    for (int64_t i = 0; good && i < out->array.size; i++)
+        good = isfinite(tensor_floats(&out->array)[i]);
+    if (!good)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "value is %s, expected a finite number, or lists of them",
+                            json_value_show(value, arena));
+    out->kind = INITIALIZER_ARRAY;
+    return status_ok();
+}
+
 static struct status read_argument(const struct initializer_row *row, const char *key,
                                    const struct json_value *value, struct arena *arena,
                                    struct initializer *out)
@@ -129,6 +147,8 @@ static struct status read_argument(const struct initializer_row *row, const char
     bool general = strcmp(row->name, "VarianceScaling") == 0;
     int word = 0;
 
+    if (number != NULL && out->kind == INITIALIZER_CONSTANT && !json_value_number(value, number))
+        return read_array(value, arena, out);
     if (number != NULL) {
         if (!json_value_number(value, number))
             return status_error(STATUS_INVALID_ARGUMENT, "%s is %s, expected a number", key,

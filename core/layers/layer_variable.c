@@ -171,6 +171,16 @@ static struct endpoint build_variable(struct layer_context *context, const struc
                  1, &handle, read_attrs);
 }
 
+/* Keras would broadcast the variable to an array that is larger. */
+static void set_initializer(struct layer_context *context, const struct layer *layer,
+                            struct layers_variable *variable, const struct initializer *initializer)
+{
+    if (!initializer_fits(initializer, &variable->shape))
+        layer_fail(context, layer, "an initial value of shape %s for a variable of shape %s",
+                   shape_text(&initializer->array.shape), shape_text(&variable->shape));
+    variable->initializer = *initializer;
+}
+
 struct endpoint layer_variable_with(struct layer_context *context, const struct layer *layer,
                                     const char *name, struct shape shape,
                                     const struct initializer *initializer,
@@ -186,7 +196,7 @@ struct endpoint layer_variable_with(struct layer_context *context, const struct 
     if (variable == NULL || variable->value.node != NULL)
         return variable != NULL ? value_of(variable) : (struct endpoint){ 0 };
     variable->trainable = trainable;
-    variable->initializer = *initializer;
+    set_initializer(context, layer, variable, initializer);
     struct endpoint value = variable->value = build_variable(context, layer, name, variable);
     if (spectral_divides(context, layer, name))
         value = spectral_build_divided(context, value, trainable);
@@ -254,7 +264,7 @@ struct layer_table layer_table(struct layer_context *context, const struct layer
     if (variable == NULL)
         return (struct layer_table){ 0 };
     variable->trainable = layer->trainable;
-    variable->initializer = initializer->initializer;
+    set_initializer(context, layer, variable, &initializer->initializer);
     variable->by_rows = true;
     return look_up(context, variable, name, ids);
 }

@@ -126,6 +126,46 @@ static void the_identity_has_its_gain_on_the_diagonal(void **state)
     assert_memory_equal(m, want, sizeof m);
 }
 
+/* A value of Constant for a variable [2, 3]; Keras multiplies it with an array of ones. */
+static const struct array_row {
+    const char *label, *value;
+    float wanted[6];
+    bool fits;
+} arrays[] = {
+    { "whole", "[[1, 2, 3], [4, 5, 6]]", { 1, 2, 3, 4, 5, 6 }, true },
+    { "one row", "[1, 2, 3]", { 1, 2, 3, 1, 2, 3 }, true },
+    { "one column", "[[1.5], [2]]", { 1.5F, 1.5F, 1.5F, 2, 2, 2 }, true },
+    { "one number in lists", "[[7]]", { 7, 7, 7, 7, 7, 7 }, true },
+    { "NumPy's",
+      "{\"class_name\": \"__numpy__\", \"config\": {\"value\": [1, 2, 3], \"dtype\": \"float32\"}}",
+      { 1, 2, 3, 1, 2, 3 },
+      true },
+    { "too few", "[1, 2]", { 0 }, false },
+    { "another rank", "[[[1, 2, 3]]]", { 0 }, false },
+    { "none", "[]", { 0 }, false },
+};
+
+static void an_array_is_broadcast(void **state)
+{
+    const struct array_row *row = *state;
+    const struct shape shape = shape_of(2, 3);
+    struct arena *arena = arena_create(0);
+    const char *json = arena_printf(
+        arena, "{\"class_name\": \"Constant\", \"config\": {\"value\": %s}}", row->value);
+    struct initializer initializer = read(arena, json);
+    float whole[6], second[3];
+
+    assert_int_equal(initializer_fits(&initializer, &shape), row->fits);
+    assert_false(initializer_is_zero(&initializer));
+    if (row->fits) {
+        initializer_fill(&initializer, &shape, 1, whole);
+        assert_memory_equal(whole, row->wanted, sizeof whole);
+        initializer_fill_rows(&initializer, &shape, 1, 1, 1, second);
+        assert_memory_equal(second, row->wanted + 3, sizeof second);
+    }
+    arena_destroy(arena);
+}
+
 /* Keras' values of shape [4, 1, 3]. */
 static const struct {
     const char *config;
@@ -169,5 +209,6 @@ int main(void)
 
     ADD_TESTS(&group, plain);
     ADD_ROWS(&group, rows, label, draws_its_distribution);
+    ADD_ROWS(&group, arrays, label, an_array_is_broadcast);
     return test_group_run(&group, "initializer", NULL, NULL);
 }

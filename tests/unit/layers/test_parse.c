@@ -310,6 +310,18 @@ static const struct row {
       DENSE("\"units\": 3, \"kernel_initializer\": {\"class_name\": \"Constant\", \"config\": "
             "{\"valeu\": 1}}"),
       STATUS_INVALID_ARGUMENT, "Constant: unknown argument 'valeu'" },
+    { "a constant array with texts",
+      DENSE("\"units\": 3, \"bias_initializer\": {\"class_name\": \"Constant\", \"config\": "
+            "{\"value\": [1, \"2\", 3]}}"),
+      STATUS_INVALID_ARGUMENT, "value is a list of 3, expected a finite number, or lists of them" },
+    { "a constant that is not finite",
+      DENSE("\"units\": 3, \"bias_initializer\": {\"class_name\": \"Constant\", \"config\": "
+            "{\"value\": -Infinity}}"),
+      STATUS_INVALID_ARGUMENT, "value is -Infinity, expected a finite number" },
+    { "a constant array of another shape",
+      DENSE("\"units\": 3, \"bias_initializer\": {\"class_name\": \"Constant\", \"config\": "
+            "{\"value\": [1, 2]}}"),
+      STATUS_INVALID_ARGUMENT, "an initial value of shape [2] for a variable of shape [3]" },
     { "a rate that is not finite",
       SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("Dropout", "\"rate\": NaN")),
       STATUS_INVALID_ARGUMENT, "argument 'rate': got NaN, expected a finite number" },
