@@ -245,8 +245,8 @@ static struct status read_value(const struct layer_arg *arg, const struct json_v
     }
     if (value->kind == JSON_VALUE_BOOL && !value->boolean)
         return status_ok();
-    return status_error(STATUS_UNIMPLEMENTED, "got %s; only null is implemented",
-                        json_value_show(value, arena));
+    return status_error(STATUS_UNIMPLEMENTED, "got %s; only %s is implemented",
+                        json_value_show(value, arena), arg->fallback);
 }
 
 /* Is null a value of this kind? Otherwise null stands for the default. */

@@ -6,7 +6,7 @@
 static const struct layer_arg input_args[] = {
     { "sparse", ARG_VALUE, "null" }, /* input.c reads these two */
     { "ragged", ARG_VALUE, "null" },
-    { "optional", ARG_NONE, "null" },
+    { "optional", ARG_NONE, "false" },
 };
 
 static struct endpoint input_build(struct layer_context *context, const struct layer *layer,

@@ -11,7 +11,7 @@
         { "activity_regularizer", ARG_REGULARIZER, "null" },                                     \
         { "embeddings_constraint", ARG_CONSTRAINT, "null" }, { "mask_zero", ARG_BOOL, "false" }, \
         { "weights", ARG_NONE, "null" }, { "input_length", ARG_VALUE, "null" },                  \
-        { "sparse", ARG_NONE, "null" }, { "lora_rank", ARG_NONE, "null" },                       \
+        { "sparse", ARG_NONE, "false" }, { "lora_rank", ARG_NONE, "null" },                      \
         { "lora_alpha", ARG_NONE, "null" },                                                      \
     {                                                                                            \
         "quantization_config", ARG_NONE, "null"                                                  \

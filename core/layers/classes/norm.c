@@ -44,7 +44,7 @@ static struct endpoint centred(struct builder *b, struct endpoint x, int count, 
 static const struct layer_arg layer_norm_args[] = {
     { "axis", ARG_VALUE, "-1" },
     CENTER_AND_SCALE,
-    { "rms_scaling", ARG_NONE, "null" },
+    { "rms_scaling", ARG_NONE, "false" },
 };
 
 /* The shape of a variable with a value per index along the axes. */
@@ -254,8 +254,8 @@ static const struct layer_arg batch_norm_args[] = {
     { "momentum", ARG_NUMBER, "0.99" },
     { "moving_mean_initializer", ARG_INITIALIZER, "\"Zeros\"" },
     { "moving_variance_initializer", ARG_INITIALIZER, "\"Ones\"" },
-    { "synchronized", ARG_NONE, "null" },
-    { "renorm", ARG_NONE, "null" },
+    { "synchronized", ARG_NONE, "false" },
+    { "renorm", ARG_NONE, "false" },
     { "renorm_clipping", ARG_NONE, "null" },
     { "renorm_momentum", ARG_VALUE, "null" }, /* of renorm only */
 };

@@ -59,7 +59,7 @@ static struct endpoint accuracy(struct metric_context *c)
 
 static const struct layer_arg top_k_args[] = {
     { "k", ARG_INT, "5" },
-    { "from_sorted_ids", ARG_NONE, "null" },
+    { "from_sorted_ids", ARG_NONE, "false" },
 };
 
 static struct endpoint top_k_accuracy(struct metric_context *c)
@@ -181,7 +181,7 @@ static const struct layer_arg auc_args[] = {
     { "curve", ARG_CHOICE, "ROC PR" },
     { "summation_method", ARG_CHOICE, "interpolation minoring majoring" },
     { "from_logits", ARG_BOOL, "false" },
-    { "multi_label", ARG_NONE, "null" },
+    { "multi_label", ARG_NONE, "false" },
     { "num_labels", ARG_NONE, "null" },
     { "label_weights", ARG_NONE, "null" },
     { "thresholds", ARG_NONE, "null" },

@@ -329,6 +329,11 @@ static const struct row {
       STATUS_INVALID_ARGUMENT,
       "'L3' is not a regularizer; known: L1, L2, L1L2, "
       "OrthogonalRegularizer, null" },
+    { "an argument that must be false",
+      SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("BatchNormalization", "\"synchronized\": true")),
+      STATUS_UNIMPLEMENTED, "argument 'synchronized': got true; only false is implemented" },
+    { "an argument that must be null", DENSE("\"units\": 3, \"lora_rank\": 2"),
+      STATUS_UNIMPLEMENTED, "argument 'lora_rank': got 2; only null is implemented" },
     { "a missing argument", DENSE("\"name\": \"d\""), STATUS_INVALID_ARGUMENT,
       "layer 'd' (Dense): argument 'units' is missing" },
     { "no units", DENSE("\"units\": 0"), STATUS_INVALID_ARGUMENT,
