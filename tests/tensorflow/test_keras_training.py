@@ -151,6 +151,18 @@ class KerasTraining(TestCase):
         self.assert_same(self.by_pstrain(description, steps=(3, STEPS // 2), batches=2), want, "resumed")
         self.assert_same(self.by_pstrain(self.model(make()).to_json(), "--gradient_accumulation_steps=2", steps=STEPS // 2, batches=2), want, "flag")
 
+    def test_averages_with_gradient_accumulation(self):
+        batch = len(self.labels) // 4
+        model = self.model(keras.optimizers.SGD(0.2, momentum=0.5, use_ema=True, ema_momentum=0.8, gradient_accumulation_steps=4))
+        description = model.to_json()
+        for _ in range(STEPS // 2):
+            for at in range(0, 4 * batch, batch):
+                model.train_on_batch(self.rows[at:at + batch], self.labels[at:at + batch])
+        model.optimizer.finalize_variable_values(model.trainable_variables)
+        want = [np.asarray(x) for x in model.get_weights()]
+        self.assert_same(self.by_pstrain(description, steps=STEPS // 2, batches=4, exported=True), want, "at once")
+        self.assert_same(self.by_pstrain(description, steps=(3, STEPS // 2), batches=4, exported=True), want, "resumed")
+
     def test_spectral_normalization(self):
         """The first values are those of the first step's checkpoint, so that Keras has the same vectors."""
         normed = keras.layers.SpectralNormalization

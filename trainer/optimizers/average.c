@@ -26,6 +26,8 @@ static void make_averaging(void)
         made->rests = false; /* the average moves */
         made->settings[made->settings_count++] = (struct optimizer_setting){ "ema_momentum", .99f };
         made->settings[made->settings_count++] =
+            (struct optimizer_setting){ "ema_momentum_before", 1 };
+        made->settings[made->settings_count++] =
             (struct optimizer_setting){ "ema_overwrite_frequency", 0 };
         made->slots[made->slots_count++] =
             (struct optimizer_slot){ "average", "ExponentialMovingAverage", OPTIMIZER_STARTS_AT_0,
@@ -68,15 +70,33 @@ bool optimizer_average_is_due(const struct optimizer *optimizer, const float *se
     return frequency > 0 && fmodf(updates + 1, frequency) == 0;
 }
 
+static const float *average_settings(const struct optimizer *optimizer, const float *settings)
+{
+    return settings + optimizer->settings_count - AVERAGE_SETTINGS;
+}
+
+/* The average of the first step is the variable. */
+static bool has_average(const struct optimizer *optimizer, const struct optimizer_step *step)
+{
+    return optimizer->averages && step->scalars[optimizer->scalars_count - 1] > 0;
+}
+
+void optimizer_carry_average(const struct optimizer *optimizer, const struct optimizer_step *step)
+{
+    if (!has_average(optimizer, step) || average_settings(optimizer, step->settings)[1] == 1)
+        return;
+    move_average(average_settings(optimizer, step->settings)[1], step->w,
+                 step->slots[optimizer->slots_count - 1], step->count);
+}
+
 void optimizer_keep_average(const struct optimizer *optimizer, const struct optimizer_step *step)
 {
     if (!optimizer->averages)
         return;
-    const float *more = step->settings + optimizer->settings_count - AVERAGE_SETTINGS;
-    float updates = step->scalars[optimizer->scalars_count - 1];
+    float momentum = average_settings(optimizer, step->settings)[0];
     float *average = step->slots[optimizer->slots_count - 1];
 
-    move_average(updates > 0 ? more[0] : 0, step->out, average, step->count);
+    move_average(has_average(optimizer, step) ? momentum : 0, step->out, average, step->count);
     if (optimizer_average_is_due(optimizer, step->settings, step->scalars))
         memcpy(step->out, average, step->count * sizeof *average);
 }

@@ -8,10 +8,14 @@
 #include "trainer/optimizers/optimizer.h"
 
 #define AVERAGE_SUFFIX   "+ema" /* of the optimizer's name */
-#define AVERAGE_SETTINGS 2      /* the last ones: momentum, overwrite frequency */
+#define AVERAGE_SETTINGS 3      /* the last ones: momentum, momentum before, overwrite frequency */
 
-/* The same optimizer with Keras' use_ema: with two more settings, "ema_momentum" and
- * "ema_overwrite_frequency", and one more slot, the average. Its name is "adam+ema". */
+/* The same optimizer with Keras' use_ema: with more settings, "ema_momentum" and
+ * "ema_overwrite_frequency", and one more slot, the average. Its name is "adam+ema".
+ *
+ * Keras moves the average with each batch. If a step accumulates the gradients of k batches, the
+ * variable changes with the last one only: the first k - 1 move the average towards the old value,
+ * which is one move with the momentum to the power of k - 1, the setting "ema_momentum_before". */
 const struct optimizer *optimizer_with_average(const struct optimizer *optimizer);
 
 /* The part of a variable that is its average; 0: there is none, so the value is used. */
@@ -19,6 +23,10 @@ static inline int optimizer_average_part(const struct optimizer *optimizer)
 {
     return optimizer->averages ? optimizer->slots_count : 0;
 }
+
+/* Before an update of all elements of a variable or of a part: moves the average towards step->w
+ * for the batches before the last one of the step. */
+void optimizer_carry_average(const struct optimizer *optimizer, const struct optimizer_step *step);
 
 /* With Keras' use_ema, after an update of all elements of a variable or of a part: moves the
  * average towards step->out, the new values, and copies it over them when that is due. */

@@ -16,7 +16,7 @@
 #include "tensor/shape.h"
 
 #define OPTIMIZERS_MAX         8 /* of a job: its main one, and those of some variables */
-#define OPTIMIZER_SETTINGS_MAX 16
+#define OPTIMIZER_SETTINGS_MAX 17
 #define OPTIMIZER_SLOTS_MAX    4
 #define OPTIMIZER_SCALARS_MAX  3
 #define JOB_SCALARS_MAX        (OPTIMIZERS_MAX * OPTIMIZER_SCALARS_MAX)

@@ -198,8 +198,14 @@ static struct status choose_average(const struct layers_training *described,
     if (optimizer_can_be_another(*optimizer).code == STATUS_UNIMPLEMENTED)
         return status_error(STATUS_UNIMPLEMENTED, "use_ema with the optimizer '%s'",
                             (*optimizer)->name);
+    if (frequency > 0 && out->accumulation > 1)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "ema_overwrite_frequency with gradient_accumulation_steps: Keras "
+                            "replaces the variables by their averages between the batches of a "
+                            "step as well");
     *optimizer = optimizer_with_average(*optimizer);
     set_setting(out, "ema_momentum", momentum);
+    set_setting(out, "ema_momentum_before", pow(momentum, out->accumulation - 1));
     set_setting(out, "ema_overwrite_frequency", frequency);
     out->job.settings = out->settings;
     return status_ok();

@@ -337,6 +337,7 @@ void slice_apply(struct slice *slice, const struct slice_update *update, const f
     struct optimizer_step step = step_of(slice, update, g);
     step.w = values.w;
     step.out = values.next->data;
+    optimizer_carry_average(update->optimizer, &step);
     update->optimizer->apply(&step);
     optimizer_keep_average(update->optimizer, &step);
     optimizer_advance(update->optimizer, update->settings, slice->now.scalars);

@@ -232,17 +232,6 @@ static void apply_gathered(const struct slice *slice, const struct optimizer *op
     }
 }
 
-/* Updates the average of all rows: it moves with every update, whether the row has a gradient or
- * not. */
-static void average_all(struct slice *slice, const struct optimizer *optimizer,
-                        const struct optimizer_step *whole)
-{
-    struct optimizer_step step = *whole;
-
-    step.count = slice->size_bytes / sizeof(float);
-    optimizer_keep_average(optimizer, &step);
-}
-
 static void apply_local(struct slice *slice, const struct slice_update *update,
                         const struct rows_gradient *gradient)
 {
@@ -262,15 +251,18 @@ static void apply_local(struct slice *slice, const struct slice_update *update,
         struct optimizer_step step = { .rate = update->rate,
                                        .settings = update->settings,
                                        .scalars = slice->now.scalars,
-                                       .out = slice_writable(slice, 0) };
+                                       .out = slice_writable(slice, 0),
+                                       .count = slice->size_bytes / sizeof(float) };
         step.w = step.out;
         for (int s = 0; s < optimizer->slots_count; s++)
             step.slots[s] = slice_writable(slice, 1 + s);
+        /* The average of all rows moves, whether they have a gradient or not. */
+        optimizer_carry_average(optimizer, &step);
         if (slice->row_bytes <= GATHER_ROW * sizeof(float))
             apply_gathered(slice, optimizer, &step, gradient);
         else
             apply_runs(slice, optimizer, &step, gradient);
-        average_all(slice, optimizer, &step);
+        optimizer_keep_average(optimizer, &step);
     }
     optimizer_advance(optimizer, update->settings, slice->now.scalars);
     pthread_mutex_unlock(&slice->lock);

@@ -63,6 +63,7 @@ static void apply_run(struct variable *variable, float rate, const float *gradie
         variable->optimizer->measure(&step, &norms);
         step.ratio = count == variable->count ? optimizer_ratio(&norms) : 1;
     }
+    optimizer_carry_average(variable->optimizer, &step);
     variable->optimizer->apply(&step);
     optimizer_keep_average(variable->optimizer, &step);
 }
@@ -93,6 +94,33 @@ static void updates_as_tensorflow(void **state)
             if (!(fabsf(variable.w[i] - golden->expected[t][i]) <= (t < 5 ? 2e-6f : 1e-5f)))
                 fail_msg("update %d, element %d: %.9g, TensorFlow %.9g", t + 1, i, variable.w[i],
                          golden->expected[t][i]);
+    }
+}
+
+/* Keras moves the average with each batch that it accumulates, from the second step on towards the
+ * values before the step. */
+static void an_average_moves_with_each_accumulated_batch(void **state)
+{
+    static const struct optimizer_setting settings[5] = { { "ema_momentum", .75f },
+                                                          { "ema_momentum_before", .75f * .75f } };
+    static const float gradient[] = { 1, -2 };
+    struct variable variable;
+    float w[] = { 0, 0 }, average[2] = { 0, 0 };
+    (void)state;
+
+    variable_init(&variable, "sgd+ema", settings, 2);
+    memcpy(variable.w, w, sizeof w);
+    for (int t = 0; t < 4; t++) {
+        variable_apply(&variable, .5f, gradient);
+        for (int i = 0; i < 2; i++)
+            for (int batch = 1; batch <= 3; batch++) {
+                w[i] -= batch == 3 ? .5f * gradient[i] : 0;
+                average[i] = t == 0 ? w[i] : .75f * average[i] + .25f * w[i];
+            }
+        for (int i = 0; i < 2; i++) {
+            assert_true(variable.w[i] == w[i]);
+            assert_true(fabsf(variable.slots[0][i] - average[i]) <= 1e-6f);
+        }
     }
 }
 
@@ -182,6 +210,7 @@ int main(void)
     static const struct CMUnitTest plain[] = {
         cmocka_unit_test(an_element_does_not_depend_on_where_a_slice_or_a_run_ends),
         cmocka_unit_test(a_rate_of_0_changes_nothing),
+        cmocka_unit_test(an_average_moves_with_each_accumulated_batch),
     };
     struct test_group group = { 0 };
 

@@ -53,6 +53,8 @@ static const struct refusal {
     { "--batch_size=0", "--batch_size=0" },
     { "--learning_rate=-1", "--learning_rate=-1" },
     { "--optimizer=magic", "magic" },
+    { "--use_ema --ema_overwrite_frequency=3 --gradient_accumulation_steps=2",
+      "ema_overwrite_frequency with gradient_accumulation_steps" },
     { "--optimizer=adam+ema", "--optimizer=adam+ema is none of: " },
     { "--clipnorm=-1", "--clipnorm=-1" },
     { "--clipnorm=1 --clipvalue=2",

@@ -118,7 +118,8 @@ static void the_rows_before_an_update_can_be_read_until_the_next(void **state)
  * without a gradient is as one whose gradient is 0. */
 static void averages_come_over_all_rows(void **state)
 {
-    static const float settings[] = { 0, .5f, 2 }; /* weight decay, momentum, frequency */
+    /* weight decay, momentum, momentum before, frequency */
+    static const float settings[] = { 0, .5f, .25f, 2 };
     const struct optimizer *sgd = optimizer_with_average(optimizer_find("sgd"));
     float values[2][GOLDEN_COUNT], whole[GOLDEN_COUNT], before[GOLDEN_COUNT];
     struct slice slices[2]; /* by rows, and whole */
