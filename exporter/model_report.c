@@ -9,14 +9,23 @@
 
 /* ---- counting ---- */
 
-static struct op_use *find_use(struct model_report *report, const char *name)
+#define FUNCTION_DEPTH \
+    16 /* of branches and loops within one another: those further in are left out */
+
+struct op_counts {
+    struct arena *arena;
+    struct map uses;      /* name of an op -> struct op_use */
+    struct map functions; /* names of those that the present signature has counted */
+};
+
+static struct op_use *find_use(struct op_counts *counts, const char *name)
 {
-    for (int i = 0; i < report->ops_count; i++) {
-        if (strcmp(report->ops[i].name, name) == 0)
-            return &report->ops[i];
+    struct op_use *use = map_get_text(&counts->uses, name);
+    if (use == NULL) {
+        use = ARENA_NEW(counts->arena, struct op_use);
+        *use = (struct op_use){ .name = arena_strdup(counts->arena, name) };
+        map_put_text(&counts->uses, use->name, use);
     }
-    struct op_use *use = &report->ops[report->ops_count++];
-    *use = (struct op_use){ .name = name };
     return use;
 }
 
@@ -25,51 +34,54 @@ static int compare_uses(const void *a, const void *b)
     return strcmp(((const struct op_use *)a)->name, ((const struct op_use *)b)->name);
 }
 
-/* The bodies of branches and loops are graphs of their own. */
-static void count_functions(const struct node *node, struct graph *graph, struct arena *arena,
-                            struct model_report *report, int depth);
+static void count_functions(struct op_counts *counts, const struct node *node, struct graph *graph,
+                            int depth);
 
-static void count_graph(struct graph *graph, struct arena *arena, struct model_report *report,
-                        int depth)
+static void count_graph(struct op_counts *counts, struct graph *graph, int depth)
 {
     for (int i = 0; i < graph->count; i++) {
         const struct node *node = graph->nodes[i];
         if (strcmp(node->op_name, "_Arg") == 0)
             continue;
-        struct op_use *use = find_use(report, node->op_name);
-        use->nodes++;
-        count_functions(node, graph, arena, report, depth);
+        find_use(counts, node->op_name)->nodes++;
+        count_functions(counts, node, graph, depth);
     }
 }
 
-static void count_body(const struct function_name *name, struct graph *graph, struct arena *arena,
-                       struct model_report *report, int depth)
+/* Counts each function once: if every call counted, functions that call one another twice would
+ * double at each level, and a small file would keep this busy for ever. */
+static void count_body(struct op_counts *counts, const struct function_name *name,
+                       struct graph *graph, int depth)
 {
     struct function_body body;
     struct flatten_result flat;
-    if (depth > 16 || !status_is_ok(function_instantiate(graph, name, arena, &body)))
+    if (depth >= FUNCTION_DEPTH || map_has(&counts->functions, bytes_of(name->name)))
+        return;
+    map_put_text(&counts->functions, name->name, counts);
+    if (!status_is_ok(function_instantiate(graph, name, counts->arena, &body)))
         return;
     struct flatten_request request = { .fetches = body.results,
                                        .fetches_count = body.results_count,
                                        .targets = body.controls,
                                        .targets_count = body.controls_count };
-    if (status_is_ok(graph_flatten(body.graph, &request, arena, &flat))) {
-        count_graph(flat.graph, arena, report, depth + 1);
+    if (status_is_ok(graph_flatten(body.graph, &request, counts->arena, &flat))) {
+        count_graph(counts, flat.graph, depth + 1);
         graph_finish(flat.graph);
     }
     graph_finish(body.graph);
 }
 
-static void count_functions(const struct node *node, struct graph *graph, struct arena *arena,
-                            struct model_report *report, int depth)
+/* The bodies of branches and loops are graphs of their own. */
+static void count_functions(struct op_counts *counts, const struct node *node, struct graph *graph,
+                            int depth)
 {
     for (int i = 0; i < node->attrs_count; i++) {
         const struct attr_value *value = &node->attrs[i].value;
         if (value->kind == ATTR_FUNC)
-            count_body(value->func, graph, arena, report, depth);
+            count_body(counts, value->func, graph, depth);
         for (int k = 0;
              value->kind == ATTR_LIST && value->element_kind == ATTR_FUNC && k < value->count; k++)
-            count_body(value->elements[k].func, graph, arena, report, depth);
+            count_body(counts, value->elements[k].func, graph, depth);
     }
 }
 
@@ -98,7 +110,7 @@ static void count_ops(const struct savedmodel *model, struct arena *arena,
                       struct model_report *report)
 {
     const struct graph *graph = savedmodel_graph(model);
-    report->ops = ARENA_ARRAY(arena, struct op_use, op_count() + graph->count + 4096);
+    struct op_counts counts = { .arena = arena, .uses.arena = arena };
     for (int i = 0; i < savedmodel_signatures_count(model); i++) {
         const struct signature *signature = savedmodel_signature_at(model, i);
         struct flatten_request request;
@@ -107,11 +119,16 @@ static void count_ops(const struct savedmodel *model, struct arena *arena,
             !status_is_ok(request_of(graph, signature, arena, &request)) ||
             !status_is_ok(graph_flatten(graph, &request, arena, &flat)))
             continue;
-        count_graph(flat.graph, arena, report, 0);
+        counts.functions = (struct map){ .arena = arena };
+        count_graph(&counts, flat.graph, 0);
         graph_finish(flat.graph);
         /* A failure is ignored: running the signature reports it. */
-        status_ignore(plan_missing_kernels(graph, &request, mark_missing, report));
+        status_ignore(plan_missing_kernels(graph, &request, mark_missing, &counts));
     }
+    report->ops_count = (int)counts.uses.count;
+    report->ops = ARENA_ARRAY(arena, struct op_use, counts.uses.count);
+    for (int i = 0; i < report->ops_count; i++)
+        report->ops[i] = *(const struct op_use *)counts.uses.entries[i].value;
     qsort(report->ops, (size_t)report->ops_count, sizeof *report->ops, compare_uses);
 }
 

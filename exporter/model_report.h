@@ -10,7 +10,7 @@
 /* An op of the signatures' graphs. */
 struct op_use {
     const char *name;
-    int nodes;
+    int nodes; /* in all signatures. A function that a branch or loop calls counts once in each */
     bool missing; /* a node of it has no kernel */
 };
 

@@ -2,11 +2,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "exporter/model_report.h"
+#include "support/directory.h"
 
 #define MODEL "tests/golden/savedmodel/two_towers"
 
@@ -125,6 +127,77 @@ static void json_says_the_same(void **state)
                                 "}\n"));
 }
 
+#define FLOATS "{ list { type: DT_FLOAT } }"
+
+/* Two nodes, each of which calls `callee` in both branches. */
+static void append_level(struct buffer *out, const char *name, const char *callee)
+{
+    buffer_printf(out,
+                  "function { signature { name: \"%s\" input_arg { name: \"x\" type: DT_FLOAT } "
+                  "output_arg { name: \"y\" type: DT_FLOAT } } "
+                  "ret { key: \"y\" value: \"b:output:0\" }",
+                  name);
+    for (int i = 0; i < 2; i++)
+        buffer_printf(out,
+                      "node_def { name: \"%s\" op: \"StatelessIf\" input: \"x\" input: \"%s\" "
+                      "attr { key: \"Tcond\" value { type: DT_FLOAT } } "
+                      "attr { key: \"Tin\" value " FLOATS " } "
+                      "attr { key: \"Tout\" value " FLOATS " } "
+                      "attr { key: \"then_branch\" value { func { name: \"%s\" } } } "
+                      "attr { key: \"else_branch\" value { func { name: \"%s\" } } } }",
+                      i == 0 ? "a" : "b", i == 0 ? "x" : "a:output:0", callee, callee);
+    buffer_append_text(out, "}");
+}
+
+/* Counted by calls, this file would have 4^8 bodies; with twice the levels, counting would not
+ * end. */
+static void a_function_is_counted_once(void **state)
+{
+    struct buffer text = { 0 };
+    struct savedmodel_options options = { 0 };
+    struct savedmodel *model;
+    struct model_report report;
+    char names[10][4];
+    (void)state;
+    buffer_append_text(&text, "meta_graphs { meta_info_def { tags: \"serve\" } graph_def { "
+                              "node { name: \"x\" op: \"Placeholder\" "
+                              "attr { key: \"dtype\" value { type: DT_FLOAT } } "
+                              "attr { key: \"shape\" value { shape { } } } } "
+                              "node { name: \"y\" op: \"PartitionedCall\" input: \"x\" "
+                              "attr { key: \"Tin\" value " FLOATS " } "
+                              "attr { key: \"Tout\" value " FLOATS " } "
+                              "attr { key: \"f\" value { func { name: \"f8\" } } } } library { "
+                              "function { signature { name: \"f0\" "
+                              "input_arg { name: \"x\" type: DT_FLOAT } "
+                              "output_arg { name: \"y\" type: DT_FLOAT } } "
+                              "ret { key: \"y\" value: \"n:y:0\" } "
+                              "node_def { name: \"n\" op: \"Neg\" input: \"x\" "
+                              "attr { key: \"T\" value { type: DT_FLOAT } } } }");
+    for (int i = 0; i < 9; i++) {
+        snprintf(names[i], sizeof names[i], "f%d", i);
+        if (i > 0)
+            append_level(&text, names[i], names[i - 1]);
+    }
+    buffer_append_text(&text, "} } signature_def { key: \"serving_default\" value { "
+                              "inputs { key: \"x\" value { name: \"x:0\" dtype: DT_FLOAT } } "
+                              "outputs { key: \"y\" value { name: \"y:0\" dtype: DT_FLOAT } } "
+                              "method_name: \"tensorflow/serving/predict\" } } }");
+    assert_ok(file_write(in("saved_model.pbtxt"), (struct bytes){ text.data, text.size }));
+    assert_ok(savedmodel_load(directory, &options, &model));
+    model_report_make(model, arena, &report);
+    for (int i = 0; i < report.ops_count; i++) {
+        if (strcmp(report.ops[i].name, "Neg") == 0)
+            assert_int_equal(report.ops[i].nodes, 1);
+        else if (strcmp(report.ops[i].name, "StatelessIf") == 0)
+            assert_int_equal(report.ops[i].nodes, 8 * 2);
+        else
+            assert_string_equal(report.ops[i].name, "Placeholder");
+    }
+    assert_int_equal(report.ops_count, 3);
+    savedmodel_destroy(model);
+    buffer_finish(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +205,7 @@ int main(void)
                                         close_model),
         cmocka_unit_test_setup_teardown(an_op_without_a_kernel_is_marked, open_model, close_model),
         cmocka_unit_test_setup_teardown(json_says_the_same, open_model, close_model),
+        TEST_IN_DIRECTORY(a_function_is_counted_once),
     };
     return cmocka_run_group_tests_name("model report", tests, NULL, NULL);
 }
