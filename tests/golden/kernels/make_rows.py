@@ -1051,6 +1051,8 @@ def order():
     rows.add("UnsortedSegmentSum", [floats(2), i32(0, 5), np.int32(3)])
     rows.add("Bucketize", [f32(-1, 0, 5, 10, 11)], boundaries=[0.0, 10.0])
     rows.add("Bucketize", [np.array([3, 4], np.int64)], boundaries=[4.0])
+    for dtype in [np.int32, np.int64, np.float64]:  # an integer is compared as a float
+        rows.add("Bucketize", [np.array([16777217, 16777218, 16777219], dtype)], boundaries=[16777216.0, 16777218.0, 16777220.0])
     rows.write()
 
 

@@ -21,6 +21,16 @@ static struct status bucket_prepare(struct prepare_context *p)
     return status_ok();
 }
 
+/* The element as it is when TensorFlow compares it with a float: an integer becomes one. */
+static double comparable(const struct tensor *x, int64_t i)
+{
+    if (x->dtype == DT_INT32)
+        return (float)tensor_int32s(x)[i];
+    if (x->dtype == DT_INT64)
+        return (float)tensor_int64s(x)[i];
+    return real_element(x, i);
+}
+
 static struct status bucket_compute(struct kernel_context *k)
 {
     const struct bucket_state *state = kernel_state(k);
@@ -28,7 +38,7 @@ static struct status bucket_compute(struct kernel_context *k)
     struct tensor *out;
     TRY(kernel_output(k, 0, &x->shape, &out));
     for (int64_t i = 0; i < x->size; i++) {
-        double value = real_element(x, i);
+        double value = comparable(x, i);
         int low = 0, high = state->count;
         while (low < high) {
             int middle = (low + high) / 2;
