@@ -150,7 +150,9 @@ static void take_scale(struct ps_client *client, const struct loss_scale *state)
 }
 
 /* In a synchronous job, the chunks of a ps are of one step. A training task cannot see a step
- * between two chunks, because a step needs its push; another task can. */
+ * between two chunks, because a step needs its push; another task can. With backup workers (`sync`
+ * is false), no worker is needed: the values may be of several steps, of which the earliest one
+ * counts. */
 static struct status take_step(struct ps_client *client, int c, const struct pull_reply *reply)
 {
     int ps = client->chunks[c].ps;
@@ -161,7 +163,8 @@ static struct status take_step(struct ps_client *client, int c, const struct pul
     if (!first && reply->sync && reply->global_step != client->steps[ps])
         return status_error(STATUS_ABORTED,
                             "ps %d made a step between two chunks of its values: pull again", ps);
-    client->steps[ps] = reply->global_step;
+    if (first || !client->spare || reply->global_step < client->steps[ps])
+        client->steps[ps] = reply->global_step;
     return status_ok();
 }
 

@@ -263,6 +263,74 @@ static void a_late_overflow_skips_no_step(void **state)
     stop(&f);
 }
 
+/* A channel to ps 1 over which worker 0 makes a step between the first pull and the second. */
+struct meddling_channel {
+    struct channel channel; /* first */
+    struct fixture *f;
+    struct pushed pushed;
+    int pulls;
+};
+
+static struct client_call *meddle_begin(struct channel *channel, const char *path,
+                                        struct message *request, const struct call_options *options,
+                                        reply_function *done, void *context)
+{
+    struct meddling_channel *meddling = (struct meddling_channel *)channel;
+    struct fixture *f = meddling->f;
+
+    if (strcmp(path, PS_PULL) == 0 && ++meddling->pulls == 2)
+        push(f, &meddling->pushed, 1, 0, 0, 1);
+    return channel_begin(f->cluster.channels[1], path, request, options, done, context);
+}
+
+static const struct channel_type meddling_type = { .begin = meddle_begin };
+
+static void assert_all_are(const struct ps_client *client, float wanted)
+{
+    const float *w = client->values[0], *b = client->values[1];
+
+    for (int i = 0; i < SMALL_W; i++)
+        assert_true(w[i] == wanted);
+    for (int i = 0; i < SMALL_B; i++)
+        assert_true(b[i] == wanted);
+}
+
+/* Its overflowed gradients came too late, so that it pulls: each ps answers in several messages,
+ * between which others may make a step. */
+static void a_late_worker_counts_the_earliest_step_of_its_values(void **state)
+{
+    struct pushed pushed;
+    struct fixture f;
+    (void)state;
+
+    for (int meddles = 0; meddles <= 1; meddles++) {
+        start_scaled(&f, 2, 8);
+        struct meddling_channel meddling = { .channel = { .type = &meddling_type }, .f = &f };
+        struct channel *channels[PS] = { f.cluster.channels[0], &meddling.channel };
+        struct ps_client *late = &f.workers[1];
+        client_finish(late);
+        small_client_with(&f.cluster, 1, 2, 1, late);
+        assert_ok(client_join(late, true, 1000));
+        assert_true(late->chunks_count > PS + 1);
+        assert_ok(client_pull(&f.workers[0]));
+        assert_ok(client_pull(late));
+        push(&f, &pushed, 0, 0, 0, 1);
+        late->scaling.overflowed = true;
+        if (meddles)
+            late->options.channels = channels;
+        assert_ok(client_push(late, overflowed, true));
+        assert_int_equal(late->global_step, 0); /* that of the first message of ps 1 */
+        assert_ok(client_push(late, all_ones, true));
+        assert_int_equal(late->global_step, 1);
+        assert_all_are(late, -1);
+        assert_true(first_value(&f, 0) == -1 && first_value(&f, 1) == -1);
+        if (meddles)
+            release(&meddling.pushed, 1);
+        release(&pushed, 1);
+        stop(&f);
+    }
+}
+
 #define STEPS 200
 
 struct pushing {
@@ -379,6 +447,7 @@ int main(void)
         cmocka_unit_test(a_late_worker_makes_the_step_that_a_dead_one_left),
         cmocka_unit_test(all_ps_tasks_skip_the_steps_that_ps_0_skips),
         cmocka_unit_test(a_late_overflow_skips_no_step),
+        cmocka_unit_test(a_late_worker_counts_the_earliest_step_of_its_values),
         cmocka_unit_test(workers_at_once_leave_all_ps_tasks_alike),
         cmocka_unit_test(without_backup_workers_all_are_needed),
     };
