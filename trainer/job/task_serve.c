@@ -73,7 +73,7 @@ static void check_idle(struct serving *serving, int64_t now_ns)
     int64_t limit_ms = serving->training ? options->linger_timeout_ms : options->start_timeout_ms;
 
     ps_watch(serving->ps, now_ns, options->linger_timeout_ms, options->start_timeout_ms);
-    ps_expire(serving->ps);
+    ps_expire(serving->ps, now_ns);
     if (now_ns - since_ns < limit_ms * NS_PER_MS)
         return;
     struct status why =

@@ -6,6 +6,7 @@
 
 #include "trainer/ps/generation.h"
 #include "trainer/ps/outcome.h"
+#include "trainer/ps/snapshots.h"
 
 #define BACK_MS   3000 /* three heartbeats */
 #define SILENT_MS 5000 /* nobody waits for a worker that has been silent for this long */
@@ -164,6 +165,7 @@ void ps_exclude_pause(struct ps *ps, int64_t paused_ns)
         if (liveness_find(ps, rank) != NULL)
             ps->liveness->members[rank].heard_ns += paused_ns;
     generation_exclude_pause(ps, paused_ns);
+    snapshots_exclude_pause(ps, paused_ns);
     ps_unlock(ps);
 }
 

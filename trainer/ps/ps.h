@@ -57,8 +57,8 @@ int64_t ps_last_heard_ns(struct ps *ps);
  * variables were created. now_ns: up to when pauses have been excluded. */
 void ps_watch(struct ps *ps, int64_t now_ns, int64_t lost_ms, int64_t start_ms);
 
-/* Ends a hold, and drops a snapshot, whose owner has gone silent. */
-void ps_expire(struct ps *ps);
+/* Ends a hold, and drops a snapshot, whose owner has gone silent. now_ns: as for ps_watch. */
+void ps_expire(struct ps *ps, int64_t now_ns);
 
 /* This process did not run for this long (the machine was suspended or overloaded): tasks do not
  * count as silent during that time. */

@@ -371,14 +371,20 @@ static bool is_late(const struct ps *ps, const struct cutter *cutter, int64_t no
     return member != NULL && now_ns - member->heard_ns >= (int64_t)SILENT_MS * NS_PER_MS;
 }
 
-void ps_expire(struct ps *ps)
+void snapshots_exclude_pause(struct ps *ps, int64_t paused_ns)
+{
+    ASSERT_LOCKED(ps);
+    for (size_t i = 0; i < COUNT(ps->snapshots->cutters); i++)
+        ps->snapshots->cutters[i].heard_ns += paused_ns;
+}
+
+void ps_expire(struct ps *ps, int64_t now_ns)
 {
     struct snapshots *snapshots = ps->snapshots;
     struct cutter *reader = &snapshots->cutters[CUTTER_READER];
     struct waiting *left = NULL;
 
     ps_lock(ps);
-    int64_t now_ns = clock_now_ns(ps->options.clock);
     if (snapshots->held != NULL && is_late(ps, snapshots->held, now_ns))
         left = snapshots_let_go(ps);
     if (now_ns - reader->heard_ns >= (int64_t)READER_IDLE_MS * NS_PER_MS)

@@ -121,13 +121,13 @@ static void assert_expires_after(struct fixture *fixture, int64_t ms)
 
     assert_int_equal(pthread_create(&thread, NULL, push_twice, &fixture->worker), 0);
     clock_fake_advance(fixture->clock, (ms - 1) * NS_PER_MS);
-    ps_expire(ps);
+    ps_expire(ps, clock_now_ns(fixture->clock));
     clock_sleep(clock_monotonic(), 50);
     assert_int_equal(ps_global_step(ps), 0);
     clock_fake_advance(fixture->clock, NS_PER_MS);
-    ps_expire(ps);
+    ps_expire(ps, clock_now_ns(fixture->clock));
     clock_sleep(clock_monotonic(), 50); /* lets a late push arrive; no hold stops it */
-    ps_expire(ps);
+    ps_expire(ps, clock_now_ns(fixture->clock));
     pthread_join(thread, &code);
     assert_int_equal((uintptr_t)code, STATUS_OK);
     assert_int_equal(ps_global_step(ps), 2);
@@ -184,6 +184,24 @@ static void leaves_the_chief_to_go_first(void **state)
     assert_ok(client_push(&fixture->worker, all_ones, true));
 }
 
+/* A ps that stood still learns afterwards for how long. */
+static void keeps_a_snapshot_while_the_ps_stands_still(void **state)
+{
+    struct fixture *fixture = *state;
+    int64_t before_ns = clock_now_ns(fixture->clock);
+    struct client_snapshot snapshot;
+
+    assert_ok(client_snapshot_begin(&fixture->reader, false, 1000, &snapshot));
+    clock_fake_advance(fixture->clock, 3600 * NS_PER_S);
+    for (int p = 0; p < PS; p++) { /* it had looked at the clock before */
+        ps_expire(fixture->cluster.ps[p], before_ns);
+        ps_exclude_pause(fixture->cluster.ps[p], 3600 * NS_PER_S);
+        ps_expire(fixture->cluster.ps[p], clock_now_ns(fixture->clock));
+    }
+    assert_w(&snapshot, 1);
+    client_snapshot_end(&snapshot);
+}
+
 static void loses_a_snapshot_that_it_does_not_read(void **state)
 {
     struct fixture *fixture = *state;
@@ -194,12 +212,12 @@ static void loses_a_snapshot_that_it_does_not_read(void **state)
     for (int i = 0; i < 2; i++) {
         clock_fake_advance(fixture->clock, 59 * NS_PER_S);
         for (int p = 0; p < PS; p++)
-            ps_expire(fixture->cluster.ps[p]);
+            ps_expire(fixture->cluster.ps[p], clock_now_ns(fixture->clock));
         assert_w(&snapshot, 1);
     }
     clock_fake_advance(fixture->clock, 60 * NS_PER_S);
     for (int p = 0; p < PS; p++)
-        ps_expire(fixture->cluster.ps[p]);
+        ps_expire(fixture->cluster.ps[p], clock_now_ns(fixture->clock));
     client_snapshot_select(&snapshot, 0, 0);
     assert_int_equal(snapshot.source.next(&snapshot.source, &chunk).code, STATUS_ABORTED);
     client_snapshot_end(&snapshot);
@@ -269,6 +287,7 @@ int main(void)
         READER_TEST(may_die_while_it_holds_a_ps),
         READER_TEST(training_goes_on_when_the_chief_dies_while_it_holds_a_ps),
         READER_TEST(leaves_the_chief_to_go_first),
+        READER_TEST(keeps_a_snapshot_while_the_ps_stands_still),
         READER_TEST(loses_a_snapshot_that_it_does_not_read),
         READER_TEST(gives_way_to_a_later_one),
         READER_TEST(is_nobody_that_is_waited_for),
