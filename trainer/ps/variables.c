@@ -99,17 +99,19 @@ static int64_t bytes_of_pieces(const struct create_request *request,
     return bytes;
 }
 
-/* Charges the memory of the pieces. Nothing is allocated before it is charged, because the sizes
- * come from any caller that claims to be the chief. */
+/* Charges the memory of the pieces; of a later generation, what its optimizers need in addition.
+ * Nothing is allocated before it is charged, because the sizes come from any caller that claims to
+ * be the chief. */
 static struct status pay(struct ps *ps, const struct create_request *request,
                          const struct training *training)
 {
     struct budget *budget = ps->options.budget;
     int64_t bytes = bytes_of_pieces(request, training);
+    int64_t more = bytes - ps->variables->paid_bytes;
 
-    if (budget == NULL)
+    if (budget == NULL || more <= 0)
         return status_ok();
-    if (!status_is_ok(budget_take(budget, bytes)))
+    if (!status_is_ok(budget_take(budget, more)))
         return status_error(STATUS_RESOURCE_EXHAUSTED,
                             "ps %u would need %" PRId64 " MB for its share of the model with %s, "
                             "and may have %" PRId64 " MB: more ps tasks, or --memory_budget_bytes",
@@ -207,9 +209,9 @@ struct status variables_prepare(struct ps *ps, const struct create_request *requ
     if (ps->variables->slices != NULL)
         TRY(check_same(ps, request));
     TRY(training_choose(request, out));
+    TRY(pay(ps, request, out));
     if (ps->variables->slices != NULL)
         return status_ok();
-    TRY(pay(ps, request, out));
     return make_slices(ps->variables, request, ps->options.budget);
 }
 
