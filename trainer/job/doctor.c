@@ -8,6 +8,7 @@
 #include "rpc/remote.h"
 #include "rpc/tls.h"
 #include "trainer/job/task_endpoint.h"
+#include "trainer/protocol/addresses.h"
 #include "trainer/protocol/protocol.h"
 
 #define ASK_TIMEOUT_MS 5000
@@ -65,7 +66,8 @@ static const char *judge(struct probed_task *probed_task, const struct task_iden
         return arena_printf(probed_task->arena, "another job: %s of the cluster '%s', not of '%s'",
                             found->task, found->cluster, mine->cluster);
     if (*found->ps_list != '\0' && *mine->ps_list != '\0' &&
-        strcmp(found->ps_list, mine->ps_list) != 0)
+        strcmp(addresses_normalized(found->ps_list, probed_task->arena),
+               addresses_normalized(mine->ps_list, probed_task->arena)) != 0)
         return arena_printf(probed_task->arena, "another job: %s of the one with the ps tasks %s",
                             found->task, found->ps_list);
     if (strcmp(found->task, probed_task->name) != 0)

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "trainer/job/job_ranks.h"
+#include "trainer/protocol/addresses.h"
 
 static const char *const names[JOB_KINDS] = { "ps", "worker", "chief", "evaluator" };
 
@@ -159,7 +160,7 @@ static struct status check_list(const struct job_map *map, enum job_kind kind)
 }
 
 struct placed_task {
-    const char *address;
+    const char *address; /* normalized */
     enum job_kind kind;
     uint32_t index;
 };
@@ -185,8 +186,9 @@ static struct status check_addresses(const struct job_map *map, struct arena *ar
     for (int kind = 0; kind < JOB_KINDS; kind++)
         for (int i = 0; i < map->lists[kind].count; i++)
             all[count++] =
-                (struct placed_task){ map->lists[kind].tasks[i].address, (enum job_kind)kind,
-                                      map->lists[kind].tasks[i].index };
+                (struct placed_task){ addresses_normalized(map->lists[kind].tasks[i].address,
+                                                           arena),
+                                      (enum job_kind)kind, map->lists[kind].tasks[i].index };
     qsort(all, (size_t)count, sizeof *all, by_address);
     for (int i = 1; i < count; i++)
         if (strcmp(all[i].address, all[i - 1].address) == 0)

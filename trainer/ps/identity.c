@@ -1,5 +1,6 @@
 #include "trainer/ps/identity.h"
 
+#include "trainer/protocol/addresses.h"
 #include "trainer/ps/generation.h"
 
 #define AGREED_BYTES_MAX 1024
@@ -20,10 +21,9 @@ static int split(char *list, const char **out, int max)
     return count;
 }
 
-static bool in_another_order(const char *a, const char *b)
+static bool in_another_order(const char *a, const char *b, struct arena *arena)
 {
     size_t size = strlen(a);
-    struct arena *arena = arena_create(0);
     bool same = size == strlen(b);
 
     if (same) {
@@ -34,7 +34,6 @@ static bool in_another_order(const char *a, const char *b)
         for (int i = 0; i < count && same; i++)
             same = strcmp(left[i], right[i]) == 0;
     }
-    arena_destroy(arena);
     return same;
 }
 
@@ -49,25 +48,38 @@ static bool names_at(const char *list, uint32_t index, const char *address)
            strncmp(list, address, strlen(address)) == 0;
 }
 
-static struct status check_list(const struct ps_options *mine, const struct identity *identity)
+static struct status compare_lists(const struct ps_options *mine, const struct identity *identity,
+                                   struct arena *arena)
 {
-    const char *theirs = identity->ps_list;
+    const char *theirs = addresses_normalized(identity->ps_list, arena);
 
     if (mine->ps_list == NULL) /* a sparse cluster: this ps knows only its own address */
-        return names_at(theirs, mine->index, mine->address)
+        return names_at(theirs, mine->index, addresses_normalized(mine->address, arena))
                    ? status_ok()
                    : status_error(STATUS_PERMISSION_DENIED,
                                   "ps %u at %s is not where %s looks for it: %s", mine->index,
-                                  mine->address, identity->task, theirs);
-    if (strcmp(theirs, mine->ps_list) == 0)
+                                  mine->address, identity->task, identity->ps_list);
+    const char *own = addresses_normalized(mine->ps_list, arena);
+    if (strcmp(theirs, own) == 0)
         return status_ok();
-    if (in_another_order(theirs, mine->ps_list))
+    if (in_another_order(theirs, own, arena))
         return status_error(STATUS_FAILED_PRECONDITION,
                             "%s has the ps tasks in another order than ps %u: %s there, %s here",
-                            identity->task, mine->index, theirs, mine->ps_list);
+                            identity->task, mine->index, identity->ps_list, mine->ps_list);
     return status_error(STATUS_PERMISSION_DENIED,
                         "%s is of the job with the ps tasks %s, ps %u of the one with %s",
-                        identity->task, theirs, mine->index, mine->ps_list);
+                        identity->task, identity->ps_list, mine->index, mine->ps_list);
+}
+
+static struct status check_list(const struct ps_options *mine, const struct identity *identity)
+{
+    if (mine->ps_list != NULL && strcmp(identity->ps_list, mine->ps_list) == 0)
+        return status_ok();
+    struct arena *arena = arena_create(0);
+    struct status status = compare_lists(mine, identity, arena);
+
+    arena_destroy(arena);
+    return status;
 }
 
 static struct status check_job(const struct ps_options *mine, const struct identity *identity)

@@ -245,6 +245,9 @@ static const struct refusal {
       "'grpc://b:1' is not a host:port: remove the scheme in front" },
     { FLAGS("a:1,b:1", "b:1", "", "ps", 0), "ps 1 and worker 0 have the same address b:1" },
     { FLAGS("a:1,a:1", "b:1", "", "ps", 0), "ps 0 and ps 1 have the same address a:1" },
+    { FLAGS("localhost:1", "127.0.0.1:1", "", "ps", 0),
+      "ps 0 and worker 0 have the same address localhost:1" },
+    { FLAGS("a:1,A:1", "b:1", "", "ps", 0), "ps 0 and ps 1 have the same address a:1" },
     { FLAGS("a:1", "b:1", "c:1,d:1", "chief", 0), "2 chief tasks: a job has one" },
 };
 

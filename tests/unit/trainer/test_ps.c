@@ -163,7 +163,10 @@ static void strangers_are_refused_with_their_names(void **state)
     status = client_join(&foreign, true, 1000);
     assert_int_equal(status.code, STATUS_PERMISSION_DENIED);
     assert_non_null(strstr(status.message, "the job with the ps tasks a:1,c:1"));
-    foreign.options.ps_list = "a:1,b:1";
+    foreign.options.ps_list = "B:1,a:1";
+    status = client_join(&foreign, true, 1000);
+    assert_non_null(strstr(status.message, "another order than ps 0: B:1,a:1 there"));
+    foreign.options.ps_list = "A:1,b:1"; /* the same hosts */
     cluster.placement.hash++;
     status = client_join(&foreign, true, 1000);
     assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
