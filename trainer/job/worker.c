@@ -146,7 +146,7 @@ static void say_skipped(const struct ps_client *client, const struct progress *p
 {
     if (client->scaling.overflowed)
         progress_say(progress,
-                     "The gradients of step %llu are not finite with the loss times %g: the step "
+                     "Step %llu: the gradients of %g times the loss are not finite: the step "
                      "is skipped, and the scale halved",
                      (unsigned long long)client->global_step, (double)client->scaling.scale);
 }
