@@ -206,25 +206,27 @@ static bool is_torn(const struct ps_client *client, uint64_t *least)
     return torn;
 }
 
-static struct status pull_of_one_step(struct ps_client *client)
+/* With backup workers, the values may be of several steps, and the earliest one counts: a ps that
+ * has not made it waits for pushes to it. */
+static struct status pull_step(struct ps_client *client)
 {
     uint64_t least;
     bool sync = false;
 
     TRY(pull_once(client, UINT64_MAX, &sync));
-    client->torn = sync && is_torn(client, &least);
+    client->torn = is_torn(client, &least) && sync;
     if (client->torn) {
         TRY(pull_once(client, least, &sync));
         if (is_torn(client, &least))
             return status_error(STATUS_ABORTED, "the ps tasks are at no common step");
     }
-    client->global_step = client->steps[0];
+    client->global_step = client->spare ? least : client->steps[0];
     return take_values(client);
 }
 
 struct status client_pull(struct ps_client *client)
 {
-    struct status status = pull_of_one_step(client);
+    struct status status = pull_step(client);
 
     client_hold_wanted(client);
     return status;
@@ -366,18 +368,6 @@ static struct status take_least_step(struct ps_client *client)
     return status_ok();
 }
 
-/* Goes on with the values that the ps tasks have now, from the earliest step. */
-static struct status pull_least_step(struct ps_client *client)
-{
-    uint64_t least;
-    bool sync;
-
-    TRY(pull_once(client, UINT64_MAX, &sync));
-    is_torn(client, &least);
-    client->global_step = least;
-    return take_values(client);
-}
-
 static struct status push(struct ps_client *client, const struct variable_gradient *gradients,
                           bool pull)
 {
@@ -413,7 +403,7 @@ static struct status push(struct ps_client *client, const struct variable_gradie
     client->stop_step = reply.stop_step;
     take_scale(client, &reply.loss_scale);
     if (is_useless)
-        return pull_least_step(client);
+        return pull_step(client);
     if (client->spare)
         TRY(take_least_step(client));
     return pull ? take_values(client) : status_ok();

@@ -210,6 +210,24 @@ static void a_late_worker_makes_the_step_that_a_dead_one_left(void **state)
     stop(&f);
 }
 
+/* The same of worker 1, which was started again. */
+static void a_restarted_worker_makes_the_step_that_a_dead_one_left(void **state)
+{
+    struct pushed pushed;
+    struct fixture f;
+    (void)state;
+
+    start(&f, 2);
+    push(&f, &pushed, 0, 0, 0, 1);
+    assert_ok(client_pull(&f.workers[1]));
+    assert_int_equal(f.workers[1].global_step, 0);
+    assert_ok(client_push(&f.workers[1], all_ones, false));
+    assert_int_equal(f.workers[1].global_step, 1);
+    assert_true(first_value(&f, 0) == -1 && first_value(&f, 1) == -1);
+    release(&pushed, 1);
+    stop(&f);
+}
+
 /* ---- Steps that are skipped. ---- */
 
 /* Worker 0's gradients overflow, and it dies after they have reached ps 0. */
@@ -445,6 +463,7 @@ int main(void)
         cmocka_unit_test(takes_the_mean_of_the_first_and_drops_late_ones),
         cmocka_unit_test(a_push_for_a_later_step_waits_for_it),
         cmocka_unit_test(a_late_worker_makes_the_step_that_a_dead_one_left),
+        cmocka_unit_test(a_restarted_worker_makes_the_step_that_a_dead_one_left),
         cmocka_unit_test(all_ps_tasks_skip_the_steps_that_ps_0_skips),
         cmocka_unit_test(a_late_overflow_skips_no_step),
         cmocka_unit_test(a_late_worker_counts_the_earliest_step_of_its_values),
