@@ -157,7 +157,7 @@ class Loops(TestCase):
                 with contextlib.suppress(ConnectionError):  # it was one too many
                     client.recv(1)
             self.add_version(2)
-            server.wait_for_output("version 2: available")
+            server.wait_for_output("Successfully loaded servable version {name: default version: 2}")
             for client in clients:
                 client.close()
 

@@ -253,7 +253,7 @@ class Security(TestCase):
                     answered += client.recv(12) == b"HTTP/1.1 200"
             self.assertGreater(answered, 60)
             tiny_model.write(self.path("tiny", "2"))
-            server.wait_for_output("version 2: available")
+            server.wait_for_output("Successfully loaded servable version {name: tiny version: 2}")
             self.assertNotIn("Too many open files", server.output())
 
     # ---- Tokens.
