@@ -85,23 +85,17 @@ static struct tensor make(const struct input *input)
 
 static struct status stop_within(const void *context)
 {
-    int *checks = *(int *const *)context;
-    return ++*checks > CHECKS_OUTSIDE ? status_error(STATUS_DEADLINE_EXCEEDED, "stopped")
-                                      : status_ok();
+    int *left = *(int *const *)context;
+    return --*left < 0 ? status_error(STATUS_DEADLINE_EXCEEDED, "stopped") : status_ok();
 }
 
-static void ends(void **state)
+/* Runs to y, of `steps` steps, from the feeds: until they are done, but first only until within
+ * the last one. */
+static void assert_ends(int count, const struct endpoint *feeds, const struct tensor *values,
+                        struct endpoint y, int steps)
 {
-    const struct row *row = *state;
-    struct endpoint feeds[6];
-    struct tensor values[6], out;
-    int count = 0, checks = 0, *context = &checks;
-    setup(NULL);
-    for (; row->inputs[count].dtype != DT_INVALID; count++) {
-        values[count] = make(&row->inputs[count]);
-        feeds[count] = build_placeholder(&b, NULL, values[count].dtype, values[count].shape);
-    }
-    struct endpoint y = build(&b, row->op, NULL, count, feeds, row->attrs);
+    struct tensor out;
+    int left = CHECKS_OUTSIDE * steps, *context = &left;
     struct plan *plan = plan_of(count, feeds, 1, &y, NULL);
     run_set_check(run, stop_within, &context);
     assert_int_equal(plan_run(plan, run, values, &out).code, STATUS_DEADLINE_EXCEEDED);
@@ -111,12 +105,47 @@ static void ends(void **state)
     assert_ok(plan_run(plan, run, values, &out));
     tensor_release(&out);
     plan_destroy(plan);
+}
+
+static void ends(void **state)
+{
+    const struct row *row = *state;
+    struct endpoint feeds[6];
+    struct tensor values[6];
+    int count = 0;
+    setup(NULL);
+    for (; row->inputs[count].dtype != DT_INVALID; count++) {
+        values[count] = make(&row->inputs[count]);
+        feeds[count] = build_placeholder(&b, NULL, values[count].dtype, values[count].shape);
+    }
+    assert_ends(count, feeds, values, build(&b, row->op, NULL, count, feeds, row->attrs), 1);
     teardown(NULL);
+}
+
+/* A row whose entries are all at one place, times itself. */
+static void a_sparse_product_ends(void **state)
+{
+    (void)state;
+    static const struct input inputs[] = { { DT_INT64, SHAPE(WIDE, 2), 0 },
+                                           { DT_FLOAT, SHAPE(WIDE), 1 },
+                                           { DT_INT64, SHAPE(2), 1 } };
+    const struct attr attrs[] = { attr_type("type", DT_FLOAT), ATTR_END };
+    struct endpoint feeds[COUNT(inputs)], both[2];
+    struct tensor values[COUNT(inputs)];
+    for (size_t i = 0; i < COUNT(inputs); i++) {
+        values[i] = make(&inputs[i]);
+        feeds[i] = build_placeholder(&b, NULL, values[i].dtype, values[i].shape);
+    }
+    both[0] = both[1] =
+        build(&b, "SparseTensorToCSRSparseMatrix", NULL, COUNT(inputs), feeds, NULL);
+    struct endpoint product = build(&b, "SparseMatrixSparseMatMul", NULL, 2, both, attrs);
+    struct endpoint y = build_unary(&b, "SparseMatrixNNZ", NULL, product);
+    assert_ends(COUNT(inputs), feeds, values, y, 3);
 }
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows)];
+    struct CMUnitTest tests[COUNT(rows) + 1] = { [COUNT(rows)] = TEST(a_sparse_product_ends) };
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].op,
                                         .test_func = ends,

@@ -224,41 +224,52 @@ static int compare_columns(const void *a, const void *b, void *context)
     return (x > y) - (x < y);
 }
 
-/* The columns of row r of a·b, not in order; returns their number. */
-static int64_t find_columns(const struct csr *a, int64_t a_matrix, const struct csr *b,
-                            int64_t b_matrix, int64_t r, struct row_sums *sums)
+/* The columns of row r of a·b, not in order. `work` is for kernel_work: entries may be at one place
+ * many times. */
+static struct status find_columns(const struct kernel_context *k, const struct csr *a,
+                                  int64_t a_matrix, const struct csr *b, int64_t b_matrix,
+                                  int64_t r, struct row_sums *sums, int64_t *work, int64_t *count)
 {
     const int32_t *a_rows = csr_rows(a, a_matrix), *b_rows = csr_rows(b, b_matrix);
     const int32_t *a_columns = tensor_int32s(&a->parts[CSR_COLUMNS]) + csr_starts(a)[a_matrix];
     const int32_t *b_columns = tensor_int32s(&b->parts[CSR_COLUMNS]) + csr_starts(b)[b_matrix];
     int32_t *marks = tensor_int32s_mut(&sums->marks), *found = tensor_int32s_mut(&sums->found);
-    int64_t count = 0;
-    for (int64_t i = a_rows[r]; i < a_rows[r + 1]; i++)
-        for (int64_t j = b_rows[a_columns[i]]; j < b_rows[a_columns[i] + 1]; j++) {
+    *count = 0;
+    for (int64_t i = a_rows[r]; i < a_rows[r + 1]; i++) {
+        int64_t first = b_rows[a_columns[i]], end = b_rows[a_columns[i] + 1];
+        for (int64_t j = first; j < end; j++) {
             if (marks[b_columns[j]] == r + 1)
                 continue;
             marks[b_columns[j]] = (int32_t)r + 1;
-            found[count++] = b_columns[j];
+            found[(*count)++] = b_columns[j];
         }
-    return count;
+        TRY(kernel_work(k, work, end - first + 1));
+    }
+    return kernel_work(k, work, 1);
 }
 
 /* The sums of row r, at the columns that were found. */
-typedef void add_row(const struct csr *a, int64_t a_matrix, const struct csr *b, int64_t b_matrix,
-                     int64_t r, void *sums);
-#define ADD_ROW(name, type)                                                                        \
-    static void name(const struct csr *a, int64_t a_matrix, const struct csr *b, int64_t b_matrix, \
-                     int64_t r, void *sums)                                                        \
-    {                                                                                              \
-        int64_t a_first = csr_starts(a)[a_matrix], b_first = csr_starts(b)[b_matrix];              \
-        const int32_t *a_rows = csr_rows(a, a_matrix), *b_rows = csr_rows(b, b_matrix);            \
-        const int32_t *a_columns = tensor_int32s(&a->parts[CSR_COLUMNS]) + a_first;                \
-        const int32_t *b_columns = tensor_int32s(&b->parts[CSR_COLUMNS]) + b_first;                \
-        const type *a_values = (const type *)a->parts[CSR_VALUES].data + a_first;                  \
-        const type *b_values = (const type *)b->parts[CSR_VALUES].data + b_first;                  \
-        for (int64_t i = a_rows[r]; i < a_rows[r + 1]; i++)                                        \
-            for (int64_t j = b_rows[a_columns[i]]; j < b_rows[a_columns[i] + 1]; j++)              \
-                ((type *)sums)[b_columns[j]] += a_values[i] * b_values[j];                         \
+typedef struct status add_row(const struct kernel_context *k, const struct csr *a, int64_t a_matrix,
+                              const struct csr *b, int64_t b_matrix, int64_t r, void *sums,
+                              int64_t *work);
+#define ADD_ROW(name, type)                                                                       \
+    static struct status name(const struct kernel_context *k, const struct csr *a,                \
+                              int64_t a_matrix, const struct csr *b, int64_t b_matrix, int64_t r, \
+                              void *sums, int64_t *work)                                          \
+    {                                                                                             \
+        int64_t a_first = csr_starts(a)[a_matrix], b_first = csr_starts(b)[b_matrix];             \
+        const int32_t *a_rows = csr_rows(a, a_matrix), *b_rows = csr_rows(b, b_matrix);           \
+        const int32_t *a_columns = tensor_int32s(&a->parts[CSR_COLUMNS]) + a_first;               \
+        const int32_t *b_columns = tensor_int32s(&b->parts[CSR_COLUMNS]) + b_first;               \
+        const type *a_values = (const type *)a->parts[CSR_VALUES].data + a_first;                 \
+        const type *b_values = (const type *)b->parts[CSR_VALUES].data + b_first;                 \
+        for (int64_t i = a_rows[r]; i < a_rows[r + 1]; i++) {                                     \
+            int64_t first = b_rows[a_columns[i]], end = b_rows[a_columns[i] + 1];                 \
+            for (int64_t j = first; j < end; j++)                                                 \
+                ((type *)sums)[b_columns[j]] += a_values[i] * b_values[j];                        \
+            TRY(kernel_work(k, work, end - first + 1));                                           \
+        }                                                                                         \
+        return status_ok();                                                                       \
     }
 ADD_ROW(add_row_f32, float)
 ADD_ROW(add_row_f64, double)
@@ -300,9 +311,9 @@ static struct status count_entries(struct kernel_context *k, const struct csr *a
     for (int64_t m = 0; m < batch; m++) {
         clear_marks(sums);
         for (int64_t r = 0; r < a->rows; r++) {
-            int64_t count = find_columns(a, matrix_of(a, m), b, matrix_of(b, m), r, sums);
+            int64_t count;
+            TRY(find_columns(k, a, matrix_of(a, m), b, matrix_of(b, m), r, sums, &work, &count));
             *out += count;
-            TRY(kernel_work(k, &work, count + 1));
         }
     }
     return status_ok();
@@ -316,14 +327,17 @@ static struct status fill_product(struct kernel_context *k, const struct csr *a,
     int32_t *columns = tensor_int32s_mut(&out->parts[CSR_COLUMNS]);
     int32_t *starts = tensor_int32s_mut(&out->parts[CSR_STARTS]);
     const int32_t *found = tensor_int32s(&sums->found);
+    int64_t work = 0;
     for (int64_t m = 0, at = 0; m < out->batch; m++) {
         clear_marks(sums);
         for (int64_t r = 0; r < out->rows; r++) {
-            int64_t count = find_columns(a, matrix_of(a, m), b, matrix_of(b, m), r, sums);
+            int64_t count;
+            TRY(find_columns(k, a, matrix_of(a, m), b, matrix_of(b, m), r, sums, &work, &count));
             TRY(kernel_sort(k, sums->found.data, count, sizeof *found, compare_columns, NULL));
             for (int64_t i = 0; i < count; i++)
                 memset(at_bytes(sums->sums.data, found[i], size), 0, size);
-            add_row_of(values->dtype)(a, matrix_of(a, m), b, matrix_of(b, m), r, sums->sums.data);
+            TRY(add_row_of(values->dtype)(k, a, matrix_of(a, m), b, matrix_of(b, m), r,
+                                          sums->sums.data, &work));
             for (int64_t i = 0; i < count; i++, at++) {
                 columns[at] = found[i];
                 copy_element(&sums->sums, found[i], values, at);
