@@ -329,7 +329,6 @@ static void multi_hot_call(struct layer_context *context, const struct layer *la
     const int32_t dimension = 1;
 
     if (endpoint_shape(io->inputs[0].value)->rank < 2) {
-        op_give(io, io->inputs[0].value);
         layer_fail(context, layer, "one number in each row; expected several");
         return;
     }
@@ -343,12 +342,11 @@ OP_ARGS_CLASS(multi_hot, "MultiHot", one_hot_args, hot_inputs, multi_hot_call);
 
 /* ---- places in a constant list ---- */
 
-/* Compares each element of x with each of the constants of a call argument, by this op, and reduces
- * the results for each element by Any or Sum. A null node: failure. */
+/* Compares each element of x with each of the constants of a call argument, by this op, along a new
+ * last dimension. A null node: failure. */
 static struct endpoint against_each(struct layer_context *context, const struct layer *layer,
                                     const struct layer_io *io, struct endpoint x,
-                                    const char *argument, const char *comparison,
-                                    const char *reduction)
+                                    const char *argument, const char *comparison)
 {
     struct builder *b = &context->builder;
     const int32_t minus_one = -1;
@@ -372,10 +370,23 @@ static struct endpoint against_each(struct layer_context *context, const struct 
     list = build_binary(b, "Reshape", NULL, cast_to(context, list, dtype),
                         build_const_ints(b, NULL, 1, &minus_one));
     x = build_binary(b, "ExpandDims", NULL, cast_to(context, x, dtype), build_const_int(b, -1));
-    struct endpoint found = build_binary(b, comparison, NULL, x, list);
-    if (strcmp(reduction, "Sum") == 0)
-        found = cast_to(context, found, DT_INT32);
-    return op_over_axes(b, reduction, found, 1, &minus_one, false);
+    return build_binary(b, comparison, NULL, x, list);
+}
+
+/* Gives the number of constants that are smaller than each element of x, or not larger. As in
+ * TensorFlow, no constant is smaller than NaN, and none is larger. */
+static void give_rank(struct layer_context *context, const struct layer *layer, struct layer_io *io,
+                      struct endpoint x, const char *argument, bool not_larger)
+{
+    struct builder *b = &context->builder;
+    const int32_t last = -1;
+
+    x = against_each(context, layer, io, x, argument, not_larger ? "Less" : "Greater");
+    if (x.node == NULL)
+        return;
+    if (not_larger)
+        x = build_unary(b, "LogicalNot", NULL, x);
+    op_give(io, op_over_axes(b, "Sum", cast_to(context, x, DT_INT32), 1, &last, false));
 }
 
 static const struct layer_arg isin_args[] = {
@@ -386,18 +397,19 @@ static const struct layer_arg isin_args[] = {
 /* Which elements are in the list? */
 static void isin_call(struct layer_context *context, const struct layer *layer, struct layer_io *io)
 {
+    struct builder *b = &context->builder;
+    const int32_t last = -1;
     struct endpoint x = io_tensor(io, "x1").value;
 
-    op_give(io, io->inputs[0].value);
     if (x.node == NULL) {
         layer_refuse(context, layer, "'x1' that is no tensor");
         return;
     }
-    x = against_each(context, layer, io, x, "x2", "Equal", "Any");
-    if (x.node != NULL && layer_arg(layer, "invert")->boolean)
-        x = build_unary(&context->builder, "LogicalNot", NULL, x);
-    if (x.node != NULL)
-        op_give(io, x);
+    x = against_each(context, layer, io, x, "x2", "Equal");
+    if (x.node == NULL)
+        return;
+    x = op_over_axes(b, "Any", x, 1, &last, false);
+    op_give(io, layer_arg(layer, "invert")->boolean ? build_unary(b, "LogicalNot", NULL, x) : x);
 }
 OP_ARGS_CLASS(isin, "IsIn", isin_args, op_x1_x2, isin_call);
 
@@ -413,15 +425,11 @@ static void search_sorted_call(struct layer_context *context, const struct layer
     bool left = strcmp(layer_arg(layer, "side")->text, "left") == 0;
     struct endpoint x = io_tensor(io, "values").value;
 
-    op_give(io, io->inputs[0].value);
     if (x.node == NULL) {
         layer_fail(context, layer, "argument 'values' of a call is no tensor");
         return;
     }
-    x = against_each(context, layer, io, x, "sorted_sequence", left ? "Greater" : "GreaterEqual",
-                     "Sum");
-    if (x.node != NULL)
-        op_give(io, x);
+    give_rank(context, layer, io, x, "sorted_sequence", !left);
 }
 OP_ARGS_CLASS(search_sorted, "SearchSorted", search_args, search_inputs, search_sorted_call);
 
@@ -431,9 +439,6 @@ static const char *const digitize_inputs[] = { "x", "bins", NULL };
 static void digitize_call(struct layer_context *context, const struct layer *layer,
                           struct layer_io *io)
 {
-    struct endpoint x =
-        against_each(context, layer, io, io->inputs[0].value, "bins", "GreaterEqual", "Sum");
-
-    op_give(io, x.node != NULL ? x : io->inputs[0].value);
+    give_rank(context, layer, io, io->inputs[0].value, "bins", true);
 }
 OP_CLASS(digitize, "Digitize", digitize_inputs, digitize_call);

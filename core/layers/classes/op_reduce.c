@@ -219,8 +219,9 @@ static struct endpoint nanvar(struct layer_context *context, const struct axis_r
     struct builder *b = &context->builder;
     struct endpoint x = cast_to(context, r->x, DT_FLOAT);
     struct endpoint mean = over_numbers(context, r, x, fill_nan(b, x, 0), true);
-    struct endpoint apart = fill_nan(b, build_binary(b, "Sub", NULL, x, mean), 0);
+    struct endpoint apart = build_binary(b, "Sub", NULL, x, mean);
 
+    apart = build_select(b, build_unary(b, "IsNan", NULL, x), build_const_float(b, 0), apart);
     return over_numbers(context, r, x, build_unary(b, "Square", NULL, apart), r->keep);
 }
 

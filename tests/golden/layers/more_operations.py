@@ -157,3 +157,10 @@ case("op_windows", model("op_windows", [whole], [  # which Keras reads of batche
     ops.rearrange(channels, "b c h w -> b w h c"), ops.rearrange(channels, "b c (h k) (w l) -> b h (k c) (w l)", k=2, l=2),
     ops.rearrange(channels, "b c h w -> b (w h) c"), ops.nn.unfold(channels, 2),
     ops.nn.unfold(channels, (3, 2), dilation=(1, 2), padding=(1, 0), stride=(2, 1))]), trained=True)
+
+# Of elements that are infinite or NaN.
+endless = ops.stop_gradient(ops.where(x > 0.5, ops.exp(a) / 0.0, holes))
+case("op_not_finite", model("op_not_finite", [x], [
+    a, ops.nan_to_num(ops.nanvar(endless, axis=1), nan=7, posinf=9), ops.nan_to_num(ops.nanstd(endless, axis=2), nan=7, posinf=9),
+    number(ops.digitize(endless, np.float32([-0.5, 0.0, 0.5]))), number(ops.searchsorted(np.float32([-0.5, 0.25]), endless[:, 0, 0]))[:, None],
+    number(ops.searchsorted(np.float32([-0.5, 0.25]), endless[:, 1, 0], side="right"))[:, None]]))
