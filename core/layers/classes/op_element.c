@@ -92,7 +92,6 @@ static void select_call(struct layer_context *context, const struct layer *layer
     struct builder *b = &context->builder;
     double otherwise = 0;
 
-    op_give(io, io->inputs[0].value);
     int count = io_tensors(io, "condlist", LAYER_OUTPUTS_MAX, conditions);
     if (!op_number(context, layer, io, "default", &otherwise) ||
         !status_is_ok(context->builder.status))

@@ -224,7 +224,11 @@ static void unfold_call(struct layer_context *context, const struct layer *layer
                 "VALID");
     if (!window_fits(context, layer, y))
         return;
-    const int64_t *made = endpoint_shape(y)->dims, windows = made[1] * made[2];
+    const int64_t *made = endpoint_shape(y)->dims;
+    const int64_t numbers[] = { channels, size[1], size[2], made[1], made[2] };
+    if (!layer_check_size(context, layer, "the windows", COUNT(numbers), numbers))
+        return;
+    int64_t windows = made[1] * made[2];
     const int64_t split[] = { SIZE_REST, channels, windows, size[1] * size[2] };
     const int64_t joined[] = { SIZE_REST, channels * size[1] * size[2], windows };
     static const int32_t order[] = { 0, 1, 3, 2 };
@@ -280,7 +284,6 @@ static bool read_frame(struct layer_context *context, const struct layer *layer,
 {
     struct endpoint x = io->inputs[0].value;
 
-    op_give(io, x);
     if (!layer_check_open(context, layer, x, 4, 3))
         return false;
     for (int i = 0; i < 2; i++) {
@@ -409,7 +412,6 @@ static void affine_call(struct layer_context *context, const struct layer *layer
     const int32_t one_map[] = { 1, 8 };
     struct tensor numbers;
 
-    op_give(io, io->inputs[0].value);
     if (x.node == NULL || !op_floats(context, layer, &x) ||
         !layer_check_open(context, layer, x, 4, 3)) {
         layer_fail(context, layer, "argument 'images' of a call is no tensor");

@@ -86,7 +86,6 @@ static void quantile(struct layer_context *context, const struct layer *layer, s
     struct endpoint x = io->inputs[0].value;
     int32_t axes[SHAPE_RANK_MAX];
 
-    op_give(io, x);
     if (json_value_is_null(layer_arg(layer, "axis")->value)) {
         layer_fail(context, layer, "argument 'axis' is null: it would reduce the batch as well");
         return;
@@ -138,7 +137,6 @@ static void quantile_of(struct layer_context *context, const struct layer *layer
 {
     double q = NAN;
 
-    op_give(io, io->inputs[0].value);
     if (op_number(context, layer, io, "q", &q))
         quantile(context, layer, io, (double)((float)q / whole), skips);
 }

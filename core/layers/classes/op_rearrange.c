@@ -145,7 +145,6 @@ static void rearrange_call(struct layer_context *context, const struct layer *la
     int64_t sizes[SHAPE_RANK_MAX];
     struct pattern_side from, to;
 
-    op_give(io, x);
     if (!layer_check_known(context, layer, x, 1))
         return;
     if (arrow == NULL || !read_side(text, arrow, &from) ||
