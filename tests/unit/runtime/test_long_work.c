@@ -143,9 +143,35 @@ static void a_sparse_product_ends(void **state)
     assert_ends(COUNT(inputs), feeds, values, y, 3);
 }
 
+static int compare_floats(const void *left, const void *right)
+{
+    float x = *(const float *)left, y = *(const float *)right;
+    return (x > y) - (x < y);
+}
+
+/* Around multiples of the runs that kernel_sort merges. */
+static void long_lines_are_sorted(void **state)
+{
+    (void)state;
+    static const int64_t counts[] = { 4096, 4097, 8191, 12289, 20000, 65537 };
+    for (size_t i = 0; i < COUNT(counts); i++) {
+        const struct input input = { DT_FLOAT, shape_of(counts[i]), SCRAMBLED };
+        struct tensor value = make(&input), out;
+        struct endpoint x = build_placeholder(&b, NULL, DT_FLOAT, value.shape);
+        struct endpoint y = build_unary(&b, "XlaSort", NULL, x);
+        struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+        assert_ok(plan_run(plan, run, &value, &out));
+        qsort(value.data, (size_t)counts[i], sizeof(float), compare_floats);
+        assert_memory_equal(out.data, value.data, tensor_bytes(&value));
+        tensor_release(&out);
+        plan_destroy(plan);
+    }
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 1] = { [COUNT(rows)] = TEST(a_sparse_product_ends) };
+    struct CMUnitTest tests[COUNT(rows) + 2] = { [COUNT(rows)] = TEST(a_sparse_product_ends),
+                                                 TEST(long_lines_are_sorted) };
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].op,
                                         .test_func = ends,
