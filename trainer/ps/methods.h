@@ -7,9 +7,8 @@
 
 #include "rpc/channel.h"
 
-method_function ps_join, ps_create_variables, ps_write, ps_open, ps_finish, ps_await, ps_heartbeat,
-    ps_post, ps_fetch;
-method_function ps_pull, ps_push, ps_hold, ps_cut, ps_read_snapshot, ps_drop, ps_stop_early,
+method_function ps_join, ps_create_variables, ps_write, ps_open, ps_pull, ps_push, ps_hold, ps_cut,
+    ps_read_snapshot, ps_drop, ps_finish, ps_await, ps_heartbeat, ps_post, ps_fetch, ps_stop_early,
     ps_pass, ps_take, ps_totals;
 
 #endif
