@@ -32,9 +32,18 @@ static bool read_reduction(struct layer_context *context, const struct layer *la
     return out->count > 0;
 }
 
+/* As in Keras, sums and products of bool are int32, its largest and smallest elements bool. */
 static struct endpoint reduce(struct layer_context *context, const char *op,
                               const struct axis_reduction *r, struct endpoint x, bool keep)
 {
+    bool is_bool = endpoint_dtype(x) == DT_BOOL;
+
+    if (is_bool && (strcmp(op, "Sum") == 0 || strcmp(op, "Prod") == 0))
+        x = cast_to(context, x, DT_INT32);
+    else if (is_bool && strcmp(op, "Max") == 0)
+        op = "Any";
+    else if (is_bool && strcmp(op, "Min") == 0)
+        op = "All";
     return op_over_axes(&context->builder, op, x, r->count, r->axes, keep);
 }
 

@@ -164,3 +164,7 @@ case("op_not_finite", model("op_not_finite", [x], [
     a, ops.nan_to_num(ops.nanvar(endless, axis=1), nan=7, posinf=9), ops.nan_to_num(ops.nanstd(endless, axis=2), nan=7, posinf=9),
     number(ops.digitize(endless, np.float32([-0.5, 0.0, 0.5]))), number(ops.searchsorted(np.float32([-0.5, 0.25]), endless[:, 0, 0]))[:, None],
     number(ops.searchsorted(np.float32([-0.5, 0.25]), endless[:, 1, 0], side="right"))[:, None]]))
+
+# Of truth values.
+case("op_truths", model("op_truths", [x], [a] + [
+    number(f(x > 0.5, axis=1)) for f in (ops.sum, ops.prod, ops.max, ops.amin, ops.nansum, ops.nanprod, ops.nanmax, ops.nanmin, ops.nanmean, ops.count_nonzero)]))
