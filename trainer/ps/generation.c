@@ -30,11 +30,13 @@ const struct generation *generation_of(const struct ps *ps)
     return ps->generation;
 }
 
-void generation_exclude_pause(struct ps *ps, int64_t paused_ns)
+void generation_exclude_pause(struct ps *ps, int64_t paused_ns, int64_t now_ns)
 {
+    struct generation *generation = ps->generation;
+
     ASSERT_LOCKED(ps);
-    if (ps->generation->opened_ns != 0)
-        ps->generation->opened_ns += paused_ns;
+    if (generation->opened_ns != 0)
+        generation->opened_ns = ps_time_without_pause(generation->opened_ns, paused_ns, now_ns);
 }
 
 bool generation_needs(const struct ps *ps, uint32_t rank)

@@ -29,7 +29,7 @@ struct generation {
 struct generation *generation_create(void);
 void generation_destroy(struct generation *generation);
 const struct generation *generation_of(const struct ps *ps);
-void generation_exclude_pause(struct ps *ps, int64_t paused_ns);
+void generation_exclude_pause(struct ps *ps, int64_t paused_ns, int64_t now_ns);
 /* May the chief of this incarnation initialize the variables now? */
 struct status generation_check_filling(const struct ps *ps, uint64_t number, uint64_t incarnation);
 

@@ -160,12 +160,16 @@ int64_t ps_last_heard_ns(struct ps *ps)
 
 void ps_exclude_pause(struct ps *ps, int64_t paused_ns)
 {
+    int64_t now_ns = clock_now_ns(ps->options.clock);
+
     ps_lock(ps);
-    for (uint32_t rank = 0; rank < PS_WORKERS_MAX; rank++)
+    for (uint32_t rank = 0; rank < PS_WORKERS_MAX; rank++) {
+        struct member *member = &ps->liveness->members[rank];
         if (liveness_find(ps, rank) != NULL)
-            ps->liveness->members[rank].heard_ns += paused_ns;
-    generation_exclude_pause(ps, paused_ns);
-    snapshots_exclude_pause(ps, paused_ns);
+            member->heard_ns = ps_time_without_pause(member->heard_ns, paused_ns, now_ns);
+    }
+    generation_exclude_pause(ps, paused_ns, now_ns);
+    snapshots_exclude_pause(ps, paused_ns, now_ns);
     ps_unlock(ps);
 }
 

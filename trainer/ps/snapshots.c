@@ -371,11 +371,13 @@ static bool is_late(const struct ps *ps, const struct cutter *cutter, int64_t no
     return member != NULL && now_ns - member->heard_ns >= (int64_t)SILENT_MS * NS_PER_MS;
 }
 
-void snapshots_exclude_pause(struct ps *ps, int64_t paused_ns)
+void snapshots_exclude_pause(struct ps *ps, int64_t paused_ns, int64_t now_ns)
 {
     ASSERT_LOCKED(ps);
-    for (size_t i = 0; i < COUNT(ps->snapshots->cutters); i++)
-        ps->snapshots->cutters[i].heard_ns += paused_ns;
+    for (size_t i = 0; i < COUNT(ps->snapshots->cutters); i++) {
+        struct cutter *cutter = &ps->snapshots->cutters[i];
+        cutter->heard_ns = ps_time_without_pause(cutter->heard_ns, paused_ns, now_ns);
+    }
 }
 
 void ps_expire(struct ps *ps, int64_t now_ns)

@@ -69,6 +69,6 @@ struct waiting *snapshots_let_go(struct ps *ps);
 struct waiting *snapshots_forget(struct ps *ps, const struct worker *worker);
 struct waiting *snapshots_forget_all(struct ps *ps);
 /* This process did not run for this long: see ps_exclude_pause. */
-void snapshots_exclude_pause(struct ps *ps, int64_t paused_ns);
+void snapshots_exclude_pause(struct ps *ps, int64_t paused_ns, int64_t now_ns);
 
 #endif

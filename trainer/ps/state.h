@@ -48,6 +48,13 @@ struct ps {
     struct board *board;
 };
 
+/* The time of an event, as if a pause that ended by now_ns had not been. The event may have come
+ * after the pause, so it is at most now_ns. */
+static inline int64_t ps_time_without_pause(int64_t at_ns, int64_t paused_ns, int64_t now_ns)
+{
+    return at_ns + paused_ns < now_ns ? at_ns + paused_ns : now_ns;
+}
+
 void ps_lock(struct ps *ps);
 void ps_unlock(struct ps *ps);
 /* Waits for `condition`. The caller holds the lock, which is released during the wait. */

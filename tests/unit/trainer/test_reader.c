@@ -142,6 +142,17 @@ static void may_die_while_it_holds_a_ps(void **state)
     assert_int_equal(hold(&fixture->reader, 5).code, STATUS_NOT_FOUND);
 }
 
+/* The ps hears it before it has looked at the clock again. */
+static void a_pause_before_a_hold_does_not_lengthen_it(void **state)
+{
+    struct fixture *fixture = *state;
+
+    clock_fake_advance(fixture->clock, 3600 * NS_PER_S);
+    assert_ok(hold(&fixture->reader, 5));
+    ps_exclude_pause(fixture->cluster.ps[0], 3600 * NS_PER_S);
+    assert_expires_after(fixture, 1000);
+}
+
 static void heartbeat(struct ps_client *client, struct status *status)
 {
     struct heartbeat_request header = { 0 };
@@ -164,6 +175,19 @@ static void training_goes_on_when_the_chief_dies_while_it_holds_a_ps(void **stat
     heartbeat(&fixture->chief, &status);
     assert_ok(status);
     assert_ok(hold(&fixture->chief, 5));
+    assert_expires_after(fixture, 5000);
+}
+
+static void a_pause_before_a_heartbeat_does_not_lengthen_a_hold(void **state)
+{
+    struct fixture *fixture = *state;
+    struct status status;
+
+    clock_fake_advance(fixture->clock, 3600 * NS_PER_S);
+    heartbeat(&fixture->chief, &status);
+    assert_ok(status);
+    assert_ok(hold(&fixture->chief, 5));
+    ps_exclude_pause(fixture->cluster.ps[0], 3600 * NS_PER_S);
     assert_expires_after(fixture, 5000);
 }
 
@@ -285,7 +309,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         READER_TEST(has_snapshots_beside_the_chiefs),
         READER_TEST(may_die_while_it_holds_a_ps),
+        READER_TEST(a_pause_before_a_hold_does_not_lengthen_it),
         READER_TEST(training_goes_on_when_the_chief_dies_while_it_holds_a_ps),
+        READER_TEST(a_pause_before_a_heartbeat_does_not_lengthen_a_hold),
         READER_TEST(leaves_the_chief_to_go_first),
         READER_TEST(keeps_a_snapshot_while_the_ps_stands_still),
         READER_TEST(loses_a_snapshot_that_it_does_not_read),
