@@ -79,9 +79,6 @@ struct operand {
     bool is_real;          /* makes integers floats */
 };
 
-/* Floats represent all integers up to this one exactly. */
-#define FLOAT_INTEGER_MAX 16777216.0f
-
 /* Is each number an exact integer of the type, if it is to become one? */
 static bool are_exact(const struct tensor *numbers)
 {

@@ -28,6 +28,9 @@
         .any_dtype = true,                                            \
     }
 
+/* Floats represent all integers up to this one exactly. */
+#define FLOAT_INTEGER_MAX 16777216.0f
+
 /* The call arguments of most operations: "x"; "x1" and "x2"; a list "xs". */
 extern const char *const op_x[], *const op_x1_x2[], *const op_xs[];
 

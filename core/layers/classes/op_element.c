@@ -1,6 +1,8 @@
 /* op_element: operations element by element. */
 #include "layers/classes/op.h"
 
+#include <math.h>
+
 /* ---- of two operands ---- */
 
 enum operand_kind {
@@ -100,6 +102,12 @@ static void select_call(struct layer_context *context, const struct layer *layer
         io_tensors(io, "choicelist", LAYER_OUTPUTS_MAX, choices) != count) {
         layer_fail(context, layer, "%d conditions; expected 1 to %d tensors, and as many choices",
                    count, LAYER_OUTPUTS_MAX);
+        return;
+    }
+    bool is_exact = otherwise == trunc(otherwise) && fabs(otherwise) <= (double)FLOAT_INTEGER_MAX;
+    if (endpoint_dtype(choices[0].value) != DT_FLOAT && !is_exact) {
+        layer_refuse(context, layer, "'default' %g beside choices of %s", otherwise,
+                     dtype_name(endpoint_dtype(choices[0].value)));
         return;
     }
     int rank = endpoint_shape(conditions[0].value)->rank;

@@ -120,6 +120,13 @@ static const struct row {
     { "choices without conditions",
       OP("Select", "", "[" X_TENSOR "], [" X_TENSOR ", " X_TENSOR "]"), STATUS_INVALID_ARGUMENT,
       "1 conditions; expected 1 to 32 tensors, and as many choices" },
+    { "whole choices or a fraction",
+      FUNCTIONAL(
+          NODE("x", "InputLayer",
+               "\"name\": \"x\", \"batch_shape\": [null, 4], \"dtype\": \"int32\"",
+               "") ", " CALL("Select", "op", "", "\"args\": [[" X_TENSOR "], [" X_TENSOR "], 1.5]"),
+          ""),
+      STATUS_UNIMPLEMENTED, "'default' 1.5 beside choices of int32" },
     { "conditions that are numbers", OP("Select", "", "[" X_TENSOR "], [" X_TENSOR "]"),
       STATUS_INVALID_ARGUMENT, "expected conditions of bool" },
     { "a pattern without an arrow", OP("Rearrange", "", X_TENSOR ", \"b c\""),
