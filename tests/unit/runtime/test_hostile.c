@@ -712,6 +712,22 @@ static void a_mean_of_more_rows_than_the_type_can_count_is_computed(void **state
     }
 }
 
+/* The row of the kernel is chosen by the type of the result. */
+static void an_xla_product_of_quantized_integers_is_refused(void **state)
+{
+    static const uint16_t data[2];
+    const struct shape vector = shape_of(2);
+    const struct tensor feeds[] = { tensor_borrow(DT_QUINT16, &vector, data),
+                                    tensor_borrow(DT_UINT16, &vector, data) };
+    const struct attr attrs[] = { attr_text("dimension_numbers", ""),
+                                  attr_text("precision_config", ""),
+                                  attr_type("preferred_element_type", DT_UINT16), ATTR_END };
+    (void)state;
+    assert_int_equal(run_node("XlaDotV2", 2, feeds, attrs), STATUS_UNIMPLEMENTED);
+    assert_int_equal(run_node("XlaDotV2", 2, (struct tensor[]){ feeds[1], feeds[1] }, attrs),
+                     STATUS_OK);
+}
+
 /* ---- objects ---- */
 
 static struct endpoint empty_list(void)
@@ -1003,6 +1019,7 @@ int main(void)
         TEST(a_new_axis_before_too_many_dimensions_is_refused),
         TEST(a_ragged_gradient_of_too_many_zeros_is_refused),
         TEST(a_mean_of_more_rows_than_the_type_can_count_is_computed),
+        TEST(an_xla_product_of_quantized_integers_is_refused),
         TEST(a_variable_of_lists_is_refused),
         TEST(lists_within_lists_end_one_by_one),
     };

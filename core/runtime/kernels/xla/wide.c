@@ -22,7 +22,7 @@ struct status wide_operand(struct kernel_context *k, const struct tensor *x, enu
     bool fits = wide == DT_FLOAT    ? dtype_is_half(x->dtype)
                 : wide == DT_DOUBLE ? dtype_is_floating(x->dtype)
                                     : wide == DT_INT64 && wide_type(x->dtype) == DT_INT64;
-    if (!fits)
+    if (!fits || !(DTYPES(x->dtype) & DTYPES_PRODUCT))
         return kernel_error(k, STATUS_UNIMPLEMENTED, "a product of %s with a result of %s",
                             dtype_name(x->dtype), dtype_name(dtype));
     TRY(kernel_scratch(k, wide, &x->shape, out));
