@@ -304,7 +304,8 @@ struct status initializer_for_keys(const struct initializer *initializer, int64_
         return status_error(STATUS_UNIMPLEMENTED,
                             "its values depend on the number of rows, and a hash table has no "
                             "fixed number: take RandomUniform, RandomNormal, TruncatedNormal, "
-                            "Constant, Zeros or Ones, or VarianceScaling with the mode fan_out");
+                            "Constant of one number, Zeros or Ones, or VarianceScaling with the "
+                            "mode fan_out");
     out->initializer = kinds[plain.kind];
     out->a = plain.a;
     out->b = plain.b;

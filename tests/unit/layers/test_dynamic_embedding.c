@@ -173,6 +173,10 @@ static const struct refusal {
     { "an initializer of the whole table",
       MODEL(INTEGERS, WIDTH ", 'embeddings_initializer': 'glorot_uniform'"),
       "argument 'embeddings_initializer': its values depend on the number of rows" },
+    { "an array",
+      MODEL(INTEGERS, WIDTH ", 'embeddings_initializer': {'class_name': 'Constant', "
+                            "'config': {'value': [1, 2]}}"),
+      "TruncatedNormal, Constant of one number, Zeros or Ones" },
     { "a regularizer", MODEL(INTEGERS, WIDTH ", 'embeddings_regularizer': 'l2'"),
       "argument 'embeddings_regularizer'" },
     { "a frozen table", MODEL(INTEGERS, WIDTH ", 'trainable': false"),
