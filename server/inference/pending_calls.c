@@ -6,7 +6,8 @@
 #include "server/inference/batch_queue.h"
 
 #define LOOK_MAX      1024 /* calls of a long queue that are compared with the first one */
-#define EXPLORE_EVERY 64
+/* Where batches save nothing, a run that explores delays the calls in it. */
+#define EXPLORE_EVERY 256
 #define CHOICE_LOG_NS ((int64_t)10 * NS_PER_S) /* between log lines about one queue */
 
 void call_list_append(struct call_list *list, struct inference_call *call)

@@ -254,8 +254,8 @@ static void a_size_that_saved_nothing_is_tried_again(void **state)
     int shared = 0;
     pending.batch = true;
     measured(0, 0);
-    add_rows(0, 1000);
-    for (int i = 0; i < 256; i++)
+    add_rows(0, 2000);
+    for (int i = 0; i < 1024; i++)
         shared += calls_of_next_run() == BATCH_ROWS_MAX;
     assert_int_equal(shared, 4);
 }
