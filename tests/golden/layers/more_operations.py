@@ -44,12 +44,6 @@ case("op_moves", model("op_moves", [x, y], [
     ops.cumprod(y, axis=1), ops.diff(a, axis=1), ops.diff(b, n=2), ops.tril(a), ops.tril(b, k=-1), ops.tril(b, k=1), ops.triu(a), ops.triu(b, k=1),
     ops.triu(b, k=-1)]), trained=True)
 
-# Infinite numbers, which Keras' JSON has as -Infinity: the pads of an attention mask.
-infinite = float("inf")
-case("op_infinite", model("op_infinite", [x, y], [
-    ops.softmax(ops.pad(a, ((0, 0), (0, 0), (1, 2)), constant_values=-infinite)), ops.clip(a, 0, infinite), ops.clip(b, -infinite, 0.25),
-    ops.maximum(ops.where(a > b, a, -infinite), -2.0), ops.threshold(a, -infinite, 0)]), trained=True)
-
 # Picked by place.
 case("op_picks", model("op_picks", [x, y], [
     ops.take(a, [2, 0, -1], axis=1), ops.take(a, 1, axis=2), ops.take(b, np.int32([[0, 1], [2, 2]]), axis=-1), ops.take(np.float32([[1, 2], [3, 4], [5, 6]]),
@@ -168,3 +162,9 @@ case("op_not_finite", model("op_not_finite", [x], [
 # Of truth values.
 case("op_truths", model("op_truths", [x], [a] + [
     number(f(x > 0.5, axis=1)) for f in (ops.sum, ops.prod, ops.max, ops.amin, ops.nansum, ops.nanprod, ops.nanmax, ops.nanmin, ops.nanmean, ops.count_nonzero)]))
+
+# Infinite numbers, which Keras' JSON has as -Infinity: the pads of an attention mask.
+infinite = float("inf")
+case("op_infinite", model("op_infinite", [x, y], [
+    ops.softmax(ops.pad(a, ((0, 0), (0, 0), (1, 2)), constant_values=-infinite)), ops.clip(a, 0, infinite), ops.clip(b, -infinite, 0.25),
+    ops.maximum(ops.where(a > b, a, -infinite), -2.0), ops.threshold(a, -infinite, 0)]), trained=True)
