@@ -369,7 +369,7 @@ static struct endpoint against_each(struct layer_context *context, const struct 
     enum dtype dtype = real ? DT_FLOAT : endpoint_dtype(x) == DT_INT64 ? DT_INT64 : DT_INT32;
     list = build_binary(b, "Reshape", NULL, cast_to(context, list, dtype),
                         build_const_ints(b, NULL, 1, &minus_one));
-    x = build_binary(b, "ExpandDims", NULL, cast_to(context, x, dtype), build_const_int(b, -1));
+    x = build_expand_dims(b, cast_to(context, x, dtype), -1);
     return build_binary(b, comparison, NULL, x, list);
 }
 

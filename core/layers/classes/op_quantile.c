@@ -113,7 +113,7 @@ static void quantile(struct layer_context *context, const struct layer *layer, s
     y = build(b, "Squeeze", NULL, 1, &y,
               (const struct attr[]){ attr_ints(b, "squeeze_dims", 1, &at), ATTR_END });
     for (int i = 0; keep && i < count; i++)
-        y = build_binary(b, "ExpandDims", NULL, y, build_const_int(b, axes[i]));
+        y = build_expand_dims(b, y, axes[i]);
     op_give(io, y);
 }
 
