@@ -9,8 +9,8 @@
 
 /* ---- counting ---- */
 
-#define FUNCTION_DEPTH \
-    16 /* of branches and loops within one another: those further in are left out */
+/* Of branches and loops within one another, deeper ones are not counted. */
+#define FUNCTION_DEPTH_MAX 16
 
 struct op_counts {
     struct arena *arena;
@@ -55,7 +55,7 @@ static void count_body(struct op_counts *counts, const struct function_name *nam
 {
     struct function_body body;
     struct flatten_result flat;
-    if (depth >= FUNCTION_DEPTH || map_has(&counts->functions, bytes_of(name->name)))
+    if (depth >= FUNCTION_DEPTH_MAX || map_has(&counts->functions, bytes_of(name->name)))
         return;
     map_put_text(&counts->functions, name->name, counts);
     if (!status_is_ok(function_instantiate(graph, name, counts->arena, &body)))

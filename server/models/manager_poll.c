@@ -163,8 +163,8 @@ static void poll_model(struct manager *manager, struct managed_model *model)
 {
     struct poll_messages messages = { .arena = arena_create(0) };
     const char *name = arena_strdup(messages.arena, model->name);
-    schedule_next_poll(manager,
-                       model); /* before the poll: a new configuration makes it due again */
+    /* Before the poll, during which a new configuration can make the model due again. */
+    schedule_next_poll(manager, model);
     read_base_path(manager, model, &messages);
     manager_notify_waiters(manager);
     manager_wake(manager);

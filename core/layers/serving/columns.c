@@ -157,9 +157,8 @@ static struct endpoint number_places(struct layer_context *context, const struct
     const struct shape shape = shape_of(column->classes_count);
 
     for (int i = 0; i < column->classes_count; i++) {
-        char *end, *text = arena_memdup(context->arena, column->classes[i].data,
-                                        column->classes[i].size); /* including a null byte at the
-                                                                   * end */
+        char *end,
+            *text = arena_memdup(context->arena, column->classes[i].data, column->classes[i].size);
         numbers[i] = strtod(text, &end);
         if (end == text || *end != '\0')
             numbers[i] = NAN;
