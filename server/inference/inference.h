@@ -58,7 +58,7 @@ struct inference_call {
     int64_t rows;         /* dimension 0 of all inputs; 0: it runs alone */
     size_t bytes;         /* of all inputs */
     struct cost_key size; /* rows 0: its cost is unpredictable */
-    uint32_t cost_ns;     /* 0: unknown */
+    int64_t cost_ns;      /* 0: unknown */
     int64_t run_began_ns; /* of the last run, even if shared; 0: none */
     int64_t run_ended_ns;
     struct status status;

@@ -1,5 +1,7 @@
 #include "server/models/cost_table.h"
 
+#define COST_BITS 40
+
 static uint32_t log2_class(uint64_t size)
 {
     return size < 2 ? (uint32_t)size : 65 - (uint32_t)__builtin_clzll(size - 1);
@@ -47,40 +49,50 @@ static int rows_index(int64_t rows)
     return index;
 }
 
-static uint32_t cell_cost(const _Atomic uint64_t *cell, uint32_t shape)
+/* What a cell holds of this shape and cost. */
+static uint64_t make_cell(uint32_t shape, int64_t cost_ns)
 {
-    uint64_t value = atomic_load_explicit(cell, memory_order_relaxed);
-    return value >> 32 == shape ? (uint32_t)value : 0;
+    return (uint64_t)shape << COST_BITS | (uint64_t)cost_ns;
 }
 
-static uint32_t cost_for(uint64_t cost, int index, int64_t rows)
+static int64_t cell_cost(const _Atomic uint64_t *cell, uint32_t shape)
 {
-    if (__builtin_mul_overflow(cost, (uint64_t)rows, &cost))
-        return UINT32_MAX;
-    cost >>= index;
-    return cost > UINT32_MAX ? UINT32_MAX : cost == 0 ? 1 : (uint32_t)cost;
+    uint64_t value = atomic_load_explicit(cell, memory_order_relaxed);
+    int64_t cost_ns = (int64_t)(value & COST_MAX_NS);
+    return value == make_cell(shape, cost_ns) ? cost_ns : 0;
+}
+
+static int64_t clamp_cost(double cost_ns)
+{
+    return cost_ns < 1 ? 1 : cost_ns > COST_MAX_NS ? COST_MAX_NS : (int64_t)cost_ns;
+}
+
+/* Scales the cost of a run with the class's own number of rows. */
+static int64_t cost_for(int64_t cost_ns, int index, int64_t rows)
+{
+    return clamp_cost((double)cost_ns * (double)rows / (double)((int64_t)1 << index));
 }
 
 /* If this number of rows is not measured yet, a smaller one gives an upper bound. If there is none,
  * a larger one gives a share: under constant load, batches of one are never measured. */
-uint32_t cost_find(const struct cost_table *table, struct cost_key key)
+int64_t cost_find(const struct cost_table *table, struct cost_key key)
 {
     const _Atomic uint64_t *cells = table->cells[key.shape % COST_SHAPES_COUNT];
     int index = rows_index(key.rows);
     for (int i = index; i >= 0; i--) {
-        uint32_t cost = cell_cost(&cells[i], key.shape);
+        int64_t cost = cell_cost(&cells[i], key.shape);
         if (cost != 0)
             return cost_for(cost, i, key.rows);
     }
     for (int i = index + 1; i < COST_ROWS_COUNT; i++) {
-        uint32_t cost = cell_cost(&cells[i], key.shape);
+        int64_t cost = cell_cost(&cells[i], key.shape);
         if (cost != 0)
             return cost_for(cost, i, key.rows);
     }
     return 0;
 }
 
-uint32_t cost_measured(const struct cost_table *table, struct cost_key key)
+int64_t cost_measured(const struct cost_table *table, struct cost_key key)
 {
     const _Atomic uint64_t *cells = table->cells[key.shape % COST_SHAPES_COUNT];
     return cell_cost(&cells[rows_index(key.rows)], key.shape);
@@ -90,8 +102,8 @@ uint32_t cost_measured(const struct cost_table *table, struct cost_key key)
  * mostly measured by its smallest runs would look cheaper than it is. */
 static int64_t cost_of_class(int64_t took_ns, int64_t rows, int index)
 {
-    double full = (double)took_ns * (double)((int64_t)1 << index) / (double)(rows > 0 ? rows : 1);
-    return full < 1 ? 1 : full > UINT32_MAX ? UINT32_MAX : (int64_t)full;
+    return clamp_cost((double)took_ns * (double)((int64_t)1 << index) /
+                      (double)(rows > 0 ? rows : 1));
 }
 
 void cost_add(struct cost_table *table, struct cost_key key, int64_t took_ns)
@@ -103,6 +115,5 @@ void cost_add(struct cost_table *table, struct cost_key key, int64_t took_ns)
     /* The first run also pays for cold caches and page faults: a much lower cost replaces it at
      * once, a higher one is averaged in slowly. */
     int64_t smoothed = old == 0 || took_ns < old / 2 ? took_ns : old + (took_ns - old) / 8;
-    uint64_t cost = smoothed > UINT32_MAX ? UINT32_MAX : (uint64_t)smoothed;
-    atomic_store_explicit(cell, (uint64_t)key.shape << 32 | cost, memory_order_relaxed);
+    atomic_store_explicit(cell, make_cell(key.shape, smoothed), memory_order_relaxed);
 }

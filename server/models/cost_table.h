@@ -16,9 +16,13 @@
 /* number of row shapes in the table; a new one replaces an old one */
 #define COST_SHAPES_COUNT 32
 
+/* 18 minutes; costs above it count as this */
+#define COST_MAX_NS (((int64_t)1 << 40) - 1)
+
 struct cost_table {
-    /* The upper half is the shape of the row. The lower half is the smoothed cost in ns of a run
-     * with the class's own number of rows, from which others are scaled; 0: not measured. */
+    /* The upper 24 bits are those of the shape of the row. The lower 40 bits are the smoothed cost
+     * in ns of a run with the class's own number of rows, from which others are scaled; 0: not
+     * measured. */
     _Atomic uint64_t cells[COST_SHAPES_COUNT][COST_ROWS_COUNT];
 };
 
@@ -34,9 +38,9 @@ struct cost_key cost_key_of(const struct tensor *inputs, int count, size_t bytes
 size_t cost_bytes(const struct tensor *inputs, int count);
 
 /* The estimated cost of a run in ns; 0: unknown. */
-uint32_t cost_find(const struct cost_table *table, struct cost_key key);
+int64_t cost_find(const struct cost_table *table, struct cost_key key);
 /* The same, but 0 if no run of this class was measured. */
-uint32_t cost_measured(const struct cost_table *table, struct cost_key key);
+int64_t cost_measured(const struct cost_table *table, struct cost_key key);
 void cost_add(struct cost_table *table, struct cost_key key, int64_t took_ns);
 
 #endif

@@ -51,6 +51,12 @@ static const struct row {
     { "an unmeasured size, if the one below saved nothing", { 10, 20 }, 100, 1, false },
     { "it is only explored", { 10, 20 }, 100, 4, true },
     { "sizes that saved nothing are explored", { 1, 2, 4, 8, 16, 32, 64 }, 1000, 64, true },
+    { "not cheaper in batches of runs that take seconds",
+      { 1000, 2000, 4000, 8000, 16000, 32000, 64000 },
+      1000000,
+      1,
+      false },
+    { "too slow for a target of seconds", { 4000, 5000, 6000, 9000, 12000 }, 20000, 4, false },
     { "no target can be met: calls run alone", { 90 }, 100, 1, false },
 };
 

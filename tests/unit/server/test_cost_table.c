@@ -15,7 +15,7 @@ static const struct row {
         int64_t rows, took_ns;
     } measured[2];
     int64_t rows;
-    uint32_t cost_ns;
+    int64_t cost_ns;
 } cases[] = {
     { "nothing was measured", { { 0 } }, 1, 0 },
     { "this size was measured", { { 1, 500 } }, 1, 500 },
@@ -29,11 +29,13 @@ static const struct row {
     { "the nearest larger size counts", { { 64, 64000 }, { 8, 16000 } }, 2, 4000 },
     { "a smaller size counts before a larger one", { { 64, 64000 }, { 1, 3000 } }, 4, 12000 },
     { "a known cost is never 0", { { 64, 5 } }, 1, 1 },
-    { "a cost does not overflow", { { 1, 3000000000 } }, 1000, UINT32_MAX },
+    { "a run of an hour", { { 1, 3600000000000 } }, 1, COST_MAX_NS },
+    { "runs of minutes", { { 1, 60000000000 }, { 64, 600000000000 } }, 64, 600000000000 },
+    { "a cost does not overflow", { { 1, 3000000000000 } }, 1000, COST_MAX_NS },
     { "a cost does not overflow with the most rows that a shape can have",
       { { 1, 4 } },
       (int64_t)1 << 62,
-      UINT32_MAX },
+      COST_MAX_NS },
 };
 
 static void estimates(void **state)

@@ -51,7 +51,7 @@ static void end(void)
 }
 
 /* What the table knows about one row of so many columns. */
-static uint32_t cost_of(int64_t columns)
+static int64_t cost_of(int64_t columns)
 {
     struct tensor one = floats(shape_of(1, columns), NULL);
     return cost_find(&callable.costs, cost_key_of(&one, 1, cost_bytes(&one, 1), 1));
