@@ -64,6 +64,7 @@ int main(int argc, char **argv)
     server.arena = arena_create(0);
     status = settings_read(&server.options, server.arena, &server.settings);
     if (!status_is_ok(status)) {
+        log_error("%s", status.message);
         server_print_start_failure(status);
         arena_destroy(server.arena);
         return SERVER_EXIT_MODEL;

@@ -8,6 +8,16 @@
 #include "server/config/platform_config.h"
 #include "server/metrics/monitoring_config.h"
 
+/* The errors of whoever reads a file later do not name the flag. */
+static struct status check_opens(const char *path)
+{
+    struct file_reader reader;
+    TRY(file_check_local(path));
+    TRY(file_reader_open(path, &reader));
+    file_reader_close(&reader);
+    return status_ok();
+}
+
 /* Files may be given as file:///PATH, as in TensorFlow. */
 static struct status resolve_files(struct server_options *options)
 {
@@ -25,8 +35,10 @@ static struct status resolve_files(struct server_options *options)
         { "--auth_token_file", &options->auth_token_file },
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
+        if ((*rows[i].path)[0] == '\0')
+            continue;
         *rows[i].path = file_path_of_uri(*rows[i].path);
-        TRY(status_in(file_check_local(*rows[i].path), "%s", rows[i].flag));
+        TRY(status_in(check_opens(*rows[i].path), "%s", rows[i].flag));
     }
     return status_ok();
 }
@@ -46,6 +58,11 @@ static struct status check_flags(const struct server_options *options)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "--port=0, --rest_api_port=0 and no --grpc_socket_path: no client "
                             "could connect");
+    if (options->platform_config_file[0] == '\0' && !options->enable_batching &&
+        options->batching_parameters_file[0] != '\0')
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "server_options.batching_parameters_file is set without setting "
+                            "server_options.enable_batching to true.");
     if (options->tensorflow_intra_op_parallelism > 0 &&
         options->tensorflow_inter_op_parallelism > 0 && options->tensorflow_session_parallelism > 0)
         return status_error(STATUS_INVALID_ARGUMENT,
@@ -91,10 +108,6 @@ static struct status read_batching(const struct server_options *options, struct 
 {
     const char *file = options->batching_parameters_file;
     out->batching = batching_default();
-    if (!options->enable_batching && file[0] != '\0')
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "server_options.batching_parameters_file is set without setting "
-                            "server_options.enable_batching to true.");
     if (!options->enable_batching && options->enable_per_model_batching_parameters)
         log_warning("--enable_per_model_batching_parameters has no effect without "
                     "--enable_batching");

@@ -1,5 +1,6 @@
 """Common to all programs' command lines: help, versions, misspelt flags, an output that cannot be written."""
 import os
+import re
 import signal
 import subprocess
 import time
@@ -116,6 +117,17 @@ class CommandLines(TestCase):
             self.assertEqual(have, wanted)
             child.terminate()
             child.wait()
+
+    def test_a_file_that_cannot_be_read_is_named_with_its_flag(self):
+        flags = re.findall(r"\n  (--\w+_file)=…", run("modelserver", "--help").stdout)
+        flags.remove("--thread_pool_factory_config_file")  # refused
+        self.assertIn("--monitoring_config_file", flags)
+        for flag in flags:
+            with self.subTest(flag=flag):
+                done = run("modelserver", "--model_base_path=" + self.path(), "--enable_batching", "%s=%s" % (flag, self.path("no")))
+                words = "%s: open '%s': No such file or directory\n" % (flag, self.path("no"))
+                self.assertEqual((done.returncode, done.stdout), (255, "Failed to start server. Error: NOT_FOUND: " + words))
+                self.assertIn(words, done.stderr)
 
     def test_a_signal_is_heard_from_the_first_line_of_main(self):
         """The signal waits for the program, which is started with it blocked: it comes before the command line is found to be wrong."""
