@@ -344,7 +344,8 @@ static struct model_step begin_load(struct served_model *model, struct model_ver
                                     int64_t now_ns)
 {
     set_state(model, version, STATE_LOADING);
-    log_debug("model %s version %lld: loading", model->options.name, (long long)version->number);
+    log_debug("Loading servable version {name: %s version: %lld}", model->options.name,
+              (long long)version->number);
     version->attempts++;
     version->loading = true;
     version->ended = false;

@@ -131,7 +131,7 @@ class Loading(TestCase):
     def test_sigterm_ends_the_first_load(self):
         write_endless(self.path("model", "1"))
         with Server(self.path("model"), "--log_level=debug", wait=False) as server:
-            server.wait_for_output("version 1: loading")
+            server.wait_for_output("Loading servable version {name: default version: 1}")
             server.stop(signal.SIGTERM)
 
     def test_a_load_has_a_deadline(self):
