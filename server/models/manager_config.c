@@ -331,6 +331,8 @@ static void configure(struct manager *manager, struct model_config *config,
     bool moved = old != NULL && strcmp(old->base_path, config->base_path) != 0;
     if (old == NULL) {
         log_info("model %s: added, from %s", config->name, config->base_path);
+        if (config->name[0] == '\0') /* accepted, as by TensorFlow Serving */
+            log_warning("a model of the configuration has no name: no request can name it");
         waiter_add(waiter, model);
     } else if (moved)
         log_info("model %s: moved to %s", config->name, config->base_path);

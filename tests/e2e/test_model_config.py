@@ -237,6 +237,13 @@ class Configs(TestCase):
             write(self.path("late", "4"), 4)
             server.wait_for_state(4, "AVAILABLE", name="late")
 
+    def test_a_model_without_a_name_is_a_warning(self):
+        write(self.path("a", "1"), 1)
+        self.put(config("", self.path("a")), config("a", self.path("a")))
+        with self.serve() as server:
+            self.assertEqual(self.ask(server, "a"), 1)
+            self.assertIn(" W a model of the configuration has no name: no request can name it\n", server.output())
+
     def test_a_version_that_does_not_fit_into_memory(self):
         write(self.path("a", "1"), 1)
         self.put(config("a", self.path("a")))
