@@ -1,7 +1,6 @@
 /* Built with -ffp-contract=off, like formulas.c. */
 #include "trainer/optimizers/average.h"
 
-#include <assert.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -34,9 +33,6 @@ static void make_averaging(void)
                                      NULL };
         made->scalars[made->scalars_count++] =
             (struct optimizer_scalar){ "ema_updates", OPTIMIZER_STARTS_AT_0 };
-        assert(made->settings_count <= OPTIMIZER_SETTINGS_MAX &&
-               made->slots_count <= OPTIMIZER_SLOTS_MAX &&
-               made->scalars_count <= OPTIMIZER_SCALARS_MAX);
     }
 }
 

@@ -7,8 +7,7 @@
 
 #include "trainer/optimizers/optimizer.h"
 
-#define AVERAGE_SUFFIX   "+ema" /* of the optimizer's name */
-#define AVERAGE_SETTINGS 3      /* the last ones: momentum, momentum before, overwrite frequency */
+#define AVERAGE_SUFFIX "+ema" /* of the optimizer's name */
 
 /* The same optimizer with Keras' use_ema: with more settings, "ema_momentum" and
  * "ema_overwrite_frequency", and one more slot, the average. Its name is "adam+ema".

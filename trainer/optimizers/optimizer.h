@@ -15,11 +15,16 @@
 #include "base/bytes.h"
 #include "tensor/shape.h"
 
-#define OPTIMIZERS_MAX         8 /* of a job: its main one, and those of some variables */
-#define OPTIMIZER_SETTINGS_MAX 17
-#define OPTIMIZER_SLOTS_MAX    4
-#define OPTIMIZER_SCALARS_MAX  3
-#define JOB_SCALARS_MAX        (OPTIMIZERS_MAX * OPTIMIZER_SCALARS_MAX)
+#define OPTIMIZERS_MAX             8 /* of a job: its main one, and those of some variables */
+/* Of a row of the table, and the most with a moving average (average.h). */
+#define OPTIMIZER_OWN_SETTINGS_MAX 14
+#define OPTIMIZER_OWN_SLOTS_MAX    3
+#define OPTIMIZER_OWN_SCALARS_MAX  2
+#define AVERAGE_SETTINGS           3 /* momentum, momentum before, overwrite frequency */
+#define OPTIMIZER_SETTINGS_MAX     (OPTIMIZER_OWN_SETTINGS_MAX + AVERAGE_SETTINGS)
+#define OPTIMIZER_SLOTS_MAX        (OPTIMIZER_OWN_SLOTS_MAX + 1)
+#define OPTIMIZER_SCALARS_MAX      (OPTIMIZER_OWN_SCALARS_MAX + 1)
+#define JOB_SCALARS_MAX            (OPTIMIZERS_MAX * OPTIMIZER_SCALARS_MAX)
 
 /* `initial_setting` of a slot or scalar that starts at 0. */
 #define OPTIMIZER_STARTS_AT_0 (-1)

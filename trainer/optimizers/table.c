@@ -4,14 +4,21 @@
 #include "trainer/optimizers/formulas.h"
 #include "trainer/optimizers/muon.h"
 
+/* The number of elements. Does not compile if there are more than `max`. */
+#define COUNT_UP_TO(max, type, ...)            \
+    (COUNT(((struct type[]){ __VA_ARGS__ })) + \
+     0 * sizeof(char[(max) < COUNT(((struct type[]){ __VA_ARGS__ })) ? -1 : 1]))
+
 /* The lists of a row with their counts. */
-#define SETTINGS(...)                                                       \
-    .settings_count = COUNT(((struct optimizer_setting[]){ __VA_ARGS__ })), \
+#define SETTINGS(...)                                                                          \
+    .settings_count = COUNT_UP_TO(OPTIMIZER_OWN_SETTINGS_MAX, optimizer_setting, __VA_ARGS__), \
     .settings = { __VA_ARGS__ }
-#define SLOTS(...) \
-    .slots_count = COUNT(((struct optimizer_slot[]){ __VA_ARGS__ })), .slots = { __VA_ARGS__ }
-#define SCALARS(...) \
-    .scalars_count = COUNT(((struct optimizer_scalar[]){ __VA_ARGS__ })), .scalars = { __VA_ARGS__ }
+#define SLOTS(...)                                                                    \
+    .slots_count = COUNT_UP_TO(OPTIMIZER_OWN_SLOTS_MAX, optimizer_slot, __VA_ARGS__), \
+    .slots = { __VA_ARGS__ }
+#define SCALARS(...)                                                                        \
+    .scalars_count = COUNT_UP_TO(OPTIMIZER_OWN_SCALARS_MAX, optimizer_scalar, __VA_ARGS__), \
+    .scalars = { __VA_ARGS__ }
 
 /* Initial values of slots and scalars. */
 #define ZERO           OPTIMIZER_STARTS_AT_0
