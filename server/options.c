@@ -29,9 +29,9 @@ static struct {
 static const struct flag rows[] = {
     { "model_name", FLAG_TEXT, &options.model_name, "default", .help = "name of the model in URLs",
       .group = "models" },
-    { "model_base_path", FLAG_TEXT, &options.model_base_path, "",
+    { "model_base_path", FLAG_PATH, &options.model_base_path, "",
       .help = "directory with a numbered subdirectory for each version of the model" },
-    { "model_config_file", FLAG_TEXT, &options.model_config_file, "",
+    { "model_config_file", FLAG_PATH, &options.model_config_file, "",
       .help = "file with a ModelServerConfig in text format, which lists several models; overrides "
               "--model_name and --model_base_path" },
     { "model_config_file_poll_wait_seconds", FLAG_INT32,
@@ -83,7 +83,7 @@ static const struct flag rows[] = {
     { "allow_paths_outside_model", FLAG_BOOL, &options.allow_paths_outside_model, "false",
       .help = "let a model read files outside its directory, also through links: tables from "
               "text files, and ReadFile, with a path that a client may choose" },
-    { "platform_config_file", FLAG_TEXT, &options.platform_config_file, "",
+    { "platform_config_file", FLAG_PATH, &options.platform_config_file, "",
       .help =
           "file with a PlatformConfigMap in text format, whose SessionBundleConfig replaces the "
           "flags for batching, sessions, tags and warm-up" },
@@ -99,14 +99,14 @@ static const struct flag rows[] = {
               "grpc.max_concurrent_streams, grpc.max_connection_idle_ms, "
               "grpc.max_connection_age_ms, grpc.max_connection_age_grace_ms, "
               "grpc.keepalive_time_ms, grpc.keepalive_timeout_ms, grpc.max_metadata_size" },
-    { "ssl_config_file", FLAG_TEXT, &options.ssl_config_file, "",
+    { "ssl_config_file", FLAG_PATH, &options.ssl_config_file, "",
       .help = "file with an SSLConfig in text format, which contains the certificates as PEM; "
               "encrypts gRPC. It is read again when it changes" },
-    { "rest_ssl_config_file", FLAG_TEXT, &options.rest_ssl_config_file, "",
+    { "rest_ssl_config_file", FLAG_PATH, &options.rest_ssl_config_file, "",
       .help =
           "the same for the REST API; it may be the same file, and has to be if the two share a "
           "port" },
-    { "auth_token_file", FLAG_TEXT, &options.auth_token_file, "",
+    { "auth_token_file", FLAG_PATH, &options.auth_token_file, "",
       .help = "file with a token per line. A request must have one of them: in REST's header "
               "'Authorization: Bearer TOKEN', or in gRPC's metadata authorization. Health checks "
               "need none. It is read again when it changes" },
@@ -129,7 +129,7 @@ static const struct flag rows[] = {
               "requests are answered with 429. 0: half of the memory of the machine or of the "
               "control group",
       ANY_POSITIVE },
-    { "model_limits_file", FLAG_TEXT, &options.model_limits_file, "",
+    { "model_limits_file", FLAG_PATH, &options.model_limits_file, "",
       .help =
           "file with limits per model in text format, over which requests for it get 429 or 503: "
           "model { name: \"m\" max_requests: 32 max_waiting_requests: 16 max_run_memory_bytes: "
@@ -152,7 +152,7 @@ static const struct flag rows[] = {
     { "enable_batching", FLAG_BOOL, &options.enable_batching, "false",
       .help = "let requests for a signature wait for others and run with them as one batch, as "
               "TensorFlow Serving does; replaces --batch_ready" },
-    { "batching_parameters_file", FLAG_TEXT, &options.batching_parameters_file, "",
+    { "batching_parameters_file", FLAG_PATH, &options.batching_parameters_file, "",
       .help = "file with BatchingParameters in text format, for --enable_batching" },
     { "enable_per_model_batching_parameters", FLAG_BOOL,
       &options.enable_per_model_batching_parameters, "false",
@@ -175,12 +175,12 @@ static const struct flag rows[] = {
               "satisfied, because ops are computed one after another" },
     { "tensorflow_session_parallelism", FLAG_INT64, &options.tensorflow_session_parallelism, "0",
       .help = "the value of both, if neither is given" },
-    { "tensorflow_session_config_file", FLAG_TEXT, &options.tensorflow_session_config_file, "",
+    { "tensorflow_session_config_file", FLAG_PATH, &options.tensorflow_session_config_file, "",
       .help =
           "file with a ConfigProto in text format, whose intra_op_parallelism_threads applies if "
           "none of these three flags is given; fields for unsupported features are refused" },
 
-    { "monitoring_config_file", FLAG_TEXT, &options.monitoring_config_file, "",
+    { "monitoring_config_file", FLAG_PATH, &options.monitoring_config_file, "",
       .help =
           "file with a MonitoringConfig in text format: prometheus_config { enable: true path: "
           "\"/monitoring/prometheus/metrics\" } serves TensorFlow Serving's metrics at that path "

@@ -148,7 +148,7 @@ static struct status read_configs(const struct server_options *options, struct m
 {
     if (options->model_config_file[0] != '\0')
         return model_configs_read_file(options->model_config_file, out);
-    *out = model_configs_single(options->model_name, file_path_of_uri(options->model_base_path));
+    *out = model_configs_single(options->model_name, options->model_base_path);
     return status_ok();
 }
 

@@ -18,28 +18,24 @@ static struct status check_opens(const char *path)
     return status_ok();
 }
 
-/* Files may be given as file:///PATH, as in TensorFlow. */
-static struct status resolve_files(struct server_options *options)
+static struct status check_files(const struct server_options *options)
 {
     const struct {
-        const char *flag, **path;
+        const char *flag, *path;
     } rows[] = {
-        { "--model_config_file", &options->model_config_file },
-        { "--model_limits_file", &options->model_limits_file },
-        { "--platform_config_file", &options->platform_config_file },
-        { "--batching_parameters_file", &options->batching_parameters_file },
-        { "--tensorflow_session_config_file", &options->tensorflow_session_config_file },
-        { "--monitoring_config_file", &options->monitoring_config_file },
-        { "--ssl_config_file", &options->ssl_config_file },
-        { "--rest_ssl_config_file", &options->rest_ssl_config_file },
-        { "--auth_token_file", &options->auth_token_file },
+        { "--model_config_file", options->model_config_file },
+        { "--model_limits_file", options->model_limits_file },
+        { "--platform_config_file", options->platform_config_file },
+        { "--batching_parameters_file", options->batching_parameters_file },
+        { "--tensorflow_session_config_file", options->tensorflow_session_config_file },
+        { "--monitoring_config_file", options->monitoring_config_file },
+        { "--ssl_config_file", options->ssl_config_file },
+        { "--rest_ssl_config_file", options->rest_ssl_config_file },
+        { "--auth_token_file", options->auth_token_file },
     };
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        if ((*rows[i].path)[0] == '\0')
-            continue;
-        *rows[i].path = file_path_of_uri(*rows[i].path);
-        TRY(status_in(check_opens(*rows[i].path), "%s", rows[i].flag));
-    }
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (rows[i].path[0] != '\0')
+            TRY(status_in(check_opens(rows[i].path), "%s", rows[i].flag));
     return status_ok();
 }
 
@@ -70,8 +66,7 @@ static struct status check_flags(const struct server_options *options)
                             "(server_options.tensorflow_intra_op_parallelism, "
                             "server_options.tensorflow_inter_op_parallelism) separately. You "
                             "cannot configure all.");
-    return one_model ? status_in(file_check_local(file_path_of_uri(options->model_base_path)),
-                                 "--model_base_path")
+    return one_model ? status_in(file_check_local(options->model_base_path), "--model_base_path")
                      : status_ok();
 }
 
@@ -143,7 +138,7 @@ struct status settings_read(struct server_options *options, struct arena *arena,
                             struct settings *out)
 {
     TRY(check_flags(options));
-    TRY(resolve_files(options));
+    TRY(check_files(options));
     TRY(read_models_settings(options, arena, out));
     TRY(read_monitoring(options, arena, out));
     warn_of_target(options);

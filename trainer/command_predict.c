@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/file.h"
 #include "base/flags.h"
 #include "trainer/commands.h"
 #include "trainer/predict/predict.h"
@@ -19,7 +20,7 @@ static const struct flag rows[] = {
     { "data_format", FLAG_TEXT, &files.data_format, "",
       .help = "format of the files, one of those that `pstrain --help` lists; the default is "
               "detected from a file's name or first bytes" },
-    { "schema", FLAG_TEXT, &files.schema, "",
+    { "schema", FLAG_PATH, &files.schema, "",
       .help = "JSON file that describes the columns, such as the one that the model was trained "
               "with; the default is guessed from the first file that has rows" },
     { "feature_columns", FLAG_TEXT, &files.feature_columns, "",
@@ -46,7 +47,7 @@ static const struct flag rows[] = {
     { "signature", FLAG_TEXT, &options.signature, "",
       .help = "signature to run; the default is serving_default, or the only one that takes "
               "tensors" },
-    { "output", FLAG_TEXT, &options.output, "",
+    { "output", FLAG_PATH, &options.output, "",
       .help = "file for the predictions, which appears when it is complete (until then it is "
               "FILE.part); the default is the standard output" },
     { "output_format", FLAG_TEXT, &options.output_format, "jsonl",
@@ -59,7 +60,7 @@ static const struct flag rows[] = {
               "config" },
     { "metrics", FLAG_TEXT, &files.metrics, "",
       .help = "of --evaluate: Keras' names, such as accuracy,auc, or a JSON list" },
-    { "compile_config", FLAG_TEXT, &files.compile_config, "",
+    { "compile_config", FLAG_PATH, &files.compile_config, "",
       .help = "of --evaluate: file with the loss and the metrics as Keras' get_compile_config() "
               "prints them, instead of --loss and --metrics" },
     { "help", FLAG_BOOL, &options.help, "false", .help = "print this text" },
@@ -107,7 +108,7 @@ struct status command_predict(int argc, char **argv)
         return status_ok();
     }
     const struct prediction_request request = {
-        .directory = argv[1],
+        .directory = file_path_of_uri(argv[1]),
         .signature = options.signature,
         .files = &files,
         .id_column = options.id_column,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/file.h"
 
 #define NAME_SIZE_MAX ((size_t)64) /* of a name for which a similar flag is searched */
 
@@ -69,7 +70,7 @@ static struct status parse_double(const struct flag *flag, const char *text, uni
 
 static struct status parse_text(const struct flag *flag, const char *text, union flag_value *out)
 {
-    out->text = text;
+    out->text = flag->type == FLAG_PATH ? file_path_of_uri(text) : text;
     size_t size = strlen(text);
     if (flag->filled && size == 0)
         return status_error(STATUS_INVALID_ARGUMENT, "--%s: its value is empty", flag->name);
@@ -96,6 +97,7 @@ static struct status parse_value(const struct flag *flag, const char *text, unio
     case FLAG_DOUBLE:
         return parse_double(flag, text, out);
     case FLAG_TEXT:
+    case FLAG_PATH:
     case FLAG_TEXTS:
         break;
     }
@@ -126,6 +128,7 @@ static struct status set_value(const struct flag *flag, const char *text)
         *(double *)flag->target = value.real;
         break;
     case FLAG_TEXT:
+    case FLAG_PATH:
         *(const char **)flag->target = value.text;
         break;
     case FLAG_TEXTS:
@@ -178,6 +181,7 @@ bool flag_is_default(const struct flag *flag)
     case FLAG_DOUBLE:
         return *(double *)flag->target == value.real;
     case FLAG_TEXT:
+    case FLAG_PATH:
         return strcmp(*(const char **)flag->target, value.text) == 0;
     case FLAG_TEXTS:
         break;
@@ -259,6 +263,11 @@ static struct status unknown(const struct flag_set *set, int dashes, const char 
                         "--", (int)size, name, meant);
 }
 
+static bool is_text(const struct flag *flag)
+{
+    return flag->type == FLAG_TEXT || flag->type == FLAG_PATH || flag->type == FLAG_TEXTS;
+}
+
 /* Parses an argument that begins with --. `next` is the argument that follows, or NULL; *used_next:
  * it was the value. */
 static struct status parse_argument(const struct flag_set *set, const char *argument,
@@ -280,7 +289,7 @@ static struct status parse_argument(const struct flag_set *set, const char *argu
     if (flag == NULL)
         return unknown(set, 2, name, size);
     if (equals != NULL) {
-        if (equals[1] == '\0' && flag->type != FLAG_TEXT && flag->type != FLAG_TEXTS)
+        if (equals[1] == '\0' && !is_text(flag))
             return status_error(STATUS_INVALID_ARGUMENT, "--%s= has no value", flag->name);
         return set_value(flag, equals + 1);
     }

@@ -29,6 +29,7 @@ enum flag_type {
     FLAG_INT64,  /* int64_t */
     FLAG_DOUBLE, /* double */
     FLAG_TEXT,   /* const char *: borrowed from argv or the table */
+    FLAG_PATH,   /* the same, of a file or directory: file:///m is /m, as in TensorFlow */
     FLAG_TEXTS,  /* struct flag_texts: one text for each time the flag is given */
 };
 

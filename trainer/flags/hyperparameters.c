@@ -22,7 +22,7 @@ static const char *find_file(int argc, char **argv)
         else if (argv[i][size] == '\0' && i + 1 < argc)
             found = argv[++i];
     }
-    return found;
+    return found != NULL ? file_path_of_uri(found) : NULL;
 }
 
 static struct status check_key(const struct flag_set *set, const char *key)

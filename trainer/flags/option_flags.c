@@ -21,10 +21,10 @@ static char optimizer_help[512]; /* built from the optimizers' table before the 
 /* One flag after the other. */
 /* clang-format off */
 static const struct flag rows[] = {
-    { "model", FLAG_TEXT, &values.model, "softmax", .group = "what is trained",
+    { "model", FLAG_PATH, &values.model, "softmax", .group = "what is trained",
       .help = "softmax, mlp, convnet, linear, logistic, sparse_logistic, two_tower, retrieval, "
               "wide_deep, click, fm, deepfm, dcn_v2, or a file that Keras' to_json() wrote" },
-    { "from_savedmodel", FLAG_TEXT, &values.from_savedmodel, "", .filled = true,
+    { "from_savedmodel", FLAG_PATH, &values.from_savedmodel, "", .filled = true,
       .help = "directory of a SavedModel to train further, instead of --model; the export is the "
               "same SavedModel with new values" },
     { "signature", FLAG_TEXT, &values.signature, "",
@@ -44,13 +44,13 @@ static const struct flag rows[] = {
               "class_name and config" },
     { "metrics", FLAG_TEXT, &values.metrics, "",
       .help = "metrics of --from_savedmodel: Keras' names, such as accuracy,auc, or a JSON list" },
-    { "compile_config", FLAG_TEXT, &values.compile_config, "",
+    { "compile_config", FLAG_PATH, &values.compile_config, "",
       .help = "file with the optimizer, the loss and the metrics of --from_savedmodel as Keras' "
               "get_compile_config() prints them, instead of --loss and --metrics" },
-    { "hyperparameters", FLAG_TEXT, &values.hyperparameters, "",
+    { "hyperparameters", FLAG_PATH, &values.hyperparameters, "",
       .help = "JSON file of flags, such as {\"batch_size\": 128, \"sync\": true}; a flag on the "
               "command line wins" },
-    { "train_dir", FLAG_TEXT, &values.train_dir, "", .filled = true,
+    { "train_dir", FLAG_PATH, &values.train_dir, "", .filled = true,
       .help = "directory of IDX files with MNIST's names, plain or .gz; the t10k files are needed "
               "only for tests. Without it, the program draws digits itself" },
     { "train_files", FLAG_TEXT, &values.train_files, "", .filled = true,
@@ -69,7 +69,7 @@ static const struct flag rows[] = {
               "tf.SequenceExamples), npz, "
               "image (JPEG and PNG) or text (lines); the default is detected from a file's name "
               "or first bytes" },
-    { "schema", FLAG_TEXT, &values.schema, "",
+    { "schema", FLAG_PATH, &values.schema, "",
       .help = "JSON file that describes the columns; `pstrain schema FILE` prints one. The default "
               "is guessed from the first training file that has rows" },
     { "label_column", FLAG_TEXT, &values.label_column, "",
@@ -164,7 +164,7 @@ static const struct flag rows[] = {
     { "class_weight", FLAG_TEXT, &values.class_weight, "",
       .help = "factors of the losses of training rows by class, such as 0:1,7:2.5; other classes "
               "have 1" },
-    { "init_from", FLAG_TEXT, &values.init_from, "", .filled = true,
+    { "init_from", FLAG_PATH, &values.init_from, "", .filled = true,
       .help = "source of the variables' initial values: a checkpoint, a directory of checkpoints, "
               "a SavedModel or a session_bundle, on the chief's disk. A job that resumes from its "
               "own checkpoint does not read it" },
@@ -196,10 +196,10 @@ static const struct flag rows[] = {
     { "placement", FLAG_TEXT, &values.placement, "bytes",
       .help = "how variables are distributed over the ps tasks: balanced by bytes, or round-robin",
       .choices = "bytes round_robin" },
-    { "export_dir", FLAG_TEXT, &values.export_dir, "", .group = "the export",
+    { "export_dir", FLAG_PATH, &values.export_dir, "", .group = "the export",
       .help = "directory to create, such as model/1. If it holds numbered versions, the export "
               "becomes the next version in it. Overrides --work_dir" },
-    { "work_dir", FLAG_TEXT, &values.work_dir, "./model",
+    { "work_dir", FLAG_PATH, &values.work_dir, "./model",
       .help = "without --export_dir and DIR, export to work_dir/model_version" },
     { "model_version", FLAG_INT64, &values.model_version, "-1",
       .help = "number of the version in DIR or --work_dir; -1: one more than the largest there",
@@ -210,7 +210,7 @@ static const struct flag rows[] = {
       .choices = SAVEDMODEL_FORMAT_NAMES },
     { "export", FLAG_BOOL, &values.export, "true",
       .help = "export the trained model; with --noexport, the job only trains and tests" },
-    { "checkpoint_dir", FLAG_TEXT, &values.checkpoint_dir, "", .group = "checkpoints",
+    { "checkpoint_dir", FLAG_PATH, &values.checkpoint_dir, "", .group = "checkpoints",
       .help = "directory on the chief's disk for checkpoints in TensorFlow's format; training "
               "continues from the last one in it" },
     { "save_checkpoint_secs", FLAG_DOUBLE, &values.save_checkpoint_secs, "600",
@@ -222,10 +222,10 @@ static const struct flag rows[] = {
       STEPS },
     { "max_to_keep", FLAG_INT32, &values.max_to_keep, "5",
       .help = "number of checkpoints to keep; 0: all", .min = 0, .max = 1e6 },
-    { "log_dir", FLAG_TEXT, &values.log_dir, "", .group = "metrics and logs",
+    { "log_dir", FLAG_PATH, &values.log_dir, "", .group = "metrics and logs",
       .help = "directory on the chief's disk for event files, which TensorBoard reads: loss, "
               "learning_rate and global_step/sec; evaluations in its sub-directories" },
-    { "metrics_file", FLAG_TEXT, &values.metrics_file, "",
+    { "metrics_file", FLAG_PATH, &values.metrics_file, "",
       .help = "file on the chief's disk to which the same is appended as JSON lines" },
     { "save_summary_steps", FLAG_INT64, &values.save_summary_steps, "100",
       .help = "write to both at the multiples of this many steps", .min = 1, .max = 9e15 },
@@ -280,13 +280,13 @@ static const struct flag rows[] = {
               "of "
               "--candidate_files; 0: three quarters of the memory of the host or its control group",
       .min = 0, .max = 9e18 },
-    { "tls_cert", FLAG_TEXT, &values.tls_cert, "",
+    { "tls_cert", FLAG_PATH, &values.tls_cert, "",
       .help = "PEM file of this task's certificate. With --tls_key and --tls_ca, the tasks use TLS "
               "and accept only each other" },
-    { "tls_key", FLAG_TEXT, &values.tls_key, "", .help = "PEM file of its key" },
-    { "tls_ca", FLAG_TEXT, &values.tls_ca, "",
+    { "tls_key", FLAG_PATH, &values.tls_key, "", .help = "PEM file of its key" },
+    { "tls_ca", FLAG_PATH, &values.tls_ca, "",
       .help = "PEM file of the CA that signed the certificates of all tasks" },
-    { "cluster_token_file", FLAG_TEXT, &values.cluster_token_file, "",
+    { "cluster_token_file", FLAG_PATH, &values.cluster_token_file, "",
       .help = "file of a secret that all tasks share; tasks without it are refused. Without TLS, "
               "anyone who reads the traffic learns it" },
     { "evaluate_steps", FLAG_INT64, &values.evaluate_steps, "0",

@@ -166,20 +166,21 @@ struct status file_data_print_schema(const struct flag_values *flags, const char
 
     TRY(file_data_choose_format(flags, arena, &format, &records));
     for (int i = 0; i < count; i++) {
+        const char *path = file_path_of_uri(paths[i]);
         struct schema schema;
         other.size = notes.size = 0;
-        TRY_OR(done, file_data_guess_schema(paths[i], format, &records, arena, &notes, &schema));
+        TRY_OR(done, file_data_guess_schema(path, format, &records, arena, &notes, &schema));
         schema_print(&schema, i == 0 ? &first : &other);
         if (i > 0 && !bytes_equal((struct bytes){ first.data, first.size },
                                   (struct bytes){ other.data, other.size })) {
             status = status_error(STATUS_INVALID_ARGUMENT,
-                                  "'%s' has another schema than '%s': print them one by one",
-                                  paths[i], paths[0]);
+                                  "'%s' has another schema than '%s': print them one by one", path,
+                                  paths[0]);
             goto done;
         }
         if (notes.size > 0)
             fprintf(stderr, "%.*s", (int)notes.size, notes.data);
-        print_missing(paths[i], &schema);
+        print_missing(path, &schema);
     }
     printf("%.*s", (int)first.size, first.data);
     status = file_flush_stdout();

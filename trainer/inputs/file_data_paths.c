@@ -153,7 +153,8 @@ struct status file_data_find_files(struct file_data_maker *maker, const char *fl
     glob_t found = { 0 };
 
     for (int i = 0; i < patterns.count && status_is_ok(status); i++) {
-        int result = glob(patterns.texts[i], i > 0 ? GLOB_APPEND : 0, NULL, &found);
+        int result =
+            glob(file_path_of_uri(patterns.texts[i]), i > 0 ? GLOB_APPEND : 0, NULL, &found);
         if (result == GLOB_NOMATCH)
             status = status_error(STATUS_NOT_FOUND, "no file matches '%s'", patterns.texts[i]);
         else if (result != 0)

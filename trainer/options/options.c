@@ -179,10 +179,10 @@ static struct status check_summaries(const struct flag_values *flags)
 }
 
 /* Refuses URLs such as gs://…, which would become local directories with a colon in their names. */
-static struct status check_paths(const struct flag_values *flags, const char *positional)
+static struct status check_paths(const struct flag_values *flags, const char *directory)
 {
     TRY(status_in(file_check_local(flags->export_dir), "--export_dir"));
-    TRY(status_in(file_check_local(positional != NULL ? positional : ""), "DIR"));
+    TRY(status_in(file_check_local(directory != NULL ? directory : ""), "DIR"));
     TRY(status_in(file_check_local(flags->work_dir), "--work_dir"));
     TRY(status_in(file_check_local(flags->train_dir), "--train_dir"));
     TRY(status_in(file_check_local(flags->from_savedmodel), "--from_savedmodel"));
@@ -222,7 +222,8 @@ struct status options_read(int argc, char **argv, const struct command_set *comm
         return status_error(STATUS_INVALID_ARGUMENT,
                             "'%s': only one directory can be given ('%s' already is)", argv[2],
                             argv[1]);
-    TRY(check_paths(&out->flags, positional_count == 1 ? argv[1] : NULL));
+    const char *directory = positional_count == 1 ? file_path_of_uri(argv[1]) : NULL;
+    TRY(check_paths(&out->flags, directory));
     log_level_parse(out->flags.log_level, &out->log_level);
     TRY(options_read_cluster(true, arena, out));
     TRY(check_role(out));
@@ -241,7 +242,7 @@ struct status options_read(int argc, char **argv, const struct command_set *comm
         return status_ok();
     TRY(check_checkpoints(&out->flags));
     TRY(check_summaries(&out->flags));
-    return options_choose_export(positional_count == 1 ? argv[1] : NULL, arena, out);
+    return options_choose_export(directory, arena, out);
 }
 
 struct status options_read_doctor(int argc, char **argv, struct arena *arena, struct options *out)

@@ -15,7 +15,7 @@ static struct {
     int64_t big;
     double rate;
     bool sync, batch, help;
-    const char *dir, *mode, *source;
+    const char *dir, *mode, *source, *file;
     struct flag_texts inputs;
 } options;
 
@@ -28,6 +28,7 @@ static const struct flag rows[] = {
     { "dir", FLAG_TEXT, &options.dir, "", .help = "a directory" },
     { "mode", FLAG_TEXT, &options.mode, "sgd", .help = "an optimizer", .choices = "sgd adam" },
     { "source", FLAG_TEXT, &options.source, "", .help = "where data are", .filled = true },
+    { "file", FLAG_PATH, &options.file, "", .help = "a path" },
     { "input", FLAG_TEXTS, &options.inputs, NULL, .help = "name=value" },
     { "help", FLAG_BOOL, &options.help, "false", .help = "this text" },
 };
@@ -108,6 +109,16 @@ static void a_list_collects_every_value(void **state)
     assert_int_equal(options.inputs.count, 2);
     assert_string_equal(options.inputs.values[0], "x=1");
     assert_string_equal(options.inputs.values[1], "y=2");
+}
+
+static void uris_of_local_files_are_paths(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("--file=file:///m/1 --dir=file:///m/1").code, STATUS_OK);
+    assert_string_equal(options.file, "/m/1");
+    assert_string_equal(options.dir, "file:///m/1");
+    assert_int_equal(parse("--file=").code, STATUS_OK);
+    assert_true(flag_is_default(flags_find(&flags, "file")));
 }
 
 static void a_value_equal_to_the_default_counts_as_default(void **state)
@@ -201,6 +212,7 @@ int main(void)
         cmocka_unit_test(a_switch_is_turned_in_every_form),
         cmocka_unit_test(positional_arguments_move_to_the_front),
         cmocka_unit_test(a_list_collects_every_value),
+        cmocka_unit_test(uris_of_local_files_are_paths),
         cmocka_unit_test(a_value_equal_to_the_default_counts_as_default),
         cmocka_unit_test(help_lists_every_flag),
         cmocka_unit_test(a_group_ends_at_the_next_heading),

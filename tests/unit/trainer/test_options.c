@@ -169,6 +169,22 @@ static void epochs_count_the_rows_that_were_taken(void **state)
     arena_destroy(arena);
 }
 
+static void paths_may_be_uris(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    struct options options;
+    char line[sizeof directory + 64];
+
+    snprintf(line, sizeof line, "--export_dir=file://%s/uri/1", directory);
+    assert_true(status_is_ok(read_line(line, arena, &options)));
+    assert_string_equal(options.export_directory, line + strlen("--export_dir=file://"));
+    snprintf(line, sizeof line, "file://%s/uri", directory);
+    assert_true(status_is_ok(read_line(line, arena, &options)));
+    assert_string_equal(options.export_base, line + strlen("file://"));
+    arena_destroy(arena);
+}
+
 static void epochs_need_a_known_number_of_rows(void **state)
 {
     (void)state;
@@ -285,6 +301,7 @@ int main(void)
     static const struct CMUnitTest plain[] = {
         cmocka_unit_test(a_loss_scale_is_the_flags_or_the_descriptions),
         cmocka_unit_test(the_founding_report_is_two_flags),
+        cmocka_unit_test(paths_may_be_uris),
         cmocka_unit_test(epochs_need_a_known_number_of_rows),
         cmocka_unit_test(epochs_count_the_rows_that_were_taken),
         cmocka_unit_test(an_optimizer_of_a_description_is_keras_and_one_of_a_flag_tensorflows),
