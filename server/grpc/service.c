@@ -10,11 +10,11 @@
 #include "server/grpc/predict_form.h"
 #include "server/grpc/request.h"
 #include "server/inference/explain.h"
+#include "server/inference/recent_peak.h"
 #include "server/inference/request_pool.h"
 
 #define MESSAGE_MAX           1024 /* of an error's text; TensorFlow Serving cuts it here */
 #define TRUNCATED             "...TRUNCATED"
-#define EXPECTED_DECAY        16
 #define EXPLAINED_OPS_MAX     20
 #define EXPLANATION_BYTES_MAX 7000
 
@@ -22,8 +22,8 @@ struct grpc_service {
     struct server_context *server;
     struct predict_forms *forms;
     struct request_pool requests;
-    int calls;    /* begun and not answered */
-    int expected; /* the recent peak of concurrent calls */
+    int calls; /* begun and not answered */
+    struct recent_peak calls_peak;
 };
 
 /* A call in flight. */
@@ -67,8 +67,7 @@ static struct grpc_request *request_begin(struct grpc_service *grpc, struct call
     request->served.forms = grpc->forms;
     request->served.body = request->message.header;
     request->served.call.deadline_ns = deadline_ns == CLOCK_NEVER ? 0 : deadline_ns;
-    if (++grpc->calls > grpc->expected)
-        grpc->expected = grpc->calls;
+    recent_peak_see(&grpc->calls_peak, ++grpc->calls);
     served_request_begin(&request->served);
     if (row->api <= API_MULTI_INFERENCE &&
         explain_is_requested(call_metadata(call, EXPLAIN_HEADER)))
@@ -265,11 +264,9 @@ int grpc_service_calls(const struct grpc_service *grpc)
     return grpc->calls;
 }
 
-/* Called once a round. Each call lets the recorded peak decay towards the current number of
- * calls. */
 int grpc_service_recent_calls_peak(struct grpc_service *grpc)
 {
-    int most = grpc->expected;
-    grpc->expected -= (grpc->expected - grpc->calls) / EXPECTED_DECAY;
+    int most = grpc->calls_peak.most;
+    recent_peak_decay(&grpc->calls_peak, grpc->calls);
     return most;
 }
