@@ -487,6 +487,17 @@ struct status layers_recheck(struct layers_model *model)
     return status_resume(held);
 }
 
+struct status layers_set_width(struct layers_model *model, int64_t width)
+{
+    assert(model->training.any_width && width > 0);
+    if (width > INT32_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "the model's input has %lld values in a row, expected less than 2^31",
+                            (long long)width);
+    model->inputs[0].shape.dims[1] = width;
+    return layers_recheck(model);
+}
+
 struct status layers_check(struct layers_model *model, struct arena *owner)
 {
     const struct layers_options options = { .mode = LAYERS_SERVE };

@@ -111,6 +111,7 @@ struct layers_training {
     int batch_size;
     int epochs;             /* training_config.epochs */
     int training_iteration; /* training_config.training_iteration: steps */
+    bool any_width;         /* training_config.any_width: see layers_set_width */
 };
 
 struct layer; /* layers/layer.h */
@@ -200,6 +201,11 @@ struct status layers_read_schedule(const struct json_value *value, struct arena 
  *         wrong or unknown, and what is known; UNIMPLEMENTED a dtype other than float32
  */
 struct status layers_parse(struct bytes json, struct arena *arena, struct layers_model **out);
+
+/* Sets the number of values in a row of the only input, [-1, width], of a model with
+ * training.any_width. The description has the width for other data than files of records.
+ * Errors: as layers_parse. */
+struct status layers_set_width(struct layers_model *model, int64_t width);
 
 /**
  * Makes a model of a body. `compile_config` says how to train it: the output of Keras'

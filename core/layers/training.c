@@ -522,7 +522,7 @@ static struct status read_count(const struct json_value *value, struct arena *ar
     return status_ok();
 }
 
-/* Reads our own keys: {"batch_size", "epochs", "training_iteration", "reduction"}. */
+/* Reads our own keys: {"batch_size", "epochs", "training_iteration", "reduction", "any_width"}. */
 static struct status read_own(const char *key, const struct json_value *value, struct arena *arena,
                               struct layers_training *out)
 {
@@ -532,10 +532,18 @@ static struct status read_own(const char *key, const struct json_value *value, s
         return read_count(value, arena, key, &out->epochs);
     if (strcmp(key, "training_iteration") == 0)
         return read_count(value, arena, key, &out->training_iteration);
+    if (strcmp(key, "any_width") == 0) {
+        out->any_width = value->kind == JSON_VALUE_BOOL && value->boolean;
+        return value->kind == JSON_VALUE_BOOL
+                   ? status_ok()
+                   : status_error(STATUS_INVALID_ARGUMENT,
+                                  "any_width is %s, expected true or false",
+                                  json_value_show(value, arena));
+    }
     if (strcmp(key, "reduction") != 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "unknown argument '%.100s'; known: batch_size, epochs, "
-                            "training_iteration, reduction",
+                            "training_iteration, reduction, any_width",
                             key);
     bool sum = value->kind == JSON_VALUE_TEXT && strcmp(value->text, "sum") == 0;
     if (!sum && (value->kind != JSON_VALUE_TEXT || strcmp(value->text, "mean") != 0))
@@ -590,5 +598,11 @@ struct status training_read(const struct json_value *root, struct arena *arena,
     for (int i = 0; own != NULL && own->kind == JSON_VALUE_OBJECT && i < own->count; i++)
         TRY(status_in(read_own(own->keys[i], &own->members[i], arena, &out->training),
                       "training_config"));
+    const struct layers_port *input = &out->inputs[0];
+    if (out->training.any_width &&
+        (out->inputs_count > 1 || input->layout != TENSOR_DENSE || input->shape.rank != 2))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "training_config: any_width, but the model has not one dense input "
+                            "[null, n]");
     return status_ok();
 }

@@ -60,6 +60,18 @@ class TrainFiles(FilesTestCase):
         self.assertRegex(shown, r"Test: mean squared error 0\.0(09|10)")  # the variance of the noise
         self.assert_is_the_line(self.path("line"))
 
+    def test_the_columns_decide_the_width_of_a_built_in_model(self):
+        numbers = random.Random(3)
+        rows = [(numbers.uniform(-1, 1), numbers.uniform(-1, 1)) for _ in range(500)]
+        path = self.write("rows.csv", "a,b,y\n" + "".join("%.6f,%.6f,%d\n" % (a, b, a > b) for a, b in rows))
+        flags = ["--train_files=" + path, "--test_files=" + path, "--label_column=y", "--epochs=30", "--learning_rate=0.1"]
+        for model in ("logistic", "softmax", "mlp"):
+            shown = self.train("--model=" + model, *flags, "--export_dir=" + self.path(model + "/1"))
+            self.assertGreater(float(re.search(r"accuracy ([0-9.]+)", shown).group(1)), .9, model)
+        with Server(self.path("logistic")) as server:
+            asked = server.post("/v1/models/default:predict", {"signature_name": "predict", "instances": [[.9, -.9], [-.9, .9]]}).json
+            self.assertEqual([answer[0] > .5 for answer in asked["predictions"]], [True, False])
+
     def test_the_index_that_pandas_writes(self):
         """A column without a name is no feature, whether the rows have weights or not."""
         for weights, flags in (("", []), (",w", ["--weight_column=w"])):

@@ -138,6 +138,7 @@ static struct text_list columns_of_feed(const struct file_data_maker *maker,
                : other_columns(maker, feed);
 }
 
+/* The sum of the widths; those of columns without one, which take what others leave, are 0. */
 static int64_t width_of(const struct file_data_maker *maker, const struct text_list *names,
                         enum dtype dtype)
 {
@@ -235,6 +236,20 @@ static struct status decide_shape(const struct file_data_maker *maker,
     return fit_shape(maker, names, spec);
 }
 
+/* Sets the width of an input that takes any, unless a column has none. */
+static void take_width(const struct file_data_maker *maker, const struct text_list *names,
+                       struct tensor_spec *spec)
+{
+    bool all = true;
+
+    for (int i = 0; i < names->count; i++) {
+        const struct text_list one = { &names->texts[i], 1 };
+        all = all && width_of(maker, &one, spec->dtype) > 0;
+    }
+    if (all && names->count > 0)
+        spec->shape.dims[1] = width_of(maker, names, spec->dtype);
+}
+
 static bool is_made_of_columns(const struct tensor_spec *spec)
 {
     bool number = ((DTYPES_REAL | DTYPES(DT_BOOL)) & DTYPES(spec->dtype)) != 0;
@@ -253,6 +268,8 @@ static struct status request_feed(const struct file_data_maker *maker,
     struct text_list names = columns_of_feed(maker, feed);
     struct tensor_spec spec = feed->spec;
 
+    if (maker->request->any_width && feed->role == FEED_INPUT)
+        take_width(maker, &names, &spec);
     TRY(decide_shape(maker, feed, &names, &spec));
     if (!is_made_of_columns(&spec))
         return status_error(STATUS_UNIMPLEMENTED,

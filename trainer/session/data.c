@@ -65,6 +65,7 @@ static struct status load_rows(struct session *session)
                                              .reads_again = options_read_again(options),
                                              .needs_rows = true,
                                              .needs_labels = true,
+                                             .any_width = options->model->training.any_width,
                                              .feeds = session->graph.feeds,
                                              .feeds_count = session->graph.feeds_count,
                                              .warn = warn_of_data };
@@ -78,6 +79,25 @@ static struct status load_rows(struct session *session)
         session->data =
             regression ? data_draw_linear((uint64_t)options->flags.seed) : data_draw_digits();
     return status_in(weigh_classes(session), "--class_weight");
+}
+
+/* The files decide the width of an input that takes any. */
+static struct status fit_width(struct session *session)
+{
+    const struct data_split *train = session->data->train;
+    const struct training_feed *feed = session->graph.feeds;
+    struct layers_model *model = session->options.model;
+
+    if (!model->training.any_width || *session->options.flags.train_files == '\0')
+        return status_ok();
+    while (feed->role != FEED_INPUT)
+        feed++;
+    int column = data_split_column(train, feed->spec.name);
+    int64_t width = train->columns[column].spec.shape.dims[1];
+    if (width == model->inputs[0].shape.dims[1])
+        return status_ok();
+    TRY(layers_set_width(model, width));
+    return session_remake_graph(session);
 }
 
 /* Checks that the data match the model. */
@@ -111,6 +131,7 @@ static struct status check_data(const struct session *session)
 struct status session_load_data(struct session *session)
 {
     TRY(load_rows(session));
+    TRY(fit_width(session));
     TRY(load_candidates(session));
     return check_data(session);
 }

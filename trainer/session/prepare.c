@@ -28,6 +28,13 @@ static struct status make_graph(struct session *session)
     return status_ok();
 }
 
+struct status session_remake_graph(struct session *session)
+{
+    training_graph_finish(&session->graph);
+    session->graph = (struct training_graph){ 0 };
+    return make_graph(session);
+}
+
 static struct status make_model(struct session *session)
 {
     const struct finetune *finetune = session->options.finetune;
@@ -48,9 +55,7 @@ static struct status adapt(struct session *session)
     if (!adapt_needed(session->options.model))
         return status_ok();
     TRY(session_adapt(session));
-    training_graph_finish(&session->graph);
-    session->graph = (struct training_graph){ 0 };
-    return make_graph(session);
+    return session_remake_graph(session);
 }
 
 static enum placement_strategy placement_strategy(const struct options *options)

@@ -7,8 +7,11 @@
 #include "trainer/session/session.h"
 
 /* data.c. Sets session->data and session->candidates: rows that match the feeds of
- * session->graph. */
+ * session->graph. They may decide the width of the model's input. */
 struct status session_load_data(struct session *session);
+
+/* prepare.c. Makes session->graph again, after a change of the model's shapes. */
+struct status session_remake_graph(struct session *session);
 
 /* serving.c. Sets session->serving: the export takes raw values, which it prepares according to
  * the schema, and has the classes' names. */

@@ -98,6 +98,20 @@ static void is_compiled_in_and_builds_in_every_mode(void **state)
         graph_finish(modes[m].graph);
 }
 
+static void a_model_of_any_width_takes_another(void **state)
+{
+    (void)state;
+    struct layers_model *model = model_of("mlp");
+
+    assert_ok(layers_set_width(model, 3));
+    struct layers_graph built = build_mode(model, LAYERS_TRAIN, 0);
+    assert_string_equal(shape_text(endpoint_shape(built.inputs[0])), "[?,3]");
+    assert_int_equal(built.variables[0].shape.dims[0], 3);
+    graph_finish(built.graph);
+    assert_int_equal(layers_set_width(model, (int64_t)1 << 31).code, STATUS_INVALID_ARGUMENT);
+    assert_false(model_of("convnet")->training.any_width);
+}
+
 static void trains_with_few_nodes(void **state)
 {
     const struct model_row *row = *state;
@@ -293,6 +307,7 @@ int main(void)
 {
     static const struct CMUnitTest plain[] = {
         TEST(a_model_of_one_probability_also_classifies),
+        TEST(a_model_of_any_width_takes_another),
         TEST(a_serving_graph_has_the_signatures_of_a_classifier),
         TEST(a_serving_graph_has_the_signatures_of_a_regression),
         TEST(names_of_classes_must_be_as_many_as_outputs),

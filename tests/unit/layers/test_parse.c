@@ -652,6 +652,14 @@ static const struct row {
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
           "[null, 4]") "]}, \"training_config\": {\"epoch\": 1}}",
       STATUS_INVALID_ARGUMENT, "training_config: unknown argument 'epoch'; known: batch_size, " },
+    { "any width of an image",
+      "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
+          "[null, 4, 4]") "]}, \"training_config\": {\"any_width\": true}}",
+      STATUS_INVALID_ARGUMENT, "training_config: any_width, but the model has not one dense" },
+    { "any width that is no truth value",
+      "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
+          "[null, 4]") "]}, \"training_config\": {\"any_width\": 1}}",
+      STATUS_INVALID_ARGUMENT, "training_config: any_width is 1, expected true or false" },
 };
 
 /* A model that calls the model inside it twice, and so on: 2^depth calls of the innermost. */
