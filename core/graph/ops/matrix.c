@@ -81,13 +81,9 @@ struct status infer_qr(struct infer_context *context)
     return status_ok();
 }
 
-struct status infer_svd(struct infer_context *context)
+static struct status infer_singular(struct infer_context *context, bool vectors, bool full)
 {
     const struct shape *x = infer_input(context, 0);
-    bool full, vectors;
-
-    TRY(node_attr_bool(context->node, "full_matrices", &full));
-    TRY(node_attr_bool(context->node, "compute_uv", &vectors));
     if (!is_stack(x))
         return status_ok();
     int64_t m = x->dims[x->rank - 2], n = x->dims[x->rank - 1], p = lesser(m, n);
@@ -101,12 +97,22 @@ struct status infer_svd(struct infer_context *context)
     return status_ok();
 }
 
-struct status infer_eigen(struct infer_context *context)
+struct status infer_svd(struct infer_context *context)
+{
+    bool full, vectors;
+    TRY(node_attr_bool(context->node, "full_matrices", &full));
+    TRY(node_attr_bool(context->node, "compute_uv", &vectors));
+    return infer_singular(context, vectors, full);
+}
+
+struct status infer_xla_svd(struct infer_context *context)
+{
+    return infer_singular(context, true, true);
+}
+
+static struct status infer_values_of(struct infer_context *context, bool vectors)
 {
     const struct shape *x = infer_input(context, 0);
-    bool vectors;
-
-    TRY(node_attr_bool(context->node, "compute_v", &vectors));
     if (!is_stack(x))
         return status_ok();
     struct shape e = vectors_of(x, x->dims[x->rank - 1]);
@@ -114,6 +120,18 @@ struct status infer_eigen(struct infer_context *context)
     if (vectors)
         infer_output(context, 1, x);
     return status_ok();
+}
+
+struct status infer_eigen(struct infer_context *context)
+{
+    bool vectors;
+    TRY(node_attr_bool(context->node, "compute_v", &vectors));
+    return infer_values_of(context, vectors);
+}
+
+struct status infer_xla_eigen(struct infer_context *context)
+{
+    return infer_values_of(context, true);
 }
 
 /* The stacks of the matrix and of the right-hand side broadcast. */

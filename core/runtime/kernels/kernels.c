@@ -243,7 +243,9 @@
     X(text, unicode_script)         \
     X(text, white_space)            \
     X(text, word_pieces)            \
+    X(xla, xla_broadcast_helper)    \
     X(xla, xla_conv)                \
+    X(xla, xla_dequantize)          \
     X(xla, xla_dot)                 \
     X(xla, xla_gather)              \
     X(xla, xla_key_sort)            \

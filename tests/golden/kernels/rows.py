@@ -39,6 +39,8 @@ HIDDEN_OPS = {  # that tf.raw_ops lacks
     "XlaSort": gen_xla_ops.xla_sort, "XlaKeyValueSort": gen_xla_ops.xla_key_value_sort, "XlaReducePrecision": gen_xla_ops.xla_reduce_precision,
     "XlaRngBitGenerator": gen_xla_ops.xla_rng_bit_generator, "XlaSharding": gen_xla_ops.xla_sharding,
     "XlaSpmdShardToFullShape": gen_xla_ops.xla_spmd_shard_to_full_shape,
+    "XlaSvd": gen_xla_ops.xla_svd, "XlaSelfAdjointEig": gen_xla_ops.xla_self_adjoint_eig,
+    "XlaBroadcastHelper": gen_xla_ops.xla_broadcast_helper, "XlaDequantize": gen_xla_ops.xla_dequantize,
     "AudioMicrofrontend": gen_audio_microfrontend_op.audio_microfrontend,
     "DecodeProtoV2": gen_decode_proto_ops.decode_proto_v2, "EncodeProto": gen_encode_proto_ops.encode_proto,
 }

@@ -1,5 +1,6 @@
 """Rows of ops of XLA, for make_rows.py. XLA words its own errors."""
 import numpy as np
+import tensorflow as tf
 
 from moved_rows import COMPLEX, FLOATS, HALVES, INTEGERS
 from rows import Rows
@@ -186,4 +187,49 @@ def xla_bits():
     rows.write()
 
 
-FAMILIES = [xla_dot, xla_conv, xla_moves, xla_sort, xla_numbers, xla_bits]
+def xla_matrices():
+    """tests/unit/runtime/test_spectrum.c multiplies the vectors, whose signs are not determined."""
+    rows = Rows("xla_matrices")
+    for dtype, near in [(np.float32, 1e-5), (np.float64, 1e-5)]:  # an epsilon of 1e-6 leaves that much in doubles, too
+        for shape in [(1, 1), (3, 3), (2, 4), (4, 2), (2, 3, 3), (2, 2, 5, 2), (0, 3, 3), (0, 2, 3)]:
+            x = np.round(RANDOM.uniform(-2, 2, shape), 3).astype(dtype)
+            rows.add("XlaSvd", [x], near, max_iter=100, epsilon=1e-6, precision_config="", skip=(1, 2) if x.size else ())
+            for lower in [True, False]:
+                if shape[-1] == shape[-2]:
+                    rows.add("XlaSelfAdjointEig", [x], near, lower=lower, max_iter=100, epsilon=1e-6, skip=(1,) if x.size else ())
+        rows.add("XlaSelfAdjointEig", [np.zeros((2, 0, 0), dtype)], lower=True, max_iter=15, epsilon=1e-6)
+        rows.add("XlaSvd", [np.diag([3, 0, -1]).astype(dtype)], near, max_iter=100, epsilon=1e-6, precision_config="", skip=(1, 2))
+        rows.add("XlaSelfAdjointEig", [np.diag([3, 0, -1]).astype(dtype)], near, lower=True, max_iter=100, epsilon=1e-6, skip=(1,))
+    for shape in [(3,), (), (2, 3)]:
+        rows.add("XlaSelfAdjointEig", [draw(*shape)], text=False, lower=True, max_iter=100, epsilon=1e-6)
+    # TensorFlow crashes at XlaSvd of a vector.
+    rows.write()
+
+
+def xla_parts():
+    rows = Rows("xla_parts")
+    for dtype in FLOATS + INTEGERS + COMPLEX:
+        rows.add("XlaBroadcastHelper", [draw(2, 2, dtype=dtype), draw(2, dtype=dtype), np.int32([1])])
+    for dtype in [tf.qint8, tf.quint8, tf.qint32]:
+        rows.add("XlaBroadcastHelper", [tf.cast(draw(2, 2), dtype), tf.cast(draw(2), dtype), np.int32([0])])
+    for left, right, places in [
+            ((2, 3, 2), (2, 2), [0, 2]), ((2, 2), (2, 3, 2), [0, 2]), ((2, 3, 2), (2, 2), [2, 0]), ((2, 3), (2, 3), [0, 1]), ((2, 3), (2, 3), [1, 0]),
+            ((2, 3), (2, 3), []), ((2, 3), (4, 5), []), ((2, 3), (), []), ((), (2, 3), []), ((), (), []), ((2, 3), (), [0]), ((2, 3), (3,), []),
+            ((2, 3), (3,), [0, 1]), ((2, 3), (3,), [2]), ((2, 3), (3,), [-1]), ((2, 3), (3,), [0]), ((2, 3), (1,), [0]), ((2, 3, 4), (2, 2), [0, 0]),
+            ((0, 3), (3,), [1]), ((2, 0), (0,), [1]), ((2, 3), (3,), [[1]]), ((2, 2), (2,), 1), ((3,), (2, 3, 4, 3), [3])]:
+        rows.add("XlaBroadcastHelper", [draw(*left), draw(*right), np.int64(places)], text=False)
+    every = np.arange(256, dtype=np.uint8).view(">u4").astype(np.uint32)
+    for low, high in [(-1.0, 1.0), (0.0, 255.0), (0.1, 0.7), (1.0, -1.0), (2.0, 2.0), (-5.0, 5.123), (-128.0, 127.0), (0.0, 1.0), (-3e38, 3e38),
+                      (float("nan"), 1.0), (float("-inf"), 1.0), (-1e-3, 2e-5), (100.0, 103.0)]:
+        rows.add("XlaDequantize", [every], each=0, min_range=low, max_range=high, mode="MIN_COMBINED", transpose_output=False)
+    for shape in [(0,), (4,), (0, 2), (2, 0), (1, 4), (4, 1), (2, 3, 1), (2, 1, 2), (1, 2, 2, 2)]:
+        x = RANDOM.randint(0, 2**32, shape, dtype=np.uint32)
+        for transpose in [False, True]:
+            rows.add("XlaDequantize", [x], each=0, min_range=-1.0, max_range=1.0, mode="MIN_COMBINED", transpose_output=transpose)
+    for mode in ["MIN_FIRST", "SCALED", ""]:
+        rows.add("XlaDequantize", [every], text=False, min_range=-1.0, max_range=1.0, mode=mode, transpose_output=False)
+    # TensorFlow crashes at XlaDequantize of a scalar.
+    rows.write()
+
+
+FAMILIES = [xla_dot, xla_conv, xla_moves, xla_sort, xla_numbers, xla_bits, xla_matrices, xla_parts]

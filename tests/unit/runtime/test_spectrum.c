@@ -1,6 +1,7 @@
 /*
- * The vectors of Svd, SelfAdjointEigV2 and Eig have no certain sign or phase, so that rows of
- * TensorFlow's values cannot hold them: here their products are compared with the matrix.
+ * The vectors of Svd, SelfAdjointEigV2, XLA's variants of the two, and Eig have no certain sign or
+ * phase, so that rows of TensorFlow's values cannot hold them: here their products are compared
+ * with the matrix.
  */
 #include "unit/runtime/plan_fixture.h"
 
@@ -155,6 +156,37 @@ static void eigenvectors_of_hermitian_matrices_multiply_to_them(void **state)
     }
 }
 
+/* XLA's ops: all vectors, and the triangle that `lower` names. */
+static void xlas_vectors_multiply_to_the_matrix(void **state)
+{
+    (void)state;
+    struct attr iterations[] = { attr_int("max_iter", 100), attr_float("epsilon", 1e-6f),
+                                 attr_text("precision_config", ""), ATTR_END };
+    for (size_t t = 0; t < 2; t++)
+        for (size_t s = 0; s < COUNT(sizes); s++) {
+            struct tensor x = make(dtypes[t], sizes[s].rows, sizes[s].columns, false), out[3];
+            run_op("XlaSvd", &x, 3, iterations, out);
+            assert_int_equal(out[1].shape.dims[2], sizes[s].rows);
+            assert_int_equal(out[2].shape.dims[2], sizes[s].columns);
+            assert_orthonormal(&out[1]);
+            assert_orthonormal(&out[2]);
+            assert_product(&x, &out[0], &out[1], &out[2]);
+            tensors_release(3, out);
+        }
+    for (int lower = 0; lower < 2; lower++) {
+        struct attr attrs[] = { attr_bool("lower", lower), attr_int("max_iter", 100),
+                                attr_float("epsilon", 1e-6f), ATTR_END };
+        struct tensor whole = make(DT_DOUBLE, 6, 6, true), x = make(DT_DOUBLE, 6, 6, true), out[2];
+        for (int64_t i = 0; i < x.size; i++)
+            if (lower ? i % 6 > i / 6 % 6 : i % 6 < i / 6 % 6)
+                set(&x, i, 1e6); /* in the other triangle */
+        run_op("XlaSelfAdjointEig", &x, 2, attrs, out);
+        assert_orthonormal(&out[1]);
+        assert_product(&whole, &out[0], &out[1], &out[1]);
+        tensors_release(2, out);
+    }
+}
+
 /* x · v = v · diag(e), and v has columns of length 1 */
 static void assert_eigen(const struct tensor *x, const struct tensor *e, const struct tensor *v)
 {
@@ -208,6 +240,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(singular_vectors_multiply_to_the_matrix, setup, teardown),
         cmocka_unit_test_setup_teardown(eigenvectors_of_hermitian_matrices_multiply_to_them, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(xlas_vectors_multiply_to_the_matrix, setup, teardown),
         cmocka_unit_test_setup_teardown(eigenvectors_of_any_matrix_keep_their_direction, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(what_is_not_finite_gives_nan, setup, teardown),

@@ -66,18 +66,19 @@ bool spectrum_singular(enum dtype dtype, enum vectors vectors, int m, int n, voi
     return info == 0;
 }
 
-bool spectrum_hermitian(enum dtype dtype, bool vectors, int n, void *a, void *values, void *work)
+bool spectrum_hermitian(enum dtype dtype, bool vectors, bool upper, int n, void *a, void *values,
+                        void *work)
 {
-    const char *job = vectors ? "V" : "N";
+    const char *job = vectors ? "V" : "N", *triangle = upper ? "U" : "L";
     int info = 0, size = work_size(n);
     void *real = real_work(dtype, n, work);
     if (dtype == DT_FLOAT)
-        ssyev_(job, "U", &n, a, &n, values, work, &size, &info);
+        ssyev_(job, triangle, &n, a, &n, values, work, &size, &info);
     else if (dtype == DT_DOUBLE)
-        dsyev_(job, "U", &n, a, &n, values, work, &size, &info);
+        dsyev_(job, triangle, &n, a, &n, values, work, &size, &info);
     else
-        (dtype == DT_COMPLEX64 ? cheev_ : zheev_)(job, "U", &n, a, &n, values, work, &size, real,
-                                                  &info);
+        (dtype == DT_COMPLEX64 ? cheev_ : zheev_)(job, triangle, &n, a, &n, values, work, &size,
+                                                  real, &info);
     return info == 0;
 }
 

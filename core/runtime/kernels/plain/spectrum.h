@@ -22,9 +22,10 @@ size_t spectrum_work(enum dtype dtype, int n);
 bool spectrum_singular(enum dtype dtype, enum vectors vectors, int m, int n, void *a, void *values,
                        void *u, void *v_adjoint, void *work);
 
-/* The real eigenvalues of a Hermitian a [n, n], the least first; only the upper triangle is read.
- * Replaces a by the eigenvectors if `vectors`. False: no convergence. */
-bool spectrum_hermitian(enum dtype dtype, bool vectors, int n, void *a, void *values, void *work);
+/* The real eigenvalues of a Hermitian a [n, n], the least first; only the upper or the lower
+ * triangle is read. Replaces a by the eigenvectors if `vectors`. False: no convergence. */
+bool spectrum_hermitian(enum dtype dtype, bool vectors, bool upper, int n, void *a, void *values,
+                        void *work);
 
 /* The eigenvalues [n] of any a [n, n] of a complex type, and its eigenvectors [n, n] unless that is
  * NULL. Overwrites a. False: no convergence. */

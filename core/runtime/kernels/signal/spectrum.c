@@ -1,7 +1,7 @@
 /*
- * spectrum: Svd, SelfAdjointEigV2 and Eig. The vectors of a value have a sign, and those of a
- * complex matrix a phase, that nothing determines: LAPACK's may differ from TensorFlow's, and so
- * may the order of Eig's values.
+ * spectrum: Svd, SelfAdjointEigV2 and Eig, and XLA's variants of the first two. The vectors of a
+ * value have a sign, and those of a complex matrix a phase, that nothing determines: LAPACK's may
+ * differ from TensorFlow's, and so may the order of Eig's values.
  */
 #include <math.h>
 #include <string.h>
@@ -115,6 +115,15 @@ static struct status svd_prepare(struct prepare_context *p)
     return node_attr_bool(prepare_node(p), "full_matrices", &state->full);
 }
 
+/* XlaSvd gives all vectors. Its max_iter and epsilon tell XLA's Jacobi sweeps when to end, and
+ * precision_config how to multiply: LAPACK computes to the last digits. */
+static struct status xla_svd_prepare(struct prepare_context *p)
+{
+    struct svd_state *state = prepare_state(p, sizeof *state, NULL);
+    *state = (struct svd_state){ .vectors = true, .full = true };
+    return status_ok();
+}
+
 static struct status svd_outputs(struct job *job, struct tensor *out[3])
 {
     const struct svd_state *state = kernel_state(job->k);
@@ -224,32 +233,45 @@ done:
     return status;
 }
 
-/* ---- SelfAdjointEigV2: reads the lower triangle ---- */
+/* ---- SelfAdjointEigV2: reads the lower triangle; XlaSelfAdjointEig: the one it is told ---- */
+
+struct eigen_state {
+    bool vectors, lower;
+};
 
 static struct status eigen_prepare(struct prepare_context *p)
 {
-    bool *vectors = prepare_state(p, sizeof *vectors, NULL);
-    return node_attr_bool(prepare_node(p), "compute_v", vectors);
+    struct eigen_state *state = prepare_state(p, sizeof *state, NULL);
+    state->lower = true;
+    return node_attr_bool(prepare_node(p), "compute_v", &state->vectors);
+}
+
+static struct status xla_eigen_prepare(struct prepare_context *p)
+{
+    struct eigen_state *state = prepare_state(p, sizeof *state, NULL);
+    state->vectors = true;
+    return node_attr_bool(prepare_node(p), "lower", &state->lower);
 }
 
 static struct status eigen_outputs(struct job *job, struct tensor *out[2])
 {
+    const struct eigen_state *state = kernel_state(job->k);
     TRY(values_output(job, job->m.rows, &out[0]));
-    return *(const bool *)kernel_state(job->k)
-               ? outer_output(job, 1, job->m.rows, job->m.rows, &out[1])
-               : no_output(job, 1);
+    return state->vectors ? outer_output(job, 1, job->m.rows, job->m.rows, &out[1])
+                          : no_output(job, 1);
 }
 
 /* LAPACK reads by columns: it sees the conjugate, and the lower triangle as the upper one. */
 static struct status hermitian_one(struct job *job, int64_t i, struct tensor *const *out)
 {
+    const struct eigen_state *state = kernel_state(job->k);
     int64_t n = job->m.rows, size = n * n;
     size_t bytes = dtype_size(job->dtype);
     void *a = job->scratch[A].data;
     bool vectors = out[1] != NULL;
     memcpy(a, at_bytes_const(kernel_input(job->k, 0)->data, i * size, bytes), (size_t)size * bytes);
     if (!is_finite(job->dtype, a, size) ||
-        !spectrum_hermitian(job->dtype, vectors, (int)n, a, job->scratch[VALUES].data,
+        !spectrum_hermitian(job->dtype, vectors, state->lower, (int)n, a, job->scratch[VALUES].data,
                             job->scratch[WORK].data)) {
         fill_nan(out[0], i * n, n);
         if (vectors)
@@ -294,7 +316,7 @@ static struct status joined_one(struct job *job, int64_t i, struct tensor *const
     memcpy(a, at_bytes_const(kernel_input(job->k, 0)->data, i * n * n, bytes),
            (size_t)(n * n) * bytes);
     if (!is_finite(job->dtype, a, n * n) ||
-        !spectrum_hermitian(job->dtype, true, (int)n, a, job->scratch[VALUES].data,
+        !spectrum_hermitian(job->dtype, true, true, (int)n, a, job->scratch[VALUES].data,
                             job->scratch[WORK].data)) {
         fill_nan(out[0], at, (n + 1) * n);
         return status_ok();
@@ -381,6 +403,10 @@ static const struct kernel rows[] = {
       .costly = true },
     { "BatchSelfAdjointEig", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE), .compute = joined_compute,
       .costly = true },
+    { "XlaSvd", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE), .prepare = xla_svd_prepare,
+      .compute = svd_compute, .costly = true },
+    { "XlaSelfAdjointEig", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE), .prepare = xla_eigen_prepare,
+      .compute = hermitian_compute, .costly = true },
     { "Eig", DTYPES_LINEAR, .prepare = eigen_prepare, .compute = general_compute, .costly = true },
 };
 const struct kernel_table kernels_spectrum = { rows, COUNT(rows) };
