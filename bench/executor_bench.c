@@ -16,22 +16,18 @@
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "graph/build.h"
+#include "loaded_model.h"
 #include "runtime/resources.h"
-#include "savedmodel/load.h"
 
 #define STEPS  1000
 #define ROUNDS 200
 
-static _Noreturn void die(struct status status)
-{
-    fprintf(stderr, "executor_bench: %s\n", status.message);
-    exit(1);
-}
-
 static void must(struct status status)
 {
-    if (!status_is_ok(status))
-        die(status);
+    if (status_is_ok(status))
+        return;
+    fprintf(stderr, "executor_bench: %s\n", status.message);
+    exit(1);
 }
 
 static int by_value(const void *a, const void *b)
@@ -135,31 +131,16 @@ static double time_chain(const char *op, bool in_place)
     return ns;
 }
 
-static struct tensor make_feed(const struct signature_tensor *input, int64_t rows)
+static int64_t weights_bytes(const struct savedmodel *model)
 {
-    struct shape shape = input->shape;
-    for (int i = 0; i < shape.rank; i++) {
-        if (shape.dims[i] < 0)
-            shape.dims[i] = i == 0 ? rows : 1;
+    int64_t weights = 0;
+    for (int i = 0; i < savedmodel_variables_count(model); i++) {
+        const struct savedmodel_variable variable = savedmodel_variable_at(model, i);
+        int64_t size = 0;
+        if (shape_fits(&variable.shape, &size))
+            weights += size * (int64_t)dtype_size(variable.dtype);
     }
-    struct tensor feed;
-    must(tensor_create(input->dtype, &shape, &feed));
-    memset(feed.data, 0, tensor_bytes(&feed));
-    for (int64_t i = 0; input->dtype == DT_FLOAT && i < feed.size; i++)
-        tensor_floats_mut(&feed)[i] = (float)(i % 17) / 17;
-    return feed;
-}
-
-static const struct plan *load(const char *directory, const char *name, struct savedmodel **model,
-                               const struct signature **signature)
-{
-    const struct plan *plan;
-    must(savedmodel_load(directory, NULL, model));
-    *signature = savedmodel_signature(*model, bytes_of(name));
-    if (*signature == NULL)
-        die(status_error(STATUS_NOT_FOUND, "no signature '%s'", name));
-    must(savedmodel_plan_only(*model, *signature, &plan));
-    return plan;
+    return weights;
 }
 
 static void print_usage(const char *what)
@@ -174,49 +155,27 @@ static void print_usage(const char *what)
 
 static void measure_load(const char *directory, const char *name)
 {
-    struct savedmodel *model;
-    const struct signature *signature;
-    const struct plan *plan = load(directory, name, &model, &signature);
-    int64_t weights = 0;
-    for (int i = 0; i < savedmodel_variables_count(model); i++) {
-        const struct savedmodel_variable variable = savedmodel_variable_at(model, i);
-        int64_t size = 0;
-        if (shape_fits(&variable.shape, &size))
-            weights += size * (int64_t)dtype_size(variable.dtype);
-    }
-    printf("executor_weights %.1f MB\n", (double)weights / 1e6);
+    struct loaded_model loaded;
+    loaded_model_open(directory, name, 1, &loaded);
+    printf("executor_weights %.1f MB\n", (double)weights_bytes(loaded.model) / 1e6);
     print_usage("load");
-    struct tensor *feeds = zalloc((size_t)signature->inputs_count * sizeof *feeds);
-    struct tensor *fetches = zalloc((size_t)signature->outputs_count * sizeof *fetches);
-    for (int i = 0; i < signature->inputs_count; i++)
-        feeds[i] = make_feed(&signature->inputs[i], 1);
-    struct run *run = run_create(0);
-    time_run(plan, run, feeds, signature->outputs_count, fetches);
+    loaded_model_run(&loaded);
     print_usage("first");
-    run_destroy(run);
-    tensors_release(signature->inputs_count, feeds);
-    free(feeds);
-    free(fetches);
-    savedmodel_destroy(model);
+    loaded_model_close(&loaded);
 }
 
 static void time_model(const char *directory, const char *name, int64_t rows, int repeat,
                        int threads)
 {
-    struct savedmodel *model;
-    const struct signature *signature;
-    const struct plan *plan = load(directory, name, &model, &signature);
-    struct tensor *feeds = zalloc((size_t)signature->inputs_count * sizeof *feeds);
-    for (int i = 0; i < signature->inputs_count; i++)
-        feeds[i] = make_feed(&signature->inputs[i], rows);
+    struct loaded_model loaded;
+    loaded_model_open(directory, name, rows, &loaded);
+    int outputs = loaded.signature->outputs_count;
     if (threads > 1)
-        compare_threads(plan, feeds, signature->outputs_count, repeat, threads);
+        compare_threads(loaded.plan, loaded.feeds, outputs, repeat, threads);
     else
-        time_one_thread(plan, feeds, signature->outputs_count, repeat);
-    printf("executor_steps %d steps\n", plan_steps_count(plan));
-    tensors_release(signature->inputs_count, feeds);
-    free(feeds);
-    savedmodel_destroy(model);
+        time_one_thread(loaded.plan, loaded.feeds, outputs, repeat);
+    printf("executor_steps %d steps\n", plan_steps_count(loaded.plan));
+    loaded_model_close(&loaded);
 }
 
 int main(int argc, char **argv)

@@ -317,17 +317,22 @@ class Bench:
                                "unbatched %.1f µs, %.1f k: %.2fx" % (other, other_rate / 1e3, ratio), reach, reached)
 
     def rest_overhead(self):
-        """REST predict of mlp 784-512-512-10, c=1, one server core, CPU µs a request, against the executor's own time and a bare
-        libmicrohttpd echo of the same body"""
-        port, version = free_port(), os.path.join(self.model("mlp"), "1")
+        """REST predict of mlp 784-512-512-10, c=1, one server core, CPU µs a request, against a bare libmicrohttpd server that runs the same
+        model for each request and echoes the body. The executor in a loop and the echo alone are printed as well, but their sum is no
+        limit: between requests other programs use the caches that hold the weights"""
+        version = os.path.join(self.model("mlp"), "1")
+        bare, running = free_port(), free_port()
 
-        with listening("mhd_echo", port, core=SERVER_CORE) as echo, self.server("mlp") as server:
+        with listening("mhd_echo", bare, core=SERVER_CORE) as echo, self.server("mlp") as server, \
+                listening("mhd_echo", running, version, "predict_images", core=SERVER_CORE) as runner:
             got = self.interleaved(ours=lambda: self.cpu_of_load(server.pid, server.port, 1)[0],
-                                   run=lambda: executor_run(version, "predict_images", 1, 4000),
-                                   echo=lambda: self.cpu_of_load(echo.pid, port, 1)[0])
-        ratio = got["ours"] / (got["run"] + got["echo"])
+                                   limit=lambda: self.cpu_of_load(runner.pid, running, 1)[0],
+                                   echo=lambda: self.cpu_of_load(echo.pid, bare, 1)[0],
+                                   run=lambda: executor_run(version, "predict_images", 1, 4000))
+        ratio = got["ours"] / got["limit"]
         self.table.add("REST mlp, c=1, one core", "%.1f µs CPU" % got["ours"],
-                       "executor %.1f µs + echo %.1f µs: %.2fx" % (got["run"], got["echo"], ratio), "<= 1.25x", ratio <= 1.25)
+                       "echo that runs the model %.1f µs: %.2fx (apart: executor %.1f µs, echo %.1f µs)" %
+                       (got["limit"], ratio, got["run"], got["echo"]), "<= 1.25x", ratio <= 1.25)
 
     def bodies(self):
         """a tensor of 1 MB of JSON, as JSON, as raw elements over REST and as gRPC Predict; c=1, one server core, CPU µs a request. A run of
