@@ -161,8 +161,14 @@ static struct status read_config(const struct json_value *config, struct arena *
 {
     const struct arg_list list = args_of(out->class);
 
+    const struct json_value *given = json_value_get(config, "reduction");
+
     TRY(check_axis(config, arena));
     TRY(args_read(&list, config, arena, &out->args));
+    if (given != NULL && json_value_is_null(given))
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "'reduction' is null, which leaves a loss for each row; Keras' fit "
+                            "trains with their sum: write \"sum\"");
     *reduction = json_value_get_text(config, "reduction");
     /* Without the note, nobody who chose another delta would learn that the model trains with 1. */
     if (config != NULL && json_value_get(config, "delta") == NULL &&

@@ -584,6 +584,9 @@ static const struct row {
       STATUS_UNIMPLEMENTED,
       "'reduction' is 'none'; known: sum_over_batch_size, mean, sum, "
       "mean_with_sample_weight" },
+    { "a loss for each row",
+      LOSS("{\"class_name\": \"MeanSquaredError\", \"config\": {\"reduction\": null}}"),
+      STATUS_UNIMPLEMENTED, "'reduction' is null, which leaves a loss for each row" },
     { "a schedule",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
           "[null, 4]") "]}, \"compile_config\": {\"optimizer\": {\"class_name\": \"SGD\", "
