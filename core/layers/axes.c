@@ -25,7 +25,7 @@ int layer_one_axis(struct layer_context *context, const struct layer *layer, int
 
     if (!axis->is_null)
         return layer_axis(context, layer, axis->integer, rank);
-    layer_fail(context, layer, "argument 'axis' is null: it would mix rows of the batch");
+    layer_fail(context, layer, AXIS_IS_NULL);
     return 0;
 }
 
@@ -72,4 +72,36 @@ int layer_axes_of(struct layer_context *context, const struct layer *layer, cons
             return 0;
         }
     return count;
+}
+
+bool layer_is_channels_first(const struct layer *layer)
+{
+    const struct arg_list list = { layer->class->args, layer->class->args_count, NULL };
+    const struct arg_value *format = args_find(&list, layer->args, "data_format");
+
+    return format != NULL && strcmp(format->text, "channels_first") == 0;
+}
+
+struct endpoint build_channels_moved(struct builder *b, struct endpoint x, bool to_first)
+{
+    int32_t order[SHAPE_RANK_MAX] = { 0 };
+    int rank = status_is_ok(b->status) ? endpoint_shape(x)->rank : 0;
+
+    if (rank < 3)
+        return x;
+    for (int i = 1; i < rank; i++)
+        order[i] = to_first ? (i == 1 ? rank - 1 : i - 1) : (i == rank - 1 ? 1 : i + 1);
+    return build_binary(b, "Transpose", NULL, x, build_const_ints(b, NULL, rank, order));
+}
+
+struct endpoint layer_build(struct layer_context *context, const struct layer *layer,
+                            struct endpoint x)
+{
+    struct builder *b = &context->builder;
+
+    if (!layer_is_channels_first(layer))
+        return layer->class->build(context, layer, x);
+    struct endpoint y = layer->class->build(context, layer, build_channels_moved(b, x, false));
+    bool is_image = status_is_ok(b->status) && endpoint_shape(y)->rank == endpoint_shape(x)->rank;
+    return is_image ? build_channels_moved(b, y, true) : y;
 }

@@ -132,7 +132,7 @@ static void build_plain(struct layer_context *context, const struct layer *layer
         io->outputs[0].value = class->build_masked(context, layer, io, inputs[0]);
     else
         io->outputs[0].value = class->merge != NULL ? class->merge(context, layer, count, inputs)
-                                                    : class->build(context, layer, inputs[0]);
+                                                    : layer_build(context, layer, inputs[0]);
     if (class->mask != NULL && status_is_ok(context->builder.status))
         io->outputs[0].mask = class->mask(context, layer, io);
     io->outputs_count = 1;

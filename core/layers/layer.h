@@ -225,6 +225,15 @@ struct layer_class {
                             const struct layer_io *io);
 };
 
+/* Is the argument "data_format" of a layer "channels_first"? */
+bool layer_is_channels_first(const struct layer *layer);
+/* Moves the channels of an image [batch, …] from the first place behind the batch to the last one,
+ * or back. */
+struct endpoint build_channels_moved(struct builder *b, struct endpoint x, bool to_first);
+/* Builds a layer of one input by its class's `build`, which takes and gives the channels last. */
+struct endpoint layer_build(struct layer_context *context, const struct layer *layer,
+                            struct endpoint x);
+
 /* Finds a class by Keras' module and name; NULL: unknown. Operations are in the modules
  * keras.src.ops.numpy, keras.src.ops.nn and so on. */
 const struct layer_class *layer_class_find(const char *module, const char *name);
@@ -361,6 +370,8 @@ struct endpoint layer_draw_dropout(struct layer_context *context, double rate, i
 
 /* An axis of an input of this rank, counted from the front; 0, the batch: failure. */
 int layer_axis(struct layer_context *context, const struct layer *layer, int64_t axis, int rank);
+/* What an argument "axis" may not be. */
+#define AXIS_IS_NULL "argument 'axis' is null: it would mix rows of the batch"
 /* The same of the argument "axis" (ARG_NULL_OR_INT) if null stands for all axes: also a failure. */
 int layer_one_axis(struct layer_context *context, const struct layer *layer, int rank);
 /* The argument "axis", an integer or a list, as axes of x in rising order. Returns their number;

@@ -165,19 +165,39 @@ struct endpoint build_swap_last(struct builder *b, struct endpoint x, int axis)
 }
 
 static const struct layer_arg softmax_args[] = {
-    { "axis", ARG_NULL_OR_INT, "-1" },
+    { "axis", ARG_NULL_OR_VALUE, "-1" },
 };
+
+/* e^x divided by its sum along several axes. */
+static struct endpoint softmax_of_axes(struct builder *b, struct endpoint x, int count,
+                                       const int32_t *axes)
+{
+    const struct attr keep[] = { attr_bool("keep_dims", true), ATTR_END };
+    struct endpoint inputs[] = { x, build_const_ints(b, NULL, count, axes) };
+    struct endpoint most =
+        build_unary(b, "StopGradient", NULL, build(b, "Max", NULL, 2, inputs, keep));
+
+    inputs[0] = build_unary(b, "Exp", NULL, build_binary(b, "Sub", NULL, x, most));
+    return build_binary(b, "RealDiv", NULL, inputs[0], build(b, "Sum", NULL, 2, inputs, keep));
+}
 
 static struct endpoint softmax_build(struct layer_context *context, const struct layer *layer,
                                      struct endpoint x)
 {
     struct builder *b = &context->builder;
-    int at = layer_one_axis(context, layer, endpoint_shape(x)->rank);
+    int32_t axes[SHAPE_RANK_MAX];
 
-    if (at == 0)
+    if (layer_arg(layer, "axis")->is_null) {
+        layer_fail(context, layer, AXIS_IS_NULL);
         return x;
-    x = build_unary(b, "Softmax", NULL, build_swap_last(b, x, at));
-    return build_swap_last(b, x, at);
+    }
+    int count = layer_axes(context, layer, x, axes);
+    if (count == 0)
+        return x;
+    if (count > 1)
+        return softmax_of_axes(b, x, count, axes);
+    x = build_unary(b, "Softmax", NULL, build_swap_last(b, x, axes[0]));
+    return build_swap_last(b, x, axes[0]);
 }
 
 /* The mask is added to the input in Keras, which fails because it lacks a dimension. */

@@ -108,7 +108,7 @@ static struct endpoint apply(struct layer_context *context, const struct layer *
         return x;
     }
     inner.name = layer->name;
-    return inner.class->build(context, &inner, x);
+    return layer_build(context, &inner, x);
 }
 
 /* Element `index` of a vector: []. */

@@ -11,7 +11,7 @@
 
 #define CONV_LSTM_ARGS(kind)                                                                       \
     { "filters", ARG_INT, REQUIRED }, { "kernel_size", kind, REQUIRED }, { "strides", kind, "1" }, \
-        { "padding", ARG_CHOICE, "valid same" }, DATA_FORMAT, { "dilation_rate", kind, "1" },      \
+        { "padding", ARG_CHOICE, "valid same" }, CHANNELS_LAST, { "dilation_rate", kind, "1" },    \
         { "activation", ARG_ACTIVATION, "\"tanh\"" },                                              \
         { "recurrent_activation", ARG_ACTIVATION, "\"sigmoid\"" },                                 \
         { "use_bias", ARG_BOOL, "true" },                                                          \

@@ -1,5 +1,6 @@
 /* core: layers that are not specific to images. */
-#include "layers/classes/classes.h"
+#include "layers/classes/image.h"
+#include "layers/classes/preprocessing.h"
 
 /* ---- InputLayer: parse.c reads its shape; its placeholder precedes the first layer ---- */
 
@@ -142,7 +143,7 @@ static int64_t row_size(struct layer_context *context, const struct layer *layer
 }
 
 static const struct layer_arg flatten_args[] = {
-    { "data_format", ARG_CHOICE, "channels_last" },
+    DATA_FORMAT,
 };
 
 static struct endpoint flatten_build(struct layer_context *context, const struct layer *layer,
@@ -280,17 +281,37 @@ MASKED_LAYER_CLASS(activity_regularization, "ActivityRegularization", activity_a
 /* ---- Rescaling ---- */
 
 static const struct layer_arg rescaling_args[] = {
-    { "scale", ARG_NUMBER, REQUIRED },
-    { "offset", ARG_NUMBER, "0.0" },
+    { "scale", ARG_VALUE, REQUIRED },
+    { "offset", ARG_VALUE, "0.0" },
 };
+
+/* Reads an argument that is a number, or a list of one for each channel. */
+static bool read_factors(struct layer_context *context, const struct layer *layer, const char *name,
+                         const struct shape *x, struct tensor *out)
+{
+    if (!layer_numbers(context, layer, name, out))
+        return false;
+    if (out->shape.rank == 0 ||
+        (out->shape.rank == 1 && (out->size == 1 || out->size == x->dims[x->rank - 1])))
+        return true;
+    layer_fail(context, layer, "argument '%s' has shape %s, which does not fit %s", name,
+               shape_text(&out->shape), shape_text(x));
+    return false;
+}
 
 static struct endpoint rescaling_build(struct layer_context *context, const struct layer *layer,
                                        struct endpoint x)
 {
     struct builder *b = &context->builder;
-    double scale = layer_arg(layer, "scale")->number, offset = layer_arg(layer, "offset")->number;
+    struct tensor scale, offset;
 
-    x = build_binary(b, "Mul", NULL, x, build_const_float(b, (float)scale));
-    return offset == 0 ? x : build_binary(b, "AddV2", NULL, x, build_const_float(b, (float)offset));
+    if (!status_is_ok(b->status) ||
+        !read_factors(context, layer, "scale", endpoint_shape(x), &scale) ||
+        !read_factors(context, layer, "offset", endpoint_shape(x), &offset))
+        return x;
+    x = build_binary(b, "Mul", NULL, x, build_const(b, NULL, &scale));
+    if (offset.shape.rank == 0 && tensor_floats(&offset)[0] == 0)
+        return x;
+    return build_binary(b, "AddV2", NULL, x, build_const(b, NULL, &offset));
 }
 MASKED_LAYER_CLASS(rescaling, "Rescaling", rescaling_args, rescaling_build);

@@ -119,14 +119,9 @@ static struct endpoint pooling(struct layer_context *context, const struct layer
 }
 
 static const struct layer_arg global_args[] = {
-    { "data_format", ARG_CHOICE, "channels_last channels_first" },
+    DATA_FORMAT,
     { "keepdims", ARG_BOOL, "false" },
 };
-
-static bool has_channels_first(const struct layer *layer)
-{
-    return strcmp(layer_arg(layer, "data_format")->text, "channels_first") == 0;
-}
 
 /* Reduces all dimensions but the batch and the channels. */
 static struct endpoint global_pooling(struct layer_context *context, const struct layer *layer,
@@ -136,8 +131,7 @@ static struct endpoint global_pooling(struct layer_context *context, const struc
 
     if (!layer_check_open(context, layer, x, rank, rank))
         return x;
-    struct endpoint axes = build_const_ints(
-        b, NULL, rank - 2, (const int32_t[]){ 1, 2, 3, 4 } + has_channels_first(layer));
+    struct endpoint axes = build_const_ints(b, NULL, rank - 2, (const int32_t[]){ 1, 2, 3 });
     const struct attr attrs[] = { attr_bool("keep_dims", layer_arg(layer, "keepdims")->boolean),
                                   ATTR_END };
     return build(b, op, NULL, 2, (const struct endpoint[]){ x, axes }, attrs);
@@ -186,8 +180,10 @@ static void global_average_pooling1d_call(struct layer_context *context, const s
     io->outputs[0].value = x;
     if (!layer_check_open(context, layer, x, 3, 3))
         return;
+    if (layer_is_channels_first(layer))
+        x = build_channels_moved(b, x, false);
     if (mask.node != NULL) {
-        mask = build_expand_dims(b, mask, has_channels_first(layer) ? 1 : 2);
+        mask = build_expand_dims(b, mask, 2);
         x = build_select(b, mask, x, build_const_float(b, 0));
         mask = build_cast(b, NULL, mask, DT_FLOAT);
         x = build_binary(b, "RealDiv", NULL, global_pooling(context, layer, x, 3, "Sum"),
@@ -195,6 +191,8 @@ static void global_average_pooling1d_call(struct layer_context *context, const s
     } else {
         x = global_pooling(context, layer, x, 3, "Mean");
     }
+    if (layer_is_channels_first(layer) && layer_arg(layer, "keepdims")->boolean)
+        x = build_channels_moved(b, x, true);
     io->outputs[0].value = x;
 }
 
@@ -357,7 +355,7 @@ static const struct layer_arg up_sampling3d_args[] = {
 static const struct layer_arg up_sampling2d_args[] = {
     { "size", ARG_PAIR, "2" },
     DATA_FORMAT,
-    { "interpolation", ARG_CHOICE, "nearest bilinear" },
+    { "interpolation", ARG_CHOICE, "nearest bilinear bicubic lanczos3 lanczos5" },
 };
 static const struct layer_arg up_sampling1d_args[] = {
     { "size", ARG_SINGLE, "2" },
@@ -392,24 +390,23 @@ static struct endpoint repeat_along(struct builder *b, struct endpoint x, int i,
 }
 
 /* Images of `times` the height and width, whose pixels lie between those of x. */
-static struct endpoint enlarge(struct builder *b, struct endpoint x, const int64_t times[2])
+static struct endpoint enlarge(struct builder *b, struct endpoint x, const int64_t times[2],
+                               const char *interpolation)
 {
     struct endpoint sizes[2];
 
     for (int i = 0; i < 2; i++)
         sizes[i] = build_binary(b, "Mul", NULL, build_size(b, x, 1 + i),
                                 build_const_int(b, (int32_t)times[i]));
-    const struct endpoint inputs[] = { x, build(b, "Pack", NULL, 2, sizes, NULL) };
-    return build(b, "ResizeBilinear", NULL, 2, inputs,
-                 (const struct attr[]){ attr_bool("half_pixel_centers", true), ATTR_END });
+    return build_resized_to(b, x, build(b, "Pack", NULL, 2, sizes, NULL), interpolation, false);
 }
 
 /* The same, rounded if the pixels are integers, as in Keras. */
 static struct endpoint enlarge_like(struct layer_context *context, struct endpoint x,
-                                    const int64_t times[2])
+                                    const int64_t times[2], const char *interpolation)
 {
     struct builder *b = &context->builder;
-    struct endpoint y = enlarge(b, cast_to(context, x, DT_FLOAT), times);
+    struct endpoint y = enlarge(b, cast_to(context, x, DT_FLOAT), times, interpolation);
 
     return endpoint_dtype(x) == DT_FLOAT ? y : build_unary(b, "Round", NULL, y);
 }
@@ -427,8 +424,9 @@ static struct endpoint up_sampling(struct layer_context *context, const struct l
     memcpy(sizes + rank - 1, sides, 3 * sizeof *sides);
     if (!layer_check_size(context, layer, "the output", rank + 2, sizes))
         return x;
-    if (rank == 4 && layer_arg(layer, "interpolation")->text[0] == 'b')
-        return enlarge_like(context, x, sides + 1);
+    const char *interpolation = rank == 4 ? layer_arg(layer, "interpolation")->text : "nearest";
+    if (strcmp(interpolation, "nearest") != 0)
+        return enlarge_like(context, x, sides + 1, interpolation);
     for (int i = rank - 2; i > 0; i--)
         if (sides[i + 4 - rank] > 1 && status_is_ok(context->builder.status))
             x = repeat_along(&context->builder, x, i, sides[i + 4 - rank]);

@@ -7,7 +7,12 @@
 
 #include "layers/classes/classes.h"
 
-#define DATA_FORMAT                                \
+/* Of a class with `build`, whose images have the channels last in any case: see layer_build. */
+#define DATA_FORMAT                                               \
+    {                                                             \
+        "data_format", ARG_CHOICE, "channels_last channels_first" \
+    }
+#define CHANNELS_LAST                              \
     {                                              \
         "data_format", ARG_CHOICE, "channels_last" \
     }
@@ -36,6 +41,9 @@ struct endpoint sequence_of_image(struct builder *b, struct endpoint x);
 /* Images [batch, height, width, channels] of another height and width. */
 struct endpoint build_resized(struct builder *b, struct endpoint x, const int64_t wanted[2],
                               const char *interpolation, bool antialias);
+/* The same with the size as a tensor: int32 [2]. */
+struct endpoint build_resized_to(struct builder *b, struct endpoint x, struct endpoint size,
+                                 const char *interpolation, bool antialias);
 
 /* Filters each channel of images with a kernel [height, width], beyond the edges zeros. */
 struct endpoint build_filtered(struct builder *b, struct endpoint x, struct endpoint kernel);

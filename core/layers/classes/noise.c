@@ -1,7 +1,7 @@
 /* noise: layers that draw random numbers in training, and otherwise pass x on. */
 #include <math.h>
 
-#include "layers/classes/classes.h"
+#include "layers/classes/image.h"
 
 struct endpoint layer_seed(struct layer_context *context, int64_t own)
 {
@@ -165,7 +165,7 @@ static const struct layer_arg spatial_dropout2d_args[] = {
     { "rate", ARG_NUMBER, REQUIRED },
     { "seed", ARG_NULL_OR_INT, "null" },
     { "noise_shape", ARG_NONE, "null" },
-    { "data_format", ARG_CHOICE, "channels_last" },
+    DATA_FORMAT,
 };
 
 /* Drops whole channels: all steps or pixels of a channel share one number. */
@@ -277,7 +277,7 @@ MASKED_LAYER_CLASS(alpha_dropout, "AlphaDropout", dropout_args, alpha_dropout_bu
 static const struct layer_arg random_flip_args[] = {
     { "mode", ARG_CHOICE, "horizontal_and_vertical horizontal vertical" },
     { "seed", ARG_NULL_OR_INT, "null" },
-    { "data_format", ARG_CHOICE, "channels_last" },
+    DATA_FORMAT,
 };
 
 /* Draws which half of the images are flipped: [batch, 1, 1, 1]. */

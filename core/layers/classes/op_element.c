@@ -392,7 +392,10 @@ static void build_as(struct layer_context *context, const struct layer *layer, s
         build_as(context, layer, io, &class);                                         \
     }                                                                                 \
     OP_ARGS_CLASS(noun, name, args, op_x, noun##_call)
-AS_LAYER(softmax, "Softmax", axis_args, layer_softmax);
+static const struct layer_arg axes_args[] = {
+    { "axis", ARG_NULL_OR_VALUE, "-1" },
+};
+AS_LAYER(softmax, "Softmax", axes_args, layer_softmax);
 AS_LAYER(elu, "Elu", alpha_args, layer_elu);
 AS_LAYER(leaky_relu, "LeakyRelu", slope_args, layer_leaky_relu);
 

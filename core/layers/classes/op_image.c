@@ -46,7 +46,7 @@ static const struct layer_arg resize_args[] = {
     { "pad_to_aspect_ratio", ARG_NONE, "false" },
     { "fill_mode", ARG_CHOICE, "constant" },
     { "fill_value", ARG_NUMBER, "0" },
-    DATA_FORMAT,
+    CHANNELS_LAST,
 };
 
 /* The result for integers is rounded, and has their type. */
@@ -73,7 +73,7 @@ OP_ARGS_CLASS(resize, "Resize", resize_args, images, resize_call);
 
 /* ---- grey ---- */
 
-static const struct layer_arg format_args[] = { DATA_FORMAT };
+static const struct layer_arg format_args[] = { CHANNELS_LAST };
 
 static void grey_call(struct layer_context *context, const struct layer *layer, struct layer_io *io)
 {
@@ -104,7 +104,7 @@ static const struct layer_arg patches_args[] = {
     { "strides", ARG_NULL_OR_PAIR, "null" },
     { "dilation_rate", ARG_PAIR, "1" },
     PADDING,
-    DATA_FORMAT,
+    CHANNELS_LAST,
 };
 
 /* Limit of the numbers in a patch, whose square is the size of the kernel. */
@@ -244,7 +244,7 @@ OP_ARGS_CLASS(unfold, "Unfold", unfold_args, op_x, unfold_call);
     { "top_" kind, ARG_NULL_OR_INT, "null" }, { "left_" kind, ARG_NULL_OR_INT, "null" },           \
         { "bottom_" kind, ARG_NULL_OR_INT, "null" }, { "right_" kind, ARG_NULL_OR_INT, "null" },   \
         { "target_height", ARG_NULL_OR_INT, "null" }, { "target_width", ARG_NULL_OR_INT, "null" }, \
-        DATA_FORMAT
+        CHANNELS_LAST
 static const struct layer_arg padding_args[] = { MARGINS("padding") };
 static const struct layer_arg cropping_args[] = { MARGINS("cropping") };
 
@@ -341,7 +341,7 @@ OP_ARGS_CLASS(crop_images, "CropImages", cropping_args, images, crop_images_call
 static const struct layer_arg blur_args[] = {
     { "kernel_size", ARG_PAIR, "3" },
     { "sigma", ARG_VALUE, "1.0" },
-    DATA_FORMAT,
+    CHANNELS_LAST,
 };
 
 /* Weights e^(-place² / 2σ²) around the middle, of sum 1. */
@@ -398,7 +398,7 @@ static const struct layer_arg affine_args[] = {
     { "interpolation", ARG_CHOICE, "bilinear nearest" },
     { "fill_mode", ARG_CHOICE, "constant nearest wrap reflect" },
     { "fill_value", ARG_NUMBER, "0" },
-    DATA_FORMAT,
+    CHANNELS_LAST,
 };
 static const char *const affine_inputs[] = { "images", "transform", NULL };
 
@@ -440,7 +440,7 @@ static const struct layer_arg pool_args[] = {
     { "pool_size", ARG_VALUE, REQUIRED },
     { "strides", ARG_VALUE, "null" },
     PADDING,
-    DATA_FORMAT,
+    CHANNELS_LAST,
 };
 
 static void pool(struct layer_context *context, const struct layer *layer, struct layer_io *io,
@@ -482,7 +482,7 @@ OP_ARGS_CLASS(average_pool, "AveragePool", pool_args, pooled_inputs, average_poo
 
 static const struct layer_arg block_args[] = {
     { "block_size", ARG_INT, REQUIRED },
-    DATA_FORMAT,
+    CHANNELS_LAST,
 };
 
 static void blocks(struct layer_context *context, const struct layer *layer, struct layer_io *io,

@@ -163,38 +163,43 @@ static const struct {
 };
 
 /* Resizes with the convolution kernel of this name. */
-static struct endpoint resize_filtered(struct builder *b, struct endpoint x,
-                                       const int64_t wanted[2], const char *kernel, bool antialias)
+static struct endpoint resize_filtered(struct builder *b, struct endpoint x, struct endpoint size,
+                                       const char *kernel, bool antialias)
 {
-    const int32_t size[] = { (int32_t)wanted[0], (int32_t)wanted[1] };
     struct image_size all = size_of(b, x);
-    struct endpoint scales[2], zero = build_const_float(b, 0);
-
-    for (int i = 0; i < 2; i++)
-        scales[i] = build_binary(b, "RealDiv", NULL, build_const_float(b, (float)wanted[i]),
-                                 build_cast(b, NULL, all.sides[i], DT_FLOAT));
+    struct endpoint old = build(b, "Pack", NULL, 2, all.sides, NULL),
+                    zero = build_const_float(b, 0);
     const struct endpoint shifts[] = { zero, zero };
-    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, 2, size),
-                                       build(b, "Pack", NULL, 2, scales, NULL),
+    const struct endpoint inputs[] = { x, size,
+                                       build_binary(b, "RealDiv", NULL,
+                                                    build_cast(b, NULL, size, DT_FLOAT),
+                                                    build_cast(b, NULL, old, DT_FLOAT)),
                                        build(b, "Pack", NULL, 2, shifts, NULL) };
     return build(b, "ScaleAndTranslate", NULL, 4, inputs,
                  (const struct attr[]){ attr_text("kernel_type", kernel),
                                         attr_bool("antialias", antialias), ATTR_END });
 }
 
-struct endpoint build_resized(struct builder *b, struct endpoint x, const int64_t wanted[2],
-                              const char *interpolation, bool antialias)
+struct endpoint build_resized_to(struct builder *b, struct endpoint x, struct endpoint size,
+                                 const char *interpolation, bool antialias)
 {
-    const int32_t size[] = { (int32_t)wanted[0], (int32_t)wanted[1] };
-    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, 2, size) };
+    const struct endpoint inputs[] = { x, size };
     const struct attr attrs[] = { attr_bool("half_pixel_centers", true), ATTR_END };
     size_t i = 0;
 
     while (strcmp(interpolations[i].name, interpolation) != 0)
         i++;
     if (interpolations[i].filtered != NULL && (antialias || interpolations[i].op == NULL))
-        return resize_filtered(b, x, wanted, interpolations[i].filtered, antialias);
+        return resize_filtered(b, x, size, interpolations[i].filtered, antialias);
     return build(b, interpolations[i].op, NULL, 2, inputs, attrs);
+}
+
+struct endpoint build_resized(struct builder *b, struct endpoint x, const int64_t wanted[2],
+                              const char *interpolation, bool antialias)
+{
+    const int32_t size[] = { (int32_t)wanted[0], (int32_t)wanted[1] };
+
+    return build_resized_to(b, x, build_const_ints(b, NULL, 2, size), interpolation, antialias);
 }
 
 /* Checks the input, and determines the height and width of the output. */

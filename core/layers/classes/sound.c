@@ -243,7 +243,7 @@ static const struct layer_arg stft_spectrogram_args[] = {
     { "scaling", ARG_NULL_OR_VALUE, "\"density\"" },
     PADDING,
     { "expand_dims", ARG_BOOL, "false" },
-    DATA_FORMAT,
+    CHANNELS_LAST,
 };
 
 struct stft {

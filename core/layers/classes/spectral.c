@@ -130,7 +130,7 @@ static struct endpoint spectral_build(struct layer_context *context, const struc
         return x;
     context->spectral = &own;
     context->builder.scope = arena_printf(context->arena, "%s/", inner->name);
-    struct endpoint y = inner->class->build(context, inner, x);
+    struct endpoint y = layer_build(context, inner, x);
     context->builder.scope = scope;
     context->spectral = outer;
     if (!own.found && !again)

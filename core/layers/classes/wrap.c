@@ -61,7 +61,7 @@ static struct endpoint time_distributed_build(struct layer_context *context,
         dims[i - 1] = SIZE_OF(i);
     x = build_reshape(b, x, x, shape.rank - 1, dims);
     b->scope = arena_printf(context->arena, "%s/", inner->name);
-    struct endpoint y = inner->class->build(context, inner, x);
+    struct endpoint y = layer_build(context, inner, x);
     b->scope = scope;
     if (!status_is_ok(b->status))
         return y;
