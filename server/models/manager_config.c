@@ -365,6 +365,7 @@ static struct status apply(struct manager *manager, struct model_configs *config
     TRY(check(manager, configs));
     TRY(open_logs(manager, configs));
     TRY(pay_for_new_models(manager, configs));
+    manager->config_hash = configs->text_hash;
     if (configs->kind == CONFIGS_LIST) {
         struct model_configs *old = manager->configs;
         for (size_t i = 0; i < configs->count; i++)
@@ -463,11 +464,27 @@ static void log_reloaded(void *context, struct status status)
         log_error("--model_config_file: %s", status.message);
 }
 
+static bool was_applied_last(struct manager *manager, const struct model_configs *configs)
+{
+    pthread_mutex_lock(&manager->lock);
+    bool was = configs->text_hash == manager->config_hash;
+    pthread_mutex_unlock(&manager->lock);
+    return was;
+}
+
+/* An unchanged file is no reload, unless a client has applied another configuration meanwhile. */
 static struct status read_and_apply(struct manager *manager)
 {
     struct model_configs *configs;
-    TRY(model_configs_read_file(manager->options.config_file, &configs));
-    return manager_reload(manager, configs, manager->options.loop, log_reloaded, NULL);
+    struct status status = model_configs_read_file(manager->options.config_file, &configs);
+    if (status_is_ok(status) && was_applied_last(manager, configs)) {
+        model_configs_destroy(configs);
+        return status;
+    }
+    if (status_is_ok(status))
+        status = manager_reload(manager, configs, manager->options.loop, log_reloaded, NULL);
+    load_metrics_reload("file", status);
+    return status;
 }
 
 /* Logs a problem once instead of at each poll. Called with the lock held. */
@@ -490,7 +507,6 @@ void manager_poll_config(struct manager *manager)
     if (!due)
         return;
     struct status status = read_and_apply(manager);
-    load_metrics_reload("file", status);
     pthread_mutex_lock(&manager->lock);
     note_problem(manager, status);
     manager->config_poll_at_ns =

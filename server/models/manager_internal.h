@@ -60,6 +60,7 @@ struct manager {
     uint64_t loading_bytes; /* of the versions being loaded */
     int64_t poll_at_ns;     /* no base path is due earlier; each model has its own time */
     int64_t config_poll_at_ns;
+    uint64_t config_hash; /* of the file that was applied last; 0: the last one was no file */
     char *config_problem; /* why the config file was not applied; NULL: it was */
     bool runs;            /* its thread has begun, so manager_start can no longer fail */
     bool starting, stopping, change_posted;

@@ -58,6 +58,7 @@ struct model_configs {
     enum { CONFIGS_NONE, CONFIGS_LIST, CONFIGS_CUSTOM } kind;
     struct model_config *items;
     size_t count;
+    uint64_t text_hash;  /* of the file; 0: it is from no file */
     bool from_client;    /* from a client, who must not choose new paths for request logs */
     struct arena *arena; /* that all of it lives in */
 };

@@ -191,14 +191,15 @@ static struct status read_message(const message_type *message, struct model_conf
     }
 }
 
-static struct status read_text(const char *path, struct arena *arena, message_type **out)
+static struct status read_text(const char *path, struct model_configs *configs, message_type **out)
 {
     struct buffer text = { 0 };
     struct status status = file_read(path, CONFIG_BYTES_MAX, &text);
     if (status_is_ok(status)) {
         struct bytes bytes = { text.data, text.size };
+        configs->text_hash = bytes_hash(bytes);
         status = status_in(proto_text_read(&tensorflow__serving__model_server_config__descriptor,
-                                           bytes, PROTO_TEXT_CHECK_UTF8, arena, out),
+                                           bytes, PROTO_TEXT_CHECK_UTF8, configs->arena, out),
                            "Invalid protobuf file: '%s'", path);
     }
     buffer_finish(&text);
@@ -228,7 +229,7 @@ struct status model_configs_read_file(const char *path, struct model_configs **o
 {
     struct model_configs *configs = make_configs(NULL);
     message_type *message;
-    struct status status = read_text(path, configs->arena, &message);
+    struct status status = read_text(path, configs, &message);
     if (status_is_ok(status))
         status = read_message(message, configs);
     return keep_or_destroy(configs, status, out);

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "fake_models.h"
+#include "server/metrics/metrics.h"
 
 static char config_path[64];
 
@@ -388,7 +389,7 @@ static void a_removed_model_that_never_had_a_version_is_forgotten(void **state)
     options.budget = &budget;
     start_models(MODELS("m /m "));
     rest();
-    int64_t before = budget.used_bytes;
+    uint64_t before = budget.used_bytes;
     for (int i = 0; i < 3; i++) {
         assert_ok(reload(MODELS("m /m ", "n /n ")));
         rest();
@@ -425,7 +426,7 @@ static void a_reload_that_exceeds_the_budget_changes_nothing(void **state)
     options.budget = &budget;
     start_models(MODELS("m /m "));
     rest();
-    int64_t before = budget.used_bytes;
+    uint64_t before = budget.used_bytes;
     assert_int_equal(reload(model_configs_single(long_name(0), "/m")).code,
                      STATUS_RESOURCE_EXHAUSTED);
     assert_int_equal(budget.used_bytes, before);
@@ -585,6 +586,38 @@ static void the_config_file_is_read_again(void **state)
     assert_int_equal(latest_of("n"), 1);
 }
 
+static uint64_t reloads_of_file(void)
+{
+    return metric_value(
+        metric_series(METRIC_CONFIG_RELOADS, METRIC_LABELS(bytes_of("file"), bytes_of("OK"))));
+}
+
+static void an_unchanged_config_file_is_no_reload(void **state)
+{
+    (void)state;
+    hold("/m", V(1));
+    hold("/n", V(1));
+    options.config_file = config_path;
+    options.config_poll_wait_seconds = 1;
+    start_models(MODELS("m /m "));
+    rest();
+    uint64_t before = reloads_of_file();
+    wake();
+    wake();
+    assert_int_equal(reloads_of_file(), before);
+    model_configs_destroy(MODELS("n /n ")); /* writes the file */
+    wake();
+    wake();
+    assert_int_equal(reloads_of_file(), before + 1);
+    struct model_configs *other = model_configs_single("m", "/m");
+    assert_ok(reload(other));
+    rest();
+    assert_int_equal(latest_of("m"), 1);
+    wake();
+    assert_int_equal(latest_of("n"), 1);
+    assert_int_equal(reloads_of_file(), before + 2);
+}
+
 /* A slow disk: when the first base path is read, the file changes and is due again. */
 static void change_the_file(const char *base_path)
 {
@@ -707,6 +740,7 @@ int main(void)
         TEST(a_new_label_may_come_in_advance_but_not_move),
         TEST(a_version_that_does_not_fit_is_refused),
         TEST(the_config_file_is_read_again),
+        TEST(an_unchanged_config_file_is_no_reload),
         TEST(the_config_file_is_read_between_two_base_paths),
         TEST(threads_load_and_free_while_configurations_change),
     };
