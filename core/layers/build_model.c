@@ -46,7 +46,7 @@ static void penalise_output(struct layer_context *context, const struct layer *l
     for (int i = 0; i < layer->class->args_count; i++)
         if (strcmp(layer->class->args[i].name, "activity_regularizer") == 0 &&
             layer->class->args[i].kind == ARG_REGULARIZER && !layer->args[i].is_null)
-            layer_penalise_activity(context, &layer->args[i].regularizer, y);
+            layer_penalise_activity(context, layer, &layer->args[i].regularizer, y);
 }
 
 /* Returns the output that a call takes; it must exist. */
@@ -150,17 +150,13 @@ static void refuse_lists(struct layer_context *context, const struct layer *laye
                          io->inputs[i].lists->layout == TENSOR_SPARSE ? "sparse" : "ragged");
 }
 
-static void build_call(struct layer_context *context, const struct layer_call *call,
-                       const struct layer_io *ios, struct layer_io *io)
+/* Builds a call whose inputs are set. */
+static void run_call(struct layer_context *context, struct layer_io *io)
 {
     struct builder *b = &context->builder;
-    const struct layer *layer = call->layer;
-    struct layer_value *inputs =
-        ARENA_ARRAY(context->arena, struct layer_value, call->inputs_count);
+    const struct layer *layer = io->call->layer;
+    const char *scope = b->scope;
 
-    for (int i = 0; i < call->inputs_count; i++)
-        inputs[i] = take_value(context, call, &call->inputs[i], ios);
-    *io = (struct layer_io){ .call = call, .inputs = inputs };
     refuse_lists(context, layer, io);
     if (!status_is_ok(b->status))
         return;
@@ -169,9 +165,38 @@ static void build_call(struct layer_context *context, const struct layer_call *c
         layer->class->call(context, layer, io);
     else
         build_plain(context, layer, io);
+    b->scope = scope;
+}
+
+struct endpoint layer_call_inner(struct layer_context *context, const struct layer *inner,
+                                 struct layer_value input)
+{
+    const char *const *arguments = inner->class->call_args;
+    struct call_input taken = { .argument = arguments != NULL ? arguments[0] : NULL };
+    const struct layer_call call = { .layer = inner, .inputs = &taken, .inputs_count = 1 };
+    struct layer_io *io = ARENA_NEW(context->arena, struct layer_io);
+
+    *io = (struct layer_io){ .call = &call, .inputs = &input };
+    run_call(context, io);
+    if (status_is_ok(context->builder.status) && io->outputs_count != 1)
+        layer_fail(context, inner, "%d outputs, expected 1 of a layer inside another one",
+                   io->outputs_count);
+    return io->outputs[0].value;
+}
+
+static void build_call(struct layer_context *context, const struct layer_call *call,
+                       const struct layer_io *ios, struct layer_io *io)
+{
+    const struct layer *layer = call->layer;
+    struct layer_value *inputs =
+        ARENA_ARRAY(context->arena, struct layer_value, call->inputs_count);
+
+    for (int i = 0; i < call->inputs_count; i++)
+        inputs[i] = take_value(context, call, &call->inputs[i], ios);
+    *io = (struct layer_io){ .call = call, .inputs = inputs };
+    run_call(context, io);
     for (int i = 0; i < io->outputs_count; i++)
         penalise_output(context, layer, io->outputs[i].value);
-    b->scope = "";
     for (int i = 0; i < io->outputs_count; i++)
         check_size(context, layer, io->outputs[i].value);
 }
@@ -438,25 +463,23 @@ static struct status check_outputs(struct layers_model *model, const struct laye
     return check_metrics(model, arena);
 }
 
-/* Finds a layer of the model or of a nested model. */
-static struct layer *find_layer(const struct layers_model *model, const char *name)
+/* Finds a layer by its name, inside this one or this one itself. */
+static struct layer *find_layer(struct layer *layer, const char *name)
 {
-    for (int i = 0; i < model->layers_count; i++) {
-        struct layer *layer = &model->layers[i];
-        struct layer *inner = layer->model != NULL ? find_layer(layer->model, name) : NULL;
-        if (inner != NULL)
-            return inner;
-        if (strcmp(layer->name, name) == 0)
-            return layer;
-    }
-    return NULL;
+    struct layer *inner, *found = NULL;
+
+    for (int i = 0; found == NULL && (inner = layer_inner(layer, i)) != NULL; i++)
+        found = find_layer(inner, name);
+    return found == NULL && strcmp(layer->name, name) == 0 ? layer : found;
 }
 
 void layers_set_state(struct layers_model *model, const char *layer,
                       const struct layers_state *state)
 {
-    struct layer *found = find_layer(model, layer);
+    struct layer *found = NULL;
 
+    for (int i = 0; found == NULL && i < model->layers_count; i++)
+        found = find_layer(&model->layers[i], layer);
     assert(found != NULL);
     found->state = state;
 }

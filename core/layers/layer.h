@@ -176,6 +176,9 @@ struct layer_context {
                                         * NULL: dense */
     struct spectral_wrapper *spectral; /* the SpectralNormalization around the current layer;
                                         * NULL: none */
+    /* Inside a TimeDistributed of Keras 3: the number of its steps, which Keras calls the layer
+     * with one after the other, here rows: row r is of step r % steps. 0: none; -1: open */
+    int64_t steps;
 };
 
 /* A SpectralNormalization around the current layer (classes/spectral.c). */
@@ -313,6 +316,10 @@ struct endpoint layer_variable_with(struct layer_context *context, const struct 
 void layer_constrain(struct layer_context *context, const struct layer *layer,
                      struct endpoint variable, const char *prefix);
 
+/* Builds a layer inside another one, which calls it with one tensor. Returns its output. */
+struct endpoint layer_call_inner(struct layer_context *context, const struct layer *inner,
+                                 struct layer_value input);
+
 /* Is this variable of the inner layer the one that SpectralNormalization divides? */
 bool spectral_divides(const struct layer_context *context, const struct layer *layer,
                       const char *name);
@@ -404,11 +411,19 @@ void layer_penalise_variable(struct layer_context *context, const struct regular
                              struct endpoint value);
 
 /* Adds λ1 Σ|x| + λ2 Σx² per row, averaged over the batch, to the penalty of the loss. */
-void layer_penalise_activity(struct layer_context *context, const struct regularizer *regularizer,
-                             struct endpoint x);
+void layer_penalise_activity(struct layer_context *context, const struct layer *layer,
+                             const struct regularizer *regularizer, struct endpoint x);
 
-/* Reading the config of a layer (layer_args.c) and its parts. */
-struct status layer_read(const struct json_value *entry, struct arena *arena, struct layer *out);
+/* Reading a layer (layer_args.c) and its parts. `depth`: the number of models around the layer. */
+struct status layer_read(const struct json_value *entry, int depth, struct arena *arena,
+                         struct layer *out);
+/* Is it a class of models, which are layers too? */
+bool is_model_class(const char *class_name);
+/* Reads a model that is a layer (parse.c). */
+struct status inner_model_read(const struct json_value *entry, int depth, struct arena *arena,
+                               struct layer *out);
+/* The layers inside a layer, in order: of its arguments and of its model. NULL: no more. */
+struct layer *layer_inner(const struct layer *layer, int index);
 /* Names the layers inside another layer as Keras does: "outer/inner", or "outer". Layers inside
  * a frozen layer are frozen. */
 struct status layer_name_inner(struct layer *layer, bool keras2, struct arena *arena);

@@ -167,26 +167,6 @@ static struct status read_number(const struct json_value *value, struct arena *a
                                                   : wants(value, arena, "a finite number");
 }
 
-static struct status read_inner(const struct json_value *value, struct arena *arena,
-                                struct arg_value *out)
-{
-    out->layer = ARENA_NEW(arena, struct layer);
-    return layer_read(value, arena, out->layer);
-}
-
-static struct status read_inner_list(const struct json_value *value, struct arena *arena,
-                                     struct arg_value *out)
-{
-    if (value->kind != JSON_VALUE_LIST || value->count > INNER_LAYERS_MAX)
-        return wants(value, arena,
-                     arena_printf(arena, "a list of up to %d layers", INNER_LAYERS_MAX));
-    out->layers.count = value->count;
-    out->layers.values = ARENA_ARRAY(arena, struct layer, value->count);
-    for (int i = 0; i < value->count; i++)
-        TRY(layer_read(&value->members[i], arena, &out->layers.values[i]));
-    return status_ok();
-}
-
 static struct status read_value(const struct layer_arg *arg, const struct json_value *value,
                                 struct arena *arena, struct arg_value *out)
 {
@@ -228,6 +208,10 @@ static struct status read_value(const struct layer_arg *arg, const struct json_v
     case ARG_NULL_OR_VALUE:
         out->value = list_items(value);
         return status_ok();
+    case ARG_LAYER:
+    case ARG_LAYERS:
+        out->value = value; /* until read_inner_layers */
+        return status_ok();
     case ARG_ACTIVATION:
         return activation_read(value, arena, &out->activation);
     case ARG_INITIALIZER:
@@ -236,10 +220,6 @@ static struct status read_value(const struct layer_arg *arg, const struct json_v
         return regularizer_read(value, arena, &out->regularizer);
     case ARG_CONSTRAINT:
         return constraint_read(value, arena, &out->constraint);
-    case ARG_LAYER:
-        return read_inner(value, arena, out);
-    case ARG_LAYERS:
-        return read_inner_list(value, arena, out);
     case ARG_NONE:
         break;
     }
@@ -379,7 +359,38 @@ static struct arg_list args_of(const struct layer_class *class)
     return (struct arg_list){ class->args, class->args_count, layer_keys };
 }
 
-static struct status read_config(const struct json_value *config, struct arena *arena,
+static struct status read_inner_list(const struct json_value *value, int depth, struct arena *arena,
+                                     struct arg_value *out)
+{
+    if (value->kind != JSON_VALUE_LIST || value->count > INNER_LAYERS_MAX)
+        return wants(value, arena,
+                     arena_printf(arena, "a list of up to %d layers", INNER_LAYERS_MAX));
+    out->layers.count = value->count;
+    out->layers.values = ARENA_ARRAY(arena, struct layer, value->count);
+    for (int i = 0; i < value->count; i++)
+        TRY(layer_read(&value->members[i], depth, arena, &out->layers.values[i]));
+    return status_ok();
+}
+
+/* Reads the layers among the arguments, of which args_read only kept the values. */
+static struct status read_inner_layers(int depth, struct arena *arena, struct layer *out)
+{
+    for (int i = 0; i < out->class->args_count; i++) {
+        const struct layer_arg *arg = &out->class->args[i];
+        const struct json_value *value = out->args[i].value;
+        struct status status = status_ok();
+        if (arg->kind == ARG_LAYER) {
+            out->args[i].layer = ARENA_NEW(arena, struct layer);
+            status = layer_read(value, depth, arena, out->args[i].layer);
+        } else if (arg->kind == ARG_LAYERS) {
+            status = read_inner_list(value, depth, arena, &out->args[i]);
+        }
+        TRY(status_in(status, "argument '%s'", arg->name));
+    }
+    return status_ok();
+}
+
+static struct status read_config(const struct json_value *config, int depth, struct arena *arena,
                                  struct layer *out)
 {
     const struct json_value *trainable = json_value_get(config, "trainable");
@@ -389,7 +400,8 @@ static struct status read_config(const struct json_value *config, struct arena *
     if (!out->class->any_dtype)
         TRY(dtype);
     const struct arg_list list = args_of(out->class);
-    return args_read(&list, config, arena, &out->args);
+    TRY(args_read(&list, config, arena, &out->args));
+    return read_inner_layers(depth, arena, out);
 }
 
 /* Names become parts of node names and checkpoint keys, so only TensorFlow's characters are
@@ -420,7 +432,8 @@ static bool is_of_user(const struct json_value *entry)
     return registered != NULL && strchr(registered, '>') != NULL;
 }
 
-struct status layer_read(const struct json_value *entry, struct arena *arena, struct layer *out)
+struct status layer_read(const struct json_value *entry, int depth, struct arena *arena,
+                         struct layer *out)
 {
     const char *class_name = json_value_get_text(entry, "class_name");
     const char *module = json_value_get_text(entry, "module");
@@ -430,6 +443,8 @@ struct status layer_read(const struct json_value *entry, struct arena *arena, st
     if (class_name == NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "a layer without class_name: %s",
                             json_value_show(entry, arena));
+    if (is_model_class(class_name))
+        return inner_model_read(entry, depth, arena, out);
     if (is_of_user(entry))
         return status_error(STATUS_UNIMPLEMENTED,
                             "layer '%.100s' (%.100s) is a class of your own, whose code the "
@@ -437,18 +452,12 @@ struct status layer_read(const struct json_value *entry, struct arena *arena, st
                             "keras.Model.export writes",
                             name != NULL ? name : "unnamed", class_name);
     out->class = layer_class_find(module, class_name);
-    if (out->class == NULL &&
-        (strcmp(class_name, "Sequential") == 0 || strcmp(class_name, "Functional") == 0 ||
-         strcmp(class_name, "Pipeline") == 0 || strcmp(class_name, "Model") == 0))
-        return status_error(STATUS_UNIMPLEMENTED,
-                            "model '%.100s' (%s) is inside a layer; only layers are implemented",
-                            name != NULL ? name : "unnamed", class_name);
     if (out->class == NULL)
         return layer_class_unknown(module, class_name, arena);
     if (name != NULL)
         TRY(check_layer_name(name));
     out->name = name;
-    return status_in(read_config(config, arena, out), "layer '%s' (%s)",
+    return status_in(read_config(config, depth, arena, out), "layer '%s' (%s)",
                      name != NULL ? name : "unnamed", class_name);
 }
 
@@ -466,19 +475,26 @@ static struct status name_inner(const struct layer *layer, struct layer *inner, 
     return layer_name_inner(inner, keras2, arena);
 }
 
-struct status layer_name_inner(struct layer *layer, bool keras2, struct arena *arena)
+struct layer *layer_inner(const struct layer *layer, int index)
 {
     for (int i = 0; i < layer->class->args_count; i++) {
         struct arg_value *value = &layer->args[i];
-        if (layer->class->args[i].kind == ARG_LAYER)
-            TRY(name_inner(layer, value->layer, keras2, arena));
-        if (layer->class->args[i].kind != ARG_LAYERS)
-            continue;
-        for (int k = 0; k < value->layers.count; k++)
-            TRY(name_inner(layer, &value->layers.values[k], keras2, arena));
+        enum arg_kind kind = layer->class->args[i].kind;
+        int count = kind == ARG_LAYER ? 1 : kind == ARG_LAYERS ? value->layers.count : 0;
+        if (index < count)
+            return kind == ARG_LAYER ? value->layer : &value->layers.values[index];
+        index -= count;
     }
-    for (int i = 0; layer->model != NULL && i < layer->model->layers_count; i++)
-        TRY(name_inner(layer, &layer->model->layers[i], keras2, arena));
+    bool inside = layer->model != NULL && index < layer->model->layers_count;
+    return inside ? &layer->model->layers[index] : NULL;
+}
+
+struct status layer_name_inner(struct layer *layer, bool keras2, struct arena *arena)
+{
+    struct layer *inner;
+
+    for (int i = 0; (inner = layer_inner(layer, i)) != NULL; i++)
+        TRY(name_inner(layer, inner, keras2, arena));
     return status_ok();
 }
 

@@ -44,7 +44,7 @@ static const char *default_name(const struct layer *layers, int index, struct ar
                      : arena_printf(arena, "%.*s_%d", (int)size, snake, same);
 }
 
-static bool is_model_name(const char *class_name)
+static bool is_root_name(const char *class_name)
 {
     return class_name != NULL &&
            (strcmp(class_name, "Sequential") == 0 || strcmp(class_name, "Functional") == 0 ||
@@ -59,12 +59,16 @@ static bool is_chain_name(const char *class_name)
     return strcmp(class_name, "Sequential") == 0 || strcmp(class_name, "Pipeline") == 0;
 }
 
+bool is_model_class(const char *class_name)
+{
+    return is_root_name(class_name) || is_chain_name(class_name);
+}
+
 static struct status read_structure(const struct json_value *root, int depth, struct arena *arena,
                                     struct layers_model *out);
 
-/* Reads a model that is a layer of another model. */
-static struct status read_inner(const struct json_value *entry, int depth, struct arena *arena,
-                                struct layer *out)
+struct status inner_model_read(const struct json_value *entry, int depth, struct arena *arena,
+                               struct layer *out)
 {
     const struct json_value *trainable =
         json_value_get(json_value_get(entry, "config"), "trainable");
@@ -96,11 +100,7 @@ static struct status read_layers(const struct json_value *layers, int depth, str
     out->layers = ARENA_ARRAY(arena, struct layer, layers->count);
     for (int i = 0; i < layers->count; i++) {
         const struct json_value *entry = &layers->members[i];
-        const char *class_name = json_value_get_text(entry, "class_name");
-        if (is_model_name(class_name) || (class_name != NULL && is_chain_name(class_name)))
-            TRY(read_inner(entry, depth, arena, &out->layers[i]));
-        else
-            TRY(layer_read(entry, arena, &out->layers[i]));
+        TRY(layer_read(entry, depth, arena, &out->layers[i]));
         const struct layer_class *class = out->layers[i].class;
         if (class->build == NULL && class->merge == NULL && class->call == NULL)
             return status_error(STATUS_INVALID_ARGUMENT,
@@ -161,13 +161,25 @@ static struct status read_sequence(const struct json_value *root, const struct j
     return input_port_read(has_input ? &out->layers[0] : NULL, shape, arena, &out->inputs[0]);
 }
 
+/* The calls of the models inside a layer. */
+static int inner_calls(const struct layer *layer)
+{
+    const struct layer *inner;
+    int count = 0;
+
+    if (layer->model != NULL)
+        return layer->model->calls_total;
+    for (int i = 0; (inner = layer_inner(layer, i)) != NULL; i++)
+        count += inner_calls(inner);
+    return count;
+}
+
 /* Counts a model's layer calls, including nested models. */
 static struct status count_calls(struct layers_model *model)
 {
     for (int i = 0; i < model->calls_count; i++) {
-        const struct layer *layer = model->calls[i].layer;
-        bool inner = model->calls[i].inputs_count > 0 && layer->model != NULL;
-        model->calls_total += 1 + (inner ? layer->model->calls_total : 0);
+        const struct layer_call *call = &model->calls[i];
+        model->calls_total += 1 + (call->inputs_count > 0 ? inner_calls(call->layer) : 0);
         if (model->calls_total > CALLS_MAX)
             return status_error(STATUS_RESOURCE_EXHAUSTED,
                                 "more than %d calls of layers, with those of models inside the "
@@ -185,7 +197,7 @@ static struct status read_structure(const struct json_value *root, int depth, st
     const struct json_value *config = json_value_get(root, "config");
     const char *name = json_value_get_text(config, "name");
 
-    if (!is_model_name(class_name) && depth == 0)
+    if (!is_root_name(class_name) && depth == 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "class_name is %s; known: Sequential, Functional, Model",
                             json_value_show(json_value_get(root, "class_name"), arena));

@@ -64,27 +64,31 @@ static void penalise_angles(struct layer_context *context, const struct regulari
                     regularizer->orthogonal / ((double)size * (double)(size - 1)));
 }
 
-/* Adds λ1 Σ|w| + λ2 Σw² to the penalty; for an activation, the mean over its rows. */
+/* Adds λ1 Σ|w| + λ2 Σw² to the penalty; for an activation, the mean over its rows, which inside a
+ * TimeDistributed is one per step. */
 static void penalise(struct layer_context *context, const struct regularizer *regularizer,
                      struct endpoint w, bool activation)
 {
     struct builder *b = &context->builder;
+    const double steps = context->steps > 0 ? (double)context->steps : 1;
     const struct {
         const char *op;
         double factor;
     } terms[] = { { "Abs", regularizer->l1 }, { "Square", regularizer->l2 } };
 
     for (size_t i = 0; i < COUNT(terms); i++) {
-        if (terms[i].factor == 0 || !status_is_ok(b->status))
+        double factor = terms[i].factor;
+        if (factor == 0 || !status_is_ok(b->status))
             continue;
         struct endpoint x = build_unary(b, terms[i].op, NULL, w);
         if (activation && status_is_ok(b->status)) {
             const int32_t batch = 0;
             x = build_binary(b, "Mean", NULL, x, build_const_ints(b, NULL, 1, &batch));
+            factor *= steps;
         }
         if (!status_is_ok(b->status))
             return;
-        add_penalty(context, sum_all(b, x), terms[i].factor);
+        add_penalty(context, sum_all(b, x), factor);
     }
 }
 
@@ -96,13 +100,15 @@ void layer_penalise_variable(struct layer_context *context, const struct regular
         penalise_angles(context, regularizer, value);
 }
 
-void layer_penalise_activity(struct layer_context *context, const struct regularizer *regularizer,
-                             struct endpoint x)
+void layer_penalise_activity(struct layer_context *context, const struct layer *layer,
+                             const struct regularizer *regularizer, struct endpoint x)
 {
-    if (regularizer->orthogonal != 0 && status_is_ok(context->builder.status))
-        context->builder.status = status_keep(
-            context->arena,
-            status_error(STATUS_UNIMPLEMENTED, "OrthogonalRegularizer as an activity_regularizer"));
+    if (regularizer->orthogonal != 0)
+        layer_refuse(context, layer, "OrthogonalRegularizer as an activity_regularizer");
+    else if (context->steps < 0)
+        layer_refuse(context, layer,
+                     "an activity_regularizer inside a TimeDistributed with an open number of "
+                     "steps: give the InputLayer a size");
     if (context->mode != LAYERS_SERVE)
         penalise(context, regularizer, x, true);
 }

@@ -102,7 +102,7 @@ static struct endpoint apply(struct layer_context *context, const struct layer *
         bytes_of(describe(operation, policy, context->arena)), context->arena, &description);
 
     if (status_is_ok(status))
-        status = layer_read(description, context->arena, &inner);
+        status = layer_read(description, 0, context->arena, &inner);
     if (!status_is_ok(status)) {
         layer_fail(context, layer, "%s", status.message);
         return x;

@@ -272,7 +272,7 @@ static struct endpoint activity_build(struct layer_context *context, const struc
     const struct regularizer regularizer = { .l1 = layer_arg(layer, "l1")->number,
                                              .l2 = layer_arg(layer, "l2")->number };
 
-    layer_penalise_activity(context, &regularizer, x);
+    layer_penalise_activity(context, layer, &regularizer, x);
     return x;
 }
 MASKED_LAYER_CLASS(activity_regularization, "ActivityRegularization", activity_args,

@@ -10,7 +10,8 @@ static bool fit_port(struct layer_context *context, const struct layer *layer,
     const struct shape *shape = endpoint_shape(input->value);
     bool text = port->dtype == DT_STRING || endpoint_dtype(input->value) == DT_STRING;
     enum tensor_layout layout = input->lists != NULL ? input->lists->layout : TENSOR_DENSE;
-    /* A Sequential model may omit the shape of its input. */
+    /* A Sequential model may omit the shape and the type of its input. */
+    bool any_dtype = port->dtype == DT_INVALID;
     bool fits = layout == port->layout && (port->shape.rank == 0 || layout != TENSOR_DENSE ||
                                            shape->rank == port->shape.rank);
 
@@ -18,13 +19,13 @@ static bool fit_port(struct layer_context *context, const struct layer *layer,
         fits = input->lists->columns == port->shape.dims[1];
     for (int i = 1; fits && layout == TENSOR_DENSE && i < port->shape.rank; i++)
         fits = port->shape.dims[i] < 0 || shape->dims[i] == port->shape.dims[i];
-    if (!fits || (text && endpoint_dtype(input->value) != port->dtype)) {
+    if (!fits || (text && !any_dtype && endpoint_dtype(input->value) != port->dtype)) {
         layer_fail(context, layer, "its input '%s' is %s %s, it is given %s %s", port->name,
                    dtype_name(port->dtype), shape_text(&port->shape),
                    dtype_name(endpoint_dtype(input->value)), shape_text(shape));
         return false;
     }
-    if (layout == TENSOR_DENSE)
+    if (layout == TENSOR_DENSE && !any_dtype)
         input->value = cast_to(context, input->value, port->dtype);
     return true;
 }

@@ -1,4 +1,6 @@
 /* norm: layers that normalise their input. */
+#include <math.h>
+
 #include "layers/classes/classes.h"
 
 static struct endpoint reduce_kept(struct builder *b, const char *op, struct endpoint x, int count,
@@ -301,16 +303,17 @@ static struct moments masked_moments(struct builder *b, struct endpoint x, struc
     return out;
 }
 
-/* The mean and variance over the batch, towards which the moving averages move. */
+/* The mean and variance over the batch, towards which the moving averages move. `apart`: of each
+ * index of axis 1 by itself. */
 static struct moments batch_moments(struct layer_context *context, struct endpoint x,
-                                    struct endpoint mask, int axis)
+                                    struct endpoint mask, int axis, bool apart)
 {
     struct builder *b = &context->builder;
     int32_t axes[SHAPE_RANK_MAX];
     int rank = endpoint_shape(x)->rank, count = 0;
 
     for (int i = 0; i < rank; i++)
-        if (i != axis)
+        if (i != axis && !(apart && i == 1))
             axes[count++] = i;
     if (mask.node != NULL)
         return masked_moments(b, x, mask, count, axes);
@@ -336,18 +339,55 @@ static struct endpoint unbiased(struct layer_context *context, struct endpoint x
     return build_binary(b, "Mul", NULL, variance, build_binary(b, "RealDiv", NULL, n, less));
 }
 
-/* A moment in the shape of its variable: [channels]. */
-static struct endpoint flat_moment(struct builder *b, struct endpoint moment)
+/* Moments in the shape of their variable, [channels], or of several steps, [steps, channels]. */
+static struct endpoint flat_moments(struct builder *b, struct endpoint moments, int64_t steps)
 {
-    const int32_t all = -1;
+    const int32_t dims[] = { (int32_t)steps, -1 };
 
-    return build_binary(b, "Reshape", NULL, moment, build_const_ints(b, NULL, 1, &all));
+    return build_binary(b, "Reshape", NULL, moments,
+                        build_const_ints(b, NULL, steps > 1 ? 2 : 1, steps > 1 ? dims : dims + 1));
+}
+
+/* The weights m^(steps - 1), …, m, 1 of moments [steps, channels], divided by their sum. */
+static struct endpoint build_step_weights(struct layer_context *context, double momentum,
+                                          int64_t steps)
+{
+    const struct shape column = shape_of(steps, 1);
+    float *weights = ARENA_ARRAY(context->arena, float, steps);
+    double sum = 0, weight = 1;
+
+    for (int64_t i = 0; i < steps; i++, weight *= momentum)
+        sum += weight;
+    weight = 1 / sum;
+    for (int64_t i = steps - 1; i >= 0; i--, weight *= momentum)
+        weights[i] = (float)weight;
+    const struct tensor tensor = tensor_borrow(DT_FLOAT, &column, weights);
+    return build_const(&context->builder, NULL, &tensor);
+}
+
+/* Moves an average towards the moments of each step, one after the other: by m^steps towards their
+ * weighted mean. */
+static void move_average(struct layer_context *context, struct endpoint average,
+                         struct endpoint moments, double momentum, int64_t steps)
+{
+    struct builder *b = &context->builder;
+    const int32_t first = 0;
+
+    moments = flat_moments(b, moments, steps);
+    if (steps > 1) {
+        moments =
+            build_binary(b, "Mul", NULL, moments, build_step_weights(context, momentum, steps));
+        moments = build_binary(b, "Sum", NULL, moments, build_const_ints(b, NULL, 1, &first));
+        momentum = pow(momentum, (double)steps);
+    }
+    layer_move_average(context, average, moments, momentum);
 }
 
 /* The moments of this mode: those of the batch in training, and the moving averages otherwise or
- * if the layer is frozen. */
+ * if the layer is frozen. `steps` above 1: axis 1 of x, which is normalized step by step. */
 static struct moments choose_moments(struct layer_context *context, const struct layer *layer,
-                                     struct endpoint x, struct endpoint mask, int axis)
+                                     struct endpoint x, struct endpoint mask, int axis,
+                                     int64_t steps)
 {
     struct builder *b = &context->builder;
     const struct shape shape = *endpoint_shape(x);
@@ -358,12 +398,12 @@ static struct moments choose_moments(struct layer_context *context, const struct
     if (context->mode != LAYERS_TRAIN || !layer->trainable)
         return (struct moments){ spread_along(b, mean, &shape, 1, &axis),
                                  spread_along(b, variance, &shape, 1, &axis) };
-    struct moments moments = batch_moments(context, x, mask, axis);
+    struct moments moments = batch_moments(context, x, mask, axis, steps > 1);
     struct endpoint moved = moments.variance;
     if (context->keras2 && shape.rank == 4)
         moved = unbiased(context, x, moved, shape.dims[axis]);
-    layer_move_average(context, mean, flat_moment(b, moments.mean), momentum);
-    layer_move_average(context, variance, flat_moment(b, moved), momentum);
+    move_average(context, mean, moments.mean, momentum, steps);
+    move_average(context, variance, moved, momentum, steps);
     return moments;
 }
 
@@ -379,21 +419,18 @@ static int batch_norm_axis(struct layer_context *context, const struct layer *la
     return count == 1 && layer_check_axes(context, layer, x, 1, axes) ? axes[0] : -1;
 }
 
-static struct endpoint normalise_batch(struct layer_context *context, const struct layer *layer,
-                                       struct endpoint x, struct endpoint mask)
+static struct endpoint normalise(struct layer_context *context, const struct layer *layer,
+                                 struct endpoint x, struct endpoint mask, int axis, int64_t steps)
 {
     struct builder *b = &context->builder;
     const struct shape shape = *endpoint_shape(x);
     struct endpoint scale = { 0 }, offset = { 0 };
 
-    int axis = batch_norm_axis(context, layer, x);
-    if (axis < 0)
-        return x;
     if (layer_arg(layer, "scale")->boolean)
         scale = along(context, layer, "gamma", &shape, 1, &axis);
     if (layer_arg(layer, "center")->boolean)
         offset = along(context, layer, "beta", &shape, 1, &axis);
-    struct moments moments = choose_moments(context, layer, x, mask, axis);
+    struct moments moments = choose_moments(context, layer, x, mask, axis, steps);
     struct endpoint factor = inverse_root(b, moments.variance, layer_arg(layer, "epsilon")->number);
     if (scale.node != NULL)
         factor = build_binary(b, "Mul", NULL, factor, scale);
@@ -401,6 +438,57 @@ static struct endpoint normalise_batch(struct layer_context *context, const stru
     shift = offset.node != NULL ? build_binary(b, "Sub", NULL, offset, shift)
                                 : build_unary(b, "Neg", NULL, shift);
     return build_binary(b, "AddV2", NULL, build_binary(b, "Mul", NULL, x, factor), shift);
+}
+
+#define STEPS_MAX 65536 /* limit of the steps whose moments are separate */
+
+/* Can training take the moments of each step of a TimeDistributed by itself? */
+static bool can_split_steps(struct layer_context *context, const struct layer *layer, int rank)
+{
+    const int64_t steps = context->steps;
+
+    if (steps < 0)
+        layer_refuse(context, layer,
+                     "training inside a TimeDistributed with an open number of steps: give the "
+                     "InputLayer a size");
+    else if (steps > STEPS_MAX || (steps > 1 && rank == SHAPE_RANK_MAX))
+        layer_refuse(context, layer, "training inside a TimeDistributed: %lld steps and rank %d",
+                     (long long)steps, rank);
+    return status_is_ok(context->builder.status);
+}
+
+/* Makes the steps of the rows an axis of their own, after the batch: [batch, steps, …]. */
+static struct endpoint split_steps(struct builder *b, struct endpoint x, int64_t steps)
+{
+    int64_t dims[SHAPE_RANK_MAX + 1] = { SIZE_REST, steps };
+    int rank = endpoint_shape(x)->rank;
+
+    for (int i = 1; i < rank; i++)
+        dims[i + 1] = SIZE_OF(i);
+    return build_reshape(b, x, x, rank + 1, dims);
+}
+
+static struct endpoint normalise_batch(struct layer_context *context, const struct layer *layer,
+                                       struct endpoint x, struct endpoint mask)
+{
+    struct builder *b = &context->builder;
+    const int64_t steps = context->steps;
+    int64_t dims[SHAPE_RANK_MAX];
+    int rank = endpoint_shape(x)->rank;
+
+    int axis = batch_norm_axis(context, layer, x);
+    if (axis < 0)
+        return x;
+    if (layer->trainable && !can_split_steps(context, layer, rank))
+        return x;
+    if (steps <= 1 || !layer->trainable || context->mode != LAYERS_TRAIN)
+        return normalise(context, layer, x, mask, axis, 1);
+    if (mask.node != NULL)
+        mask = split_steps(b, mask, steps);
+    struct endpoint y = normalise(context, layer, split_steps(b, x, steps), mask, axis + 1, steps);
+    for (int i = 0; i < rank; i++)
+        dims[i] = i == 0 ? SIZE_REST : SIZE_OF(i);
+    return build_reshape(b, y, x, rank, dims);
 }
 
 static struct endpoint batch_norm_build(struct layer_context *context, const struct layer *layer,

@@ -123,15 +123,12 @@ static struct endpoint spectral_build(struct layer_context *context, const struc
     const struct layer *inner = layer_arg(layer, "layer")->layer;
     struct spectral_wrapper own = { .layer = layer, .inner = inner };
     struct spectral_wrapper *outer = context->spectral;
-    const char *scope = context->builder.scope;
     bool again = was_called(context, layer);
 
     if (!status_is_ok(context->builder.status) || !can_be_wrapped(context, layer, x, again))
         return x;
     context->spectral = &own;
-    context->builder.scope = arena_printf(context->arena, "%s/", inner->name);
-    struct endpoint y = layer_build(context, inner, x);
-    context->builder.scope = scope;
+    struct endpoint y = layer_call_inner(context, inner, (struct layer_value){ .value = x });
     context->spectral = outer;
     if (!own.found && !again)
         layer_fail(context, layer, "the layer inside it has no kernel and no embeddings");

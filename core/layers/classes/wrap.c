@@ -13,7 +13,8 @@ bool layer_can_be_inside(struct layer_context *context, const struct layer *inne
         penalised = penalised ||
                     (inner->class->args[i].kind == ARG_REGULARIZER && !inner->args[i].is_null &&
                      strcmp(inner->class->args[i].name, "activity_regularizer") == 0);
-    if (inner->class->build != NULL && inner->class != &layer_input && !penalised)
+    bool builds = inner->class->build != NULL || inner->class->call != NULL;
+    if (builds && inner->class != &layer_input && !penalised)
         return true;
     layer_fail(context, inner,
                penalised ? "a penalty of the output cannot be inside another layer"
@@ -41,41 +42,68 @@ static struct endpoint build_sequence(struct builder *b, struct endpoint y,
     return build_binary(b, "Reshape", NULL, y, build(b, "Pack", NULL, shape.rank + 1, sizes, NULL));
 }
 
+/* Reshapes [batch, steps, …] to a row per step. */
+static struct endpoint build_rows(struct builder *b, struct endpoint x)
+{
+    int64_t dims[SHAPE_RANK_MAX] = { SIZE_REST };
+    int rank = endpoint_shape(x)->rank;
+
+    for (int i = 2; i < rank; i++)
+        dims[i - 1] = SIZE_OF(i);
+    return build_reshape(b, x, x, rank - 1, dims);
+}
+
+/* Builds the inner layer on rows, of `steps` steps. */
+static struct endpoint call_with_steps(struct layer_context *context, const struct layer *inner,
+                                       struct layer_value rows, int64_t steps)
+{
+    const int64_t outer = context->steps, sizes[] = { outer, steps };
+
+    if (outer > 0 && !layer_check_size(context, inner, "the steps around it", 2, sizes))
+        return rows.value;
+    if (!context->keras2)
+        context->steps = steps < 0 || outer < 0 ? -1 : outer == 0 ? steps : outer * steps;
+    struct endpoint y = layer_call_inner(context, inner, rows);
+    context->steps = outer;
+    return y;
+}
+
 /* The inner layer gets each step of each row as a row of its own. */
-static struct endpoint time_distributed_build(struct layer_context *context,
-                                              const struct layer *layer, struct endpoint x)
+static void time_distributed_call(struct layer_context *context, const struct layer *layer,
+                                  struct layer_io *io)
 {
     struct builder *b = &context->builder;
     const struct layer *inner = layer_arg(layer, "layer")->layer;
-    const char *scope = b->scope;
+    struct endpoint x = io->inputs[0].value, mask = io_mask(io);
     const struct shape shape = *endpoint_shape(x);
-    int64_t dims[SHAPE_RANK_MAX] = { SIZE_REST };
-    struct endpoint sequence = x;
 
     if (shape.rank < 3)
         layer_fail(context, layer, "the input has shape %s, expected [batch, steps, …]",
                    shape_text(&shape));
+    else if (mask.node != NULL && endpoint_shape(mask)->rank < 2)
+        layer_fail(context, layer, "the mask has shape %s, expected [batch, steps]",
+                   shape_text(endpoint_shape(mask)));
     if (!status_is_ok(b->status) || !layer_can_be_inside(context, inner))
-        return x;
-    for (int i = 2; i < shape.rank; i++)
-        dims[i - 1] = SIZE_OF(i);
-    x = build_reshape(b, x, x, shape.rank - 1, dims);
-    b->scope = arena_printf(context->arena, "%s/", inner->name);
-    struct endpoint y = layer_build(context, inner, x);
-    b->scope = scope;
+        return;
+    struct layer_value rows = { .value = build_rows(b, x) };
+    if (mask.node != NULL)
+        rows.mask = build_rows(b, mask);
+    struct endpoint y = call_with_steps(context, inner, rows, shape.dims[1]);
     if (!status_is_ok(b->status))
-        return y;
+        return;
     if (endpoint_shape(y)->rank == SHAPE_RANK_MAX) {
         layer_fail(context, layer, "an output of rank %d, at most %d", SHAPE_RANK_MAX + 1,
                    SHAPE_RANK_MAX);
-        return y;
+        return;
     }
-    return build_sequence(b, y, sequence);
+    io->outputs[0] = (struct layer_value){ .value = build_sequence(b, y, x), .mask = mask };
+    io->outputs_count = 1;
 }
 
 const struct layer_class layer_time_distributed = { .name = "TimeDistributed",
                                                     .args = time_distributed_args,
                                                     .args_count = (int)COUNT(time_distributed_args),
-                                                    .build = time_distributed_build,
+                                                    .call = time_distributed_call,
                                                     .mask = mask_passed_on,
+                                                    .any_dtype = true,
                                                     .hides_inner = true };

@@ -21,9 +21,13 @@ def numbers(array):
 
 
 def name_of(model, variable):
-    for layer in model.layers:  # what is inside a model inside the model
-        if isinstance(layer, keras.Model) and any(v is variable for v in layer.weights):
-            return layer.name + "/" + name_of(layer, variable)
+    for layer in model.layers:  # what is inside a model inside the model, or inside one in a TimeDistributed
+        inner, name = layer, layer.name
+        while isinstance(inner, L.TimeDistributed):
+            inner = inner.layer
+            name += "" if legacy else "/" + inner.name
+        if isinstance(inner, keras.Model) and any(v is variable for v in inner.weights):
+            return name + "/" + name_of(inner, variable)
     if legacy:
         return variable.name.split(":")[0]
     parts = variable.path.split("/")

@@ -65,3 +65,8 @@ if not legacy:  # the moments of the steps that count
     sequence = draw.uniform(-1, 1, (6, 5, 3)).astype(np.float32) * (np.arange(5) < np.reshape(lengths, (6, 1)))[:, :, None].astype(np.float32)
     case("moments_masked", sequential(L.Input((5, 3)), L.Masking(name="masks"), L.Dense(4, name="dense"), L.BatchNormalization(momentum=0.8, name="norm"),
                                       L.LSTM(2, name="lstm")), x=sequence)
+
+if legacy:  # Keras 2 makes the steps rows of one batch. (Inside a model in a TimeDistributed, it moves the averages twice in a step.)
+    frame = keras.Sequential([L.Input((5, 4, 2)), L.Conv2D(3, 2, activation="tanh", name="conv"), L.GlobalAveragePooling2D()], name="frame")
+    case("moments_distributed", sequential(
+        L.Input((3, 5, 4, 2)), L.TimeDistributed(frame, name="frames"), L.TimeDistributed(L.BatchNormalization(momentum=0.7), name="each"), L.LSTM(3), L.Dense(2)))

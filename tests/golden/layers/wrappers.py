@@ -15,3 +15,31 @@ case("pipeline_masked", keras.Model(ids, L.Dense(2)(L.LSTM(3)(masked(ids)))), tr
 updates.case("moments_pipeline", sequential(
     L.Input((5, 6, 3)), L.Pipeline([L.Rescaling(127.5, 127.5), L.RandomBrightness((0.1, 0.1)), L.RandomContrast((-0.4, 0.4))], name="steps"),
     L.Rescaling(1 / 255), L.Conv2D(2, 2), L.Flatten(), L.Dense(2)))
+
+# ---- models inside TimeDistributed: Keras 3 calls them with one step after the other ----
+T = L.TimeDistributed
+cnn = keras.Sequential([L.Input((5, 4, 2)), L.Conv2D(3, 2, name="conv", kernel_regularizer="l2"), L.BatchNormalization(momentum=0.8, name="norm"),
+                        L.Activation("tanh"), L.GlobalAveragePooling2D()], name="cnn")
+updates.case("moments_distributed", sequential(
+    L.Input((3, 5, 4, 2)), T(cnn, name="frames"), T(L.BatchNormalization(momentum=0.7, center=False, name="inner"), name="direct"), L.LSTM(3), L.Dense(2)))
+x, line = L.Input((2, 3, 4, 2)), L.Input((4, 2), name="line")
+twice = keras.Model(line, L.Add(name="add")([L.BatchNormalization(axis=1, momentum=0.9, name="by_axis")(line), L.Dense(2, name="same")(line)]), name="line")
+frame = T(T(twice, name="rows"), name="frames")
+updates.case("moments_distributed_twice", keras.Model(x, L.Dense(2)(L.Flatten()(frame(frame(x))))))
+x = updates.random.uniform(-1, 1, (4, 5, 3)).astype(np.float32)
+x[0, 3:] = x[2, :2] = x[3, 4:] = 0
+step = keras.Sequential([L.Input((3,)), L.Dense(4, activation="tanh", name="dense"), L.BatchNormalization(momentum=0.6, name="norm")], name="step")
+updates.case("moments_distributed_masked", sequential(L.Input((5, 3)), L.Masking(), T(step, name="steps"), L.GRU(3), L.Dense(2)), x=x)
+long, short = L.Input((4, 3), name="long"), L.Input((2, 3), name="short")
+tower = T(keras.Sequential([L.Input((3,)), L.Dense(4, activity_regularizer="l2", activation="tanh", name="up"), L.ActivityRegularization(l1=0.1), L.Dense(2, name="down")],
+                           name="tower"), name="towers")
+both = L.Concatenate(name="both")([L.Flatten(name="flat%d" % i)(tower(x)) for i, x in enumerate((long, short))])
+case("distributed_models", keras.Model([long, short], L.Dense(2, name="last")(both)), trained=True)
+ids = np.int64([[[1, 5, 0, 0], [3, 2, 0, 4], [0, 0, 0, 0]], [[5, 4, 1, 2], [1, 0, 0, 0], [2, 3, 0, 0]], [[4, 0, 0, 0], [1, 1, 5, 2], [3, 5, 1, 0]]])
+words = [L.Input((4,), dtype="int64"), L.Embedding(6, 3, mask_zero=True, name="table"), L.Dropout(0.0), L.LSTM(3, name="words")]
+case("distributed_texts", sequential(
+    L.Input((3, 4), dtype="int64"), T(keras.Sequential(words, name="sentence"), name="sentences"), L.Bidirectional(L.GRU(2)), L.Dense(2)),
+    trained=True, inputs=[ids])
+case("distributed_layers", sequential(
+    L.Input((3, 4, 2)), T(L.Bidirectional(L.GRU(2, return_sequences=True)), name="each"), T(L.LSTM(3), name="last"),
+    L.GlobalMaxPooling1D(), L.Dense(2)), trained=True)

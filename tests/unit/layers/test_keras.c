@@ -547,7 +547,8 @@ static bool names_an_open_size(const char *message)
         "whose rows differ in size",
         "because the input's is open",
         "unroll of an open number of steps",
-        "(Functional): its input 'x' is float",
+        "with an open number of steps",
+        "(Functional): its input '",
     };
 
     for (size_t i = 0; i < COUNT(reasons); i++)

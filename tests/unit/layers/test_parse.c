@@ -313,10 +313,34 @@ static const struct row {
                                                              "0, {}], [\"x\", 0, 0, {}]]]}",
           ""),
       STATUS_INVALID_ARGUMENT, "it has 1 inputs, it is given 2" },
-    { "a model inside a layer",
-      SEQUENTIAL(
-          INPUT("[null, 4, 2]") ", " LAYER("TimeDistributed", "\"layer\": " INNER("[null, 2]"))),
-      STATUS_UNIMPLEMENTED, "model 'inner' (Sequential) is inside a layer" },
+    { "a layer after a model that gives its input no shape",
+      SEQUENTIAL(INPUT("[null, 4]") ", {\"class_name\": \"Sequential\", \"config\": {\"name\": "
+                                    "\"inner\", \"layers\": [" LAYER("Flatten", "") "]}}, " LAYER(
+                                        "MaxPooling2D", "\"name\": \"pool\"")),
+      STATUS_INVALID_ARGUMENT,
+      "layer 2 of 'model': layer 'pool' (MaxPooling2D): the input has shape [?,4], expected rank "
+      "4" },
+    { "an input that does not fit the model inside a layer",
+      SEQUENTIAL(INPUT("[null, 4, 2]") ", " LAYER(
+          "TimeDistributed", "\"name\": \"t\", \"layer\": " INNER("[null, 3]"))),
+      STATUS_INVALID_ARGUMENT,
+      "layer 't/inner' (Functional): its input 'x' is float [?,3], it is given float [?,2]" },
+    { "a model inside a layer without a name",
+      SEQUENTIAL(INPUT("[null, 4, 2]") ", " LAYER("TimeDistributed",
+                                                  "\"layer\": " SEQUENTIAL(LAYER("Flatten", "")))),
+      STATUS_INVALID_ARGUMENT, "argument 'layer': a model inside a model without a name" },
+    { "a layer with two outputs inside another",
+      SEQUENTIAL(INPUT("[null, 4, 3, 2]") ", " LAYER(
+          "TimeDistributed", "\"name\": \"t\", \"layer\": " LAYER(
+                                 "GRU", "\"name\": \"g\", \"units\": 2, \"return_state\": true"))),
+      STATUS_INVALID_ARGUMENT,
+      "layer 't/g' (GRU): 2 outputs, expected 1 of a layer inside another one" },
+    { "moments of an open number of steps",
+      SEQUENTIAL(INPUT("[null, null, 2]") ", " LAYER(
+          "TimeDistributed", "\"layer\": " LAYER("BatchNormalization", "\"name\": \"n\""))),
+      STATUS_UNIMPLEMENTED,
+      "training inside a TimeDistributed with an open number of steps: give the InputLayer a "
+      "size" },
     { "an unknown argument", DENSE("\"units\": 3, \"unit\": 3"), STATUS_INVALID_ARGUMENT,
       "layer 'unnamed' (Dense): unknown argument 'unit'; known: name, trainable, dtype, units, "
       "activation, " },

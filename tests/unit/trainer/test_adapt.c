@@ -276,6 +276,20 @@ static void adapts_layers_that_depend_on_each_other_in_passes(void **state)
                         tensor_floats(&state_of(model, "bins")->tensors[0]), 3 * sizeof(float));
 }
 
+static void adapts_a_layer_inside_another_one(void **state)
+{
+    (void)state;
+    struct rows_split split = split_of(DT_FLOAT, moments_data, 300, 2);
+    struct layers_model *model = model_of(
+        "float32", 2,
+        "{\"class_name\": \"Reshape\", \"config\": {\"target_shape\": [1, 2]}}, {\"class_name\": "
+        "\"TimeDistributed\", \"config\": {\"layer\": " NORMALIZATION "}}");
+
+    adapt(model, &split, 2);
+    const struct layers_state *got = layer_inner(&model->layers[2], 0)->state;
+    close_to(tensor_floats(&got->tensors[0]), exact_mean, 2, 6e-8);
+}
+
 static void refuses_what_is_no_state(void **state)
 {
     (void)state;
@@ -353,6 +367,7 @@ int main(void)
         cmocka_unit_test(gives_keras_boundaries),
         cmocka_unit_test(gives_keras_vocabulary),
         cmocka_unit_test(adapts_layers_that_depend_on_each_other_in_passes),
+        cmocka_unit_test(adapts_a_layer_inside_another_one),
         cmocka_unit_test(refuses_what_is_no_state),
         cmocka_unit_test(refuses_summaries_that_do_not_fit),
         cmocka_unit_test(refuses_values_that_are_not_finite),
