@@ -11,6 +11,8 @@ static const struct flag rows[] = {
               "detected from a file's name or first bytes" },
     { "column_names", FLAG_TEXT, &values.column_names, "",
       .help = "names of the columns of CSV and TSV files without a header" },
+    { "label_column", FLAG_TEXT, &values.label_column, "",
+      .help = "column whose texts are listed as its classes, in ascending order" },
     { "help", FLAG_BOOL, &values.help, "false", .help = "print this text" },
 };
 

@@ -169,7 +169,8 @@ struct status file_data_print_schema(const struct flag_values *flags, const char
         const char *path = file_path_of_uri(paths[i]);
         struct schema schema;
         other.size = notes.size = 0;
-        TRY_OR(done, file_data_guess_schema(path, format, &records, arena, &notes, &schema));
+        TRY_OR(done, file_data_guess_schema(path, format, &records, flags->label_column, arena,
+                                            &notes, &schema));
         schema_print(&schema, i == 0 ? &first : &other);
         if (i > 0 && !bytes_equal((struct bytes){ first.data, first.size },
                                   (struct bytes){ other.data, other.size })) {

@@ -86,14 +86,15 @@ struct status schema_read_file(const char *path, struct arena *arena, struct sch
  * Guesses from the first 1000 rows of a file. A column whose number of values varies is ragged. Two
  * columns with names such as "ids" and "values", integers and floats, that have equally many values
  * in each row become the sparse column "features". A text column whose number of values varies is
- * left out, like anything that the format cannot read; `notes` has a line for each.
+ * left out, like anything that the format cannot read; `notes` has a line for each. `label`: the
+ * column whose texts are listed as classes, in ascending order; "": none.
  *
  * Owner   out lives in `arena`
- * Errors  those of reading the file; bad records are skipped
+ * Errors  those of reading the file; bad records are skipped. INVALID_ARGUMENT no such label
  */
 struct status schema_guess(const char *path, const struct record_format *format,
-                           const struct record_options *options, struct arena *arena,
-                           struct buffer *notes, struct schema *out);
+                           const struct record_options *options, const char *label,
+                           struct arena *arena, struct buffer *notes, struct schema *out);
 
 /* Appends the schema as JSON. */
 void schema_print(const struct schema *schema, struct buffer *out);

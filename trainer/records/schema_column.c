@@ -425,6 +425,12 @@ void schema_column_print(const struct schema_column *column, struct json_writer 
         json_write_text(writer, "separator", (struct bytes){ &column->separator, 1 });
     if (column->hash_buckets > 0)
         json_write_integer(writer, "hash_buckets", column->hash_buckets);
+    if (column->classes != NULL) {
+        json_open(writer, "classes", '[');
+        for (int i = 0; i < column->classes_count; i++)
+            json_write_text(writer, NULL, column->classes[i]);
+        json_close(writer, ']');
+    }
     if (column->kind == SCHEMA_SPARSE) {
         json_write_text(writer, "index", bytes_of(column->index));
         json_write_text(writer, "value", bytes_of(column->value));

@@ -152,9 +152,28 @@ static struct schema_column guess_column(const struct record_field *field,
     return guess;
 }
 
+/* The texts of a column, each once, in ascending order. */
+static void list_classes(const struct column *column, struct arena *arena,
+                         struct schema_column *out)
+{
+    struct bytes *texts = ARENA_ARRAY(arena, struct bytes, column->count + 1);
+    int count = 0;
+
+    for (size_t i = 0; i < column->count; i++)
+        texts[i] = column_text(column, i);
+    bytes_sort(texts, column->count);
+    for (size_t i = 0; i < column->count; i++) {
+        struct bytes text = texts[i];
+        if (count == 0 || !bytes_equal(text, texts[count - 1]))
+            texts[count++] = (struct bytes){ arena_memdup(arena, text.data, text.size), text.size };
+    }
+    out->classes = count > 0 ? texts : NULL;
+    out->classes_count = count;
+}
+
 static void guess_columns(const struct record_format *format, const struct record_fields *fields,
-                          const struct columns *columns, struct arena *arena, struct buffer *notes,
-                          struct schema *out)
+                          const struct columns *columns, const char *label, struct arena *arena,
+                          struct buffer *notes, struct schema *out)
 {
     struct schema_column *list = ARENA_ARRAY(arena, struct schema_column, fields->count + 1);
     int index, value;
@@ -174,17 +193,22 @@ static void guess_columns(const struct record_format *format, const struct recor
                           guess.name);
         else
             list[out->count++] = guess;
+        if (guess.kind == SCHEMA_DENSE && guess.dtype == COLUMN_BYTES &&
+            strcmp(guess.name, label) == 0)
+            list_classes(&columns->list[i], arena, &list[out->count - 1]);
     }
 }
 
 struct status schema_guess(const char *path, const struct record_format *format,
-                           const struct record_options *options, struct arena *arena,
-                           struct buffer *notes, struct schema *out)
+                           const struct record_options *options, const char *label,
+                           struct arena *arena, struct buffer *notes, struct schema *out)
 {
     struct record_fields fields;
     struct columns columns;
 
     TRY(record_format_list(path, format, options, arena, &fields));
+    if (*label != '\0' && !has_field(&fields, label))
+        return status_error(STATUS_INVALID_ARGUMENT, "'%s' has no column '%s'", path, label);
     struct column_spec *specs = ARENA_ARRAY(arena, struct column_spec, fields.count + 1);
     for (int i = 0; i < fields.count; i++)
         specs[i] = (struct column_spec){ fields.list[i].name, fields.list[i].kind };
@@ -193,7 +217,7 @@ struct status schema_guess(const char *path, const struct record_format *format,
     if (status_is_ok(status) && fields.left_out != NULL)
         buffer_append(notes, fields.left_out, strlen(fields.left_out));
     if (status_is_ok(status))
-        guess_columns(format, &fields, &columns, arena, notes, out);
+        guess_columns(format, &fields, &columns, label, arena, notes, out);
     columns_finish(&columns);
     return status;
 }

@@ -194,10 +194,10 @@ static void the_first_rows_give_a_guess(void **state)
     struct buffer notes = { 0 }, got = { 0 }, json = { 0 };
     struct schema schema, again;
 
-    assert_string_equal(
-        schema_guess(file.path, record_format_find(row->format), &options, arena, &notes, &schema)
-            .message,
-        "");
+    assert_string_equal(schema_guess(file.path, record_format_find(row->format), &options, "",
+                                     arena, &notes, &schema)
+                            .message,
+                        "");
     for (int i = 0; i < schema.count; i++) {
         const struct schema_column *column = &schema.columns[i];
         if (column->kind == SCHEMA_SPARSE)
