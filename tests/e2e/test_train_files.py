@@ -367,9 +367,13 @@ class TrainFiles(FilesTestCase):
         path = self.write("line.csv", "x,y,s\n1,2,a\n")
         schema = self.write("schema.json", '{"columns": [{"name": "x", "vocabulary": 3}]}')
         empty, numbers = self.write("empty.csv", "x,y\n"), self.write("numbers.csv", "x,y\n1,2\n")
+        headless, archive = self.write("headless.csv", "1,2\n3,4\n"), self.write("model.keras", b"PK\3\4")
         large, hexadecimal = self.write("large.csv", "x,y\n1,2\n1e400,3\n"), self.write("hexadecimal.csv", "x,y\n1,2\n0x10,3\n")
-        for flags, wanted in ((["--train_files=" + path], "no column 'label'"),
-                              (["--train_files=" + path, "--label_column=y"], "column 's' holds text"),
+        for flags, wanted in ((["--train_files=" + path], "--label_column: no column 'label'"),
+                              (["--train_files=" + path, "--label_column=y"], "--feature_columns: column 's' holds text"),
+                              (["--train_files=" + path, "--label_column=y", "--weight_column=w"], "--weight_column: no column 'w'"),
+                              (["--train_files=" + headless], "; --column_names names the columns of files without a header"),
+                              (["--model=" + archive], "expected the JSON that to_json() of a Keras model prints"),
                               (["--train_files=" + path, "--label_column=y", "--feature_columns=z"], "no column 'z'"),
                               (["--train_files=" + self.path("none-*")], "--train_files: no file matches"),
                               (["--train_files=" + path, "--data_format=xml"], "--data_format=xml is none of npz, image, tfrecord"),
@@ -425,6 +429,14 @@ class TrainFiles(FilesTestCase):
         self.assertEqual(run("pstrain", "schema", gaps).stderr,
                          "'%s': 2 of the first 3 rows have no 'y': bad records, unless the column gets a \"default\"\n" % gaps)
         self.assertEqual(run("pstrain", "schema").returncode, 2)
+        mail = self.write("mail.csv", "x,y\n" + "".join("%d,%s\n" % (i % 5 - 2, "spam" if i % 5 > 2 else "ham") for i in range(100)))
+        flags = ["--model=logistic", "--train_files=" + mail, "--label_column=y", "--noexport"]
+        self.assertIn("--label_column: column 'y' holds text ('ham' is not a number), and the model's 'labels' takes numbers of classes",
+                      self.train(*flags, code=2))
+        done = run("pstrain", "schema", "--label_column=y", mail)
+        self.assertEqual(json.loads(done.stdout)["columns"][1]["classes"], ["ham", "spam"])
+        self.train(*flags, "--schema=" + self.write("schema.json", done.stdout))
+        self.assertIn("'%s' has no column 'z'" % mail, run("pstrain", "schema", "--label_column=z", mail).stderr)
         done = run("pstrain", "schema", "--batch_size=10", path)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("unknown argument: --batch_size", done.stderr)

@@ -22,12 +22,15 @@ static struct status check_class(const struct row_tensor *tensor, double value)
         return status_ok();
     if (tensor->is_binary)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "%g is not a class: expected 0 or -1, 1, or a probability", value);
+                            "%g is not a class: expected 0 or -1, 1, or a probability; \"classes\" "
+                            "in --schema list other labels",
+                            value);
     if (number >= 0 && number < (double)tensor->column.classes && number == floor(number))
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT,
-                        "%g is not a class: the model has the classes 0 to %" PRId64, value,
-                        tensor->column.classes - 1);
+                        "%g is not a class: the model has the classes 0 to %" PRId64
+                        "; \"classes\" in --schema list other labels",
+                        value, tensor->column.classes - 1);
 }
 
 /* Is it a whole number of the tensor's dtype? */

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "trainer/data/row_value.h"
+#include "trainer/records/number_text.h"
 
 /* Adds a column of the file, once. */
 static int add_spec(struct row_layout *layout, const char *name, enum column_kind kind)
@@ -43,14 +44,19 @@ static struct status no_such_column(const struct schema *schema, const char *nam
                                     const char *tensor)
 {
     struct buffer names = { 0 };
+    bool numbers = false; /* as names: the first line may be a row */
+    float number;
 
-    for (int i = 0; i < schema->count && i < 50; i++)
+    for (int i = 0; i < schema->count && i < 50; i++) {
         buffer_printf(&names, "%s'%s'", i == 0 ? "" : ", ", schema->columns[i].name);
+        numbers |= status_is_ok(number_text_float(bytes_of(schema->columns[i].name), &number));
+    }
     struct status status = status_error(
-        STATUS_INVALID_ARGUMENT, "no column '%s' for the model's '%s'%s; the data have %.*s", name,
-        tensor,
+        STATUS_INVALID_ARGUMENT, "no column '%s' for the model's '%s'%s; the data have %.*s%s",
+        name, tensor,
         strcmp(name, tensor) == 0 ? " (\"inputs\" in --schema lists the columns of an input)" : "",
-        (int)names.size, names.size > 0 ? names.data : "");
+        (int)names.size, names.size > 0 ? names.data : "",
+        numbers ? "; --column_names names the columns of files without a header" : "");
     buffer_finish(&names);
     return status;
 }
@@ -74,6 +80,20 @@ static struct status add_text(struct row_layout *layout, struct row_tensor *tens
                             "column '%s' is taken as numbers and, for the model's '%s', as text",
                             from->name, tensor->column.spec.name);
     return status_ok();
+}
+
+static struct status no_number(const struct row_tensor *tensor, const struct schema_column *from)
+{
+    bool known = from->no_number != NULL, label = tensor->column.classes > 0 || tensor->is_binary;
+
+    return status_error(
+        STATUS_INVALID_ARGUMENT, "column '%s' holds text%s%s%s, and the model's '%s' takes %s",
+        from->name, known ? " (" : "", known ? from->no_number : "", known ? ")" : "",
+        tensor->column.spec.name,
+        label ? "numbers of classes: list its \"classes\" in --schema; `pstrain schema "
+                "--label_column` prints them"
+              : "numbers: give it \"hash_buckets\" or \"classes\" in --schema, or the dtype "
+                "\"float32\" if only some of its values are no numbers, or choose other columns");
 }
 
 static struct status add_part(struct row_layout *layout, struct row_tensor *tensor,
@@ -115,14 +135,8 @@ static struct status add_part(struct row_layout *layout, struct row_tensor *tens
         return status_error(STATUS_INVALID_ARGUMENT,
                             "column '%s' is taken as text and, for the model's '%s', as numbers",
                             from->name, tensor->column.spec.name);
-    bool known = from->no_number != NULL;
     if (from->dtype == COLUMN_BYTES && from->classes == NULL && from->hash_buckets == 0)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "column '%s' holds text%s%s%s, which has no number: give it "
-                            "\"hash_buckets\", \"classes\" or the dtype \"float32\" in --schema, "
-                            "or leave it out of --feature_columns",
-                            from->name, known ? " (" : "", known ? from->no_number : "",
-                            known ? ")" : "");
+        return no_number(tensor, from);
     return status_ok();
 }
 
@@ -373,7 +387,9 @@ struct status row_layout_make(const struct schema *schema, const struct row_requ
                              .count = count,
                              .specs = ARENA_ARRAY(arena, struct column_spec, specs_max),
                              .texts = ARENA_ARRAY(arena, const struct schema_column *, specs_max) };
-    for (int i = 0; i < count; i++)
-        TRY(make_tensor(schema, &requests[i], arena, out, &out->tensors[i]));
+    for (int i = 0; i < count; i++) {
+        struct status status = make_tensor(schema, &requests[i], arena, out, &out->tensors[i]);
+        TRY(requests[i].flag != NULL ? status_in(status, "--%s", requests[i].flag) : status);
+    }
     return status_ok();
 }

@@ -40,6 +40,7 @@ struct row_request {
     bool truncates;               /* integers: made from numbers that need not be whole, such as
                                    * pixels */
     enum raw_values raw;          /* the parts of the schema that do not apply */
+    const char *flag;             /* that names the columns, for errors; NULL: none does */
     const char *const *names;     /* the columns of the schema from which it is made */
     int names_count;
 };

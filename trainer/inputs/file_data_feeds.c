@@ -107,6 +107,28 @@ static struct text_list other_columns(const struct file_data_maker *maker,
     return list;
 }
 
+/* Does the feed take the columns of its name, or those that the schema lists for it? */
+static bool is_by_name(const struct file_data_maker *maker, const struct training_feed *feed)
+{
+    return feed->is_example || feed->raw == RAW_COLUMN || feed->role == FEED_COLUMN ||
+           count_feeds(maker->request, feed->role) > 1 ||
+           (feed->role == FEED_INPUT && schema_find_input(&maker->schema, feed->spec.name) != NULL);
+}
+
+/* The flag that chooses the columns of a feed. In predictions, a column of ids is often the one too
+ * many. */
+static const char *flag_of(const struct file_data_maker *maker, const struct training_feed *feed)
+{
+    const struct file_data_request *request = maker->request;
+
+    if (is_by_name(maker, feed))
+        return request->files_flag;
+    if (feed->role == FEED_INPUT)
+        return request->id_column != NULL && !has_id(request) ? "feature_columns, --id_column"
+                                                              : "feature_columns";
+    return feed->role == FEED_LABEL ? "label_column" : "weight_column";
+}
+
 static struct text_list columns_of_feed(const struct file_data_maker *maker,
                                         const struct training_feed *feed)
 {
@@ -122,8 +144,7 @@ static struct text_list columns_of_feed(const struct file_data_maker *maker,
 
     if (input != NULL)
         return (struct text_list){ input->columns, input->columns_count };
-    if (feed->role == FEED_COLUMN || count_feeds(maker->request, feed->role) > 1 ||
-        feed->raw == RAW_COLUMN) {
+    if (is_by_name(maker, feed)) {
         one.texts[0] = feed->spec.name;
         return one;
     }
@@ -285,6 +306,7 @@ static struct status request_feed(const struct file_data_maker *maker,
         .is_binary = feed->is_binary,
         .truncates = file_data_is_of_format(maker->first_file, maker->format, &image_format),
         .raw = feed->raw,
+        .flag = flag_of(maker, feed),
         .names = names.texts,
         .names_count = names.count
     };
@@ -429,10 +451,5 @@ struct status file_data_make_layout(struct file_data_maker *maker)
             TRY(check_id(maker, requests, count));
         count++;
     }
-    /* In predictions, labels and weights are absent, and a column of ids is often the one too
-     * many. */
-    return status_in(row_layout_make(&maker->schema, requests, count, maker->arena, &maker->layout),
-                     request->id_column != NULL && !has_id(request)
-                         ? "--feature_columns, --id_column"
-                         : "--label_column, --weight_column, --feature_columns");
+    return row_layout_make(&maker->schema, requests, count, maker->arena, &maker->layout);
 }

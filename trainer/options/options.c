@@ -11,6 +11,17 @@
 #define DESCRIPTION_BYTES_MAX ((size_t)64 << 20)
 #define STEPS_DEFAULT         1000
 
+/* People also give the files that Keras' save() and save_weights() write: zip archives and HDF5. */
+static struct status check_description(struct bytes file)
+{
+    if (file.size < 4 ||
+        (memcmp(file.data, "PK\3\4", 4) != 0 && memcmp(file.data, "\x89HDF", 4) != 0))
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "expected the JSON that to_json() of a Keras model prints, not a saved "
+                        "model; a .keras file holds it: unzip -p FILE config.json");
+}
+
 /* Reads a built-in description or a file. */
 static struct status read_model(const char *name, struct arena *arena, struct layers_model **out)
 {
@@ -24,7 +35,10 @@ static struct status read_model(const char *name, struct arena *arena, struct la
         TRY(status_in(file_read(name, DESCRIPTION_BYTES_MAX, &file), "--model"));
         json = (struct bytes){ file.data, file.size };
     }
-    struct status status = status_in(layers_parse(json, arena, out), "--model=%s", name);
+    struct status status = check_description(json);
+    if (status_is_ok(status))
+        status = layers_parse(json, arena, out);
+    status = status_in(status, "--model=%s", name);
     buffer_finish(&file);
     return status;
 }

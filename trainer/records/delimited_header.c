@@ -121,12 +121,16 @@ struct status delimited_find_targets(struct delimited_reader *reader,
             if (strcmp(reader->names[field], columns->list[i].name) != 0)
                 continue;
             if (found != NO_COLUMN)
-                return status_error(STATUS_INVALID_ARGUMENT, "two columns '%s'",
+                return status_error(STATUS_INVALID_ARGUMENT,
+                                    "two columns '%s' (--column_names names the columns of files "
+                                    "without a header)",
                                     columns->list[i].name);
             found = field;
         }
         if (found == NO_COLUMN)
-            return status_error(STATUS_INVALID_ARGUMENT, "no column '%s' among %s",
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "no column '%s' among %s (--column_names names the columns of "
+                                "files without a header)",
                                 columns->list[i].name, show_names(reader));
         reader->targets[found] = i;
         reader->separators[found] = separator_of(options, columns->list[i].name);

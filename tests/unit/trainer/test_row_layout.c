@@ -694,7 +694,7 @@ static void columns_that_do_not_fit_are_refused(void **state)
           2,
           "takes 2 numbers per row, but the columns of the data have 3: 'a', 'pair'" },
         { { "a", "f" }, 2, 1, "takes 1 numbers per row" },
-        { { "word", NULL }, 1, 1, "column 'word' holds text" },
+        { { "word", NULL }, 1, 1, "column 'word' holds text, and the model's 'x' takes numbers: " },
     };
 
     for (size_t c = 0; c < COUNT(cases); c++) {
