@@ -422,7 +422,7 @@ static struct status check_metric(const struct layers_model *model, const struct
         return status_error(STATUS_INVALID_ARGUMENT,
                             "metric '%.100s' is of the output '%s', which has no loss",
                             metric->name, model->outputs[metric->output].name);
-    return metric_check(metric, target->labels, &model->outputs[metric->output].shape);
+    return metric_check(metric, target, &model->outputs[metric->output].shape);
 }
 
 /* Sets accuracy as the metric of a classifier whose description has none, and checks the

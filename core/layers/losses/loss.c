@@ -95,6 +95,14 @@ bool loss_from_logits(const struct loss *loss)
     return option != NULL && option->boolean;
 }
 
+bool loss_is_of_one_hot(const struct loss *loss)
+{
+    static const char *const names[] = { "categorical_crossentropy",
+                                         "categorical_focal_crossentropy", "categorical_hinge" };
+
+    return BYTES_FIND(bytes_of(loss->class->name), names) >= 0;
+}
+
 const int64_t *loss_ignored_class(const struct loss *loss)
 {
     const struct arg_value *option = loss_option(loss, "ignore_class");

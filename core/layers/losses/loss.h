@@ -48,6 +48,8 @@ bool loss_is_known(const char *name);
 struct endpoint loss_values(struct layer_context *context, const struct loss *loss,
                             struct endpoint output, struct endpoint labels,
                             struct endpoint *counted);
+/* Does Keras' loss take one-hot rows where this one takes class numbers? */
+bool loss_is_of_one_hot(const struct loss *loss);
 /* The class whose examples are ignored; NULL: none. */
 const int64_t *loss_ignored_class(const struct loss *loss);
 

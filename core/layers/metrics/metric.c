@@ -181,32 +181,56 @@ static const struct layer_arg auc_args[] = {
     { "curve", ARG_CHOICE, "ROC PR" },
     { "summation_method", ARG_CHOICE, "interpolation minoring majoring" },
     { "from_logits", ARG_BOOL, "false" },
-    { "multi_label", ARG_NONE, "false" },
-    { "num_labels", ARG_NONE, "null" },
-    { "label_weights", ARG_NONE, "null" },
+    { "multi_label", ARG_BOOL, "false" },
+    { "num_labels", ARG_NULL_OR_INT, "null" },
+    { "label_weights", ARG_NULL_OR_VALUE, "null" },
     { "thresholds", ARG_NONE, "null" },
 };
+
+/* The curves of a metric: one, or one for each output. */
+static int64_t curves_count(const struct metric *metric, const struct shape *output)
+{
+    const struct arg_value *several = metric_option(metric, "multi_label");
+
+    return several != NULL && several->boolean ? output->dims[output->rank - 1] : 1;
+}
+
+/* The buckets of each output behind those of the output before. */
+static struct endpoint spread_buckets(struct metric_context *c, struct endpoint buckets,
+                                      int32_t curves, int32_t thresholds)
+{
+    struct builder *b = c->builder;
+    const struct endpoint inputs[] = { build_const_int(b, 0), build_const_int(b, curves),
+                                       build_const_int(b, 1) };
+    struct endpoint first = metric_binary(c, "Mul", build(b, "Range", NULL, 3, inputs, NULL),
+                                          build_const_int(b, thresholds));
+
+    return metric_binary(c, "AddV2", buckets, first);
+}
 
 struct endpoint metric_buckets(struct metric_context *c)
 {
     struct builder *b = c->builder;
     int32_t thresholds = (int32_t)metric_option(c->metric, "num_thresholds")->integer;
+    int32_t curves = (int32_t)curves_count(c->metric, endpoint_shape(c->output));
     const struct arg_value *logits = metric_option(c->metric, "from_logits");
     struct endpoint p = of_class(c, c->output);
     if (logits != NULL && logits->boolean)
         p = build_unary(b, "Sigmoid", NULL, p);
-    const struct endpoint clipping[] = { metric_flat(c, p), build_const_float(b, 0),
-                                         build_const_float(b, 1) };
+    const struct endpoint clipping[] = { p, build_const_float(b, 0), build_const_float(b, 1) };
 
     p = build(b, "ClipByValue", NULL, 3, clipping, NULL);
     p = build_unary(b, "Ceil", NULL, metric_by_number(c, "Mul", p, thresholds - 1));
     struct endpoint buckets = metric_cast(
         c, metric_by_number(c, "Maximum", metric_by_number(c, "Sub", p, 1), 0), DT_INT32);
+    if (curves > 1)
+        buckets = spread_buckets(c, buckets, curves, thresholds);
+    buckets = metric_flat(c, buckets);
     struct endpoint is = of_class(c, metric_positives_by_class(c));
     struct endpoint is_not = metric_binary(c, "Sub", build_const_float(b, 1), is);
     struct endpoint yes = metric_flat(c, metric_weigh(c, is)),
                     no = metric_flat(c, metric_weigh(c, is_not));
-    struct endpoint segments = build_const_int(b, thresholds);
+    struct endpoint segments = build_const_int(b, curves * thresholds);
     const struct endpoint of_yes[] = { yes, buckets, segments },
                           of_no[] = { no, buckets, segments };
     const struct endpoint both[] = { build(b, "UnsortedSegmentSum", NULL, 3, of_yes, NULL),
@@ -217,8 +241,7 @@ struct endpoint metric_buckets(struct metric_context *c)
 
 int64_t metric_buckets_count(const struct metric *metric, const struct shape *output)
 {
-    (void)output;
-    return 2 * metric_option(metric, "num_thresholds")->integer;
+    return 2 * metric_option(metric, "num_thresholds")->integer * curves_count(metric, output);
 }
 
 /* The counts of examples above a threshold. */
@@ -261,24 +284,74 @@ static double area(const struct metric *metric, struct curve_point low, struct c
     return width * height;
 }
 
-static double area_under_curve(const struct training_metric *given, const double *totals)
+static double area_of_curve(const struct metric *metric, int64_t thresholds,
+                            const double *positives, const double *negatives)
 {
-    const struct metric *metric = given->context;
-    int64_t thresholds = given->totals_count / 2;
     struct curve_point high = { 0 };
     double yes = 0, no = 0, out = 0;
 
     for (int64_t i = 0; i < thresholds; i++) {
-        yes += totals[i];
-        no += totals[thresholds + i];
+        yes += positives[i];
+        no += negatives[i];
     }
     for (int64_t i = thresholds - 1; i >= 0; i--) {
-        struct curve_point low = { high.tp + totals[i], high.fp + totals[thresholds + i] };
+        struct curve_point low = { high.tp + positives[i], high.fp + negatives[i] };
         if (i < thresholds - 1)
             out += area(metric, low, high, yes, no);
         high = low;
     }
     return out;
+}
+
+/* The mean over the curves, by their weights if they have any. */
+static double area_under_curve(const struct training_metric *given, const double *totals)
+{
+    const struct metric *metric = given->context;
+    const struct arg_value *weights = metric_option(metric, "label_weights");
+    int64_t thresholds = metric_option(metric, "num_thresholds")->integer;
+    int64_t half = given->totals_count / 2;
+    double sum = 0, of_weights = 0;
+
+    for (int64_t i = 0; i < half / thresholds; i++) {
+        double weight = 1;
+        if (!weights->is_null)
+            json_value_number(&array_items(weights->value)->members[i], &weight);
+        sum += weight * area_of_curve(metric, thresholds, totals + i * thresholds,
+                                      totals + half + i * thresholds);
+        of_weights += weight;
+    }
+    return divide(sum, of_weights);
+}
+
+#define CURVES_MAX 1000000 /* totals of all curves of a metric */
+
+static struct status check_curves(const struct metric *metric, const struct shape *output)
+{
+    const struct arg_value *weights = metric_option(metric, "label_weights");
+    bool several = metric_option(metric, "multi_label")->boolean;
+    int64_t outputs = output->dims[output->rank - 1];
+
+    if (several && (output->rank != 2 || outputs > CURVES_MAX ||
+                    metric_buckets_count(metric, output) > CURVES_MAX))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "argument 'multi_label': the output has shape %s, expected [batch, "
+                            "labels], and at most %d counts",
+                            shape_text(output), CURVES_MAX);
+    if (weights->is_null)
+        return status_ok();
+    if (!several)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "argument 'label_weights' is only implemented with multi_label");
+    const struct json_value *list = array_items(weights->value);
+    bool good = list != NULL && list->kind == JSON_VALUE_LIST && list->count == outputs;
+    for (int64_t i = 0; good && i < outputs; i++) {
+        double weight;
+        good = json_value_number(&list->members[i], &weight) && weight >= 0;
+    }
+    return good ? status_ok()
+                : status_error(STATUS_INVALID_ARGUMENT,
+                               "argument 'label_weights' wants a list of %lld numbers from 0 on",
+                               (long long)outputs);
 }
 
 /* ---- losses ---- */
@@ -326,7 +399,7 @@ static const struct metric_class rows[] = {
     { "sparse_top_k_categorical_accuracy", true, false, top_k_accuracy, metric_ratio,
       ARGS(top_k_args), NULL, NULL },
     { "auc", false, true, metric_buckets, area_under_curve,
-      ARGS(auc_args), metric_buckets_count, NULL },
+      ARGS(auc_args), metric_buckets_count, check_curves },
     { "precision", true, true, precision, metric_ratio,
       ARGS(precision_args), NULL, check_precision },
     { "recall", true, true, recall, metric_ratio, ARGS(precision_args), NULL, check_precision },
@@ -502,11 +575,24 @@ static const char *label_words(enum layers_labels labels)
     return words[labels];
 }
 
-struct status metric_check(const struct metric *metric, enum layers_labels labels,
+/* Does the metric compare class numbers as one-hot rows? */
+static bool takes_one_hot(const struct metric *metric)
+{
+    const struct metric_class *class = metric->class;
+
+    return metric->loss.class != NULL ? loss_labels(&metric->loss) == LAYERS_VALUES
+                                      : class->takes_values && !class->takes_classes;
+}
+
+struct status metric_check(const struct metric *metric, const struct layers_target *target,
                            const struct shape *output)
 {
     const struct metric_class *class = metric->class;
     bool is_mean = metric->loss.class != NULL;
+    enum layers_labels labels = target->labels;
+
+    if (labels == LAYERS_CLASSES && loss_is_of_one_hot(target->loss) && takes_one_hot(metric))
+        labels = LAYERS_VALUES;
     bool fits = labels == LAYERS_VALUES    ? class->takes_values
                 : labels == LAYERS_CLASSES ? class->takes_classes
                                            : is_mean;
@@ -549,6 +635,8 @@ struct endpoint metric_build(struct layer_context *context, const struct metric 
 
     if (goes_by_mask(metric->class))
         c.mask = head->mask;
+    if (takes_one_hot(metric) && endpoint_dtype(c.labels) == DT_INT32)
+        c.labels = metric_labels_by_class(&c);
     return metric->class->build(&c);
 }
 

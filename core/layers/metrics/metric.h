@@ -36,8 +36,9 @@ struct metric metric_of_target(const struct loss *loss, int output, const char *
 /* The accuracy. `logits`: the outputs are logits of one class; those above 0 mean yes. */
 struct status metric_read_accuracy(bool logits, struct arena *arena, struct metric *out);
 
-/* Checks that the metric accepts the labels and outputs. INVALID_ARGUMENT: it does not. */
-struct status metric_check(const struct metric *metric, enum layers_labels labels,
+/* Checks that the metric accepts the target's labels and the outputs.
+ * Errors  INVALID_ARGUMENT it does not */
+struct status metric_check(const struct metric *metric, const struct layers_target *target,
                            const struct shape *output);
 
 /* Adds the totals of a batch, a float vector that is summed over batches. */

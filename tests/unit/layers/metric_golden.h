@@ -150,6 +150,16 @@ static const float golden_targets[] = {
     -0.0790283158f, 0.469269067f,   0.907502055f,  -0.886514723f,  -0.668887377f,  -0.139283568f,
     -0.94510299f,   -0.280794352f,  -0.153643906f, -0.650942564f,  -0.916023552f,  0.270191759f
 };
+static const float golden_marks[] = {
+    0, 1, 0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1, 1, 1, 1, 1, 0, 1, 1, 0,
+    0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 1, 1, 1, 1, 0, 1, 0, 1, 1, 0, 1, 1, 1, 1, 1, 0, 1, 0, 1, 0,
+    1, 0, 0, 1, 1, 0, 1, 0, 1, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1, 1, 0, 1,
+    1, 0, 1, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 0, 1, 1, 0, 0, 0, 1, 0, 0,
+    0, 0, 1, 1, 1, 0, 0, 0, 1, 0, 1, 0, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 0, 1, 0, 1, 1, 0, 0, 1,
+    0, 0, 0, 0, 1, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0,
+    1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 0, 1, 0,
+    0, 0, 1, 0, 0, 1, 0, 1, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1, 0, 1, 0, 0
+};
 static const struct golden goldens[] = {
     { "\"accuracy\"", "binary_crossentropy", golden_scores, golden_binary, 1, 0.666666687 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"BinaryAccuracy\", \"config\": {\"name\": "
@@ -409,4 +419,46 @@ static const struct golden goldens[] = {
       "{\"name\": \"categorical_crossentropy\", \"dtype\": \"float32\", \"from_logits\": false, "
       "\"label_smoothing\": 0.1, \"axis\": -1}, \"registered_name\": null}",
       "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 1.05579114 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"AUC\", \"config\": {\"name\": \"auc_5\", "
+      "\"dtype\": \"float32\", \"num_thresholds\": 200, \"curve\": \"ROC\", \"summation_method\": "
+      "\"interpolation\", \"multi_label\": true, \"num_labels\": null, \"label_weights\": null, "
+      "\"from_logits\": false}, \"registered_name\": null}",
+      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 0.508721769 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"AUC\", \"config\": {\"name\": \"auc_6\", "
+      "\"dtype\": \"float32\", \"num_thresholds\": 30, \"curve\": \"PR\", \"summation_method\": "
+      "\"interpolation\", \"multi_label\": true, \"num_labels\": 4, \"label_weights\": null, "
+      "\"from_logits\": false}, \"registered_name\": null}",
+      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 0.476380378 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"AUC\", \"config\": {\"name\": \"auc_7\", "
+      "\"dtype\": \"float32\", \"num_thresholds\": 200, \"curve\": \"ROC\", \"summation_method\": "
+      "\"interpolation\", \"multi_label\": true, \"num_labels\": null, \"label_weights\": "
+      "{\"class_name\": \"__tensor__\", \"config\": {\"value\": [0.5, 0.0, 1.0, 2.0], \"dtype\": "
+      "\"float32\"}}, \"from_logits\": false}, \"registered_name\": null}",
+      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 0.489559799 },
+    { "\"AUC\"", "categorical_crossentropy", golden_outputs, golden_classes, 4, 0.875092566 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"AUC\", \"config\": {\"name\": \"auc_9\", "
+      "\"dtype\": \"float32\", \"num_thresholds\": 200, \"curve\": \"ROC\", \"summation_method\": "
+      "\"interpolation\", \"multi_label\": true, \"num_labels\": null, \"label_weights\": null, "
+      "\"from_logits\": false}, \"registered_name\": null}",
+      "categorical_crossentropy", golden_outputs, golden_classes, 4, 0.86931932 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"BinaryAccuracy\", \"config\": {\"name\": "
+      "\"binary_accuracy\", \"dtype\": \"float32\", \"threshold\": 0.4}, \"registered_name\": "
+      "null}",
+      "categorical_crossentropy", golden_outputs, golden_classes, 4, 0.808333337 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"TruePositives\", \"config\": {\"name\": "
+      "\"true_positives_1\", \"dtype\": \"float32\", \"thresholds\": 0.3}, \"registered_name\": "
+      "null}",
+      "categorical_crossentropy", golden_outputs, golden_classes, 4, 47 },
+    { "\"mse\"", "categorical_crossentropy", golden_outputs, golden_classes, 4, 0.136457235 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"RootMeanSquaredError\", \"config\": "
+      "{\"name\": \"root_mean_squared_error\", \"dtype\": \"float32\"}, \"registered_name\": null}",
+      "categorical_crossentropy", golden_outputs, golden_classes, 4, 0.369401187 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"CosineSimilarity\", \"config\": "
+      "{\"name\": \"cosine_similarity\", \"dtype\": \"float32\"}, \"registered_name\": null}",
+      "categorical_crossentropy", golden_outputs, golden_classes, 4, 0.676258683 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"BinaryCrossentropy\", \"config\": "
+      "{\"name\": \"binary_crossentropy\", \"dtype\": \"float32\", \"from_logits\": false, "
+      "\"label_smoothing\": 0}, \"registered_name\": null}",
+      "categorical_crossentropy", golden_outputs, golden_classes, 4, 0.426372588 },
+    { "\"accuracy\"", "categorical_crossentropy", golden_outputs, golden_classes, 4, 0.683333337 },
 };

@@ -16,6 +16,8 @@ outputs = random.uniform(0.01, 1, (BATCHES * ROWS, 4)).astype(np.float32)
 outputs[np.arange(BATCHES * ROWS), classes] += 0.3
 outputs /= outputs.sum(-1, keepdims=True)
 targets = random.uniform(-1, 1, (BATCHES * ROWS, 4)).astype(np.float32)
+marks = random.randint(0, 2, (BATCHES * ROWS, 4)).astype(np.float32)
+MARKS, ONE_HOT_ROWS = (outputs, marks, "binary_focal_crossentropy"), (outputs, classes, "categorical_crossentropy")
 BINARY, CLASSES, VALUES = (scores, binary, "binary_crossentropy"), (outputs, classes, "sparse_categorical_crossentropy"), (outputs, targets, "mse")
 CASES = [
     (BINARY, M.BinaryAccuracy(name="accuracy"), "accuracy"), (BINARY, M.BinaryAccuracy(threshold=0.3), None), (BINARY, M.AUC(), "AUC"),
@@ -48,6 +50,11 @@ CASES = [
     (CLASSES, M.SensitivityAtSpecificity(0.7, class_id=2), None), (CLASSES, M.SpecificityAtSensitivity(0.7), None),
     (CLASSES, M.PrecisionAtRecall(0.6, num_thresholds=30, class_id=0), None), (CLASSES, M.RecallAtPrecision(0.6, class_id=3), None),
     (CLASSES, M.CategoricalHinge(), None), (CLASSES, M.CategoricalCrossentropy(label_smoothing=0.1), None),
+    (MARKS, M.AUC(multi_label=True), None), (MARKS, M.AUC(multi_label=True, curve="PR", num_labels=4, num_thresholds=30), None),
+    (MARKS, M.AUC(multi_label=True, label_weights=[0.5, 0.0, 1.0, 2.0]), None), (ONE_HOT_ROWS, M.AUC(), "AUC"), (ONE_HOT_ROWS, M.AUC(multi_label=True), None),
+    (ONE_HOT_ROWS, M.BinaryAccuracy(threshold=0.4), None), (ONE_HOT_ROWS, M.TruePositives(thresholds=0.3), None), (ONE_HOT_ROWS, M.MeanSquaredError(), "mse"),
+    (ONE_HOT_ROWS, M.RootMeanSquaredError(), None), (ONE_HOT_ROWS, M.CosineSimilarity(), None), (ONE_HOT_ROWS, M.BinaryCrossentropy(), None),
+    (ONE_HOT_ROWS, M.CategoricalAccuracy(), "accuracy"),
 ]
 
 # Keras takes these with one-hot labels, which are class numbers in Slipway.
@@ -60,13 +67,14 @@ def floats(name, array):
 
 with open(os.path.join(os.path.dirname(__file__), "metric_golden.h"), "w") as out:
     out.write("/* Made by metric_golden.py with Keras %s. */\n" % keras.__version__)
-    for name in ("binary", "scores", "classes", "outputs", "targets"):
+    for name in ("binary", "scores", "classes", "outputs", "targets", "marks"):
         out.write(floats("golden_" + name, globals()[name]))
     out.write("static const struct golden goldens[] = {\n")
-    names = {"binary_crossentropy": ("scores", "binary", 1), "sparse_categorical_crossentropy": ("outputs", "classes", 4), "mse": ("outputs", "targets", 4)}
+    names = {"binary_crossentropy": ("scores", "binary", 1), "sparse_categorical_crossentropy": ("outputs", "classes", 4), "mse": ("outputs", "targets", 4),
+             "binary_focal_crossentropy": ("outputs", "marks", 4), "categorical_crossentropy": ("outputs", "classes", 4)}
     for (x, y, loss), metric, short in CASES:
         for part in (slice(i * ROWS, (i + 1) * ROWS) for i in range(BATCHES)):
-            one_hot = y is classes and isinstance(metric, ONE_HOT)
+            one_hot = y is classes and (loss == "categorical_crossentropy" or isinstance(metric, ONE_HOT))
             metric.update_state(np.eye(4, dtype=np.float32)[y[part]] if one_hot else y[part], x[part])
         text = json.dumps(short) if short else json.dumps(keras.saving.serialize_keras_object(metric))
         text = text.replace("\\", "\\\\").replace('"', '\\"')

@@ -122,6 +122,15 @@ static void the_description_names_its_metrics(void **state)
 static void a_metric_that_does_not_fit_is_refused(void **state)
 {
     (void)state;
+    static const char *const curves[][2] = {
+        { "{\"class_name\": \"AUC\", \"config\": {\"multi_label\": true, \"label_weights\": [1]}}",
+          "argument 'label_weights' wants a list of 4 numbers from 0 on" },
+        { "{\"class_name\": \"AUC\", \"config\": {\"multi_label\": true, \"label_weights\": "
+          "[1, 2, -3, 4]}}",
+          "argument 'label_weights' wants a list of 4 numbers from 0 on" },
+        { "{\"class_name\": \"AUC\", \"config\": {\"label_weights\": [1, 2, 3, 4]}}",
+          "argument 'label_weights' is only implemented with multi_label" },
+    };
     static const char *const rows[][2] = {
         { "\"AUC\"", "metric 'AUC' does not fit: with this loss, the labels are class numbers" },
         { "\"Fame\"", "'Fame' is not implemented; known: accuracy, " },
@@ -140,6 +149,14 @@ static void a_metric_that_does_not_fit_is_refused(void **state)
             make(arena, rows[i][0], "sparse_categorical_crossentropy", 4, &graph);
         if (strstr(status.message, rows[i][1]) == NULL)
             fail_msg("'%s' does not say '%s'", status.message, rows[i][1]);
+        arena_destroy(arena);
+    }
+    for (size_t i = 0; i < COUNT(curves); i++) {
+        struct arena *arena = arena_create(0);
+        struct training_graph graph;
+        struct status status = make(arena, curves[i][0], "binary_crossentropy", 4, &graph);
+        if (strstr(status.message, curves[i][1]) == NULL)
+            fail_msg("'%s' does not say '%s'", status.message, curves[i][1]);
         arena_destroy(arena);
     }
 }
