@@ -150,13 +150,14 @@ static void refuse_lists(struct layer_context *context, const struct layer *laye
                          io->inputs[i].lists->layout == TENSOR_SPARSE ? "sparse" : "ragged");
 }
 
-/* Builds a call whose inputs are set. */
-static void run_call(struct layer_context *context, struct layer_io *io)
+void layer_run_call(struct layer_context *context, const struct layer_call *call,
+                    const struct layer_value *inputs, struct layer_io *io)
 {
     struct builder *b = &context->builder;
-    const struct layer *layer = io->call->layer;
+    const struct layer *layer = call->layer;
     const char *scope = b->scope;
 
+    *io = (struct layer_io){ .call = call, .inputs = inputs };
     refuse_lists(context, layer, io);
     if (!status_is_ok(b->status))
         return;
@@ -176,8 +177,7 @@ struct endpoint layer_call_inner(struct layer_context *context, const struct lay
     const struct layer_call call = { .layer = inner, .inputs = &taken, .inputs_count = 1 };
     struct layer_io *io = ARENA_NEW(context->arena, struct layer_io);
 
-    *io = (struct layer_io){ .call = &call, .inputs = &input };
-    run_call(context, io);
+    layer_run_call(context, &call, &input, io);
     if (status_is_ok(context->builder.status) && io->outputs_count != 1)
         layer_fail(context, inner, "%d outputs, expected 1 of a layer inside another one",
                    io->outputs_count);
@@ -193,8 +193,7 @@ static void build_call(struct layer_context *context, const struct layer_call *c
 
     for (int i = 0; i < call->inputs_count; i++)
         inputs[i] = take_value(context, call, &call->inputs[i], ios);
-    *io = (struct layer_io){ .call = call, .inputs = inputs };
-    run_call(context, io);
+    layer_run_call(context, call, inputs, io);
     for (int i = 0; i < io->outputs_count; i++)
         penalise_output(context, layer, io->outputs[i].value);
     for (int i = 0; i < io->outputs_count; i++)

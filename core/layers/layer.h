@@ -316,6 +316,9 @@ struct endpoint layer_variable_with(struct layer_context *context, const struct 
 void layer_constrain(struct layer_context *context, const struct layer *layer,
                      struct endpoint variable, const char *prefix);
 
+/* Builds a call of a layer with these inputs, [call->inputs_count]. *io keeps both. */
+void layer_run_call(struct layer_context *context, const struct layer_call *call,
+                    const struct layer_value *inputs, struct layer_io *io);
 /* Builds a layer inside another one, which calls it with one tensor. Returns its output. */
 struct endpoint layer_call_inner(struct layer_context *context, const struct layer *inner,
                                  struct layer_value input);

@@ -268,18 +268,6 @@ static void run_cells(struct layer_context *context, const struct layer *layer, 
     io->outputs_count = 1 + (flag(layer, "return_state") ? cells->states : 0);
 }
 
-static void run_layer(struct layer_context *context, const struct layer *layer,
-                      const struct sequence *sequence, struct layer_io *io)
-{
-    struct cells *cells = ARENA_NEW(context->arena, struct cells);
-
-    io->outputs[0] = (struct layer_value){ .value = sequence->x };
-    io->outputs_count = 1;
-    find_cells(context, layer, cells);
-    if (check_sequence(context, layer, sequence, cells))
-        run_cells(context, layer, cells, sequence, io);
-}
-
 /* In Keras 2, the initial states follow the input in one list. In Keras 3, a call with initial
  * states ignores the input's mask unless it gets one as an argument, but still passes it on. */
 static void read_sequence(const struct layer_context *context, const struct layer_io *io,
@@ -302,9 +290,14 @@ static void recurrent_call(struct layer_context *context, const struct layer *la
                            struct layer_io *io)
 {
     struct sequence *sequence = ARENA_NEW(context->arena, struct sequence);
+    struct cells *cells = ARENA_NEW(context->arena, struct cells);
 
     read_sequence(context, io, sequence);
-    run_layer(context, layer, sequence, io);
+    io->outputs[0] = (struct layer_value){ .value = sequence->x };
+    io->outputs_count = 1;
+    find_cells(context, layer, cells);
+    if (check_sequence(context, layer, sequence, cells))
+        run_cells(context, layer, cells, sequence, io);
 }
 
 #define RECURRENT_LAYER(noun, class_name, class_args)                               \
@@ -347,6 +340,14 @@ static struct endpoint merge(struct layer_context *context, const struct layer *
     return text[0] == 's' ? sum : build_binary(b, "Mul", NULL, sum, build_const_float(b, 0.5f));
 }
 
+static bool is_recurrent(const struct layer *layer)
+{
+    for (int i = 0; i < layer->class->args_count; i++)
+        if (strcmp(layer->class->args[i].name, "go_backwards") == 0)
+            return true;
+    return false;
+}
+
 /* Do both layers run, in opposite directions, and return the same kind of output? */
 static bool fit(struct layer_context *context, const struct layer *layer)
 {
@@ -354,7 +355,7 @@ static bool fit(struct layer_context *context, const struct layer *layer)
                                     layer_arg(layer, "backward_layer")->layer };
 
     for (int i = 0; i < 2; i++)
-        if (inner[i]->class->call != recurrent_call) {
+        if (!is_recurrent(inner[i])) {
             layer_fail(context, inner[i], "it is not a recurrent layer");
             return false;
         }
@@ -368,24 +369,45 @@ static bool fit(struct layer_context *context, const struct layer *layer)
     return false;
 }
 
-static void run_inner(struct layer_context *context, const struct layer *inner,
-                      const struct sequence *sequence, struct layer_io *io)
+/* Is this input of a call an initial state? In Keras 2, they follow the sequence in one list. */
+static bool is_state(const struct layer_io *io, int i)
 {
-    struct builder *b = &context->builder;
-    const char *scope = b->scope;
+    const char *argument = io->call->inputs[i].argument;
 
-    b->scope = arena_printf(context->arena, "%s/", inner->name);
-    run_layer(context, inner, sequence, io);
-    b->scope = scope;
+    return i > 0 && argument != NULL && strcmp(argument, "mask") != 0;
 }
 
-/* Takes one direction's half of the initial states. */
-static void take_states(const struct sequence *whole, int half, struct sequence *out)
+static int count_states(const struct layer_io *io)
 {
-    *out = *whole;
-    out->initial_count = whole->initial_count / 2;
-    for (int i = 0; i < out->initial_count; i++)
-        out->initial[i] = whole->initial[half * out->initial_count + i];
+    int count = 0;
+
+    for (int i = 0; i < io->call->inputs_count; i++)
+        count += is_state(io, i);
+    return count;
+}
+
+/* Runs one direction, with the sequence, the mask, and its half of the initial states. */
+static void run_direction(struct layer_context *context, const struct layer *inner, int half,
+                          const struct layer_io *whole, struct layer_io *out)
+{
+    const int all = whole->call->inputs_count;
+    struct layer_call *call = ARENA_NEW(context->arena, struct layer_call);
+    struct layer_value *values = ARENA_ARRAY(context->arena, struct layer_value, all);
+    int states = count_states(whole), state = 0;
+
+    *call = (struct layer_call){ .layer = inner,
+                                 .inputs = ARENA_ARRAY(context->arena, struct call_input, all) };
+    for (int i = 0; i < all; i++) {
+        const char *argument = whole->call->inputs[i].argument;
+        if (is_state(whole, i)) {
+            argument = "initial_state";
+            if (state++ / (states / 2) != half)
+                continue;
+        }
+        values[call->inputs_count] = whole->inputs[i];
+        call->inputs[call->inputs_count++].argument = argument;
+    }
+    layer_run_call(context, call, values, out);
 }
 
 static void bidirectional_call(struct layer_context *context, const struct layer *layer,
@@ -395,17 +417,16 @@ static void bidirectional_call(struct layer_context *context, const struct layer
     const struct layer *inner[] = { layer_arg(layer, "layer")->layer,
                                     layer_arg(layer, "backward_layer")->layer };
     struct layer_io *ios = ARENA_ARRAY(context->arena, struct layer_io, 2);
-    struct sequence *sequences = ARENA_ARRAY(context->arena, struct sequence, 3);
 
-    read_sequence(context, io, &sequences[2]);
-    io->outputs[0].value = sequences[2].x;
-    io->outputs_count = 1;
-    if (!fit(context, layer))
+    if (count_states(io) % 2 != 0)
+        layer_fail(context, layer,
+                   "initial_state has %d tensors, expected the same number for "
+                   "each direction",
+                   count_states(io));
+    if (!status_is_ok(b->status) || !fit(context, layer))
         return;
-    for (int i = 0; i < 2; i++) {
-        take_states(&sequences[2], i, &sequences[i]);
-        run_inner(context, inner[i], &sequences[i], &ios[i]);
-    }
+    for (int i = 0; i < 2; i++)
+        run_direction(context, inner[i], i, io, &ios[i]);
     if (!status_is_ok(b->status))
         return;
     if (flag(inner[0], "return_sequences"))

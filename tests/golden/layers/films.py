@@ -20,3 +20,10 @@ film_case("film_dropped", (3, 4, 4, 2), L.ConvLSTM2D(2, 2, dropout=0.3, recurren
 x = L.Input((3, 4, 4, 2))
 whole, h, c = L.ConvLSTM2D(2, 2, return_sequences=True, return_state=True, padding="same")(x)
 case("film_states", keras.Model(x, L.Dense(2)(L.Flatten()(L.ConvLSTM2D(2, 2, padding="same")(whole, initial_state=[h, c])))), trained=True, batch=2)
+film_case("film_both", (3, 4, 4, 2), L.Bidirectional(L.ConvLSTM2D(2, 2, return_sequences=True, name="inner"), name="both"), L.Bidirectional(
+    L.ConvLSTM2D(3, 2, strides=2, go_backwards=True, name="last"), merge_mode="ave", backward_layer=L.ConvLSTM2D(3, 2, strides=2, name="back")),
+    L.Flatten(), L.Dense(2))
+x = L.Input((3, 5, 2))
+whole, h, c, back_h, back_c = L.Bidirectional(L.ConvLSTM1D(2, 3, padding="same", return_state=True, return_sequences=True), merge_mode="mul")(x)
+whole = L.Bidirectional(L.ConvLSTM1D(2, 3, padding="same"), merge_mode="sum")(whole, initial_state=[c, h, back_h, back_c])
+case("film_both_states", keras.Model(x, L.Dense(2)(L.Flatten()(whole))), trained=True, batch=2)

@@ -544,6 +544,35 @@ static const struct row {
       SEQUENTIAL(INPUT("[null, 4, 4]") ", " LAYER(
           "TimeDistributed", "\"name\": \"t\", \"layer\": " LAYER("Add", "\"name\": \"s\""))),
       STATUS_INVALID_ARGUMENT, "layer 't/s' (Add): it cannot be inside another layer" },
+    { "an initial state for one of two directions",
+      FUNCTIONAL(
+          STEPS ", " NODE("s", "GRU", "\"name\": \"s\", \"units\": 1", FROM("x")) ", " NODE(
+              "both", "Bidirectional",
+              "\"name\": \"both\", \"layer\": " LAYER(
+                  "GRU",
+                  "\"name\": \"f\", \"units\": 1") ", \"backward_layer\": " LAYER("GRU",
+                                                                                  "\"name\": "
+                                                                                  "\"b\", "
+                                                                                  "\"units\": 1, "
+                                                                                  "\"go_"
+                                                                                  "backwards\": "
+                                                                                  "true"),
+              "[[\"x\", 0, 0, {}], [\"s\", 0, 0, {}]]"),
+          ""),
+      STATUS_INVALID_ARGUMENT,
+      "initial_state has 1 tensors, expected the same number for each direction" },
+    { "a direction that is not recurrent",
+      SEQUENCE(
+          "[null, 4, 2]",
+          LAYER("Bidirectional",
+                "\"layer\": " LAYER(
+                    "Dense", "\"name\": \"d\", \"units\": 1") ", "
+                                                              "\"backward_layer\":"
+                                                              " " LAYER("GRU", "\"name\": \"b\", "
+                                                                               "\"units\": 1, "
+                                                                               "\"go_backwards\": "
+                                                                               "true"))),
+      STATUS_INVALID_ARGUMENT, "(Dense): it is not a recurrent layer" },
     { "an axis twice",
       SEQUENTIAL(INPUT("[null, 4, 4]") ", " LAYER("LayerNormalization", "\"axis\": [1, -2]")),
       STATUS_INVALID_ARGUMENT, "argument 'axis' has axis 1 twice" },
