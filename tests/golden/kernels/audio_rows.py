@@ -1,4 +1,4 @@
-"""Rows of ops on sound, for make_rows.py."""
+"""Rows of ops on sound."""
 import struct
 
 import numpy as np
@@ -13,8 +13,8 @@ def wav(samples, channels=1, rate=8000, before=b"", behind=b"", size=16, code=1,
     return (b"RIFF\x24\x01\0\0WAVE" + before + b"fmt " + struct.pack("<I", size) + form + b"data" + struct.pack("<I", len(data) if announced is None else announced) + data + behind)
 
 
-def audio():
-    rows = Rows("audio")
+def audio_wav():
+    rows = Rows("audio_wav")
     sound = [1, -2, 300, -32768, 32767, 77]
 
     def decode(file, **attrs):
@@ -45,9 +45,9 @@ def audio():
     rows.write()
 
 
-def speech():
+def audio_mfcc():
     """Spectrograms, and their cepstra."""
-    rows = Rows("speech")
+    rows = Rows("audio_mfcc")
     random = np.random.RandomState(5)
     sound = random.uniform(-1, 1, (50, 2)).astype(np.float32)
     for window, stride in [(16, 8), (10, 3), (2, 1), (50, 50), (33, 20), (51, 1)]:
@@ -98,4 +98,4 @@ def micro_frontend():
     rows.write()
 
 
-FAMILIES = [audio, speech, micro_frontend]
+FAMILIES = [audio_wav, audio_mfcc, micro_frontend]

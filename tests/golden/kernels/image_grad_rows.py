@@ -1,8 +1,9 @@
-"""Rows of ScaleAndTranslate and of the gradients of ops on images, for make_rows.py."""
+"""Rows of ScaleAndTranslate and of the gradients of ops on images."""
 import numpy as np
 import tensorflow as tf
 
-from image_rows import ALL_REAL, boxes_of, floats, i32
+from drawn import ALL_REAL, i32, unit_floats
+from image_rows import boxes_of
 from rows import Rows
 
 LOOSE = {np.float16: 2e-3, tf.bfloat16.as_numpy_dtype: 1.6e-2}
@@ -14,7 +15,7 @@ def f32(*values):
 
 
 def image_grads():
-    rows = Rows("image_grads")
+    rows = Rows("image_grads", seed=3)
     scaled(rows)
     resized(rows)
     cropped(rows)
@@ -26,21 +27,21 @@ def image_grads():
 
 
 def scaled(rows):
-    image, nan = floats(2, 5, 6, 3, high=255), floats(1, 4, 4, 2)
+    image, nan = unit_floats(2, 5, 6, 3, high=255), unit_floats(1, 4, 4, 2)
     nan[0, 1, 1], nan[0, 3, 3] = np.nan, np.inf
     for sampler in SAMPLERS:
         for antialias in [True, False]:
             attrs = dict(kernel_type=sampler, antialias=antialias)
             for size, scale, move in [((7, 4), (1.4, 0.6), (0.0, 0.0)), ((3, 9), (0.5, 1.5), (-1.25, 2.0)), ((5, 6), (1.0, 1.0), (0.0, 0.0)), ((4, 4), (0.3, 0.2), (0.5, 1.5))]:
                 rows.add("ScaleAndTranslate", [image, i32(*size), f32(*scale), f32(*move)], **attrs)
-                rows.add("ScaleAndTranslateGrad", [floats(2, *size, 3), image, f32(*scale), f32(*move)], **attrs)
+                rows.add("ScaleAndTranslateGrad", [unit_floats(2, *size, 3), image, f32(*scale), f32(*move)], **attrs)
         rows.add("ScaleAndTranslate", [nan, i32(5, 5), f32(1.2, 1.2), f32(0, 0)], kernel_type=sampler)
     for dtype in ALL_REAL:
-        rows.add("ScaleAndTranslate", [floats(1, 3, 4, 2, high=100, dtype=dtype), i32(5, 3), f32(1.5, 0.75), f32(0.25, 0)])
+        rows.add("ScaleAndTranslate", [unit_floats(1, 3, 4, 2, high=100, dtype=dtype), i32(5, 3), f32(1.5, 0.75), f32(0.25, 0)])
     for scale, move in [((1e-3, 1), (0, 0)), ((1, 1e3), (0, 0)), ((1, 1), (100, 0)), ((1, 1), (-3, 1e30)), ((1, 1), (np.nan, 0)), ((np.inf, 1), (0, 0)), ((1, 1), (np.inf, 0)),
                         ((0, 1), (0, 0)), ((-1, 1), (0, 0)), ((np.nan, 1), (0, 0))]:
         rows.add("ScaleAndTranslate", [image, i32(3, 4), f32(*scale), f32(*move)])
-        rows.add("ScaleAndTranslateGrad", [floats(2, 3, 4, 3), image, f32(*scale), f32(*move)])
+        rows.add("ScaleAndTranslateGrad", [unit_floats(2, 3, 4, 3), image, f32(*scale), f32(*move)])
     one = f32(1, 1)
     for wrong in [(image[0], i32(2, 2), one, one), (image, i32(2), one, one), (image, i32(2, 0), one, one), (image, i32(2, 2, 2), one, one), (image, i32(2, 2), one[:1], one),
                   (image, i32(2, 2), one, one[0]), (image[:, :0], i32(2, 2), one, one), (image[..., :0], i32(2, 2), one, one)]:
@@ -55,21 +56,21 @@ def scaled(rows):
 def resized(rows):
     for attrs in [{}, dict(align_corners=True), dict(half_pixel_centers=True)]:
         for size in [(4, 5), (7, 3), (2, 9), (1, 1), (3, 3)]:
-            dy = floats(2, *size, 3, low=-2, high=2)
-            rows.add("ResizeBilinearGrad", [dy, floats(2, 4, 5, 3)], **attrs)
-            rows.add("ResizeBicubicGrad", [dy, floats(2, 4, 5, 3)], **attrs)
-            rows.add("ResizeBicubicGrad", [dy, floats(2, 1, 5, 3)], **attrs)
+            dy = unit_floats(2, *size, 3, low=-2, high=2)
+            rows.add("ResizeBilinearGrad", [dy, unit_floats(2, 4, 5, 3)], **attrs)
+            rows.add("ResizeBicubicGrad", [dy, unit_floats(2, 4, 5, 3)], **attrs)
+            rows.add("ResizeBicubicGrad", [dy, unit_floats(2, 1, 5, 3)], **attrs)
             rows.add("ResizeNearestNeighborGrad", [dy, i32(4, 5)], **attrs)
             rows.add("ResizeNearestNeighborGrad", [dy, i32(1, 2)], **attrs)
-        dy = floats(2, 3, 2, 2, low=-2, high=2)
+        dy = unit_floats(2, 3, 2, 2, low=-2, high=2)
         for dtype in ALL_REAL:
-            rows.add("ResizeBilinearGrad", [dy, floats(2, 5, 3, 2, dtype=dtype)], LOOSE.get(dtype), **attrs)
-            rows.add("ResizeBicubicGrad", [dy, floats(2, 5, 3, 2, dtype=dtype)], **attrs)
-            rows.add("ResizeNearestNeighborGrad", [floats(1, 5, 4, 2, high=100, dtype=dtype), i32(2, 3)], LOOSE.get(dtype), **attrs)
-    dy = floats(2, 3, 4, 2)
+            rows.add("ResizeBilinearGrad", [dy, unit_floats(2, 5, 3, 2, dtype=dtype)], LOOSE.get(dtype), **attrs)
+            rows.add("ResizeBicubicGrad", [dy, unit_floats(2, 5, 3, 2, dtype=dtype)], **attrs)
+            rows.add("ResizeNearestNeighborGrad", [unit_floats(1, 5, 4, 2, high=100, dtype=dtype), i32(2, 3)], LOOSE.get(dtype), **attrs)
+    dy = unit_floats(2, 3, 4, 2)
     nan = dy.copy()
     nan[0, 0, 0], nan[1, 2, 1] = np.nan, np.inf
-    for op, last in [("ResizeBilinearGrad", floats(2, 2, 2, 2)), ("ResizeBicubicGrad", floats(2, 2, 2, 2)), ("ResizeNearestNeighborGrad", i32(2, 2))]:
+    for op, last in [("ResizeBilinearGrad", unit_floats(2, 2, 2, 2)), ("ResizeBicubicGrad", unit_floats(2, 2, 2, 2)), ("ResizeNearestNeighborGrad", i32(2, 2))]:
         rows.add(op, [nan, last])
         rows.add(op, [dy[0], last], text=False)
         rows.add(op, [dy, last], align_corners=True, half_pixel_centers=True)
@@ -83,16 +84,16 @@ def resized(rows):
 
 
 def cropped(rows):
-    image, boxes, owners = floats(2, 5, 6, 3, high=10), boxes_of(4), i32(0, 1, 1, 0)
+    image, boxes, owners = unit_floats(2, 5, 6, 3, high=10), boxes_of(4), i32(0, 1, 1, 0)
     boxes = np.concatenate([boxes, f32([-0.3, 0.2, 0.5, 1.4], [0.9, 0.8, 0.1, 0.2], [0.25, 0.25, 0.25, 0.25])])
     owners = i32(0, 1, 1, 0, 0, 1, 1)
     for size in [(3, 4), (1, 1), (1, 3), (7, 2)]:
-        dy = floats(7, *size, 3, low=-2, high=2)
+        dy = unit_floats(7, *size, 3, low=-2, high=2)
         for method in ["bilinear", "nearest"]:
             for dtype in [np.float32, np.float64, np.float16]:
                 rows.add("CropAndResizeGradImage", [dy, boxes, owners, i32(2, 5, 6, 3)], LOOSE.get(dtype), T=dtype, method=method)
         rows.add("CropAndResizeGradBoxes", [dy, image, boxes, owners])
-    dy = floats(7, 2, 3, 3)
+    dy = unit_floats(7, 2, 3, 3)
     for dtype in ALL_REAL:
         rows.add("CropAndResizeGradBoxes", [dy, image.astype(dtype), boxes, owners])
     size = i32(2, 5, 6, 3)
@@ -108,7 +109,7 @@ def cropped(rows):
 
 
 def normalized(rows):
-    x, dy = floats(2, 2, 2, 9, low=-3, high=3), floats(2, 2, 2, 9, low=-2, high=2)
+    x, dy = unit_floats(2, 2, 2, 9, low=-3, high=3), unit_floats(2, 2, 2, 9, low=-2, high=2)
     for attrs in [{}, dict(depth_radius=2, bias=2.0, alpha=0.3, beta=0.75), dict(depth_radius=1, beta=1.0), dict(depth_radius=20, beta=0.5, alpha=0.01), dict(depth_radius=0)]:
         y = tf.raw_ops.LRN(input=x, **attrs).numpy()
         for dtype in [np.float32, np.float16, tf.bfloat16.as_numpy_dtype]:
@@ -123,22 +124,22 @@ def normalized(rows):
 def mirrored(rows):
     for mode in ["REFLECT", "SYMMETRIC"]:
         for dtype in ALL_REAL + [np.complex64, np.complex128, np.uint32, np.uint64, np.bool_]:
-            rows.add("MirrorPadGrad", [floats(6, 5, high=100, dtype=dtype), i32(2, 1, 0, 2).reshape(2, 2)], LOOSE.get(dtype), mode=mode)
-        rows.add("MirrorPadGrad", [floats(9, 2, 4, low=-2, high=2), np.array([[2, 3], [0, 0], [1, 0]])], mode=mode)
+            rows.add("MirrorPadGrad", [unit_floats(6, 5, high=100, dtype=dtype), i32(2, 1, 0, 2).reshape(2, 2)], LOOSE.get(dtype), mode=mode)
+        rows.add("MirrorPadGrad", [unit_floats(9, 2, 4, low=-2, high=2), np.array([[2, 3], [0, 0], [1, 0]])], mode=mode)
         rows.add("MirrorPadGrad", [np.array([1, np.nan, 2, np.inf, 3], np.float32), i32([1, 1])], mode=mode)
         rows.add("MirrorPadGrad", [np.float32(2), np.zeros((0, 2), np.int32)], mode=mode)
         rows.add("MirrorPadGrad", [np.zeros((0, 3), np.float32), i32([0, 0], [1, 0])], mode=mode)
-        for x, pads in [(floats(4), i32([2, 2])), (floats(4), i32([3, 0])), (floats(4), i32([-1, 0])), (floats(4), i32([0, 0], [0, 0])), (floats(4), i32(0, 0)), (floats(4), i32([5, 1])),
-                        (floats(4), np.array([[2**62, 2**62]]))]:
+        for x, pads in [(unit_floats(4), i32([2, 2])), (unit_floats(4), i32([3, 0])), (unit_floats(4), i32([-1, 0])), (unit_floats(4), i32([0, 0], [0, 0])), (unit_floats(4), i32(0, 0)), (unit_floats(4), i32([5, 1])),
+                        (unit_floats(4), np.array([[2**62, 2**62]]))]:
             rows.add("MirrorPadGrad", [x, pads], mode=mode, text=False)
 
 
 def volumes(rows):
     for padding, stride in [("VALID", 1), ("SAME", 2)]:
         for dtype in [np.float32, np.float64, np.float16]:
-            x, filters = floats(2, 4, 3, 4, 2, dtype=dtype), floats(2, 2, 2, 2, 3, dtype=dtype)
+            x, filters = unit_floats(2, 4, 3, 4, 2, dtype=dtype), unit_floats(2, 2, 2, 2, 3, dtype=dtype)
             out = tf.nn.conv3d(x, filters, [1, stride, stride, stride, 1], padding)
-            dy = floats(*out.shape, dtype=dtype)
+            dy = unit_floats(*out.shape, dtype=dtype)
             attrs = dict(strides=[1, stride, stride, stride, 1], padding=padding, producer=9)
             rows.add("Conv3DBackpropInput", [x, filters, dy], LOOSE.get(dtype), **attrs)
             rows.add("Conv3DBackpropFilter", [x, filters, dy], LOOSE.get(dtype), **attrs)
@@ -152,9 +153,9 @@ def volumes(rows):
 
 def double_grads(rows):
     for padding, stride in [("VALID", 1), ("SAME", 2), ("SAME", 3)]:
-        x, filters = floats(2, 5, 6, 4, dtype=np.float64), floats(3, 2, 4, 3, dtype=np.float64)
+        x, filters = unit_floats(2, 5, 6, 4, dtype=np.float64), unit_floats(3, 2, 4, 3, dtype=np.float64)
         attrs = dict(strides=[1, stride, stride, 1], padding=padding)
-        dy = floats(*tf.nn.conv2d(x, filters, attrs["strides"], padding).shape, dtype=np.float64)
+        dy = unit_floats(*tf.nn.conv2d(x, filters, attrs["strides"], padding).shape, dtype=np.float64)
         rows.add("Conv2DBackpropInput", [i32(*x.shape), filters, dy], **attrs)
         rows.add("Conv2DBackpropFilter", [x, i32(*filters.shape), dy], **attrs)
 

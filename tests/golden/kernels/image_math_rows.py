@@ -1,8 +1,8 @@
-"""Rows of ops that compute with the pixels of images, for make_rows.py."""
+"""Rows of ops that compute with the pixels of images."""
 import numpy as np
 import tensorflow as tf
 
-from image_rows import ALL_REAL, RANDOM, floats, i32
+from drawn import ALL_REAL, RANDOM, i32, unit_floats
 from rows import Rows
 
 LOOSE = {np.float16: 2e-3, tf.bfloat16.as_numpy_dtype: 1.6e-2}
@@ -10,8 +10,8 @@ HALVES = list(LOOSE)
 
 
 def image_math():
-    rows = Rows("image_math")
-    image = floats(1, 4, 5, 3, high=255)
+    rows = Rows("image_math", seed=3)
+    image = unit_floats(1, 4, 5, 3, high=255)
     for op in ["ResizeBicubic", "ResizeArea"]:
         modes = [{}, dict(align_corners=True)] + [dict(half_pixel_centers=True)] * (op == "ResizeBicubic")
         for attrs in modes:
@@ -19,7 +19,7 @@ def image_math():
                 rows.add(op, [image, i32(*size)], **attrs)
                 rows.add(op, [image[:, :1], i32(*size)], **attrs)
             for dtype in ALL_REAL:
-                rows.add(op, [floats(2, 3, 3, 1, high=100, dtype=dtype), i32(4, 2)], **attrs)
+                rows.add(op, [unit_floats(2, 3, 3, 1, high=100, dtype=dtype), i32(4, 2)], **attrs)
         rows.add(op, [np.full((1, 2, 2, 1), 5, np.float32), i32(5, 5)])
         for wrong in [(image[0], i32(2, 2)), (image, i32(2)), (image, i32(2, 0)), (image[:, :0], i32(2, 2))]:
             rows.add(op, list(wrong))
@@ -29,28 +29,28 @@ def image_math():
 
     odd = np.array([[np.nan, 0.5, 1], [1, 1, 1], [0, 0, 0], [0.5, 0.5, 0.2], [-0.5, 0.3, 0.1], [2, 3, 1], [0.1, 0.9, 0.9]], np.float32)
     for dtype in [np.float32, np.float64] + HALVES:
-        rows.add("RGBToHSV", [floats(2, 5, 3, dtype=dtype)], LOOSE.get(dtype))
-        rows.add("HSVToRGB", [floats(2, 5, 3, dtype=dtype)], LOOSE.get(dtype))
+        rows.add("RGBToHSV", [unit_floats(2, 5, 3, dtype=dtype)], LOOSE.get(dtype))
+        rows.add("HSVToRGB", [unit_floats(2, 5, 3, dtype=dtype)], LOOSE.get(dtype))
     for op in ["RGBToHSV", "HSVToRGB"]:
         rows.add(op, [odd[1:]])
         rows.add(op, [odd[1]])
         rows.add(op, [odd[:0]])
         for wrong in [odd[:, :2], np.float32(1)]:
             rows.add(op, [wrong])
-    pixels = floats(2, 3, 4, 3)
+    pixels = unit_floats(2, 3, 4, 3)
     for by in [0.0, 0.3, -0.7, 1.5, 5.0]:
         for op in ["AdjustHue", "AdjustSaturation", "AdjustContrastv2"]:
             rows.add(op, [pixels, np.float32(by)])
             rows.add(op, [odd[None, 1:], np.float32(by)])
-    rows.add("AdjustContrastv2", [floats(2, 3, 4, 5), np.float32(0.6)])
-    rows.add("AdjustContrastv2", [floats(2, 2, 3, 4, 1, high=255), np.float32(2)])
+    rows.add("AdjustContrastv2", [unit_floats(2, 3, 4, 5), np.float32(0.6)])
+    rows.add("AdjustContrastv2", [unit_floats(2, 2, 3, 4, 1, high=255), np.float32(2)])
     for op in ["AdjustHue", "AdjustSaturation", "AdjustContrastv2"]:
         rows.add(op, [pixels.astype(np.float16), np.float32(0.5)])
         for wrong in [(pixels[0, 0], np.float32(1)), (pixels, np.zeros(1, np.float32)), (pixels[..., :2], np.float32(1))]:
             rows.add(op, list(wrong))
         rows.add(op, [pixels[:0], np.float32(1)])
 
-    image = floats(2, 4, 5, 2, high=50)
+    image = unit_floats(2, 4, 5, 2, high=50)
     turn = np.array([[0.8, -0.6, 1.0, 0.6, 0.8, -0.5, 0, 0], [1.2, 0.1, -3.0, -0.1, 0.9, 2.25, 0.02, -0.01]], np.float32)
     far = np.array([[1, 0, -30.5, 0, 1, 41.25, 0, 0]], np.float32)
     for interpolation in ["NEAREST", "BILINEAR"]:
@@ -84,7 +84,7 @@ def image_math():
         rows.add("ExtractImagePatches", [image[:1, :rows_read]], ksizes=[1, 4, 2, 1], strides=[1, 2, 1, 1], rates=[1, 1, 1, 1], padding="VALID")
     rows.add("ExtractImagePatches", [image[:0]], ksizes=[1, 2, 2, 1], strides=[1, 1, 1, 1], rates=[1, 1, 1, 1], padding="VALID")
 
-    channels = floats(2, 2, 2, 9, low=-3, high=3)
+    channels = unit_floats(2, 2, 2, 9, low=-3, high=3)
     for attrs in [{}, dict(depth_radius=2, bias=2.0, alpha=0.3, beta=0.75), dict(depth_radius=1, beta=1.0), dict(depth_radius=20, beta=0.5, alpha=0.01), dict(depth_radius=0)]:
         for dtype in [np.float32] + HALVES:
             rows.add("LRN", [channels.astype(dtype)], LOOSE.get(dtype), **attrs)

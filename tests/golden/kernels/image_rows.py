@@ -1,21 +1,11 @@
-"""Rows of ops on images, for make_rows.py."""
+"""Rows of ops on images."""
 import struct
 
 import numpy as np
 import tensorflow as tf
 
+from drawn import ALL_REAL, RANDOM, i32, unit_floats
 from rows import Rows
-
-RANDOM = np.random.RandomState(3)
-ALL_REAL = [np.float32, np.float64, np.float16, tf.bfloat16.as_numpy_dtype, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16]
-
-
-def floats(*shape, low=0.0, high=1.0, dtype=np.float32):
-    return np.round(RANDOM.uniform(low, high, shape), 3).astype(dtype)
-
-
-def i32(*values):
-    return np.array(values, np.int32)
 
 
 def boxes_of(count, dtype=np.float32):
@@ -23,9 +13,9 @@ def boxes_of(count, dtype=np.float32):
     return np.concatenate([corners, corners + np.round(RANDOM.uniform(0.1, 0.5, (count, 2)), 2)], 1).astype(dtype)
 
 
-def detection():
-    rows = Rows("detection")
-    boxes, scores = boxes_of(12), floats(12)
+def image_detection():
+    rows = Rows("image_detection", seed=3)
+    boxes, scores = boxes_of(12), unit_floats(12)
     scores[3:7] = 0.5  # ties
     threshold = np.float32
     for size in [0, 1, 5, 40]:
@@ -37,7 +27,7 @@ def detection():
                 rows.add("NonMaxSuppressionV4", [boxes, scores, np.int32(size), threshold(overlap), threshold(0.4)], pad_to_max_output_size=pads)
                 rows.add("NonMaxSuppressionV5", [boxes, scores, np.int32(size), threshold(overlap), threshold(0.2), threshold(0.5)], pad_to_max_output_size=pads)
     rows.add("NonMaxSuppressionV5", [boxes, scores, np.int32(9), threshold(0.5), threshold(0.0), threshold(0.0)])
-    halves, half_scores = boxes_of(12, np.float16), floats(12, dtype=np.float16)
+    halves, half_scores = boxes_of(12, np.float16), unit_floats(12, dtype=np.float16)
     for kind in [np.float16, np.float32]:
         rows.add("NonMaxSuppressionV2", [halves, half_scores, np.int32(6), kind(0.4)])
         rows.add("NonMaxSuppressionV3", [halves, half_scores, np.int32(6), kind(0.4), kind(0.3)])
@@ -47,21 +37,21 @@ def detection():
     odd = np.array([np.nan, np.inf, -np.inf, 0.5, -0.0, -1], np.float32)
     rows.add("NonMaxSuppressionV3", [turned, scores, np.int32(8), threshold(0.3), threshold(-1)])
     rows.add("NonMaxSuppressionV2", [boxes[:6], odd, np.int32(8), threshold(0.9)])
-    rows.add("NonMaxSuppressionV2", [np.zeros((3, 4), np.float32), floats(3), np.int32(8), threshold(0)])
+    rows.add("NonMaxSuppressionV2", [np.zeros((3, 4), np.float32), unit_floats(3), np.int32(8), threshold(0)])
     rows.add("NonMaxSuppressionV2", [np.zeros((0, 4), np.float32), np.zeros(0, np.float32), np.int32(8), threshold(0)])
     for wrong in [(boxes[0], scores), (boxes[:, :3], scores), (boxes, scores[:3]), (boxes, scores[None])]:
         rows.add("NonMaxSuppressionV3", [*wrong, np.int32(8), threshold(0.3), threshold(0)], text=False)
     for size, overlap, least in [(-1, 0.3, 0), (8, 1.5, 0), (8, -0.5, 0), (i32(8), 0.3, 0), (8, [0.3], 0), (8, 0.3, [0])]:
         rows.add("NonMaxSuppressionV3", [boxes, scores, np.int32(size), threshold(overlap), threshold(least)], text=False)
     rows.add("NonMaxSuppressionV5", [boxes, scores, np.int32(8), threshold(0.3), threshold(0), threshold(-1)])
-    overlaps = floats(10, 10)
+    overlaps = unit_floats(10, 10)
     for size in [3, 20]:
-        rows.add("NonMaxSuppressionWithOverlaps", [overlaps, floats(10), np.int32(size), threshold(0.6), threshold(0.2)])
-    rows.add("NonMaxSuppressionWithOverlaps", [overlaps[:4], floats(10), np.int32(3), threshold(0.6), threshold(0.2)], text=False)
+        rows.add("NonMaxSuppressionWithOverlaps", [overlaps, unit_floats(10), np.int32(size), threshold(0.6), threshold(0.2)])
+    rows.add("NonMaxSuppressionWithOverlaps", [overlaps[:4], unit_floats(10), np.int32(3), threshold(0.6), threshold(0.2)], text=False)
 
     def combined(boxes, scores, per_class, total, overlap=0.4, least=0.2, **attrs):
         rows.add("CombinedNonMaxSuppression", [boxes, scores, np.int32(per_class), np.int32(total), threshold(overlap), threshold(least)], text=False, **attrs)
-    scores = floats(2, 12, 3)
+    scores = unit_floats(2, 12, 3)
     scores[0, 2:9, 1] = 0.7  # ties: what the heap brings to the top
     for boxes in [np.stack([boxes_of(12), boxes_of(12)])[:, :, None], boxes_of(72).reshape(2, 12, 3, 4) * 2]:
         for per_class, total in [(2, 4), (3, 40), (20, 9)]:
@@ -75,7 +65,7 @@ def detection():
     for wrong in [(0, 5, 0.4), (5, 0, 0.4), (5, 5, 1.1)]:
         combined(boxes, scores, *wrong)
 
-    image, boxes = floats(2, 5, 4, 2, high=100), np.array([[0, 0, 1, 1], [0.1, 0.2, 0.7, 0.6], [1, 1, 0, 0], [-0.2, 0.5, 0.6, 1.3]], np.float32)
+    image, boxes = unit_floats(2, 5, 4, 2, high=100), np.array([[0, 0, 1, 1], [0.1, 0.2, 0.7, 0.6], [1, 1, 0, 0], [-0.2, 0.5, 0.6, 1.3]], np.float32)
     for method in ["bilinear", "nearest"]:
         for height, width in [(3, 4), (1, 1), (1, 3)]:
             rows.add("CropAndResize", [image, boxes, i32(0, 1, 1, 0), i32(height, width)], method=method, extrapolation_value=-7.5)
@@ -148,7 +138,7 @@ def gif(frames, size, colours, shared=True):
 
 
 def image_files():
-    rows = Rows("image_files")
+    rows = Rows("image_files", seed=3)
     y, x = np.mgrid[0:9, 0:10]
     colour = np.stack([x * 19 % 256, y * 28 % 256, (x + y) * 12 % 256], -1).astype(np.uint8)
     grey, alpha = colour[..., :1], np.concatenate([colour, (255 - x * 15)[..., None].astype(np.uint8)], -1)
@@ -240,4 +230,4 @@ def image_files():
     rows.write()
 
 
-FAMILIES = [detection, image_files]
+FAMILIES = [image_detection, image_files]

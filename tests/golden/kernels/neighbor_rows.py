@@ -1,16 +1,19 @@
-"""Rows of the second gradient of pooling and of nearest neighbors, for make_rows.py."""
+"""Rows of the second gradient of pooling and of nearest neighbors."""
 import numpy as np
 import tensorflow as tf
 
-from image_rows import ALL_REAL, floats, i32
+from drawn import ALL_REAL, i32, unit_floats
 from rows import Rows
 
 F = np.float32
 
 
-def neighbors():
-    rows = Rows("neighbors")
+def max_pool_grad_grad():
+    rows = Rows("max_pool_grad_grad", seed=3)
     pooled(rows)
+    rows.write()
+
+    rows = Rows("nearest_neighbors")
     nearest(rows)
     rows.write()
 
@@ -22,11 +25,11 @@ def pooled(rows):
                 x = np.random.RandomState(3).permutation(2 * 5 * 4 * 2).reshape(2, 5, 4, 2).astype(dtype)
                 y = tf.nn.max_pool(x.astype(np.float32), ksize, strides, padding).numpy().astype(dtype)
                 rows.add("MaxPoolGradGrad", [x, y, (np.arange(x.size) % 50).reshape(x.shape).astype(dtype)], ksize=ksize, strides=strides, padding=padding)
-    x, y = floats(1, 4, 4, 1), np.zeros((1, 2, 2, 1), F)
-    rows.add("MaxPoolGradGradV2", [x, tf.nn.max_pool(x, 2, 2, "VALID"), floats(1, 4, 4, 1), i32(1, 2, 2, 1), i32(1, 2, 2, 1)], padding="VALID")
-    rows.add("MaxPoolGradGradV2", [x, tf.nn.max_pool(x, 3, 1, "SAME"), floats(1, 4, 4, 1), i32(1, 3, 3, 1), i32(1, 1, 1, 1)], padding="SAME")
+    x, y = unit_floats(1, 4, 4, 1), np.zeros((1, 2, 2, 1), F)
+    rows.add("MaxPoolGradGradV2", [x, tf.nn.max_pool(x, 2, 2, "VALID"), unit_floats(1, 4, 4, 1), i32(1, 2, 2, 1), i32(1, 2, 2, 1)], padding="VALID")
+    rows.add("MaxPoolGradGradV2", [x, tf.nn.max_pool(x, 3, 1, "SAME"), unit_floats(1, 4, 4, 1), i32(1, 3, 3, 1), i32(1, 1, 1, 1)], padding="SAME")
     same = dict(ksize=(1, 2, 2, 1), strides=(1, 2, 2, 1), padding="VALID")
-    for wrong in [(x, y, floats(1, 2, 2, 1)), (x, floats(1, 4, 4, 1), floats(1, 4, 4, 1)), (x[0], y, floats(1, 4, 4, 1))]:
+    for wrong in [(x, y, unit_floats(1, 2, 2, 1)), (x, unit_floats(1, 4, 4, 1), unit_floats(1, 4, 4, 1)), (x[0], y, unit_floats(1, 4, 4, 1))]:
         rows.add("MaxPoolGradGrad", list(wrong), text=False, **same)
 
 
@@ -42,4 +45,4 @@ def nearest(rows):
     rows.add("NearestNeighbors", [points[0], centers, np.int64(2)], text=False)
 
 
-FAMILIES = [neighbors]
+FAMILIES = [max_pool_grad_grad]

@@ -1,4 +1,4 @@
-"""Rows of ops on serialized messages, for make_rows.py."""
+"""Rows of ops on serialized messages."""
 import numpy as np
 import tensorflow as tf
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory

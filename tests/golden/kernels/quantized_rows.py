@@ -1,4 +1,4 @@
-"""Rows of ops on quantized integers, for make_rows.py."""
+"""Rows of ops on quantized integers."""
 import numpy as np
 import tensorflow as tf
 
@@ -13,8 +13,8 @@ def of(dtype, *values):
     return tf.bitcast(tf.constant(np.array(values, PLAIN[dtype].as_numpy_dtype)), dtype)
 
 
-def quantized():
-    rows = Rows("quantized")
+def quantize():
+    rows = Rows("quantize")
     f32 = np.float32
     x = f32([-30, -3, -1.5, -0.2, 0, -0.0, 0.3, 0.5, 1, 2.5, 7, 100])
     modes = ["MIN_COMBINED", "MIN_FIRST", "SCALED"]
@@ -175,16 +175,16 @@ def channels(rows):
     rows.add("RequantizePerChannel", [tf.reshape(wide, [1, 2, 2, 3]), np.float32([-1, -2]), np.float32([1, 1, 1]), *scalars(-1, 1)], text=False)
 
 
-def of_bytes():
-    rows = Rows("of_bytes")
+def quantized_ops():
+    rows = Rows("quantized_ops")
     RANDOM.seed(7)
     for each in [products, sums, layers, moves, channels]:
         each(rows)
     rows.write()
 
 
-def uniform():
-    rows = Rows("uniform")
+def uniform_quantized():
+    rows = Rows("uniform_quantized")
     RANDOM.seed(8)
     f32, i32 = np.float32, np.int32
     x = f32([-30, -3, -1.5, -0.2, 0, -0.0, 0.3, 0.5, 1, 2.5, 7, 1e10]).reshape(2, 3, 2)
@@ -228,8 +228,8 @@ def uniform():
     rows.write()
 
 
-def quant_grads():
-    rows = Rows("quant_grads")
+def fake_quant_grads():
+    rows = Rows("fake_quant_grads")
     RANDOM.seed(9)
     f32 = np.float32
     x = f32([-7, -6, -1.5, -0.51, -0.02, -0.0, 0, 0.011, 0.25, 0.5, 1, 2.5, 3.999, 6, 7.3, 1e30, -1e30, np.inf, -np.inf, np.nan])
@@ -259,4 +259,4 @@ def quant_grads():
     rows.write()
 
 
-FAMILIES = [quantized, of_bytes, uniform, quant_grads]
+FAMILIES = [quantize, quantized_ops, uniform_quantized, fake_quant_grads]

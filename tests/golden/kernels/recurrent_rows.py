@@ -1,17 +1,17 @@
-"""Rows of LSTM and GRU cells, for make_rows.py."""
+"""Rows of LSTM and GRU cells."""
 import numpy as np
 import tensorflow as tf
 
 from tensorflow.python.framework import op_def_registry
 
-from image_rows import floats
+from drawn import unit_floats
 from rows import Rows
 
 PEEPHOLES = ["wci", "wcf", "wco"]
 
 
 def recurrent():
-    rows = Rows("recurrent")
+    rows = Rows("recurrent", seed=3)
     for dtype in [np.float32, np.float16]:
         loose = 1e-2 if dtype == np.float16 else None
         for peephole in [False, True]:
@@ -23,16 +23,16 @@ def recurrent():
 
 
 def weights(inputs, size, dtype):
-    return [floats(inputs + size, 4 * size, low=-1, dtype=dtype)] + [floats(size, low=-1, dtype=dtype) for _ in PEEPHOLES] + [floats(4 * size, low=-1, dtype=dtype)]
+    return [unit_floats(inputs + size, 4 * size, low=-1, dtype=dtype)] + [unit_floats(size, low=-1, dtype=dtype) for _ in PEEPHOLES] + [unit_floats(4 * size, low=-1, dtype=dtype)]
 
 
 def cell_inputs(dtype, batch=2, inputs=3, size=4):
-    return [floats(batch, inputs, low=-2, high=2, dtype=dtype), floats(batch, size, low=-2, high=2, dtype=dtype), floats(batch, size, low=-1, dtype=dtype)] + weights(inputs, size, dtype)
+    return [unit_floats(batch, inputs, low=-2, high=2, dtype=dtype), unit_floats(batch, size, low=-2, high=2, dtype=dtype), unit_floats(batch, size, low=-1, dtype=dtype)] + weights(inputs, size, dtype)
 
 
 def sequence_inputs(dtype, length, steps=4, batch=3, inputs=2, size=3):
     rest = cell_inputs(dtype, batch, inputs, size)
-    return [np.int64(length), floats(steps, batch, inputs, low=-2, high=2, dtype=dtype)] + rest[1:]
+    return [np.int64(length), unit_floats(steps, batch, inputs, low=-2, high=2, dtype=dtype)] + rest[1:]
 
 
 def run(op, inputs, **attrs):
@@ -45,7 +45,7 @@ def cells(rows, dtype, loose, peephole):
         inputs = cell_inputs(dtype)
         rows.add("LSTMBlockCell", inputs, loose, use_peephole=peephole, **attrs)
         results = run("LSTMBlockCell", inputs, use_peephole=peephole, **attrs)
-        rows.add("LSTMBlockCellGrad", inputs + results[:6] + [floats(2, 4, low=-1, dtype=dtype), floats(2, 4, low=-1, dtype=dtype)], loose, use_peephole=peephole)
+        rows.add("LSTMBlockCellGrad", inputs + results[:6] + [unit_floats(2, 4, low=-1, dtype=dtype), unit_floats(2, 4, low=-1, dtype=dtype)], loose, use_peephole=peephole)
     rows.add("LSTMBlockCell", cell_inputs(dtype, 1, 1, 1), loose, use_peephole=peephole)
 
 
@@ -59,13 +59,13 @@ def sequences(rows, dtype, loose, peephole):
                 results = [np.nan_to_num(r.numpy(), posinf=0, neginf=0) for r in run(op, inputs, use_peephole=peephole, **attrs)]
                 for result in results:
                     result[length:] = 0
-                inputs += results + [floats(4, 3, 3, low=-1, dtype=dtype), floats(4, 3, 3, low=-1, dtype=dtype)]
+                inputs += results + [unit_floats(4, 3, 3, low=-1, dtype=dtype), unit_floats(4, 3, 3, low=-1, dtype=dtype)]
                 rows.add(op.replace("LSTM", "LSTMGrad"), inputs, loose, use_peephole=peephole)
 
 
 def gru_inputs(batch=2, inputs=3, size=4):
-    return [floats(batch, inputs, low=-2, high=2), floats(batch, size, low=-1), floats(inputs + size, 2 * size, low=-1), floats(inputs + size, size, low=-1), floats(2 * size, low=-1),
-            floats(size, low=-1)]
+    return [unit_floats(batch, inputs, low=-2, high=2), unit_floats(batch, size, low=-1), unit_floats(inputs + size, 2 * size, low=-1), unit_floats(inputs + size, size, low=-1), unit_floats(2 * size, low=-1),
+            unit_floats(size, low=-1)]
 
 
 def grus(rows):
@@ -73,7 +73,7 @@ def grus(rows):
         inputs = gru_inputs(*sizes)
         rows.add("GRUBlockCell", inputs)
         results = run("GRUBlockCell", inputs)
-        rows.add("GRUBlockCellGrad", inputs + results[:3] + [floats(sizes[0], sizes[2], low=-1)])
+        rows.add("GRUBlockCellGrad", inputs + results[:3] + [unit_floats(sizes[0], sizes[2], low=-1)])
     inputs = gru_inputs()
     inputs[0][0, 0] = np.nan
     rows.add("GRUBlockCell", inputs)

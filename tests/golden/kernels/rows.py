@@ -21,6 +21,8 @@ from tensorflow.lite.experimental.microfrontend.ops import gen_audio_microfronte
 from tensorflow.python.framework import op_def_registry
 from tensorflow.python.ops import gen_decode_proto_ops, gen_encode_proto_ops
 
+import drawn
+
 CODES = {
     "InvalidArgumentError": 3, "NotFoundError": 5, "FailedPreconditionError": 9, "OutOfRangeError": 11,
     "UnimplementedError": 12, "InternalError": 13, "ResourceExhaustedError": 8, "DataLossError": 15,
@@ -144,8 +146,11 @@ def in_old_graph(op, inputs, attrs, producer):
 class Rows:
     """Collects the lines of one file."""
 
-    def __init__(self, name):
+    def __init__(self, name, seed=None):
+        """Without a seed, the random numbers go on from those of the file before."""
         self.name, self.lines = name, []
+        if seed is not None:
+            drawn.RANDOM.seed(seed)
 
     def add(self, op, inputs, tolerance=None, text=True, skip=(), each=None, by_xla=False, producer=None, run=None, **attrs):
         definition = op_def_registry.get(op)

@@ -99,8 +99,8 @@ def add_single(rows, example, request, name=b"n", **more):
                        Nfeature_list_dense=len(request.list_dense), **request.shared()), **more}))
 
 
-def sequence():
-    rows = Rows("sequence")
+def sequence_example():
+    rows = Rows("sequence_example")
     wide = Request(sparse=["s"], dense={"f": ([2], np.float32([8, 9])), "i": ([], np.int64(5))}, list_sparse=["ragged"],
                    list_dense={"lf": [2], "li": []}, missing=["li"])
     requests = [wide, Request(sparse=["s", "i", "f"]), Request(dense={"f": ([2], None)}), Request(dense={"f": ([1, 2], np.float32([[0.5, -1]]))}),
@@ -178,8 +178,8 @@ def disagreeing(rows):
     add_v2(rows, texts(A), Request(list_sparse=["li"], list_ragged=["li"]))
 
 
-def json_examples():
-    rows = Rows("json_examples")
+def example_json():
+    rows = Rows("example_json")
     whole = ["{}", '{"features":{}}', '{"features":null}', '{"features":{"feature":{}}}', '{"features":{"feature":null}}', ' {"features" : {} }\n', '{"features":{"feature":{"\u00e9\\u00e9":{}}}}',
              '{"features":{"feature":{"a":{"int64List":{"value":[1]}},"b":{"floatList":{"value":[2]}},"":{"bytesList":{"value":["aGk="]}}}}}',
              "", "[]", "null", '{"feature":{}}', '{"features":{"feature":{"a":{},"a":{}}}}', '{"features":{"feature":[]}}', '{"features":[]}', '{"features":1}', '{"features":{}} x', "{"]
@@ -200,4 +200,4 @@ def json_examples():
     rows.write()
 
 
-FAMILIES = [sequence, json_examples]
+FAMILIES = [sequence_example, example_json]

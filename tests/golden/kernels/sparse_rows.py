@@ -13,9 +13,9 @@ def i64(value):
     return np.array(value, np.int64)
 
 
-def sets():
+def sparse_sets():
     """Operations on the sets along the last dimension."""
-    rows = Rows("sets")
+    rows = Rows("sparse_sets")
     operations = ["a-b", "b-a", "intersection", "union", "Union"]
     kinds = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16]
     a, b = [[1, 2, 2, 9], [3, 3, 3, 3], [7, 8, 5, 1]], [[2, 5], [3, 3], [9, 0]]
@@ -61,9 +61,9 @@ def sets():
     rows.write()
 
 
-def counts():
+def sparse_counts():
     """How often each number occurs, as sparse counts and in bins."""
-    rows = Rows("counts")
+    rows = Rows("sparse_counts")
     weights_of = {np.int32: [1, 2, 3, 4, 5, 6], np.int64: [1, -2, 3, 4, 5, 6], np.float32: [0.5, 1, 1.5, 2, 3, 4], np.float64: [0.25, -1, 1.5, 2, 3, 4]}
     for kind in [np.int32, np.int64]:
         matrix, vector, splits = np.array([[1, 7, 1], [0, 2, 7]], kind), np.array([3, 0, 3, 3, 1, 0], kind), i64([0, 2, 2, 6])
@@ -102,9 +102,9 @@ def counts():
     rows.write()
 
 
-def stored_sparse():
+def sparse_serialized():
     """Sparse tensors in strings."""
-    rows = Rows("stored_sparse")
+    rows = Rows("sparse_serialized")
     index, shape = i64([[0, 0], [0, 2], [2, 1]]), i64([3, 4])
     nothing = np.zeros((0, 2), np.int64)
     write = tf.raw_ops.SerializeSparse
@@ -267,9 +267,9 @@ def distances(rows):
         rows.add("EditDistance", [a, np.arange(6), i64([2, 2, 3]), *truth], text=False)
 
 
-def serialized():
+def serialized_tensors():
     """Tensors in a string, and the classes of a CTC network's steps."""
-    rows = Rows("serialized")
+    rows = Rows("serialized_tensors")
     tensors = [np.float32([[1, 2], [3, 4]]), np.float64(1.5), np.array([b"a", b"", b"c\0d"], object), np.array([True, False]), np.int8([1, -1]), np.zeros((0, 3), np.int64), np.zeros(0, np.float32),
                np.complex64([1 + 2j, 3]), np.float16([1, 0.5]), np.array([1, 3], bfloat16), np.uint64([2**64 - 1]), np.int32(7), np.float32(0), np.array(b"x"), np.zeros((2, 0), bytes), np.uint16([9, 8])]
     for tensor in tensors:
@@ -295,3 +295,6 @@ def serialized():
     rows.add("CTCGreedyDecoder", [steps[0], np.int32([1, 1])], text=False)
     rows.add("CTCGreedyDecoder", [np.zeros((0, 2, 3), np.float32), np.int32([0, 0])], text=False)
     rows.write()
+
+
+FAMILIES = [sparse_sets, sparse_counts, sparse_serialized, sparse_math, serialized_tensors]

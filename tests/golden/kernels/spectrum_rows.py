@@ -1,4 +1,4 @@
-"""Rows of singular values and eigenvalues, for make_rows.py. The vectors have no certain sign: tests/unit/runtime/test_spectrum.c multiplies them."""
+"""Rows of singular values and eigenvalues. The vectors have no certain sign: tests/unit/runtime/test_spectrum.c multiplies them."""
 import numpy as np
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Rows of ops on variables, for make_rows.py: what the variables hold after the op."""
+"""Rows of ops on variables: what the variables hold after the op."""
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
@@ -295,10 +295,10 @@ def state():
     rows.write()
 
 
-def train():
-    rows = StateRows("train")
+def state_optimizers():
+    rows = StateRows("state_optimizers")
     training(rows)
     rows.write()
 
 
-FAMILIES = [state, train]
+FAMILIES = [state, state_optimizers]

@@ -36,9 +36,9 @@ def substrings(rows):
             rows.add("Substr", [np.array(b"hello"), np.int64(position), np.int64(length)], text=False)
 
 
-def joins():
+def string_joins():
     """Texts that are cut, joined, printed and written in other encodings."""
-    rows = Rows("joins")
+    rows = Rows("string_joins")
     substrings(rows)
     cube = np.array([c.encode() for c in "abcdefghijkl"], object).reshape(2, 3, 2)
     for axes in [0, [0], [1], [-1], [0, 1], [1, 0], [2, 0, 1], [], [0, -3], [3], [-4], [1, 1]]:
@@ -105,9 +105,9 @@ def formats(rows):
     show(np.int32(1), template="{}{", placeholder="{}")
 
 
-def encodings():
+def string_encodings():
     """Texts in other encodings than UTF-8: pairs of surrogates, halves of pairs, ends within a character."""
-    rows = Rows("encodings")
+    rows = Rows("string_encodings")
     be = [b"\0a\xd8\x3d\xde\0\0b", b"\xd8\x3d\0a", b"\xd8\x3d", b"\xde\0\0a", b"\0a\0", b"\0", b"\xfe\xff\0a", b"\xd8\x3d\xde", b"\xd8\x3d\xd8\x3d\xde\0", b"\0\x05\0a", b""]
     wide = [b"\0\0\0a\0\x01\xf6\0", b"\0\0\xd8\0\0\0\0a", b"\0\x11\0\0\0\0\0a", b"\0\0\0", b"\0\0\0a\0\0", b"\xff\0\0a\0\0\0b", b"\0\0\0\x05"]
     little = [bytes(b for i in range(0, len(v) // 2 * 2, 2) for b in (v[i + 1], v[i])) for v in be]
@@ -127,3 +127,6 @@ def encodings():
                 rows.add("UnicodeDecodeWithOffsets", [np.array([one], object)], input_encoding=encoding, errors=errors)
                 rows.add("UnicodeTranscode", [np.array([one], object)], input_encoding=encoding, output_encoding="UTF-8", errors=errors)
     rows.write()
+
+
+FAMILIES = [string_joins, string_encodings]

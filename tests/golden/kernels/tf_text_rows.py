@@ -47,10 +47,10 @@ def long_text(letters, size):
     return (letters * (size // len(letters))).encode()
 
 
-def tokens():
+def tf_text_tokens():
     """Texts that are normalized and divided."""
     spaces = load()
-    rows = Rows("tokens")
+    rows = Rows("tf_text_tokens")
     words = [w.encode() for w in LETTERS]
     many = [long_text("e\u0323\u0301\u4e00\u304b\u3099", 1200), long_text("\u0e33\u0301\u1e9e\ufdfa", 400), long_text("\u0301", 1100), long_text("Abc ", 1200)]
     for op, attrs in [("CaseFoldUTF8", {})] + [("NormalizeUTF8", {"normalization_form": form}) for form in ["NFC", "NFD", "NFKC", "NFKD", "nfKc"]]:
@@ -169,11 +169,11 @@ def without_unused(model):
     return bytes(model[:begin] + model[end:])
 
 
-def pieces():
+def tf_text_word_pieces():
     """Texts and words that are divided by a model, and joined."""
     load()
     from tensorflow_text.core.pybinds import pywrap_fast_wordpiece_tokenizer_model_builder as builder
-    rows = Rows("pieces")
+    rows = Rows("tf_text_word_pieces")
     letters = "abcdefgzun!-# ? \u6771\u4eac\u00f6\u00df\u3000"
     for words_alone in [True, False]:
         for i, (vocabulary, longest, indicator) in enumerate(MODELS):
@@ -202,11 +202,11 @@ def joined(rows, model, count, seed):
     rows.add("TFText>FastWordpieceDetokenize", [tf.zeros([0], tf.int32), tf.constant([0], tf.int64), model])
 
 
-def plain_texts():
+def tf_text_bert_normalize():
     """Characters that a model replaces."""
     load()
     from tensorflow_text.core.pybinds import pywrap_fast_bert_normalizer_model_builder as builder
-    rows = Rows("plain_texts")
+    rows = Rows("tf_text_bert_normalize")
     inputs = [w.encode() for w in LETTERS] + INVALID + TEXTS + [b"\0", b"A\0B", b"a\x01B\x7f", b"\t\r\nA", "\u00bc\u0085\u00ad\u200bx".encode(), b"plain"]
     drawn_inputs = drawn("aB\0 \x01\u00c9\u0301\u1e9e\ud55c\u00bc\u6771\ufdfa", 150, 12, 1)
     controls = tf.constant(list(builder.build_fast_bert_normalizer_model(False)), tf.uint8)
@@ -218,4 +218,4 @@ def plain_texts():
     rows.write()
 
 
-FAMILIES = [tokens, pieces, plain_texts]
+FAMILIES = [tf_text_tokens, tf_text_word_pieces, tf_text_bert_normalize]

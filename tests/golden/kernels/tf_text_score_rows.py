@@ -33,10 +33,10 @@ def size_of(text):
     return count
 
 
-def labels():
+def tf_text_labels():
     """Texts that are divided as labels say, and spans of tokens."""
     load()
-    rows = Rows("labels")
+    rows = Rows("tf_text_labels")
     merged(rows)
     ranges(rows)
     bits(rows)
@@ -123,10 +123,10 @@ def rouge(rows):
         rows.add("RougeL", [one[:len(hypothesis) - 1], longs(*hypothesis), one[:len(reference) - 1], longs(*reference), tf.constant(alpha, tf.float32)])
 
 
-def sequences():
+def tf_text_state_sequences():
     """The best sequences of states, and the best trees."""
     load()
-    rows = Rows("state_sequences")
+    rows = Rows("tf_text_state_sequences")
     state_sequences(rows)
     trees(rows)
     rows.write()
@@ -187,11 +187,11 @@ def trees(rows):
         rows.add("MaxSpanningTree", [ints(3), np.int32([[[2**31 - 1, 7, -2**31], [2**30, 5, 2**31 - 1], [1, 2, 3]]])], forest=forest)
 
 
-def fast_pieces():
+def tf_text_fast_pieces():
     """Texts that are divided by a SentencePiece model in another form, and joined."""
     load()
     from tensorflow_text.core.pybinds import pywrap_model_converter
-    rows = Rows("fast_pieces")
+    rows = Rows("tf_text_fast_pieces")
     normal = [w for w in sentencepiece_models.WORDS if w[2] == sentencepiece_models.NORMAL]
     special, model = sentencepiece_models.SPECIAL, sentencepiece_models.model
     folded = [(2, sentencepiece_models.charsmap({**sentencepiece_models.REPLACED, " a": "b", "zz": "", "q": " \t "}))]
@@ -216,11 +216,11 @@ def fast_pieces():
     rows.write()
 
 
-def phrases():
+def tf_text_phrases():
     """Texts that are divided into phrases of words, and joined."""
     load()
     from tensorflow_text.core.pybinds import pywrap_phrase_tokenizer_model_builder as builder
-    rows = Rows("phrases")
+    rows = Rows("tf_text_phrases")
     draw = random.Random(7)
     known = ["I", "have", "a", "dream", "a dream", "I have a", "dream.", "!", "b!", "a .", ". a", "<UNK>", "\u6771", "a\u3000b", "a b a b"]
     words = ["I", "have", "a", "dream", "a", "b", "dream.", "a.", "b!", "x", "x?", ".", "...", "\u6771", "a\u3000b", "  ", "\t", "Ihave", "have,", "\0"]
@@ -238,10 +238,10 @@ def phrases():
     rows.write()
 
 
-def sentences():
+def tf_text_sentences():
     """Tokens of texts that are divided where sentences may end."""
     load()
-    rows = Rows("sentences")
+    rows = Rows("tf_text_sentences")
     draw = random.Random(8)
     words = [b"a", b"b", b".", b"!", b"?", b"...", "\u2026".encode(), b")", b"(", b"]", b"\"", b"<", b">", b"A.", b":)", "\u3002".encode(), "\u300d".encode(), "\u00bf".encode(), b"\xff", b".\xff", b"\xe2\x80", b"''", b"x.", b"\0",
              "\u17d4".encode(), "\U0001da88".encode(), "\ufd3e".encode(), "\ufd3f".encode()]
@@ -265,10 +265,10 @@ def sentences():
     rows.write()
 
 
-def documents():
+def tf_text_documents():
     """Whole texts that are divided where sentences may end. Each face is there alone, and texts are drawn of the characters of faces and signs."""
     load()
-    rows = Rows("documents")
+    rows = Rows("tf_text_documents")
     draw = random.Random(11)
     table = pathlib.Path(__file__).resolve().parents[3] / "core" / "runtime" / "kernels" / "text" / "faces.def"
     faces = [ast.literal_eval(face) for face in re.findall(r'^FACE\((".*")\)$', table.read_text(), re.M)]
@@ -285,4 +285,4 @@ def documents():
     rows.write()
 
 
-FAMILIES = [documents, labels, sequences, fast_pieces, phrases, sentences]
+FAMILIES = [tf_text_documents, tf_text_labels, tf_text_state_sequences, tf_text_fast_pieces, tf_text_phrases, tf_text_sentences]

@@ -1,4 +1,4 @@
-"""Rows of UniformQuantizedConvolution, UniformQuantizedConvolutionHybrid and Conv, for make_rows.py."""
+"""Rows of UniformQuantizedConvolution, UniformQuantizedConvolutionHybrid and Conv."""
 import numpy as np
 import tensorflow as tf
 
@@ -45,8 +45,8 @@ def add(rows, x, filters, per_channel=(False, True), axes=(0, 1), **attrs):
         rows.add("UniformQuantizedConvolutionHybrid", [floats, y, *scale], text=False, Tout=tf.float32, rhs_quantization_axis=axis, **BYTES, **attrs)
 
 
-def uniform_convolutions():
-    rows = Rows("uniform_convolutions")
+def uniform_conv():
+    rows = Rows("uniform_conv")
     for padding in [dict(padding="VALID"), dict(padding="SAME"), dict(padding="EXPLICIT", explicit_padding=[1, 2, 0, 3])]:
         for more in [{}, dict(window_strides=[2, 1]), dict(lhs_dilation=[2, 3]), dict(rhs_dilation=[1, 2], window_strides=[3, 2])]:
             add(rows, (2, 3, 5, 6), (4, 3, 2, 3), **padding, **more)
@@ -82,26 +82,4 @@ def uniform_convolutions():
     rows.write()
 
 
-def convolutions_of_any_rank():
-    rows = Rows("convolutions_of_any_rank")
-    small = lambda dtype, *shape: tf.cast(RANDOM.randint(-4, 5, shape), dtype)
-    for dtype in [tf.float32, tf.float64, tf.bfloat16, tf.float16, tf.int32]:
-        rows.add("Conv", [small(dtype, 2, 5, 6, 3), small(dtype, 2, 2, 3, 4)], strides=[1, 1, 2, 1], padding="SAME")
-        if dtype != tf.int32:
-            rows.add("Conv", [small(dtype, 2, 4, 5, 6, 3), small(dtype, 2, 3, 2, 3, 4)], strides=[1, 1, 2, 1, 1], padding="VALID")
-    x, y, volume, cube = small(tf.float32, 2, 3, 5, 6, 3), small(tf.float32, 2, 2, 3, 4), small(tf.float32, 2, 3, 2, 5, 6, 3), small(tf.float32, 2, 2, 2, 3, 4)
-    for attrs in [dict(padding="SAME"), dict(padding="VALID", dilations=[1, 2, 1, 1]), dict(padding="EXPLICIT", explicit_paddings=[0, 0, 1, 0, 2, 3, 0, 0])]:
-        rows.add("Conv", [x[0], y], strides=[1, 1, 2, 1], **attrs)
-        rows.add("Conv", [x, y], strides=[1, 2, 1, 1], batch_dims=2, **attrs)
-        rows.add("Conv", [x[0, 0], y], strides=[1, 2, 1, 1], batch_dims=0, **attrs)
-    rows.add("Conv", [volume, cube], strides=[1, 1, 2, 1, 1], batch_dims=2, padding="SAME")
-    rows.add("Conv", [volume[0, 0], cube], strides=[1, 1, 2, 1, 1], batch_dims=0, padding="SAME")
-    rows.add("Conv", [x[0, :0], y], strides=[1, 1, 1, 1], padding="SAME")
-    for inputs, attrs in [((x[0], y), dict(groups=3)), ((x[0], y), dict(data_format="CHANNELS_FIRST")), ((small(tf.float32, 2, 3, 5, 6), y), dict(data_format="CHANNELS_FIRST")), ((x, y), {}), ((x[0], y), dict(strides=[2, 1])),
-                          ((x[0], y), dict(strides=[1, 0, 1, 1])), ((x[0], y), dict(strides=[2, 1, 1, 1])), ((x[0], y[:, :, :2]), {}), ((x[0], y), dict(padding="EXPLICIT", explicit_paddings=[1, 1])), ((x[0], y), dict(dilations=[2, 2])),
-                          ((x[0, 0], y), {}), ((x, cube), {}), ((x[0], y), dict(batch_dims=2))]:
-        rows.add("Conv", list(inputs), text=False, **dict(dict(strides=[1, 1, 1, 1], padding="SAME"), **attrs))
-    rows.write()
-
-
-FAMILIES = [uniform_convolutions, convolutions_of_any_rank]
+FAMILIES = [uniform_conv]
