@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "runtime/kernels/libraries.h"
+#include "server/inference/inference_pool.h"
 #include "server/inference/request_metrics.h"
 #include "server/models/model_limits.h"
 #include "server/service_manager.h"

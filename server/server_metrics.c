@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/memory.h"
+#include "server/inference/inference_pool.h"
 #include "server/models/manager.h"
 
 static const char *const state_names[] = { "START", "LOADING", "AVAILABLE", "UNLOADING", "END" };

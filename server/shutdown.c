@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "server/inference/inference_pool.h"
 #include "server/models/model_limits.h"
 #include "server/server.h"
 #include "server/service_manager.h"

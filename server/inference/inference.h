@@ -11,7 +11,7 @@
  * than a millisecond stops, and restarts in the pool. There, each callable has its own queue, and
  * the queues share the threads fairly (pending_calls.h).
  *
- * Each loop has its own rounds (struct inference); all share one pool.
+ * Each loop has its own rounds (struct inference); all share one pool (inference_pool.h).
  *
  * Threads  A struct inference belongs to its loop's thread, the pool to any.
  */
@@ -23,6 +23,9 @@
 
 struct inference; /* the rounds of one loop */
 struct inference_pool;
+
+/* A call that costs more runs in the pool. */
+#define INFERENCE_LOOP_COST_MAX_NS 200000
 
 /* A larger or compressed request is parsed in the pool (`prepare`). */
 #define INFERENCE_READ_BYTES_MAX ((size_t)64 << 10)
@@ -70,24 +73,6 @@ struct inference_call {
     struct loop_task task;
 };
 
-struct inference_options {
-    bool batch_ready;      /* calls of a round may share a run */
-    int64_t target_p99_ns; /* limits how many rows share a run in the pool; 0: none */
-    int batch_threads;     /* limit of the threads that run batches of --enable_batching; 0: none */
-    int threads;           /* limit for one callable; 0: one per core. The pool has one more */
-    size_t run_memory_limit_bytes; /* of one run */
-};
-
-struct status inference_pool_create(const struct inference_options *options,
-                                    struct inference_pool **out);
-int inference_pool_threads(const struct inference_pool *pool);
-int inference_pool_queued(struct inference_pool *pool); /* number of calls that wait for a thread */
-/* Ends the runs soon, and then the threads. Call it when the loops no longer run, before
- * inference_destroy. Accepts NULL. */
-void inference_pool_stop(struct inference_pool *pool);
-/* Call it after destroying the inferences that use it. Accepts NULL. */
-void inference_pool_destroy(struct inference_pool *pool);
-
 struct inference *inference_create(struct inference_pool *pool, struct loop *loop);
 /* Ends all calls, and calls their `done`, in this thread. The pool must be stopped. Accepts
  * NULL. */
@@ -106,6 +91,8 @@ static inline void inference_leave(struct inference_call *call)
 {
     atomic_store_explicit(&call->left, true, memory_order_relaxed);
 }
+
+struct loop *inference_loop(const struct inference *inference);
 
 /* Would a call that goes to the pool now find a thread that waits? */
 bool inference_has_idle_thread(const struct inference *inference);

@@ -10,6 +10,7 @@
 
 #include "../runtime/plan_fixture.h"
 #include "server/inference/inference.h"
+#include "server/inference/inference_pool.h"
 #include "support/test_group.h"
 
 #define MANY  1000

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
+#include "server/inference/inference_pool.h"
 #include "server/serving_loops.h"
 #include "support/status.h"
 
