@@ -40,6 +40,7 @@ void client_finish(struct ps_client *client)
     client_shares_destroy(client->shares);
     call_group_finish(&client->side_calls);
     free(client->totals);
+    free(client->trains);
     for (int v = 0; v < client->options.placement->variables_count; v++)
         free(client->assembled[v]);
     client_rows_finish(client);
@@ -136,6 +137,8 @@ static void take_join(struct ps_client *client, int ps, const struct join_reply 
         client->begin_step = reply->begin_step;
         client->begin_place = reply->place;
         client->stop_step = reply->stop_step;
+        free(client->trains);
+        client->trains = xstrdup(reply->trains);
         client->paced = reply->paced;
         client->spare = reply->spare;
         client->finished = client->open = true;

@@ -104,6 +104,7 @@ struct ps_client {
     struct row_place begin_place; /* position in the rows, for a synchronous job */
     /* The job's last step: set by the chief, or earlier by client_stop. 0: unknown */
     uint64_t stop_step;
+    char *trains;        /* how the ps tasks train: client_job_text; NULL: unknown */
     bool paced;          /* its lead must not exceed job.lead_max: see client_pass */
     bool spare;          /* steps may be made without its push: job.backup_workers */
     uint64_t pass_until; /* the last push that needs no further pass after it */

@@ -88,6 +88,36 @@ static size_t count_scalars(const struct client_job *job)
     return count;
 }
 
+static void print_optimizer(const struct optimizer_choice *choice, struct buffer *out)
+{
+    buffer_printf(out, "%s%s", out->size > 0 ? ", " : "", choice->name);
+    if (choice->rate_ratio > 0)
+        buffer_printf(out, " rate_ratio=%g", (double)choice->rate_ratio);
+    else
+        buffer_printf(out, " learning_rate=%g", (double)choice->learning_rate);
+    for (int i = 0; i < choice->settings_count; i++)
+        buffer_printf(out, " %s=%g", choice->settings[i].name, (double)choice->settings[i].value);
+}
+
+const char *client_job_text(const struct client_job *job, struct arena *arena)
+{
+    const struct schedule *schedule = &job->schedule;
+    struct buffer text = { 0 };
+
+    for (int i = 0; i <= job->others_count; i++) {
+        const struct optimizer_choice choice = client_job_optimizer(job, i);
+        print_optimizer(&choice, &text);
+    }
+    if (schedule->kind != NULL)
+        buffer_printf(&text, ", %s", schedule->kind->name);
+    for (int i = 0; schedule->kind != NULL && i < schedule->values_count; i++)
+        buffer_printf(&text, " %g", schedule->values[i]);
+    buffer_append_char(&text, '\0');
+    const char *kept = arena_strdup(arena, text.data);
+    buffer_finish(&text);
+    return kept;
+}
+
 static void describe_job(const struct client_job *job, struct create_request *header)
 {
     header->optimizer = job->optimizer;
@@ -140,6 +170,7 @@ static struct status create(struct ps_client *client, const struct client_job *j
         header.generation = generation;
         header.keep_before = may_tear(client, job);
         describe_job(job, &header);
+        header.trains = client_job_text(job, arena);
         list_pieces(client, ps, job, &header, arena);
         if (ps == 0)
             describe_rows(job, &header);

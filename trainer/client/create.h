@@ -56,6 +56,9 @@ static inline int client_job_number(const struct client_job *job, int variable)
     return job->optimizer_of != NULL ? job->optimizer_of[variable] : 0;
 }
 
+/* The optimizers, their rates and settings, for people: "sgd learning_rate=0.1 momentum=0.9". */
+const char *client_job_text(const struct client_job *job, struct arena *arena);
+
 /* The initial values and slots of a generation, chunk by chunk. */
 struct client_state {
     /* Begins a part of a variable (0: values; 1, 2, …: the optimizer's slots). *has false: the

@@ -145,6 +145,23 @@ static void keep_last_step(struct chief *chief)
     chief->stop_step = last;
 }
 
+/* The ps tasks keep the optimizers of the chief that made the variables. */
+static void compare_optimizers(const struct chief *chief)
+{
+    struct arena *arena = arena_create(0);
+    const char *mine = client_job_text(&chief->options->job, arena),
+               *theirs = chief->client->trains;
+
+    if (strcmp(mine, theirs) != 0)
+        chief->options->warn(
+            chief->options->context,
+            arena_printf(arena,
+                         "training goes on with '%s', as it was begun, and not with '%s': other "
+                         "flags of the optimizer count from a checkpoint on (--checkpoint_dir)",
+                         theirs, mine));
+    arena_destroy(arena);
+}
+
 /* Begins with the last checkpoint; without one, with the values that the ps tasks hold from an
  * earlier chief; without these, with initial values. */
 static struct status begin(struct chief *chief)
@@ -157,6 +174,7 @@ static struct status begin(struct chief *chief)
                  "The ps tasks hold the variables of step %llu: continuing with them",
                  step_of(chief));
     keep_last_step(chief);
+    compare_optimizers(chief);
     return complete_step(chief);
 }
 

@@ -80,6 +80,7 @@ struct join_reply {
     uint64_t incarnation, generation, global_step, begin_step, stop_step;
     struct row_place place;
     bool finished, open, over, paced, spare;
+    const char *trains; /* NULL: ""; never NULL in an unpacked struct */
 };
 
 struct heartbeat_request {
@@ -260,6 +261,7 @@ struct create_request {
     const float *scalars;                  /* [scalars_count] */
     const struct optimizer_choice *others; /* [others_count] */
     size_t settings_count, pieces_count, scalars_count, others_count;
+    const char *trains;            /* as in struct join_reply */
     const char *schedule;          /* of the learning rate; "": constant */
     const double *schedule_values; /* [schedule_values_count] */
     size_t schedule_values_count;

@@ -168,6 +168,7 @@ struct message pack_create_request(const struct create_request *request)
     header.generation = request->generation;
     header.optimizer = TEXT(request->optimizer);
     header.learning_rate = request->learning_rate;
+    header.trains = request->trains != NULL ? TEXT(request->trains) : header.trains;
     header.schedule = TEXT(request->schedule);
     header.batches_per_step = request->batches_per_step;
     header.n_schedule_values = request->schedule_values_count;
@@ -305,6 +306,7 @@ struct status unpack_create_request(const struct message *message, struct arena 
         .scalars_count = header->n_scalars,
         .others = others,
         .others_count = header->n_other_optimizers,
+        .trains = header->trains,
         .schedule = header->schedule,
         .batches_per_step = header->batches_per_step,
         .schedule_values = header->schedule_values,

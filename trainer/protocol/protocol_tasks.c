@@ -41,6 +41,7 @@ struct message pack_join_reply(const struct join_reply *reply)
     header.over = reply->over;
     header.paced = reply->paced;
     header.spare = reply->spare;
+    header.trains = reply->trains != NULL ? TEXT(reply->trains) : header.trains;
     return protocol_pack(&header);
 }
 
@@ -61,7 +62,8 @@ struct status unpack_join_reply(const struct message *message, struct arena *are
                              .place = { header->row_readers, header->reader_rows, header->units },
                              .over = header->over,
                              .paced = header->paced,
-                             .spare = header->spare };
+                             .spare = header->spare,
+                             .trains = header->trains };
     return status_ok();
 }
 

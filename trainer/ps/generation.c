@@ -21,6 +21,7 @@ struct generation *generation_create(void)
 void generation_destroy(struct generation *generation)
 {
     free(generation->agreed);
+    free(generation->trains);
     free(generation);
 }
 
@@ -111,6 +112,8 @@ static void begin_generation(struct ps *ps, const struct create_request *request
     generation->open = false; /* again: another caller may have opened it meanwhile */
     free(generation->agreed);
     generation->agreed = xstrdup(request->identity->agreed);
+    free(generation->trains);
+    generation->trains = xstrdup(request->trains);
     generation->placement_hash = request->identity->placement_hash;
     generation->sync = request->sync;
     generation->sync_workers = request->workers;
@@ -121,6 +124,8 @@ static void begin_generation(struct ps *ps, const struct create_request *request
     generation->stop_step = request->stop_step;
 }
 
+#define TRAINS_BYTES_MAX 16384 /* 8 optimizers with 17 settings take about 6000 */
+
 static struct status create(struct ps *ps, const struct create_request *request,
                             struct superseded_calls *voided)
 {
@@ -130,6 +135,9 @@ static struct status create(struct ps *ps, const struct create_request *request,
     TRY(check_chief(ps, request));
     if (generation->number == request->generation)
         return status_ok(); /* repeated: the first reply was lost */
+    if (strlen(request->trains) > TRAINS_BYTES_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "a text of %zu bytes about the optimizers",
+                            strlen(request->trains));
     TRY(shares_check(request));
     TRY(totals_check(request));
     TRY(loss_scale_check(&request->loss_scale));

@@ -18,6 +18,7 @@ struct generation {
     bool open;         /* its values are complete: workers may join */
     int64_t opened_ns; /* when it was opened for the first time; 0: not yet */
     char *agreed;      /* the chief's settings, which every worker must share; on the heap */
+    char *trains;      /* the optimizers and their settings; on the heap */
     uint64_t placement_hash, begin_step, stop_step;
     struct row_place place; /* at begin_step; for a synchronous job */
     bool sync;

@@ -224,7 +224,8 @@ static struct message join_reply(struct ps *ps, const struct worker *worker)
                                 .finished = worker->finished || outcome_is_known(ps),
                                 .over = outcome_is_known(ps),
                                 .paced = generation->lead_max > 0,
-                                .spare = generation->backup_workers > 0 };
+                                .spare = generation->backup_workers > 0,
+                                .trains = generation->trains };
 
     return pack_join_reply(&reply);
 }
