@@ -23,6 +23,17 @@ def read_examples(path):
             np.float32([row["label"].float_list.value for row in rows]))
 
 
+def read_lists(path):
+    """The columns of a libffm file: {"index", "value"}, labels."""
+    with open(path, encoding="utf-8") as f:
+        rows = [line.split() for line in f]
+    data = {name: np.zeros((len(rows), max(map(len, rows)) - 1), dtype) for name, dtype in (("index", np.int64), ("value", np.float32))}
+    for i, row in enumerate(rows):
+        for k, pair in enumerate(row[1:]):
+            _, data["index"][i, k], data["value"][i, k] = pair.split(":")
+    return data, np.float32([[float(row[0])] for row in rows])
+
+
 def description(name):
     with open(os.path.join(SOURCE, "models", name + ".json"), encoding="utf-8") as f:
         return f.read()
@@ -69,6 +80,14 @@ class ClickModels(TestCase):
         self.assertLess(log_loss(model, *rows), before - 0.05, "the model must have learned something")
         got = float(re.findall(r"Test: loss ([0-9.]+)", done.stdout + done.stderr)[-1])
         self.assertAlmostEqual(got, log_loss(model, *tests), delta=1e-3, msg=name)
+
+    def test_lists_of_columns(self):
+        """A factorization machine of a libffm file. Keras' rows are padded as those of pstrain."""
+        rows, tests = (shared("data", "criteo-sample", "libffm_small_%s.txt" % part) for part in ("train", "test"))
+        with open(self.path("lists.json"), "w", encoding="utf-8") as f:
+            json.dump({"columns": [{"name": "label"}, {"name": "index", "kind": "ragged", "dtype": "int64"}, {"name": "value", "kind": "ragged"}]}, f)
+        flags = ["--data_format=libffm", "--schema=" + self.path("lists.json"), "--train_files=" + rows, "--test_files=" + tests]
+        self.compare("sparse_fm", flags, read_lists(rows), read_lists(tests))
 
     def test_examples(self):
         columns = [{"name": "label"}] + [{"name": i} for i in NUMBERS] + [{"name": c, "dtype": "int64"} for c in CATEGORIES]

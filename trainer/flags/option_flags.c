@@ -23,7 +23,7 @@ static char optimizer_help[512]; /* built from the optimizers' table before the 
 static const struct flag rows[] = {
     { "model", FLAG_PATH, &values.model, "softmax", .group = "what is trained",
       .help = "softmax, mlp, convnet, linear, logistic, sparse_logistic, two_tower, retrieval, "
-              "wide_deep, click, fm, deepfm, dcn_v2, or a file that Keras' to_json() wrote" },
+              "wide_deep, click, fm, sparse_fm, deepfm, dcn_v2, or a file that Keras' to_json() wrote" },
     { "from_savedmodel", FLAG_PATH, &values.from_savedmodel, "", .filled = true,
       .help = "directory of a SavedModel to train further, instead of --model; the export is the "
               "same SavedModel with new values" },

@@ -66,7 +66,7 @@ static const struct refusal {
       "--learning_rate_schedule: CosineDecay: decay_steps is missing" },
     { "--model=resnet",
       "click, convnet, dcn_v2, deepfm, fm, linear, logistic, mlp, retrieval, softmax, "
-      "sparse_logistic, two_tower, wide_deep" },
+      "sparse_fm, sparse_logistic, two_tower, wide_deep" },
     { "--model=./none.json", "none.json" },
     { "--placement=anywhere", "anywhere" },
     { "--log_level=loud", "loud" },
