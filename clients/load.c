@@ -6,10 +6,10 @@
 
 #include "base/clock.h"
 #include "clients/client_type.h"
+#include "clients/connections.h"
 #include "clients/http.h"
 #include "clients/interrupt.h"
 #include "rpc/channel.h"
-#include "rpc/remote.h"
 
 static int64_t now_ns(void)
 {
@@ -75,44 +75,29 @@ static bool is_over(void *context)
     return ((struct grpc_load *)context)->in_flight == 0;
 }
 
-static struct status run_slots(struct grpc_load *load, struct shared_loop *loop,
-                               struct channel **channels)
+static struct status run_slots(struct grpc_load *load, const struct server_connections *connections)
 {
     const struct load_options *options = load->options;
     struct slot *slots = zalloc((size_t)options->concurrency * sizeof *slots);
-    shared_loop_claim(loop);
+    shared_loop_claim(connections->loop);
     for (int i = 0; i < options->concurrency && !is_enough(options, load->started); i++) {
-        slots[i] = (struct slot){ .load = load, .channel = channels[i % options->connections] };
+        slots[i] =
+            (struct slot){ .load = load, .channel = connections->channels[i % connections->count] };
         begin(&slots[i]);
     }
-    shared_loop_leave(loop);
-    shared_loop_run(loop, is_over, load);
+    shared_loop_leave(connections->loop);
+    shared_loop_run(connections->loop, is_over, load);
     free(slots);
     return load->status;
 }
 
 static struct status load_grpc(const char *server, struct grpc_load *load)
 {
-    const struct load_options *options = load->options;
-    struct shared_loop *loop;
-    TRY(shared_loop_create(&loop));
-    struct remote_options remote = { .loop = loop,
-                                     .tls = options->tls,
-                                     .server_name = options->server_name,
-                                     .token = options->token };
-    struct channel **channels = zalloc((size_t)options->connections * sizeof(struct channel *));
-    struct status status = status_ok();
-    int opened = 0;
-    while (opened < options->connections && status_is_ok(status)) {
-        status = remote_open(server, &remote, &channels[opened]);
-        opened += status_is_ok(status);
-    }
+    struct server_connections connections;
+    struct status status = connections_open(server, load->options, &connections);
     if (status_is_ok(status))
-        status = run_slots(load, loop, channels);
-    for (int i = 0; i < opened; i++)
-        channel_close(channels[i]);
-    shared_loop_destroy(loop);
-    free(channels);
+        status = run_slots(load, &connections);
+    connections_close(&connections);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "base/container.h"
 #include "base/text_print.h"
 #include "clients/client_type.h"
+#include "clients/connections.h"
 #include "clients/interrupt.h"
 #include "clients/log_request.h"
 #include "rpc/remote.h"
@@ -23,8 +24,7 @@ struct replay {
     struct buffer *out;
     struct tfrecord_reader *reader;
     uint64_t file_bytes;
-    struct shared_loop *loop;
-    struct channel **channels;
+    struct server_connections connections;
     struct replay_slot *slots, *idle;
     struct loop_task pump; /* sends what is due */
     struct loop_timer due;
@@ -148,7 +148,7 @@ static void wake_pump(struct replay *replay)
     if (replay->pumps)
         return;
     replay->pumps = true;
-    loop_post(shared_loop_of(replay->loop), &replay->pump);
+    loop_post(shared_loop_of(replay->connections.loop), &replay->pump);
 }
 
 static void on_reply(void *context, struct status status, struct message *reply)
@@ -229,7 +229,7 @@ static void send_due(struct replay *replay)
     while (replay->idle != NULL && !is_enough(replay)) {
         int64_t due = due_ns(replay);
         if (due > now_ns()) {
-            loop_set_timer(shared_loop_of(replay->loop), &replay->due, due);
+            loop_set_timer(shared_loop_of(replay->connections.loop), &replay->due, due);
             return;
         }
         struct replay_slot *slot = replay->idle;
@@ -268,7 +268,7 @@ static void run_slots(struct replay *replay)
     for (int i = 0; i < load->concurrency; i++) {
         struct replay_slot *slot = &replay->slots[i];
         slot->replay = replay;
-        slot->channel = replay->channels[i % load->connections];
+        slot->channel = replay->connections.channels[i % load->connections];
         slot->next = replay->idle;
         replay->idle = slot;
     }
@@ -276,7 +276,7 @@ static void run_slots(struct replay *replay)
     replay->due = (struct loop_timer){ .expired = on_due, .context = replay };
     replay->begin_ns = now_ns();
     wake_pump(replay);
-    shared_loop_run(replay->loop, is_over, replay);
+    shared_loop_run(replay->connections.loop, is_over, replay);
     replay->result->load.took_ns = now_ns() - replay->begin_ns;
     for (int i = 0; i < load->concurrency; i++) {
         buffer_finish(&replay->slots[i].request);
@@ -290,27 +290,13 @@ static void run_slots(struct replay *replay)
 static struct status connect_and_run(struct replay *replay, const char *server)
 {
     const struct load_options *load = replay->options->load;
-    struct remote_options remote = { .tls = load->tls,
-                                     .server_name = load->server_name,
-                                     .token = load->token };
-    struct status status = status_ok();
-    int opened = 0;
-    TRY(shared_loop_create(&replay->loop));
-    remote.loop = replay->loop;
-    replay->channels = zalloc((size_t)load->connections * sizeof(struct channel *));
-    while (opened < load->connections && status_is_ok(status)) {
-        status = remote_open(server, &remote, &replay->channels[opened]);
-        opened += status_is_ok(status);
-    }
+    struct status status = connections_open(server, load, &replay->connections);
     if (status_is_ok(status)) {
         run_slots(replay);
         draw(replay, true);
         status = replay->status;
     }
-    for (int i = 0; i < opened; i++)
-        channel_close(replay->channels[i]);
-    shared_loop_destroy(replay->loop);
-    free(replay->channels);
+    connections_close(&replay->connections);
     return status;
 }
 
