@@ -32,6 +32,17 @@ static inline int directory_teardown(void **state)
     return !status_is_ok(status) || left;
 }
 
+static inline void assert_same_file(const char *a, const char *b)
+{
+    struct buffer x = { 0 }, y = { 0 };
+    assert_ok(file_read(a, 0, &x));
+    assert_ok(file_read(b, 0, &y));
+    assert_int_equal(x.size, y.size);
+    assert_memory_equal(x.data, y.data, x.size);
+    buffer_finish(&x);
+    buffer_finish(&y);
+}
+
 #define TEST_IN_DIRECTORY(name) \
     cmocka_unit_test_setup_teardown(name, directory_setup, directory_teardown)
 

@@ -103,9 +103,8 @@ static struct endpoint cut_frames(struct builder *b, const struct sound *s, stru
     struct endpoint end = build_binary(b, "AddV2", NULL, build_size(b, x, 1),
                                        build_const_int(b, s->fft % 2 == 0 ? 1 : 0));
     struct endpoint begins = range(b, end, s->stride);
-    struct endpoint places =
-        build_binary(b, "AddV2", NULL, build_binary(b, "ExpandDims", NULL, begins, one),
-                     range(b, build_const_int(b, (int32_t)s->fft), 1));
+    struct endpoint places = build_binary(b, "AddV2", NULL, build_expand_dims(b, begins, 1),
+                                          range(b, build_const_int(b, (int32_t)s->fft), 1));
     const struct endpoint inputs[] = { mirror(b, s, x), places, one };
     return build(b, "GatherV2", NULL, 3, inputs, NULL);
 }

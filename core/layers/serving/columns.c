@@ -165,8 +165,7 @@ static struct endpoint number_places(struct layer_context *context, const struct
     }
     const struct tensor list = tensor_borrow(DT_DOUBLE, &shape, numbers);
     struct endpoint axis = build_const_int(b, -1);
-    struct endpoint each =
-        build_binary(b, "ExpandDims", NULL, cast_to(context, x, DT_DOUBLE), axis);
+    struct endpoint each = build_expand_dims(b, cast_to(context, x, DT_DOUBLE), -1);
     struct endpoint equal = build_binary(b, "Equal", NULL, each, build_const(b, NULL, &list));
     struct endpoint first =
         build_binary(b, "ArgMax", NULL, cast_to(context, equal, DT_FLOAT), axis);

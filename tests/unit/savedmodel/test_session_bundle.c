@@ -479,17 +479,6 @@ static struct status convert(const char *from, const char *to, enum savedmodel_f
     return savedmodel_convert(&conversion);
 }
 
-static void assert_same_file(const char *a, const char *b)
-{
-    struct buffer x = { 0 }, y = { 0 };
-    assert_ok(file_read(in(a), 0, &x));
-    assert_ok(file_read(in(b), 0, &y));
-    assert_int_equal(x.size, y.size);
-    assert_memory_equal(x.data, y.data, x.size);
-    buffer_finish(&x);
-    buffer_finish(&y);
-}
-
 static void a_model_converted_both_ways_is_the_same(void **state)
 {
     (void)state;
@@ -497,15 +486,15 @@ static void a_model_converted_both_ways_is_the_same(void **state)
     write_model(in("legacy"), FORMAT_SESSION_BUNDLE);
     assert_ok(convert("new", "old/00000001", FORMAT_SESSION_BUNDLE));
     assert_answers(in("old/00000001"), all_signatures);
-    assert_same_file("old/00000001/export-00000-of-00001", "legacy/export-00000-of-00001");
-    assert_same_file("old/00000001/assets/names/list.txt", "new/assets/names/list.txt");
+    assert_same_file(in("old/00000001/export-00000-of-00001"), in("legacy/export-00000-of-00001"));
+    assert_same_file(in("old/00000001/assets/names/list.txt"), in("new/assets/names/list.txt"));
 
     assert_ok(convert("old/00000001", "again", FORMAT_SAVED_MODEL));
     assert_answers(in("again"), all_signatures);
-    assert_same_file("again/variables/variables.index", "new/variables/variables.index");
-    assert_same_file("again/variables/variables.data-00000-of-00001",
-                     "new/variables/variables.data-00000-of-00001");
-    assert_same_file("again/assets/names/list.txt", "new/assets/names/list.txt");
+    assert_same_file(in("again/variables/variables.index"), in("new/variables/variables.index"));
+    assert_same_file(in("again/variables/variables.data-00000-of-00001"),
+                     in("new/variables/variables.data-00000-of-00001"));
+    assert_same_file(in("again/assets/names/list.txt"), in("new/assets/names/list.txt"));
 }
 
 static void a_conversion_that_fails_leaves_nothing(void **state)

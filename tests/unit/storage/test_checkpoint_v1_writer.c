@@ -19,17 +19,6 @@
 
 #define GOLDEN "tests/golden/bundle/v1_types"
 
-static void assert_same_file(const char *a, const char *b)
-{
-    struct buffer x = { 0 }, y = { 0 };
-    assert_ok(file_read(a, 0, &x));
-    assert_ok(file_read(b, 0, &y));
-    assert_int_equal(x.size, y.size);
-    assert_memory_equal(x.data, y.data, x.size);
-    buffer_finish(&x);
-    buffer_finish(&y);
-}
-
 static void every_type_has_tensorflows_bytes(void **state)
 {
     (void)state;

@@ -28,17 +28,6 @@ static struct bundle *opened(const char *prefix)
     return bundle;
 }
 
-static void assert_same_file(const char *a, const char *b)
-{
-    struct buffer x = { 0 }, y = { 0 };
-    assert_ok(file_read(a, 0, &x));
-    assert_ok(file_read(b, 0, &y));
-    assert_int_equal(x.size, y.size);
-    assert_memory_equal(x.data, y.data, x.size);
-    buffer_finish(&x);
-    buffer_finish(&y);
-}
-
 static void every_type_is_read_and_written_byte_for_byte(void **state)
 {
     (void)state;
