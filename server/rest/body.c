@@ -105,15 +105,13 @@ static struct status expand_body(struct request *request)
 {
     if (!request->compressed || request->size == 0)
         return status_ok();
-    char *data;
-    size_t size;
-    int64_t taken;
+    struct inflated_body expanded;
     int64_t own_limit = request->rest->server->body_bytes_max;
     bool ours = own_limit > 0 && (uint64_t)own_limit < GUNZIP_BYTES_MAX;
     size_t limit = ours ? (size_t)own_limit : GUNZIP_BYTES_MAX;
     struct status status =
-        body_inflate(request->compression, request->data, request->size, limit, JSON_PADDING,
-                     request->rest->server->budget, &data, &size, &taken);
+        body_inflate(request->compression, (struct bytes){ request->data, request->size }, limit,
+                     JSON_PADDING, request->rest->server->budget, &expanded);
     if (status.code == STATUS_OUT_OF_RANGE && ours)
         return status_error(STATUS_RESOURCE_EXHAUSTED,
                             "request body expands to over --max_request_bytes=%lld",
@@ -124,9 +122,9 @@ static struct status expand_body(struct request *request)
     if (!status_is_ok(status))
         return route_is_v2(request->exchange.url) ? status : status_ok();
     rest_body_free(request);
-    request->data = data;
-    request->size = size;
-    request->capacity = (size_t)taken;
+    request->data = expanded.data;
+    request->size = expanded.size;
+    request->capacity = (size_t)expanded.taken;
     return status_ok();
 }
 

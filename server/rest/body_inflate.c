@@ -53,22 +53,19 @@ static struct status expand(struct expansion *expansion, enum inflate_format for
     return status_error(STATUS_INVALID_ARGUMENT, "the body is damaged or cut short");
 }
 
-struct status body_inflate(enum inflate_format format, const char *data, size_t size,
-                           size_t limit_bytes, size_t padding, struct budget *budget, char **out,
-                           size_t *out_size, int64_t *taken)
+struct status body_inflate(enum inflate_format format, struct bytes packed, size_t limit_bytes,
+                           size_t padding, struct budget *budget, struct inflated_body *out)
 {
     struct expansion expansion = { .output = { .limit = limit_bytes, .grow = grow },
                                    .padding = padding,
                                    .budget = budget };
-    struct status status = expand(&expansion, format, (struct bytes){ data, size });
+    struct status status = expand(&expansion, format, packed);
     if (!status_is_ok(status)) {
         budget_give(budget, expansion.taken);
         free(expansion.output.data);
         return status;
     }
     memset(expansion.output.data + expansion.output.size, 0, padding);
-    *out = expansion.output.data;
-    *out_size = expansion.output.size;
-    *taken = expansion.taken;
+    *out = (struct inflated_body){ expansion.output.data, expansion.output.size, expansion.taken };
     return status_ok();
 }

@@ -7,11 +7,15 @@
 #include "base/budget.h"
 #include "base/inflate.h"
 
-/* Expands `size` bytes, up to limit_bytes, into *out (malloc, followed by `padding` zero bytes).
- * *taken: of the budget. OUT_OF_RANGE: over the limit; RESOURCE_EXHAUSTED: no memory;
- * INVALID_ARGUMENT: damaged. */
-struct status body_inflate(enum inflate_format format, const char *data, size_t size,
-                           size_t limit_bytes, size_t padding, struct budget *budget, char **out,
-                           size_t *out_size, int64_t *taken);
+struct inflated_body {
+    char *data; /* followed by `padding` zero bytes; the caller frees it */
+    size_t size;
+    int64_t taken; /* bytes charged to the budget, for the caller to give back */
+};
+
+/* Expands a body to at most limit_bytes. OUT_OF_RANGE: over the limit; RESOURCE_EXHAUSTED: no
+ * memory; INVALID_ARGUMENT: damaged. */
+struct status body_inflate(enum inflate_format format, struct bytes packed, size_t limit_bytes,
+                           size_t padding, struct budget *budget, struct inflated_body *out);
 
 #endif
