@@ -38,7 +38,12 @@ const char *report_loss(double loss, char out[LOSS_TEXT_MAX])
 {
     if (isnan(loss))
         return "unknown";
-    snprintf(out, LOSS_TEXT_MAX, fabs(loss) >= .1 || loss == 0 ? "%.4f" : "%#.4g", loss);
+    double size = fabs(loss);
+    snprintf(out, LOSS_TEXT_MAX,
+             size >= 1e7               ? "%.7g"
+             : size >= .1 || size == 0 ? "%.4f"
+                                       : "%#.4g",
+             loss);
     return out;
 }
 
