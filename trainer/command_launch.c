@@ -111,7 +111,11 @@ static struct status launch(struct arena *arena, int argc, char **argv)
     struct launch_plan plan;
     int words, exit_status;
 
-    TRY(command_line_fault(flags_parse(&flags, argc, argv, &words)));
+    struct status status = flags_parse(&flags, argc, argv, &words);
+    TRY(command_line_fault(
+        status.code == STATUS_NOT_FOUND
+            ? status_error(status.code, "%s; flags of the tasks come after --", status.message)
+            : status));
     if (launching.help) {
         flags_print_help(&flags, stdout);
         return status_ok();

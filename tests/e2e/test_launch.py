@@ -161,6 +161,9 @@ class Launch(TestCase):
         done = self.launch(tasks=("--modle=x",))
         self.assertEqual(done.returncode, 2, done)
         self.assertIn("unknown argument: --modle", done.stderr)
+        done = self.launch("--modle=x")
+        self.assertEqual(done.returncode, 2, done)
+        self.assertIn("; flags of the tasks come after --", done.stderr)
 
     def test_a_task_that_ignores_sigterm_is_killed(self):
         launcher = self.start_forever("--stop_timeout=1")

@@ -75,6 +75,9 @@ static struct status begin_from(struct chief *chief, const char *prefix)
     struct status status = client_begin(chief->client, &job, &checkpoint->state);
     if (status_is_ok(status)) {
         progress_say(chief->progress, "Restored %s, step %llu", prefix, step_of(chief));
+        if (step_of(chief) >= chief->stop_step)
+            progress_say(chief->progress, "No step is left: the last one is step %llu",
+                         (unsigned long long)chief->stop_step);
         if (!checkpoint->has_global_step)
             progress_say(chief->progress, "%s has no global_step: counting from 0", prefix);
         if (checkpoint->slots_missing > 0)
