@@ -44,6 +44,7 @@ static struct status no_such_column(const struct schema *schema, const char *nam
                                     const char *tensor)
 {
     struct buffer names = { 0 };
+    bool known = schema->path != NULL;
     bool numbers = false; /* as names: the first line may be a row */
     float number;
 
@@ -52,9 +53,10 @@ static struct status no_such_column(const struct schema *schema, const char *nam
         numbers |= status_is_ok(number_text_float(bytes_of(schema->columns[i].name), &number));
     }
     struct status status = status_error(
-        STATUS_INVALID_ARGUMENT, "no column '%s' for the model's '%s'%s; the data have %.*s%s",
-        name, tensor,
+        STATUS_INVALID_ARGUMENT, "no column '%s' for the model's '%s'%s; %s%s%s %.*s%s", name,
+        tensor,
         strcmp(name, tensor) == 0 ? " (\"inputs\" in --schema lists the columns of an input)" : "",
+        known ? "'" : "", known ? schema->path : "the data have", known ? "' has" : "",
         (int)names.size, names.size > 0 ? names.data : "",
         numbers ? "; --column_names names the columns of files without a header" : "");
     buffer_finish(&names);

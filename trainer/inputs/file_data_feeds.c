@@ -115,8 +115,8 @@ static bool is_by_name(const struct file_data_maker *maker, const struct trainin
            (feed->role == FEED_INPUT && schema_find_input(&maker->schema, feed->spec.name) != NULL);
 }
 
-/* The flag that chooses the columns of a feed. In predictions, a column of ids is often the one too
- * many. */
+/* The flag that chooses the columns of a feed. In predictions, a label or an id is often the one
+ * too many. */
 static const char *flag_of(const struct file_data_maker *maker, const struct training_feed *feed)
 {
     const struct file_data_request *request = maker->request;
@@ -124,8 +124,9 @@ static const char *flag_of(const struct file_data_maker *maker, const struct tra
     if (is_by_name(maker, feed))
         return request->files_flag;
     if (feed->role == FEED_INPUT)
-        return request->id_column != NULL && !has_id(request) ? "feature_columns, --id_column"
-                                                              : "feature_columns";
+        return request->id_column != NULL && !has_id(request)
+                   ? "feature_columns, --label_column, --id_column"
+                   : "feature_columns";
     return feed->role == FEED_LABEL ? "label_column" : "weight_column";
 }
 

@@ -187,6 +187,7 @@ struct status schema_read_file(const char *path, struct arena *arena, struct sch
     TRY(file_read(path, SCHEMA_BYTES_MAX, &file));
     struct status status = schema_read((struct bytes){ file.data, file.size }, arena, out);
     buffer_finish(&file);
+    out->path = path;
     return status_in(status, "'%s'", path);
 }
 

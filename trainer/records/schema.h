@@ -69,6 +69,7 @@ struct schema {
     int inputs_count;
     char separator;   /* between the fields of csv and tsv files; 0: the format's, or detected */
     size_t seen_rows; /* of a guess: the rows that it is made from */
+    const char *path; /* of the file that it was read or guessed from; NULL: none */
 };
 
 /**

@@ -219,5 +219,6 @@ struct status schema_guess(const char *path, const struct record_format *format,
     if (status_is_ok(status))
         guess_columns(format, &fields, &columns, label, arena, notes, out);
     columns_finish(&columns);
+    out->path = path;
     return status;
 }
