@@ -11,6 +11,9 @@ static const struct flag rows[] = {
               "detected from a file's name or first bytes" },
     { "column_names", FLAG_TEXT, &values.column_names, "",
       .help = "names of the columns of CSV and TSV files without a header" },
+    { "na_value", FLAG_TEXT, &values.na_value, "",
+      .help = "text of a field of CSV and TSV files without a value, such as NA; an empty field "
+              "has none either" },
     { "label_column", FLAG_TEXT, &values.label_column, "",
       .help = "column whose texts are listed as its classes, in ascending order" },
     { "help", FLAG_BOOL, &values.help, "false", .help = "print this text" },

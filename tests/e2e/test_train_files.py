@@ -327,6 +327,19 @@ class TrainFiles(FilesTestCase):
         with open(self.path("whole/1/variables/variables.data-00000-of-00001"), "rb") as whole, \
                 open(self.path("parts-60/1/variables/variables.data-00000-of-00001"), "rb") as parts:
             self.assertEqual(whole.read(), parts.read())
+        self.assertIn("No step is left: the last one is step 50", self.train(*flags, "--stop_at_step=50", "--checkpoint_dir=" + self.path("ckpt"), "--noexport"))
+
+    def test_a_text_for_fields_without_a_value(self):
+        rows = "".join("%s,%.6f\n" % ("NA" if i % 4 == 0 else "%.6f" % x, 10 if i % 4 == 0 else y) for i, (x, y) in enumerate(self.line()))
+        path = self.write("line.csv", "x,y\n" + rows)
+        flags = ["--model=linear", "--train_files=" + path, "--label_column=y", "--export_dir=" + self.path("line/1")]
+        self.assertIn("column 'x' holds text ('NA' is not a number)", self.train(*flags, code=2))
+        self.assertIn("line 2: column 'x': no value; a \"default\"", self.train(*flags, "--na_value=NA", code=1))
+        schema = json.loads(run("pstrain", "schema", "--na_value=NA", path).stdout)
+        self.assertEqual([column["dtype"] for column in schema["columns"]], ["float32", "float32"])
+        schema["columns"][0]["default"] = 0
+        self.train(*flags, "--na_value=NA", "--schema=" + self.write("schema.json", json.dumps(schema)))
+        self.assert_is_the_line(self.path("line"))
 
     def test_bad_records_are_named_and_end_the_job_over_the_limit(self):
         good = "".join("%.6f,%.6f\n" % point for point in self.line(300))

@@ -59,7 +59,8 @@ static struct status file_split_identify(const struct data_split *base, struct b
 {
     const struct file_split *split = (const struct file_split *)base;
     const struct file_split_options *options = &split->options;
-    uint32_t crc = hash_layout(&options->layout, 0);
+    struct bytes na_value = options->records.na_value;
+    uint32_t crc = hash_layout(&options->layout, crc32c(0, na_value.data, na_value.size));
 
     for (int i = 0; i < options->paths_count; i++)
         TRY(hash_file(options->paths[i], &crc));

@@ -82,6 +82,9 @@ static const struct flag rows[] = {
               "all columns of the schema except the labels and the weight" },
     { "column_names", FLAG_TEXT, &values.column_names, "",
       .help = "names of the columns of CSV and TSV files without a header" },
+    { "na_value", FLAG_TEXT, &values.na_value, "",
+      .help = "text of a field of CSV and TSV files without a value, such as NA; an empty field "
+              "has none either" },
     { "shuffle_buffer", FLAG_INT32, &values.shuffle_buffer, "10000",
       .help = "rows of the training files that are read and shuffled together; 0: rows and files "
               "keep their order",

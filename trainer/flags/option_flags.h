@@ -15,7 +15,8 @@ struct flag_values {
     int64_t sparse_width;
     /* the data, */
     const char *train_dir, *train_files, *validation_files, *test_files, *candidate_files,
-        *data_format, *schema, *label_column, *weight_column, *feature_columns, *column_names;
+        *data_format, *schema, *label_column, *weight_column, *feature_columns, *column_names,
+        *na_value;
     int32_t shuffle_buffer, prefetch_batches, cache_mb;
     int64_t max_bad_records;
     /* the steps, */

@@ -15,7 +15,8 @@ struct status file_data_choose_format(const struct flag_values *flags, struct ar
         return status_error(STATUS_INVALID_ARGUMENT, "--data_format=%s is none of %s",
                             flags->data_format, record_format_names());
     *records = (struct record_options){ .column_names = names.count > 0 ? names.texts : NULL,
-                                        .column_names_count = names.count };
+                                        .column_names_count = names.count,
+                                        .na_value = bytes_of(flags->na_value) };
     return status_ok();
 }
 

@@ -175,6 +175,7 @@ static struct status open_dialect(const struct dialect *dialect, const char *pat
     struct status status;
 
     reader->dialect = dialect;
+    reader->na_value = options->na_value;
     TRY_OR(fail, text_input_open(path, options->window_bytes, &reader->input));
     TRY_OR(fail, delimited_choose_delimiter(reader, options));
     TRY_OR(fail, delimited_find_names(reader, options));

@@ -158,7 +158,7 @@ static enum record_end take_field(struct delimited_reader *reader, int field, co
     const char *next = NULL;
     struct bytes text;
 
-    if (column != NULL && reader->separators[field] == '\0')
+    if (column != NULL && reader->separators[field] == '\0' && reader->na_value.size == 0)
         next = add_plain_number(reader->dialect, field, *position, column);
     if (next != NULL) {
         *position = next;
@@ -167,7 +167,8 @@ static enum record_end take_field(struct delimited_reader *reader, int field, co
     enum record_end result = delimited_field(reader, position, end, &text, bad);
     if (result == RECORD_BAD)
         return refuse_field(reader, field, *bad, bad);
-    if (result == RECORD_CUT || column == NULL || text.size == 0)
+    if (result == RECORD_CUT || column == NULL || text.size == 0 ||
+        bytes_equal(text, reader->na_value))
         return result;
     struct status status = add_values(reader, field, text, column);
     return status_is_ok(status) ? RECORD_WHOLE : refuse_field(reader, field, status, bad);

@@ -130,9 +130,6 @@ static struct status read_qid(const struct svm_reader *reader, const char **at,
     struct bytes word = word_at(*at + 4);
     int64_t qid;
 
-    if (reader->targets[SVM_QID] < 0)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "a qid, which is read only if a column 'qid' is asked for");
     TRY(status_in(number_text_int64(word, &qid), "qid"));
     add_int64(reader, columns, SVM_QID, qid);
     *at = word.data + word.size;

@@ -153,6 +153,21 @@ static void a_field_holds_several_values(void **state)
     assert_record_row_with(&csv_format, &row, options);
 }
 
+/* Quoted or not, also in place of a number or a text; with a separator, the whole field. */
+static void a_text_may_stand_for_no_value(void **state)
+{
+    (void)state;
+    const struct column_separator separators[] = { { "y", '|' } };
+    const struct record_options options = { .separators = separators,
+                                            .separators_count = 1,
+                                            .na_value = { "-9", 2 } };
+    const struct record_row row = { .text = "x,y,s\n-9,-9,-9\n\"-9\",1|-9,a\n-9.0,2,\n",
+                                    .specs = { X, { "y", COLUMN_FLOAT }, S },
+                                    .want = "[||] [|1,-9|'a'] [-9|2|] " };
+
+    assert_record_row_with(&csv_format, &row, options);
+}
+
 static void reads_tabs(void **state)
 {
     (void)state;
@@ -260,6 +275,7 @@ static void records_are_skipped(void **state)
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(a_text_may_stand_for_no_value),
         cmocka_unit_test(reads_tabs),
         cmocka_unit_test(reads_criteo),
         cmocka_unit_test(reads_a_long_record),
