@@ -1,6 +1,7 @@
 #include "server/round.h"
 
 #include "base/clock.h"
+#include "base/container.h"
 
 #define ROUND_NS NS_PER_MS /* limit of the polling for more calls in a round */
 
@@ -43,15 +44,23 @@ static void count_connections(const char *protocol, int now, const struct metric
     *counted = now;
 }
 
-bool round_run(void *context)
+static void count(struct loop_task *task)
 {
-    struct round *round = context;
+    struct round *round = CONTAINER_OF(task, struct round, count);
     if (round->rest != NULL)
         count_connections("REST", rest_connections(round->rest), &round->rest_level,
                           &round->rest_counted);
     if (round->port != NULL)
         count_connections("GRPC", grpc_port_connections(round->port), &round->grpc_level,
                           &round->grpc_counted);
+}
+
+bool round_run(void *context)
+{
+    struct round *round = context;
+    count(&round->count);
+    round->count.work = count; /* again, after the connections that end now */
+    loop_defer(round->server->loop, &round->count);
     struct inference *inference = round->server->inference;
     int waiting = inference_waiting(inference);
     if (waiting > 0) {

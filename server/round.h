@@ -14,6 +14,7 @@ struct round {
     struct rest *rest; /* each may be NULL */
     struct grpc_service *grpc;
     struct grpc_port *port;
+    struct loop_task count;                              /* counts the connections */
     const struct metric_series *rest_level, *grpc_level; /* of connections */
     int rest_counted, grpc_counted;                      /* connections that these counters
                                                           * include */

@@ -2,6 +2,7 @@
 import os
 import re
 import shutil
+import socket
 import subprocess
 import time
 
@@ -67,8 +68,8 @@ class Prometheus(TestCase):
     def server(self, *flags):
         return Server(self.base, "--monitoring_config_file=" + self.config, "--warm_up_with_zeros=false", *flags, name="m", grpc=True)
 
-    def page(self, server, path=PATH):
-        answer = server.get(path)
+    def page(self, server, path=PATH, **more):
+        answer = server.get(path, **more)
         self.assertEqual(answer.status, 200, answer)
         self.assertEqual(answer.headers["Content-Type"].split(";")[0], "text/plain")
         return Page(answer.body.decode())
@@ -147,6 +148,20 @@ class Prometheus(TestCase):
         self.assertEqual({n for n in page.types if "slipway" in n} | page.helps, set())
         limits = re.findall(r'request_latency_bucket\{model_name="m",API="",entrypoint="REST",le="([^"]*)"', page.text)
         self.assertEqual(limits, ["%g" % (10 * 1.8 ** i) for i in range(33)] + ["+Inf"])
+
+    def test_connections_of_loops_that_have_nothing_else_to_do(self):
+        with self.server("--rest_api_num_threads=2") as server:
+            mine, end = server.connect(), time.monotonic() + DEADLINE_S
+
+            def wait_for(count):
+                while (have := self.page(server, "/metrics", connection=mine).of("slipway_connections").get(("GRPC",), 0)) != count:
+                    self.assertLess(time.monotonic(), end, have)
+
+            sockets = [socket.create_connection(("127.0.0.1", server.grpc_port), timeout=DEADLINE_S) for _ in range(8)]
+            wait_for(8)
+            for s in sockets:
+                s.close()
+            wait_for(0)
 
     def test_counts_in_prometheus_style(self):
         with self.server() as server:
