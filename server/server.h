@@ -38,7 +38,10 @@ struct server {
     struct warmup warmup;
     struct model_limits_table *limits; /* NULL: none */
     struct loop_timer sweep;           /* frees memory that has not been used for some time */
-    bool opened;                       /* the ports */
+    struct {                           /* memory that malloc keeps: see trim */
+        int64_t at_ns, lowest_bytes;
+    } trim;
+    bool opened; /* the ports */
     int exit_code;
 
     struct loop_watch *signals;

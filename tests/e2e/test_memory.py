@@ -247,6 +247,19 @@ class Memory(TestCase):
                 self.wait_until(lambda: memory(server, "VmRSS") < 40 * MB, "idle runs keep their buffers")
 
     @unittest.skipIf(SANITIZED, "a sanitizer keeps freed memory")
+    def test_what_a_peak_of_traffic_has_freed_goes_to_the_system(self):
+        with self.server(budget=512 * MB) as server:
+            hostile = Hostile(self)
+            request = predict(x=tensor(1, [12000, 1], [1.0] * 12000)).SerializeToString()
+            no_window = frame(4, 0, 0, struct.pack(">HI", 4, 0))
+            for _ in range(100):
+                calls = [call_frames(stream, request) for stream in range(1, 81, 2)]
+                hostile.grpc(server, no_window + b"".join(calls))
+            self.wait_until(lambda: memory(server, "VmRSS") > 150 * MB, "nothing is held")
+            hostile.close()
+            self.wait_until(lambda: memory(server, "VmRSS") < 60 * MB, "malloc keeps what was freed")
+
+    @unittest.skipIf(SANITIZED, "a sanitizer keeps freed memory")
     def test_a_version_that_goes_gives_its_memory_back(self):
         with self.server(write_large) as server:
             self.assertGreater(memory(server, "VmRSS"), LARGE)
