@@ -84,6 +84,7 @@ class KerasTraining(TestCase):
     def test_optimizers_of_a_description(self):
         # Lion takes the sign of a gradient, and with it that of a rounding error: the unit test compares it.
         for optimizer in (lambda: keras.optimizers.Nadam(0.01, epsilon=1e-3), lambda: keras.optimizers.Adamax(0.01, epsilon=1e-3, weight_decay=0.1),
+                          lambda: keras.optimizers.AdamW(0.01, epsilon=1e-3, weight_decay=0.1, amsgrad=True),
                           lambda: keras.optimizers.Ftrl(0.5, beta=0.1, l2_shrinkage_regularization_strength=0.01),
                           lambda: keras.optimizers.Muon(0.01, epsilon=1e-3, weight_decay=None, ns_steps=1, rms_rate=None)):
             with self.subTest(optimizer().name):

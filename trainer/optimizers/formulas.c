@@ -209,6 +209,25 @@ CLONES void apply_adam(const struct optimizer_step *step)
     }
 }
 
+/* Adam whose divisor never shrinks. settings: beta_1, beta_2, epsilon, weight_decay; scalars: β1ᵗ,
+ * β2ᵗ */
+CLONES void apply_amsgrad(const struct optimizer_step *step)
+{
+    PARTS;
+    KEEP(3);
+    const float beta1 = step->settings[0], beta2 = step->settings[1], epsilon = step->settings[2];
+    const float alpha = rate * sqrtf(1 - step->scalars[1]) / (1 - step->scalars[0]);
+    float *m = step->slots[0], *v = step->slots[1], *most = step->slots[2];
+
+    EACH
+    {
+        m[i] += (g[i] - m[i]) * (1 - beta1);
+        v[i] += (g[i] * g[i] - v[i]) * (1 - beta2);
+        most[i] = v[i] > most[i] ? v[i] : most[i];
+        out[i] = w[i] * keep - alpha * m[i] / (sqrtf(most[i]) + epsilon);
+    }
+}
+
 /*
  * settings: beta_1, beta_2, epsilon, warmup_steps, weight_decay (as Adam's); scalars: the number of
  * earlier updates, β2ᵗ

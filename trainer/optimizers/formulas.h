@@ -13,6 +13,7 @@ void apply_adadelta(const struct optimizer_step *step);
 void apply_adagrad(const struct optimizer_step *step);
 void apply_adagrad_da(const struct optimizer_step *step);
 void apply_adam(const struct optimizer_step *step);
+void apply_amsgrad(const struct optimizer_step *step);
 void apply_adamax(const struct optimizer_step *step);
 void apply_average(const struct optimizer_step *step);
 void apply_ftrl(const struct optimizer_step *step);

@@ -37,6 +37,13 @@
     SCALARS({ "beta1_power", SETTING(0) }, { "beta2_power", SETTING(1) }),                     \
     .apply = apply_adam, .advance = advance_powers
 
+#define AMSGRAD                                                                                    \
+    SETTINGS({ "beta_1", .9f }, { "beta_2", .999f }, { "epsilon", 1e-8f }, { "weight_decay", 0 }), \
+    SLOTS({ "m", "AMSGrad", ZERO, NULL }, { "v", "AMSGrad_1", ZERO, NULL },                        \
+          { "v_hat", "AMSGrad_2", ZERO, NULL }),                                                   \
+    SCALARS({ "beta1_power", SETTING(0) }, { "beta2_power", SETTING(1) }),                         \
+    .apply = apply_amsgrad, .advance = advance_powers
+
 #define ADAMAX                                                                                     \
     SETTINGS({ "beta_1", .9f }, { "beta_2", .999f }, { "epsilon", 1e-8f }, { "weight_decay", 0 }), \
     SLOTS({ "m", "AdaMax", ZERO, NULL }, { "v", "AdaMax_1", ZERO, NULL }),                         \
@@ -80,6 +87,7 @@ const struct optimizer optimizer_rows[] = {
     { .name = "adam", .rate = .001f, .keras_rate = .001f, ADAM(0) },
     { .name = "adamax", .rate = .001f, .keras_rate = .001f, ADAMAX },
     { .name = "adamw", .rate = .001f, .keras_rate = .001f, ADAM(.004f) },
+    { .name = "amsgrad", .rate = .001f, .keras_rate = .001f, AMSGRAD },
     { .name = "ftrl", .rate = .01f, .keras_rate = .001f, .row_local = true,
       SETTINGS({ "learning_rate_power", -.5f }, ACCUMULATOR, L1, L2,
                { "l2_shrinkage_regularization_strength", 0 }, { "beta", 0 }, DECAY),

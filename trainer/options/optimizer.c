@@ -6,14 +6,23 @@
 #include "trainer/options/learning_rate.h"
 #include "trainer/options/optimizer.h"
 
-/* Keras' SGD with a momentum is TensorFlow's momentum optimizer. */
+/* Settings of Keras' classes with which they are other optimizers here. */
+static const struct {
+    const char *class, *setting, *optimizer;
+} other_rows[] = {
+    { "sgd", "momentum", "momentum" },
+    { "adam", "amsgrad", "amsgrad" },
+    { "adamw", "amsgrad", "amsgrad" },
+};
+
 static const char *optimizer_of_keras(const struct layers_training *training)
 {
-    if (strcmp(training->optimizer, "sgd") == 0)
+    for (size_t row = 0; row < COUNT(other_rows); row++)
         for (int i = 0; i < training->settings_count; i++)
-            if (strcmp(training->settings[i].name, "momentum") == 0 &&
+            if (strcmp(training->optimizer, other_rows[row].class) == 0 &&
+                strcmp(training->settings[i].name, other_rows[row].setting) == 0 &&
                 training->settings[i].value != 0)
-                return "momentum";
+                return other_rows[row].optimizer;
     return training->optimizer;
 }
 
@@ -223,7 +232,8 @@ static struct status take_settings(const struct layers_training *training,
         const struct layers_setting *setting = &training->settings[i];
         if (optimizer_setting_index(optimizer, setting->name) >= 0)
             put_setting(settings, count, setting->name, setting->value);
-        else if (!is_off(setting) && !is_common(setting->name) &&
+        else if (strcmp(setting->name, optimizer->name) != 0 && /* amsgrad: it chose this one */
+                 !is_off(setting) && !is_common(setting->name) &&
                  find_clip(setting->name) == CLIP_NOTHING)
             return status_error(STATUS_UNIMPLEMENTED,
                                 "the model's optimizer '%s': setting '%s' is not implemented",

@@ -22,6 +22,8 @@ ROWS = [
     ("adagrad", 0.1, {"initial_accumulator_value": 0, "epsilon": 0.1}, lambda: o.Adagrad(0.1, initial_accumulator_value=0.0, epsilon=0.1)),
     ("adam", 0.01, {"epsilon": 1e-7}, lambda: o.Adam(0.01)),
     ("adamw", 0.01, {"epsilon": 1e-7, "weight_decay": 0.5}, lambda: o.AdamW(0.01, weight_decay=0.5)),
+    ("amsgrad", 0.01, {"epsilon": 1e-7}, lambda: o.Adam(0.01, amsgrad=True)),
+    ("amsgrad", 0.01, {"beta_2": 0.5, "epsilon": 1e-7, "weight_decay": 0.5}, lambda: o.AdamW(0.01, beta_2=0.5, weight_decay=0.5, amsgrad=True)),
     ("adadelta", 0.5, {"epsilon": 1e-7}, lambda: o.Adadelta(0.5)),
     ("adamax", 0.01, {"epsilon": 1e-7}, lambda: o.Adamax(0.01)),
     ("adamax", 0.01, {"beta_1": 0.8, "beta_2": 0.5, "epsilon": 0.1, "weight_decay": 0.5},
