@@ -6,7 +6,7 @@
 #include "trainer/options/cluster.h"
 #include "trainer/options/export_target.h"
 #include "trainer/options/finetune.h"
-#include "trainer/options/optimizer.h"
+#include "trainer/options/main_optimizer.h"
 
 #define DESCRIPTION_BYTES_MAX ((size_t)64 << 20)
 #define STEPS_DEFAULT         1000

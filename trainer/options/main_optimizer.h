@@ -1,6 +1,7 @@
-/* optimizer: the part of options_read that chooses the optimizer and how it is applied. */
-#ifndef TRAINER_OPTIONS_OPTIMIZER_H
-#define TRAINER_OPTIONS_OPTIMIZER_H
+/* main_optimizer: the part of options_read that chooses the optimizer of the job and how it is
+ * applied. other_optimizers reads those of --optimizer_for. */
+#ifndef TRAINER_OPTIONS_MAIN_OPTIMIZER_H
+#define TRAINER_OPTIONS_MAIN_OPTIMIZER_H
 
 #include "trainer/options/options.h"
 
