@@ -41,12 +41,41 @@ static void print_server(const char *program, const char *base)
     buffer_finish(&command);
 }
 
-/* A sample value of an input, for use between double quotes. */
-static const char *sample_value(const struct layers_port *input)
+/* The model and inputs of a request. */
+struct question {
+    const struct layers_model *model;
+    const struct layers_serving_options *serving;
+    const struct layers_port *inputs;
+    int count;
+    struct arena *arena; /* of sample values */
+};
+
+/* The raw column that is this input of the request; NULL: none. */
+static const struct raw_column *column_of(const struct question *question, int input)
 {
-    if (input->dtype == DT_STRING)
+    const struct layers_columns *columns = question->serving->columns;
+
+    for (int i = 0; columns != NULL && i < question->model->inputs_count; i++)
+        for (int k = 0; k < columns[i].count; k++)
+            if (strcmp(columns[i].list[k].spec.name, question->inputs[input].name) == 0)
+                return &columns[i].list[k];
+    return NULL;
+}
+
+/* A sample value of an input, for use between double quotes: of a column with classes, the first
+ * one. */
+static const char *sample_value(const struct question *question, int input)
+{
+    const struct raw_column *column = column_of(question, input);
+    bool text = question->inputs[input].dtype == DT_STRING;
+    const char *quote = text ? "\\\"" : "";
+
+    if (column != NULL && column->classes != NULL)
+        return arena_printf(question->arena, "%s%.*s%s", quote, (int)column->classes[0].size,
+                            column->classes[0].data, quote);
+    if (text)
         return "\\\"a\\\"";
-    return input->dtype == DT_FLOAT ? "0.5" : "1";
+    return question->inputs[input].dtype == DT_FLOAT ? "0.5" : "1";
 }
 
 /* A row of one value: the parts of a SparseTensor or RaggedTensor, under the signature's names. */
@@ -59,14 +88,6 @@ static void print_lists(const struct layers_port *input, const char *key, struct
         buffer_printf(body, "\\\"%s\\\":[%s],\\\"%s_1\\\":[0,1]", key,
                       input->dtype == DT_FLOAT ? "0.5" : "0", key);
 }
-
-/* The model and inputs of a request. */
-struct question {
-    const struct layers_model *model;
-    const struct layers_serving_options *serving;
-    const struct layers_port *inputs;
-    int count;
-};
 
 static bool has_lists(const struct question *question)
 {
@@ -96,6 +117,7 @@ static uint64_t print_inputs(const struct question *question, struct buffer *bod
     buffer_append_text(body, named ? "\\\"inputs\\\":{" : "\\\"instances\\\":");
     for (int i = 0; i < question->count; i++) {
         const struct layers_port *input = &question->inputs[i];
+        const char *sample = sample_value(question, i);
         uint64_t size = 0;
         if (i > 0)
             buffer_append_char(body, ',');
@@ -103,10 +125,10 @@ static uint64_t print_inputs(const struct question *question, struct buffer *bod
             print_lists(input, input_key(question, i), body);
             continue;
         }
-        size = shell_value_expanded(&input->shape, sample_value(input));
+        size = shell_value_expanded(&input->shape, sample);
         if (named)
             buffer_printf(body, "\\\"%s\\\":", input_key(question, i));
-        shell_value_print(&input->shape, sample_value(input), body);
+        shell_value_print(&input->shape, sample, body);
         if (__builtin_add_overflow(expanded, size, &expanded))
             expanded = UINT64_MAX;
     }
@@ -127,19 +149,23 @@ static const char *predict_signature(const struct question *question)
                                                                             : "serving_default";
 }
 
-/* Can sample values be used? A name must not end the command's quotes, and a column with classes
- * accepts only these. */
+/* Would a shell or JSON take the text otherwise than it is written, in the quotes around it? */
+static bool needs_escapes(struct bytes text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if ((unsigned char)text.data[i] < ' ' || strchr("\\\"'`$!|&;()<>*?#", text.data[i]) != NULL)
+            return true;
+    return false;
+}
+
 static bool can_ask(const struct question *question)
 {
-    const struct layers_columns *columns = question->serving->columns;
-
-    for (int i = 0; i < question->count; i++)
-        if (strpbrk(question->inputs[i].name, "\\\"'`$!") != NULL)
+    for (int i = 0; i < question->count; i++) {
+        const struct raw_column *column = column_of(question, i);
+        if (needs_escapes(bytes_of(question->inputs[i].name)) ||
+            (column != NULL && column->classes != NULL && needs_escapes(column->classes[0])))
             return false;
-    for (int i = 0; columns != NULL && i < question->model->inputs_count; i++)
-        for (int k = 0; k < columns[i].count; k++)
-            if (columns[i].list[k].classes != NULL)
-                return false;
+    }
     return true;
 }
 
@@ -161,7 +187,6 @@ void next_commands_print(const char *program, const struct layers_model *model,
                          const struct layers_serving_options *serving, const char *directory)
 {
     struct question question = { .model = model, .serving = serving };
-    struct arena *arena;
     char base[PATH_MAX];
     bool version;
 
@@ -172,10 +197,10 @@ void next_commands_print(const char *program, const struct layers_model *model,
         return;
     }
     print_server(program, base);
-    arena = arena_create(0);
-    question.count = layers_request_inputs(model, serving, arena, &question.inputs);
+    question.arena = arena_create(0);
+    question.count = layers_request_inputs(model, serving, question.arena, &question.inputs);
     if (model->body == NULL && can_ask(&question))
         print_question(&question);
-    arena_destroy(arena);
+    arena_destroy(question.arena);
     fflush(stdout);
 }

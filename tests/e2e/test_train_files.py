@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+import shlex
 
 import pictures
 from harness import Server, TestCase, main, run, shared
@@ -328,6 +329,16 @@ class TrainFiles(FilesTestCase):
                 open(self.path("parts-60/1/variables/variables.data-00000-of-00001"), "rb") as parts:
             self.assertEqual(whole.read(), parts.read())
         self.assertIn("No step is left: the last one is step 50", self.train(*flags, "--stop_at_step=50", "--checkpoint_dir=" + self.path("ckpt"), "--noexport"))
+
+    def test_the_request_that_is_printed_has_a_class(self):
+        path = self.write("rows.csv", "job,age,y\n" + "".join("%s,%d,%d\n" % (("night nurse", "clerk")[i % 2], i % 50, i % 2) for i in range(100)))
+        schema = self.write("schema.json", json.dumps({"columns": [{"name": "job", "dtype": "string", "classes": ["night nurse", "clerk"]},
+                                                                   {"name": "age"}, {"name": "y"}]}))
+        shown = self.train("--model=logistic", "--train_files=" + path, "--schema=" + schema, "--label_column=y", "--export_dir=" + self.path("jobs/1"))
+        words = shlex.split(next(line for line in shown.splitlines() if line.startswith("Ask it:")))
+        self.assertEqual(json.loads(words[4])["inputs"]["job"], [["night nurse"]])
+        with Server(self.path("jobs")) as server:
+            self.assertEqual(server.post("/v1/models/default:predict", json.loads(words[4])).status, 200)
 
     def test_a_text_for_fields_without_a_value(self):
         rows = "".join("%s,%.6f\n" % ("NA" if i % 4 == 0 else "%.6f" % x, 10 if i % 4 == 0 else y) for i, (x, y) in enumerate(self.line()))
