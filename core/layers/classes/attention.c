@@ -343,7 +343,6 @@ static bool read_multi_head(struct layer_context *context, const struct layer *l
                             struct heads *out)
 {
     const struct arg_value *size = layer_arg(layer, "value_dim"),
-                           *axes = layer_arg(layer, "attention_axes"),
                            *output = layer_arg(layer, "output_shape");
 
     out->query = out->key_value = layer_arg(layer, "num_heads")->integer;
@@ -352,9 +351,6 @@ static bool read_multi_head(struct layer_context *context, const struct layer *l
     if (out->value_size < 1 || out->value_size > INT32_MAX)
         layer_fail(context, layer, "argument 'value_dim': got %lld, expected a positive integer",
                    (long long)out->value_size);
-    if (!axes->is_null && single(axes->value) != 1)
-        layer_refuse(context, layer, "argument 'attention_axes' is %s; only [1] is implemented",
-                     json_value_show(axes->value, context->arena));
     if (!output->is_null && single(output->value) < 1)
         layer_refuse(context, layer,
                      "argument 'output_shape' is %s; only one dimension is implemented",
@@ -470,9 +466,18 @@ static bool fits(struct layer_context *context, const struct layer *layer,
            layer_check_size(context, layer, "value", 3, combined);
 }
 
+/* How inputs of other ranks than 3 become [batch · other sizes, steps, features]: all sizes along
+ * the attention axes are one of steps. */
+struct folding {
+    int32_t order[SHAPE_RANK_MAX]; /* the batch, the other axes, the attention axes, the features */
+    int first;                     /* the place of the first attention axis in `order` */
+    struct endpoint query;         /* in this order; a null node: nothing was folded */
+};
+
 /* The inputs of a call; `key` is `value` unless it is given. */
 struct heads_inputs {
     struct endpoint query, value, key;
+    struct folding folding;
     struct endpoint mask; /* of the scores: bool [batch or 1, 1, T or 1, S]; a null node: none */
     struct endpoint output_mask;
     bool returns_scores;
@@ -531,6 +536,123 @@ static void read_masks(struct layer_context *context, const struct layer *layer,
     out->output_mask = query.mask;
 }
 
+/* Reads the argument "attention_axes" for inputs like x; by default all but the batch and the
+ * features. Returns false on failure. */
+static bool read_folding(struct layer_context *context, const struct layer *layer,
+                         struct endpoint x, struct folding *out)
+{
+    int rank = endpoint_shape(x)->rank, count = rank - 2, at = 1;
+    int32_t axes[SHAPE_RANK_MAX];
+    bool attended[SHAPE_RANK_MAX] = { false };
+
+    for (int i = 0; i < count; i++)
+        axes[i] = i + 1;
+    if (!layer_arg(layer, "attention_axes")->is_null)
+        count = layer_axes_of(context, layer, "attention_axes", x, axes);
+    if (count < 1 || axes[count - 1] == rank - 1) {
+        layer_fail(context, layer,
+                   "argument 'attention_axes': expected axes between the batch and "
+                   "the features of %s",
+                   shape_text(endpoint_shape(x)));
+        return false;
+    }
+    for (int i = 0; i < count; i++)
+        attended[axes[i]] = true;
+    for (int i = 1; i < rank - 1; i++)
+        if (!attended[i])
+            out->order[at++] = i;
+    out->first = at;
+    memcpy(out->order + at, axes, (size_t)count * sizeof *axes);
+    out->order[rank - 1] = rank - 1;
+    return true;
+}
+
+static struct endpoint fold(struct layer_context *context, const struct layer *layer,
+                            struct folding *folding, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    int rank = endpoint_shape(x)->rank;
+    int64_t sizes[SHAPE_RANK_MAX], steps = 1;
+
+    if (!layer_check_axes(context, layer, x, rank - folding->first,
+                          folding->order + folding->first))
+        return x;
+    for (int i = folding->first; i < rank - 1; i++)
+        sizes[i] = endpoint_shape(x)->dims[folding->order[i]];
+    if (!layer_check_size(context, layer, "the attention axes", rank - 1 - folding->first,
+                          sizes + folding->first))
+        return x;
+    for (int i = folding->first; i < rank - 1; i++)
+        steps *= sizes[i];
+    x = build_binary(b, "Transpose", NULL, x, build_const_ints(b, NULL, rank, folding->order));
+    if (folding->query.node == NULL)
+        folding->query = x;
+    return build_reshape(b, x, x, 3,
+                         (const int64_t[]){ SIZE_REST, steps, endpoint_shape(x)->dims[rank - 1] });
+}
+
+/* The other way, for y [batch · other sizes, steps, features]. */
+static struct endpoint unfold(struct builder *b, const struct folding *folding, struct endpoint y)
+{
+    int rank = endpoint_shape(folding->query)->rank;
+    int64_t sizes[SHAPE_RANK_MAX];
+    int32_t back[SHAPE_RANK_MAX];
+
+    for (int i = 0; i < rank; i++) {
+        sizes[i] = i < rank - 1 ? SIZE_OF(i) : endpoint_shape(y)->dims[2];
+        back[folding->order[i]] = i;
+    }
+    y = build_reshape(b, y, folding->query, rank, sizes);
+    return build_binary(b, "Transpose", NULL, y, build_const_ints(b, NULL, rank, back));
+}
+
+/* Do the inputs fit together along the axes that are not attended to? */
+static bool other_axes_fit(const struct folding *folding, const struct shape *x,
+                           const struct shape *query)
+{
+    bool fit = x->rank == query->rank;
+
+    for (int i = 0; fit && i < folding->first; i++)
+        fit = may_be_equal(x->dims[folding->order[i]], query->dims[folding->order[i]]);
+    return fit;
+}
+
+static bool has_masks(struct layer_context *context, const struct layer *layer,
+                      const struct layer_io *io)
+{
+    static const char *const names[] = { "query_mask", "value_mask", "key_mask", "attention_mask" };
+
+    for (size_t i = 0; i < COUNT(names); i++)
+        if (io_tensor(io, names[i]).value.node != NULL)
+            return true;
+    for (int i = 0; i < io->call->inputs_count; i++)
+        if (io->inputs[i].mask.node != NULL)
+            return true;
+    return io_flag(context, io, "use_causal_mask") || !layer_arg(layer, "sliding_window")->is_null;
+}
+
+/* Folds the inputs of a MultiHeadAttention unless they are sequences. Returns false on failure. */
+static bool fold_inputs(struct layer_context *context, const struct layer *layer,
+                        const struct layer_io *io, struct heads_inputs *out)
+{
+    struct endpoint *inputs[] = { &out->query, &out->value, &out->key };
+    const struct shape *query = endpoint_shape(out->query);
+
+    if (query->rank < 3 || !read_folding(context, layer, out->query, &out->folding))
+        return query->rank < 3; /* refused later */
+    if (query->rank == 3)
+        return true;
+    if (has_masks(context, layer, io) || io_flag(context, io, "return_attention_scores"))
+        layer_refuse(context, layer, "masks and scores of inputs of rank %d", query->rank);
+    for (int i = 0; i < 3; i++)
+        if (!other_axes_fit(&out->folding, endpoint_shape(*inputs[i]), query))
+            layer_fail(context, layer, "query %s and %s do not fit together", shape_text(query),
+                       shape_text(endpoint_shape(*inputs[i])));
+    for (int i = 0; i < 3 && status_is_ok(context->builder.status); i++)
+        *inputs[i] = fold(context, layer, &out->folding, *inputs[i]);
+    return status_is_ok(context->builder.status);
+}
+
 static bool read_heads_inputs(struct layer_context *context, const struct layer *layer,
                               const struct layer_io *io, struct heads_inputs *out)
 {
@@ -546,6 +668,8 @@ static bool read_heads_inputs(struct layer_context *context, const struct layer 
         layer_fail(context, layer, "argument 'sliding_window': got %lld, expected at least 1",
                    (long long)window->integer);
     out->key = given_or(io, "key", out->value);
+    if (layer->class == &layer_multi_head_attention && !fold_inputs(context, layer, io, out))
+        return false;
     if (!layer_check_open(context, layer, out->query, 3, 2) ||
         !layer_check_open(context, layer, out->value, 3, 2) ||
         !layer_check_open(context, layer, out->key, 3, 2))
@@ -655,8 +779,10 @@ static void heads_call(struct layer_context *context, const struct layer *layer,
         y = build_binary(b, "Mul", NULL, y, gate);
     if (!status_is_ok(b->status))
         return;
-    io->outputs[0] = (struct layer_value){ .value = project_back(context, layer, &heads, y),
-                                           .mask = in.output_mask };
+    y = project_back(context, layer, &heads, y);
+    if (in.folding.query.node != NULL && status_is_ok(b->status))
+        y = unfold(b, &in.folding, y);
+    io->outputs[0] = (struct layer_value){ .value = y, .mask = in.output_mask };
     io->outputs[1] = (struct layer_value){ .value = weights };
     io->outputs_count = in.returns_scores ? 2 : 1;
 }

@@ -1,4 +1,4 @@
-"""Models whose images have their channels first, and others whose arguments are lists, in the form of models.py.
+"""Models whose images have their channels first, whose arguments are lists, and that attend along other axes, in the form of models.py.
 
     python tests/golden/layers/formats.py tests/golden/layers            Keras 3.15
 
@@ -50,3 +50,9 @@ case("enlarged_otherwise", sequential(
     L.Input((3, 4, 2)), L.Conv2D(3, 2, activation="tanh"), L.UpSampling2D((2, 3), interpolation="bicubic"), L.Conv2D(
         2, 2, activation="tanh"), L.UpSampling2D(2, interpolation="lanczos3"), L.UpSampling2D((1, 2), interpolation="lanczos5"), L.Conv2D(
             2, 3, strides=3, activation="tanh"), L.GlobalAveragePooling2D(), L.Dense(2)), trained=True)
+
+q, v = keras.Input((2, 3, 4), name="q"), keras.Input((5, 3, 4), name="v")
+rows = L.MultiHeadAttention(2, 3, value_dim=2, attention_axes=(1,), name="rows")(q, v)  # the numbers of rows differ
+columns = L.MultiHeadAttention(2, 2, attention_axes=(2,), output_shape=3, name="columns")(rows, q)
+case("attention_axes", keras.Model([q, v], L.Dense(2, name="answer")(L.Flatten(name="flat")(
+    L.MultiHeadAttention(1, 2, use_bias=False, name="pixels")(columns, v))), name="axes"), trained=True)

@@ -38,6 +38,12 @@
     STEPS ", " NODE("att", "MultiHeadAttention",                           \
                     "\"name\": \"att\", \"num_heads\": 1, \"key_dim\": 1", \
                     "[[\"x\", 0, 0, {\"value\": [\"x\", 0, 0]" arguments "}]]")
+#define IMAGE_ATTENTION(config, arguments)                                                      \
+    FUNCTIONAL(NODE("x", "InputLayer", "\"name\": \"x\", \"batch_shape\": [null, 2, 3, 4]",     \
+                    "") ", " NODE("att", "MultiHeadAttention",                                  \
+                                  "\"name\": \"att\", \"num_heads\": 1, \"key_dim\": 1" config, \
+                                  "[[\"x\", 0, 0, {\"value\": [\"x\", 0, 0]" arguments "}]]"),  \
+               "")
 #define INNER(shape)                                                                          \
     "{\"class_name\": \"Sequential\", \"config\": {\"name\": \"inner\", \"layers\": [" LAYER( \
         "InputLayer", "\"name\": \"x\", \"batch_shape\": " shape) ", " LAYER("Flatten", "") "]}}"
@@ -201,6 +207,13 @@ static const struct row {
                      "Sort", "two", "\"axis\": -1", "\"args\": [" TENSOR("one") "]"),
                  ""),
       STATUS_INVALID_ARGUMENT, "axis -1 of an input that has only the batch" },
+    { "attention along the features", IMAGE_ATTENTION(", \"attention_axes\": [3]", ""),
+      STATUS_INVALID_ARGUMENT,
+      "argument 'attention_axes': expected axes between the batch and the features of [?,2,3,4]" },
+    { "scores of images", IMAGE_ATTENTION("", ", \"return_attention_scores\": true"),
+      STATUS_UNIMPLEMENTED, "masks and scores of inputs of rank 4" },
+    { "causal attention of images", IMAGE_ATTENTION("", ", \"use_causal_mask\": true"),
+      STATUS_UNIMPLEMENTED, "masks and scores of inputs of rank 4" },
     { "attention scaled by a tensor", ATTEND("\"scale\": " TENSOR("q")), STATUS_UNIMPLEMENTED,
       "argument 'scale' of a call that is not one number" },
     { "a choice by a tensor of another rank",
