@@ -202,6 +202,11 @@ struct status layers_read_schedule(const struct json_value *value, struct arena 
  */
 struct status layers_parse(struct bytes json, struct arena *arena, struct layers_model **out);
 
+/* The same. `compile_config`: an object as for layers_wrap, whose members replace those of the
+ * description. */
+struct status layers_parse_compiled(struct bytes json, struct bytes compile_config,
+                                    struct arena *arena, struct layers_model **out);
+
 /* Sets the number of values in a row of the only input, [-1, width], of a model with
  * training.any_width. The description has the width for other data than files of records.
  * Errors: as layers_parse. */

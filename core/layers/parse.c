@@ -214,14 +214,59 @@ static struct status read_structure(const struct json_value *root, int depth, st
     return count_calls(out);
 }
 
-static struct status parse_root(const struct json_value *root, struct arena *arena,
+/* Parses the arguments of Keras' compile. */
+static struct status read_compile_config(struct bytes json, struct arena *arena,
+                                         const struct json_value **out)
+{
+    TRY(status_in(json_value_read_python(json, arena, out), "compile_config"));
+    if ((*out)->kind == JSON_VALUE_OBJECT)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT, "compile_config: expected an object, not %s",
+                        json_value_show(*out, arena));
+}
+
+/* An object with the members of `over`, and those of `base` that `over` does not have. */
+static struct json_value merge(const struct json_value *base, const struct json_value *over,
+                               struct arena *arena)
+{
+    const struct json_value *objects[] = { base, over };
+    int most = json_value_count(base) + json_value_count(over);
+    struct json_value *members = ARENA_ARRAY(arena, struct json_value, most + 1);
+    struct json_value merged = { .kind = JSON_VALUE_OBJECT };
+
+    merged.keys = ARENA_ARRAY(arena, const char *, most + 1);
+    merged.members = members;
+    for (size_t o = 0; o < COUNT(objects); o++) {
+        bool is_object = objects[o] != NULL && objects[o]->kind == JSON_VALUE_OBJECT;
+        for (int i = 0; is_object && i < objects[o]->count; i++) {
+            if (objects[o] == base && json_value_get(over, base->keys[i]) != NULL)
+                continue;
+            merged.keys[merged.count] = objects[o]->keys[i];
+            members[merged.count++] = objects[o]->members[i];
+        }
+    }
+    return merged;
+}
+
+static struct status parse_root(const struct json_value *root,
+                                const struct json_value *compile_config, struct arena *arena,
                                 struct layers_model *out)
 {
+    static const char *key = "compile_config";
     const char *version = json_value_get_text(root, "keras_version");
 
     out->keras2 = version != NULL && version[0] == '2';
     TRY(read_structure(root, 0, arena, out));
-    TRY(training_read(root, arena, out));
+    if (compile_config->count > 0) {
+        const struct json_value compiled = merge(json_value_get(root, key), compile_config, arena);
+        const struct json_value settings = {
+            .kind = JSON_VALUE_OBJECT, .count = 1, .members = &compiled, .keys = &key
+        };
+        const struct json_value whole = merge(root, &settings, arena);
+        TRY(training_read(&whole, arena, out));
+    } else {
+        TRY(training_read(root, arena, out));
+    }
     return layers_check(out, arena);
 }
 
@@ -233,10 +278,7 @@ static struct status wrap(const struct layers_body *body, struct bytes compile_c
     const char **keys = ARENA_ARRAY(arena, const char *, 1);
     const struct json_value *read;
 
-    TRY(status_in(json_value_read_python(compile_config, arena, &read), "compile_config"));
-    if (read->kind != JSON_VALUE_OBJECT)
-        return status_error(STATUS_INVALID_ARGUMENT, "compile_config: expected an object, not %s",
-                            json_value_show(read, arena));
+    TRY(read_compile_config(compile_config, arena, &read));
     *member = *read;
     keys[0] = "compile_config";
     root.keys = keys;
@@ -266,15 +308,21 @@ struct status layers_wrap(const struct layers_body *body, struct bytes compile_c
     return status_ok();
 }
 
-struct status layers_parse(struct bytes json, struct arena *arena, struct layers_model **out)
+struct status layers_parse_compiled(struct bytes json, struct bytes compile_config,
+                                    struct arena *arena, struct layers_model **out)
 {
     struct layers_model *model = ARENA_NEW(arena, struct layers_model);
+    const struct json_value *root, *config;
 
     model->arena = arena;
-    const struct json_value *root;
-
+    TRY(read_compile_config(compile_config, arena, &config));
     TRY(status_in(json_value_read_python(json, arena, &root), "model description"));
-    TRY(status_in(parse_root(root, arena, model), "model description"));
+    TRY(status_in(parse_root(root, config, arena, model), "model description"));
     *out = model;
     return status_ok();
+}
+
+struct status layers_parse(struct bytes json, struct arena *arena, struct layers_model **out)
+{
+    return layers_parse_compiled(json, bytes_of("{}"), arena, out);
 }

@@ -69,6 +69,8 @@ class TrainFiles(FilesTestCase):
         for model in ("logistic", "softmax", "mlp"):
             shown = self.train("--model=" + model, *flags, "--export_dir=" + self.path(model + "/1"))
             self.assertGreater(float(re.search(r"accuracy ([0-9.]+)", shown).group(1)), .9, model)
+        self.assertRegex(self.train("--model=logistic", *flags, "--noexport", "--metrics=auc,precision"), r"Test: loss [\d.]+, auc [\d.]+, precision [\d.]+")
+        self.assertRegex(self.train("--model=logistic", *flags, "--noexport", "--loss=hinge"), r"Test: hinge [\d.]+, accuracy")
         with Server(self.path("logistic")) as server:
             asked = server.post("/v1/models/default:predict", {"signature_name": "predict", "instances": [[.9, -.9], [-.9, .9]]}).json
             self.assertEqual([answer[0] > .5 for answer in asked["predictions"]], [True, False])

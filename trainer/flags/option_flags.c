@@ -40,13 +40,14 @@ static const struct flag rows[] = {
       .help = "patterns of the variables that keep their values, such as 'conv*,*/gamma'; by "
               "default those that were frozen when Keras exported the model; 'none': all change" },
     { "loss", FLAG_TEXT, &values.loss, "",
-      .help = "loss of --from_savedmodel: Keras' name, such as mse, or a JSON object with "
-              "class_name and config" },
+      .help = "Keras' name of the loss, such as mse, or a JSON object with class_name and config; "
+              "the default is the model's. --from_savedmodel needs one" },
     { "metrics", FLAG_TEXT, &values.metrics, "",
-      .help = "metrics of --from_savedmodel: Keras' names, such as accuracy,auc, or a JSON list" },
+      .help = "Keras' names of metrics, such as accuracy,auc, or a JSON list; the default is the "
+              "model's" },
     { "compile_config", FLAG_PATH, &values.compile_config, "",
-      .help = "file with the optimizer, the loss and the metrics of --from_savedmodel as Keras' "
-              "get_compile_config() prints them, instead of --loss and --metrics" },
+      .help = "file with the optimizer, the loss and the metrics as Keras' get_compile_config() "
+              "prints them, instead of --loss and --metrics" },
     { "hyperparameters", FLAG_PATH, &values.hyperparameters, "",
       .help = "JSON file of flags, such as {\"batch_size\": 128, \"sync\": true}; a flag on the "
               "command line wins" },

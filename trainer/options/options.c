@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "trainer/options/cluster.h"
+#include "trainer/options/compile_config.h"
 #include "trainer/options/export_target.h"
 #include "trainer/options/finetune.h"
 #include "trainer/options/main_optimizer.h"
@@ -23,10 +24,13 @@ static struct status check_description(struct bytes file)
 }
 
 /* Reads a built-in description or a file. */
-static struct status read_model(const char *name, struct arena *arena, struct layers_model **out)
+static struct status read_model(const struct flag_values *flags, struct arena *arena,
+                                struct layers_model **out)
 {
+    const char *name = flags->model;
     struct bytes json = layers_builtin(name);
-    struct buffer file = { 0 };
+    struct buffer file = { 0 }, config = { 0 };
+    struct status status;
 
     if (json.data == NULL) {
         if (strchr(name, '/') == NULL && strchr(name, '.') == NULL && !file_exists(name))
@@ -35,10 +39,14 @@ static struct status read_model(const char *name, struct arena *arena, struct la
         TRY(status_in(file_read(name, DESCRIPTION_BYTES_MAX, &file), "--model"));
         json = (struct bytes){ file.data, file.size };
     }
-    struct status status = check_description(json);
+    TRY_OR(done, compile_config_read(flags, &config));
+    status = check_description(json);
     if (status_is_ok(status))
-        status = layers_parse(json, arena, out);
+        status =
+            layers_parse_compiled(json, (struct bytes){ config.data, config.size }, arena, out);
     status = status_in(status, "--model=%s", name);
+done:
+    buffer_finish(&config);
     buffer_finish(&file);
     return status;
 }
@@ -55,8 +63,7 @@ static struct status refuse_without(const char *needed, const char *const *names
 /* Refuses flags that have no effect without --from_savedmodel, or with it. */
 static struct status check_finetune(const struct flag_values *flags)
 {
-    static const char *const others[] = { "signature", "output",  "freeze",        "sparse_width",
-                                          "loss",      "metrics", "compile_config" };
+    static const char *const others[] = { "signature", "output", "freeze", "sparse_width" };
     bool given = *flags->from_savedmodel != '\0';
 
     if (!given)
@@ -77,7 +84,7 @@ static struct status choose_model(struct arena *arena, struct options *out)
     TRY(check_finetune(&out->flags));
     if (*out->flags.from_savedmodel != '\0')
         return finetune_open(&out->flags, arena, &out->finetune, &out->model);
-    return read_model(out->flags.model, arena, &out->model);
+    return read_model(&out->flags, arena, &out->model);
 }
 
 static void choose_the_rest(struct options *out)

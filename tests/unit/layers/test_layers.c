@@ -112,6 +112,26 @@ static void a_model_of_any_width_takes_another(void **state)
     assert_false(model_of("convnet")->training.any_width);
 }
 
+static void a_compile_config_replaces_members_of_the_descriptions(void **state)
+{
+    (void)state;
+    static const char config[] = "{\"loss\": \"mse\", \"metrics\": [\"AUC\", \"mae\"]}";
+    struct layers_model *model, *own = model_of("logistic");
+
+    assert_ok(layers_parse_compiled(layers_builtin("logistic"), bytes_of(config), arena, &model));
+    assert_string_equal(own->targets[0].loss_name, "binary_crossentropy");
+    assert_string_equal(model->targets[0].loss_name, "mean_squared_error");
+    assert_int_equal(own->metrics_count, 1);
+    assert_int_equal(model->metrics_count, 2);
+    assert_string_equal(model->training.optimizer, "adam");
+    assert_true(model->training.learning_rate == own->training.learning_rate);
+    assert_int_equal(model->training.epochs, own->training.epochs);
+    struct status status =
+        layers_parse_compiled(layers_builtin("logistic"), bytes_of("[]"), arena, &model);
+    assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+    assert_string_equal(status.message, "compile_config: expected an object, not a list of 0");
+}
+
 static void trains_with_few_nodes(void **state)
 {
     const struct model_row *row = *state;
@@ -307,6 +327,7 @@ int main(void)
 {
     static const struct CMUnitTest plain[] = {
         TEST(a_model_of_one_probability_also_classifies),
+        TEST(a_compile_config_replaces_members_of_the_descriptions),
         TEST(a_model_of_any_width_takes_another),
         TEST(a_serving_graph_has_the_signatures_of_a_classifier),
         TEST(a_serving_graph_has_the_signatures_of_a_regression),
