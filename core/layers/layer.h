@@ -380,7 +380,7 @@ struct endpoint layer_draw_dropout(struct layer_context *context, double rate, i
 
 /* An axis of an input of this rank, counted from the front; 0, the batch: failure. */
 int layer_axis(struct layer_context *context, const struct layer *layer, int64_t axis, int rank);
-/* What an argument "axis" may not be. */
+/* The error of an argument "axis" that stands for all axes. */
 #define AXIS_IS_NULL "argument 'axis' is null: it would mix rows of the batch"
 /* The same of the argument "axis" (ARG_NULL_OR_INT) if null stands for all axes: also a failure. */
 int layer_one_axis(struct layer_context *context, const struct layer *layer, int rank);

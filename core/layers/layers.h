@@ -2,7 +2,7 @@
  * layers: a model described in Keras' vocabulary, and the graphs made of it.
  *
  *     struct layers_model *model;
- *     TRY(layers_parse(json, arena, &model));                          or layers_find("mlp", …)
+ *     TRY(layers_parse(json, arena, &model));
  *     struct layers_options options = { .mode = LAYERS_TRAIN, .batch = 100 };
  *     struct layers_graph training;
  *     TRY(layers_build(model, &options, arena, &training));

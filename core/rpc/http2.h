@@ -44,7 +44,7 @@ struct http2_stream {
     struct grpc_frame *queue, *queue_last; /* to be sent; a part of the first may be */
     size_t unsent;                         /* bytes in the queue */
     size_t metadata_size;                  /* bytes of received headers */
-    size_t held;                           /* what it added to http2_hold */
+    size_t held;                           /* bytes charged by http2_hold_for */
     enum http2_wants wants;
     bool ended;        /* the peer has ended its half; */
     bool ending;       /* we end ours after the queue is sent. Either half may end first. */

@@ -14,7 +14,7 @@ struct loopback {
     const struct service *service;
     void *instance;
     pthread_mutex_t lock;        /* guards the fields below, and those of the calls */
-    struct list_link *in_flight; /* loopback_calls whose method returned without a reply */
+    struct list_link *in_flight; /* each a loopback_call whose method returned without a reply */
     bool broken;
     pthread_t timer; /* ends calls at their deadlines; started by the first call that may need it */
     bool timer_runs, closing;

@@ -4,7 +4,7 @@
 
 /* Fewer rows have the shorter waits, so more rows must save at least this part of a row's cost. */
 #define SAVES_PART 32
-/* What a run costs besides: the pool's lock, the wake-ups of its thread and of the loop. */
+/* The cost around a run: the pool's lock, and waking the pool's thread and the loop. */
 #define AROUND_NS  10000
 
 static bool saves_time(struct batch_target more, struct batch_target fewer)

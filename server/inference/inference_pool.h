@@ -29,7 +29,7 @@ void inference_pool_stop(struct inference_pool *pool);
 /* Call it after destroying the inferences that use it. Accepts NULL. */
 void inference_pool_destroy(struct inference_pool *pool);
 
-/* What inference.c uses. */
+/* The rest is for inference.c. */
 
 /* Calls `to_pool` of the call and adds the call to its queue. If the queue refuses it, its `done`
  * gets the failure later, in the loop's thread. */

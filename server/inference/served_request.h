@@ -60,8 +60,8 @@ const char *request_api_name(enum request_api api);
 const char *request_protocol_name(enum request_protocol protocol); /* "REST", "GRPC" */
 
 /* CLOCK_MONOTONIC, of the last run if there were several. 0: this stage was not reached, or no
- * observer needs times. From begun to parsing, and from parsed to run_began, the request waits
- * for a thread. */
+ * observer needs times. From begun to parsing, and from parsed to call.run_began_ns, the request
+ * waits for a thread. */
 struct request_times {
     int64_t begun_ns, parsing_ns, parsed_ns; /* then call.run_began_ns, call.run_ended_ns */
     int64_t printed_ns, ended_ns;

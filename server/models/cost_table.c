@@ -49,7 +49,7 @@ static int rows_index(int64_t rows)
     return index;
 }
 
-/* What a cell holds of this shape and cost. */
+/* A cell is one word: the shape, then the cost in ns. */
 static uint64_t make_cell(uint32_t shape, int64_t cost_ns)
 {
     return (uint64_t)shape << COST_BITS | (uint64_t)cost_ns;

@@ -266,7 +266,7 @@ static double interpolate(double x, const double *xs, const double *ys, int64_t 
     return slope * (x - xs[at]) + ys[at];
 }
 
-/* The same, compress_summary. */
+/* The same formula as compress_summary of Keras' Discretization. */
 static struct quantile_points compress(struct quantile_points points, double epsilon,
                                        struct arena *arena)
 {

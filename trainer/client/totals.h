@@ -1,5 +1,5 @@
 /*
- * client_totals: the totals of the training's metrics over all workers. A source of gradients adds
+ * totals: the totals of the training's metrics over all workers. A source of gradients adds
  * the totals of its batches to the client's, the next push carries them to ps 0, and ps 0 sums them
  * over the pushes that it applies.
  *

@@ -31,7 +31,8 @@ bool file_data_is_of_format(const char *path, const struct record_format *format
            format == wanted;
 }
 
-/* Such as .ipynb_checkpoints and ._photo.jpg. Patterns do not match them either. */
+/* Directories such as .ipynb_checkpoints and files such as ._photo.jpg hold no data. Patterns do
+ * not match them either. */
 static bool is_hidden(const char *name)
 {
     return *name == '.';

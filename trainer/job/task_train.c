@@ -13,7 +13,7 @@
 #define REPEAT_MS       10000
 #define CALL_TIMEOUT_MS 300000 /* minimum, because a synchronous step may take long */
 #define LAST_STEP_MS    500    /* for a stopped task's push to reach all ps tasks */
-/* So that a wait ends with its own message before the call times out. */
+/* A call times out this much later than the wait inside it, which fails with its own message. */
 #define CALL_MARGIN_MS  60000
 
 struct training_task {

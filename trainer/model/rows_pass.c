@@ -4,7 +4,7 @@
 
 #define BATCH_ROWS 500
 
-/* What is used for one batch after the other. */
+/* Reused from one batch to the next. */
 struct pass_run {
     struct feeder *feeder;
     struct run *run;

@@ -20,7 +20,7 @@ static bool has_effect(const struct node *node)
     return false;
 }
 
-/* Whoever waits for it waits for its inputs instead. */
+/* Nodes that wait for it then wait for its inputs. */
 static void make_noop(struct region *region, struct node *node)
 {
     for (int i = 0; i < node->inputs_count; i++)

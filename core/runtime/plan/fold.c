@@ -352,8 +352,8 @@ static struct status fold_values(struct plan_maker *maker, struct region *region
     return status_ok();
 }
 
-/* Whoever receives a handle that leaves the region can write to its variable, unless the body
- * returns an argument at its own index. */
+/* A handle that leaves the region lets its receiver write to the variable, unless the body returns
+ * an argument at its own index. */
 static void note_handle_result(struct plan_maker *maker, const struct region *region, int index)
 {
     struct endpoint result = region->results[index];

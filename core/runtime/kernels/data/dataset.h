@@ -10,7 +10,7 @@
  *
  * An op that makes a dataset is one row:
  *
- *     DATASET("TakeDataset", take_check, take_next, .iterator_bytes = sizeof(struct take),
+ *     DATASET("TakeDataset", count_check, take_next, .iterator_bytes = sizeof(struct take),
  *             .cardinality = take_cardinality)
  */
 #ifndef KERNELS_DATASET_H

@@ -8,7 +8,7 @@
 #include "runtime/kernels/data/dataset.h"
 #include "runtime/kernels/decompress.h"
 
-/* What a dataset has read of each file. */
+/* The files of a dataset, each read when its first element is wanted. */
 struct file_contents {
     enum compression compression;
     struct bytes *contents; /* [filenames] */

@@ -66,7 +66,7 @@ static double log_add(double a, double b)
     return most == -INFINITY ? most : most + log1p(exp(least - most));
 }
 
-/* Like scan_f32, but from element `at`. */
+/* Like a `scan`, but of elements from `at` on. */
 static void log_scan(const struct scan_state *state, const struct tensor *x, struct tensor *out,
                      int64_t at, int64_t count, int64_t step)
 {

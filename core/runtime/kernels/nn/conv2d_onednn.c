@@ -117,8 +117,8 @@ static bool make_bias(struct conv2d_onednn *conv)
 #define LANES 8 /* floats in a vector of AVX2 */
 
 /* Without the masks of AVX-512, oneDNN applies the activation to the unused lanes of the last
- * vector as well. They hold whatever the thread computed before; a NaN among them raises the flag
- * that run_primitive reads, and results would be discarded at random. */
+ * vector as well. They hold whatever the thread computed before. A NaN among them raises the flag
+ * that float_flags_invalid reads, and the result would be discarded at random. */
 static bool leaves_lanes(const struct conv2d_onednn_spec *spec)
 {
     bool masks =

@@ -80,7 +80,8 @@ static struct status make_room(struct tree_search *s)
     return status_ok();
 }
 
-/* scores[target, source]; the diagonal tells of roots. What is not finite is no arc. */
+/* scores[target, source]; the diagonal has the scores of roots. A score that is not finite makes
+ * no arc. */
 static void add_arcs(struct tree_search *s, const struct tensor *scores, int64_t first,
                      int64_t stride)
 {
