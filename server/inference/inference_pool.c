@@ -94,9 +94,10 @@ static void consider_yielding(struct inference_pool *pool, int64_t began_ns, int
     if (ended_ns - began_ns < LONG_RUN_NS || loop_ran_ns == 0 ||
         began_ns - loop_ran_ns > BESIDE_NS || atomic_exchange(&pool->yields, true))
         return;
-    log_info("requests that take more than %d ms have come beside requests that take less than "
-             "%.1f ms; from now on, the former run at nice %d, so that the latter need not wait",
-             (int)(LONG_RUN_NS / NS_PER_MS), INFERENCE_LOOP_COST_MAX_NS / 1e6, POOL_NICE);
+    log_info(
+        "requests that take more than %d ms run at nice %d from now on, so that the requests of "
+        "less than %.1f ms that arrive meanwhile need not wait",
+        (int)(LONG_RUN_NS / NS_PER_MS), POOL_NICE, INFERENCE_LOOP_COST_MAX_NS / 1e6);
 }
 
 static void yield_if_wanted(const struct inference_pool *pool)
