@@ -105,7 +105,7 @@ class Finished(TestCase):
         for export in ("--export_dir=" + self.export, "--export_dir=" + self.path("m")):  # the directory, or the one with versions
             chief = job.start("worker", 0, export, *self.chief[1:], "--start_timeout=10000")
             self.assertEqual(chief.wait(), 0, chief.text())
-            self.assertIn("the job was finished before", chief.text())
+            self.assertIn("an earlier run has finished the job", chief.text())
             self.assertEqual(identity(self.export), before)
             self.assertEqual(os.listdir(self.path("m")), ["1"])
         chief = job.start("worker", 0, "--noexport", *self.chief[1:], "--start_timeout=10000")
@@ -119,7 +119,7 @@ class Finished(TestCase):
         before = self.start(Job(self, ps=2, workers=1, flags=self.flags))
         job = Job(self, ps=2, workers=1, flags=self.flags)
         self.assertEqual(self.start(job), before)
-        self.assertIn("the job was finished before", job.log("worker 0"))
+        self.assertIn("an earlier run has finished the job", job.log("worker 0"))
         self.assertIn("the job is finished at step 30", job.log("ps 1"))
 
     def test_when_nothing_can_tell_whose_export_it_is(self):

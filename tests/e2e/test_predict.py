@@ -209,7 +209,7 @@ class Predict(TestCase):
         flags = ("--predict_files=" + file, "--schema=" + schema, "--id_column=id")
         done = self.predict(*flags, "--max_bad_records=2", "--output=" + self.path("out"))
         self.assertEqual((done.returncode, done.stdout), (0, ""), done)
-        self.assertIn("bad record passed: '%s' line 3: column 'x': '?' is not a number" % file, done.stderr)
+        self.assertIn("bad record skipped: '%s' line 3: column 'x': '?' is not a number" % file, done.stderr)
         self.assertIn("pstrain: 2 rows by signature 'predict'; 2 bad records passed\n", done.stderr)
         with open(self.path("out"), encoding="utf-8") as f:
             self.assertEqual([json.loads(line)["id"] for line in f], ["a", "c"])

@@ -46,7 +46,7 @@ class Preprocessing(TestCase):
         job.kill("worker 1")
         job.start("worker", 1).wait_for("trains from step")
         job.kill("ps 0")  # it has the states; the chief gives them to the next one
-        job.start("ps", 0).wait_for("the variables are there")
+        job.start("ps", 0).wait_for("the variables exist")
         job.kill("worker 1")
         job.start("worker", 1).wait_for("trains from step")
 

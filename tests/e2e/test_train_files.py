@@ -124,7 +124,7 @@ class TrainFiles(FilesTestCase):
         self.assertIn("41 files: ", shown)
         self.assertIn("Test: loss 0.", shown)
         self.assertIn("accuracy 1.0000", shown)
-        self.assertIn("bad record passed: '%s' image 0: PNG: " % bad, shown)
+        self.assertIn("bad record skipped: '%s' image 0: PNG: " % bad, shown)
         self.assertIn("--max_bad_records=0", self.train(*flags, code=1))
         self.assertIn("has no folders with JPEG, PNG or text files; of files of records, give the names or a pattern, such as '%s/*.csv'" %
                       self.path("photos/dark/more/old"),
@@ -160,7 +160,7 @@ class TrainFiles(FilesTestCase):
         flags = ["--model=" + model, "--train_files=" + path, "--schema=" + schema, "--label_column=y", "--optimizer=sgd",
                  "--learning_rate=0.1", "--max_bad_records=1"]
         shown = self.train(*flags, "--epochs=60", "--export_dir=" + self.path("sum/1"))
-        self.assertIn("bad record passed: '%s' line 1002: column 'v': 2 values, expected 3" % path, shown)
+        self.assertIn("bad record skipped: '%s' line 1002: column 'v': 2 values, expected 3" % path, shown)
         with Server(self.path("sum")) as server:
             got = server.post("/v1/models/default:predict", {"signature_name": "predict", "instances": [[1, 1, 1]]})
             self.assertAlmostEqual(got.json["predictions"][0][0], 4, delta=.001)  # 60 epochs without noise
@@ -359,7 +359,7 @@ class TrainFiles(FilesTestCase):
         path = self.write("line.csv", "x,y\n" + good + "abc,1\n" + good + "1\n")
         flags = ["--model=linear", "--train_files=" + path, "--label_column=y", "--noexport", "--workers=1"]
         shown = self.train(*flags, "--max_bad_records=2")
-        self.assertIn("bad record passed: '%s' line 302: column 'x': 'abc' is not a number" % path, shown)
+        self.assertIn("bad record skipped: '%s' line 302: column 'x': 'abc' is not a number" % path, shown)
         self.assertIn("line 603: 1 fields, wanted 2", shown)
         shown = self.train(*flags, "--max_bad_records=1", code=1)
         self.assertIn("that is bad record 2, --max_bad_records=1", shown)

@@ -48,7 +48,7 @@ static struct status count_bad(struct file_source *source, struct status bad)
                             bad.message, (long long)count,
                             (long long)split->options.max_bad_records);
     struct buffer text = { 0 };
-    buffer_printf(&text, "bad record passed: %s%s", bad.message,
+    buffer_printf(&text, "bad record skipped: %s%s", bad.message,
                   count == WARNINGS_MAX ? "; further ones are not reported" : "");
     buffer_append_char(&text, '\0');
     if (count <= WARNINGS_MAX)

@@ -106,7 +106,7 @@ static void check_note(struct serving *serving, int64_t now_ns)
     if (!serving->training && *text == '\0') {
         serving->training = true;
         serving->spoke_ns = now_ns;
-        log_info("the variables are there, the job is at step %" PRIu64, step);
+        log_info("the variables exist; the job is at step %" PRIu64, step);
     }
     if (serving->training && step != serving->spoke_step &&
         now_ns - serving->spoke_ns >= (int64_t)SPEAK_MS * NS_PER_MS) {

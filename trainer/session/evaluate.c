@@ -349,7 +349,8 @@ struct status session_prepare_evaluation(struct session *session)
     if (early_stopping_is_enough(&session->stopping) &&
         session->stopping.step < options->job.stop_step) {
         options->job.stop_step = session->stopping.step;
-        log_info("the job was stopped early before, at step %" PRIu64, session->stopping.step);
+        log_info("an earlier run has stopped the job early, at step %" PRIu64,
+                 session->stopping.step);
     }
     return status_ok();
 }

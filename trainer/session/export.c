@@ -176,8 +176,8 @@ void session_check_finished(struct session *session)
     session->finished = true;
     session->exported = exports;
     session->options.export_directory = directory;
-    log_info("the job was finished before: %s is of the last step%s%s; waiting up to %d s for ps "
-             "tasks that do not know it",
+    log_info("an earlier run has finished the job: %s is of the last step%s%s; waiting up to %d s "
+             "for ps tasks that do not know it",
              prefix, exports ? ", and its model is in " : "", exports ? directory : "",
              FINISHED_WAIT_MS / 1000);
 }

@@ -283,7 +283,7 @@ static struct status run_task(struct session *session)
     if (status.code != STATUS_UNAVAILABLE)
         return status;
     if (session->finished) {
-        log_info("%s: the job was finished before", status.message);
+        log_info("%s: an earlier run has finished the job", status.message);
         return status_ok();
     }
     return session->progress.alone ? session_explain_alone(session, status) : status;
