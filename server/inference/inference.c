@@ -145,13 +145,16 @@ static void run_in_loop(struct inference *inference, struct inference_call *call
         if (!calls->unfinished)
             inference_pool_note_loop_ran(inference->pool, loop_now_ns(inference->loop));
     }
+    struct call_list unfinished = { 0 };
     for (struct inference_call *next; calls != NULL; calls = next) {
         next = calls->next;
         if (runs && !calls->unfinished)
             calls->done(calls, calls->status);
         else
-            inference_pool_submit(inference->pool, calls);
+            call_list_append(&unfinished, calls);
     }
+    if (unfinished.first != NULL)
+        inference_pool_submit(inference->pool, unfinished.first);
     inference->running = false;
 }
 
@@ -175,6 +178,7 @@ static void join_round(struct inference *inference, struct inference_call *call)
 void inference_submit(struct inference *inference, struct inference_call *call)
 {
     call->inference = inference;
+    call->next = NULL;
     bool in_batch = inference_pool_forms_batch(call);
     if (call->prepare == NULL && !in_batch)
         estimate(call);

@@ -267,28 +267,40 @@ bool inference_pool_forms_batch(const struct inference_call *call)
     return call->prepare == NULL && call->callable->queue.batching != NULL;
 }
 
-static struct status add_to_queue(struct inference_pool *pool, struct inference_call *call)
+/* Returns the calls that their queue refused, linked by `next` as well. */
+static struct inference_call *add_to_queue(struct inference_pool *pool,
+                                           struct inference_call *calls)
 {
+    struct inference_call *refused = NULL;
     int64_t now_ns = clock_now_ns(clock_monotonic());
     pthread_mutex_lock(&pool->lock);
-    struct status status = pending_calls_add(&pool->pending, call, now_ns);
-    pthread_cond_signal(&pool->work);
+    for (struct inference_call *next, *call = calls; call != NULL; call = next) {
+        next = call->next;
+        struct status status = status_ok();
+        if (inference_pool_forms_batch(call))
+            status = batch_queue_check_inputs(call);
+        if (status_is_ok(status))
+            status = pending_calls_add(&pool->pending, call, now_ns);
+        if (status_is_ok(status))
+            continue;
+        call->status = status_keep(call->arena, status);
+        call->next = refused;
+        refused = call;
+    }
+    pthread_cond_signal(&pool->work); /* a thread that leaves calls behind wakes the next one */
     pthread_mutex_unlock(&pool->lock);
-    return status;
+    return refused;
 }
 
-void inference_pool_submit(struct inference_pool *pool, struct inference_call *call)
+void inference_pool_submit(struct inference_pool *pool, struct inference_call *calls)
 {
-    struct status status = status_ok();
-    call->to_pool(call);
-    if (inference_pool_forms_batch(call))
-        status = batch_queue_check_inputs(call);
-    if (status_is_ok(status))
-        status = add_to_queue(pool, call);
-    if (status_is_ok(status))
-        return;
-    call->status = status_keep(call->arena, status);
-    post_end(call); /* `done` is not called before this returns */
+    for (struct inference_call *call = calls; call != NULL; call = call->next)
+        call->to_pool(call);
+    struct inference_call *refused = add_to_queue(pool, calls);
+    for (struct inference_call *next; refused != NULL; refused = next) {
+        next = refused->next;
+        post_end(refused); /* `done` is not called before this returns */
+    }
 }
 
 void inference_pool_stop(struct inference_pool *pool)

@@ -31,9 +31,10 @@ void inference_pool_destroy(struct inference_pool *pool);
 
 /* The rest is for inference.c. */
 
-/* Calls `to_pool` of the call and adds the call to its queue. If the queue refuses it, its `done`
- * gets the failure later, in the loop's thread. */
-void inference_pool_submit(struct inference_pool *pool, struct inference_call *call);
+/* Calls `to_pool` of the calls, which are linked by `next`, and adds them to their queue together:
+ * if they came one by one, an idle thread would run the first of them alone. If the queue refuses
+ * a call, its `done` gets the failure later, in the loop's thread. */
+void inference_pool_submit(struct inference_pool *pool, struct inference_call *calls);
 /* Does the call wait in its queue until a batch of --enable_batching may run? */
 bool inference_pool_forms_batch(const struct inference_call *call);
 /* May calls of a round share a run? */
