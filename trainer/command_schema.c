@@ -4,6 +4,7 @@
 #include "trainer/inputs/file_data.h"
 
 static struct flag_values values;
+static struct schema_hints hints;
 
 static const struct flag rows[] = {
     { "data_format", FLAG_TEXT, &values.data_format, "",
@@ -14,8 +15,11 @@ static const struct flag rows[] = {
     { "na_value", FLAG_TEXT, &values.na_value, "",
       .help = "text of a field of CSV and TSV files without a value, such as NA; an empty field "
               "has none either" },
-    { "label_column", FLAG_TEXT, &values.label_column, "",
+    { "label_column", FLAG_TEXT, &hints.label, "",
       .help = "column whose texts are listed as its classes, in ascending order" },
+    { "normalize", FLAG_BOOL, &hints.normalize, "false",
+      .help = "add the mean and the standard deviation of the other columns of numbers, as of the "
+              "first 1000 rows; needs --label_column" },
     { "help", FLAG_BOOL, &values.help, "false", .help = "print this text" },
 };
 
@@ -29,6 +33,9 @@ static const struct flag_set flags = {
 static struct status read_flags(int argc, char **argv, int *files_count)
 {
     TRY(flags_parse(&flags, argc, argv, files_count));
+    if (!values.help && hints.normalize && *hints.label == '\0')
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--normalize needs --label_column, which keeps its values");
     if (values.help || *files_count > 0)
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT, "schema: give at least one file");
@@ -44,8 +51,8 @@ struct status command_schema(int argc, char **argv)
         return status_ok();
     }
     struct arena *arena = arena_create(0);
-    struct status status = command_line_fault(
-        file_data_print_schema(&values, (const char *const *)(argv + 1), files_count, arena));
+    struct status status = command_line_fault(file_data_print_schema(
+        &values, &hints, (const char *const *)(argv + 1), files_count, arena));
     arena_destroy(arena);
     return status;
 }

@@ -51,6 +51,12 @@ void json_write_integer(struct json_writer *writer, const char *key, int64_t val
     buffer_printf(writer->out, "%" PRId64, value);
 }
 
+void json_write_real(struct json_writer *writer, const char *key, double value)
+{
+    begin_member(writer, key);
+    buffer_printf(writer->out, "%.9g", value);
+}
+
 void json_write_bool(struct json_writer *writer, const char *key, bool value)
 {
     begin_member(writer, key);

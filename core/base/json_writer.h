@@ -30,6 +30,7 @@ void json_open(struct json_writer *writer, const char *key, char bracket);
 void json_close(struct json_writer *writer, char bracket);
 void json_write_text(struct json_writer *writer, const char *key, struct bytes text);
 void json_write_integer(struct json_writer *writer, const char *key, int64_t value);
+void json_write_real(struct json_writer *writer, const char *key, double value); /* finite */
 void json_write_bool(struct json_writer *writer, const char *key, bool value);
 void json_write_null(struct json_writer *writer, const char *key);
 

@@ -156,7 +156,8 @@ static void print_missing(const char *path, const struct schema *schema)
                     schema->columns[i].name);
 }
 
-struct status file_data_print_schema(const struct flag_values *flags, const char *const *paths,
+struct status file_data_print_schema(const struct flag_values *flags,
+                                     const struct schema_hints *hints, const char *const *paths,
                                      int count, struct arena *arena)
 {
     const struct record_format *format;
@@ -169,8 +170,7 @@ struct status file_data_print_schema(const struct flag_values *flags, const char
         const char *path = file_path_of_uri(paths[i]);
         struct schema schema;
         other.size = notes.size = 0;
-        TRY_OR(done, file_data_guess_schema(path, format, &records, flags->label_column, arena,
-                                            &notes, &schema));
+        TRY_OR(done, file_data_guess_schema(path, format, &records, hints, arena, &notes, &schema));
         schema_print(&schema, i == 0 ? &first : &other);
         if (i > 0 && !bytes_equal((struct bytes){ first.data, first.size },
                                   (struct bytes){ other.data, other.size })) {

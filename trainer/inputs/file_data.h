@@ -8,6 +8,7 @@
 #include "graph/training_graph.h"
 #include "trainer/data/batch_source.h"
 #include "trainer/flags/option_flags.h"
+#include "trainer/records/schema.h"
 
 struct file_data_request {
     const struct flag_values *flags; /* train_files and the flags that describe them */
@@ -46,7 +47,8 @@ int64_t file_data_bad_records(const struct data *data);
 
 /* `pstrain schema FILE…`: prints the schema guessed from the files' first rows.
  * INVALID_ARGUMENT: the files differ. */
-struct status file_data_print_schema(const struct flag_values *flags, const char *const *paths,
+struct status file_data_print_schema(const struct flag_values *flags,
+                                     const struct schema_hints *hints, const char *const *paths,
                                      int count, struct arena *arena);
 
 #endif

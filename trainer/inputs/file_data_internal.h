@@ -61,8 +61,9 @@ struct status file_data_choose_format(const struct flag_values *flags, struct ar
                                       const struct record_format **format,
                                       struct record_options *records);
 struct status file_data_guess_schema(const char *path, const struct record_format *format,
-                                     const struct record_options *records, const char *label,
-                                     struct arena *arena, struct buffer *notes, struct schema *out);
+                                     const struct record_options *records,
+                                     const struct schema_hints *hints, struct arena *arena,
+                                     struct buffer *notes, struct schema *out);
 /* Sets the size of images: that of the model's only input, if that has the shape of an image. */
 struct status file_data_choose_image_size(struct file_data_maker *maker);
 /* Sets the schema, from --schema or the first file, and adds the columns of ids and of whole

@@ -21,12 +21,13 @@ struct status file_data_choose_format(const struct flag_values *flags, struct ar
 }
 
 struct status file_data_guess_schema(const char *path, const struct record_format *format,
-                                     const struct record_options *records, const char *label,
-                                     struct arena *arena, struct buffer *notes, struct schema *out)
+                                     const struct record_options *records,
+                                     const struct schema_hints *hints, struct arena *arena,
+                                     struct buffer *notes, struct schema *out)
 {
     if (format == NULL)
         TRY(record_format_detect(path, &format));
-    return schema_guess(path, format, records, label, arena, notes, out);
+    return schema_guess(path, format, records, hints, arena, notes, out);
 }
 
 static void report_notes(const struct file_data_request *request, const char *path,
@@ -69,13 +70,14 @@ static struct status add_record_column(struct file_data_maker *maker)
 /* Guesses from the first file that has rows: of many, some may have none. */
 static struct status guess_schema(struct file_data_maker *maker, const struct text_list *files)
 {
+    const struct schema_hints none = { .label = "" };
     struct buffer notes = { 0 };
     struct status status = status_ok();
 
     for (int i = 0; i < files->count && status_is_ok(status) && maker->schema.seen_rows == 0; i++) {
         notes.size = 0;
         maker->first_file = files->texts[i];
-        status = file_data_guess_schema(maker->first_file, maker->format, &maker->records, "",
+        status = file_data_guess_schema(maker->first_file, maker->format, &maker->records, &none,
                                         maker->arena, &notes, &maker->schema);
     }
     if (status_is_ok(status))

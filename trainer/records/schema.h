@@ -83,18 +83,24 @@ struct status schema_read(struct bytes json, struct arena *arena, struct schema 
 /* The same from a file. Errors of reading come on top; all name the path. */
 struct status schema_read_file(const char *path, struct arena *arena, struct schema *out);
 
+/* What to find out from the first rows beside names and types. */
+struct schema_hints {
+    const char
+        *label;     /* the column whose texts are listed as classes, in ascending order; "": none */
+    bool normalize; /* the other dense columns of numbers get their mean and stddev */
+};
+
 /**
  * Guesses from the first 1000 rows of a file. A column whose number of values varies is ragged. Two
  * columns with names such as "ids" and "values", integers and floats, that have equally many values
  * in each row become the sparse column "features". A text column whose number of values varies is
- * left out, like anything that the format cannot read; `notes` has a line for each. `label`: the
- * column whose texts are listed as classes, in ascending order; "": none.
+ * left out, like anything that the format cannot read; `notes` has a line for each.
  *
  * Owner   out lives in `arena`
  * Errors  those of reading the file; bad records are skipped. INVALID_ARGUMENT no such label
  */
 struct status schema_guess(const char *path, const struct record_format *format,
-                           const struct record_options *options, const char *label,
+                           const struct record_options *options, const struct schema_hints *hints,
                            struct arena *arena, struct buffer *notes, struct schema *out);
 
 /* Appends the schema as JSON. */

@@ -423,6 +423,10 @@ void schema_column_print(const struct schema_column *column, struct json_writer 
     }
     if (column->separator != '\0')
         json_write_text(writer, "separator", (struct bytes){ &column->separator, 1 });
+    if (column->mean != 0 || column->stddev != 1) {
+        json_write_real(writer, "mean", column->mean);
+        json_write_real(writer, "stddev", column->stddev);
+    }
     if (column->hash_buckets > 0)
         json_write_integer(writer, "hash_buckets", column->hash_buckets);
     if (column->classes != NULL) {

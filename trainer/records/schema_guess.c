@@ -1,4 +1,5 @@
 /* Guesses a schema from the first rows of a file. */
+#include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -171,9 +172,53 @@ static void list_classes(const struct column *column, struct arena *arena,
     out->classes_count = count;
 }
 
+static double number_at(const struct column *column, size_t index)
+{
+    float number = NAN;
+
+    if (column->kind == COLUMN_INT64)
+        return (double)column_int(column, index);
+    if (column->kind == COLUMN_FLOAT)
+        return (double)column->floats[index];
+    status_ignore(number_text_float(column_text(column, index), &number)); /* a bad record */
+    return (double)number;
+}
+
+/* Sets mean and stddev to those of the finite values, unless all are equal. */
+static void measure_column(const struct column *column, struct schema_column *out)
+{
+    double count = 0, mean = 0, squares = 0;
+
+    for (size_t i = 0; i < column->count; i++) {
+        double number = number_at(column, i);
+        if (!isfinite(number))
+            continue;
+        double distance = number - mean;
+        mean += distance / ++count;
+        squares += distance * (number - mean);
+    }
+    if (squares <= 0)
+        return;
+    out->mean = mean;
+    out->stddev = sqrt(squares / count);
+}
+
+static void take_hints(const struct schema_hints *hints, const struct column *column,
+                       struct arena *arena, struct schema_column *out)
+{
+    bool is_label = strcmp(out->name, hints->label) == 0;
+
+    if (out->kind != SCHEMA_DENSE)
+        return;
+    if (is_label && out->dtype == COLUMN_BYTES)
+        list_classes(column, arena, out);
+    else if (!is_label && hints->normalize && out->dtype != COLUMN_BYTES)
+        measure_column(column, out);
+}
+
 static void guess_columns(const struct record_format *format, const struct record_fields *fields,
-                          const struct columns *columns, const char *label, struct arena *arena,
-                          struct buffer *notes, struct schema *out)
+                          const struct columns *columns, const struct schema_hints *hints,
+                          struct arena *arena, struct buffer *notes, struct schema *out)
 {
     struct schema_column *list = ARENA_ARRAY(arena, struct schema_column, fields->count + 1);
     int index, value;
@@ -188,27 +233,25 @@ static void guess_columns(const struct record_format *format, const struct recor
         struct schema_column guess =
             i == index ? pair_column(format, fields->list[index].name, fields->list[value].name)
                        : guess_column(&fields->list[i], columns, &columns->list[i], arena);
+        take_hints(hints, &columns->list[i], arena, &guess);
         if (guess.kind == SCHEMA_RAGGED && guess.dtype == COLUMN_BYTES)
             buffer_printf(notes, "column '%s' is left out: its number of texts varies\n",
                           guess.name);
         else
             list[out->count++] = guess;
-        if (guess.kind == SCHEMA_DENSE && guess.dtype == COLUMN_BYTES &&
-            strcmp(guess.name, label) == 0)
-            list_classes(&columns->list[i], arena, &list[out->count - 1]);
     }
 }
 
 struct status schema_guess(const char *path, const struct record_format *format,
-                           const struct record_options *options, const char *label,
+                           const struct record_options *options, const struct schema_hints *hints,
                            struct arena *arena, struct buffer *notes, struct schema *out)
 {
     struct record_fields fields;
     struct columns columns;
 
     TRY(record_format_list(path, format, options, arena, &fields));
-    if (*label != '\0' && !has_field(&fields, label))
-        return status_error(STATUS_INVALID_ARGUMENT, "'%s' has no column '%s'", path, label);
+    if (*hints->label != '\0' && !has_field(&fields, hints->label))
+        return status_error(STATUS_INVALID_ARGUMENT, "'%s' has no column '%s'", path, hints->label);
     struct column_spec *specs = ARENA_ARRAY(arena, struct column_spec, fields.count + 1);
     for (int i = 0; i < fields.count; i++)
         specs[i] = (struct column_spec){ fields.list[i].name, fields.list[i].kind };
@@ -217,7 +260,7 @@ struct status schema_guess(const char *path, const struct record_format *format,
     if (status_is_ok(status) && fields.left_out != NULL)
         buffer_append(notes, fields.left_out, strlen(fields.left_out));
     if (status_is_ok(status))
-        guess_columns(format, &fields, &columns, label, arena, notes, out);
+        guess_columns(format, &fields, &columns, hints, arena, notes, out);
     columns_finish(&columns);
     out->path = path;
     return status;

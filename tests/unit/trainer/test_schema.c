@@ -191,10 +191,11 @@ static void the_first_rows_give_a_guess(void **state)
     struct arena *arena = arena_create(0);
     struct memory_file file = memory_file_make(row->text, strlen(row->text));
     struct record_options options = { 0 };
+    const struct schema_hints hints = { .label = "" };
     struct buffer notes = { 0 }, got = { 0 }, json = { 0 };
     struct schema schema, again;
 
-    assert_string_equal(schema_guess(file.path, record_format_find(row->format), &options, "",
+    assert_string_equal(schema_guess(file.path, record_format_find(row->format), &options, &hints,
                                      arena, &notes, &schema)
                             .message,
                         "");
