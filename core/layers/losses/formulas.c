@@ -440,25 +440,36 @@ static struct endpoint cosine_similarity(struct loss_context *c)
     return unary(c, "Neg", over_outputs(c, "Sum", binary(c, "Mul", labels, output), false));
 }
 
-/* Σ x over the batch, a scalar. */
+/* Σ x over each example: [batch]. */
+static struct endpoint total_of_examples(struct loss_context *c, struct endpoint x)
+{
+    int32_t axes[SHAPE_RANK_MAX] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 };
+    int rank = endpoint_shape(c->output)->rank;
+
+    return binary(c, "Sum", x, build_const_ints(c->builder, NULL, rank - 1, axes));
+}
+
+/* Without the option "axis", a loss of the whole batch; otherwise one for each example. */
+static bool is_of_batch(const struct loss_context *c)
+{
+    return loss_option(c->loss, "axis")->is_null;
+}
+
 static struct endpoint total(struct loss_context *c, struct endpoint x)
 {
-    return loss_reduce(c->builder, "Sum", NULL, x);
+    return is_of_batch(c) ? loss_reduce(c->builder, "Sum", NULL, x) : total_of_examples(c, x);
 }
 
 /* Repeats a loss of the whole batch for each of its examples. */
 static struct endpoint for_each_example(struct loss_context *c, struct endpoint loss)
 {
-    int32_t axes[SHAPE_RANK_MAX] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 };
-    int rank = endpoint_shape(c->output)->rank;
-    struct endpoint rows = binary(c, "Sum", unary(c, "ZerosLike", c->output),
-                                  build_const_ints(c->builder, NULL, rank - 1, axes));
-
-    return binary(c, "AddV2", rows, loss);
+    if (!is_of_batch(c))
+        return loss;
+    return binary(c, "AddV2", total_of_examples(c, unary(c, "ZerosLike", c->output)), loss);
 }
 
 static const struct layer_arg dice_args[] = {
-    { "axis", ARG_NONE, "null" },
+    { "axis", ARG_NULL_OR_VALUE, "null" },
 };
 
 /* 1 - 2 Σ z p / (Σ z + Σ p) */
@@ -475,7 +486,7 @@ static struct endpoint dice(struct loss_context *c)
 static const struct layer_arg tversky_args[] = {
     { "alpha", ARG_NUMBER, "0.5" },
     { "beta", ARG_NUMBER, "0.5" },
-    { "axis", ARG_NONE, "null" },
+    { "axis", ARG_NULL_OR_VALUE, "null" },
 };
 
 /* 1 - Σ z p / (Σ z p + α Σ z (1 - p) + β Σ (1 - z) p), with Keras' α and β. */

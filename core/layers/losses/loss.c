@@ -171,8 +171,9 @@ static struct status read_config(const struct json_value *config, struct arena *
 
     const struct json_value *given = json_value_get(config, "reduction");
 
-    TRY(check_axis(config, arena));
     TRY(args_read(&list, config, arena, &out->args));
+    if (loss_option(out, "axis") == NULL)
+        TRY(check_axis(config, arena));
     if (given != NULL && json_value_is_null(given))
         return status_error(STATUS_UNIMPLEMENTED,
                             "'reduction' is null, which leaves a loss for each row; Keras' fit "
@@ -243,6 +244,29 @@ static struct status check_shape(const struct loss_class *class, const struct sh
                               wanted, shape_text(output));
 }
 
+/* Is the option "axis" absent, null, or all dimensions but the batch? */
+static bool is_axis_of_rows(const struct loss *loss, int rank)
+{
+    const struct arg_value *axis = loss_option(loss, "axis");
+    bool listed[SHAPE_RANK_MAX] = { false };
+    int left = rank - 1;
+
+    if (axis == NULL || axis->is_null)
+        return true;
+    bool list = axis->value->kind == JSON_VALUE_LIST;
+    for (int i = 0; i < (list ? axis->value->count : 1); i++) {
+        const struct json_value *one = list ? &axis->value->members[i] : axis->value;
+        int64_t at = one->kind != JSON_VALUE_INT ? 0
+                     : one->integer < 0          ? one->integer + rank
+                                                 : one->integer;
+        if (at < 1 || at >= rank || listed[at])
+            return false;
+        listed[at] = true;
+        left--;
+    }
+    return left == 0;
+}
+
 struct status loss_check(const struct layers_model *model, int output,
                          const struct layers_head *heads)
 {
@@ -256,5 +280,10 @@ struct status loss_check(const struct layers_model *model, int output,
         return status_error(STATUS_INVALID_ARGUMENT,
                             "%scross-entropy needs an output that ends in %s, or from_logits",
                             classifies ? "" : "binary ", classifies ? "softmax" : "sigmoid");
-    return check_shape(loss->class, endpoint_shape(heads[output].output));
+    TRY(check_shape(loss->class, endpoint_shape(heads[output].output)));
+    if (is_axis_of_rows(loss, endpoint_shape(heads[output].output)->rank))
+        return status_ok();
+    return status_error(STATUS_UNIMPLEMENTED,
+                        "%s: an 'axis' of an output %s other than null, or all but the batch",
+                        loss->class->name, shape_text(endpoint_shape(heads[output].output)));
 }

@@ -152,3 +152,5 @@ case("circle", K.Circle(), lambda shape: np.array([7, -2, 7, -2, 7, 5], np.int32
 case("circle_of_all", K.Circle(gamma=16.0, margin=0.25, remove_diagonal=False), lambda shape: np.array([0, 1, 0, 1, 0, 2], np.int32),
      after=[L.UnitNormalization()])
 case("ctc", K.CTC(), lists, units=4, hidden=[L.Dense(24, activation="tanh"), L.Reshape((6, 4))])
+case("dice_of_rows", K.Dice(axis=1), zero_or_one, "sigmoid")
+case("tversky_of_rows", K.Tversky(alpha=0.3, beta=0.6, axis=(-1, 1)), zero_or_one, "sigmoid", units=6, after=[L.Reshape((2, 3))])

@@ -656,6 +656,9 @@ static const struct row {
       STATUS_UNIMPLEMENTED,
       "'reduction' is 'none'; known: sum_over_batch_size, mean, sum, "
       "mean_with_sample_weight" },
+    { "a loss for each class", LOSS("{\"class_name\": \"Dice\", \"config\": {\"axis\": [0]}}"),
+      STATUS_UNIMPLEMENTED,
+      "dice: an 'axis' of an output [?,3] other than null, or all but the batch" },
     { "a loss for each row",
       LOSS("{\"class_name\": \"MeanSquaredError\", \"config\": {\"reduction\": null}}"),
       STATUS_UNIMPLEMENTED, "'reduction' is null, which leaves a loss for each row" },
