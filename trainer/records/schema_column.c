@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "trainer/records/number_text.h"
+
 #define WIDTH_MAX        ((int64_t)1 << 24)
 #define BOUNDARIES_MAX   1000000
 #define EXACT_MAX        0x1p53               /* all integers up to it are doubles */
@@ -355,6 +357,22 @@ static struct status check_dtype(const struct schema_column *column)
     return status_ok();
 }
 
+/* The values of a column of numbers can only be classes that are numbers. */
+static struct status check_class_numbers(const struct schema_column *column)
+{
+    float number;
+
+    for (int i = 0; i < column->classes_count && column->dtype != COLUMN_BYTES; i++)
+        if (!status_is_ok(number_text_float(column->classes[i], &number)))
+            return status_error(
+                STATUS_INVALID_ARGUMENT,
+                "'classes': '%.*s' is not a number; a column of texts needs the "
+                "dtype 'string'",
+                (int)(column->classes[i].size < 100 ? column->classes[i].size : 100),
+                column->classes[i].data);
+    return status_ok();
+}
+
 /* Checks that at most one conversion is given. */
 static struct status check_ways(const struct schema_column *column)
 {
@@ -382,6 +400,7 @@ static struct status check_schema_column(const struct json_value *json,
     TRY(check_kind(json, column));
     TRY(check_default(column));
     TRY(check_dtype(column));
+    TRY(check_class_numbers(column));
     return check_ways(column);
 }
 

@@ -117,6 +117,8 @@ static const struct schema_row {
     { "a class twice",
       COLUMNS("{\"name\": \"x\", \"dtype\": \"string\", \"classes\": [\"b\", \"a\", \"b\"]}"),
       "'classes': 'b' is listed twice" },
+    { "texts as classes of numbers", COLUMNS("{\"name\": \"x\", \"classes\": [1, \"F\"]}"),
+      "'classes': 'F' is not a number; a column of texts needs the dtype 'string'" },
     { "no classes", COLUMNS("{\"name\": \"x\", \"classes\": []}"), "a list of the label's values" },
 };
 
