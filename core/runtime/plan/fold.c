@@ -192,6 +192,15 @@ static bool inputs_are_constant(const struct region *region, const struct node *
     return true;
 }
 
+static bool inputs_are_written_out(const struct region *region, const struct node *node)
+{
+    for (int i = 0; i < node->inputs_count; i++) {
+        if (!region_value(region, node->inputs[i])->is_written_out)
+            return false;
+    }
+    return true;
+}
+
 static size_t inputs_bytes(const struct region *region, const struct node *node)
 {
     size_t bytes = 0;
@@ -251,16 +260,43 @@ static void fold_node(struct plan_maker *maker, struct region *region, struct no
     if (!status_is_ok(evaluate_node(maker, region, node, kernel, outputs)))
         return;
     size_t bytes = outputs_bytes(node, outputs);
-    bool keep = is_small_enough(maker, region, node, bytes);
-    if (keep)
-        maker->folded_bytes += bytes;
-    for (int i = 0; i < count; i++) {
-        if (keep)
-            region_value(region, (struct endpoint){ node, i })->constant =
-                plan_own(maker->plan, outputs[i]);
-        else
-            tensor_release(&outputs[i]);
+    if (!is_small_enough(maker, region, node, bytes)) {
+        tensors_release(count, outputs);
+        return;
     }
+    maker->folded_bytes += bytes;
+    for (int i = 0; i < count; i++) {
+        struct plan_value *value = region_value(region, (struct endpoint){ node, i });
+        value->constant = plan_own(maker->plan, outputs[i]);
+        value->is_written_out = inputs_are_written_out(region, node);
+    }
+}
+
+/*
+ * x / c becomes x · (1 / c), as TensorFlow's optimizer has it for every c that is not a variable.
+ * The last bit differs, and Floor shows it: 41 / 41.0f is 1, but 41 · (1 / 41.0f) is less.
+ */
+static void multiply_by_reciprocal(struct plan_maker *maker, struct region *region,
+                                   struct node *node)
+{
+    struct endpoint divisor = node->inputs[1];
+    dtype_set types = DTYPES_FLOATING | DTYPES_COMPLEX;
+    if (!region_value(region, divisor)->is_written_out ||
+        (types & DTYPES(node->outputs[0].dtype)) == 0)
+        return;
+    struct node *reciprocal = region_add(
+        maker, region, "Reciprocal", arena_printf(maker->arena, "%s/reciprocal", node->name), 1);
+    struct endpoint value = { reciprocal, 0 };
+    reciprocal->inputs[0] = divisor;
+    reciprocal->outputs[0] = divisor.node->outputs[divisor.index];
+    reciprocal->attrs = node->attrs; /* T */
+    reciprocal->attrs_count = node->attrs_count;
+    fold_node(maker, region, reciprocal, kernel_find(reciprocal));
+    if (region_value(region, value)->constant == NULL)
+        return;
+    node->op_name = "Mul";
+    node->op = op_find("Mul");
+    node->inputs[1] = value;
 }
 
 /* Computes a node whose kernel is marked `once`. */
@@ -270,9 +306,11 @@ static struct status fold_once(struct plan_maker *maker, struct region *region, 
     struct tensor *outputs = ARENA_ARRAY(maker->arena, struct tensor, node->outputs_count + 1);
     TRY(evaluate_node(maker, region, node, kernel, outputs));
     maker->given_bytes += outputs_bytes(node, outputs);
-    for (int i = 0; i < node->outputs_count; i++)
-        region_value(region, (struct endpoint){ node, i })->constant =
-            plan_own(maker->plan, outputs[i]);
+    for (int i = 0; i < node->outputs_count; i++) {
+        struct plan_value *value = region_value(region, (struct endpoint){ node, i });
+        value->constant = plan_own(maker->plan, outputs[i]);
+        value->is_written_out = op_is(node, "Const");
+    }
     return status_ok();
 }
 
@@ -349,6 +387,8 @@ static struct status fold_values(struct plan_maker *maker, struct region *region
         fold_read(maker, region, node);
     else if (may_fold(node, kernel) && inputs_are_constant(region, node))
         fold_node(maker, region, node, kernel);
+    else if ((op_is(node, "RealDiv") || op_is(node, "Div")) && node->inputs_count == 2)
+        multiply_by_reciprocal(maker, region, node);
     return status_ok();
 }
 

@@ -32,6 +32,8 @@ struct plan_value {
     const struct node *handle; /* the VarHandleOp or VariableV2 that it comes from */
     struct endpoint same;      /* node != NULL: it is this other value of the region */
     uint32_t slot;             /* SLOT_NONE: it has none yet */
+    bool is_written_out;       /* the constant follows from Const nodes of the region alone, so that
+                                * TensorFlow's optimizer knows it, too */
 };
 
 /* The bodies of a node that is a branch or a loop, or whose kernel runs functions. */

@@ -829,6 +829,32 @@ static void constants_are_computed_once(void **state)
     plan_destroy(plain);
 }
 
+/* 41 · (1 / 41.0f) is less than 1. TensorFlow's optimizer does not know the value of a variable. */
+static void a_quotient_by_a_constant_is_a_product(void **state)
+{
+    (void)state;
+    set_variable("v", floats(shape_of(2), VALUES(41, 7)));
+    struct endpoint x = X, c = const_floats("c", shape_of(2), VALUES(-41, -7)), quotients[4];
+    struct endpoint v = read_variable(variable_handle("v", DT_FLOAT, shape_of(2)), DT_FLOAT);
+    const char *const ops[] = { "RealDiv", "Div" };
+    for (int i = 0; i < 4; i++) {
+        struct endpoint by = i < 2 ? build_unary(&b, "Neg", NULL, c) : v;
+        quotients[i] = build_unary(&b, "Floor", NULL, build_binary(&b, ops[i % 2], NULL, x, by));
+    }
+    struct tensor feed = floats(shape_of(2), VALUES(41, 14)), out[4];
+    for (int fuse = 0; fuse < 2; fuse++) {
+        struct plan_options options = { .no_fuse = !fuse };
+        struct plan *plan = plan_of(1, &x, 4, quotients, &options);
+        assert_ok(plan_run(plan, run, &feed, out));
+        for (int i = 0; i < 4; i++) {
+            assert_float_equal(tensor_floats(&out[i])[0], i < 2 ? 0 : 1, 0);
+            assert_float_equal(tensor_floats(&out[i])[1], 2, 0);
+        }
+        tensors_release(4, out);
+        plan_destroy(plan);
+    }
+}
+
 static void large_results_are_not_folded(void **state)
 {
     (void)state;
@@ -898,6 +924,7 @@ int main(void)
         TEST(writes_of_constants_are_done_in_every_run),
         TEST(rows_of_a_variable_are_gathered),
         TEST(constants_are_computed_once),
+        TEST(a_quotient_by_a_constant_is_a_product),
         TEST(large_results_are_not_folded),
         TEST(a_folded_constant_is_not_written_over),
     };
