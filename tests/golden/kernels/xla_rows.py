@@ -37,6 +37,12 @@ def xla_dot():
         rows.add("XlaDotV2", [a, b], dimension_numbers=plain, preferred_element_type=dtype, **NONE)
     for dtype, wider in [(np.int8, np.int32), (np.uint8, np.int32), (np.int16, np.int64)] + [(half, np.float32) for half in HALVES]:
         rows.add("XlaDotV2", [draw(2, 3, dtype=dtype), draw(3, 4, dtype=dtype)], dimension_numbers=plain, preferred_element_type=wider, **NONE)
+    for float_ in FLOATS:  # quantized weights
+        for integer in [np.int8, np.uint8, np.int16, np.int32]:
+            for kind in [np.float32, np.float64] if float_ != np.float64 else [np.float64]:
+                a, b = draw(2, 3, dtype=float_), np.abs(draw(3, 4)).astype(integer)
+                rows.add("XlaDotV2", [a, b], dimension_numbers=plain, preferred_element_type=kind, **NONE)
+                rows.add("XlaDotV2", [b, a], dimension_numbers=dot([0], [1]), preferred_element_type=kind, **NONE)
     for left, right, message in [
             ((2, 3), (4, 3), dot([1], [1])), ((3, 2), (3, 4), dot([0], [0])), ((3,), (3,), dot([0], [0])), ((2,), (3,), dot([], [])),
             ((2, 3, 4), (2, 4, 5), dot([2], [1], [0], [0])), ((3, 2, 4), (4, 5, 2), dot([2], [0], [1], [2])),
@@ -65,6 +71,7 @@ def xla_conv():
         rows.add("XlaConv", [x, f, np.int32([1, 1]), np.int32([[0, 0], [0, 0]]), np.int32([1, 1]), np.int32([1, 1]), np.int32(1)],
                  dimension_numbers=nhwc, **NONE)
     add(draw(1, 4, 5, 2, dtype=np.int8), draw(2, 2, 2, 3, dtype=np.int8), nhwc, kind=np.int32)
+    add(draw(1, 4, 5, 2), draw(2, 2, 2, 3, dtype=np.int8), nhwc, kind=np.float32)
     x, f = draw(2, 5, 6, 4), draw(3, 2, 4, 6)
     for steps in [(1, 1), (2, 3)]:
         for padding in [((0, 0), (0, 0)), ((1, 2), (0, 1)), ((-1, 0), (2, -2))]:

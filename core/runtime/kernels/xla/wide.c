@@ -11,6 +11,18 @@ enum dtype wide_type(enum dtype dtype)
     return DT_INT64;
 }
 
+/* The types whose elements become those of a wide one. */
+static dtype_set widened_types(enum dtype wide)
+{
+    dtype_set integers = DTYPES_REAL & ~DTYPES_FLOATING;
+    if (wide == DT_INT64)
+        return integers;
+    if (wide != DT_FLOAT && wide != DT_DOUBLE)
+        return 0;
+    dtype_set narrower = DTYPES_FLOATING & ~(wide == DT_FLOAT ? DTYPES(DT_DOUBLE) : 0);
+    return narrower | (integers & ~DTYPES(DT_UINT64));
+}
+
 struct status wide_operand(struct kernel_context *k, const struct tensor *x, enum dtype dtype,
                            struct tensor *out)
 {
@@ -19,17 +31,18 @@ struct status wide_operand(struct kernel_context *k, const struct tensor *x, enu
     if (x->dtype == wide)
         return status_ok();
     tensor_release(out);
-    bool fits = wide == DT_FLOAT    ? dtype_is_half(x->dtype)
-                : wide == DT_DOUBLE ? dtype_is_floating(x->dtype)
-                                    : wide == DT_INT64 && wide_type(x->dtype) == DT_INT64;
-    if (!fits || !(DTYPES(x->dtype) & DTYPES_PRODUCT))
+    if (!(DTYPES(x->dtype) & widened_types(wide)))
         return kernel_error(k, STATUS_UNIMPLEMENTED, "a product of %s with a result of %s",
                             dtype_name(x->dtype), dtype_name(dtype));
     TRY(kernel_scratch(k, wide, &x->shape, out));
-    if (wide == DT_FLOAT)
+    bool from_floats = dtype_is_floating(x->dtype);
+    if (wide == DT_FLOAT && from_floats)
         half_block_load(x->dtype, x->data, out->data, x->size);
+    for (int64_t i = 0; wide == DT_FLOAT && !from_floats && i < x->size; i++)
+        tensor_floats_mut(out)[i] = (float)tensor_index(x, i);
     for (int64_t i = 0; wide == DT_DOUBLE && i < x->size; i++)
-        tensor_doubles_mut(out)[i] = floating_element(x, i);
+        tensor_doubles_mut(out)[i] =
+            from_floats ? floating_element(x, i) : (double)tensor_index(x, i);
     for (int64_t i = 0; wide == DT_INT64 && i < x->size; i++)
         tensor_int64s_mut(out)[i] = tensor_index(x, i);
     return status_ok();

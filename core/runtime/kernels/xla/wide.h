@@ -1,6 +1,7 @@
 /*
  * wide: the types in which products are summed: half and bfloat16 in float, integers in int64,
- * which wrap as the result does. Operands may be narrower than the result.
+ * which wrap as the result does. Operands may be narrower than the result, and integers if it is a
+ * float, as the quantized weights of an export for XLA are.
  */
 #ifndef KERNELS_XLA_WIDE_H
 #define KERNELS_XLA_WIDE_H
