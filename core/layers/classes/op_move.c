@@ -42,25 +42,54 @@ static void flip_call(struct layer_context *context, const struct layer *layer, 
 OP_ARGS_CLASS(flip, "Flip", axis_args, op_x, flip_call);
 
 static const struct layer_arg roll_args[] = {
-    { "shift", ARG_NULL_OR_INT, REQUIRED },
+    { "shift", ARG_VALUE, REQUIRED },
     { "axis", ARG_VALUE, "null" },
 };
 
+/* The integers of an argument, one or a list of them. Returns their number; 0: failure. */
+static int read_integers(struct layer_context *context, const struct layer *layer, const char *name,
+                         int64_t out[SHAPE_RANK_MAX])
+{
+    const struct json_value *value = layer_arg(layer, name)->value;
+    bool list = value->kind == JSON_VALUE_LIST;
+    int count = list ? value->count : 1;
+
+    for (int i = 0; i < count && count <= SHAPE_RANK_MAX; i++) {
+        const struct json_value *one = list ? &value->members[i] : value;
+        if (one->kind != JSON_VALUE_INT || llabs(one->integer) > INT32_MAX)
+            count = 0;
+        else
+            out[i] = one->integer;
+    }
+    if (count == 0 || count > SHAPE_RANK_MAX) {
+        layer_fail(context, layer, "argument '%s': expected an integer of 32 bits, or some", name);
+        return 0;
+    }
+    return count;
+}
+
+/* Each axis by its own shift. */
 static void roll_call(struct layer_context *context, const struct layer *layer, struct layer_io *io)
 {
     struct builder *b = &context->builder;
-    const struct arg_value *shift = layer_arg(layer, "shift");
-    int axis = read_axis(context, layer, io);
+    struct endpoint x = io->inputs[0].value;
+    int64_t shifts[SHAPE_RANK_MAX], axes[SHAPE_RANK_MAX];
+    int32_t by[SHAPE_RANK_MAX], along[SHAPE_RANK_MAX], checked[SHAPE_RANK_MAX];
+    int shifts_count = read_integers(context, layer, "shift", shifts);
 
-    if (axis == 0)
+    if (shifts_count == 0 || read_axes(context, layer, io, checked) == 0)
         return;
-    if (shift->is_null || llabs(shift->integer) > INT32_MAX) {
-        layer_fail(context, layer, "argument 'shift': expected an integer of 32 bits");
+    int count = read_integers(context, layer, "axis", axes);
+    if (count != shifts_count) {
+        layer_fail(context, layer, "%d shifts along %d axes", shifts_count, count);
         return;
     }
-    const struct endpoint inputs[] = { io->inputs[0].value,
-                                       build_const_int(b, (int32_t)shift->integer),
-                                       build_const_int(b, axis) };
+    for (int i = 0; i < count; i++) {
+        by[i] = (int32_t)shifts[i];
+        along[i] = layer_axis(context, layer, axes[i], endpoint_shape(x)->rank);
+    }
+    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, count, by),
+                                       build_const_ints(b, NULL, count, along) };
     op_give(io, build(b, "Roll", NULL, 3, inputs, NULL));
 }
 OP_ARGS_CLASS(roll, "Roll", roll_args, op_x, roll_call);
