@@ -82,7 +82,7 @@ static void convert_inputs(struct layer_context *context, const struct layer *la
                        takes == LAYER_TAKES_ALIKE ? ", as another input is" : "");
             return;
         }
-        if (takes != LAYER_TAKES_NUMBERS && dtype_is_integer(dtype))
+        if (takes != LAYER_TAKES_NUMBERS && dtype != DT_FLOAT)
             inputs[i] = cast_to(context, inputs[i], DT_FLOAT);
     }
 }

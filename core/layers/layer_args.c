@@ -319,18 +319,24 @@ const struct arg_value *args_find(const struct arg_list *list, const struct arg_
     return NULL;
 }
 
+#define PREPROCESSING_DTYPES 4 /* the first of input_dtypes */
+
 static const struct {
     const char *name;
     enum dtype dtype;
 } input_dtypes[] = {
-    { "float32", DT_FLOAT }, { "int32", DT_INT32 }, { "int64", DT_INT64 }, { "string", DT_STRING }
+    { "float32", DT_FLOAT }, { "int32", DT_INT32 }, { "int64", DT_INT64 },
+    { "string", DT_STRING }, { "bool", DT_BOOL },   { "int8", DT_INT8 },
+    { "int16", DT_INT16 },   { "uint8", DT_UINT8 }, { "uint16", DT_UINT16 },
 };
 
 /* Reads "float32", or a policy object around it; for an InputLayer also other types. */
 static struct status read_dtype(const struct json_value *dtype, struct arena *arena,
                                 struct layer *out)
 {
-    bool is_input = out->class == &layer_input || out->class->any_dtype;
+    size_t count = out->class == &layer_input ? COUNT(input_dtypes)
+                   : out->class->any_dtype    ? PREPROCESSING_DTYPES
+                                              : 1;
     const char *name = json_value_get_text(json_value_get(dtype, "config"), "name");
 
     out->dtype = DT_FLOAT;
@@ -338,15 +344,15 @@ static struct status read_dtype(const struct json_value *dtype, struct arena *ar
         return status_ok();
     if (name == NULL && dtype->kind == JSON_VALUE_TEXT)
         name = dtype->text;
-    for (size_t i = 0; name != NULL && i < (is_input ? COUNT(input_dtypes) : 1); i++)
+    for (size_t i = 0; name != NULL && i < count; i++)
         if (strcmp(name, input_dtypes[i].name) == 0) {
             out->dtype = input_dtypes[i].dtype;
             return status_ok();
         }
-    return status_error(STATUS_UNIMPLEMENTED, "dtype %s; only %s implemented",
-                        name != NULL ? arena_printf(arena, "'%.100s'", name)
-                                     : json_value_show(dtype, arena),
-                        is_input ? "'float32', 'int32', 'int64' and 'string' are" : "'float32' is");
+    return status_error(
+        STATUS_UNIMPLEMENTED, "dtype %s; only %s implemented",
+        name != NULL ? arena_printf(arena, "'%.100s'", name) : json_value_show(dtype, arena),
+        count > 1 ? "'float32', 'string', 'bool' and integers are" : "'float32' is");
 }
 
 /* The keys that the config of any layer may hold. */

@@ -99,17 +99,19 @@ static struct endpoint category_counts(struct layer_context *context,
 
 /* ---- integers ---- */
 
-struct endpoint narrow_integers(struct layer_context *context, const char *name, struct endpoint x)
+struct endpoint narrow_integers(struct layer_context *context, const char *name, enum dtype dtype,
+                                struct endpoint x)
 {
     struct builder *b = &context->builder;
     const struct bytes text = bytes_of(arena_printf(
-        context->arena, "'%s' has an integer that is beyond the int32 of the model:", name));
+        context->arena, "'%s' has an integer that is beyond the %s of the model:", name,
+        dtype_name(dtype)));
     const struct shape scalar = shape_scalar();
     const struct tensor message = tensor_borrow(DT_STRING, &scalar, &text);
     static const int32_t axes[SHAPE_RANK_MAX] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 };
-    struct endpoint narrow = cast_to(context, x, DT_INT32);
+    struct endpoint narrow = cast_to(context, x, dtype);
 
-    if (!status_is_ok(b->status) || endpoint_dtype(x) != DT_INT64)
+    if (!status_is_ok(b->status) || endpoint_dtype(x) != DT_INT64 || dtype == DT_INT64)
         return narrow;
     struct endpoint same = build_binary(b, "Equal", NULL, x, cast_to(context, narrow, DT_INT64));
     const struct endpoint checked[] = { build_binary(b, "All", NULL, same,
@@ -209,10 +211,8 @@ static struct endpoint dense_share(struct layer_context *context, const struct c
         return cast_to(context, category_ids(context, column, parts->values), dtype);
     if (column->classes != NULL)
         return cast_to(context, class_places(context, column, parts->values), dtype);
-    if (dtype == DT_INT32)
-        return narrow_integers(context, column->spec.name, parts->values);
     return dtype == DT_FLOAT ? scaled_numbers(context, column, parts->values)
-                             : cast_to(context, parts->values, dtype);
+                             : narrow_integers(context, column->spec.name, dtype, parts->values);
 }
 
 /* One dimension of a row may be open. */

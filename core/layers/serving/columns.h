@@ -14,9 +14,10 @@ struct column_parts {
     struct endpoint values, row_splits;
 };
 
-/* Casts integers to int32. A request with an integer that does not fit fails, as such a record
+/* Casts integers to another type. A request with an integer that does not fit fails, as such a record
  * is bad in training; TensorFlow's Cast would keep only its low bits. */
-struct endpoint narrow_integers(struct layer_context *context, const char *name, struct endpoint x);
+struct endpoint narrow_integers(struct layer_context *context, const char *name, enum dtype dtype,
+                                struct endpoint x);
 
 /* Joins prepared columns side by side as an input of the model. Sets the context's input and its
  * lists. */

@@ -175,7 +175,7 @@ static struct features list_features(struct layer_context *context, const struct
 /* The dtype of an input's feature in a tf.Example, which has floats, int64s and strings. */
 static enum dtype feature_dtype(const struct layers_port *port)
 {
-    return port->dtype == DT_INT32 ? DT_INT64 : port->dtype;
+    return port->dtype == DT_FLOAT || port->dtype == DT_STRING ? port->dtype : DT_INT64;
 }
 
 /* The shape of a row of the input, without the batch. */
@@ -353,7 +353,7 @@ static struct parts parsed_parts(struct layer_context *context, const struct lay
         };
     struct endpoint x = { parsed, dense + place };
     if (feature_dtype(port) != port->dtype)
-        x = narrow_integers(context, port->name, x);
+        x = narrow_integers(context, port->name, port->dtype, x);
     return (struct parts){ { x }, 1 };
 }
 

@@ -214,6 +214,8 @@ static struct tensor input_of(const struct printed *p, int i)
     for (int64_t k = 0; k < given->size; k++)
         if (dtype == DT_INT32)
             ((int32_t *)values)[k] = (int32_t)tensor_floats(given)[k];
+        else if (dtype == DT_BOOL || dtype == DT_UINT8)
+            ((uint8_t *)values)[k] = (uint8_t)tensor_floats(given)[k];
         else
             ((int64_t *)values)[k] = (int64_t)tensor_floats(given)[k];
     return tensor_borrow(dtype, &given->shape, values);
