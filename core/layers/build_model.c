@@ -184,6 +184,18 @@ struct endpoint layer_call_inner(struct layer_context *context, const struct lay
     return io->outputs[0].value;
 }
 
+/* Removes the masks that a call takes away from the outputs of earlier calls. */
+static void take_masks(const struct layer_context *context, const struct layer_call *call,
+                       struct layer_io *ios)
+{
+    if (!status_is_ok(context->builder.status) || context->keras2 ||
+        !call->layer->class->takes_masks)
+        return;
+    for (int i = 0; i < call->inputs_count; i++)
+        if (call->inputs[i].call != NO_CALL)
+            ios[call->inputs[i].call].outputs[call->inputs[i].output].mask = (struct endpoint){ 0 };
+}
+
 static void build_call(struct layer_context *context, const struct layer_call *call,
                        const struct layer_io *ios, struct layer_io *io)
 {
@@ -232,6 +244,7 @@ void build_calls(struct layer_context *context, const struct layers_model *model
         if (model->calls[i].inputs_count == 0)
             continue;
         build_call(context, &model->calls[i], ios, &ios[i]);
+        take_masks(context, &model->calls[i], ios);
         if (!status_is_ok(b->status))
             b->status =
                 status_keep(context->arena,

@@ -216,6 +216,8 @@ struct layer_class {
     struct endpoint (*build_lists)(struct layer_context *context, const struct layer *layer,
                                    const struct layer_value *input);
     bool takes_lists; /* `call` takes sparse and ragged inputs */
+    bool takes_masks; /* in Keras 3, a call takes the masks of its inputs away: later calls do not
+                       * see them */
     bool hides_inner; /* in Keras 2, the names of the inner layer's variables do not include this
                        * layer's name */
     bool any_dtype;   /* "dtype" in its config is not the type of its computation */

@@ -793,6 +793,7 @@ const struct layer_class layer_multi_head_attention = {
     .args_count = (int)COUNT(multi_head_args),
     .call = heads_call,
     .call_args = heads_call_args,
+    .takes_masks = true,
 };
 const struct layer_class layer_group_query_attention = {
     .name = "GroupQueryAttention",

@@ -14,8 +14,8 @@ struct column_parts {
     struct endpoint values, row_splits;
 };
 
-/* Casts integers to another type. A request with an integer that does not fit fails, as such a record
- * is bad in training; TensorFlow's Cast would keep only its low bits. */
+/* Casts integers to another type. A request with an integer that does not fit fails, as such a
+ * record is bad in training; TensorFlow's Cast would keep only its low bits. */
 struct endpoint narrow_integers(struct layer_context *context, const char *name, enum dtype dtype,
                                 struct endpoint x);
 

@@ -1,0 +1,24 @@
+"""Models with inputs of small types, and masks that MultiHeadAttention takes away, in the form of models.py.
+
+    python tests/golden/layers/inputs_and_masks.py tests/golden/layers            Keras 3.15
+"""
+from cases import L, case, keras, np, random
+
+# ---- each axis rolled by its own shift; inputs of small types ----
+x = keras.Input((2, 3, 4), name="x")
+case("rolled", keras.Model(x, L.Dense(2)(L.Flatten()(keras.ops.roll(L.Dense(3)(x), (1, -2, -1), axis=(1, -1, 2))))), trained=True)
+counts, image = keras.Input((4,), dtype="bool", name="counts"), keras.Input((3, 3, 2), dtype="uint8", name="image")
+steps = L.GRU(3, return_sequences=True, name="steps")(keras.ops.reshape(L.Rescaling(1 / 255, name="scaled")(image), (-1, 3, 6))[:, :1])
+steps = L.GRU(3, name="last")(L.Concatenate(axis=1, name="four")([steps, steps, steps, steps]), mask=counts)
+case("small_inputs", keras.Model([counts, image], L.Dense(2)(L.Concatenate(name="all")([steps, L.Dense(2, name="of_truths")(counts)]))), trained=True,
+     inputs=[np.array([[1, 1, 0, 0], [1, 1, 1, 1], [0, 1, 1, 0]], bool), random.randint(0, 256, (3, 3, 3, 2)).astype(np.uint8)])
+
+# ---- the loss of the first model is that of all steps, of the second that of the unmasked ones ----
+ids = keras.Input((4,), dtype="int64", name="ids")
+places = [np.int64([[1, 5, 0, 0], [3, 2, 0, 4], [5, 4, 1, 2]])]
+for kept in (False, True):
+    table = L.Embedding(6, 3, mask_zero=True, name="table")(ids)
+    seen = L.MultiHeadAttention(2, 2, name="first")(table, table)
+    again = seen if kept else L.LayerNormalization(name="norm")(L.Add(name="add")([table, seen]))
+    end = L.Dense(2, name="end")(L.MultiHeadAttention(1, 2, name="second")(again if kept else table, again))
+    case("masks_" + ("kept" if kept else "taken"), keras.Model(ids, end), trained=True, masked=True, inputs=places)
