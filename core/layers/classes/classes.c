@@ -93,6 +93,7 @@ static const struct layer_class *const classes[] = {
     &layer_group_normalization,
     &layer_unit_normalization,
     &layer_rms_normalization,
+    &layer_layer_scale,
     &layer_batch_normalization,
     &layer_spectral_normalization,
     &layer_masking,

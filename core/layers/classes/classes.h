@@ -85,7 +85,7 @@ extern const struct layer_class layer_mix_up, layer_cut_mix, layer_max_num_bound
 extern const struct layer_class layer_resizing, layer_center_crop, layer_random_crop;
 /* norm.c */
 extern const struct layer_class layer_layer_normalization, layer_group_normalization,
-    layer_unit_normalization, layer_rms_normalization, layer_batch_normalization;
+    layer_unit_normalization, layer_rms_normalization, layer_batch_normalization, layer_layer_scale;
 /* mask.c */
 extern const struct layer_class layer_masking;
 /* model.c: a model inside a model, of Keras' classes Functional and Sequential */

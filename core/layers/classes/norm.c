@@ -248,6 +248,35 @@ static struct endpoint rms_norm_build(struct layer_context *context, const struc
 }
 LAYER_CLASS(rms_normalization, "RMSNormalization", rms_norm_args, rms_norm_build);
 
+/* ---- LayerScale, of keras.applications.convnext ---- */
+
+static const struct layer_arg layer_scale_args[] = {
+    { "init_values", ARG_NUMBER, REQUIRED },
+    { "projection_dim", ARG_INT, REQUIRED },
+};
+
+/* A trained factor for each channel. */
+static struct endpoint layer_scale_build(struct layer_context *context, const struct layer *layer,
+                                         struct endpoint x)
+{
+    const struct shape *shape = endpoint_shape(x);
+    const struct initializer initializer = { .kind = INITIALIZER_CONSTANT,
+                                             .a = layer_arg(layer, "init_values")->number };
+    int64_t channels = layer_arg(layer, "projection_dim")->integer;
+
+    if (!status_is_ok(context->builder.status))
+        return x;
+    if (shape->rank < 2 || shape->dims[shape->rank - 1] != channels) {
+        layer_fail(context, layer, "the input has shape %s, expected %lld channels",
+                   shape_text(shape), (long long)channels);
+        return x;
+    }
+    return build_binary(&context->builder, "Mul", NULL, x,
+                        layer_variable_with(context, layer, "gamma", shape_of(channels),
+                                            &initializer, NULL, layer->trainable));
+}
+LAYER_CLASS(layer_scale, "LayerScale", layer_scale_args, layer_scale_build);
+
 /* ---- BatchNormalization ---- */
 
 static const struct layer_arg batch_norm_args[] = {

@@ -1,11 +1,14 @@
-"""Models whose images have their channels first, whose arguments are lists, and that attend along other axes, in the form of models.py.
+"""Models whose images have their channels first, whose arguments are lists, that attend along other axes, or that
+keras.applications has, in the form of models.py.
 
     python tests/golden/layers/formats.py tests/golden/layers            Keras 3.15
 
 Keras on a CPU computes no convolution with the channels first. What is written of it is computed with the channels last, between two
 Permutes, of the same variables.
 """
+import cases
 from cases import L, case, keras, sequential
+from keras.src.applications.convnext import LayerScale
 
 FIRST = {"data_format": "channels_first"}
 
@@ -56,3 +59,14 @@ rows = L.MultiHeadAttention(2, 3, value_dim=2, attention_axes=(1,), name="rows")
 columns = L.MultiHeadAttention(2, 2, attention_axes=(2,), output_shape=3, name="columns")(rows, q)
 case("attention_axes", keras.Model([q, v], L.Dense(2, name="answer")(L.Flatten(name="flat")(
     L.MultiHeadAttention(1, 2, use_bias=False, name="pixels")(columns, v))), name="axes"), trained=True)
+
+
+def name_of(model, variable, plain=cases.name_of):
+    """Keras gives the variable of a LayerScale a number in place of a name."""
+    name = plain(model, variable)
+    return "scale/gamma" if name.startswith("scale/") else name
+
+
+cases.name_of = name_of
+case("layer_scale", sequential(
+    L.Input((4, 3, 2)), L.Conv2D(3, 2, activation="tanh"), LayerScale(0.5, 3, name="scale"), L.Flatten(), L.Dense(2)), trained=True)
