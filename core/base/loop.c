@@ -89,15 +89,20 @@ static void ring(struct loop *loop)
     (void)size;
 }
 
-void loop_post(struct loop *loop, struct loop_task *task)
+void loop_post_chain(struct loop *loop, struct loop_task *last, struct loop_task *first)
 {
     struct loop_task *head = atomic_load_explicit(&loop->posted, memory_order_relaxed);
     do
-        task->next = head;
-    while (!atomic_compare_exchange_weak_explicit(&loop->posted, &head, task, memory_order_release,
+        first->next = head;
+    while (!atomic_compare_exchange_weak_explicit(&loop->posted, &head, last, memory_order_release,
                                                   memory_order_relaxed));
     if (head == NULL) /* otherwise the loop has been woken and has not taken the tasks yet */
         ring(loop);
+}
+
+void loop_post(struct loop *loop, struct loop_task *task)
+{
+    loop_post_chain(loop, task, task);
 }
 
 void loop_defer(struct loop *loop, struct loop_task *task)

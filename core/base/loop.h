@@ -11,8 +11,8 @@
  * and at its end the round function (loop_set_round). A server collects requests during a round and
  * runs them together at its end.
  *
- * Threads: only the loop's thread may call these functions, except loop_post, loop_stop and those
- * that say so.
+ * Threads: only the loop's thread may call these functions, except loop_post, loop_post_chain,
+ * loop_stop and those that say so.
  */
 #ifndef BASE_LOOP_H
 #define BASE_LOOP_H
@@ -55,6 +55,9 @@ struct loop_task {
     void (*work)(struct loop_task *task);
 };
 void loop_post(struct loop *loop, struct loop_task *task);
+/* Posts several tasks together, of which each one's `next` is the one before it: the loop is not
+ * woken before it can take all of them. */
+void loop_post_chain(struct loop *loop, struct loop_task *last, struct loop_task *first);
 /* Runs the tasks posted so far. Call it before destroying an object that may have posted tasks. */
 void loop_run_posted(struct loop *loop);
 /* Runs a task at the end of this round, after the round function. A connection uses it to write all

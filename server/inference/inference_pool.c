@@ -74,6 +74,32 @@ static void post_end(struct inference_call *call)
     loop_post(inference_loop(call->inference), &call->task);
 }
 
+/* Posts the calls of one run, which are linked by `next`. Calls of one loop are posted together:
+ * posted one by one, the first would wake the loop, which then answered it alone, and its client's
+ * next call would come alone as well. */
+static void post_ends(struct inference_call *calls)
+{
+    struct loop *loop = NULL;
+    struct loop_task *first = NULL, *last = NULL;
+    for (struct inference_call *next, *call = calls; call != NULL; call = next) {
+        next = call->next; /* once it is posted, the call belongs to its owner again */
+        if (call->split != NULL)
+            call = batch_split_end(call);
+        if (call == NULL)
+            continue;
+        if (first != NULL && loop != inference_loop(call->inference)) {
+            loop_post_chain(loop, last, first);
+            first = NULL;
+        }
+        loop = inference_loop(call->inference);
+        call->task = (struct loop_task){ .next = last, .work = finish_in_loop };
+        last = &call->task;
+        first = first != NULL ? first : last;
+    }
+    if (first != NULL)
+        loop_post_chain(loop, last, first);
+}
+
 static void show_choice(struct callable *callable, const struct pending_calls *pending,
                         struct batch_target chosen)
 {
@@ -127,13 +153,7 @@ static void run(struct inference_pool *pool, const struct taken_calls *taken)
     pthread_mutex_lock(&pool->lock);
     pending_calls_end(&pool->pending, taken, now_ns);
     pthread_mutex_unlock(&pool->lock);
-    for (struct inference_call *next, *call = taken->first; call != NULL; call = next) {
-        next = call->next; /* once it is posted, the call belongs to its owner again */
-        if (call->split != NULL)
-            call = batch_split_end(call);
-        if (call != NULL)
-            post_end(call);
-    }
+    post_ends(taken->first);
 }
 
 static void wait_until(struct inference_pool *pool, int64_t until_ns)

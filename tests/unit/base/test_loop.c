@@ -113,13 +113,26 @@ static void count_task(struct loop_task *task)
         loop_stop(loop);
 }
 
+static struct loop_task *make_task(int thread, int number)
+{
+    struct counted *counted = malloc(sizeof *counted);
+    *counted = (struct counted){ { .work = count_task }, thread, number };
+    return &counted->task;
+}
+
+/* Every third one together with the next. */
 static void *post_many(void *context)
 {
     int thread = (int)(intptr_t)context;
     for (int i = 1; i <= POSTS; i++) {
-        struct counted *counted = malloc(sizeof *counted);
-        *counted = (struct counted){ { .work = count_task }, thread, i };
-        loop_post(loop, &counted->task);
+        struct loop_task *task = make_task(thread, i);
+        if (i % 3 == 0 && i < POSTS) {
+            struct loop_task *next = make_task(thread, ++i);
+            next->next = task;
+            loop_post_chain(loop, next, task);
+        } else {
+            loop_post(loop, task);
+        }
     }
     return NULL;
 }

@@ -286,21 +286,27 @@ static void cheap_calls_that_are_expensive_together_go_to_the_pool(void **state)
     end();
 }
 
-/* If they came one by one, the idle thread would run the first of them alone. */
-static void calls_of_a_round_come_to_the_pool_together(void **state)
+/* If they came one by one, the idle thread would run the first of them alone, and the loop would
+ * answer the first of them alone. */
+static void calls_of_a_round_come_to_the_pool_and_back_together(void **state)
 {
     (void)state;
     struct tensor input = floats(shape_of(1, 2), ones), many = floats(shape_of(32, 2), NULL);
     struct caller callers[20];
+    size_t done = 0;
     begin(true, 1);
     measured(&input, 100000);
     measured(&many, 2000000);
     for (size_t i = 0; i < COUNT(callers); i++)
         submit(&callers[i], &input);
     inference_run(inference);
+    wait_for(&callers[0]);
+    for (size_t i = 0; i < COUNT(callers); i++)
+        done += callers[i].done;
     for (size_t i = 0; i < COUNT(callers); i++)
         wait_for(&callers[i]);
     end();
+    assert_int_equal(done, COUNT(callers));
     for (size_t i = 0; i < COUNT(callers); i++) {
         assert_int_equal(callers[i].moves, 1);
         assert_int_equal(callers[i].call.run_began_ns, callers[0].call.run_began_ns);
@@ -527,7 +533,7 @@ int main(void)
         TEST(an_expensive_call_goes_to_the_pool),
         TEST(a_call_of_unpredictable_cost_goes_to_the_pool),
         TEST(cheap_calls_that_are_expensive_together_go_to_the_pool),
-        TEST(calls_of_a_round_come_to_the_pool_together),
+        TEST(calls_of_a_round_come_to_the_pool_and_back_together),
         TEST(a_run_that_takes_too_long_ends_in_the_pool),
         TEST(the_pool_yields_once_long_runs_come_beside_runs_in_the_loop),
     };
