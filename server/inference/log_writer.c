@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/crc32c.h"
 #include "base/log.h"
+#include "server/metrics/metrics.h"
 
 #define HEAD_BYTES  12
 #define TAIL_BYTES  4
@@ -54,8 +55,16 @@ struct log_writer {
 
 /* ---- Records, in any thread. ---- */
 
+static void count_records(const struct log_sink *sink, enum status_code code, uint64_t count)
+{
+    const struct bytes *labels =
+        METRIC_LABELS(bytes_of(sink->file.prefix), bytes_of(status_code_name(code)));
+    metric_add(metric_series(METRIC_REQUEST_LOG_RECORDS, labels), count);
+}
+
 static void note_no_room(struct log_sink *sink)
 {
+    count_records(sink, STATUS_RESOURCE_EXHAUSTED, 1);
     atomic_fetch_add_explicit(&sink->dropped, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&sink->crowded_out, 1, memory_order_relaxed);
 }
@@ -211,6 +220,7 @@ static void write_records(struct log_sink *sink, struct bytes records, uint64_t 
     struct status status =
         log_file_write(&sink->file, limits, records, clock_now_ns(clock_monotonic()));
     note_trouble(sink, status, count);
+    count_records(sink, status.code, count);
     atomic_fetch_add_explicit(status_is_ok(status) ? &sink->written : &sink->dropped, count,
                               memory_order_relaxed);
 }
