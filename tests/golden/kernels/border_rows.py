@@ -12,7 +12,7 @@ def borders():
     """Numbers at and past the borders: overflow, NaN, infinity, -0, ties, empty axes, text that is not ASCII."""
     seed = 656  # of the first; the others go on from there
     for part in [border_denormal, border_reduce, border_scan, border_cast, border_unary, border_binary, border_order, border_softmax,
-                 border_pool, border_array, border_text, border_rest, border_norm, border_zeros]:
+                 border_pool, border_array, border_text, border_other, border_norm, border_zeros]:
         rows = Rows(part.__name__, seed)
         part(rows)
         rows.write()
@@ -408,7 +408,7 @@ def border_text(rows):
         rows.add("StringStrip", [np.array([text], object)])
 
 
-def border_rest(rows):
+def border_other(rows):
     """Other kernels that compute with numbers."""
     special = f32(np.nan, np.inf, -np.inf, -0.0, 1, 1e30)
     rows.add("SparseSegmentMean", [np.stack([special, special[::-1]]), i32(0, 1), i32(0, 0)], each=2e-6)

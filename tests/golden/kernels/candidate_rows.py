@@ -2,15 +2,12 @@
 seed stands in one row only."""
 import itertools
 
+from drawn import i64
 from rows import Rows
 
 import numpy as np
 
 SEEDS = itertools.count(1)
-
-
-def i64(*values):
-    return np.array(values, np.int64)
 
 
 def draw(rows, kind, classes, num_sampled, unique, **attrs):

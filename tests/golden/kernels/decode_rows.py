@@ -2,6 +2,7 @@
 import gzip
 import zlib
 
+from drawn import i64
 from rows import Rows
 
 import numpy as np
@@ -57,10 +58,6 @@ def decode_csv():
     add(["1"], [np.int32([1, 2])])
     add(tf.zeros([0], tf.string), [np.int32(1)])
     rows.write()
-
-
-def i64(*values):
-    return np.array(values, np.int64)
 
 
 FAMILIES = [decode_compressed, decode_csv]

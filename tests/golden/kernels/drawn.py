@@ -2,12 +2,14 @@
 import numpy as np
 import tensorflow as tf
 
-HALVES = [np.float16, tf.bfloat16.as_numpy_dtype]
+bfloat16 = tf.bfloat16.as_numpy_dtype
+HALVES = [np.float16, bfloat16]
 FLOATS = [np.float32, np.float64] + HALVES
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
+REALS = FLOATS + INTEGERS
 COMPLEX = [np.complex64, np.complex128]
 ALL_REAL = FLOATS + INTEGERS[:6]
-LOOSE = {np.float16: 2e-3, tf.bfloat16.as_numpy_dtype: 1.6e-2}
+LOOSE = {np.float16: 2e-3, bfloat16: 1.6e-2}
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-30, 1e30, -1.0, 0.5]
 RANDOM = np.random.RandomState()
 
@@ -34,6 +36,10 @@ def complexes(*shape, dtype=np.complex64):
 
 def i32(*values):
     return np.array(values, np.int32)
+
+
+def i64(*values):
+    return np.array(values, np.int64)
 
 
 def f32(*values):

@@ -1,12 +1,9 @@
 """Rows of the ops that combine the features of a row."""
+from drawn import i64
 from rows import Rows
 
 import numpy as np
 import tensorflow as tf
-
-
-def i64(*values):
-    return np.array(values, np.int64)
 
 
 def strings(*values):

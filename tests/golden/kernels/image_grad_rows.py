@@ -2,16 +2,11 @@
 import numpy as np
 import tensorflow as tf
 
-from drawn import ALL_REAL, i32, unit_floats
+from drawn import ALL_REAL, LOOSE, f32, i32, unit_floats
 from image_rows import boxes_of
 from rows import Rows
 
-LOOSE = {np.float16: 2e-3, tf.bfloat16.as_numpy_dtype: 1.6e-2}
 SAMPLERS = ["lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic"]
-
-
-def f32(*values):
-    return np.array(values, np.float32)
 
 
 def image_grads():

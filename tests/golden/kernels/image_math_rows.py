@@ -2,11 +2,8 @@
 import numpy as np
 import tensorflow as tf
 
-from drawn import ALL_REAL, RANDOM, i32, unit_floats
+from drawn import ALL_REAL, HALVES, LOOSE, RANDOM, i32, unit_floats
 from rows import Rows
-
-LOOSE = {np.float16: 2e-3, tf.bfloat16.as_numpy_dtype: 1.6e-2}
-HALVES = list(LOOSE)
 
 
 def image_math():

@@ -1,13 +1,9 @@
 """Rows of small ops: assertions, sets of elements, scattered slices, blocks, bands."""
 from rows import Rows
-from drawn import f32, floats, i32
+from drawn import COMPLEX, REALS, f32, floats, i32, i64
 
 import numpy as np
 import tensorflow as tf
-
-bfloat16 = tf.bfloat16.as_numpy_dtype
-REALS = [np.float32, np.float64, np.float16, bfloat16, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
-COMPLEX = [np.complex64, np.complex128]
 
 
 def asserts():
@@ -104,10 +100,6 @@ def to_bool_and_check_numerics():
         for values in [[1, 2], [np.nan, 1], [np.inf, 1], [1, -np.inf], [np.inf, -np.inf], [np.nan, np.inf], [np.nan, -np.inf], [np.nan, np.inf, -np.inf], []]:
             rows.add("CheckNumericsV2", [np.array(values, dtype)], message="bad")
     rows.write()
-
-
-def i64(*values):
-    return np.array(values, np.int64)
 
 
 FAMILIES = [asserts, to_bool_and_check_numerics]

@@ -2,14 +2,9 @@
 import numpy as np
 import tensorflow as tf
 
-from drawn import unit_floats
+from drawn import COMPLEX, HALVES, INTEGERS, bfloat16, unit_floats
 from rows import Rows
 
-bfloat16 = tf.bfloat16.as_numpy_dtype
-HALVES = [np.float16, bfloat16]
-COMPLEX = [np.complex64, np.complex128]
-INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
-REALS = [np.float32, np.float64] + HALVES + INTEGERS
 NEAR = {np.float16: 4e-3, bfloat16: 3e-2, np.complex64: 1e-5, np.float32: 1e-5}
 
 

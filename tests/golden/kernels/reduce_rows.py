@@ -1,13 +1,9 @@
 """Rows of reductions, of segments, and of ops that order or add up along an axis."""
 from rows import Rows
-from drawn import COMPLEX, FLOATS, INTEGERS, LOOSE, f32, floats, i32, integers
+from drawn import COMPLEX, FLOATS, INTEGERS, LOOSE, REALS, f32, floats, i32, integers
 
 import numpy as np
 import tensorflow as tf
-
-bfloat16 = tf.bfloat16.as_numpy_dtype
-REALS = [np.float32, np.float64, np.float16, bfloat16, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
-LOOSE = {np.float16: 2e-3, bfloat16: 1.6e-2}
 
 
 def reduce():

@@ -1,10 +1,10 @@
 """Rows of ops on sparse tensors, and of serialized ones."""
+from drawn import bfloat16
 from rows import Rows
 
 import numpy as np
 import tensorflow as tf
 
-bfloat16 = tf.bfloat16.as_numpy_dtype
 
 PAIRS = [[0, 0], [0, 1], [0, 3], [2, 0], [2, 2]]
 

@@ -1,14 +1,9 @@
 """Rows of sparse tensors made dense, reshaped, filled and multiplied, and of sparse segments."""
 from rows import Rows
-from drawn import FLOATS, INTEGERS, LOOSE, f32, floats, i32
+from drawn import COMPLEX, FLOATS, INTEGERS, LOOSE, REALS, bfloat16, f32, floats, i32, i64
 
 import numpy as np
 import tensorflow as tf
-
-bfloat16 = tf.bfloat16.as_numpy_dtype
-REALS = [np.float32, np.float64, np.float16, bfloat16, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
-COMPLEX = [np.complex64, np.complex128]
-LOOSE = {np.float16: 2e-3, bfloat16: 1.6e-2}
 
 
 def sparse():
@@ -136,10 +131,6 @@ def fill_empty_rows():
         for places, gradient in [((0, 3), [1, 2, 3]), ((0, -1), [1, 2]), ((), []), (([0],), [1]), ((0,), [[1]])]:
             rows.add(op, [i64(*places), np.float32(gradient)])
     rows.write()
-
-
-def i64(*values):
-    return np.array(values, np.int64)
 
 
 def sparse_matmul():

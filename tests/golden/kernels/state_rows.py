@@ -3,11 +3,9 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
+from drawn import COMPLEX, FLOATS, INTEGERS
 from rows import CODES, Rows, attr_text, clean, dtype_name, tensor_text
 
-FLOATS = [np.float32, np.float64, np.float16, tf.bfloat16.as_numpy_dtype]
-INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
-COMPLEX = [np.complex64, np.complex128]
 LOOSE = {np.float16: 4e-3, tf.bfloat16.as_numpy_dtype: 3e-2}
 
 

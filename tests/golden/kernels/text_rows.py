@@ -1,13 +1,9 @@
 """Rows of ops on texts: numbers, hashes, regular expressions, parts, characters."""
 from rows import Rows
-from drawn import f32, i32
+from drawn import COMPLEX, REALS, f32, i32
 
 import numpy as np
 import tensorflow as tf
-
-bfloat16 = tf.bfloat16.as_numpy_dtype
-REALS = [np.float32, np.float64, np.float16, bfloat16, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
-COMPLEX = [np.complex64, np.complex128]
 
 
 def text():

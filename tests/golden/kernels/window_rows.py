@@ -2,10 +2,9 @@
 import numpy as np
 import tensorflow as tf
 
-from drawn import ALL_REAL, i32, unit_floats
+from drawn import ALL_REAL, LOOSE, i32, unit_floats
 from rows import Rows
 
-LOOSE = {np.float16: 2e-3, tf.bfloat16.as_numpy_dtype: 1.6e-2}
 REAL = ALL_REAL + [np.uint32, np.uint64]
 
 
