@@ -129,6 +129,7 @@ static const struct layer_class *const classes[] = {
     &layer_time_distributed,
     &layer_add,
     &layer_subtract,
+    &layer_custom_scale,
     &layer_multiply,
     &layer_average,
     &layer_maximum,

@@ -194,8 +194,8 @@ bool layer_can_be_inside(struct layer_context *context, const struct layer *inne
 /* spectral.c */
 extern const struct layer_class layer_spectral_normalization;
 /* merge.c */
-extern const struct layer_class layer_add, layer_subtract, layer_multiply, layer_average,
-    layer_maximum, layer_minimum, layer_concatenate, layer_dot;
+extern const struct layer_class layer_add, layer_subtract, layer_custom_scale, layer_multiply,
+    layer_average, layer_maximum, layer_minimum, layer_concatenate, layer_dot;
 /* activation.c */
 extern const struct layer_class layer_activation, layer_relu, layer_leaky_relu, layer_prelu,
     layer_elu, layer_thresholded_relu, layer_softmax;

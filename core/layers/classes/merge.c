@@ -311,3 +311,23 @@ static struct endpoint dot_build(struct layer_context *context, const struct lay
     return matrix ? product : build_binary(b, "Reshape", NULL, product, dot_shape(b, inputs, axes));
 }
 MERGE_CLASS(dot, "Dot", dot_args, dot_build);
+
+/* ---- CustomScaleLayer, of keras.applications.inception_resnet_v2 ---- */
+
+static const struct layer_arg custom_scale_args[] = {
+    { "scale", ARG_NUMBER, REQUIRED },
+};
+
+/* The first input and `scale` times the second one. */
+static struct endpoint custom_scale_build(struct layer_context *context, const struct layer *layer,
+                                          int count, const struct endpoint *inputs)
+{
+    struct builder *b = &context->builder;
+
+    if (!wants_two(context, layer, count))
+        return inputs[0];
+    struct endpoint second =
+        build_by_number(b, "Mul", inputs[1], layer_arg(layer, "scale")->number);
+    return fold(context, layer, 2, (const struct endpoint[]){ inputs[0], second }, "AddV2");
+}
+MERGE_CLASS(custom_scale, "CustomScaleLayer", custom_scale_args, custom_scale_build);

@@ -9,6 +9,7 @@ Permutes, of the same variables.
 import cases
 from cases import L, case, keras, sequential
 from keras.src.applications.convnext import LayerScale
+from keras.src.applications.inception_resnet_v2 import CustomScaleLayer
 
 FIRST = {"data_format": "channels_first"}
 
@@ -70,3 +71,8 @@ def name_of(model, variable, plain=cases.name_of):
 cases.name_of = name_of
 case("layer_scale", sequential(
     L.Input((4, 3, 2)), L.Conv2D(3, 2, activation="tanh"), LayerScale(0.5, 3, name="scale"), L.Flatten(), L.Dense(2)), trained=True)
+x = keras.Input((4, 3, 2), name="x")
+y = L.Conv2D(3, 1, activation="tanh", name="first")(x)
+y = CustomScaleLayer(0.25, name="both")([y, L.Conv2D(3, 3, padding="same", name="second")(y)])
+case("custom_scale", keras.Model(x, L.Dense(2, name="answer")(L.Flatten(name="flat")(L.Activation("tanh", name="tanh")(y))), name="scaled"),
+     trained=True)
