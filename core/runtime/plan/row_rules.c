@@ -1,4 +1,6 @@
 /* Finding an op's rule, and the rules of what goes element by element. */
+#include <string.h>
+
 #include "runtime/plan/row_rules.h"
 
 #define OP(name, traits, inputs, outputs, attrs, infer, gradient, rows) rows,
@@ -43,6 +45,29 @@ bool leaves_rows_alone(const struct rows *rows, struct endpoint operand, int ran
     if (shape->rank < 0 || rank < 1)
         return false;
     return shape->rank < rank || (shape->rank == rank && shape->dims[0] == 1);
+}
+
+bool begins_with(const struct rows *rows, const struct node *node, int index, int count,
+                 int64_t number)
+{
+    const struct tensor *list = input_constant(rows, node, index);
+    const struct node *made = node->inputs[index].node;
+
+    for (int i = 0; list != NULL && i < count; i++)
+        if (i >= list->size || tensor_index(list, i) != number)
+            return false;
+    if (list != NULL || kind_of(rows, node, index) != FACT_SAME)
+        return list != NULL;
+    if (strcmp(made->op_name, "Reshape") == 0)
+        made = made->inputs[0].node;
+    if (strcmp(made->op_name, "Pack") != 0 || made->inputs_count < count)
+        return false;
+    for (int i = 0; i < count; i++) {
+        const struct tensor *element = input_constant(rows, made, i);
+        if (element == NULL || element->size != 1 || tensor_index(element, 0) != number)
+            return false;
+    }
+    return true;
 }
 
 struct row_fact rows_passed_on(const struct rows *rows, const struct node *node)

@@ -22,9 +22,11 @@
 static const struct row_fact none = { .kind = FACT_NONE };
 static const struct row_fact is_rows = { .kind = FACT_ROWS };
 
+/* The kind of an input's fact. Counts that are all the same for all requests are FACT_SAME. */
 static inline enum fact_kind kind_of(const struct rows *rows, const struct node *node, int index)
 {
-    return input_fact(rows, node, index)->kind;
+    const struct row_fact *fact = input_fact(rows, node, index);
+    return fact_is_same(fact) ? FACT_SAME : fact->kind;
 }
 
 static inline int rank_of(const struct rows *rows, const struct node *node, int index)
@@ -50,6 +52,10 @@ static inline bool flag(const struct node *node, const char *name)
 
 /* As rows_kept, if input 0 has at least `rank_min` dimensions. */
 struct row_fact keep_rows_of_rank(const struct rows *rows, const struct node *node, int rank_min);
+/* Are the first elements of a list this number, and is the list the same for all requests? It is a
+ * constant, or scalars that a Pack joins, which a Reshape may follow. */
+bool begins_with(const struct rows *rows, const struct node *node, int index, int count,
+                 int64_t number);
 /* Does an operand that is the same for all requests broadcast along dimension 0 of one with
  * rows? */
 bool leaves_rows_alone(const struct rows *rows, struct endpoint operand, int rank);

@@ -195,11 +195,7 @@ struct row_fact rows_one_hot(const struct rows *rows, const struct node *node)
 
 struct row_fact rows_pad(const struct rows *rows, const struct node *node)
 {
-    const struct tensor *paddings = input_constant(rows, node, 1);
-    if (paddings == NULL || paddings->size < 2 || tensor_index(paddings, 0) != 0 ||
-        tensor_index(paddings, 1) != 0)
-        return none;
-    return rows_kept(rows, node);
+    return begins_with(rows, node, 1, 2, 0) ? rows_kept(rows, node) : none;
 }
 
 struct row_fact rows_tile(const struct rows *rows, const struct node *node)

@@ -62,10 +62,8 @@ struct row_fact rows_strided_slice(const struct rows *rows, const struct node *n
 
 struct row_fact rows_slice(const struct rows *rows, const struct node *node)
 {
-    const struct tensor *begin = input_constant(rows, node, 1),
-                        *size = input_constant(rows, node, 2);
-    bool whole = begin != NULL && size != NULL && begin->size > 0 && size->size > 0 &&
-                 tensor_index(begin, 0) == 0 && tensor_index(size, 0) == -1;
+    bool whole = begins_with(rows, node, 1, 1, 0) && begins_with(rows, node, 2, 1, -1);
+
     return whole && kind_of(rows, node, 0) == FACT_ROWS ? is_rows : none;
 }
 

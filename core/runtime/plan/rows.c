@@ -38,19 +38,32 @@ int endpoint_rank(const struct rows *rows, struct endpoint endpoint)
                             : endpoint.node->outputs[endpoint.index].shape.rank;
 }
 
-static bool all_inputs_same(const struct rows *rows, const struct node *node)
+bool fact_is_same(const struct row_fact *fact)
 {
-    for (int i = 0; i < node->inputs_count; i++) {
-        if (input_fact(rows, node, i)->kind != FACT_SAME)
+    for (int i = 0; fact->kind == FACT_COUNTS && i < fact->elements_count; i++) {
+        if (fact->elements[i] != COUNT_SAME)
             return false;
     }
-    return true;
+    return fact->kind == FACT_SAME || fact->kind == FACT_COUNTS;
 }
 
 /* A pure op of values that are the same for all requests gives another such value. */
 static bool is_same(const struct rows *rows, const struct node *node)
 {
-    return op_is_pure(node->op) && !node_is_control(node) && all_inputs_same(rows, node);
+    for (int i = 0; i < node->inputs_count; i++) {
+        if (!fact_is_same(input_fact(rows, node, i)))
+            return false;
+    }
+    return op_is_pure(node->op) && !node_is_control(node);
+}
+
+static bool has_counts(const struct rows *rows, const struct node *node)
+{
+    for (int i = 0; i < node->inputs_count; i++) {
+        if (input_fact(rows, node, i)->kind == FACT_COUNTS)
+            return true;
+    }
+    return false;
 }
 
 static void put_all(struct rows *rows, const struct node *node, struct row_fact fact)
@@ -86,15 +99,16 @@ static bool visit_node(struct rows *rows, struct node *node)
         return visit_chosen(rows, node, branches->regions[branches->chosen]);
     if (op_has(node->op, OP_FUNCTIONS))
         return false; /* the functions may have effects */
-    if (is_same(rows, node)) {
-        put_all(rows, node, (struct row_fact){ .kind = FACT_SAME });
-        return true;
-    }
+    bool same = is_same(rows, node);
     row_rule *rule = row_rule_of(node->op);
-    put_all(rows, node, rule(rows, node));
+    /* A rule knows more of counts than that they are the same, such as how many they are. */
+    struct row_fact fact = same && !has_counts(rows, node) ? none : rule(rows, node);
+    if (same && fact.kind == FACT_NONE)
+        fact.kind = FACT_SAME;
+    put_all(rows, node, fact);
     /* Nothing is known of the values that an op without a rule makes. If it also has a side
      * effect, nothing is known of the plan. */
-    return rule != rows_unknown || op_is_pure(node->op);
+    return same || rule != rows_unknown || op_is_pure(node->op);
 }
 
 static bool visit_region(struct rows *rows, struct region *region)

@@ -42,6 +42,8 @@ typedef struct row_fact row_rule(const struct rows *rows, const struct node *nod
 /* The rule that the op's row of ops.def names; rows_unknown for an op that has no row. */
 row_rule *row_rule_of(const struct op *op);
 
+/* Is the value the same for all requests? Also counts that do not contain the number of rows. */
+bool fact_is_same(const struct row_fact *fact);
 const struct row_fact *input_fact(const struct rows *rows, const struct node *node, int index);
 /* The value of an input that the plan knows, or NULL. */
 const struct tensor *input_constant(const struct rows *rows, const struct node *node, int index);

@@ -257,6 +257,71 @@ static struct endpoint first_columns(struct endpoint x, struct endpoint y)
                  (struct attr[]){ attr_int("begin_mask", 1), attr_int("end_mask", 1), ATTR_END });
 }
 
+/* Half of the size of a dimension. */
+static struct endpoint half_of(struct endpoint x, int32_t axis)
+{
+    return build_binary(&b, "FloorDiv", NULL, count_of(x, axis), build_const_int(&b, 2));
+}
+
+static struct endpoint packed(int count, const struct endpoint *parts)
+{
+    return build(&b, "Pack", NULL, count, parts, NULL);
+}
+
+static struct endpoint cut(struct endpoint x, struct endpoint row, struct endpoint column,
+                           struct endpoint width)
+{
+    const struct endpoint inputs[] = { x, packed(2, (const struct endpoint[]){ row, column }),
+                                       packed(2, (const struct endpoint[]){ build_const_int(&b, -1),
+                                                                            width }) };
+
+    return build(&b, "Slice", NULL, 3, inputs, NULL);
+}
+
+static struct endpoint cut_in_the_middle(struct endpoint x, struct endpoint y)
+{
+    return cut(x, build_const_int(&b, 0), half_of(y, 1), half_of(y, 1));
+}
+
+static struct endpoint cut_at_a_row(struct endpoint x, struct endpoint y)
+{
+    return cut(x, half_of(y, 1), half_of(y, 1), half_of(y, 1));
+}
+
+static struct endpoint cut_by_the_rows(struct endpoint x, struct endpoint y)
+{
+    return cut(x, build_const_int(&b, 0), half_of(y, 0), half_of(y, 0));
+}
+
+static struct endpoint padded(struct endpoint x, struct endpoint above, struct endpoint left)
+{
+    struct endpoint zero = build_const_int(&b, 0);
+    const struct endpoint margins[] = { above, zero, left, left };
+
+    return build_binary(&b, "Pad", NULL, x,
+                        build_binary(&b, "Reshape", NULL, packed(4, margins), INTS(2, 2)));
+}
+
+static struct endpoint padded_columns(struct endpoint x, struct endpoint y)
+{
+    return padded(x, build_const_int(&b, 0), half_of(y, 1));
+}
+
+static struct endpoint padded_rows(struct endpoint x, struct endpoint y)
+{
+    return padded(x, half_of(y, 1), build_const_int(&b, 0));
+}
+
+/* The list of sizes is of counts and of a list as long as the plan knows. */
+static struct endpoint reshape_by_joined_lists(struct endpoint x, struct endpoint y)
+{
+    const struct endpoint lists[] = { build_expand_dims(&b, count_of(y, 0), 0),
+                                      build_expand_dims(&b, count_of(y, 1), 0), INTS(1),
+                                      build_const_int(&b, 0) };
+
+    return build_binary(&b, "Reshape", NULL, x, build(&b, "ConcatV2", NULL, 4, lists, NULL));
+}
+
 static struct endpoint rows_turned_round(struct endpoint x, struct endpoint y)
 {
     (void)y;
@@ -395,6 +460,12 @@ static const struct row rows[] = {
     { "a reshape across rows", reshape_across_rows, false },
     { "a reshape by the number of rows", reshape_by_shape, true },
     { "a reshape by another dimension", reshape_by_another_dimension, false },
+    { "a reshape by joined lists of sizes", reshape_by_joined_lists, true },
+    { "columns cut in the middle", cut_in_the_middle, true },
+    { "rows cut at a place", cut_at_a_row, false },
+    { "columns cut by the number of rows", cut_by_the_rows, false },
+    { "columns padded", padded_columns, true },
+    { "rows padded", padded_rows, false },
     { "detections of a row", detections_of_a_row, true },
     { "detections of all rows", detections_of_all_rows, false },
     { "rows laid in a line and taken back", there_and_back, true },
