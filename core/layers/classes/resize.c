@@ -250,11 +250,34 @@ static struct endpoint resizing_build(struct layer_context *context, const struc
     struct endpoint y = pads ? pad_to_ratio(context, layer, x, wanted) : x;
     y = build_resized(b, y, wanted, layer_arg(layer, "interpolation")->text,
                       layer_arg(layer, "antialias")->boolean);
-    return pads ? build_reshape(b, y, x, 4, sizes) : y; /* the channels of padded images */
+    if (!pads || !status_is_ok(b->status) || endpoint_shape(y)->dims[3] >= 0)
+        return y;
+    /* The graph's margins leave the channels open. */
+    return build_binary(b, "Reshape", NULL, y, build_sizes(b, x, 4, sizes));
 }
 LAYER_CLASS(resizing, "Resizing", resizing_args, resizing_build);
 
-/* An image that is known to be too small is cropped to the aspect ratio and enlarged. */
+/* Are both sides of `all` larger ("Greater") than those of `part`, or as large? A bool scalar. */
+static struct endpoint both_sides(struct builder *b, const char *op, struct image_size all,
+                                  struct image_size part)
+{
+    return build_binary(b, "LogicalAnd", NULL,
+                        build_binary(b, op, NULL, all.sides[0], part.sides[0]),
+                        build_binary(b, op, NULL, all.sides[1], part.sides[1]));
+}
+
+static struct image_size choose_size(struct builder *b, struct endpoint condition,
+                                     struct image_size then, struct image_size otherwise)
+{
+    struct image_size out;
+
+    for (int i = 0; i < 2; i++)
+        out.sides[i] = build_select(b, condition, then.sides[i], otherwise.sides[i]);
+    return out;
+}
+
+/* Images that are too small are cropped to the aspect ratio and enlarged. If only the graph knows
+ * their size, it also resizes large ones, from the result's size to itself. */
 static struct endpoint center_crop_build(struct layer_context *context, const struct layer *layer,
                                          struct endpoint x)
 {
@@ -263,10 +286,16 @@ static struct endpoint center_crop_build(struct layer_context *context, const st
 
     if (!read_size(context, layer, x, wanted))
         return x;
-    const struct image_size size = constant_size(b, wanted);
+    const int64_t *sides = endpoint_shape(x)->dims + 1;
     if (is_smaller(x, wanted))
         return build_resized(b, crop_to_ratio(b, x, wanted), wanted, "bilinear", false);
-    return crop(b, x, half_of_rest(b, size_of(b, x), size), size);
+    struct image_size all = size_of(b, x), size = constant_size(b, wanted);
+    if (sides[0] >= 0 && sides[1] >= 0)
+        return crop(b, x, half_of_rest(b, all, size), size);
+    size =
+        choose_size(b, both_sides(b, "GreaterEqual", all, size), size, size_of_ratio(b, x, wanted));
+    x = crop(b, x, half_of_rest(b, all, size), size);
+    return build_resized(b, x, wanted, "bilinear", false);
 }
 LAYER_CLASS(center_crop, "CenterCrop", center_crop_args, center_crop_build);
 
@@ -306,15 +335,13 @@ static struct endpoint random_crop_build(struct layer_context *context, const st
     struct image_size begin = half_of_rest(b, all, size), part = constant_size(b, wanted);
     if (context->mode == LAYERS_TRAIN &&
         !is_smaller(x, (const int64_t[]){ wanted[0] + 1, wanted[1] + 1 })) {
-        struct endpoint larger = build_binary(
-            b, "LogicalAnd", NULL, build_binary(b, "Greater", NULL, all.sides[0], part.sides[0]),
-            build_binary(b, "Greater", NULL, all.sides[1], part.sides[1]));
-        for (int i = 0; i < 2; i++) {
-            struct endpoint end = by_int(b, "Sub", all.sides[i], wanted[i] - 1);
-            begin.sides[i] =
-                build_select(b, larger, draw_place(context, layer, end), begin.sides[i]);
-            size.sides[i] = build_select(b, larger, part.sides[i], size.sides[i]);
-        }
+        struct endpoint larger = both_sides(b, "Greater", all, part);
+        struct image_size drawn;
+        for (int i = 0; i < 2; i++)
+            drawn.sides[i] =
+                draw_place(context, layer, by_int(b, "Sub", all.sides[i], wanted[i] - 1));
+        begin = choose_size(b, larger, drawn, begin);
+        size = choose_size(b, larger, part, size);
     }
     return build_resized(b, crop(b, x, begin, size), wanted, "bilinear", false);
 }
