@@ -2,8 +2,11 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
 
 #include "base/arena.h"
+#include "base/fingerprint.h"
 
 static size_t slot_count(const struct map *map)
 {
@@ -14,7 +17,7 @@ static size_t slot_count(const struct map *map)
 static uint32_t *find(const struct map *map, struct bytes key)
 {
     size_t mask = slot_count(map) - 1;
-    for (size_t at = bytes_hash(key) & mask;; at = (at + 1) & mask) {
+    for (size_t at = siphash64(map->secret, key) & mask;; at = (at + 1) & mask) {
         uint32_t index = map->slots[at];
         if (index == 0)
             return &map->slots[at];
@@ -35,8 +38,18 @@ static void give_back(const struct map *map, void *data)
         free(data);
 }
 
+/* The kernel gives each process 16 random bytes. */
+static void make_secret(uint64_t secret[2])
+{
+    const void *random = (const void *)getauxval(AT_RANDOM); /* may be unaligned */
+    if (random != NULL)
+        memcpy(secret, random, 2 * sizeof *secret);
+}
+
 static void grow(struct map *map)
 {
+    if (map->capacity == 0)
+        make_secret(map->secret);
     struct map_entry *old = map->entries;
     size_t count = map->count;
     size_t capacity = map->live * 2 >= map->capacity ? map->capacity * 2 : map->capacity;

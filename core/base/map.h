@@ -1,5 +1,6 @@
 /*
- * map: from bytes to pointers, by open addressing. Keys are borrowed and must live as long as the
+ * map: from bytes to pointers, by open addressing. Strangers may choose the keys: which of them
+ * collide depends on a secret of the process. Keys are borrowed and must live as long as the
  * map, as names in an arena do. Iteration is in order of insertion, so results that are made from a
  * map are reproducible.
  */
@@ -21,6 +22,7 @@ struct map {
     struct map_entry *entries;
     uint32_t *slots; /* index + 1 into entries; 0 = empty */
     size_t count, capacity, live;
+    uint64_t secret[2];  /* of the hash */
     struct arena *arena; /* NULL: the heap */
 };
 

@@ -1,0 +1,50 @@
+/* Tests that strangers cannot choose keys that collide. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/map.h"
+
+/* With one chain for all of them, the test would take minutes. */
+#define KEYS_COUNT 300000
+
+/* Two words that bytes_hash takes to the same state, whatever the first one is. */
+static void make_key(uint64_t first, uint64_t key[2])
+{
+    uint64_t hash = (0xcbf29ce484222325u ^ 16 ^ first) * 0x9e3779b97f4a7c15u;
+    key[0] = first;
+    key[1] = hash ^ hash >> 29;
+}
+
+static void keys_that_were_chosen_to_collide_do_not(void **state)
+{
+    (void)state;
+    struct map map = { 0 };
+    uint64_t(*keys)[2] = malloc(KEYS_COUNT * sizeof *keys);
+    struct bytes first = { (const char *)keys[0], sizeof keys[0] };
+    assert_non_null(keys);
+    for (uint64_t i = 0; i < KEYS_COUNT; i++) {
+        struct bytes key = { (const char *)keys[i], sizeof keys[i] };
+        make_key(i, keys[i]);
+        assert_int_equal(bytes_hash(key), bytes_hash(first));
+        map_put(&map, key, keys[i]);
+    }
+    assert_int_equal(map.count, KEYS_COUNT);
+    for (size_t i = 0; i < KEYS_COUNT; i++)
+        assert_ptr_equal(map_get(&map, (struct bytes){ (const char *)keys[i], sizeof keys[i] }),
+                         keys[i]);
+    map_finish(&map);
+    free(keys);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_that_were_chosen_to_collide_do_not),
+    };
+    return cmocka_run_group_tests_name("map", tests, NULL, NULL);
+}
