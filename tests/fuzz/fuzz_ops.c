@@ -96,6 +96,8 @@ static void run_once(const struct plan *plan, struct run *run, const struct ques
     }
     answers++;
     count_answer(question->target->op);
+    if (strcmp(question->target->op_name, "ReduceDataset") == 0) /* which read the dataset */
+        count_answer(question->target->inputs[0].node->op);
     for (int i = 0; i < question->request.fetches_count; i++)
         read_answer(&fetches[i], &question->target->outputs[i]);
     tensors_release(question->request.fetches_count, fetches);

@@ -199,6 +199,32 @@ static struct node *make_dataset(struct op_maker *maker, const struct node *user
     return node;
 }
 
+/* A sparse matrix of three rows and columns, or two of them. Other inputs then have their shape. */
+static struct node *make_sparse_matrix(struct op_maker *maker, const struct node *user)
+{
+    static const char *const names[] = { "type", "T", NULL };
+    static const int64_t places[] = { 0, 0, 0, 0, 0, 2, 0, 2, 1, 1, 0, 0, 1, 2, 2 };
+    struct choices *c = maker->choices;
+    bool is_batch = one_in(c, 3);
+    int columns = is_batch ? 3 : 2, count = one_in(c, 8) ? 0 : 5;
+    struct shape of_places = shape_of(count, columns);
+    struct tensor indices = make_tensor_of_shape(maker, DT_INT64, &of_places, ROLE_ANY);
+    for (int i = 0; i < count && !one_in(c, 40); i++)
+        for (int k = 0; k < columns; k++)
+            tensor_set_index(&indices, i * columns + k, places[3 * i + k + 3 - columns]);
+    if (!one_in(c, 6))
+        maker->shape = is_batch ? shape_of(2, 3, 3) : shape_of(3, 3);
+    enum dtype dtype = type_or(user, names, DT_FLOAT);
+    struct node *inputs[] = { place_tensor(maker, make_tensor_of_shape(maker, dtype, &maker->shape,
+                                                                       ROLE_ANY)),
+                              place_tensor(maker, indices) };
+    struct node *node = add_node(maker, "DenseToCSRSparseMatrix");
+    set_type(maker, node, "T", (int)dtype);
+    for (int i = 0; i < 2; i++)
+        node_add_input(maker->out->graph, node, (struct endpoint){ inputs[i], 0 });
+    return node;
+}
+
 static struct node *make_map(struct op_maker *maker, const struct node *user)
 {
     static const char *const key_types[] = { "key_dtype", NULL };
@@ -411,6 +437,14 @@ static bool find_made(struct op_maker *maker, enum dtype dtype, struct endpoint 
     return node->outputs[index].dtype == dtype;
 }
 
+/* The settings of a dataset, such as the size of its batches, are scalars. */
+static enum role role_in(const struct node *node, const struct op_arg *arg)
+{
+    bool is_setting = strstr(node->op_name, "Dataset") != NULL && arg->type_attr == NULL &&
+                      arg->type_list_attr == NULL && arg->number_attr == NULL;
+    return is_setting ? ROLE_SCALAR : role_of(arg->name);
+}
+
 static struct endpoint make_input(struct op_maker *maker, const struct node *node,
                                   const struct op_arg *arg, enum dtype dtype)
 {
@@ -433,12 +467,14 @@ static struct endpoint make_input(struct op_maker *maker, const struct node *nod
                                   0 };
     if (dtype == DT_VARIANT && strstr(arg->name, "dataset") != NULL)
         return (struct endpoint){ make_dataset(maker, node), 0 };
+    if (dtype == DT_VARIANT && strstr(node->op_name, "SparseMatrix") != NULL)
+        return (struct endpoint){ make_sparse_matrix(maker, node), 0 };
     if (dtype == DT_VARIANT)
         return (struct endpoint){ strncmp(node->op_name, "TensorMap", strlen("TensorMap")) == 0
                                       ? make_map(maker, node)
                                       : make_list(maker, node),
                                   0 };
-    return (struct endpoint){ make_value(maker, dtype, role_of(arg->name)), 0 };
+    return (struct endpoint){ make_value(maker, dtype, role_in(node, arg)), 0 };
 }
 
 static void add_inputs(struct op_maker *maker, struct node *node)
@@ -512,6 +548,34 @@ static void make_node(struct op_maker *maker, const struct op *op)
     maker->out->last = node->name;
 }
 
+static bool is_dataset(const struct node *node)
+{
+    return node->outputs_count == 1 && node->outputs[0].dtype == DT_VARIANT &&
+           ends_in(node->op_name, "Dataset");
+}
+
+/* The elements of a dataset are computed when something reads them. */
+static void drain(struct op_maker *maker, struct node *dataset)
+{
+    const struct shape scalar = shape_scalar();
+    const enum dtype state = DT_INT64;
+    struct builder b = builder_init(maker->out->graph);
+    struct node *start = place_tensor(maker, make_tensor_of_shape(maker, state, &scalar, ROLE_ANY));
+    struct node *node = add_node(maker, "ReduceDataset");
+    struct attr attrs[] = { attr_types(&b, "Tstate", 1, &state),
+                            attr_types(&b, "Targuments", 0, NULL),
+                            attr_types(&b, "output_types", 1, &state),
+                            attr_shapes(&b, "output_shapes", 1, &scalar),
+                            { "f", make_drain(maker, dataset) } };
+    for (size_t i = 0; i < COUNT(attrs); i++)
+        set_attr(maker, node, attrs[i].name, attrs[i].value);
+    node_add_input(maker->out->graph, node, (struct endpoint){ dataset, 0 });
+    node_add_input(maker->out->graph, node, (struct endpoint){ start, 0 });
+    if (!status_is_ok(node_fill_outputs(maker->out->graph, node)))
+        node->outputs_count = 0;
+    maker->out->last = node->name;
+}
+
 void op_graph_create(struct choices *choices, struct op_graph *out)
 {
     *out = (struct op_graph){ .arena = arena_create(0) };
@@ -526,6 +590,9 @@ void op_graph_create(struct choices *choices, struct op_graph *out)
         make_node(&maker, op);
         op = choose_op(choices);
     }
+    struct node *last = maker.made[maker.made_count - 1];
+    if (is_dataset(last) && !one_in(choices, 8))
+        drain(&maker, last);
 }
 
 void op_graph_destroy(struct op_graph *op_graph)

@@ -57,6 +57,8 @@ struct node *place_variable(struct op_maker *maker, struct tensor value, bool is
 /* op_function.c: the value of a function's attribute: a new function of the graph that suits the
  * types of the node, which has its other attributes. */
 struct attr_value make_function(struct op_maker *maker, const struct node *node, const char *attr);
+/* The same of a ReduceDataset that reads all elements of a dataset; its state is an int64. */
+struct attr_value make_drain(struct op_maker *maker, const struct node *dataset);
 
 /* op_row.c: adds the node of a row of tests/golden/kernels with up to three changes. Returns NULL
  * if the op has no row. */
