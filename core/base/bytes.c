@@ -45,8 +45,8 @@ void texts_sort(const char **list, size_t count)
         qsort(list, count, sizeof *list, compare_texts);
 }
 
-/* FNV-1a over words of 8 bytes, and a final mix. It does not resist chosen collisions, so
- * maps use another one. */
+/* FNV-1a over words of 8 bytes, and a final mix. It does not resist chosen collisions:
+ * tables whose keys strangers choose use siphash64. */
 uint64_t bytes_hash(struct bytes bytes)
 {
     uint64_t hash = 0xcbf29ce484222325u ^ bytes.size;

@@ -1,6 +1,7 @@
 #include "base/fingerprint.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 
 #define K0 0xc3a5c85c97cb3127u
 #define K1 0xb492b66fbe98f273u
@@ -228,4 +229,16 @@ uint64_t murmur64(struct bytes text)
         hash = (hash ^ tail) * multiplier;
     }
     return shift_mix(shift_mix(hash) * multiplier);
+}
+
+/* ---- A secret. ---- */
+
+/* The kernel gives each process 16 random bytes. */
+void fingerprint_secret(uint64_t key[2])
+{
+    const void *random = (const void *)getauxval(AT_RANDOM); /* may be unaligned */
+
+    memset(key, 0, 2 * sizeof *key);
+    if (random != NULL)
+        memcpy(key, random, 2 * sizeof *key);
 }

@@ -24,4 +24,7 @@ uint64_t fingerprint_cat64(uint64_t a, uint64_t b);           /* not the same as
 uint64_t siphash64(const uint64_t key[2], struct bytes text); /* SipHash-2-4 */
 uint64_t murmur64(struct bytes text);
 
+/* The key of siphash64 for tables whose keys strangers choose: random bytes of this process. */
+void fingerprint_secret(uint64_t key[2]);
+
 #endif

@@ -2,8 +2,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/auxv.h>
 
 #include "base/arena.h"
 #include "base/fingerprint.h"
@@ -38,18 +36,10 @@ static void give_back(const struct map *map, void *data)
         free(data);
 }
 
-/* The kernel gives each process 16 random bytes. */
-static void make_secret(uint64_t secret[2])
-{
-    const void *random = (const void *)getauxval(AT_RANDOM); /* may be unaligned */
-    if (random != NULL)
-        memcpy(secret, random, 2 * sizeof *secret);
-}
-
 static void grow(struct map *map)
 {
     if (map->capacity == 0)
-        make_secret(map->secret);
+        fingerprint_secret(map->secret);
     struct map_entry *old = map->entries;
     size_t count = map->count;
     size_t capacity = map->live * 2 >= map->capacity ? map->capacity * 2 : map->capacity;

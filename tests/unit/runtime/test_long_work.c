@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "plan_fixture.h"
+#include "support/colliding_key.h"
 
 #define SCRAMBLED (-1)
 #define MANY      200000 /* elements to sort */
@@ -168,10 +169,32 @@ static void long_lines_are_sorted(void **state)
     }
 }
 
+/* With one chain for all of them, the test would take minutes. */
+static void chosen_elements_are_found_at_once(void **state)
+{
+    (void)state;
+    const struct shape shape = shape_of(MANY);
+    struct tensor x = tensor_borrow(DT_STRING, &shape, NULL), out;
+    uint64_t(*keys)[2] = arena_alloc(arena, MANY * sizeof *keys);
+    x.data = arena_alloc(arena, tensor_bytes(&x));
+    for (int64_t i = 0; i < MANY; i++) {
+        colliding_key((uint64_t)i, keys[i]);
+        tensor_strings_mut(&x)[i] = (struct bytes){ (const char *)keys[i], sizeof keys[i] };
+    }
+    struct endpoint feed = build_placeholder(&b, NULL, DT_STRING, shape);
+    struct endpoint y = build_unary(&b, "Unique", NULL, feed);
+    struct plan *plan = plan_of(1, &feed, 1, &y, NULL);
+    assert_ok(plan_run(plan, run, &x, &out));
+    assert_int_equal(out.size, MANY);
+    tensor_release(&out);
+    plan_destroy(plan);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 2] = { [COUNT(rows)] = TEST(a_sparse_product_ends),
-                                                 TEST(long_lines_are_sorted) };
+    struct CMUnitTest tests[COUNT(rows) + 3] = { [COUNT(rows)] = TEST(a_sparse_product_ends),
+                                                 TEST(long_lines_are_sorted),
+                                                 TEST(chosen_elements_are_found_at_once) };
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].op,
                                         .test_func = ends,
