@@ -70,9 +70,14 @@ bool begins_with(const struct rows *rows, const struct node *node, int index, in
     return true;
 }
 
+/* Counts stay integers: a product of a float is no multiple, and narrow types do not hold them. */
 struct row_fact rows_passed_on(const struct rows *rows, const struct node *node)
 {
-    return others_same(rows, node, 0) ? *input_fact(rows, node, 0) : none;
+    const struct row_fact *fact = input_fact(rows, node, 0);
+    enum dtype dtype = node->outputs[0].dtype;
+    bool fits = fact->kind != FACT_COUNTS || dtype == DT_INT32 || dtype == DT_INT64;
+
+    return fits && others_same(rows, node, 0) ? *fact : none;
 }
 
 /* numpy aligns shapes at the last dimension: operands with rows must have the same rank. */

@@ -4,7 +4,7 @@
  *
  * rows_unknown    nothing is proved
  * rows_kept       the rows are those of input 0; all other inputs are the same for all requests
- * rows_passed_on  the same, and counts that contain the number of rows go through as well
+ * rows_passed_on  the same, and integer counts that contain the number of rows go through as well
  * rows_broadcast  any input may have rows; operands broadcast as in numpy
  *
  * All others belong to one op or family and are in row_rules_FAMILY.c. A rule that says FACT_ROWS

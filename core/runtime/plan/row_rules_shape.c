@@ -14,6 +14,11 @@ struct row_fact rows_shape(const struct rows *rows, const struct node *node)
     return counts; /* COUNT_SAME is 0: all requests have rows of one shape */
 }
 
+static bool is_one(const struct tensor *constant)
+{
+    return constant != NULL && constant->size == 1;
+}
+
 /* counts[begin : end] with stride 1, or counts[begin]. */
 static struct row_fact slice_counts(const struct rows *rows, const struct node *node)
 {
@@ -21,7 +26,7 @@ static struct row_fact slice_counts(const struct rows *rows, const struct node *
     const struct tensor *begin = input_constant(rows, node, 1),
                         *end = input_constant(rows, node, 2);
     const struct tensor *stride = input_constant(rows, node, 3);
-    if (counts->rank != 1 || begin == NULL || end == NULL || stride == NULL || begin->size != 1 ||
+    if (counts->rank != 1 || !is_one(begin) || !is_one(end) || !is_one(stride) ||
         tensor_index(stride, 0) != 1 || node_attr_int_or_0(node, "new_axis_mask") != 0 ||
         node_attr_int_or_0(node, "ellipsis_mask") != 0)
         return none;

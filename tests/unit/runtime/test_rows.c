@@ -229,12 +229,14 @@ static struct endpoint zeros_for_each_row(struct endpoint x, struct endpoint y)
     return build_binary(&b, "AddV2", NULL, x, zeros);
 }
 
+static struct endpoint cast(struct endpoint x, enum dtype dtype)
+{
+    return build(&b, "Cast", NULL, 1, &x, (struct attr[]){ attr_type("DstT", dtype), ATTR_END });
+}
+
 static struct endpoint the_number_of_rows(struct endpoint x, struct endpoint y)
 {
-    struct endpoint count = count_of(y, 0);
-    struct endpoint number = build(&b, "Cast", NULL, 1, &count,
-                                   (struct attr[]){ attr_type("DstT", DT_FLOAT), ATTR_END });
-    return build_binary(&b, "Mul", NULL, x, number);
+    return build_binary(&b, "Mul", NULL, x, cast(count_of(y, 0), DT_FLOAT));
 }
 
 static struct endpoint transposed(struct endpoint x, struct endpoint y)
@@ -320,6 +322,29 @@ static struct endpoint reshape_by_joined_lists(struct endpoint x, struct endpoin
                                       build_const_int(&b, 0) };
 
     return build_binary(&b, "Reshape", NULL, x, build(&b, "ConcatV2", NULL, 4, lists, NULL));
+}
+
+/* A product that mixes two rows. */
+static struct endpoint pairs_of_rows(struct endpoint x, struct endpoint y)
+{
+    struct endpoint rows = cast(count_of(y, 0), DT_FLOAT);
+    struct endpoint half = cast(build_by_number(&b, "RealDiv", rows, 2), DT_INT32);
+    struct endpoint pairs =
+        build_binary(&b, "Reshape", NULL, x,
+                     packed(2, (const struct endpoint[]){ half, build_const_int(&b, 8) }));
+
+    return build_binary(&b, "Reshape", NULL,
+                        build_binary(&b, "MatMul", NULL, pairs, ramp(shape_of(8, 8))),
+                        build_unary(&b, "Shape", NULL, y));
+}
+
+/* The place where the part of a shape ends is a list without elements: the run refuses it. */
+static struct endpoint part_without_an_end(struct endpoint x, struct endpoint y)
+{
+    const struct endpoint inputs[] = { build_unary(&b, "Shape", NULL, y), INTS(0),
+                                       build_unary(&b, "ZerosLike", NULL, ints(0, NULL)), INTS(1) };
+
+    return build_binary(&b, "Reshape", NULL, x, build(&b, "StridedSlice", NULL, 4, inputs, NULL));
 }
 
 static struct endpoint rows_turned_round(struct endpoint x, struct endpoint y)
@@ -461,6 +486,8 @@ static const struct row rows[] = {
     { "a reshape by the number of rows", reshape_by_shape, true },
     { "a reshape by another dimension", reshape_by_another_dimension, false },
     { "a reshape by joined lists of sizes", reshape_by_joined_lists, true },
+    { "a reshape by half of the number of rows", pairs_of_rows, false },
+    { "a reshape by a part of a shape without an end", part_without_an_end, false },
     { "columns cut in the middle", cut_in_the_middle, true },
     { "rows cut at a place", cut_at_a_row, false },
     { "columns cut by the number of rows", cut_by_the_rows, false },
