@@ -147,9 +147,9 @@ static bool is_results_list(const struct loop_match *loop, struct recurrence_mat
         !is_same(inputs[2], found->output))
         return false;
     const struct tensor *at = body_constant(loop, inputs[1]);
-    found->at = at == NULL ? -1 : tensor_index(at, 0);
-    return at != NULL ? at->dtype == DT_INT32 && at->size == 1 && found->at >= 0
-                      : is_same(inputs[1], loop->body->args[found->time]);
+    bool is_known = at != NULL && at->dtype == DT_INT32 && at->size == 1;
+    found->at = is_known ? tensor_index(at, 0) : -1;
+    return at != NULL ? found->at >= 0 : is_same(inputs[1], loop->body->args[found->time]);
 }
 
 static enum recurrence_role find_role(const struct loop_match *loop, struct recurrence_match *found,

@@ -29,7 +29,8 @@ enum oddity {
     HALF_GATE,
     MASK,
     ZEROING_MASK,
-    HALF_MASK
+    HALF_MASK,
+    NO_PLACE
 };
 
 static const struct row {
@@ -235,8 +236,9 @@ static void build_body(struct while_loop *loop, const struct row *row, struct en
         h = row->oddity == HALF_MASK ? h : choose(loop, h, loop->values[H]);
         c = row->cell == LSTM ? choose(loop, c, loop->values[C]) : c;
     }
-    const struct endpoint set[] = { loop->values[RESULTS],
-                                    row->sequences ? loop->time : build_const_int(builder, 0),
+    struct endpoint last = row->oddity == NO_PLACE ? build_const_ints(builder, NULL, 0, NULL)
+                                                   : build_const_int(builder, 0);
+    const struct endpoint set[] = { loop->values[RESULTS], row->sequences ? loop->time : last,
                                     output };
     memcpy(results, loop->values, CARRIED * sizeof *results);
     results[RESULTS] = build(builder, "TensorListSetItem", NULL, 3, set, NULL);
@@ -437,6 +439,17 @@ static void fails_as_the_loop_does(void **state)
     plan_destroy(loop);
 }
 
+static void a_result_without_a_place_stays(void **state)
+{
+    (void)state;
+    const struct row row = { .cell = SIMPLE, .oddity = NO_PLACE };
+    struct plan *fused, *loop;
+    make_plans(&row, &fused, &loop);
+    assert_false(plan_has(fused, "_Recurrence"));
+    plan_destroy(fused);
+    plan_destroy(loop);
+}
+
 /* ---- counters that limit nothing ---- */
 
 enum { COUNTED_LIST, COUNTED_H, COUNTER, COUNTED };
@@ -537,6 +550,7 @@ int main(void)
 {
     static const struct CMUnitTest plain[] = {
         TEST(fails_as_the_loop_does),
+        TEST(a_result_without_a_place_stays),
         TEST(counts_in_any_shape),
         TEST(refuses_a_state_of_another_type),
     };
