@@ -294,9 +294,18 @@ static void multiply_by_reciprocal(struct plan_maker *maker, struct region *regi
     fold_node(maker, region, reciprocal, kernel_find(reciprocal));
     if (region_value(region, value)->constant == NULL)
         return;
-    node->op_name = "Mul";
-    node->op = op_find("Mul");
-    node->inputs[1] = value;
+    struct endpoint x = node->inputs[0];
+    bool is_plain = !op_is(node, "Xdivy"); /* which gives 0 where x is 0, as MulNoNan does */
+    node->op_name = is_plain ? "Mul" : "MulNoNan";
+    node->op = op_find(node->op_name);
+    node->inputs[0] = is_plain ? x : value;
+    node->inputs[1] = is_plain ? value : x;
+}
+
+static bool is_quotient(const struct node *node)
+{
+    return (op_is(node, "RealDiv") || op_is(node, "Div") || op_is(node, "Xdivy")) &&
+           node->inputs_count == 2;
 }
 
 /* Computes a node whose kernel is marked `once`. */
@@ -387,7 +396,7 @@ static struct status fold_values(struct plan_maker *maker, struct region *region
         fold_read(maker, region, node);
     else if (may_fold(node, kernel) && inputs_are_constant(region, node))
         fold_node(maker, region, node, kernel);
-    else if ((op_is(node, "RealDiv") || op_is(node, "Div")) && node->inputs_count == 2)
+    else if (is_quotient(node))
         multiply_by_reciprocal(maker, region, node);
     return status_ok();
 }

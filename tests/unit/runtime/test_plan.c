@@ -834,23 +834,23 @@ static void a_quotient_by_a_constant_is_a_product(void **state)
 {
     (void)state;
     set_variable("v", floats(shape_of(2), VALUES(41, 7)));
-    struct endpoint x = X, c = const_floats("c", shape_of(2), VALUES(-41, -7)), quotients[4];
+    struct endpoint x = X, c = const_floats("c", shape_of(2), VALUES(-41, -7)), quotients[6];
     struct endpoint v = read_variable(variable_handle("v", DT_FLOAT, shape_of(2)), DT_FLOAT);
-    const char *const ops[] = { "RealDiv", "Div" };
-    for (int i = 0; i < 4; i++) {
-        struct endpoint by = i < 2 ? build_unary(&b, "Neg", NULL, c) : v;
-        quotients[i] = build_unary(&b, "Floor", NULL, build_binary(&b, ops[i % 2], NULL, x, by));
+    const char *const ops[] = { "RealDiv", "Div", "Xdivy" };
+    for (int i = 0; i < 6; i++) {
+        struct endpoint by = i < 3 ? build_unary(&b, "Neg", NULL, c) : v;
+        quotients[i] = build_unary(&b, "Floor", NULL, build_binary(&b, ops[i % 3], NULL, x, by));
     }
-    struct tensor feed = floats(shape_of(2), VALUES(41, 14)), out[4];
+    struct tensor feed = floats(shape_of(2), VALUES(41, 14)), out[6];
     for (int fuse = 0; fuse < 2; fuse++) {
         struct plan_options options = { .no_fuse = !fuse };
-        struct plan *plan = plan_of(1, &x, 4, quotients, &options);
+        struct plan *plan = plan_of(1, &x, 6, quotients, &options);
         assert_ok(plan_run(plan, run, &feed, out));
-        for (int i = 0; i < 4; i++) {
-            assert_float_equal(tensor_floats(&out[i])[0], i < 2 ? 0 : 1, 0);
+        for (int i = 0; i < 6; i++) {
+            assert_float_equal(tensor_floats(&out[i])[0], i < 3 ? 0 : 1, 0);
             assert_float_equal(tensor_floats(&out[i])[1], 2, 0);
         }
-        tensors_release(4, out);
+        tensors_release(6, out);
         plan_destroy(plan);
     }
 }
