@@ -53,6 +53,16 @@ static bool is_finite(enum dtype dtype, const void *x, int64_t count)
     return true;
 }
 
+/* The same of the triangle of a [n, n] that is read. */
+static bool is_finite_triangle(enum dtype dtype, const void *a, int64_t n, bool lower)
+{
+    bool finite = true;
+    for (int64_t r = 0; r < n && finite; r++)
+        finite = is_finite(dtype, at_bytes_const(a, r * n + (lower ? 0 : r), dtype_size(dtype)),
+                           lower ? r + 1 : n - r);
+    return finite;
+}
+
 static void fill_nan(const struct tensor *out, int64_t at, int64_t count)
 {
     for (int64_t i = 0; i < count; i++)
@@ -270,7 +280,7 @@ static struct status hermitian_one(struct job *job, int64_t i, struct tensor *co
     void *a = job->scratch[A].data;
     bool vectors = out[1] != NULL;
     memcpy(a, at_bytes_const(kernel_input(job->k, 0)->data, i * size, bytes), (size_t)size * bytes);
-    if (!is_finite(job->dtype, a, size) ||
+    if (!is_finite_triangle(job->dtype, a, n, state->lower) ||
         !spectrum_hermitian(job->dtype, vectors, state->lower, (int)n, a, job->scratch[VALUES].data,
                             job->scratch[WORK].data)) {
         fill_nan(out[0], i * n, n);
@@ -315,7 +325,7 @@ static struct status joined_one(struct job *job, int64_t i, struct tensor *const
     void *a = job->scratch[A].data;
     memcpy(a, at_bytes_const(kernel_input(job->k, 0)->data, i * n * n, bytes),
            (size_t)(n * n) * bytes);
-    if (!is_finite(job->dtype, a, n * n) ||
+    if (!is_finite_triangle(job->dtype, a, n, true) ||
         !spectrum_hermitian(job->dtype, true, true, (int)n, a, job->scratch[VALUES].data,
                             job->scratch[WORK].data)) {
         fill_nan(out[0], at, (n + 1) * n);
