@@ -308,6 +308,18 @@ struct status infer_lin_space(struct infer_context *context)
     return status_ok();
 }
 
+struct status infer_sobol_sample(struct infer_context *context)
+{
+    struct shape matrix = shape_unknown_dims(2);
+    int64_t dim, count;
+    if (infer_int(context, 0, &dim) && dim >= 1)
+        matrix.dims[1] = dim;
+    if (infer_int(context, 1, &count) && count >= 1)
+        matrix.dims[0] = count;
+    infer_output(context, 0, &matrix);
+    return status_ok();
+}
+
 struct status infer_one_hot(struct infer_context *context)
 {
     const struct shape *indices = infer_input(context, 0);

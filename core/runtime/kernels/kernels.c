@@ -174,6 +174,7 @@
     X(random, random_ops)           \
     X(random, random_poisson)       \
     X(random, random_truncated)     \
+    X(random, sobol)                \
     X(records, decode_compressed)   \
     X(records, decode_csv)          \
     X(records, decode_json_example) \

@@ -139,6 +139,7 @@ def ours():
     gen_xla_ops.xla_rng_bit_generator(1, given(2, dtype=tf.uint64), [3, 4]), gen_xla_ops.xla_rng_bit_generator(
         1, given(..., dtype=tf.uint64), given(2, dtype=tf.int32))
     gen_xla_ops.xla_sharding(matrix), gen_xla_ops.xla_spmd_shard_to_full_shape(matrix, "", [4, 6])
+    raw.SobolSample(dim=3, num_results=5, skip=0), raw.SobolSample(dim=ints[0], num_results=5, skip=0)
 
 
 def models(directory, out):

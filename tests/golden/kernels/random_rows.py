@@ -77,4 +77,17 @@ def random_index_shuffle():
     rows.write()
 
 
-FAMILIES = [random, random_index_shuffle]
+def sobol():
+    rows = Rows("sobol")
+    for dtype in [np.float32, np.float64]:
+        for dim, count, skip in [(1, 5, 0), (2, 1, 0), (3, 8, 0), (7, 20, 1000), (1111, 3, 5), (40, 4, 2**24 + 5), (9, 2, 2**30 - 4), (9, 2, 2**30 - 3),
+                                 (9, 2, 2**30 - 2), (9, 2, 2**31 - 4), (1111, 1, 2**29 - 1), (1111, 1, 2**30 - 3)]:
+            rows.add("SobolSample", [np.int32(dim), np.int32(count), np.int32(skip)], dtype=dtype, each=0)
+    for dim, count, skip in [(0, 1, 0), (-1, 1, 0), (2, 0, 0), (2, -1, 0), (2, 1, -1), (2, 2, 2**31 - 3), (2, 1, 2**31 - 1), (21201, 1, 0)]:
+        rows.add("SobolSample", [np.int32(dim), np.int32(count), np.int32(skip)])
+    for dim, count, skip in [([1], 1, 0), (1, [], 0), (1, 1, [[2]])]:
+        rows.add("SobolSample", [np.int32(dim), np.int32(count), np.int32(skip)], text=False)
+    rows.write()
+
+
+FAMILIES = [random, random_index_shuffle, sobol]

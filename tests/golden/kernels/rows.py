@@ -29,7 +29,7 @@ CODES = {
 }
 # Where the Python name of an argument is not that of the op's definition.
 RENAMED = {"reduction_indices": "axis", "dim": "axis", "split_dim": "axis", "squeeze_dims": "axis"}
-RENAMED_IN = {"DynamicStitch": {}, "ReduceJoin": {}, "SparseSplit": {}, "Select": {"t": "x", "e": "y"}, "Where": {"input": "condition"}}
+RENAMED_IN = {"DynamicStitch": {}, "ReduceJoin": {}, "SobolSample": {}, "SparseSplit": {}, "Select": {"t": "x", "e": "y"}, "Where": {"input": "condition"}}
 NAMES = {"float32": "float", "float64": "double", "float16": "half", "string": "string"}
 
 
