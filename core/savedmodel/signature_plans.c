@@ -2,48 +2,30 @@
 #include "savedmodel/loaded.h"
 #include "savedmodel/shared_plans.h"
 
-/* The endpoints of a signature, for flatten and plan. */
-static struct status request_of(const struct savedmodel *model, struct arena *arena,
-                                const struct signature_tensor *const *inputs, int inputs_count,
-                                const struct signature_tensor *const *outputs, int outputs_count,
-                                struct flatten_request *out)
+struct status savedmodel_request(const struct savedmodel *model, struct arena *arena,
+                                 const struct signature *signature, struct flatten_request *out)
 {
+    int inputs_count = signature->inputs_count, outputs_count = signature->outputs_count;
     struct endpoint *feeds = ARENA_ARRAY(arena, struct endpoint, inputs_count + 1);
     struct shape *shapes = ARENA_ARRAY(arena, struct shape, inputs_count + 1);
     struct endpoint *fetches = ARENA_ARRAY(arena, struct endpoint, outputs_count + 1);
     for (int i = 0; i < inputs_count; i++) {
-        TRY(status_in(graph_endpoint(model->meta.graph, inputs[i]->tensor_name, &feeds[i]),
-                      "input '%s'", inputs[i]->key));
-        shapes[i] = inputs[i]->has_shape ? inputs[i]->shape : shape_unknown();
+        const struct signature_tensor *input = &signature->inputs[i];
+        TRY(status_in(graph_endpoint(model->meta.graph, input->tensor_name, &feeds[i]),
+                      "input '%s'", input->key));
+        shapes[i] = input->has_shape ? input->shape : shape_unknown();
     }
-    for (int i = 0; i < outputs_count; i++)
-        TRY(status_in(graph_endpoint(model->meta.graph, outputs[i]->tensor_name, &fetches[i]),
-                      "output '%s'", outputs[i]->key));
+    for (int i = 0; i < outputs_count; i++) {
+        const struct signature_tensor *output = &signature->outputs[i];
+        TRY(status_in(graph_endpoint(model->meta.graph, output->tensor_name, &fetches[i]),
+                      "output '%s'", output->key));
+    }
     *out = (struct flatten_request){ .feeds = feeds,
                                      .feeds_count = inputs_count,
                                      .feed_shapes = shapes,
                                      .fetches = fetches,
                                      .fetches_count = outputs_count };
     return status_ok();
-}
-
-static const struct signature_tensor *const *
-pointers(struct arena *arena, const struct signature_tensor *tensors, int count)
-{
-    const struct signature_tensor **all =
-        ARENA_ARRAY(arena, const struct signature_tensor *, count + 1);
-    for (int i = 0; i < count; i++)
-        all[i] = &tensors[i];
-    return all;
-}
-
-struct status savedmodel_request(const struct savedmodel *model, struct arena *arena,
-                                 const struct signature *signature, struct flatten_request *out)
-{
-    return request_of(model, arena, pointers(arena, signature->inputs, signature->inputs_count),
-                      signature->inputs_count,
-                      pointers(arena, signature->outputs, signature->outputs_count),
-                      signature->outputs_count, out);
 }
 
 /* Takes over `flat`, if there is one. */
