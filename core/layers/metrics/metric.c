@@ -601,6 +601,11 @@ struct status metric_check(const struct metric *metric, const struct layers_targ
         return check_ranking(metric);
     if (is_mean)
         fits = fits && loss_labels(&metric->loss) == labels;
+    if (fits && class->totals_count != NULL && class->totals_count(metric, output) < 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "metric '%.100s' has totals for each output, whose number must be "
+                            "known; the outputs are %s",
+                            metric->name, shape_text(output));
     if (fits && class->check != NULL)
         return status_in(class->check(metric, output), "metric '%.100s'", metric->name);
     if (fits)

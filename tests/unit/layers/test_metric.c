@@ -161,11 +161,40 @@ static void a_metric_that_does_not_fit_is_refused(void **state)
     }
 }
 
+/* Their number of totals was negative, and the evaluation after the training died of it. */
+static void a_metric_of_each_output_needs_their_number(void **state)
+{
+    (void)state;
+    static const char *const metrics[] = {
+        "{\"class_name\": \"AUC\", \"config\": {\"multi_label\": true}}",
+        "{\"class_name\": \"F1Score\", \"config\": {\"average\": \"macro\"}}",
+        "\"R2Score\"",
+    };
+
+    for (size_t i = 0; i < COUNT(metrics); i++) {
+        struct arena *arena = arena_create(0);
+        struct layers_model *model;
+        const char *text = arena_printf(
+            arena,
+            "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [{\"class_name\": "
+            "\"Activation\", \"config\": {\"activation\": \"sigmoid\", \"batch_input_shape\": "
+            "[null, null]}}]}, \"compile_config\": {\"loss\": \"binary_crossentropy\", "
+            "\"metrics\": [%s]}}",
+            metrics[i]);
+        struct status status = layers_parse(bytes_of(text), arena, &model);
+        assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+        if (strstr(status.message, "totals for each output") == NULL)
+            fail_msg("'%s' does not say it", status.message);
+        arena_destroy(arena);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
         cmocka_unit_test(the_description_names_its_metrics),
         cmocka_unit_test(a_metric_that_does_not_fit_is_refused),
+        cmocka_unit_test(a_metric_of_each_output_needs_their_number),
     };
     struct test_group group = { 0 };
 
