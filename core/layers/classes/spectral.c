@@ -109,7 +109,7 @@ static bool can_be_wrapped(struct layer_context *context, const struct layer *la
                    "the input is %s, and Keras makes the output %s as well: make "
                    "it float32",
                    dtype_name(endpoint_dtype(x)), dtype_name(endpoint_dtype(x)));
-    else if (again && context->mode == LAYERS_TRAIN)
+    else if ((again && context->mode == LAYERS_TRAIN) || context->steps > 1 || context->steps < 0)
         layer_refuse(context, layer,
                      "it is called several times in training, so that a step divides its "
                      "kernel several times, which is not implemented");

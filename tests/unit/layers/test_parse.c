@@ -354,6 +354,13 @@ static const struct row {
       STATUS_UNIMPLEMENTED,
       "training inside a TimeDistributed with an open number of steps: give the InputLayer a "
       "size" },
+    { "a spectral normalization of each step",
+      SEQUENTIAL(INPUT("[null, 3, 2]") ", " LAYER(
+          "TimeDistributed",
+          "\"name\": \"t\", \"layer\": " LAYER(
+              "SpectralNormalization",
+              "\"name\": \"n\", \"layer\": " LAYER("Dense", "\"name\": \"d\", \"units\": 2")))),
+      STATUS_UNIMPLEMENTED, "layer 't/n' (SpectralNormalization): it is called several times" },
     { "an unknown argument", DENSE("\"units\": 3, \"unit\": 3"), STATUS_INVALID_ARGUMENT,
       "layer 'unnamed' (Dense): unknown argument 'unit'; known: name, trainable, dtype, units, "
       "activation, " },
