@@ -15,15 +15,23 @@ static const struct {
     { "adamw", "amsgrad", "amsgrad" },
 };
 
+/* The optimizer that this setting of Keras' class chooses; NULL: none. */
+static const char *chosen_by(const char *class, const struct layers_setting *setting)
+{
+    for (size_t row = 0; row < COUNT(other_rows) && setting->value != 0; row++)
+        if (strcmp(class, other_rows[row].class) == 0 &&
+            strcmp(setting->name, other_rows[row].setting) == 0)
+            return other_rows[row].optimizer;
+    return NULL;
+}
+
 static const char *optimizer_of_keras(const struct layers_training *training)
 {
-    for (size_t row = 0; row < COUNT(other_rows); row++)
-        for (int i = 0; i < training->settings_count; i++)
-            if (strcmp(training->optimizer, other_rows[row].class) == 0 &&
-                strcmp(training->settings[i].name, other_rows[row].setting) == 0 &&
-                training->settings[i].value != 0)
-                return other_rows[row].optimizer;
-    return training->optimizer;
+    const char *chosen = NULL;
+
+    for (int i = 0; chosen == NULL && i < training->settings_count; i++)
+        chosen = chosen_by(training->optimizer, &training->settings[i]);
+    return chosen != NULL ? chosen : training->optimizer;
 }
 
 /* Is this a setting of Keras that is off and that TensorFlow's optimizers lack? */
@@ -225,6 +233,12 @@ static struct status take_settings(const struct layers_training *training,
                                    const struct optimizer *optimizer,
                                    struct setting_value *settings, int *count)
 {
+    const struct optimizer *class = optimizer_find(training->optimizer);
+
+    /* AdamW with amsgrad still has AdamW's weight_decay. */
+    for (int i = 0; class != NULL && class != optimizer && i < class->settings_count; i++)
+        if (optimizer_setting_index(optimizer, class->settings[i].name) >= 0)
+            put_setting(settings, count, class->settings[i].name, class->settings[i].initial);
     for (const struct optimizer_setting *row = optimizer_keras_defaults; row->name != NULL; row++)
         if (!optimizer->has_keras_defaults && optimizer_setting_index(optimizer, row->name) >= 0)
             put_setting(settings, count, row->name, row->initial);
@@ -232,9 +246,8 @@ static struct status take_settings(const struct layers_training *training,
         const struct layers_setting *setting = &training->settings[i];
         if (optimizer_setting_index(optimizer, setting->name) >= 0)
             put_setting(settings, count, setting->name, setting->value);
-        else if (strcmp(setting->name, optimizer->name) != 0 && /* amsgrad: it chose this one */
-                 !is_off(setting) && !is_common(setting->name) &&
-                 find_clip(setting->name) == CLIP_NOTHING)
+        else if (chosen_by(training->optimizer, setting) == NULL && !is_off(setting) &&
+                 !is_common(setting->name) && find_clip(setting->name) == CLIP_NOTHING)
             return status_error(STATUS_UNIMPLEMENTED,
                                 "the model's optimizer '%s': setting '%s' is not implemented",
                                 optimizer->name, setting->name);

@@ -256,6 +256,33 @@ static void an_optimizer_of_a_description_is_keras_and_one_of_a_flag_tensorflows
     arena_destroy(arena);
 }
 
+static void write_optimizer(const char *json)
+{
+    FILE *file = fopen("compiled.json", "w");
+
+    assert_non_null(file);
+    fprintf(file, "{\"optimizer\": %s}", json);
+    fclose(file);
+}
+
+static void a_setting_that_chooses_another_optimizer_keeps_the_defaults_of_its_class(void **state)
+{
+    (void)state;
+    static const char line[] = "--model=linear --compile_config=compiled.json";
+    struct arena *arena = arena_create(0);
+    struct options options;
+
+    write_optimizer("{\"class_name\": \"AdamW\", \"config\": {\"amsgrad\": true}}");
+    assert_string_equal(read_line(line, arena, &options).message, "");
+    assert_string_equal(options.job.optimizer, "amsgrad");
+    assert_true(fabs(setting_of(&options, "weight_decay") - .004) < 1e-9);
+    assert_true(fabs(setting_of(&options, "epsilon") - 1e-7) < 1e-12);
+    write_optimizer("{\"class_name\": \"Adam\", \"config\": {\"adam\": 1}}");
+    assert_string_equal(read_line(line, arena, &options).message,
+                        "the model's optimizer 'adam': setting 'adam' is not implemented");
+    arena_destroy(arena);
+}
+
 static void a_loss_scale_is_the_flags_or_the_descriptions(void **state)
 {
     (void)state;
@@ -300,6 +327,7 @@ int main(void)
 {
     static const struct CMUnitTest plain[] = {
         cmocka_unit_test(a_loss_scale_is_the_flags_or_the_descriptions),
+        cmocka_unit_test(a_setting_that_chooses_another_optimizer_keeps_the_defaults_of_its_class),
         cmocka_unit_test(the_founding_report_is_two_flags),
         cmocka_unit_test(paths_may_be_uris),
         cmocka_unit_test(epochs_need_a_known_number_of_rows),
