@@ -239,11 +239,16 @@ void build_calls(struct layer_context *context, const struct layers_model *model
                  struct layer_io *ios)
 {
     struct builder *b = &context->builder;
+    struct average_updates all = context->averages,
+                           *own = ARENA_ARRAY(context->arena, struct average_updates,
+                                              model->calls_count);
 
     for (int i = 0; i < model->calls_count && status_is_ok(b->status); i++) {
         if (model->calls[i].inputs_count == 0)
             continue;
+        context->averages = (struct average_updates){ 0 };
         build_call(context, &model->calls[i], ios, &ios[i]);
+        own[i] = context->averages;
         take_masks(context, &model->calls[i], ios);
         if (!status_is_ok(b->status))
             b->status =
@@ -251,6 +256,9 @@ void build_calls(struct layer_context *context, const struct layers_model *model
                             status_in(b->status, "layer %d of '%s'",
                                       (int)(model->calls[i].layer - model->layers), model->name));
     }
+    for (int i = 0; i < model->calls_count; i++)
+        average_updates_append(&all, &own[model->turns != NULL ? model->turns[i] : i]);
+    context->averages = all;
 }
 
 void place_input(struct layer_io *ios, const struct layers_port *port, struct layer_value value)
@@ -268,6 +276,7 @@ void build_layers(struct layer_context *context, const struct layers_model *mode
             ios, &model->inputs[i],
             (struct layer_value){ .value = context->out->inputs[i], .lists = context->lists[i] });
     build_calls(context, model, ios);
+    layers_join_averages(context);
     if (status_is_ok(context->builder.status))
         place_outputs(context, model, ios);
 }

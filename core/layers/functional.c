@@ -228,6 +228,7 @@ struct status functional_read(const struct json_value *config, const struct json
     if (model->inputs_count == 0)
         return status_error(STATUS_INVALID_ARGUMENT, "the model has no InputLayer");
     TRY(check_inputs(&c, model));
+    functional_find_turns(model, outputs != NULL && outputs->kind == JSON_VALUE_OBJECT, arena);
     TRY(read_input_shapes(&c, model));
     return input_names_check(model);
 }

@@ -1,7 +1,7 @@
 /*
- * functional: shared by the two files that read a Functional model: functional_calls.c reads the
+ * functional: shared by the files that read a Functional model: functional_calls.c reads the
  * arguments of each call of a layer; functional.c lists the calls before that and orders them
- * afterwards. Internal to layers/.
+ * afterwards; functional_turns.c finds the order in which Keras runs them. Internal to layers/.
  */
 #ifndef LAYERS_FUNCTIONAL_H
 #define LAYERS_FUNCTIONAL_H
@@ -37,5 +37,7 @@ struct status functional_find_value(const struct connections *c, const struct js
                                     bool port, struct call_input *out);
 /* Reads the arguments of every call. */
 struct status functional_read_calls(struct connections *c, const struct layers_model *model);
+/* Finds model->turns. `by_name`: the outputs are an object, which Keras walks by sorted keys. */
+void functional_find_turns(struct layers_model *model, bool by_name, struct arena *arena);
 
 #endif

@@ -191,7 +191,11 @@ static struct status read_keyword(struct connections *c, struct file_call *call,
         return status_error(STATUS_UNIMPLEMENTED,
                             "argument '%.100s' of a call is %s, which is not implemented", key,
                             is_tensor ? "a tensor" : json_value_show(value, c->arena));
-    return read_argument(c, call, argument, value);
+    int before = call->inputs_count;
+    TRY(read_argument(c, call, argument, value));
+    for (int i = before; i < call->inputs_count; i++)
+        call->inputs[i].keyword = key;
+    return status_ok();
 }
 
 static struct status read_keywords(struct connections *c, struct file_call *call,

@@ -55,19 +55,42 @@ static struct endpoint join_updates(struct builder *b, struct endpoint first, do
                         build_by_number(b, "Mul", second, share));
 }
 
+struct average_update {
+    struct endpoint variable, value;
+    double momentum;
+    struct average_update *next;
+};
+
+void average_updates_append(struct average_updates *list, const struct average_updates *later)
+{
+    if (later->end == NULL)
+        return;
+    *(list->end != NULL ? list->end : &list->first) = later->first;
+    list->end = later->end;
+}
+
 void layer_move_average(struct layer_context *context, struct endpoint variable,
                         struct endpoint update, double momentum)
 {
-    struct layers_variable *row = variable_at(context->out, variable);
+    struct average_update *added = ARENA_NEW(context->arena, struct average_update);
 
-    if (row == NULL || !status_is_ok(context->builder.status))
-        return;
-    if (row->average.node != NULL) {
-        update = join_updates(&context->builder, row->average, row->momentum, update, momentum);
-        momentum *= row->momentum;
+    *added = (struct average_update){ .variable = variable, .value = update, .momentum = momentum };
+    average_updates_append(&context->averages, &(struct average_updates){ added, &added->next });
+}
+
+void layers_join_averages(struct layer_context *context)
+{
+    struct builder *b = &context->builder;
+
+    for (const struct average_update *u = context->averages.first; u != NULL; u = u->next) {
+        struct layers_variable *row = variable_at(context->out, u->variable);
+        if (row == NULL || !status_is_ok(b->status))
+            continue;
+        bool moved = row->average.node != NULL;
+        row->average =
+            moved ? join_updates(b, row->average, row->momentum, u->value, u->momentum) : u->value;
+        row->momentum = moved ? row->momentum * u->momentum : u->momentum;
     }
-    row->average = update;
-    row->momentum = momentum;
 }
 
 struct endpoint layer_variable(struct layer_context *context, const struct layer *layer,

@@ -70,3 +70,15 @@ if legacy:  # Keras 2 makes the steps rows of one batch. (Inside a model in a Ti
     frame = keras.Sequential([L.Input((5, 4, 2)), L.Conv2D(3, 2, activation="tanh", name="conv"), L.GlobalAveragePooling2D()], name="frame")
     case("moments_distributed", sequential(
         L.Input((3, 5, 4, 2)), L.TimeDistributed(frame, name="frames"), L.TimeDistributed(L.BatchNormalization(momentum=0.7), name="each"), L.LSTM(3), L.Dense(2)))
+
+# Keras runs the calls of shared layers by their depth in the graph, which is not the order of the file: two branches through a model and a chain (simsiam), and
+# a layer that is called at three depths.
+x = L.Input((4,), name="x")
+inside = L.Input((3,), name="inside")
+encoder = keras.Model(inside, L.BatchNormalization(momentum=0.6, name="norm")(L.Dense(3, name="wide")(inside)), name="encoder")
+head = keras.Sequential([L.Input((3,)), L.Dense(3, name="narrow"), L.BatchNormalization(momentum=0.5, name="scaled"), L.Dense(2, name="end")], name="head")
+case("moments_branches", keras.Model(x, L.Concatenate(name="both")([
+    head(encoder(L.Dense(3, activation="tanh", name="left")(x))), head(encoder(L.Dense(3, name="right")(x)))]), name="branches"))
+norm = L.BatchNormalization(momentum=0.7, name="norm")
+deep = norm(L.Dense(4, name="second")(norm(L.Dense(4, activation="tanh", name="first")(x))))
+case("moments_depths", keras.Model(x, L.Dense(2, name="last")(L.Concatenate(name="all")([norm(x), L.Dense(3, name="third")(deep)])), name="depths"))
