@@ -79,18 +79,18 @@ class Loading(TestCase):
         self.assertEqual(server.post(ASK, {"inputs": [1.5]}).json, {"outputs": [-1.5]})
 
     def test_a_version_that_cannot_answer_does_not_replace_one_that_can(self):
-        neg, lacking = ("y", "Neg"), ("lack", "SobolSample")
+        neg, lacking = ("y", "Neg"), ("lack", "PyFunc")  # a function of Python never has a kernel
         with self.serve() as server:
             write(self.path("model", "2"), neg, lacking, serving_default="lack", other="y")
-            self.assert_refused(server, 2, "signature 'serving_default'", "op 'SobolSample' of node 'lack' is not implemented")
+            self.assert_refused(server, 2, "signature 'serving_default'", "op 'PyFunc' of node 'lack' is not implemented")
             write(self.path("model", "3"), lacking, one="lack", two="lack")
-            self.assert_refused(server, 3, "signature 'one'", "op 'SobolSample' of node 'lack' is not implemented")
+            self.assert_refused(server, 3, "signature 'one'", "op 'PyFunc' of node 'lack' is not implemented")
             write(self.path("model", "4"), neg, lacking, serving_default="y", other="lack")
             server.wait_for_state(4, "AVAILABLE")
             self.assertEqual(server.post(ASK, {"inputs": [1.5]}).json, {"outputs": [-1.5]})
             answer = server.post(ASK, {"signature_name": "other", "inputs": [1.5]})
-            self.assertEqual((answer.status, "'SobolSample'" in answer.json["error"]), (501, True), answer)
-            self.assertEqual(server.output().count("version 4: signature other cannot answer: op 'SobolSample'"), 1)
+            self.assertEqual((answer.status, "'PyFunc'" in answer.json["error"]), (501, True), answer)
+            self.assertEqual(server.output().count("version 4: signature other cannot answer: op 'PyFunc'"), 1)
 
     def test_a_base_path_that_is_not_read_again_says_so(self):
         os.mkdir(self.path("empty"))
