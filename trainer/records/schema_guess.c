@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/utf8.h"
 #include "trainer/records/number_text.h"
 #include "trainer/records/schema.h"
 
@@ -153,8 +154,8 @@ static struct schema_column guess_column(const struct record_field *field,
     return guess;
 }
 
-/* The texts of a column, each once, in ascending order. */
-static void list_classes(const struct column *column, struct arena *arena,
+/* The texts of a column, each once, in ascending order; none if JSON cannot hold one of them. */
+static void list_classes(const struct column *column, struct arena *arena, struct buffer *notes,
                          struct schema_column *out)
 {
     struct bytes *texts = ARENA_ARRAY(arena, struct bytes, column->count + 1);
@@ -165,6 +166,10 @@ static void list_classes(const struct column *column, struct arena *arena,
     bytes_sort(texts, column->count);
     for (size_t i = 0; i < column->count; i++) {
         struct bytes text = texts[i];
+        if (!utf8_is_valid(text)) {
+            buffer_printf(notes, "column '%s' has no classes: a text is not UTF-8\n", out->name);
+            return;
+        }
         if (count == 0 || !bytes_equal(text, texts[count - 1]))
             texts[count++] = (struct bytes){ arena_memdup(arena, text.data, text.size), text.size };
     }
@@ -204,14 +209,15 @@ static void measure_column(const struct column *column, struct schema_column *ou
 }
 
 static void take_hints(const struct schema_hints *hints, const struct column *column,
-                       struct arena *arena, struct schema_column *out)
+                       struct arena *arena, struct buffer *notes, struct schema_column *out)
 {
-    bool is_label = strcmp(out->name, hints->label) == 0;
+    /* A column may have an empty name, too. */
+    bool is_label = *hints->label != '\0' && strcmp(out->name, hints->label) == 0;
 
     if (out->kind != SCHEMA_DENSE)
         return;
     if (is_label && out->dtype == COLUMN_BYTES)
-        list_classes(column, arena, out);
+        list_classes(column, arena, notes, out);
     else if (!is_label && hints->normalize && out->dtype != COLUMN_BYTES)
         measure_column(column, out);
 }
@@ -233,7 +239,7 @@ static void guess_columns(const struct record_format *format, const struct recor
         struct schema_column guess =
             i == index ? pair_column(format, fields->list[index].name, fields->list[value].name)
                        : guess_column(&fields->list[i], columns, &columns->list[i], arena);
-        take_hints(hints, &columns->list[i], arena, &guess);
+        take_hints(hints, &columns->list[i], arena, notes, &guess);
         if (guess.kind == SCHEMA_RAGGED && guess.dtype == COLUMN_BYTES)
             buffer_printf(notes, "column '%s' is left out: its number of texts varies\n",
                           guess.name);

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "support/memory_file.h"
+#include "support/status.h"
 #include "trainer/records/schema.h"
 #include "support/test_group.h"
 
@@ -224,6 +225,43 @@ static void the_first_rows_give_a_guess(void **state)
     arena_destroy(arena);
 }
 
+static const struct class_row {
+    const char *label, *text, *name; /* the label column; "": none */
+    const char *want, *notes;
+} class_rows[] = {
+    { "the texts of the label", "a,y\n1,b\n2,a\n3,b\n", "y", "|a|b", "" },
+    { "numbers", "a,y\n1,5\n2,6\n", "y", "", "" },
+    { "no label, but a column without a name", ",a\nr1,1\nr2,2\n", "", "", "" },
+    { "texts that JSON cannot hold", "a,y\n1,b\n2,\xe9\n", "y", "",
+      "column 'y' has no classes: a text is not UTF-8\n" },
+};
+
+static void the_label_may_get_classes(void **state)
+{
+    const struct class_row *row = *state;
+    struct arena *arena = arena_create(0);
+    struct memory_file file = memory_file_make(row->text, strlen(row->text));
+    const struct record_options options = { 0 };
+    const struct schema_hints hints = { .label = row->name };
+    struct buffer notes = { 0 }, got = { 0 };
+    struct schema schema;
+
+    assert_ok(schema_guess(file.path, record_format_find("csv"), &options, &hints, arena, &notes,
+                           &schema));
+    for (int i = 0; i < schema.count; i++)
+        for (int k = 0; k < schema.columns[i].classes_count; k++)
+            buffer_printf(&got, "|%.*s", (int)schema.columns[i].classes[k].size,
+                          schema.columns[i].classes[k].data);
+    buffer_append_char(&got, '\0');
+    buffer_append_char(&notes, '\0');
+    assert_string_equal(got.data, row->want);
+    assert_string_equal(notes.data, row->notes);
+    buffer_finish(&notes);
+    buffer_finish(&got);
+    memory_file_close(&file);
+    arena_destroy(arena);
+}
+
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
@@ -234,5 +272,6 @@ int main(void)
     ADD_TESTS(&group, plain);
     ADD_ROWS(&group, rows, label, a_wrong_schema_is_refused_by_name);
     ADD_ROWS(&group, guesses, label, the_first_rows_give_a_guess);
+    ADD_ROWS(&group, class_rows, label, the_label_may_get_classes);
     return test_group_run(&group, "schema", NULL, NULL);
 }
