@@ -229,14 +229,9 @@ static struct endpoint zeros_for_each_row(struct endpoint x, struct endpoint y)
     return build_binary(&b, "AddV2", NULL, x, zeros);
 }
 
-static struct endpoint cast(struct endpoint x, enum dtype dtype)
-{
-    return build(&b, "Cast", NULL, 1, &x, (struct attr[]){ attr_type("DstT", dtype), ATTR_END });
-}
-
 static struct endpoint the_number_of_rows(struct endpoint x, struct endpoint y)
 {
-    return build_binary(&b, "Mul", NULL, x, cast(count_of(y, 0), DT_FLOAT));
+    return build_binary(&b, "Mul", NULL, x, build_cast(&b, NULL, count_of(y, 0), DT_FLOAT));
 }
 
 static struct endpoint transposed(struct endpoint x, struct endpoint y)
@@ -327,8 +322,8 @@ static struct endpoint reshape_by_joined_lists(struct endpoint x, struct endpoin
 /* A product that mixes two rows. */
 static struct endpoint pairs_of_rows(struct endpoint x, struct endpoint y)
 {
-    struct endpoint rows = cast(count_of(y, 0), DT_FLOAT);
-    struct endpoint half = cast(build_by_number(&b, "RealDiv", rows, 2), DT_INT32);
+    struct endpoint rows = build_cast(&b, NULL, count_of(y, 0), DT_FLOAT);
+    struct endpoint half = build_cast(&b, NULL, build_by_number(&b, "RealDiv", rows, 2), DT_INT32);
     struct endpoint pairs =
         build_binary(&b, "Reshape", NULL, x,
                      packed(2, (const struct endpoint[]){ half, build_const_int(&b, 8) }));
