@@ -74,30 +74,47 @@ static void post_end(struct inference_call *call)
     loop_post(inference_loop(call->inference), &call->task);
 }
 
-/* Posts the calls of one run, which are linked by `next`. Calls of one loop are posted together:
+/* Ends parts of split calls. Returns the calls that have ended, linked by `next` as well. */
+static struct inference_call *end_parts(struct inference_call *calls)
+{
+    struct call_list ended = { 0 };
+    for (struct inference_call *next, *call = calls; call != NULL; call = next) {
+        next = call->next;
+        if (call->split != NULL)
+            call = batch_split_end(call);
+        if (call != NULL)
+            call_list_append(&ended, call);
+    }
+    return ended.first;
+}
+
+/* Posts the calls of the first one's loop, and returns the others. */
+static struct inference_call *post_loop_ends(struct inference_call *calls)
+{
+    struct loop *loop = inference_loop(calls->inference);
+    struct call_list others = { 0 };
+    struct loop_task *last = NULL;
+    for (struct inference_call *next, *call = calls; call != NULL; call = next) {
+        next = call->next;
+        if (inference_loop(call->inference) != loop) {
+            call_list_append(&others, call);
+            continue;
+        }
+        call->task = (struct loop_task){ .next = last, .work = finish_in_loop };
+        last = &call->task;
+    }
+    loop_post_chain(loop, last, &calls->task);
+    return others.first;
+}
+
+/* Posts the calls of one run, which are linked by `next`. Those of a loop are posted together:
  * posted one by one, the first would wake the loop, which then answered it alone, and its client's
  * next call would come alone as well. */
 static void post_ends(struct inference_call *calls)
 {
-    struct loop *loop = NULL;
-    struct loop_task *first = NULL, *last = NULL;
-    for (struct inference_call *next, *call = calls; call != NULL; call = next) {
-        next = call->next; /* once it is posted, the call belongs to its owner again */
-        if (call->split != NULL)
-            call = batch_split_end(call);
-        if (call == NULL)
-            continue;
-        if (first != NULL && loop != inference_loop(call->inference)) {
-            loop_post_chain(loop, last, first);
-            first = NULL;
-        }
-        loop = inference_loop(call->inference);
-        call->task = (struct loop_task){ .next = last, .work = finish_in_loop };
-        last = &call->task;
-        first = first != NULL ? first : last;
-    }
-    if (first != NULL)
-        loop_post_chain(loop, last, first);
+    calls = end_parts(calls);
+    while (calls != NULL)
+        calls = post_loop_ends(calls);
 }
 
 static void show_choice(struct callable *callable, const struct pending_calls *pending,

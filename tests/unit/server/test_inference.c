@@ -313,6 +313,39 @@ static void calls_of_a_round_come_to_the_pool_and_back_together(void **state)
     }
 }
 
+static void calls_of_one_run_come_back_to_each_loop_together(void **state)
+{
+    (void)state;
+    struct tensor input = floats(shape_of(1, 2), ones), many = floats(shape_of(32, 2), NULL);
+    struct caller callers[20];
+    struct loop *loops[2];
+    size_t done = 0;
+    begin(true, 1);
+    measured(&input, 100000);
+    measured(&many, 2000000);
+    loops[0] = loop;
+    assert_ok(loop_create(&loops[1]));
+    struct inference *inferences[] = { inference, inference_create(pool, loops[1]) };
+    for (size_t i = COUNT(callers); i-- > 0;) {
+        callers[i] = make_caller(&input);
+        callers[i].call.inference = inferences[i % 2];
+        callers[i].call.rows = 1;
+        callers[i].call.size = cost_key_of(&input, 1, cost_bytes(&input, 1), 1);
+        callers[i].call.next = i + 1 < COUNT(callers) ? &callers[i + 1].call : NULL;
+    }
+    inference_pool_submit(pool, &callers[0].call);
+    for (size_t i = 0; i < 2; i++)
+        while (!callers[i].done)
+            assert_ok(loop_run_once(loops[i], INT64_MAX));
+    for (size_t i = 0; i < COUNT(callers); i++)
+        done += callers[i].done;
+    inference_pool_stop(pool);
+    inference_destroy(inferences[1]);
+    loop_destroy(loops[1]);
+    end();
+    assert_int_equal(done, COUNT(callers));
+}
+
 static void a_run_that_takes_too_long_ends_in_the_pool(void **state)
 {
     (void)state;
@@ -534,6 +567,7 @@ int main(void)
         TEST(a_call_of_unpredictable_cost_goes_to_the_pool),
         TEST(cheap_calls_that_are_expensive_together_go_to_the_pool),
         TEST(calls_of_a_round_come_to_the_pool_and_back_together),
+        TEST(calls_of_one_run_come_back_to_each_loop_together),
         TEST(a_run_that_takes_too_long_ends_in_the_pool),
         TEST(the_pool_yields_once_long_runs_come_beside_runs_in_the_loop),
     };
