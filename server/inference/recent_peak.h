@@ -1,6 +1,6 @@
 /*
  * recent_peak: the largest recent value of a number that changes often, such as the calls in
- * flight. It rises at once and decays in about 16 rounds.
+ * flight. It rises at once. Each round takes off a sixteenth of what is above the current value.
  */
 #ifndef SERVER_INFERENCE_RECENT_PEAK_H
 #define SERVER_INFERENCE_RECENT_PEAK_H
