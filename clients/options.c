@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/file.h"
+
 static struct modelclient_options options;
 
 static const struct flag rows[] = {
@@ -47,15 +49,15 @@ static const struct flag rows[] = {
       .help = "limit of the differences to print; all are counted", .max = 9.2e18 },
     { "timeout_ms", FLAG_INT64, &options.timeout_ms, "60000",
       .help = "the timeout of each request in milliseconds", .min = 1, .max = 1e9 },
-    { "auth_token_file", FLAG_TEXT, &options.auth_token_file, "",
+    { "auth_token_file", FLAG_PATH, &options.auth_token_file, "",
       .help = "file whose first line is a token that the server requires" },
     { "tls", FLAG_BOOL, &options.tls, "false",
       .help = "use TLS, over gRPC; https:// uses it over REST" },
-    { "tls_ca", FLAG_TEXT, &options.tls_ca, "",
+    { "tls_ca", FLAG_PATH, &options.tls_ca, "",
       .help = "PEM file of the authorities to trust; empty: the system's" },
-    { "tls_cert", FLAG_TEXT, &options.tls_cert, "",
+    { "tls_cert", FLAG_PATH, &options.tls_cert, "",
       .help = "PEM file of the client's certificate" },
-    { "tls_key", FLAG_TEXT, &options.tls_key, "", .help = "PEM file of its key" },
+    { "tls_key", FLAG_PATH, &options.tls_key, "", .help = "PEM file of its key" },
     { "server_name", FLAG_TEXT, &options.server_name, "",
       .help = "the host name in the server's certificate; empty: the host of --server" },
     { "help", FLAG_BOOL, &options.help, "false", .help = "print this text" },
@@ -132,7 +134,7 @@ struct status options_parse(int argc, char **argv, const struct modelclient_opti
     if (positional > replays)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "unknown argument: %s; --help lists what there is", argv[1 + replays]);
-    options.log = positional > 0 ? argv[1] : NULL;
+    options.log = positional > 0 ? file_path_of_uri(argv[1]) : NULL;
     TRY(check_limited(argv[0]));
     if (options.against[0] != '\0')
         options.server = options.against;

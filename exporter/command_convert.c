@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/file.h"
 #include "savedmodel/convert.h"
 
 static struct {
@@ -57,7 +58,7 @@ struct status command_convert(int argc, char **argv)
         return command_usage("`savedmodel convert` takes two directories, FROM and TO; %d given",
                              positional);
     struct arena *arena = arena_create(0);
-    struct status status = convert(argv[1], argv[2], arena);
+    struct status status = convert(file_path_of_uri(argv[1]), file_path_of_uri(argv[2]), arena);
     arena_destroy(arena);
     return status;
 }

@@ -22,7 +22,7 @@ static const struct flag rows[] = {
       .help = "the signature to run" },
     { "input", FLAG_TEXTS, &options.inputs, "",
       .help = "name=file.npy or name=JSON; once for each input" },
-    { "outdir", FLAG_TEXT, &options.outdir, "",
+    { "outdir", FLAG_PATH, &options.outdir, "",
       .help = "also write each output to NAME.npy in this directory, strings as |S" },
     { "overwrite", FLAG_BOOL, &options.overwrite, "false",
       .help = "let --outdir replace existing files" },

@@ -44,16 +44,17 @@ struct status run_on_model(const struct flag_set *flags, int argc, char **argv, 
     if (positional != 1)
         return command_usage("`savedmodel %s` takes one directory, %d given", argv[0], positional);
 
+    const char *directory = file_path_of_uri(argv[1]);
     struct arena *arena = arena_create(0);
     struct savedmodel_options options = { 0 };
     struct savedmodel *model;
     options.tags = common_tags(arena, &options.tags_count);
-    struct status status = savedmodel_load(argv[1], &options, &model);
+    struct status status = savedmodel_load(directory, &options, &model);
     if (status_is_ok(status)) {
         status = run(model, arena);
         savedmodel_destroy(model);
     } else {
-        status = add_version_hint(status, argv[1], arena);
+        status = add_version_hint(status, directory, arena);
     }
     arena_destroy(arena);
     return status;

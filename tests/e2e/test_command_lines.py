@@ -104,6 +104,14 @@ class CommandLines(TestCase):
         with Server(self.path("model", "7"), wait=False) as server:
             server.wait_for_output("which is a version itself: give the directory above it")
 
+    def test_a_path_may_be_a_uri_of_a_local_file(self):
+        for command in (["savedmodel", "show", "file:///no/such"], ["savedmodel", "convert", "file:///no/such", self.path("copy")],
+                        ["modelclient", "replay", "file:///no/such"], ["modelclient", "status", "--tls", "--tls_ca=file:///no/such"]):
+            with self.subTest(command=command):
+                errors = run(*command).stderr
+                self.assertIn("/no/such", errors)
+                self.assertNotIn("file:", errors)
+
     def test_what_is_printed_with_stdout_and_stderr_closed_goes_nowhere(self):
         """Output must not go to a file or socket that got the number of a closed stream."""
         for command in (["modelserver", "--model_base_path=" + self.path("nowhere"), "--port=0", "--rest_api_port=%d" % free_port()],
