@@ -18,16 +18,19 @@ static struct status check_opens(const char *path)
     return status_ok();
 }
 
+/* TensorFlow Serving does not read the files whose flags --platform_config_file replaces. */
 static struct status check_files(const struct server_options *options)
 {
+    bool replaced = options->platform_config_file[0] != '\0';
     const struct {
         const char *flag, *path;
     } rows[] = {
         { "--model_config_file", options->model_config_file },
         { "--model_limits_file", options->model_limits_file },
         { "--platform_config_file", options->platform_config_file },
-        { "--batching_parameters_file", options->batching_parameters_file },
-        { "--tensorflow_session_config_file", options->tensorflow_session_config_file },
+        { "--batching_parameters_file", replaced ? "" : options->batching_parameters_file },
+        { "--tensorflow_session_config_file",
+          replaced ? "" : options->tensorflow_session_config_file },
         { "--monitoring_config_file", options->monitoring_config_file },
         { "--ssl_config_file", options->ssl_config_file },
         { "--rest_ssl_config_file", options->rest_ssl_config_file },

@@ -177,7 +177,8 @@ class Batching(TestCase):
         with Server(self.path("m"), self.platform(batching), "--num_request_iterations_for_warmup=3") as server:
             self.check(server.post(PATH, rows(1)), 200, {"predictions": [[5.0]]})
             self.assertIn("--num_request_iterations_for_warmup has no effect: --platform_config_file takes its place", server.output())
-        with Server(self.path("m"), self.platform("session_config { intra_op_parallelism_threads: 1 }"), "--enable_batching") as server:
+        unread = ["--batching_parameters_file=" + self.path("no"), "--tensorflow_session_config_file=" + self.path("no")]
+        with Server(self.path("m"), self.platform("session_config { intra_op_parallelism_threads: 1 }"), "--enable_batching", *unread) as server:
             self.check(server.post(PATH, rows(1)), 200, {"predictions": [[2.0]]})
             self.assertIn("--enable_batching has no effect", server.output())
         for text, error in (("saved_model_tags: 'none'", "Could not find meta graph def matching supplied tags"),
