@@ -41,7 +41,7 @@ BELOW = {
     "runtime/kernels/forests": KERNELS_ROOM | {"proto", "runtime/kernels/state"},
     "runtime/kernels/image": KERNELS_ROOM,
     "runtime/kernels/data": KERNELS_ROOM | {"runtime/kernels/lists", "runtime/kernels/records", "runtime/kernels/state"},
-    "runtime/kernels/lists": KERNELS_ROOM,
+    "runtime/kernels/lists": KERNELS_ROOM | {"proto"},
     "runtime/kernels/math": KERNELS_ROOM,
     "runtime/kernels/matrix": KERNELS_ROOM,
     "runtime/kernels/nn": KERNELS_ROOM | {"proto", "runtime/kernels/array", "runtime/kernels/image", "runtime/kernels/lists", "runtime/kernels/random"},

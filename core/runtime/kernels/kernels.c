@@ -83,6 +83,7 @@
     X(image, scale_translate)       \
     X(image, suppression)           \
     X(image, suppression_combined)  \
+    X(lists, composite)             \
     X(lists, optional)              \
     X(lists, tensor_array)          \
     X(lists, tensor_array_grad)     \

@@ -14,6 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from answered_graphs import np, tf, v1, write  # noqa: E402
 from tensorflow.python.data.ops.dataset_ops import _VariantDataset  # noqa: E402
+from tensorflow.python.framework import extension_type  # noqa: E402
 
 Data = tf.data.Dataset
 CASES = {}
@@ -507,6 +508,72 @@ def sum_case(name, *optionals):
 
 sum_case("sum_of_value_and_none", lambda: optional_of(1.0), tf.raw_ops.OptionalNone)
 sum_case("sum_of_texts", lambda: optional_of("a"), lambda: optional_of("b"))
+
+
+def composite_of(metadata, *components):
+    return tf.raw_ops.CompositeTensorVariantFromComponents(components=list(components), metadata=metadata)
+
+
+def components_of(encoded, metadata, *dtypes):
+    return tf.raw_ops.CompositeTensorVariantToComponents(encoded=encoded, metadata=metadata, Tcomponents=list(dtypes))
+
+
+def class_metadata(number):
+    """A CompositeTensorVariantMetadata that says no more than the class of its TypeSpec."""
+    return b"\n\x02\x08" + bytes([number])
+
+
+RAGGED = class_metadata(3)
+
+
+class Masked(tf.experimental.ExtensionType):
+    __name__ = "slipway.Masked"
+    values: tf.Tensor
+    mask: tf.Tensor
+
+
+@case(([1, 2, 3], [1, 0, 1]), ([], []), x=(F, [None]), mask=(I, [None]))
+def packed_extension_type(x, mask):
+    """What tf.experimental.ExtensionType's pack makes, and a branch hands on; its gradient."""
+    packed = extension_type.pack(Masked(x, mask > 0))
+    chosen = tf.cond(tf.reduce_any(mask > 0), lambda: packed, lambda: extension_type.pack(Masked(x * 0, mask < 0)))
+    masked = extension_type.unpack(chosen)
+    again = extension_type.unpack(extension_type.pack(Masked(x * 2, mask > 0)))
+    gradient, = tf.gradients(tf.reduce_sum(again.values ** 3), x)
+    return {"values": masked.values, "mask": masked.mask, "gradient": gradient}
+
+
+@case(([1, 2, 3], [0, 1, 3]), x=(F, [None]), splits=(L, [None]))
+def composites(x, splits):
+    """Of every type, in one another, in a tensor with others; of other metadata of the same class; the gradient of one component of two."""
+    ragged = composite_of(RAGGED, x * 2, splits)
+    back = components_of(ragged, RAGGED + b"\x12\x01a", F, L)
+    outer = composite_of(b"", ragged, tf.strings.as_string(splits), tf.cast(x, tf.half), tf.complex(x, x), splits > 0)
+    inner, *parts = components_of(outer, b"", tf.variant, S, tf.half, tf.complex64, B)
+    first = components_of(tf.stack([ragged, outer]), RAGGED, F, L)
+    both = components_of(composite_of(class_metadata(13), x * 2, x * 3), class_metadata(13), F, F)
+    gradients = tf.gradients(tf.reduce_sum(back[0] ** 3) + tf.reduce_sum(both[0] ** 2), x)
+    none = composite_of(b"")
+    return {"values": back[0], "splits": back[1], "inner": components_of(inner, RAGGED, F, L)[0], "text": parts[0], "half": parts[1],
+            "complex": parts[2], "bools": parts[3], "first": first[0], "both": both[1], "gradient": gradients[0],
+            "count": tf.size(components_of(composite_of(class_metadata(12), none, x), class_metadata(12), tf.variant, F)[1])}
+
+
+def composite_case(name, encoded, metadata, *dtypes):
+    """A value that cannot be unpacked."""
+    def build():
+        return tf.function(lambda: {"out": components_of(encoded(), metadata, *dtypes)[0]})(), [{}]
+    CASES[name] = build
+
+
+composite_case("composite_of_another_class", lambda: composite_of(RAGGED, 1, [2.0]), class_metadata(1), I, F)
+composite_case("composite_of_no_class", lambda: composite_of(class_metadata(13), 1, [2.0]), b"", I, F)
+composite_case("composite_of_an_unknown_class", lambda: composite_of(class_metadata(99), 1), class_metadata(12), I)
+composite_case("composite_of_more", lambda: composite_of(RAGGED, 1, [2.0]), RAGGED, I)
+composite_case("composite_of_less", lambda: composite_of(RAGGED, 1), RAGGED, I, I)
+composite_case("composite_of_other_types", lambda: composite_of(RAGGED, 1, [2.0]), RAGGED, I, I)
+composite_case("composite_of_damaged_metadata", lambda: composite_of(b"\n\x02\x1a\x63", 1), RAGGED, I)
+composite_case("composite_in_damaged_metadata", lambda: composite_of(RAGGED, 1), b"\n\x03\x12\x01\x63", I)
 
 
 @case()

@@ -233,12 +233,13 @@ static void agrees_with_tensorflow_where_shapes_are_unknown(void **state)
     check_case(*state, false);
 }
 
-/* Lists of tensors, optionals, loops and branches: the tests below, unit/runtime/test_optional.c,
- * and unit/layers/test_keras.c, where recurrent layers are loops. */
+/* Lists of tensors, optionals, composite tensors, loops and branches: the tests below,
+ * unit/runtime/test_optional.c and test_composite.c, and unit/layers/test_keras.c, where recurrent
+ * layers are loops. */
 static bool is_of_loops(const struct op *op)
 {
     return strncmp(op->name, "TensorList", 10) == 0 || strncmp(op->name, "Optional", 8) == 0 ||
-           op_has(op, OP_LOOP | OP_IF);
+           strncmp(op->name, "CompositeTensor", 15) == 0 || op_has(op, OP_LOOP | OP_IF);
 }
 
 static void every_gradient_has_a_case(void **state)

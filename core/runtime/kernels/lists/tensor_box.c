@@ -14,6 +14,7 @@ static const struct object_type types[] = {
     [BOX_OPTIONAL] = { "optional", box_destroy },
     [BOX_CSR] = { "CSRSparseMatrix", box_destroy },
     [BOX_TEXT_CHANGES] = { "tensorflow::OffsetMap", box_destroy },
+    [BOX_COMPOSITE] = { "CompositeTensorVariant", box_destroy },
 };
 
 struct status tensor_box_create(struct kernel_context *k, enum box_kind kind, int count,

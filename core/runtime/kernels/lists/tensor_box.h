@@ -1,7 +1,8 @@
 /*
  * tensor_box: an element of a variant tensor that holds tensors: a ragged tensor (its row splits,
  * then its values), one plain tensor, the components of an optional, none if it has no value, a
- * sparse matrix (kernels/sparse/csr.h), or the changes of a text (kernels/text/normalize.c).
+ * sparse matrix (kernels/sparse/csr.h), the changes of a text (kernels/text/normalize.c), or a
+ * composite tensor (composite.c).
  * The boxes of a run share the tensors with their other owners.
  */
 #ifndef KERNELS_TENSOR_BOX_H
@@ -16,7 +17,7 @@ struct tensor_box {
     struct tensor parts[];
 };
 
-enum box_kind { BOX_RAGGED, BOX_PLAIN, BOX_OPTIONAL, BOX_CSR, BOX_TEXT_CHANGES };
+enum box_kind { BOX_RAGGED, BOX_PLAIN, BOX_OPTIONAL, BOX_CSR, BOX_TEXT_CHANGES, BOX_COMPOSITE };
 
 /* Takes over the `count` tensors at `parts`, also after a failure. Owner: the caller. */
 struct status tensor_box_create(struct kernel_context *k, enum box_kind kind, int count,
