@@ -44,6 +44,7 @@
     X(array, vectors)               \
     X(control, assert)              \
     X(control, control)             \
+    X(control, for_loop)            \
     X(control, identity)            \
     X(control, print)               \
     X(control, to_bool)             \

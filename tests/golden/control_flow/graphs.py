@@ -11,6 +11,8 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from answered_graphs import np, tf, v1, write  # noqa: E402
+from tensorflow.python.framework import function  # noqa: E402
+from tensorflow.python.ops import functional_ops  # noqa: E402
 
 raw = tf.raw_ops
 v1.disable_v2_behavior()
@@ -519,6 +521,63 @@ def gradient_of_gradient(x):
     array = tf.TensorArray(tf.float32, 1).write(0, x)
     handle, ready = raw.TensorArrayGradV3(handle=array.handle, flow_in=array.flow, source="g")
     return tf.reshape(raw.TensorArrayGradV3(handle=handle, flow_in=ready, source="h").flow_out, [1])
+
+
+# ---- For: Defun's loop with a counter ----
+
+
+def counted(body, start, limit, delta, *inputs):
+    return functional_ops.For(start, limit, delta, list(inputs), body)
+
+
+@function.Defun(tf.int32, tf.float32, tf.string)
+def grow(i, x, text):
+    return tf.concat([x, [tf.cast(i, tf.float32)]], 0) * 2, tf.strings.join([text, tf.strings.as_string(i)])
+
+
+@case
+def counted_loop():
+    """Values that change shape; up, down, not at all; a last step beyond the limit; a loop in a loop; without values."""
+    start, limit, delta, x = placeholder("start", [], tf.int32), placeholder("limit", [], tf.int32), placeholder("delta", [], tf.int32), placeholder("x", [None])
+
+    @function.Defun(tf.int32, tf.float32)
+    def nested(i, x):
+        return counted(power, 0, i, 1, x)[0]
+
+    @function.Defun(tf.int32, tf.float32)
+    def power(i, x):
+        return x * 1.5 + tf.cast(i, tf.float32)
+
+    y, text = counted(grow, start, limit, delta, x, "-")
+    return {"y": y, "text": text, "nested": counted(nested, start, limit, delta, x)[0]}, [
+        {start: a, limit: b, delta: d, x: [1, 2]} for a, b, d in ((0, 3, 1), (0, 10, 3), (3, -1, -2), (5, 5, 0), (5, 5, -1), (2, 3, 2**31 - 3))]
+
+
+@case
+def counted_loop_of_a_variable():
+    x, v = placeholder("x", [2]), variable("v", [1.0, 2.0])
+
+    @function.Defun(tf.int32, tf.float32, tf.resource)
+    def add(i, x, handle):
+        with tf.control_dependencies([raw.AssignAddVariableOp(resource=handle, value=x)]):
+            return raw.ReadVariableOp(resource=handle, dtype=tf.float32) * tf.cast(i, tf.float32), tf.identity(handle)
+
+    y = counted(add, 1, 4, 1, x, v.handle)[0]
+    with tf.control_dependencies([y]):
+        return {"y": y, "v": v.read_value()}, [{x: [1, 2]}, {x: [3, 4]}]
+
+
+def counted_wrongly(name, start, limit, delta):
+    def build():
+        x = placeholder("x", [None])
+        return {"y": counted(grow, start, limit, delta, x, "")[0]}, [{x: [1]}]
+    build.__name__ = "counted_" + name
+    CASES.append(build)
+
+
+counted_wrongly("not_at_all", 0, 3, 0)
+counted_wrongly("up_to_less", 3, 0, 1)
+counted_wrongly("down_to_more", 0, 3, -1)
 
 
 # ---- maps, and lists of lists ----
