@@ -11,7 +11,7 @@ def example():
     feature, ints, texts, real = tf.train.Feature, tf.train.Int64List, tf.train.BytesList, tf.train.FloatList
 
     def serialized(**features):
-        return tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
+        return tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString(deterministic=True)
 
     a = serialized(x=feature(float_list=real(value=[1, 2])), n=feature(int64_list=ints(value=[3])),
                    s=feature(bytes_list=texts(value=[b"hi", b"\0%"])))

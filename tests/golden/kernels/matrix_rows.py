@@ -167,8 +167,8 @@ def batch_names(rows):
         rows.add("BatchCholesky", [positive], **old)
         rows.add("BatchCholeskyGrad", [np.tril(a), np.tril(matrix(2, 3, 3, dtype=dtype))], **old)
         rows.add("BatchMatrixDeterminant", [a], **old)
-        rows.add("BatchSelfAdjointEigV2", [positive], compute_v=False, **old)
-        rows.add("BatchSvd", [a], compute_uv=False, **old)
+        rows.add("BatchSelfAdjointEigV2", [positive], compute_v=False, skip=(1,), **old)
+        rows.add("BatchSvd", [a], compute_uv=False, skip=(1, 2), **old)
         for adjoint in [False, True]:
             rows.add("BatchMatrixInverse", [a], adjoint=adjoint, **old)
             rows.add("BatchMatrixSolve", [a, matrix(2, 3, 2, dtype=dtype)], adjoint=adjoint, **old)
