@@ -531,6 +531,20 @@ struct status layers_recheck(struct layers_model *model)
     return status_resume(held);
 }
 
+struct status layers_take_shares(struct layers_model *model, const char *feed)
+{
+    int output = 0;
+
+    while (model->outputs_count > 1 && strcmp(model->outputs[output].name, feed) != 0)
+        output++;
+    assert(loss_is_of_one_hot(model->targets[output].loss));
+    model->targets[output].labels = LAYERS_VALUES;
+    for (int i = 0; i < model->metrics_count; i++)
+        if (model->metrics[i].output == output)
+            TRY(metric_check_shares(&model->metrics[i]));
+    return status_ok();
+}
+
 struct status layers_set_width(struct layers_model *model, int64_t width)
 {
     assert(model->training.any_width && width > 0);

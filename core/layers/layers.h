@@ -133,10 +133,10 @@ struct layers_port {
 
 /* The training target of one output. */
 struct layers_target {
-    const struct loss *loss; /* NULL: this one of several outputs is not trained */
-    const char *loss_name;   /* Keras' function: "mean_squared_error" */
-    const char *note;        /* what to tell who trains with this loss; NULL: nothing */
-    enum layers_labels labels;
+    const struct loss *loss;   /* NULL: this one of several outputs is not trained */
+    const char *loss_name;     /* Keras' function: "mean_squared_error" */
+    const char *note;          /* what to tell who trains with this loss; NULL: nothing */
+    enum layers_labels labels; /* VALUES instead of the loss's CLASSES: see layers_take_shares */
     enum layers_kind kind;
     /* a column of the data, float [batch], that the loss also reads; NULL: none */
     const char *column;
@@ -213,6 +213,12 @@ struct status layers_parse_compiled(struct bytes json, struct bytes compile_conf
  * training.any_width. The description has the width for other data than files of records.
  * Errors: as layers_parse. */
 struct status layers_set_width(struct layers_model *model, int64_t width);
+
+/* Makes the loss of an output take a share of each class as its labels, instead of class numbers:
+ * any numbers in the shape of the output, as Keras' categorical losses do. `feed`: the name of the
+ * labels, whose feed has takes_shares.
+ * Errors  INVALID_ARGUMENT a metric of the output needs class numbers */
+struct status layers_take_shares(struct layers_model *model, const char *feed);
 
 /**
  * Makes a model of a body. `compile_config` says how to train it: the output of Keras'

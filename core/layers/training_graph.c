@@ -47,6 +47,7 @@ static struct training_feed label_feed(const struct layers_model *model,
 
     if (model->targets[output].labels == LAYERS_CLASSES)
         feed.classes = port->shape.dims[port->shape.rank - 1];
+    feed.takes_shares = feed.classes > 1 && loss_is_of_one_hot(model->targets[output].loss);
     feed.ignored_class = loss_ignored_class(model->targets[output].loss);
     feed.is_binary = model->targets[output].kind == LAYERS_BINARY;
     return feed;

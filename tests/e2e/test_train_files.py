@@ -1,11 +1,14 @@
 """pstrain trains on files of records: CSV, libsvm, TFRecord and npz, and on real data where it is there."""
 import gzip
 import json
+import math
 import os
 import random
 import re
 import shlex
 import statistics
+import struct
+import zipfile
 
 import pictures
 from harness import Server, TestCase, main, run, shared
@@ -261,6 +264,46 @@ class TrainFiles(FilesTestCase):
         bad = self.write("bad.csv", text + "0.5,1,1\n")
         self.assertIn("the columns from 'no' on are not a class", self.train(
             "--model=" + self.model(1), "--train_files=" + bad, "--label_column=no,yes", "--noexport", code=1))
+
+    def test_labels_with_a_share_of_each_class(self):
+        """Labels as mixup makes them. Plain gradient descent, all rows in each step, is computed here beside pstrain."""
+        numbers = random.Random(11)
+        xs = [[1, numbers.uniform(-1, 1), numbers.uniform(-1, 1)] for _ in range(40)]
+        shares = [[numbers.uniform(0, 1) for _ in range(3)] for _ in xs]
+        shares = [[value / sum(row) for value in row] for row in shares]
+        weights = [[0.0] * 3 for _ in range(3)]
+
+        def outputs(x):
+            powers = [math.exp(sum(a * w[c] for a, w in zip(x, weights))) for c in range(3)]
+            return [power / sum(powers) for power in powers]
+        for _ in range(20):
+            errors = [[p - z for p, z in zip(outputs(x), row)] for x, row in zip(xs, shares)]
+            weights = [[w - 0.5 * sum(x[i] * e[c] for x, e in zip(xs, errors)) / 40 for c, w in enumerate(row)] for i, row in enumerate(weights)]
+        loss = -sum(z * math.log(p) for x, row in zip(xs, shares) for p, z in zip(outputs(x), row)) / 40
+        right = sum(max(range(3), key=outputs(x).__getitem__) == max(range(3), key=row.__getitem__) for x, row in zip(xs, shares)) / 40
+
+        model = logistic(2)
+        model["config"]["layers"][1]["config"]["units"] = 3
+        model["compile_config"].update(loss="categorical_crossentropy", metrics=["categorical_accuracy"])
+        model = self.write("shares.json", json.dumps(model))
+        text = "".join("%.9g,%.9g,%.9g,%.9g,%.9g\n" % (*x[1:], *row) for x, row in zip(xs, shares))
+        with zipfile.ZipFile(self.path("rows.npz"), "w") as file:
+            for name, rows in (("x", [x[1:] for x in xs]), ("y", shares)):
+                header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (40, %d), }\n" % len(rows[0])
+                file.writestr(name + ".npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header +
+                              b"".join(struct.pack("<%df" % len(row), *row) for row in rows))
+        records = b"".join(record(example(x=floats(x[1:]), y=floats(row))) for x, row in zip(xs, shares))
+        for path, label in ((self.write("rows.csv", "a,b,no,maybe,yes\n" + text), "no,maybe,yes"), (self.path("rows.npz"), "y"),
+                            (self.write("rows.tfrecord", records), "y")):
+            flags = ["--model=" + model, "--train_files=" + path, "--test_files=" + path, "--label_column=" + label, "--optimizer=sgd",
+                     "--learning_rate=0.5", "--batch_size=40", "--training_iteration=20", "--noexport"]
+            shown = self.train(*flags)
+            got = re.search(r"Test: .*?([\d.]+), categorical_accuracy ([\d.]+)", shown)
+            self.assertAlmostEqual(float(got.group(1)), loss, delta=1e-4, msg=path)
+            self.assertAlmostEqual(float(got.group(2)), right, delta=1e-3, msg=path)
+            self.train(*flags, "--class_weight=0:1,2:3", "--workers=2")
+        self.assertIn("metric 'sparse_categorical_crossentropy' does not fit: it needs class numbers",
+                      self.train(*flags, "--metrics=sparse_categorical_crossentropy", code=2))
 
     def test_many_files_without_a_header(self):
         points = self.line()

@@ -101,12 +101,26 @@ struct weighted_source {
     struct batch_column *columns; /* those of the base, and the weights */
 };
 
+/* The first of the largest numbers. */
+static int64_t largest_of(const float *numbers, int64_t count)
+{
+    int64_t largest = 0;
+
+    for (int64_t i = 1; i < count; i++)
+        if (numbers[i] > numbers[largest])
+            largest = i;
+    return largest;
+}
+
+/* As in Keras, the class of a row with a number for each class is that of the largest. */
 static float weight_of(const struct class_weights *weights, const struct tensor *labels,
                        int64_t row)
 {
-    int64_t class = -1;
+    int64_t class = -1, count = labels->shape.rank == 2 ? labels->shape.dims[1] : 1;
 
-    if (labels->dtype != DT_FLOAT)
+    if (count > 1)
+        class = largest_of(tensor_floats(labels) + row * count, count);
+    else if (labels->dtype != DT_FLOAT)
         class = tensor_index(labels, row);
     else if (fabsf(tensor_floats(labels)[row]) < CLASS_WEIGHTS_MAX) /* and not NaN */
         class = (int64_t)rintf(tensor_floats(labels)[row]);
@@ -191,17 +205,20 @@ static struct status check_labels(const struct class_weights *weights,
                                   const struct data_column *labels)
 {
     enum dtype dtype = labels->spec.dtype;
+    int64_t size = tensor_spec_row_size(&labels->spec);
+    bool shares = dtype == DT_FLOAT && labels->spec.shape.rank == 2 && size > 1;
 
-    if (labels->spec.layout != TENSOR_DENSE || tensor_spec_row_size(&labels->spec) != 1 ||
+    if (labels->spec.layout != TENSOR_DENSE || (size != 1 && !shares) ||
         (dtype != DT_INT32 && dtype != DT_INT64 && dtype != DT_FLOAT))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "the column 'labels' of the data is %s, expected one class per row",
                             tensor_spec_text(&labels->spec));
-    if (labels->classes > 0 && weights->count > labels->classes)
+    int64_t classes = shares ? size : labels->classes;
+    if (classes > 0 && weights->count > classes)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "class %" PRId64 " has a weight, but the data have the classes 0 to "
                             "%" PRId64,
-                            weights->count - 1, labels->classes - 1);
+                            weights->count - 1, classes - 1);
     return status_ok();
 }
 

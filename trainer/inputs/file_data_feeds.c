@@ -284,10 +284,49 @@ static bool is_made_of_columns(const struct tensor_spec *spec)
     return tensor_spec_row_size(spec) != 0 && (number || spec->dtype == DT_STRING);
 }
 
+/* Do the columns have a float for each class of each step? Whole numbers are one-hot classes. */
+static bool gives_shares(const struct file_data_maker *maker, const struct training_feed *feed,
+                         const struct text_list *names)
+{
+    int64_t steps = tensor_spec_row_size(&feed->spec), classes = feed->classes;
+    int rank = feed->spec.shape.rank;
+    bool floats = false, shaped = false;
+
+    for (int i = 0; i < names->count; i++) {
+        const struct schema_column *column = schema_find(&maker->schema, names->texts[i]);
+        if (column == NULL || column->kind != SCHEMA_DENSE || column->classes != NULL ||
+            schema_categories(column) > 0)
+            return false;
+        floats |= column->dtype == COLUMN_FLOAT;
+        shaped = names->count == 1 && column->shape.rank == rank &&
+                 column->shape.dims[rank - 1] == classes;
+    }
+    if (!feed->takes_shares || !floats)
+        return false;
+    return steps > 0 ? width_of(maker, names, DT_FLOAT) == steps * classes : shaped;
+}
+
+/* The feed of labels that are shares of the classes. */
+static struct training_feed share_feed(const struct training_feed *feed)
+{
+    struct training_feed shares = *feed;
+
+    shares.spec.dtype = DT_FLOAT;
+    shares.spec.shape.dims[shares.spec.shape.rank++] = feed->classes;
+    shares.classes = 0;
+    return shares;
+}
+
 static struct status request_feed(const struct file_data_maker *maker,
                                   const struct training_feed *feed, struct row_request *out)
 {
     struct text_list names = columns_of_feed(maker, feed);
+    struct training_feed shares;
+
+    if (gives_shares(maker, feed, &names)) {
+        shares = share_feed(feed);
+        feed = &shares;
+    }
     struct tensor_spec spec = feed->spec;
 
     if (maker->request->any_width && feed->role == FEED_INPUT)

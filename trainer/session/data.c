@@ -100,6 +100,24 @@ static struct status fit_width(struct session *session)
     return session_remake_graph(session);
 }
 
+/* The files decide if labels are classes or shares of them. */
+static struct status fit_labels(struct session *session)
+{
+    const struct data_split *train = session->data->train;
+    const struct training_graph *graph = &session->graph;
+    bool any = false;
+
+    for (int f = 0; f < graph->feeds_count; f++) {
+        const struct training_feed *feed = &graph->feeds[f];
+        int column = feed->takes_shares ? data_split_column(train, feed->spec.name) : -1;
+        if (column < 0 || train->columns[column].spec.dtype != DT_FLOAT)
+            continue;
+        TRY(layers_take_shares(session->options.model, feed->spec.name));
+        any = true;
+    }
+    return any ? session_remake_graph(session) : status_ok();
+}
+
 /* Checks that the data match the model. */
 static struct status check_data(const struct session *session)
 {
@@ -132,6 +150,7 @@ struct status session_load_data(struct session *session)
 {
     TRY(load_rows(session));
     TRY(fit_width(session));
+    TRY(fit_labels(session));
     TRY(load_candidates(session));
     return check_data(session);
 }

@@ -7,7 +7,8 @@
 #include "trainer/session/session.h"
 
 /* data.c. Sets session->data and session->candidates: rows that match the feeds of
- * session->graph. They may decide the width of the model's input. */
+ * session->graph. They may decide the width of the model's input, and if labels
+ * are shares of the classes. */
 struct status session_load_data(struct session *session);
 
 /* prepare.c. Makes session->graph again, after a change of the model's shapes. */

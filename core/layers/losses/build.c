@@ -100,14 +100,14 @@ static struct shape shape_of_steps(const struct shape *output)
     return shape;
 }
 
-static struct endpoint place_labels(struct builder *b, const struct loss *loss, const char *name,
+static struct endpoint place_labels(struct builder *b, enum layers_labels labels, const char *name,
                                     const struct shape *output)
 {
-    if (loss->class->labels == LAYERS_VALUES)
+    if (labels == LAYERS_VALUES)
         return build_placeholder(b, name, DT_FLOAT, *output);
-    if (loss->class->labels == LAYERS_LISTS)
+    if (labels == LAYERS_LISTS)
         return build_placeholder(b, name, DT_INT32, shape_of(output->dims[0], -1));
-    if (loss->class->labels == LAYERS_CLASSES)
+    if (labels == LAYERS_CLASSES)
         return build_placeholder(b, name, DT_INT32, shape_of_steps(output));
     return build_placeholder(b, name, DT_INT32, shape_of(output->dims[0]));
 }
@@ -119,7 +119,7 @@ static struct loss_context loss_context_init(struct layer_context *context, cons
         .builder = &context->builder, .loss = loss, .output = output, .keras2 = context->keras2
     };
 
-    if (loss->class->labels == LAYERS_VALUES)
+    if (labels.node != NULL && endpoint_dtype(labels) == DT_FLOAT)
         c.labels = labels;
     else
         c.classes = labels;
@@ -167,9 +167,10 @@ static void compare_output(struct layer_context *context, const struct layers_mo
     bool several = model->outputs_count > 1, labelled = loss->class->labels != LAYERS_NO_LABELS;
 
     if (labelled)
-        head->labels = place_labels(
-            b, loss, several ? arena_printf(context->arena, "labels/%s", name) : "labels",
-            endpoint_shape(head->output));
+        head->labels =
+            place_labels(b, model->targets[output].labels,
+                         several ? arena_printf(context->arena, "labels/%s", name) : "labels",
+                         endpoint_shape(head->output));
     b->scope = several ? arena_printf(context->arena, "loss/%s/", name) : "loss/";
     if (labelled) {
         head->predictions = as_float(b, head->output);

@@ -438,7 +438,7 @@ static struct endpoint iou(struct metric_context *c)
     struct builder *b = c->builder;
     int32_t classes = (int32_t)iou_classes(c->metric);
     const struct arg_value *threshold = metric_option(c->metric, "threshold");
-    struct endpoint answers, labels = c->labels;
+    struct endpoint answers, labels, like = c->output;
 
     if (threshold != NULL) {
         answers = metric_by_number(c, "GreaterEqual", c->output, threshold->number);
@@ -446,13 +446,13 @@ static struct endpoint iou(struct metric_context *c)
         labels = metric_flat(c, metric_cast(c, c->labels, DT_INT32));
     } else {
         answers = metric_flat(c, metric_largest(c, c->output));
-        labels = metric_flat(c, labels);
+        like = metric_classes_of(c);
+        labels = metric_flat(c, like);
     }
     struct endpoint counted = counted_labels(c, labels);
     struct endpoint rows =
         metric_binary(c, "Mul", or_zero(c, counted, labels), build_const_int(b, classes));
-    struct endpoint weights =
-        metric_flat(c, metric_weights_like(c, threshold != NULL ? c->output : c->labels));
+    struct endpoint weights = metric_flat(c, metric_weights_like(c, like));
     const struct endpoint inputs[] = { or_zero(c, counted, weights),
                                        metric_binary(c, "AddV2", rows, answers),
                                        build_const_int(b, classes * classes) };

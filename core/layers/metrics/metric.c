@@ -616,6 +616,18 @@ struct status metric_check(const struct metric *metric, const struct layers_targ
                         metric->name, label_words(labels), shape_text(output));
 }
 
+struct status metric_check_shares(const struct metric *metric)
+{
+    const struct loss *loss = &metric->loss;
+
+    if (loss->class == NULL || loss_labels(loss) != LAYERS_CLASSES || loss_is_of_one_hot(loss))
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "metric '%.100s' does not fit: it needs class numbers, and the labels are "
+                        "a number for each class",
+                        metric->name);
+}
+
 /* ---- building ---- */
 
 /* As in Keras, the output's mask applies to metrics that average values per example, but neither

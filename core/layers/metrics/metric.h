@@ -40,6 +40,9 @@ struct status metric_read_accuracy(bool logits, struct arena *arena, struct metr
  * Errors  INVALID_ARGUMENT it does not */
 struct status metric_check(const struct metric *metric, const struct layers_target *target,
                            const struct shape *output);
+/* Checks that the metric of a loss that takes classes accepts a number for each class instead.
+ * Errors  INVALID_ARGUMENT it does not */
+struct status metric_check_shares(const struct metric *metric);
 
 /* Adds the totals of a batch, a float vector that is summed over batches. */
 struct endpoint metric_build(struct layer_context *context, const struct metric *metric,

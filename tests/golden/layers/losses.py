@@ -154,3 +154,10 @@ case("circle_of_all", K.Circle(gamma=16.0, margin=0.25, remove_diagonal=False), 
 case("ctc", K.CTC(), lists, units=4, hidden=[L.Dense(24, activation="tanh"), L.Reshape((6, 4))])
 case("dice_of_rows", K.Dice(axis=1), zero_or_one, "sigmoid")
 case("tversky_of_rows", K.Tversky(alpha=0.3, beta=0.6, axis=(-1, 1)), zero_or_one, "sigmoid", units=6, after=[L.Reshape((2, 3))])
+# A share of each class as the label: any distribution, as by mixup or of another model.
+case("categorical_shares", "categorical_crossentropy", shares, "softmax")
+case("categorical_shares_logits", K.CategoricalCrossentropy(from_logits=True, label_smoothing=0.1), shares)
+case("categorical_shares_probabilities", "categorical_crossentropy", shares, "softplus")
+case("categorical_shares_of_steps", "categorical_crossentropy", shares, "softmax", hidden=[L.Reshape((2, 2))])
+case("categorical_shares_focal", K.CategoricalFocalCrossentropy(gamma=1.5), shares, "softmax")
+case("categorical_shares_hinge", "categorical_hinge", shares)

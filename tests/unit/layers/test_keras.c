@@ -121,6 +121,9 @@ static void read_printed(const char *path, struct printed *out)
         read_line(out, line);
     free(line);
     fclose(file);
+    bool shares = out->labels_count == 1 && out->labels[0].shape.rank == out->outputs[0].shape.rank;
+    if (shares && out->model->targets[0].labels == LAYERS_CLASSES)
+        assert_ok(layers_take_shares(out->model, "labels"));
 }
 
 /* Of the largest number of a tensor: the order of float sums differs. */
@@ -183,6 +186,16 @@ static int right_binary_answers(const struct printed *p)
     return right;
 }
 
+/* The index of the first of the largest numbers. */
+static int64_t largest_of(const float *numbers, int64_t count)
+{
+    int64_t best = 0;
+
+    for (int64_t k = 1; k < count; k++)
+        best = numbers[k] > numbers[best] ? k : best;
+    return best;
+}
+
 static int right_answers(const struct printed *p)
 {
     const struct shape *shape = &p->outputs[0].shape;
@@ -192,13 +205,11 @@ static int right_answers(const struct printed *p)
     if (p->model->targets[0].kind == LAYERS_BINARY)
         return right_binary_answers(p);
 
-    for (int64_t i = 0; i < p->labels[0].size; i++) {
-        const float *row = tensor_floats(&p->outputs[0]) + i * classes;
-        int64_t best = 0;
-        for (int64_t k = 1; k < classes; k++)
-            best = row[k] > row[best] ? k : best;
-        right += best == (int64_t)tensor_floats(&p->labels[0])[i];
-    }
+    const float *outputs = tensor_floats(&p->outputs[0]), *labels = tensor_floats(&p->labels[0]);
+    bool shares = p->labels[0].size == p->outputs[0].size;
+    for (int64_t i = 0; i < p->outputs[0].size / classes; i++)
+        right += largest_of(outputs + i * classes, classes) ==
+                 (shares ? largest_of(labels + i * classes, classes) : (int64_t)labels[i]);
     return right;
 }
 

@@ -130,22 +130,36 @@ static void labels_that_are_floats_are_rounded(void **state)
     check_weights(&split.split, "0:2,1:3,2:4", wanted);
 }
 
+static void the_class_of_shares_is_the_largest(void **state)
+{
+    (void)state;
+    static const float shares[2 * ROWS] = { .2f, .8f, .9f, .1f, .5f, .5f, 0, 1, 1, 0, .4f, .6f };
+    const float wanted[] = { 3, 2, 2, 3, 2, 3 };
+    struct memory_split split;
+
+    memory_split_init(
+        &split,
+        &(struct memory_rows){
+            .rows = ROWS, .width = 1, .bytes = pixels, .targets = shares, .target_width = 2 });
+    check_weights(&split.split, "0:2,1:3", wanted);
+}
+
 static void data_without_classes_are_refused(void **state)
 {
     (void)state;
-    const struct class_weights some = weights_of("0:2"), many = weights_of("4:2");
+    const struct class_weights many = weights_of("4:2");
     struct memory_split points;
     const struct data_split *weighted;
 
+    struct status status = class_weights_apply(&many, images(), arena, &weighted);
+    assert_non_null(strstr(status.message, "class 4 has a weight"));
+    assert_non_null(strstr(status.message, "classes 0 to 3"));
     memory_split_init(
         &points,
         &(struct memory_rows){
             .rows = ROWS / 2, .width = 1, .bytes = pixels, .targets = targets, .target_width = 2 });
-    struct status status = class_weights_apply(&some, &points.split, arena, &weighted);
-    assert_non_null(strstr(status.message, "float [?,2], expected one class per row"));
-    status = class_weights_apply(&many, images(), arena, &weighted);
-    assert_non_null(strstr(status.message, "class 4 has a weight"));
-    assert_non_null(strstr(status.message, "classes 0 to 3"));
+    status = class_weights_apply(&many, &points.split, arena, &weighted);
+    assert_non_null(strstr(status.message, "classes 0 to 1"));
 }
 
 static void weights_multiply(void **state)
@@ -190,6 +204,7 @@ int main(void)
         cmocka_unit_test(weights_multiply),
         cmocka_unit_test(each_row_has_the_weight_of_its_class),
         cmocka_unit_test(labels_that_are_floats_are_rounded),
+        cmocka_unit_test(the_class_of_shares_is_the_largest),
         cmocka_unit_test(data_without_classes_are_refused),
         cmocka_unit_test(the_identity_is_that_of_the_rows),
     };
