@@ -210,11 +210,11 @@ class Predict(TestCase):
         done = self.predict(*flags, "--max_bad_records=2", "--output=" + self.path("out"))
         self.assertEqual((done.returncode, done.stdout), (0, ""), done)
         self.assertIn("bad record skipped: '%s' line 3: column 'x': '?' is not a number" % file, done.stderr)
-        self.assertIn("pstrain: 2 rows by signature 'predict'; 2 bad records passed\n", done.stderr)
+        self.assertIn("pstrain: 2 rows by signature 'predict'; 2 bad records skipped\n", done.stderr)
         with open(self.path("out"), encoding="utf-8") as f:
             self.assertEqual([json.loads(line)["id"] for line in f], ["a", "c"])
         done = self.predict(*flags[:2], "--feature_columns=x", "--max_bad_records=2")
-        self.assertIn("; 2 bad records passed (--id_column tells which rows the lines are of)\n", done.stderr)
+        self.assertIn("; 2 bad records skipped (--id_column tells which rows the lines are of)\n", done.stderr)
         os.remove(self.path("out"))
         done = self.predict(*flags, "--max_bad_records=1", "--output=" + self.path("out"))
         self.assertEqual(done.returncode, 1, done)

@@ -301,7 +301,7 @@ static struct status report_end(const struct predictor *predictor)
     fprintf(stderr, "pstrain: %lld %s by signature '%s'", (long long)predictor->rows,
             predictor->rows == 1 ? "row" : "rows", predictor->signature->name);
     if (bad > 0)
-        fprintf(stderr, "; %lld bad record%s passed%s", (long long)bad, bad == 1 ? "" : "s",
+        fprintf(stderr, "; %lld bad record%s skipped%s", (long long)bad, bad == 1 ? "" : "s",
                 predictor->id ? "" : " (--id_column tells which rows the lines are of)");
     fprintf(stderr, "\n");
     return file_flush_stdout();
