@@ -65,6 +65,9 @@ static const struct row {
         { DT_INT64, SHAPE(2), 1 },
         { DT_FLOAT, SHAPE(1, WIDE), 1 } },
       { { 0 } } },
+    { "SobolSample",
+      { { DT_INT32, SCALAR, 1111 }, { DT_INT32, SCALAR, WIDE }, { DT_INT32, SCALAR, 0 } },
+      { { "dtype", { .kind = ATTR_TYPE, .type = DT_FLOAT } } } },
 };
 
 static struct tensor make(const struct input *input)

@@ -188,6 +188,23 @@ static void refuses_a_negative_dimension(void **state)
     plan_destroy(plan);
 }
 
+/* TensorFlow has more. */
+static void refuses_a_sobol_sequence_of_many_dimensions(void **state)
+{
+    (void)state;
+    struct endpoint dim = build_placeholder(&b, "dim", DT_INT32, shape_scalar());
+    struct endpoint inputs[] = { dim, build_const_int(&b, 1), build_const_int(&b, 0) };
+    struct endpoint fetch = build(&b, "SobolSample", "points", 3, inputs,
+                                  (struct attr[]){ attr_type("dtype", DT_FLOAT), ATTR_END });
+    struct plan *plan = plan_of(1, &dim, 1, &fetch, NULL);
+    struct shape scalar = shape_scalar();
+    int32_t many = 1112;
+    struct tensor feed = tensor_borrow(DT_INT32, &scalar, &many), out;
+    assert_fails(plan_run(plan, run, &feed, &out), STATUS_UNIMPLEMENTED,
+                 "SobolSample of 1112 dimensions; at most 1111 [node 'points' (SobolSample)]");
+    plan_destroy(plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +216,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(goes_on_where_tensorflow_does, setup, teardown),
         cmocka_unit_test_setup_teardown(a_generator_moves_on_as_tensorflows_does, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_a_negative_dimension, setup, teardown),
+        cmocka_unit_test_setup_teardown(refuses_a_sobol_sequence_of_many_dimensions, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests_name("random ops", tests, NULL, NULL);
 }
