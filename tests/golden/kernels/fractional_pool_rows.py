@@ -2,7 +2,7 @@
 import numpy as np
 import tensorflow as tf
 
-from drawn import i32, unit_floats
+from drawn import unit_floats
 from rows import Rows
 
 POOLED = [np.float32, np.float64, np.int32, np.int64]

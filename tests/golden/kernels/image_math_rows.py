@@ -2,7 +2,7 @@
 import numpy as np
 import tensorflow as tf
 
-from drawn import ALL_REAL, HALVES, LOOSE, RANDOM, i32, unit_floats
+from drawn import ALL_REAL, HALVES, LOOSE, i32, unit_floats
 from rows import Rows
 
 

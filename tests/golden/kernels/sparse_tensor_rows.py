@@ -3,7 +3,6 @@ from rows import Rows
 from drawn import COMPLEX, FLOATS, INTEGERS, LOOSE, REALS, bfloat16, f32, floats, i32, i64
 
 import numpy as np
-import tensorflow as tf
 
 
 def sparse():

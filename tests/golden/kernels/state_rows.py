@@ -4,7 +4,7 @@ import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
 from drawn import COMPLEX, FLOATS, INTEGERS
-from rows import CODES, Rows, attr_text, clean, dtype_name, tensor_text
+from rows import CODES, Rows, attr_text, clean, tensor_text
 
 LOOSE = {np.float16: 4e-3, tf.bfloat16.as_numpy_dtype: 3e-2}
 
