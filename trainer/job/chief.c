@@ -159,8 +159,9 @@ static void compare_optimizers(const struct chief *chief)
         chief->options->warn(
             chief->options->context,
             arena_printf(arena,
-                         "training goes on with '%s', as it was begun, and not with '%s': other "
-                         "flags of the optimizer count from a checkpoint on (--checkpoint_dir)",
+                         "training goes on with '%s', as it was begun. The flags say '%s': they "
+                         "take effect only if training continues from a checkpoint "
+                         "(--checkpoint_dir)",
                          theirs, mine));
     arena_destroy(arena);
 }
