@@ -91,44 +91,10 @@ struct client_push_mark {
 
 #define CLIENT_GIVEN_UP_MAX 16
 
-struct ps_client {
-    struct ps_client_options options;
-    /* one call per chunk of a pull or a push; values point into the replies */
-    struct call_group calls;
-    uint64_t generation, sequence, snapshots; /* numbers of the last push and snapshot */
-    uint64_t generation_seen;                 /* the largest generation that any ps has reported */
-    uint64_t *incarnations; /* [ps_count]: of each ps when this client joined it; 0: not yet */
-    uint64_t *steps;        /* [ps_count]: the step of each ps at the last pull */
-    uint64_t global_step;
-    uint64_t begin_step;          /* the first step of the generation */
-    struct row_place begin_place; /* position in the rows, for a synchronous job */
-    /* The job's last step: set by the chief, or earlier by client_stop. 0: unknown */
-    uint64_t stop_step;
-    char *trains;        /* how the ps tasks train: client_job_text; NULL: unknown */
-    bool paced;          /* its lead must not exceed job.lead_max: see client_pass */
-    bool spare;          /* steps may be made without its push: job.backup_workers */
-    uint64_t pass_until; /* the last push that needs no further pass after it */
-    bool joined;         /* all ps tasks have admitted it at least once */
-    bool open;           /* all ps tasks have complete values of the same generation */
-    bool torn;           /* at the last pull, some ps tasks had made a step that others lacked */
-    bool finished;       /* the ps tasks reported that nothing is left to do */
-    bool told;           /* client_await has received the job's outcome */
-    int outcome_ps; /* the ps to ask for the outcome: ps 0, or another one if ps 0 was restarted
-                     * and lost it */
-    _Atomic bool leaving;        /* it is reporting its end, which must not be interrupted */
-    const void **values;         /* [variables_count] */
-    void **assembled;            /* [variables_count]: contiguous copies; NULL until needed */
-    size_t *assembled_bytes;     /* [variables_count]: sizes of `assembled` */
-    struct client_chunk *chunks; /* [chunks_count]: the units of pulls and pushes, by ps and
-                                  * piece */
-    int chunks_count;
-    int *chunk_of;                   /* [pieces_count]: the chunk that each piece is in */
-    struct payload_cursor *payloads; /* [chunks_count]: read position in each reply */
-    /* [pieces_count + chunks_count]: payloads of the calls in flight */
-    struct bytes *pieces;
-    /* For variables by rows; NULL if there are none. */
+/* The rows and keys of pulls and pushes. All NULL without variables by rows or keys. */
+struct client_rows {
     struct row_ids *wanted;             /* [variables_count]: set by client_select_rows */
-    struct row_ids *held;               /* [variables_count]: the rows of `values` */
+    struct row_ids *held;               /* [variables_count]: the rows of client->values */
     uint64_t *first_rows;               /* [pieces_count]: number of rows on the same ps before
                                          * this piece */
     struct piece_rows *pulled, *pushed; /* [pieces_count]: of the calls in flight */
@@ -137,20 +103,67 @@ struct ps_client {
     struct encoded_rows *pulled_lists;  /* [chunks_count]: the last pull's part of `lists` */
     bool pushes_pulled;                 /* the push in flight has these rows, encoded already */
     struct client_keys *keys;           /* for variables by keys; NULL if there are none */
-    struct client_shares *shares;       /* the turns that this task was given: shares.h */
-    double *totals; /* [totals_count]: for the next push, see totals.h; NULL: not kept */
-    size_t totals_count;
+};
+
+struct ps_client {
+    struct ps_client_options options;
+
+    /* The job, as the ps tasks have reported it. */
+    uint64_t generation;      /* the one that this client has joined or begun; 0: none */
+    uint64_t generation_seen; /* the largest that any ps has reported */
+    uint64_t created;         /* the last one that this client has begun; 0: none */
+    uint64_t *incarnations;   /* [ps_count]: of each ps when this client joined it; 0: not yet */
+    uint64_t begin_step;      /* the first step of the generation */
+    struct row_place begin_place; /* position in the rows, for a synchronous job */
+    uint64_t stop_step;           /* the last step: set by the chief, or earlier by client_stop.
+                                   * 0: unknown */
+    char *trains;                 /* how the ps tasks train: client_job_text; NULL: unknown */
+    bool paced;                   /* its lead must not exceed job.lead_max: see client_pass */
+    bool spare;                   /* steps may be made without its push: job.backup_workers */
+    bool joined;                  /* all ps tasks have admitted it at least once */
+    bool open;                    /* all ps tasks have complete values of the same generation */
+    bool finished;                /* the ps tasks reported that nothing is left to do */
+    bool told;                    /* client_await has received the job's outcome */
+    int outcome_ps; /* the ps to ask for the outcome: ps 0, or another one if ps 0 was restarted
+                     * and lost it */
+    _Atomic bool leaving; /* it is reporting its end, which must not be interrupted */
+
+    /* Steps. */
+    uint64_t global_step;
+    uint64_t *steps;     /* [ps_count]: the step of each ps at the last pull */
+    bool torn;           /* at the last pull, some ps tasks had made a step that others lacked */
+    uint64_t sequence;   /* the number of the last push */
+    uint64_t pass_until; /* the last push that needs no further pass after it */
     struct client_scaling scaling;
-    struct call_group side_calls;  /* for single calls beside `calls`, whose replies hold the
-                                    * values */
-    _Atomic uint64_t side_replies; /* number of replies to client_call_single */
+    struct client_shares *shares; /* the turns that this task was given: shares.h */
     int64_t replied_ns; /* time of ps 0's last reply to a push or to a call that keeps its turn */
-    uint64_t created;   /* the last generation that this client has begun; 0: none */
+    double *totals;     /* [totals_count]: for the next push, see totals.h; NULL: not kept */
+    size_t totals_count;
+
+    /* Values. */
+    const void **values;     /* [variables_count]: of the last pull or push that pulls */
+    void **assembled;        /* [variables_count]: contiguous copies; NULL until needed */
+    size_t *assembled_bytes; /* [variables_count]: sizes of `assembled` */
+    struct client_rows rows;
     /* A pull returns the default value for a key without a row, as evaluation requires, instead
      * of its initial value. Set before the pull. */
     bool evaluates;
-    /* pushes that snapshots no longer wait for */
-    struct client_push_mark given_up[CLIENT_GIVEN_UP_MAX];
+
+    /* Calls. */
+    struct call_group calls; /* one per chunk of a pull or push; values point into the replies */
+    struct client_chunk *chunks; /* [chunks_count]: the units of pulls and pushes, by ps and
+                                  * piece */
+    int chunks_count;
+    int *chunk_of;                   /* [pieces_count]: the chunk that each piece is in */
+    struct payload_cursor *payloads; /* [chunks_count]: read position in each reply */
+    struct bytes *pieces; /* [pieces_count + chunks_count]: payloads of the calls in flight */
+    struct call_group side_calls;  /* for single calls beside `calls`, whose replies hold the
+                                    * values */
+    _Atomic uint64_t side_replies; /* number of replies to client_call_single */
+
+    /* Snapshots. */
+    uint64_t snapshots;                                    /* the number of the last one */
+    struct client_push_mark given_up[CLIENT_GIVEN_UP_MAX]; /* snapshots no longer wait for these */
     unsigned given_up_count;
 };
 

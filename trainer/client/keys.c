@@ -61,22 +61,22 @@ void client_keys_init(struct ps_client *client)
 
     if (!has_keys(client->options.placement))
         return;
-    client->keys = zalloc(sizeof *client->keys);
-    client->keys->pulled = make_divisions(client);
-    client->keys->pushed = make_divisions(client);
-    client->keys->pull_counts = zalloc(count * sizeof *client->keys->pull_counts);
-    client->keys->push_counts = zalloc(count * sizeof *client->keys->push_counts);
+    client->rows.keys = zalloc(sizeof *client->rows.keys);
+    client->rows.keys->pulled = make_divisions(client);
+    client->rows.keys->pushed = make_divisions(client);
+    client->rows.keys->pull_counts = zalloc(count * sizeof *client->rows.keys->pull_counts);
+    client->rows.keys->push_counts = zalloc(count * sizeof *client->rows.keys->push_counts);
 }
 
 void client_keys_finish(struct ps_client *client)
 {
-    if (client->keys == NULL)
+    if (client->rows.keys == NULL)
         return;
-    free_divisions(client, client->keys->pulled);
-    free_divisions(client, client->keys->pushed);
-    free(client->keys->pull_counts);
-    free(client->keys->push_counts);
-    free(client->keys);
+    free_divisions(client, client->rows.keys->pulled);
+    free_divisions(client, client->rows.keys->pushed);
+    free(client->rows.keys->pull_counts);
+    free(client->rows.keys->push_counts);
+    free(client->rows.keys);
 }
 
 /* ---- Dividing. ---- */
@@ -152,16 +152,16 @@ struct status client_keys_begin(struct ps_client *client, bool pull,
 {
     const struct placement *placement = client->options.placement;
 
-    for (int v = 0; v < placement->variables_count && client->keys != NULL; v++) {
+    for (int v = 0; v < placement->variables_count && client->rows.keys != NULL; v++) {
         if (!placement->variables[v].by_keys)
             continue;
         if (pull)
-            TRY(divide_variable(client, v, &client->wanted[v], &client->keys->pulled[v]));
+            TRY(divide_variable(client, v, &client->rows.wanted[v], &client->rows.keys->pulled[v]));
         if (gradients == NULL)
             continue;
-        TRY(divide_variable(client, v, &gradients[v].rows, &client->keys->pushed[v]));
+        TRY(divide_variable(client, v, &gradients[v].rows, &client->rows.keys->pushed[v]));
         if (placement->ps_count > 1)
-            gather_rows(&client->keys->pushed[v], (const char *)gradients[v].values,
+            gather_rows(&client->rows.keys->pushed[v], (const char *)gradients[v].values,
                         placement_row_bytes(&placement->variables[v]));
     }
     return status_ok();
@@ -173,7 +173,7 @@ static struct key_counts list_keys(struct ps_client *client, int c,
                                    const struct key_division *divisions, uint64_t *counts)
 {
     const struct client_chunk *chunk = &client->chunks[c];
-    struct row_ids_writer *list = &client->lists[c];
+    struct row_ids_writer *list = &client->rows.lists[c];
     struct key_counts out = { .counts = counts };
 
     for (int i = chunk->first_piece; i < chunk->end_piece; i++) {
@@ -191,15 +191,15 @@ static struct key_counts list_keys(struct ps_client *client, int c,
 
 struct key_counts client_list_wanted_keys(struct ps_client *client, int chunk)
 {
-    return client->keys != NULL
-               ? list_keys(client, chunk, client->keys->pulled, client->keys->pull_counts)
+    return client->rows.keys != NULL
+               ? list_keys(client, chunk, client->rows.keys->pulled, client->rows.keys->pull_counts)
                : (struct key_counts){ 0 };
 }
 
 struct key_counts client_list_pushed_keys(struct ps_client *client, int chunk)
 {
-    return client->keys != NULL
-               ? list_keys(client, chunk, client->keys->pushed, client->keys->push_counts)
+    return client->rows.keys != NULL
+               ? list_keys(client, chunk, client->rows.keys->pushed, client->rows.keys->push_counts)
                : (struct key_counts){ 0 };
 }
 
@@ -207,7 +207,7 @@ struct bytes client_keys_gradient(const struct ps_client *client, const struct p
                                   const struct variable_gradient *gradient)
 {
     const struct placed_variable *variable = client_variable_of(client, piece);
-    const struct key_division *division = &client->keys->pushed[piece->variable];
+    const struct key_division *division = &client->rows.keys->pushed[piece->variable];
     size_t row_bytes = placement_row_bytes(variable);
     const char *rows = ps_count_of(client) > 1 ? division->rows : (const char *)gradient->values;
 
@@ -221,14 +221,14 @@ struct bytes client_keys_gradient(const struct ps_client *client, const struct p
 
 size_t client_keys_reply_bytes(const struct ps_client *client, const struct piece *piece)
 {
-    return count_on(&client->keys->pulled[piece->variable], piece->ps) *
+    return count_on(&client->rows.keys->pulled[piece->variable], piece->ps) *
            placement_row_bytes(client_variable_of(client, piece));
 }
 
 void client_keys_scatter(const struct ps_client *client, const struct piece *piece,
                          struct payload_cursor *payload, char *out)
 {
-    const struct key_division *division = &client->keys->pulled[piece->variable];
+    const struct key_division *division = &client->rows.keys->pulled[piece->variable];
     size_t row_bytes = placement_row_bytes(client_variable_of(client, piece));
 
     for (size_t k = division->starts[piece->ps]; k < division->starts[piece->ps + 1]; k++)

@@ -12,7 +12,7 @@ static void number_rows(struct ps_client *client)
 
     for (int i = 0; i < placement->pieces_count; i++) {
         const struct piece *piece = &placement->pieces[i];
-        client->first_rows[i] = next[piece->ps];
+        client->rows.first_rows[i] = next[piece->ps];
         if (client_variable_of(client, piece)->by_rows)
             next[piece->ps] += piece->size / placement_row_bytes(client_variable_of(client, piece));
     }
@@ -26,52 +26,53 @@ void client_rows_init(struct ps_client *client)
 
     if (!placement_has_sparse(placement))
         return;
-    client->wanted = zalloc((size_t)placement->variables_count * sizeof *client->wanted);
-    client->held = zalloc((size_t)placement->variables_count * sizeof *client->held);
-    client->first_rows = zalloc(pieces_count * sizeof *client->first_rows);
-    client->pulled = zalloc(pieces_count * sizeof *client->pulled);
-    client->pushed = zalloc(pieces_count * sizeof *client->pushed);
-    client->lists = zalloc((size_t)client->chunks_count * sizeof *client->lists);
-    client->pulled_lists = zalloc((size_t)client->chunks_count * sizeof *client->pulled_lists);
+    client->rows.wanted = zalloc((size_t)placement->variables_count * sizeof *client->rows.wanted);
+    client->rows.held = zalloc((size_t)placement->variables_count * sizeof *client->rows.held);
+    client->rows.first_rows = zalloc(pieces_count * sizeof *client->rows.first_rows);
+    client->rows.pulled = zalloc(pieces_count * sizeof *client->rows.pulled);
+    client->rows.pushed = zalloc(pieces_count * sizeof *client->rows.pushed);
+    client->rows.lists = zalloc((size_t)client->chunks_count * sizeof *client->rows.lists);
+    client->rows.pulled_lists =
+        zalloc((size_t)client->chunks_count * sizeof *client->rows.pulled_lists);
     number_rows(client);
     client_keys_init(client);
 }
 
 void client_rows_finish(struct ps_client *client)
 {
-    if (client->wanted == NULL)
+    if (client->rows.wanted == NULL)
         return;
     for (int c = 0; c < client->chunks_count; c++)
-        buffer_finish(&client->lists[c].bytes);
+        buffer_finish(&client->rows.lists[c].bytes);
     client_keys_finish(client);
-    free(client->lists);
-    free(client->pulled_lists);
-    free(client->wanted);
-    free(client->held);
-    free(client->first_rows);
-    free(client->pulled);
-    free(client->pushed);
+    free(client->rows.lists);
+    free(client->rows.pulled_lists);
+    free(client->rows.wanted);
+    free(client->rows.held);
+    free(client->rows.first_rows);
+    free(client->rows.pulled);
+    free(client->rows.pushed);
 }
 
 void client_hold_wanted(struct ps_client *client)
 {
-    if (client->wanted != NULL)
-        memcpy(client->held, client->wanted,
-               (size_t)client->options.placement->variables_count * sizeof *client->held);
+    if (client->rows.wanted != NULL)
+        memcpy(client->rows.held, client->rows.wanted,
+               (size_t)client->options.placement->variables_count * sizeof *client->rows.held);
     client_clear_selected_rows(client);
 }
 
 void client_clear_selected_rows(struct ps_client *client)
 {
-    if (client->wanted != NULL)
-        memset(client->wanted, 0,
-               (size_t)client->options.placement->variables_count * sizeof *client->wanted);
+    if (client->rows.wanted != NULL)
+        memset(client->rows.wanted, 0,
+               (size_t)client->options.placement->variables_count * sizeof *client->rows.wanted);
 }
 
 void client_select_rows(struct ps_client *client, int variable, struct row_ids rows)
 {
     assert(placed_variable_is_sparse(&client->options.placement->variables[variable]));
-    client->wanted[variable] = rows;
+    client->rows.wanted[variable] = rows;
 }
 
 /* The number of rows from index `at` on that are less than `end`. */
@@ -114,9 +115,9 @@ static struct status divide_all(struct ps_client *client, bool pull,
     for (int v = 0; v < placement->variables_count; v++) {
         const struct placed_variable *variable = &placement->variables[v];
         if (variable->by_rows && pull)
-            TRY(divide_rows(placement, variable, &client->wanted[v], client->pulled));
+            TRY(divide_rows(placement, variable, &client->rows.wanted[v], client->rows.pulled));
         if (variable->by_rows && variable->trainable && gradients != NULL)
-            TRY(divide_rows(placement, variable, &gradients[v].rows, client->pushed));
+            TRY(divide_rows(placement, variable, &gradients[v].rows, client->rows.pushed));
     }
     return status_ok();
 }
@@ -131,8 +132,9 @@ static bool pushes_pulled(const struct ps_client *client, const struct variable_
         const struct placed_variable *variable = &placement->variables[v];
         if (!variable->by_rows)
             continue;
-        same = variable->trainable ? gradients[v].of_values : client->held[v].count == 0;
-        assert(!same || !variable->trainable || gradients[v].rows.count == client->held[v].count);
+        same = variable->trainable ? gradients[v].of_values : client->rows.held[v].count == 0;
+        assert(!same || !variable->trainable ||
+               gradients[v].rows.count == client->rows.held[v].count);
     }
     return same;
 }
@@ -141,15 +143,15 @@ static bool pushes_pulled(const struct ps_client *client, const struct variable_
 static void push_pulled(struct ps_client *client)
 {
     for (int c = 0; c < client->chunks_count; c++) {
-        struct buffer *bytes = &client->lists[c].bytes;
-        struct encoded_rows *list = &client->pulled_lists[c];
+        struct buffer *bytes = &client->rows.lists[c].bytes;
+        struct encoded_rows *list = &client->rows.pulled_lists[c];
         if (list->size > 0)
             memmove(bytes->data, bytes->data + list->offset, list->size);
         bytes->size = list->size;
         list->offset = 0;
     }
-    memcpy(client->pushed, client->pulled,
-           (size_t)client->options.placement->pieces_count * sizeof *client->pushed);
+    memcpy(client->rows.pushed, client->rows.pulled,
+           (size_t)client->options.placement->pieces_count * sizeof *client->rows.pushed);
 }
 
 static void count_reply_bytes(struct ps_client *client)
@@ -166,14 +168,14 @@ static void count_reply_bytes(struct ps_client *client)
 struct status client_rows_begin(struct ps_client *client, bool pull,
                                 const struct variable_gradient *gradients)
 {
-    if (client->wanted == NULL)
+    if (client->rows.wanted == NULL)
         return status_ok();
-    client->pushes_pulled = pushes_pulled(client, gradients);
-    if (client->pushes_pulled)
+    client->rows.pushes_pulled = pushes_pulled(client, gradients);
+    if (client->rows.pushes_pulled)
         push_pulled(client);
-    for (int c = 0; c < client->chunks_count && !client->pushes_pulled; c++)
-        client->lists[c].bytes.size = 0;
-    TRY(divide_all(client, pull, client->pushes_pulled ? NULL : gradients));
+    for (int c = 0; c < client->chunks_count && !client->rows.pushes_pulled; c++)
+        client->rows.lists[c].bytes.size = 0;
+    TRY(divide_all(client, pull, client->rows.pushes_pulled ? NULL : gradients));
     TRY(client_keys_begin(client, pull, gradients));
     if (pull)
         count_reply_bytes(client);
@@ -188,7 +190,7 @@ size_t client_reply_bytes(const struct ps_client *client, const struct piece *pi
         return client_keys_reply_bytes(client, piece);
     if (!variable->by_rows)
         return piece->size;
-    return client->pulled[piece - client->options.placement->pieces].count *
+    return client->rows.pulled[piece - client->options.placement->pieces].count *
            placement_row_bytes(variable);
 }
 
@@ -209,14 +211,14 @@ static uint64_t list_chunk(struct ps_client *client, int c, const struct piece_r
     const struct client_chunk *chunk = &client->chunks[c];
     uint64_t count = 0;
 
-    row_ids_begin_list(&client->lists[c]);
+    row_ids_begin_list(&client->rows.lists[c]);
     for (int i = chunk->first_piece; i < chunk->end_piece; i++) {
         const struct piece *piece = &placement->pieces[i];
         if (piece->ps != chunk->ps || divided[i].count == 0)
             continue;
-        const struct row_ids *rows =
-            gradients != NULL ? &gradients[piece->variable].rows : &client->wanted[piece->variable];
-        list_piece(&client->lists[c], piece, client->first_rows[i],
+        const struct row_ids *rows = gradients != NULL ? &gradients[piece->variable].rows
+                                                       : &client->rows.wanted[piece->variable];
+        list_piece(&client->rows.lists[c], piece, client->rows.first_rows[i],
                    placement_row_bytes(client_variable_of(client, piece)),
                    rows->ids + divided[i].first, divided[i].count);
         count += divided[i].count;
@@ -226,28 +228,28 @@ static uint64_t list_chunk(struct ps_client *client, int c, const struct piece_r
 
 uint64_t client_list_wanted(struct ps_client *client, int chunk)
 {
-    if (client->wanted == NULL)
+    if (client->rows.wanted == NULL)
         return 0;
-    struct encoded_rows *list = &client->pulled_lists[chunk];
-    list->offset = client->lists[chunk].bytes.size;
-    list->count = list_chunk(client, chunk, client->pulled, NULL);
-    list->size = client->lists[chunk].bytes.size - list->offset;
+    struct encoded_rows *list = &client->rows.pulled_lists[chunk];
+    list->offset = client->rows.lists[chunk].bytes.size;
+    list->count = list_chunk(client, chunk, client->rows.pulled, NULL);
+    list->size = client->rows.lists[chunk].bytes.size - list->offset;
     return list->count;
 }
 
 uint64_t client_list_pushed(struct ps_client *client, int chunk,
                             const struct variable_gradient *gradients)
 {
-    if (client->wanted == NULL)
+    if (client->rows.wanted == NULL)
         return 0;
-    return client->pushes_pulled ? client->pulled_lists[chunk].count
-                                 : list_chunk(client, chunk, client->pushed, gradients);
+    return client->rows.pushes_pulled ? client->rows.pulled_lists[chunk].count
+                                      : list_chunk(client, chunk, client->rows.pushed, gradients);
 }
 
 struct bytes client_list_bytes(const struct ps_client *client, int chunk)
 {
-    if (client->wanted == NULL)
+    if (client->rows.wanted == NULL)
         return (struct bytes){ 0 };
-    const struct buffer *bytes = &client->lists[chunk].bytes;
+    const struct buffer *bytes = &client->rows.lists[chunk].bytes;
     return (struct bytes){ bytes->data, bytes->size };
 }

@@ -62,7 +62,7 @@ static struct status take_rows(const struct ps_client *client, int c, const stru
             client_keys_scatter(client, piece, &cursor, at);
         else
             payload_copy(&cursor,
-                         at + client->pulled[i].first *
+                         at + client->rows.pulled[i].first *
                                   placement_row_bytes(client_variable_of(client, piece)),
                          client_reply_bytes(client, piece));
     }

@@ -238,7 +238,7 @@ struct status client_pull_again(struct ps_client *client)
 
     for (int v = 0; v < placement->variables_count; v++)
         if (placed_variable_is_sparse(&placement->variables[v]))
-            client_select_rows(client, v, client->held[v]);
+            client_select_rows(client, v, client->rows.held[v]);
     return client_pull(client);
 }
 
@@ -267,7 +267,7 @@ static struct bytes gradient_of(const struct ps_client *client, const struct pie
         return client_keys_gradient(client, piece, &gradients[piece->variable]);
     if (!variable->by_rows)
         return (struct bytes){ data + piece->offset, piece->size };
-    const struct piece_rows *rows = &client->pushed[piece - placement->pieces];
+    const struct piece_rows *rows = &client->rows.pushed[piece - placement->pieces];
     if (rows->count == 0)
         return (struct bytes){ 0 };
     size_t row_bytes = placement_row_bytes(variable);

@@ -41,7 +41,7 @@ struct chief_options {
     struct status (*begun)(void *context, uint64_t step);
     /* Called in the chief's thread after each step that the chief has made, and at the end if
      * others have made the last step, with the resulting values in client->values (by rows or keys:
-     * client->held). loss: see step_hook. NULL: not called. */
+     * client->rows.held). loss: see step_hook. NULL: not called. */
     void (*stepped)(void *context, struct ps_client *client, const float *loss);
     /* Called in the chief's thread when lost ps tasks have their variables back. NULL: not
      * called. */

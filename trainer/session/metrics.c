@@ -64,7 +64,7 @@ static size_t elements_at_hand(const struct ps_client *client, int v)
     const struct placed_variable *variable = &client->options.placement->variables[v];
 
     if (placed_variable_is_sparse(variable))
-        return client->held[v].count * (placement_row_bytes(variable) / sizeof(float));
+        return client->rows.held[v].count * (placement_row_bytes(variable) / sizeof(float));
     return (size_t)shape_size(&variable->shape);
 }
 
