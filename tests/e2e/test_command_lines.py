@@ -17,7 +17,8 @@ TABLES = ((("pstrain",), "--modle=mlp", "--model"), (("pstrain", "doctor"), "--p
 class CommandLines(TestCase):
     def test_help_lists_the_flags_in_groups(self):
         text = run("pstrain", "--help").stdout
-        order = ["\nwhat is trained:\n  --model=softmax\n", "\n\nthe export:\n  --export_dir", "\n\ncheckpoints:\n", "\n\na job in one process:\n",
+        order = ["\nthe model:\n  --model=softmax\n", "\n\nthe data:\n", "\n\nsteps, optimizer and loss:\n", "\n\ninitial values:\n",
+                 "\n\nworkers and parameter servers:\n", "\n\nthe export:\n  --export_dir", "\n\ncheckpoints:\n", "\n\na job in one process:\n",
                  "\n\na task of a cluster:\n  --ps_hosts", "\n\nan evaluator:\n", "\n\nthe program:\n"]
         places = [text.find(words) for words in order]
         self.assertEqual(places, sorted(places), text)

@@ -21,9 +21,10 @@ static char optimizer_help[512]; /* built from the optimizers' table before the 
 /* One flag after the other. */
 /* clang-format off */
 static const struct flag rows[] = {
-    { "model", FLAG_PATH, &values.model, "softmax", .group = "what is trained",
+    { "model", FLAG_PATH, &values.model, "softmax", .group = "the model",
       .help = "softmax, mlp, convnet, linear, logistic, sparse_logistic, two_tower, retrieval, "
-              "wide_deep, click, fm, sparse_fm, deepfm, dcn_v2, or a file that Keras' to_json() wrote" },
+              "wide_deep, click, fm, sparse_fm, deepfm, dcn_v2, or a file that Keras' to_json() "
+              "wrote" },
     { "from_savedmodel", FLAG_PATH, &values.from_savedmodel, "", .filled = true,
       .help = "directory of a SavedModel to train further, instead of --model; the export is the "
               "same SavedModel with new values" },
@@ -48,10 +49,7 @@ static const struct flag rows[] = {
     { "compile_config", FLAG_PATH, &values.compile_config, "",
       .help = "file with the optimizer, the loss and the metrics as Keras' get_compile_config() "
               "prints them, instead of --loss and --metrics" },
-    { "hyperparameters", FLAG_PATH, &values.hyperparameters, "",
-      .help = "JSON file of flags, such as {\"batch_size\": 128, \"sync\": true}; a flag on the "
-              "command line wins" },
-    { "train_dir", FLAG_PATH, &values.train_dir, "", .filled = true,
+    { "train_dir", FLAG_PATH, &values.train_dir, "", .group = "the data", .filled = true,
       .help = "directory of IDX files with MNIST's names, plain or .gz; the t10k files are needed "
               "only for tests. Without it, the program draws digits itself" },
     { "train_files", FLAG_TEXT, &values.train_files, "", .filled = true,
@@ -63,13 +61,11 @@ static const struct flag rows[] = {
       .help = "files of test rows" },
     { "candidate_files", FLAG_TEXT, &values.candidate_files, "", .filled = true,
       .help = "files of all candidates, which the metric FactorizedTopK of a retrieval model "
-              "ranks; "
-              "they need the columns of the candidates only" },
+              "ranks; they need the columns of the candidates only" },
     { "data_format", FLAG_TEXT, &values.data_format, "",
       .help = "csv, tsv, libsvm, libffm, criteo, tfrecord (of tf.Examples or "
-              "tf.SequenceExamples), npz, "
-              "image (JPEG and PNG) or text (lines); the default is detected from a file's name "
-              "or first bytes" },
+              "tf.SequenceExamples), npz, image (JPEG and PNG) or text (lines); the default is "
+              "detected from a file's name or first bytes" },
     { "schema", FLAG_PATH, &values.schema, "",
       .help = "JSON file that describes the columns; `pstrain schema FILE` prints one. The default "
               "is guessed from the first training file that has rows" },
@@ -103,6 +99,7 @@ static const struct flag rows[] = {
               "ends the job",
       STEPS },
     { "training_iteration", FLAG_INT64, &values.training_iteration, "0",
+      .group = "steps, optimizer and loss",
       .help = "number of steps; overrides --epochs; 0: as the model says", STEPS },
     { "stop_at_step", FLAG_INT64, &values.stop_at_step, "0",
       .help = "global step to stop at, counted over all restarts; overrides "
@@ -154,8 +151,8 @@ static const struct flag rows[] = {
       .min = 0, .max = 1e30 },
     { "initial_scale", FLAG_DOUBLE, &values.initial_scale, "0",
       .help = "the same for a dynamic factor with this initial value. If a gradient is not "
-              "finite, the "
-              "step is skipped and the factor halved. 0: as the model says, or else none",
+              "finite, the step is skipped and the factor halved. 0: as the model says, or else "
+              "none",
       .min = 0, .max = 1e38 },
     { "dynamic_growth_steps", FLAG_INT64, &values.dynamic_growth_steps, "2000",
       .help = "steps with finite gradients after which the factor of --initial_scale is doubled",
@@ -168,15 +165,6 @@ static const struct flag rows[] = {
     { "class_weight", FLAG_TEXT, &values.class_weight, "",
       .help = "factors of the losses of training rows by class, such as 0:1,7:2.5; other classes "
               "have 1" },
-    { "init_from", FLAG_PATH, &values.init_from, "", .filled = true,
-      .help = "source of the variables' initial values: a checkpoint, a directory of checkpoints, "
-              "a SavedModel or a session_bundle, on the chief's disk. A job that resumes from its "
-              "own checkpoint does not read it" },
-    { "init_map", FLAG_TEXT, &values.init_map, "",
-      .help = "old=new,...: the model's variable `new` takes the value that --init_from names "
-              "`old`, such as base/*=encoder/*; =new initializes it afresh" },
-    { "init_partial", FLAG_BOOL, &values.init_partial, "false",
-      .help = "initialize variables afresh that are missing in --init_from" },
     { "seed", FLAG_INT64, &values.seed, "1",
       .help = "determines the initial values, the order of the rows, and dropout", STEPS },
     { "threads", FLAG_INT32, &values.threads, "1",
@@ -185,13 +173,21 @@ static const struct flag rows[] = {
               "updates of rows. The results are the same bits. 0: every core of the process or its "
               "control group",
       .max = PARALLEL_WIDTH_MAX },
-    { "sync", FLAG_BOOL, &values.sync, "false",
+    { "init_from", FLAG_PATH, &values.init_from, "", .group = "initial values", .filled = true,
+      .help = "source of the variables' initial values: a checkpoint, a directory of checkpoints, "
+              "a SavedModel or a session_bundle, on the chief's disk. A job that resumes from its "
+              "own checkpoint does not read it" },
+    { "init_map", FLAG_TEXT, &values.init_map, "",
+      .help = "old=new,...: the model's variable `new` takes the value that --init_from names "
+              "`old`, such as base/*=encoder/*; =new initializes it afresh" },
+    { "init_partial", FLAG_BOOL, &values.init_partial, "false",
+      .help = "initialize variables afresh that are missing in --init_from" },
+    { "sync", FLAG_BOOL, &values.sync, "false", .group = "workers and parameter servers",
       .help = "train synchronously: each step waits for all workers. For a seed, the result then "
               "has the same bits for any number of ps tasks" },
     { "backup_workers", FLAG_INT32, &values.backup_workers, "0",
       .help = "with --sync, how many workers a step does not wait for: it takes the gradients of "
-              "the "
-              "others, and drops those that come later",
+              "the others, and drops those that come later",
       .min = 0, .max = 4095 },
     { "max_staleness", FLAG_INT32, &values.max_staleness, "-1",
       .help = "without --sync, how many steps a worker may be ahead of the slowest one; -1: any "
@@ -281,8 +277,8 @@ static const struct flag rows[] = {
       .help = "seconds that the chief waits for the workers after the last step", LIMIT_S },
     { "memory_budget_bytes", FLAG_INT64, &values.memory_budget_bytes, "0",
       .help = "limit for the variables, slots and requests of a ps together, and for the vectors "
-              "of "
-              "--candidate_files; 0: three quarters of the memory of the host or its control group",
+              "of --candidate_files; 0: three quarters of the memory of the host or its control "
+              "group",
       .min = 0, .max = 9e18 },
     { "tls_cert", FLAG_PATH, &values.tls_cert, "",
       .help = "PEM file of this task's certificate. With --tls_key and --tls_ca, the tasks use TLS "
@@ -327,7 +323,10 @@ static const struct flag rows[] = {
       PERIOD_S },
     { "eval_throttle_secs", FLAG_DOUBLE, &values.eval_throttle_secs, "600",
       .help = "seconds from the start of one evaluation to the start of the next", PERIOD_S },
-    { "log_level", FLAG_TEXT, &values.log_level, "info", .group = "the program",
+    { "hyperparameters", FLAG_PATH, &values.hyperparameters, "", .group = "the program",
+      .help = "JSON file of flags, such as {\"batch_size\": 128, \"sync\": true}; a flag on the "
+              "command line wins" },
+    { "log_level", FLAG_TEXT, &values.log_level, "info",
       .help = "at warning and above, no progress is printed", .choices = LOG_LEVEL_NAMES },
     { "plot", FLAG_BOOL, &values.plot, "true",
       .help = "after training, draw the loss by step, if stdout is a terminal" },

@@ -7,50 +7,60 @@
 
 #include "base/flags.h"
 
-/* The values of the flags, in the order of --help; 0 and "": not given. */
+/* The values of the flags, in the groups of --help; 0 and "": not given. */
 struct flag_values {
-    /* The trained model, */
-    const char *model, *hyperparameters;
+    /* the model */
+    const char *model;
     const char *from_savedmodel, *signature, *output, *freeze, *loss, *metrics, *compile_config;
     int64_t sparse_width;
-    /* the data, */
+
+    /* the data */
     const char *train_dir, *train_files, *validation_files, *test_files, *candidate_files,
         *data_format, *schema, *label_column, *weight_column, *feature_columns, *column_names,
         *na_value;
     int32_t shuffle_buffer, prefetch_batches, cache_mb;
     int64_t max_bad_records;
-    /* the steps, */
+
+    /* steps, optimizer and loss */
     int64_t training_iteration, stop_at_step;
-    int32_t epochs, batch_size, threads;
+    int32_t epochs, batch_size;
     const char *optimizer, *optimizer_for, *learning_rate_schedule, *reduction, *class_weight;
     double learning_rate, clipvalue, clipnorm, global_clipnorm, ema_momentum, loss_scale_factor,
         initial_scale;
     int64_t ema_overwrite_frequency, gradient_accumulation_steps, dynamic_growth_steps;
     bool lazy_rows, use_ema;
-    /* and the first values. */
+    int64_t seed;
+    int32_t threads;
+
+    /* initial values */
     const char *init_from, *init_map;
     bool init_partial;
-    int64_t seed;
 
+    /* workers and parameter servers */
     bool sync;
     int32_t backup_workers, max_staleness;
     const char *placement;
 
+    /* the export */
     const char *export_dir, *work_dir, *export_format;
     int64_t model_version;
     bool export;
 
+    /* checkpoints */
     const char *checkpoint_dir;
     double save_checkpoint_secs;
     int64_t save_checkpoint_steps;
     int32_t max_to_keep;
 
+    /* metrics and logs */
     const char *log_dir, *metrics_file;
     int64_t save_summary_steps, histogram_steps;
     bool train_metrics;
 
-    int32_t ps, workers; /* of a job in one process */
+    /* a job in one process */
+    int32_t ps, workers;
 
+    /* a task of a cluster */
     const char *ps_hosts, *worker_hosts, *chief_hosts, *job_name, *hosts, *cluster_id;
     int64_t task_index;
     int32_t num_ps, first_port;
@@ -59,13 +69,17 @@ struct flag_values {
     int64_t memory_budget_bytes;
     const char *tls_cert, *tls_key, *tls_ca, *cluster_token_file;
 
+    /* evaluation while training */
     int64_t evaluate_steps, early_stopping_patience, early_stopping_start;
     const char *monitor, *monitor_mode, *early_stopping_baseline, *early_stopping_task;
     double early_stopping_min_delta;
     bool save_best, restore_best_weights;
+
+    /* an evaluator */
     double eval_start_delay_secs, eval_throttle_secs;
 
-    const char *log_level;
+    /* the program */
+    const char *hyperparameters, *log_level;
     bool plot, version, help;
 };
 
