@@ -78,7 +78,7 @@ class Ports(TestCase):
         killed.process.kill()
         killed.process.wait()
         with open(file, "w", encoding="ascii") as f:
-            f.write("dear")
+            f.write("precious")
         with Server(self.path("tiny"), "--grpc_socket_path=" + path, name="tiny"):
             for taken in (path, file):
                 second = Server(self.path("tiny"), "--grpc_socket_path=" + taken, name="tiny", wait=False)
@@ -87,7 +87,7 @@ class Ports(TestCase):
             with Client("unix:" + path) as client:
                 self.asks(client)
         with open(file, encoding="ascii") as f:
-            self.assertEqual(f.read(), "dear")
+            self.assertEqual(f.read(), "precious")
 
     def test_no_port_at_all_is_an_error(self):
         done = run("modelserver", "--model_base_path=" + self.path("tiny"), "--port=0", "--rest_api_port=0", timeout=DEADLINE_S)

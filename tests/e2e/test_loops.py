@@ -11,10 +11,9 @@ from unittest import mock
 
 import harness
 import tiny_model
+from expensive_models import chain_request, write_chain
 from grpc_here import PREDICTION, Client, messages, tensor
 from harness import DEADLINE_S, Load, Server, TestCase, main
-from test_grpc_dear import request as chain_request
-from test_grpc_dear import write_chain
 from test_loading import write_endless
 
 LOOPS = 4

@@ -10,9 +10,9 @@ import time
 import unittest
 
 import tiny_model
+from expensive_models import write_fill
 from grpc_here import PREDICTION, Client, messages, module, tensor
 from harness import DEADLINE_S, SANITIZED, Server, TestCase, main
-from test_grpc_dear import write_fill
 
 MB = 1 << 20
 BUDGET = 64 * MB

@@ -2,9 +2,9 @@
 import time
 
 import tiny_model
+from expensive_models import write_chain
 from grpc_here import PREDICTION, Client, messages, tensor
 from harness import DEADLINE_S, Server, TestCase, main
-from test_grpc_dear import write_chain
 
 FLAG = "--model_limits_file"
 
@@ -14,21 +14,21 @@ def config(name, path):
 
 
 def request(n):
-    message = messages().PredictRequest(model_spec=messages().ModelSpec(name="dear"))
+    message = messages().PredictRequest(model_spec=messages().ModelSpec(name="heavy"))
     message.inputs["n"].CopyFrom(tensor(3, [], [n]))
     return message
 
 
 class Limits(TestCase):
-    """Two models: `dear` computes for minutes if n is 1500, `light` is cheap and has no limits."""
+    """Two models: `heavy` computes for minutes if n is 1500, `light` is cheap and has no limits."""
 
     def serve(self, limits, *flags):
-        write_chain(self.path("dear", "1"))
+        write_chain(self.path("heavy", "1"))
         tiny_model.write(self.path("light", "1"))
         with open(self.path("models.config"), "w", encoding="ascii") as f:
-            f.write("model_config_list {\n%s%s}\n" % (config("dear", self.path("dear")), config("light", self.path("light"))))
+            f.write("model_config_list {\n%s%s}\n" % (config("heavy", self.path("heavy")), config("light", self.path("light"))))
         with open(self.path("limits"), "w", encoding="ascii") as f:
-            f.write("model { name: 'dear' %s }\n" % limits)
+            f.write("model { name: 'heavy' %s }\n" % limits)
         return Server(None, "--model_config_file=" + self.path("models.config"), FLAG + "=" + self.path("limits"), "--rest_api_num_threads=2",
                       *flags, grpc=True)
 
@@ -49,25 +49,25 @@ class Limits(TestCase):
         for call in calls:
             call.cancel()
         end = time.monotonic() + DEADLINE_S
-        while (answer := server.post("/v1/models/dear:predict", {"inputs": {"n": 2}})).status != 200:
+        while (answer := server.post("/v1/models/heavy:predict", {"inputs": {"n": 2}})).status != 200:
             self.assertLess(time.monotonic(), end, answer)
             time.sleep(0.01)
 
     def test_requests_in_flight(self):
         with self.serve("max_requests: 1") as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
-            text = "model 'dear' has 1 requests in flight, its limit (max_requests in --model_limits_file): try again later"
+            text = "model 'heavy' has 1 requests in flight, its limit (max_requests in --model_limits_file): try again later"
             calls, refused = self.first_refused(client, 2)
             self.assertEqual((refused.code, refused.text), ("RESOURCE_EXHAUSTED", text))
-            answer = server.post("/v1/models/dear:predict", {"inputs": {"n": 2}})
+            answer = server.post("/v1/models/heavy:predict", {"inputs": {"n": 2}})
             self.assertEqual((answer.status, answer.json["error"]), (429, text))
-            for path in ("/readyz/dear", "/v2/models/dear/ready"):  # probes do not count
+            for path in ("/readyz/heavy", "/v2/models/heavy/ready"):  # probes do not count
                 self.assertEqual(server.get(path).status, 200, path)
             self.light_answers(server)
             self.dear_answers_again(server, calls)
 
     def test_waiting_requests(self):
         with self.serve("max_waiting_requests: 1") as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
-            text = "model 'dear' has 1 requests that wait for a run, its limit (max_waiting_requests in --model_limits_file): try again later"
+            text = "model 'heavy' has 1 requests that wait for a run, its limit (max_waiting_requests in --model_limits_file): try again later"
             calls, refused = self.first_refused(client, 4)
             self.assertEqual((refused.code, refused.text), ("UNAVAILABLE", text))
             self.dear_answers_again(server, calls)
@@ -77,32 +77,32 @@ class Limits(TestCase):
         body = request(2).SerializeToString()  # Predict asks, and then the route, which answers with JSON
         with self.serve("max_waiting_requests: 2") as server:
             for _ in range(5):
-                answer = server.post("/v1/models/dear:predict", body, headers={"Content-Type": "application/x-protobuf"})
+                answer = server.post("/v1/models/heavy:predict", body, headers={"Content-Type": "application/x-protobuf"})
                 self.assertEqual(answer.status, 200, answer)
 
     def test_deadline(self):
         with self.serve("deadline_ms: 2000") as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
-            answer = server.post("/v1/models/dear:predict", {"inputs": {"n": 1500}})
+            answer = server.post("/v1/models/heavy:predict", {"inputs": {"n": 1500}})
             self.assertEqual(answer.status, 504)
-            self.assertTrue(answer.json["error"].startswith("model 'dear' (deadline_ms: 2000 in --model_limits_file): "), answer)
+            self.assertTrue(answer.json["error"].startswith("model 'heavy' (deadline_ms: 2000 in --model_limits_file): "), answer)
             self.assertEqual(client.predict(request(1500), timeout=3600).code, "DEADLINE_EXCEEDED")
-            answer = server.post("/v1/models/dear:predict", {"inputs": {"n": 2}})
+            answer = server.post("/v1/models/heavy:predict", {"inputs": {"n": 2}})
             self.assertEqual(answer.status, 200, answer)
             self.light_answers(server)
 
     def test_memory_of_a_run(self):
         with self.serve("max_run_memory_bytes: 1000000") as server:
-            answer = server.post("/v1/models/dear:predict", {"inputs": {"n": 1500}})
+            answer = server.post("/v1/models/heavy:predict", {"inputs": {"n": 1500}})
             self.assertEqual(answer.status, 429)
-            self.assertTrue(answer.json["error"].startswith("model 'dear' (max_run_memory_bytes: 1000000 in --model_limits_file): "), answer)
-            self.assertEqual(server.post("/v1/models/dear:predict", {"inputs": {"n": 2}}).status, 200)
+            self.assertTrue(answer.json["error"].startswith("model 'heavy' (max_run_memory_bytes: 1000000 in --model_limits_file): "), answer)
+            self.assertEqual(server.post("/v1/models/heavy:predict", {"inputs": {"n": 2}}).status, 200)
             self.light_answers(server)
 
     def test_a_limit_that_was_not_reached_is_not_named(self):
         """The server's own memory is short, and the client's own deadline passes."""
         with self.serve("max_run_memory_bytes: 1000000000 deadline_ms: 3600000", "--memory_budget_bytes=20000000") as server, \
                 Client("127.0.0.1:%d" % server.grpc_port) as client:
-            answer = server.post("/v1/models/dear:predict", {"inputs": {"n": 3000}})
+            answer = server.post("/v1/models/heavy:predict", {"inputs": {"n": 3000}})
             self.assertEqual(answer.status, 429)
             self.assertNotIn("max_run_memory_bytes", answer.json["error"])
             self.assertNotIn("deadline_ms", client.predict(request(1000), timeout=0.2).text)

@@ -98,7 +98,7 @@ static void add_arcs(struct tree_search *s, const struct tensor *scores, int64_t
     }
 }
 
-/* Makes roots so dear that any tree with one is better than all with two. */
+/* Makes roots so expensive that any tree with one is better than all with two. */
 static void penalize_roots(struct tree_search *s)
 {
     double most = -INFINITY, least = INFINITY;

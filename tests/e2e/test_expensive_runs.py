@@ -1,4 +1,4 @@
-"""Long and large calls: deadlines, clients that leave, the end of the server, answers larger than its memory."""
+"""Long and large runs: deadlines, clients that leave, the end of the server, answers larger than its memory."""
 import gzip
 import os
 import signal
@@ -7,51 +7,12 @@ import tempfile
 import threading
 import time
 
-import tiny_model
-from grpc_here import PREDICTION, Client, messages, tensor
+from expensive_models import chain_request, write_chain, write_fill
+from grpc_here import PREDICTION, Client, messages
 from harness import DEADLINE_S, Server, TestCase, main
 
-STEPS = 3000
 
-
-def write_chain(directory, steps=STEPS):
-    """n -> the sum of an n×n matrix, multiplied with itself so many times: for n = 1500 minutes, for n = 2 nothing."""
-    b = tiny_model.Builder()
-    number = ("type", 1)
-    b.placeholder("n", 3, [])
-    b.const("zero", 1, [], [0.0])
-    b.const("axes", 3, [2], [0, 1])
-    b.node("dims", "Pack", "n", "n", N=("i", 2), T=("type", 3), axis=("i", 0))
-    b.node("m0", "Fill", "dims", "zero", T=number, index_type=("type", 3))
-    for i in range(steps):
-        b.node("m%d" % (i + 1), "MatMul", "m%d" % i, "m0", T=number, transpose_a=("b", False), transpose_b=("b", False))
-    b.node("sum", "Sum", "m%d" % steps, "axes", T=number, Tidx=("type", 3), keep_dims=("b", False))
-    for name in ("serving_default", "again"):
-        b.signature(name, "predict", {"n": ("n:0", 3, [])}, {"sum": ("sum:0", 1, [])})
-    os.makedirs(directory)
-    with open(os.path.join(directory, "saved_model.pb"), "wb") as f:
-        f.write(b.model.SerializeToString())
-
-
-def write_fill(directory):
-    """dims -> zeros of that shape."""
-    b = tiny_model.Builder()
-    b.placeholder("dims", 9, [-1])
-    b.const("zero", 1, [], [0.0])
-    b.node("zeros", "Fill", "dims", "zero", T=("type", 1), index_type=("type", 9))
-    b.signature("serving_default", "predict", {"dims": ("dims:0", 9, [-1])}, {"zeros": ("zeros:0", 1, [-1, -1])})
-    os.makedirs(directory)
-    with open(os.path.join(directory, "saved_model.pb"), "wb") as f:
-        f.write(b.model.SerializeToString())
-
-
-def request(n, signature=""):
-    message = messages().PredictRequest(model_spec=messages().ModelSpec(name="default", signature_name=signature))
-    message.inputs["n"].CopyFrom(tensor(3, [], [n]))
-    return message
-
-
-class Dear(TestCase):
+class ExpensiveRuns(TestCase):
     @classmethod
     def setUpClass(cls):
         cls.work = tempfile.TemporaryDirectory()
@@ -67,7 +28,7 @@ class Dear(TestCase):
 
     def start(self, server, client, n, signature=""):
         """A call that is under way: the server has answered another that came after it, and computes."""
-        future = client.start(PREDICTION + "Predict", request(n, signature), messages().PredictResponse, timeout=3600)
+        future = client.start(PREDICTION + "Predict", chain_request(n, signature), messages().PredictResponse, timeout=3600)
         self.assertEqual(client.status(messages().GetModelStatusRequest(model_spec=messages().ModelSpec(name="default"))).code, "OK")
         self.wait_until_it_computes(server)
         return future
@@ -98,12 +59,12 @@ class Dear(TestCase):
             time.sleep(0.01)
 
     def answers(self, client):
-        answer = client.predict(request(2))
+        answer = client.predict(chain_request(2))
         self.assertEqual(answer.code, "OK", answer)
 
     def test_a_run_ends_with_its_deadline(self):
         with self.server(1) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
-            self.assertEqual(client.predict(request(1500), timeout=0.5).code, "DEADLINE_EXCEEDED")
+            self.assertEqual(client.predict(chain_request(1500), timeout=0.5).code, "DEADLINE_EXCEEDED")
             self.answers(client)
 
     def test_a_run_that_nobody_waits_for_ends(self):
@@ -119,33 +80,33 @@ class Dear(TestCase):
             self.begin_by_rest(server, 1500).close()
             self.assertEqual(server.post("/v1/models/default:predict", {"inputs": 2}).status, 200)
 
-    def test_a_dear_run_is_not_in_the_loop_however_cheap_those_before_it_were(self):
+    def test_an_expensive_run_is_not_in_the_loop_however_cheap_those_before_it_were(self):
         base = self.path("short")
         write_chain(os.path.join(base, "1"), steps=100)  # microseconds for n = 2
         with Server(base, "--rest_api_num_threads=1", grpc=True) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
             for _ in range(20):
                 self.answers(client)
-            dear = self.start(server, client, 2000)
-            self.assertFalse(dear.done())  # others are answered meanwhile
-            dear.cancel()
+            expensive = self.start(server, client, 2000)
+            self.assertFalse(expensive.done())  # others are answered meanwhile
+            expensive.cancel()
             self.answers(client)
-            with self.begin_by_rest(server, 2000) as dear:
+            with self.begin_by_rest(server, 2000) as expensive:
                 self.assertEqual(server.get("/v1/models/default").status, 200)
-                self.assertRaises(BlockingIOError, dear.recv, 1, socket.MSG_DONTWAIT)
+                self.assertRaises(BlockingIOError, expensive.recv, 1, socket.MSG_DONTWAIT)
             self.answers(client)
 
     def test_large_and_compressed_requests_are_read_in_the_pool(self):
         import grpc
-        large = request(2)
+        large = chain_request(2)
         large.output_filter.extend(["x" * 1000] * 100)
         with self.server(1) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
-            dear = self.fill_pool(server, client)
+            expensive = self.fill_pool(server, client)
             waiting = [client.start(PREDICTION + "Predict", *what, messages().PredictResponse, **more)
-                       for what, more in (((large,), {}), ((request(2),), {"compression": grpc.Compression.Gzip}),
+                       for what, more in (((large,), {}), ((chain_request(2),), {"compression": grpc.Compression.Gzip}),
                                           ((b"\xff" * (1 << 20),), {"compression": grpc.Compression.Deflate}))]
             self.assertEqual(client.status(messages().GetModelStatusRequest(model_spec=messages().ModelSpec(name="default"))).code, "OK")
             self.assertEqual([future.done() for future in waiting], [False] * 3)
-            for future in dear:
+            for future in expensive:
                 future.cancel()
             answers = [client.end(future) for future in waiting]
             self.assertEqual([answer.code for answer in answers], ["INVALID_ARGUMENT", "OK", "INTERNAL"])
@@ -154,13 +115,13 @@ class Dear(TestCase):
 
     def test_large_and_compressed_bodies_are_read_in_the_pool(self):
         with self.server(1) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
-            dear = self.fill_pool(server, client)
+            expensive = self.fill_pool(server, client)
             large = self.send_by_rest(server, b'{"inputs":2, "more": "%s"}' % (b"x" * 100000))
             packed = self.send_by_rest(server, gzip.compress(b'{"inputs":"no number"}'), b"Content-Encoding: gzip\r\n")
             self.assertEqual(server.get("/v1/models/default").status, 200)
             for waiting in (large, packed):
                 self.assertRaises(BlockingIOError, waiting.recv, 1, socket.MSG_DONTWAIT)
-            for future in dear:
+            for future in expensive:
                 future.cancel()
             for waiting, status in ((large, b"200"), (packed, b"400")):
                 self.assertEqual(waiting.recv(12, socket.MSG_WAITALL), b"HTTP/1.1 " + status)
@@ -183,7 +144,7 @@ class Dear(TestCase):
         with self.server(1) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
             first = self.start(server, client, 1500)
             waiting = [self.start(server, client, 1500) for _ in range(3)]
-            self.assertEqual(client.predict(request(1500), timeout=0.3).code, "DEADLINE_EXCEEDED")
+            self.assertEqual(client.predict(chain_request(1500), timeout=0.3).code, "DEADLINE_EXCEEDED")
             for future in (*waiting, first):
                 future.cancel()
             self.answers(client)
