@@ -47,7 +47,7 @@ case("channels_first_images", convolutions(
         2, 3, strides=2, name="back", **FIRST), L.SeparableConv2D(3, 2, depth_multiplier=2, name="apart", **FIRST), L.DepthwiseConv2D(
             2, activation="tanh", name="each", **FIRST)), trained=True)
 
-case("lists", sequential(
+case("list_arguments", sequential(
     L.Input((5, 4, 3)), L.Rescaling([0.5, 2.0, -1.0], offset=[0.25, 0.0, -0.5]), L.Conv2D(3, 2, activation="tanh"), L.Rescaling([1.5]), L.Softmax(
         axis=[1, 2]), L.Rescaling(4.0, offset=[-0.125]), L.Conv2D(2, 2), L.Softmax(axis=[-1]), L.Flatten(), L.Dense(2)), trained=True)
 case("enlarged_otherwise", sequential(

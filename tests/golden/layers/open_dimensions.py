@@ -1,6 +1,6 @@
 """Models whose inputs have open dimensions, in the form of models.py.
 
-    python tests/golden/layers/opened.py tests/golden/layers            Keras 3.15
+    python tests/golden/layers/open_dimensions.py tests/golden/layers            Keras 3.15
 """
 from cases import L, case, keras, np, random, sequential
 
@@ -30,7 +30,7 @@ opened("transposed_volumes", (None, 3, None, 2), 2, 3, layers=[
     L.Conv3DTranspose(3, (3, 2, 2), strides=2, activation="tanh"), L.Conv3DTranspose(2, 3, padding="same", strides=(2, 1, 1)),
     L.GlobalMaxPooling3D(), L.Dense(2)])
 
-# ---- layers around layers: a film of any length and size, a row of images, Flatten ----
+# ---- layers around layers: sequences of images of any length and size, Flatten ----
 opened("distributed", (None, None, None, 2), 2, 5, 4, layers=[
     L.TimeDistributed(L.Conv2D(3, 2, activation="tanh", name="conv"), name="images"),
     L.TimeDistributed(L.TimeDistributed(L.Conv1D(2, 1, name="each"), name="rows"), name="twice"),
@@ -38,10 +38,10 @@ opened("distributed", (None, None, None, 2), 2, 5, 4, layers=[
 opened("distributed_rows", (3, None, 2), 4, layers=[
     L.TimeDistributed(L.Dense(2, activation="tanh", name="dense"), name="all"), L.TimeDistributed(L.Flatten(), name="flat"), L.Reshape((-1, 2)),
     L.GlobalMaxPooling1D(), L.Dense(2)])
-opened("film", (None, 4, 3, 2), 3, layers=[
+opened("conv_lstm", (None, 4, 3, 2), 3, layers=[
     L.ConvLSTM2D(2, 2, return_sequences=True, name="first"), L.ConvLSTM2D(3, (2, 1), padding="same", go_backwards=True, name="second"),
     L.GlobalAveragePooling2D(), L.Dense(2)])
-opened("film_rows", (None, 4, 2), 3, layers=[
+opened("conv_lstm_1d", (None, 4, 2), 3, layers=[
     L.ConvLSTM1D(2, 2, return_sequences=True, name="first"), L.TimeDistributed(L.GlobalMaxPooling1D(), name="pool"), L.GlobalMaxPooling1D(), L.Dense(2)])
 
 # ---- sounds ----
