@@ -98,7 +98,7 @@ class Comparisons(unittest.TestCase):
         self.assert_all([plain(name) for name in rows], named, 20)
 
     def test_metrics(self):
-        rows = [name for path in ("core/layers/metrics/metric.c", "core/layers/metrics/counts.c")
+        rows = [name for path in files(".c") if path.startswith("core/layers/metrics/")
                 for name in rows_of(path, r"^    \{ \"(\w+)\", (?:true|false), (?:true|false)")]
         golden = text("tests/unit/layers/metric_golden.h")
         named = {plain(name) for name in re.findall(r'class_name\\": \\"(\w+)|"\\"(\w+)\\""', golden) for name in name if name}

@@ -1,35 +1,11 @@
-/* counts: metrics of counts by class or threshold, of sums by output, and of correlations.
- * Source: keras/src/metrics/ (confusion, f_score, iou, regression and correlation metrics). */
-#include <math.h>
-
+/* counts: metrics that count right and wrong answers, at one threshold or by class.
+ * Source: keras/src/metrics/ (confusion, f_score and iou metrics). */
 #include "layers/metrics/parts.h"
-
-#define EPSILON 1e-7 /* Keras' */
-
-static struct endpoint concat(struct metric_context *c, int count, const struct endpoint *parts)
-{
-    struct endpoint inputs[5];
-
-    memcpy(inputs, parts, (size_t)count * sizeof *parts);
-    inputs[count] = build_const_int(c->builder, 0);
-    return build(c->builder, "ConcatV2", NULL, count + 1, inputs, NULL);
-}
 
 /* 1 - x */
 static struct endpoint complement(struct metric_context *c, struct endpoint x)
 {
     return metric_binary(c, "Sub", build_const_float(c->builder, 1), x);
-}
-
-/* Sums over the batch, by weight: [outputs]. */
-static struct endpoint by_class(struct metric_context *c, struct endpoint x)
-{
-    return metric_binary(c, "Sum", metric_weigh(c, x), build_const_int(c->builder, 0));
-}
-
-static int64_t classes_count(const struct shape *output)
-{
-    return output->dims[output->rank - 1];
 }
 
 /* ---- right and wrong answers above a threshold ---- */
@@ -87,99 +63,72 @@ static struct endpoint false_negatives(struct metric_context *c)
     return count_answers(c, false, true);
 }
 
-/* ---- the best of one rate where another is high enough ---- */
+/* ---- precision and recall ---- */
 
-#define AT_ARGS(name)                                                     \
-    { name, ARG_NUMBER, REQUIRED }, { "num_thresholds", ARG_INT, "200" }, \
-    {                                                                     \
-        "class_id", ARG_NULL_OR_INT, "null"                               \
-    }
-
-static const struct layer_arg at_specificity_args[] = { AT_ARGS("specificity") };
-static const struct layer_arg at_sensitivity_args[] = { AT_ARGS("sensitivity") };
-static const struct layer_arg at_recall_args[] = { AT_ARGS("recall") };
-static const struct layer_arg at_precision_args[] = { AT_ARGS("precision") };
-
-/* The counts of answers at one threshold. */
-struct answers {
-    double tp, fp, tn, fn;
+static const struct layer_arg precision_args[] = {
+    { "thresholds", ARG_NULL_OR_NUMBER, "null" },
+    { "top_k", ARG_NULL_OR_INT, "null" },
+    { "class_id", ARG_NULL_OR_INT, "null" },
 };
 
-typedef double rate_of(const struct answers *at);
-
-static double divide(double a, double b)
+/* 1 for the k largest outputs of each row. */
+static struct endpoint among_largest(struct metric_context *c, int64_t k)
 {
-    return b != 0 ? a / b : 0;
+    const struct shape *shape = endpoint_shape(c->output);
+    struct builder *b = c->builder;
+    const struct endpoint asked[] = { c->output, build_const_int(b, (int32_t)k) };
+    struct endpoint places = build(b, "TopKV2", NULL, 2, asked, NULL);
+    places.index = 1;
+    const struct endpoint inputs[] = { places,
+                                       build_const_int(b, (int32_t)shape->dims[shape->rank - 1]),
+                                       build_const_float(b, 1), build_const_float(b, 0) };
+
+    return metric_binary(c, "Sum", build(b, "OneHot", NULL, 4, inputs, NULL),
+                         build_const_int(b, -2));
 }
 
-static double sensitivity(const struct answers *at) /* also called the recall */
+/* Predicted and actual positives. With top_k, the default threshold is no threshold. */
+static void answers(struct metric_context *c, struct endpoint *predicted, struct endpoint *is)
 {
-    return divide(at->tp, at->tp + at->fn);
+    const struct arg_value *threshold = metric_option(c->metric, "thresholds");
+    const struct arg_value *top_k = metric_option(c->metric, "top_k");
+    double number = threshold->is_null ? 0.5 : threshold->number;
+    struct endpoint above =
+        metric_cast(c, metric_by_number(c, "Greater", c->output, number), DT_FLOAT);
+
+    *predicted = above;
+    if (!top_k->is_null)
+        *predicted = among_largest(c, top_k->integer);
+    if (!top_k->is_null && !threshold->is_null)
+        *predicted = metric_binary(c, "Mul", above, *predicted);
+    *predicted = metric_of_class(c, *predicted);
+    *is = metric_of_class(c, metric_positives_by_class(c));
 }
 
-static double specificity(const struct answers *at)
+static struct endpoint precision(struct metric_context *c)
 {
-    return divide(at->tn, at->tn + at->fp);
+    struct endpoint predicted, is;
+
+    answers(c, &predicted, &is);
+    return metric_pair(c, metric_sum(c, metric_weigh(c, metric_binary(c, "Mul", predicted, is))),
+                       metric_sum(c, metric_weigh(c, predicted)));
 }
 
-static double precision(const struct answers *at)
+static struct endpoint recall(struct metric_context *c)
 {
-    return divide(at->tp, at->tp + at->fp);
+    struct endpoint predicted, is;
+
+    answers(c, &predicted, &is);
+    return metric_pair(c, metric_sum(c, metric_weigh(c, metric_binary(c, "Mul", predicted, is))),
+                       metric_sum(c, metric_weigh(c, is)));
 }
 
-/* The largest `best` over the thresholds at which `limited` is at least the metric's first
- * option. */
-static double best_under(const struct training_metric *given, const double *totals,
-                         rate_of *limited, rate_of *best)
+static struct status check_precision(const struct metric *metric, const struct shape *output)
 {
-    const struct metric *metric = given->context;
-    int64_t thresholds = given->totals_count / 2;
-    struct answers at = { 0 };
-    double out = 0;
+    int64_t outputs = output->dims[output->rank - 1];
 
-    for (int64_t i = 0; i < thresholds; i++) {
-        at.fn += totals[i];
-        at.tn += totals[thresholds + i];
-    }
-    for (int64_t i = thresholds - 1; i >= 0; i--) {
-        at.tp += totals[i];
-        at.fn -= totals[i];
-        at.fp += totals[thresholds + i];
-        at.tn -= totals[thresholds + i];
-        if (limited(&at) >= metric->args[0].number)
-            out = fmax(out, best(&at));
-    }
-    return out;
-}
-
-static double sensitivity_at_specificity(const struct training_metric *metric, const double *totals)
-{
-    return best_under(metric, totals, specificity, sensitivity);
-}
-
-static double specificity_at_sensitivity(const struct training_metric *metric, const double *totals)
-{
-    return best_under(metric, totals, sensitivity, specificity);
-}
-
-static double precision_at_recall(const struct training_metric *metric, const double *totals)
-{
-    return best_under(metric, totals, sensitivity, precision);
-}
-
-static double recall_at_precision(const struct training_metric *metric, const double *totals)
-{
-    return best_under(metric, totals, precision, sensitivity);
-}
-
-static struct status check_at(const struct metric *metric, const struct shape *output)
-{
-    double number = metric->args[0].number;
-
-    if (number >= 0 && number <= 1)
-        return metric_check_option(metric, "class_id", 0, classes_count(output) - 1);
-    return status_error(STATUS_INVALID_ARGUMENT, "argument '%s': got %g, expected 0 to 1",
-                        metric->class->args[0].name, number);
+    TRY(metric_check_option(metric, "top_k", 1, outputs));
+    return metric_check_option(metric, "class_id", 0, outputs - 1);
 }
 
 /* ---- F scores ---- */
@@ -198,7 +147,7 @@ static const struct layer_arg f_beta_args[] = {
 static int64_t totals_by_class(const struct metric *metric, const struct shape *output)
 {
     (void)metric;
-    return 4 * classes_count(output);
+    return 4 * metric_classes_count(output);
 }
 
 /* 1 for each output above the threshold; without a threshold, for the largest output unless it
@@ -227,20 +176,20 @@ static struct endpoint f_score(struct metric_context *c)
 {
     struct endpoint p = chosen(c), is = metric_labels_by_class(c);
     const struct endpoint sums[] = {
-        by_class(c, metric_binary(c, "Mul", p, is)),
-        by_class(c, metric_binary(c, "Mul", p, complement(c, is))),
-        by_class(c, metric_binary(c, "Mul", complement(c, p), is)),
-        by_class(c, is),
+        metric_sum_by_class(c, metric_binary(c, "Mul", p, is)),
+        metric_sum_by_class(c, metric_binary(c, "Mul", p, complement(c, is))),
+        metric_sum_by_class(c, metric_binary(c, "Mul", complement(c, p), is)),
+        metric_sum_by_class(c, is),
     };
 
-    return concat(c, 4, sums);
+    return metric_concat(c, 4, sums);
 }
 
 static double f_of(double tp, double fp, double fn, double beta)
 {
-    double p = tp / (tp + fp + EPSILON), r = tp / (tp + fn + EPSILON);
+    double p = tp / (tp + fp + METRIC_EPSILON), r = tp / (tp + fn + METRIC_EPSILON);
 
-    return p * r / (beta * beta * p + r + EPSILON) * (1 + beta * beta);
+    return p * r / (beta * beta * p + r + METRIC_EPSILON) * (1 + beta * beta);
 }
 
 static double average_f_score(const struct training_metric *given, const double *totals)
@@ -262,7 +211,8 @@ static double average_f_score(const struct training_metric *given, const double 
     }
     if (strcmp(kind, "micro") == 0)
         return f_of(sums[0], sums[1], sums[2], beta);
-    return strcmp(kind, "weighted") == 0 ? weighted / (sums[3] + EPSILON) : plain / (double)count;
+    return strcmp(kind, "weighted") == 0 ? weighted / (sums[3] + METRIC_EPSILON)
+                                         : plain / (double)count;
 }
 
 static struct status check_f_score(const struct metric *metric, const struct shape *output)
@@ -286,97 +236,7 @@ static struct status check_f_score(const struct metric *metric, const struct sha
                         "argument 'average' is none of: micro, macro, weighted");
 }
 
-/* ---- R² ---- */
-
-static const struct layer_arg r2_args[] = {
-    { "class_aggregation", ARG_CHOICE, "uniform_average variance_weighted_average" },
-    { "num_regressors", ARG_NULL_OR_INT, "0" },
-};
-
-/* Per output: the sums of the labels, their squares, the squared errors, and the weights. The
- * last total is the number of labels. */
-static struct endpoint r2_score(struct metric_context *c)
-{
-    const int32_t one = 1;
-    struct endpoint errors = metric_binary(c, "SquaredDifference", c->output, c->labels);
-    const struct endpoint sums[] = {
-        by_class(c, c->labels),
-        by_class(c, build_unary(c->builder, "Square", NULL, c->labels)),
-        by_class(c, errors),
-        by_class(c, build_unary(c->builder, "OnesLike", NULL, c->labels)),
-    };
-    struct endpoint count =
-        metric_cast(c, build_unary(c->builder, "Size", NULL, c->labels), DT_FLOAT);
-    const struct endpoint all[] = { concat(c, 4, sums),
-                                    metric_binary(c, "Reshape", count,
-                                                  build_const_ints(c->builder, NULL, 1, &one)) };
-    return concat(c, 2, all);
-}
-
-static int64_t r2_totals(const struct metric *metric, const struct shape *output)
-{
-    return totals_by_class(metric, output) + 1;
-}
-
-/* Adjusts for the number of regressors. */
-static double adjusted(const struct metric *metric, double score, double samples)
-{
-    double regressors = (double)metric_option(metric, "num_regressors")->integer;
-
-    if (regressors == 0 || regressors >= samples - 1)
-        return score;
-    return 1 - (1 - score) * (samples - 1) / (samples - regressors - 1);
-}
-
-static double r2_result(const struct training_metric *given, const double *totals)
-{
-    const struct metric *metric = given->context;
-    int64_t count = given->totals_count / 4;
-    bool by_variance =
-        strcmp(metric_option(metric, "class_aggregation")->text, "variance_weighted_average") == 0;
-    double sum = 0, weights = 0;
-
-    for (int64_t k = 0; k < count; k++) {
-        double labels = totals[k], number = totals[3 * count + k];
-        double variance = totals[count + k] - labels * labels / number;
-        double score = 1 - totals[2 * count + k] / variance;
-        double weight = by_variance ? variance : 1;
-        sum += isinf(score) ? 0 : score * weight;
-        weights += weight;
-    }
-    return adjusted(metric, sum / weights, totals[4 * count]);
-}
-
-static struct status check_matrix(const struct metric *metric, const struct shape *output)
-{
-    (void)metric;
-    if (output->rank == 2)
-        return status_ok();
-    return status_error(STATUS_INVALID_ARGUMENT,
-                        "the output has shape %s, expected [batch, values]", shape_text(output));
-}
-
-static struct status check_r2(const struct metric *metric, const struct shape *output)
-{
-    if (metric_option(metric, "class_aggregation")->is_null)
-        return status_error(STATUS_UNIMPLEMENTED, "argument 'class_aggregation': got null, which "
-                                                  "is a score for each output; only one is "
-                                                  "implemented");
-    return check_matrix(metric, output);
-}
-
 /* ---- intersection over union ---- */
-
-static struct status check_last_axis(const struct metric *metric, const struct shape *output)
-{
-    const struct arg_value *axis = metric_option(metric, "axis");
-
-    (void)output;
-    if (axis->is_null || axis->integer == -1)
-        return status_ok();
-    return status_error(STATUS_UNIMPLEMENTED, "argument 'axis': got %lld; only -1 is implemented",
-                        (long long)axis->integer);
-}
 
 #define IOU_MAX 1000 /* classes: a batch has the square of this many totals */
 
@@ -482,10 +342,10 @@ static double mean_iou(const struct training_metric *given, const double *totals
             either += totals[k * classes + i] + totals[i * classes + k];
         if (!is_target(targets, k) || either <= 0)
             continue;
-        sum += both / (either + EPSILON);
+        sum += both / (either + METRIC_EPSILON);
         valid++;
     }
-    return divide(sum, valid);
+    return metric_quotient(sum, valid);
 }
 
 static struct status check_ignored(const struct metric *metric)
@@ -510,7 +370,7 @@ static struct status check_iou(const struct metric *metric, const struct shape *
         return status_error(STATUS_INVALID_ARGUMENT,
                             "argument 'sparse_y_pred': got true, but the outputs are scores of "
                             "classes and not class numbers");
-    if (classes > IOU_MAX || (sparse != NULL && classes != classes_count(output)))
+    if (classes > IOU_MAX || (sparse != NULL && classes != metric_classes_count(output)))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "argument 'num_classes': got %lld, expected those of the output, %s, "
                             "and at most %d",
@@ -523,7 +383,7 @@ static struct status check_iou(const struct metric *metric, const struct shape *
                                 (long long)targets->ints.values[i], (long long)classes - 1);
     if (sparse == NULL)
         return status_ok();
-    return check_last_axis(metric, output);
+    return metric_check_last_axis(metric, output);
 }
 
 /* OneHotIoU and OneHotMeanIoU take one-hot labels in Keras, and class numbers here. */
@@ -540,69 +400,10 @@ static const struct layer_arg one_hot_mean_iou_args[] = {
     { "axis", ARG_NULL_OR_INT, "-1" },
 };
 
-/* ---- correlation of labels and outputs within a row ---- */
-
-static struct endpoint row_mean(struct metric_context *c, struct endpoint x)
-{
-    const struct endpoint inputs[] = { x, build_const_int(c->builder, -1) };
-
-    return build(c->builder, "Mean", NULL, 2, inputs,
-                 (const struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
-}
-
-static struct endpoint row_variance(struct metric_context *c, struct endpoint x)
-{
-    struct endpoint centred = metric_binary(c, "Sub", x, row_mean(c, x));
-
-    return row_mean(c, build_unary(c->builder, "Square", NULL, centred));
-}
-
-static struct endpoint mean_of_rows(struct metric_context *c, struct endpoint x)
-{
-    struct endpoint mean = row_mean(c, x);
-
-    return metric_pair(c, metric_sum(c, metric_weigh(c, mean)), metric_count(c, mean));
-}
-
-static struct endpoint standard_scores(struct metric_context *c, struct endpoint x)
-{
-    struct endpoint centred = metric_binary(c, "Sub", x, row_mean(c, x));
-    struct endpoint deviation = build_unary(c->builder, "Sqrt", NULL, row_variance(c, centred));
-
-    return metric_binary(c, "RealDiv", centred, deviation);
-}
-
-static struct endpoint pearson_correlation(struct metric_context *c)
-{
-    return mean_of_rows(
-        c, metric_binary(c, "Mul", standard_scores(c, c->labels), standard_scores(c, c->output)));
-}
-
-/* Keras centres the labels at the mean of the outputs. */
-static struct endpoint concordance_correlation(struct metric_context *c)
-{
-    struct endpoint mean = row_mean(c, c->output);
-    struct endpoint covariance = metric_binary(c, "Mul", metric_binary(c, "Sub", c->labels, mean),
-                                               metric_binary(c, "Sub", c->output, mean));
-    struct endpoint distance = metric_binary(c, "SquaredDifference", row_mean(c, c->labels), mean);
-    struct endpoint norm = metric_binary(
-        c, "AddV2",
-        metric_binary(c, "AddV2", row_variance(c, c->labels), row_variance(c, c->output)),
-        distance);
-
-    return mean_of_rows(c, metric_binary(c, "RealDiv", metric_by_number(c, "Mul", covariance, 2),
-                                         metric_by_number(c, "AddV2", norm, EPSILON)));
-}
-
 #define ARGS(args) args, COUNT(args)
-#define NO_ARGS    NULL, 0
-
-static const struct layer_arg correlation_args[] = {
-    { "axis", ARG_NULL_OR_INT, "-1" },
-};
 
 /* clang-format off */
-const struct metric_class metric_count_rows[] = {
+static const struct metric_class rows[] = {
     /* name, takes classes, takes values, totals, result, options, number of totals, check */
     { "true_positives", false, true, true_positives, only_total,
       ARGS(count_args), one_total, NULL },
@@ -612,31 +413,20 @@ const struct metric_class metric_count_rows[] = {
       ARGS(count_args), one_total, NULL },
     { "false_negatives", false, true, false_negatives, only_total,
       ARGS(count_args), one_total, NULL },
-    { "sensitivity_at_specificity", true, true, metric_buckets, sensitivity_at_specificity,
-      ARGS(at_specificity_args), metric_buckets_count, check_at },
-    { "specificity_at_sensitivity", true, true, metric_buckets, specificity_at_sensitivity,
-      ARGS(at_sensitivity_args), metric_buckets_count, check_at },
-    { "precision_at_recall", true, true, metric_buckets, precision_at_recall,
-      ARGS(at_recall_args), metric_buckets_count, check_at },
-    { "recall_at_precision", true, true, metric_buckets, recall_at_precision,
-      ARGS(at_precision_args), metric_buckets_count, check_at },
+    { "precision", true, true, precision, metric_ratio,
+      ARGS(precision_args), NULL, check_precision },
+    { "recall", true, true, recall, metric_ratio, ARGS(precision_args), NULL, check_precision },
     { "f1_score", true, true, f_score, average_f_score,
       ARGS(f1_args), totals_by_class, check_f_score },
     { "fbeta_score", true, true, f_score, average_f_score,
       ARGS(f_beta_args), totals_by_class, check_f_score },
-    { "r2_score", false, true, r2_score, r2_result, ARGS(r2_args), r2_totals, check_r2 },
     { "mean_iou", true, false, iou, mean_iou, ARGS(mean_iou_args), iou_totals, check_iou },
     { "iou", true, false, iou, mean_iou, ARGS(iou_args), iou_totals, check_iou },
     { "binary_iou", false, true, iou, mean_iou, ARGS(binary_iou_args), iou_totals, check_iou },
     { "one_hot_iou", true, false, iou, mean_iou, ARGS(one_hot_iou_args), iou_totals, check_iou },
     { "one_hot_mean_iou", true, false, iou, mean_iou,
       ARGS(one_hot_mean_iou_args), iou_totals, check_iou },
-    { "pearson_correlation", false, true, pearson_correlation, metric_ratio,
-      ARGS(correlation_args), NULL,
-      check_last_axis },
-    { "concordance_correlation", false, true, concordance_correlation, metric_ratio,
-      ARGS(correlation_args), NULL, check_last_axis },
 };
 /* clang-format on */
 
-const int metric_count_rows_count = COUNT(metric_count_rows);
+const struct metric_table metric_counts = { rows, COUNT(rows) };

@@ -1,4 +1,6 @@
-/* metric: Keras' metrics by name, each emitted as nodes. Source: keras/src/metrics/. */
+/* metric: reads, checks and builds the metrics of a model. It also has the accuracies and the means
+ * of losses; the other metrics are in counts.c, curves.c, regression.c and ranking.c.
+ * Source: keras/src/metrics/. */
 #include "layers/metrics/metric.h"
 
 #include <math.h>
@@ -81,279 +83,6 @@ static struct endpoint top_k_accuracy(struct metric_context *c)
     return metric_share_of_true(c, is);
 }
 
-/* ---- right and wrong answers of yes and no ---- */
-
-static const struct layer_arg precision_args[] = {
-    { "thresholds", ARG_NULL_OR_NUMBER, "null" },
-    { "top_k", ARG_NULL_OR_INT, "null" },
-    { "class_id", ARG_NULL_OR_INT, "null" },
-};
-
-/* 1 for the k largest outputs of each row. */
-static struct endpoint among_largest(struct metric_context *c, int64_t k)
-{
-    const struct shape *shape = endpoint_shape(c->output);
-    struct builder *b = c->builder;
-    const struct endpoint asked[] = { c->output, build_const_int(b, (int32_t)k) };
-    struct endpoint places = build(b, "TopKV2", NULL, 2, asked, NULL);
-    places.index = 1;
-    const struct endpoint inputs[] = { places,
-                                       build_const_int(b, (int32_t)shape->dims[shape->rank - 1]),
-                                       build_const_float(b, 1), build_const_float(b, 0) };
-
-    return metric_binary(c, "Sum", build(b, "OneHot", NULL, 4, inputs, NULL),
-                         build_const_int(b, -2));
-}
-
-/* The column of the option class_id; all of x if the option is not given. */
-static struct endpoint of_class(struct metric_context *c, struct endpoint x)
-{
-    const struct arg_value *class_id = metric_option(c->metric, "class_id");
-
-    if (class_id == NULL || class_id->is_null)
-        return x;
-    const int32_t id = (int32_t)class_id->integer;
-    const struct endpoint inputs[] = { x, build_const_ints(c->builder, NULL, 1, &id),
-                                       build_const_int(c->builder, -1) };
-
-    return build(c->builder, "GatherV2", NULL, 3, inputs, NULL);
-}
-
-/* Predicted and actual positives. With top_k, the default threshold is no threshold. */
-static void answers(struct metric_context *c, struct endpoint *predicted, struct endpoint *is)
-{
-    const struct arg_value *threshold = metric_option(c->metric, "thresholds");
-    const struct arg_value *top_k = metric_option(c->metric, "top_k");
-    double number = threshold->is_null ? 0.5 : threshold->number;
-    struct endpoint above =
-        metric_cast(c, metric_by_number(c, "Greater", c->output, number), DT_FLOAT);
-
-    *predicted = above;
-    if (!top_k->is_null)
-        *predicted = among_largest(c, top_k->integer);
-    if (!top_k->is_null && !threshold->is_null)
-        *predicted = metric_binary(c, "Mul", above, *predicted);
-    *predicted = of_class(c, *predicted);
-    *is = of_class(c, metric_positives_by_class(c));
-}
-
-static struct endpoint precision(struct metric_context *c)
-{
-    struct endpoint predicted, is;
-
-    answers(c, &predicted, &is);
-    return metric_pair(c, metric_sum(c, metric_weigh(c, metric_binary(c, "Mul", predicted, is))),
-                       metric_sum(c, metric_weigh(c, predicted)));
-}
-
-static struct endpoint recall(struct metric_context *c)
-{
-    struct endpoint predicted, is;
-
-    answers(c, &predicted, &is);
-    return metric_pair(c, metric_sum(c, metric_weigh(c, metric_binary(c, "Mul", predicted, is))),
-                       metric_sum(c, metric_weigh(c, is)));
-}
-
-struct status metric_check_option(const struct metric *metric, const char *name, int64_t least,
-                                  int64_t most)
-{
-    const struct arg_value *option = metric_option(metric, name);
-
-    if (option->is_null || (option->integer >= least && option->integer <= most))
-        return status_ok();
-    return status_error(STATUS_INVALID_ARGUMENT, "argument '%s': got %lld, expected %lld to %lld",
-                        name, (long long)option->integer, (long long)least, (long long)most);
-}
-
-static struct status check_precision(const struct metric *metric, const struct shape *output)
-{
-    int64_t outputs = output->dims[output->rank - 1];
-
-    TRY(metric_check_option(metric, "top_k", 1, outputs));
-    return metric_check_option(metric, "class_id", 0, outputs - 1);
-}
-
-/* ---- the area under a curve ---- */
-
-static const struct layer_arg auc_args[] = {
-    { "num_thresholds", ARG_INT, "200" },
-    { "curve", ARG_CHOICE, "ROC PR" },
-    { "summation_method", ARG_CHOICE, "interpolation minoring majoring" },
-    { "from_logits", ARG_BOOL, "false" },
-    { "multi_label", ARG_BOOL, "false" },
-    { "num_labels", ARG_NULL_OR_INT, "null" },
-    { "label_weights", ARG_NULL_OR_VALUE, "null" },
-    { "thresholds", ARG_NONE, "null" },
-};
-
-/* The curves of a metric: one, or one for each output. */
-static int64_t curves_count(const struct metric *metric, const struct shape *output)
-{
-    const struct arg_value *several = metric_option(metric, "multi_label");
-
-    return several != NULL && several->boolean ? output->dims[output->rank - 1] : 1;
-}
-
-/* The buckets of each output behind those of the output before. */
-static struct endpoint spread_buckets(struct metric_context *c, struct endpoint buckets,
-                                      int32_t curves, int32_t thresholds)
-{
-    struct builder *b = c->builder;
-    const struct endpoint inputs[] = { build_const_int(b, 0), build_const_int(b, curves),
-                                       build_const_int(b, 1) };
-    struct endpoint first = metric_binary(c, "Mul", build(b, "Range", NULL, 3, inputs, NULL),
-                                          build_const_int(b, thresholds));
-
-    return metric_binary(c, "AddV2", buckets, first);
-}
-
-struct endpoint metric_buckets(struct metric_context *c)
-{
-    struct builder *b = c->builder;
-    int32_t thresholds = (int32_t)metric_option(c->metric, "num_thresholds")->integer;
-    int32_t curves = (int32_t)curves_count(c->metric, endpoint_shape(c->output));
-    const struct arg_value *logits = metric_option(c->metric, "from_logits");
-    struct endpoint p = of_class(c, c->output);
-    if (logits != NULL && logits->boolean)
-        p = build_unary(b, "Sigmoid", NULL, p);
-    const struct endpoint clipping[] = { p, build_const_float(b, 0), build_const_float(b, 1) };
-
-    p = build(b, "ClipByValue", NULL, 3, clipping, NULL);
-    p = build_unary(b, "Ceil", NULL, metric_by_number(c, "Mul", p, thresholds - 1));
-    struct endpoint buckets = metric_cast(
-        c, metric_by_number(c, "Maximum", metric_by_number(c, "Sub", p, 1), 0), DT_INT32);
-    if (curves > 1)
-        buckets = spread_buckets(c, buckets, curves, thresholds);
-    buckets = metric_flat(c, buckets);
-    struct endpoint is = of_class(c, metric_positives_by_class(c));
-    struct endpoint is_not = metric_binary(c, "Sub", build_const_float(b, 1), is);
-    struct endpoint yes = metric_flat(c, metric_weigh(c, is)),
-                    no = metric_flat(c, metric_weigh(c, is_not));
-    struct endpoint segments = build_const_int(b, curves * thresholds);
-    const struct endpoint of_yes[] = { yes, buckets, segments },
-                          of_no[] = { no, buckets, segments };
-    const struct endpoint both[] = { build(b, "UnsortedSegmentSum", NULL, 3, of_yes, NULL),
-                                     build(b, "UnsortedSegmentSum", NULL, 3, of_no, NULL),
-                                     build_const_int(b, 0) };
-    return build(b, "ConcatV2", NULL, 3, both, NULL);
-}
-
-int64_t metric_buckets_count(const struct metric *metric, const struct shape *output)
-{
-    return 2 * metric_option(metric, "num_thresholds")->integer * curves_count(metric, output);
-}
-
-/* The counts of examples above a threshold. */
-struct curve_point {
-    double tp, fp;
-};
-
-static double divide(double a, double b)
-{
-    return b != 0 ? a / b : 0;
-}
-
-/* Interpolates as Davis and Goadrich do: between two points, fp grows in proportion to tp. */
-static double interpolated_pr(struct curve_point low, struct curve_point high, double yes)
-{
-    double p_low = low.tp + low.fp, p_high = high.tp + high.fp;
-    double dtp = low.tp - high.tp, slope = divide(dtp, fmax(p_low - p_high, 0));
-    double intercept = high.tp - slope * p_high;
-    double relation = p_low > 0 && p_high > 0 ? p_low / p_high : 1;
-
-    return divide(slope * (dtp + intercept * log(relation)), yes);
-}
-
-/* The area between two thresholds; `high` is the higher one. */
-static double area(const struct metric *metric, struct curve_point low, struct curve_point high,
-                   double yes, double no)
-{
-    bool pr = strcmp(metric_option(metric, "curve")->text, "PR") == 0;
-    const char *method = metric_option(metric, "summation_method")->text;
-    double recalls[] = { divide(low.tp, yes), divide(high.tp, yes) };
-
-    if (pr && strcmp(method, "interpolation") == 0)
-        return interpolated_pr(low, high, yes);
-    double a = pr ? divide(low.tp, low.tp + low.fp) : recalls[0];
-    double b = pr ? divide(high.tp, high.tp + high.fp) : recalls[1];
-    double width = pr ? recalls[0] - recalls[1] : divide(low.fp, no) - divide(high.fp, no);
-    double height = strcmp(method, "minoring") == 0   ? fmin(a, b)
-                    : strcmp(method, "majoring") == 0 ? fmax(a, b)
-                                                      : (a + b) / 2;
-    return width * height;
-}
-
-static double area_of_curve(const struct metric *metric, int64_t thresholds,
-                            const double *positives, const double *negatives)
-{
-    struct curve_point high = { 0 };
-    double yes = 0, no = 0, out = 0;
-
-    for (int64_t i = 0; i < thresholds; i++) {
-        yes += positives[i];
-        no += negatives[i];
-    }
-    for (int64_t i = thresholds - 1; i >= 0; i--) {
-        struct curve_point low = { high.tp + positives[i], high.fp + negatives[i] };
-        if (i < thresholds - 1)
-            out += area(metric, low, high, yes, no);
-        high = low;
-    }
-    return out;
-}
-
-/* The mean over the curves, by their weights if they have any. */
-static double area_under_curve(const struct training_metric *given, const double *totals)
-{
-    const struct metric *metric = given->context;
-    const struct arg_value *weights = metric_option(metric, "label_weights");
-    int64_t thresholds = metric_option(metric, "num_thresholds")->integer;
-    int64_t half = given->totals_count / 2;
-    double sum = 0, of_weights = 0;
-
-    for (int64_t i = 0; i < half / thresholds; i++) {
-        double weight = 1;
-        if (!weights->is_null)
-            json_value_number(&array_items(weights->value)->members[i], &weight);
-        sum += weight * area_of_curve(metric, thresholds, totals + i * thresholds,
-                                      totals + half + i * thresholds);
-        of_weights += weight;
-    }
-    return divide(sum, of_weights);
-}
-
-#define CURVES_MAX 1000000 /* totals of all curves of a metric */
-
-static struct status check_curves(const struct metric *metric, const struct shape *output)
-{
-    const struct arg_value *weights = metric_option(metric, "label_weights");
-    bool several = metric_option(metric, "multi_label")->boolean;
-    int64_t outputs = output->dims[output->rank - 1];
-
-    if (several && (output->rank != 2 || outputs > CURVES_MAX ||
-                    metric_buckets_count(metric, output) > CURVES_MAX))
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "argument 'multi_label': the output has shape %s, expected [batch, "
-                            "labels], and at most %d counts",
-                            shape_text(output), CURVES_MAX);
-    if (weights->is_null)
-        return status_ok();
-    if (!several)
-        return status_error(STATUS_UNIMPLEMENTED,
-                            "argument 'label_weights' is only implemented with multi_label");
-    const struct json_value *list = array_items(weights->value);
-    bool good = list != NULL && list->kind == JSON_VALUE_LIST && list->count == outputs;
-    for (int64_t i = 0; good && i < outputs; i++) {
-        double weight;
-        good = json_value_number(&list->members[i], &weight) && weight >= 0;
-    }
-    return good ? status_ok()
-                : status_error(STATUS_INVALID_ARGUMENT,
-                               "argument 'label_weights' wants a list of %lld numbers from 0 on",
-                               (long long)outputs);
-}
-
 /* ---- losses ---- */
 
 /* The sum of the losses, and their number. As in Keras, a metric also counts losses that the
@@ -398,11 +127,6 @@ static const struct metric_class rows[] = {
       ARGS(top_k_args), NULL, NULL },
     { "sparse_top_k_categorical_accuracy", true, false, top_k_accuracy, metric_ratio,
       ARGS(top_k_args), NULL, NULL },
-    { "auc", false, true, metric_buckets, area_under_curve,
-      ARGS(auc_args), metric_buckets_count, check_curves },
-    { "precision", true, true, precision, metric_ratio,
-      ARGS(precision_args), NULL, check_precision },
-    { "recall", true, true, recall, metric_ratio, ARGS(precision_args), NULL, check_precision },
     { "factorized_top_k", false, false, ranking_share, metric_ratio,
       ARGS(ranking_args), NULL, NULL },
     { "root_mean_squared_error", false, true, mean_loss, root_of_ratio, NO_ARGS, NULL, NULL },
@@ -417,16 +141,18 @@ static const struct metric_class of_loss = { "",           true,    true, mean_l
 static const struct metric_class of_target = { "",           true,    true, mean_of_target,
                                                metric_ratio, NO_ARGS, NULL, NULL };
 
+static const struct metric_table own = { rows, COUNT(rows) };
+static const struct metric_table *const tables[] = { &own, &metric_counts, &metric_curves,
+                                                     &metric_regressions };
+
 static const struct metric_class *find_class(const char *name)
 {
     if (same_name(name, "acc"))
         name = "accuracy";
-    for (size_t i = 0; i < COUNT(rows); i++)
-        if (same_name(name, rows[i].name))
-            return &rows[i];
-    for (int i = 0; i < metric_count_rows_count; i++)
-        if (same_name(name, metric_count_rows[i].name))
-            return &metric_count_rows[i];
+    for (size_t t = 0; t < COUNT(tables); t++)
+        for (size_t i = 0; i < tables[t]->count; i++)
+            if (same_name(name, tables[t]->rows[i].name))
+                return &tables[t]->rows[i];
     return NULL;
 }
 
@@ -436,10 +162,9 @@ static struct status unknown_metric(const struct json_value *value, struct arena
 {
     struct buffer known = { 0 };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
-        buffer_printf(&known, "%s, ", rows[i].name);
-    for (int i = 0; i < metric_count_rows_count; i++)
-        buffer_printf(&known, "%s, ", metric_count_rows[i].name);
+    for (size_t t = 0; t < COUNT(tables); t++)
+        for (size_t i = 0; i < tables[t]->count; i++)
+            buffer_printf(&known, "%s, ", tables[t]->rows[i].name);
     struct status status =
         status_error(STATUS_UNIMPLEMENTED, "%s is not implemented; known: %.*sand each loss",
                      json_value_show(value, arena), (int)known.size, known.data);

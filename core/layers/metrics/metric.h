@@ -1,7 +1,7 @@
 /*
- * metric: a kind of metric is one row of the table in metric.c: Keras' name, its options, the
- * function that adds a batch's totals to a graph, and the function that computes the result from
- * the totals of all batches. Every loss is a metric, too: its mean. Internal to layers/.
+ * metric: a kind of metric is one row of a table (parts.h): Keras' name, its options, the function
+ * that adds a batch's totals to a graph, and the function that computes the result from the totals
+ * of all batches. Every loss is a metric, too: its mean. Internal to layers/.
  */
 #ifndef LAYERS_METRICS_METRIC_H
 #define LAYERS_METRICS_METRIC_H

@@ -149,3 +149,52 @@ struct endpoint metric_positives_by_class(struct metric_context *c)
 {
     return metric_cast(c, metric_by_number(c, "NotEqual", metric_labels_by_class(c), 0), DT_FLOAT);
 }
+
+struct endpoint metric_of_class(struct metric_context *c, struct endpoint x)
+{
+    const struct arg_value *class_id = metric_option(c->metric, "class_id");
+
+    if (class_id == NULL || class_id->is_null)
+        return x;
+    const int32_t id = (int32_t)class_id->integer;
+    const struct endpoint inputs[] = { x, build_const_ints(c->builder, NULL, 1, &id),
+                                       build_const_int(c->builder, -1) };
+
+    return build(c->builder, "GatherV2", NULL, 3, inputs, NULL);
+}
+
+struct endpoint metric_sum_by_class(struct metric_context *c, struct endpoint x)
+{
+    return metric_binary(c, "Sum", metric_weigh(c, x), build_const_int(c->builder, 0));
+}
+
+struct endpoint metric_concat(struct metric_context *c, int count, const struct endpoint *parts)
+{
+    struct endpoint inputs[5];
+
+    memcpy(inputs, parts, (size_t)count * sizeof *parts);
+    inputs[count] = build_const_int(c->builder, 0);
+    return build(c->builder, "ConcatV2", NULL, count + 1, inputs, NULL);
+}
+
+struct status metric_check_option(const struct metric *metric, const char *name, int64_t least,
+                                  int64_t most)
+{
+    const struct arg_value *option = metric_option(metric, name);
+
+    if (option->is_null || (option->integer >= least && option->integer <= most))
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT, "argument '%s': got %lld, expected %lld to %lld",
+                        name, (long long)option->integer, (long long)least, (long long)most);
+}
+
+struct status metric_check_last_axis(const struct metric *metric, const struct shape *output)
+{
+    const struct arg_value *axis = metric_option(metric, "axis");
+
+    (void)output;
+    if (axis->is_null || axis->integer == -1)
+        return status_ok();
+    return status_error(STATUS_UNIMPLEMENTED, "argument 'axis': got %lld; only -1 is implemented",
+                        (long long)axis->integer);
+}

@@ -1,6 +1,6 @@
 /*
- * parts: building blocks of the formulas of metrics. Internal to layers/: metric.c has the table;
- * metrics/counts.c has the metrics that count rows by class.
+ * parts: building blocks of the formulas of metrics, and the tables of metrics, one in each file.
+ * Internal to layers/.
  */
 #ifndef LAYERS_METRICS_PARTS_H
 #define LAYERS_METRICS_PARTS_H
@@ -31,9 +31,12 @@ struct metric_class {
     struct status (*check)(const struct metric *metric, const struct shape *output);
 };
 
-/* The rows of metrics/counts.c. */
-extern const struct metric_class metric_count_rows[];
-extern const int metric_count_rows_count;
+/* The metrics of one file. metric.c lists the tables. */
+struct metric_table {
+    const struct metric_class *rows;
+    size_t count;
+};
+extern const struct metric_table metric_counts, metric_curves, metric_regressions;
 
 struct arg_list metric_args_of(const struct metric_class *class);
 /* Finds an option of the metric; NULL: it has no such option. */
@@ -66,17 +69,32 @@ struct endpoint metric_labels_by_class(struct metric_context *c);
 /* 1 where an element of metric_labels_by_class is not 0. */
 struct endpoint metric_positives_by_class(struct metric_context *c);
 
+/* The column of the option class_id of x [batch, classes]; all of x if the option is not given. */
+struct endpoint metric_of_class(struct metric_context *c, struct endpoint x);
+/* Sums over the batch, by weight: [outputs]. */
+struct endpoint metric_sum_by_class(struct metric_context *c, struct endpoint x);
+/* Concatenates up to four vectors. */
+struct endpoint metric_concat(struct metric_context *c, int count, const struct endpoint *parts);
+
 /* INVALID_ARGUMENT: an integer option is out of range. */
 struct status metric_check_option(const struct metric *metric, const char *name, int64_t least,
                                   int64_t most);
+/* UNIMPLEMENTED: the option `axis` is neither null nor -1. */
+struct status metric_check_last_axis(const struct metric *metric, const struct shape *output);
 
-/* The numbers of positive and then of negative examples between every two thresholds: threshold
- * i is i / (thresholds - 1), and bucket i holds the outputs above threshold i, up to the next
- * one (metric.c). */
-struct endpoint metric_buckets(struct metric_context *c);
-int64_t metric_buckets_count(const struct metric *metric, const struct shape *output);
+static inline int64_t metric_classes_count(const struct shape *output)
+{
+    return output->dims[output->rank - 1];
+}
 
 /* The first total divided by the second; 0 if the second is 0. */
 double metric_ratio(const struct training_metric *metric, const double *totals);
+/* a / b; 0 if b is 0. */
+static inline double metric_quotient(double a, double b)
+{
+    return b != 0 ? a / b : 0;
+}
+
+#define METRIC_EPSILON 1e-7 /* Keras' */
 
 #endif
