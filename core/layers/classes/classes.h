@@ -151,8 +151,9 @@ extern const struct layer_class layer_op_resize, layer_op_rgb_to_grayscale,
     layer_op_depth_to_space, layer_op_unfold, layer_op_pad_images, layer_op_crop_images,
     layer_op_gaussian_blur, layer_op_affine_transform;
 /* attention.c */
-extern const struct layer_class layer_attention, layer_additive_attention,
-    layer_multi_head_attention, layer_group_query_attention;
+extern const struct layer_class layer_attention, layer_additive_attention;
+/* multi_head_attention.c */
+extern const struct layer_class layer_multi_head_attention, layer_group_query_attention;
 /* recurrent.c */
 extern const struct layer_class layer_simple_rnn, layer_lstm, layer_gru, layer_rnn,
     layer_bidirectional, layer_simple_rnn_cell, layer_lstm_cell, layer_gru_cell,
