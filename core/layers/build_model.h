@@ -10,6 +10,10 @@
 /* Reads compile_config and training_config (training.c). */
 struct status training_read(const struct json_value *root, struct arena *arena,
                             struct layers_model *out);
+/* Reads the optimizer in compile_config: {"class_name", "config"}; null: leaves *out unchanged
+ * (optimizer_read.c). INVALID_ARGUMENT, UNIMPLEMENTED: names the setting. */
+struct status optimizer_read(const struct json_value *value, struct arena *arena,
+                             struct layers_training *out);
 
 /* Builds the model once to check it. Records the shapes of its outputs and everything that
  * follows from its loss. `owner`: the model's arena. */

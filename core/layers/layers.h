@@ -183,8 +183,8 @@ struct layers_model {
     struct layer_call *calls; /* in topological order: each after the calls whose outputs it
                                * takes */
     int calls_count;
-    int *
-        turns; /* [calls_count]: the calls in the order in which Keras runs them; NULL: as listed */
+    /* [calls_count]: the calls in the order in which Keras runs them; NULL: as listed */
+    int *turns;
     int calls_total;     /* including the calls of nested models */
     struct arena *arena; /* that it lives in */
 };
