@@ -234,7 +234,7 @@ static bool start_models(struct server *server)
 
 /* ---- Running. ---- */
 
-/* What the process holds besides what the budget counts. */
+/* The memory of the process that the budget does not count. */
 static int64_t other_bytes(const struct server *server)
 {
     return (int64_t)memory_in_use() - atomic_load(&server->budget.used_bytes);

@@ -3,7 +3,7 @@
 #include "base/parallel.h"
 #include "runtime/steps.h"
 
-/* Of a run without a deadline. */
+/* The longest wait of a run that has no deadline. */
 #define WAIT_MAX_MS 60000
 
 /* A client that leaves and a server that stops only make run->check fail, and signal nothing. A

@@ -44,9 +44,9 @@ struct status tfrecord_reader_check_end(const struct tfrecord_reader *reader);
 /* Did the last call fail only because of a wrong data checksum? The next call then reads the
  * following record. */
 bool tfrecord_reader_can_continue(const struct tfrecord_reader *reader);
-/* Of the next record, in decompressed bytes. */
+/* The position of the next record, in decompressed bytes. */
 uint64_t tfrecord_reader_offset(const struct tfrecord_reader *reader);
-/* Of the file, as it was when it was opened. */
+/* The size of the file when it was opened. */
 uint64_t tfrecord_reader_file_bytes(const struct tfrecord_reader *reader);
 void tfrecord_reader_close(struct tfrecord_reader *reader); /* accepts NULL */
 

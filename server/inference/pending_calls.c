@@ -6,7 +6,8 @@
 #include "server/inference/batch_queue.h"
 
 #define LOOK_MAX      1024 /* calls of a long queue that are compared with the first one */
-/* Where batches save nothing, a run that explores delays the calls in it. */
+/* Every so many runs of a queue, one takes more rows than chosen, to measure them. Rare, because
+ * it delays its calls if batches save nothing. */
 #define EXPLORE_EVERY 256
 #define CHOICE_LOG_NS ((int64_t)10 * NS_PER_S) /* between log lines about one queue */
 

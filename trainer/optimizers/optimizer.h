@@ -16,7 +16,7 @@
 #include "tensor/shape.h"
 
 #define OPTIMIZERS_MAX             8 /* of a job: its main one, and those of some variables */
-/* Of a row of the table, and the most with a moving average (average.h). */
+/* Limits of a row of the table, and with a moving average (average.h) in addition. */
 #define OPTIMIZER_OWN_SETTINGS_MAX 14
 #define OPTIMIZER_OWN_SLOTS_MAX    3
 #define OPTIMIZER_OWN_SCALARS_MAX  2

@@ -131,7 +131,7 @@ static struct status feed_values(struct predictor *predictor, int input,
     return status_ok();
 }
 
-/* Of labels or weights. */
+/* Feeds labels or weights, padded if their rows have different numbers of values. */
 static struct status feed_label(struct predictor *predictor, int feed,
                                 const struct batch_column *column)
 {

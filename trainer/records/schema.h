@@ -83,10 +83,10 @@ struct status schema_read(struct bytes json, struct arena *arena, struct schema 
 /* The same from a file. Errors of reading come on top; all name the path. */
 struct status schema_read_file(const char *path, struct arena *arena, struct schema *out);
 
-/* What to find out from the first rows beside names and types. */
+/* What a guess takes from the first rows in addition to names and types. */
 struct schema_hints {
-    const char
-        *label;     /* the column whose texts are listed as classes, in ascending order; "": none */
+    /* the column whose texts are listed as classes, in ascending order; "": none */
+    const char *label;
     bool normalize; /* the other dense columns of numbers get their mean and stddev */
 };
 

@@ -63,7 +63,7 @@ void metrics_log_evaluation(struct metrics_log *log, const char *name, uint64_t 
 /* The trained graph, a serialized GraphDef. Only for event files. */
 void metrics_log_graph(struct metrics_log *log, struct bytes graph);
 
-/* Of a variable after this step. Only for event files. */
+/* The values of a variable after this step. Only for event files. */
 void metrics_log_histogram(struct metrics_log *log, const char *variable, uint64_t step,
                            const struct histogram *histogram);
 

@@ -58,8 +58,9 @@ struct status session_open_metrics(struct session *session)
 
 /* ---- Steps. ---- */
 
-/* Of a table that no task holds completely: the rows of the chief's next batch. */
-static size_t elements_at_hand(const struct ps_client *client, int v)
+/* The number of elements of client->values[v]. Of a table that is read by rows, these are the rows
+ * of the chief's next batch. */
+static size_t values_count(const struct ps_client *client, int v)
 {
     const struct placed_variable *variable = &client->options.placement->variables[v];
 
@@ -78,7 +79,7 @@ static void log_histograms(struct session *session, const struct ps_client *clie
         if (variable->dtype != DT_FLOAT || !placed_variable_is_pushed(variable))
             continue;
         histogram_clear(histogram);
-        histogram_add(histogram, client->values[v], elements_at_hand(client, v));
+        histogram_add(histogram, client->values[v], values_count(client, v));
         metrics_log_histogram(session->metrics, variable->name, client->global_step, histogram);
     }
     free(histogram);

@@ -75,7 +75,7 @@ static struct status list_scales(const struct session *session, const struct lay
     return status_ok();
 }
 
-/* Of the only output. */
+/* The number of classes of the only output. */
 static int64_t classes_count(const struct layers_model *model)
 {
     const struct shape *shape = &model->outputs[0].shape;

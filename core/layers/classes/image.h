@@ -7,7 +7,7 @@
 
 #include "layers/classes/classes.h"
 
-/* Of a class with `build`, whose images have the channels last in any case: see layer_build. */
+/* For a class with `build`, which always gets images with the channels last: see layer_build. */
 #define DATA_FORMAT                                               \
     {                                                             \
         "data_format", ARG_CHOICE, "channels_last channels_first" \

@@ -86,7 +86,7 @@ OP_CLASS(where, "Where", where_inputs, where_call);
 
 static const char *const select_inputs[] = { "condlist", "choicelist", "default", NULL };
 
-/* Of each element, the choice whose condition is the first one that holds. */
+/* Takes each element from the choice whose condition is the first one that holds. */
 static void select_call(struct layer_context *context, const struct layer *layer,
                         struct layer_io *io)
 {

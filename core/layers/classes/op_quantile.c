@@ -131,7 +131,8 @@ static void nanmedian_call(struct layer_context *context, const struct layer *la
 }
 OP_ARGS_CLASS(nanmedian, "Nanmedian", quantile_args, op_x, nanmedian_call);
 
-/* Of the call argument q, a float over `whole`. A list of them would be the first dimension. */
+/* The quantile q / whole, of the call argument q. Only a number: a list of them would become the
+ * first dimension, which is the batch. */
 static void quantile_of(struct layer_context *context, const struct layer *layer,
                         struct layer_io *io, float whole, bool skips)
 {

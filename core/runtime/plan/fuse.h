@@ -76,7 +76,7 @@ void fuse_rewrite(struct node *node, const char *op, struct endpoint *inputs, in
 /* Sets an attribute, in place of one of that name. */
 void fuse_set_attr(struct fuse *fuse, struct node *node, struct attr attr);
 struct attr fuse_ints(struct fuse *fuse, const char *name, int count, const int64_t *values);
-/* Of a convolution: eight numbers, two of each dimension. */
+/* Sets the explicit paddings of a convolution: before and after, for each of four dimensions. */
 void fuse_set_paddings(struct fuse *fuse, struct node *node, const int64_t paddings[8]);
 
 /* A new constant of the region; takes `value`. */

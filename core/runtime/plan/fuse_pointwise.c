@@ -104,8 +104,8 @@ static int find_operands(const struct tree *tree, struct endpoint *operands)
 
 #define ATTRS_COUNT 4
 
-/* Of them, ops and sources hold for each member its op, and for each of its operands the index
- * of the input or, from N on, of the member that makes it; -1: it has no second one. */
+/* The attributes of a tree. `ops` holds the op of each member; `sources` two numbers for each: the
+ * index of the input or, from N on, of the member that makes an operand; -1: no second operand. */
 static struct attr *make_attrs(struct fuse *fuse, const struct tree *tree,
                                const struct endpoint *operands, int count)
 {
