@@ -382,8 +382,7 @@ struct layer_table layer_key_table(struct layer_context *context, const struct l
         layer_refuse(context, layer, "argument '%s_initializer': %s", name, status.message);
     else if (!layer->trainable)
         layer_refuse(context, layer,
-                     "'trainable' is false, and a hash table that is not trained "
-                     "has no rows");
+                     "'trainable' is false, and a hash table that is not trained has no rows");
     if (!status_is_ok(context->builder.status))
         return (struct layer_table){ 0 };
     if (context->mode == LAYERS_SERVE)

@@ -55,8 +55,7 @@ static void keep_alive(struct http2 *http2, int64_t now_ns)
     if (http2->ping_sent && passed(http2->pinged_ns, limits->keepalive_timeout_ms, now_ns) &&
         passed(http2->received_ns, limits->keepalive_timeout_ms, now_ns))
         http2_fail(http2, status_error(STATUS_UNAVAILABLE,
-                                       "the peer is silent: no answer to a "
-                                       "PING in %d ms",
+                                       "the peer is silent: no answer to a PING in %d ms",
                                        limits->keepalive_timeout_ms));
     else if ((http2->streams_count > 0 || limits->keepalive_idle) &&
              passed(http2->received_ns, limits->keepalive_ms, now_ns))

@@ -81,9 +81,8 @@ static struct status run_record(const struct warmup *warmup, struct servable *se
         return status_ok();
     if (method_of(record.kind) == NULL)
         return status_error(STATUS_UNIMPLEMENTED,
-                            "%s: record %d: Unsupported log_type for "
-                            "warmup: %d",
-                            path, place, (int)record.kind);
+                            "%s: record %d: Unsupported log_type for warmup: %d", path, place,
+                            (int)record.kind);
     struct status status = status_ok();
     for (int i = 0; i < warmup->iterations && status_is_ok(status); i++) {
         struct arena *arena = arena_create(0);

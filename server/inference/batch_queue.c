@@ -60,8 +60,7 @@ static struct status check_room(const struct call_queue *queue, int64_t rows)
                                 (long long)batching->run_rows_max);
     } else if (queue->open_rows + rows > batching->rows_max && batches >= batching->batches_max) {
         return status_error(STATUS_UNAVAILABLE,
-                            FULL "currently %lld batches enqueued and max_enqueued_batches is "
-                                 "%lld",
+                            FULL "currently %lld batches enqueued and max_enqueued_batches is %lld",
                             batches, (long long)batching->batches_max);
     }
     return status_ok();

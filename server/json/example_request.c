@@ -178,8 +178,7 @@ static struct status find_examples(const char *object, struct arena *arena, cons
     if (*out == NULL)
         return status_error(
             STATUS_INVALID_ARGUMENT,
-            "JSON Value: %s When method is classify, key 'examples' is expected and "
-            "was not found",
+            "JSON Value: %s When method is classify, key 'examples' is expected and was not found",
             json_dump(object, arena));
     if (**out != '[')
         return status_error(STATUS_INVALID_ARGUMENT,

@@ -32,8 +32,7 @@ static struct status scan_base_path(const struct version_source *source, const c
 {
     const char *no_more = "; it is not read again (--file_system_poll_wait_seconds=0)";
     static const char is_version[] =
-        ", which is a version itself: give the directory above it, and "
-        "name it by a number";
+        ", which is a version itself: give the directory above it, and name it by a number";
     struct status status = source->scan(base_path, found);
     if (!status_is_ok(status))
         set_problem(messages, LOG_ERROR,

@@ -264,8 +264,7 @@ static const struct flag rows[] = {
     { "cluster_id", FLAG_TEXT, &values.cluster_id, "default",
       .help = "name of the job; tasks of a job with another name are refused" },
     { "start_timeout", FLAG_INT32, &values.start_timeout, "300",
-      .help = "seconds to wait for the other tasks at the start; with --sync, also for each "
-              "worker",
+      .help = "seconds to wait for the other tasks at the start; with --sync, also for each worker",
       LIMIT_S },
     { "recovery_timeout", FLAG_DOUBLE, &values.recovery_timeout, "300",
       .help = "seconds that the chief and the workers wait for a lost ps to come back", PERIOD_S },

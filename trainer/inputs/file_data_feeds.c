@@ -335,8 +335,7 @@ static struct status request_feed(const struct file_data_maker *maker,
     if (!is_made_of_columns(&spec))
         return status_error(STATUS_UNIMPLEMENTED,
                             "the model's '%s' is %s; columns of files become dense numbers, "
-                            "bools and texts, sparse floats, and ragged floats, "
-                            "int64s and texts",
+                            "bools and texts, sparse floats, and ragged floats, int64s and texts",
                             feed->spec.name, tensor_spec_text(&feed->spec));
     *out = (struct row_request){
         .spec = spec,

@@ -15,8 +15,7 @@ static struct status check_tls(const struct flag_values *flags)
     if (cert == key && key == ca)
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT,
-                        "--%s is missing: --tls_cert, --tls_key and "
-                        "--tls_ca belong together",
+                        "--%s is missing: --tls_cert, --tls_key and --tls_ca belong together",
                         !cert  ? "tls_cert"
                         : !key ? "tls_key"
                                : "tls_ca");

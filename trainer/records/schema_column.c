@@ -366,8 +366,7 @@ static struct status check_class_numbers(const struct schema_column *column)
         if (!status_is_ok(number_text_float(column->classes[i], &number)))
             return status_error(
                 STATUS_INVALID_ARGUMENT,
-                "'classes': '%.*s' is not a number; a column of texts needs the "
-                "dtype 'string'",
+                "'classes': '%.*s' is not a number; a column of texts needs the dtype 'string'",
                 (int)(column->classes[i].size < 100 ? column->classes[i].size : 100),
                 column->classes[i].data);
     return status_ok();

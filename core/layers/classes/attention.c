@@ -89,9 +89,7 @@ static bool read_inputs(struct layer_context *context, const struct layer *layer
 
     if (count < 2) {
         layer_fail(context, layer,
-                   "it has %d inputs, expected [query, value] or [query, value, "
-                   "key]",
-                   count);
+                   "it has %d inputs, expected [query, value] or [query, value, key]", count);
         return false;
     }
     if (count == 2)

@@ -450,8 +450,7 @@ static struct endpoint random_perspective_build(struct layer_context *context,
         return x;
     if (endpoint_shape(x)->dims[1] == 1 || endpoint_shape(x)->dims[2] == 1) {
         layer_fail(context, layer,
-                   "the input's shape %s: expected 2 pixels or more in each row "
-                   "and column",
+                   "the input's shape %s: expected 2 pixels or more in each row and column",
                    shape_text(endpoint_shape(x)));
         return x;
     }

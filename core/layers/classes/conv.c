@@ -138,8 +138,7 @@ static bool groups_fit(struct layer_context *context, const struct layer *layer,
 
     if (channels % groups != 0 || filters % groups != 0)
         layer_fail(context, layer,
-                   "argument 'groups': %lld do not divide both %lld channels and "
-                   "%lld filters",
+                   "argument 'groups': %lld do not divide both %lld channels and %lld filters",
                    (long long)groups, (long long)channels, (long long)filters);
     return status_is_ok(context->builder.status);
 }

@@ -390,8 +390,7 @@ static void read_states(struct layer_context *context, const struct layer *layer
             size *= shape->dims[k];
         if (size != cell->units)
             layer_fail(context, layer,
-                       "an initial state has the shape %s, expected that of the "
-                       "output",
+                       "an initial state has the shape %s, expected that of the output",
                        shape_text(shape));
         r->initial[i] = reshape(context, states[i].value, 1, &cell->units);
     }

@@ -253,9 +253,8 @@ static struct endpoint einsum_build(struct layer_context *context, const struct 
         return x;
     if (!read_sizes(layer, &einsum) || !read_kernel(&einsum)) {
         layer_fail(context, layer,
-                   "argument 'output_shape' does not fit '%s' and an input of "
-                   "shape %s",
-                   text, shape_text(shape));
+                   "argument 'output_shape' does not fit '%s' and an input of shape %s", text,
+                   shape_text(shape));
         return x;
     }
     const struct endpoint factors[] = { x, kernel_variable(context, layer, &einsum) };

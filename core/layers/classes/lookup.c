@@ -271,8 +271,7 @@ static bool read_tokens(struct layer_context *context, struct lookup *lookup)
     }
     if (given->kind != JSON_VALUE_LIST || given->count == 0) {
         layer_fail(context, lookup->layer,
-                   "argument 'vocabulary' wants a list that is not empty, "
-                   "or the name of a file");
+                   "argument 'vocabulary' wants a list that is not empty, or the name of a file");
         return false;
     }
     if (!list_tokens(context, lookup, given, &lookup->tokens))

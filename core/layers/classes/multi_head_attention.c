@@ -100,8 +100,7 @@ static bool read_group_query(struct layer_context *context, const struct layer *
     if (out->query % out->key_value == 0)
         return true;
     layer_fail(context, layer,
-               "num_query_heads is %lld, expected a multiple of "
-               "num_key_value_heads, %lld",
+               "num_query_heads is %lld, expected a multiple of num_key_value_heads, %lld",
                (long long)out->query, (long long)out->key_value);
     return false;
 }
@@ -236,8 +235,7 @@ static struct endpoint attention_mask(struct layer_context *context, const struc
         mask = build_cast(b, NULL, mask, DT_BOOL);
     if (rank != 3)
         layer_refuse(context, layer,
-                     "an attention_mask of shape %s; only [batch, T, S] is "
-                     "implemented",
+                     "an attention_mask of shape %s; only [batch, T, S] is implemented",
                      shape_text(endpoint_shape(mask)));
     return mask;
 }

@@ -101,8 +101,7 @@ static bool check_moments(struct layer_context *context, const struct layer *lay
     *given = mean;
     if (mean != variance)
         layer_fail(context, layer,
-                   "arguments 'mean' and 'variance': one is null; expected both "
-                   "or neither");
+                   "arguments 'mean' and 'variance': one is null; expected both or neither");
     return mean == variance;
 }
 

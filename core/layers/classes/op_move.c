@@ -261,8 +261,7 @@ static void diff_call(struct layer_context *context, const struct layer *layer, 
     int64_t size = endpoint_shape(x)->dims[axis];
     if (times > 16 || (size >= 0 && times >= size)) {
         layer_fail(context, layer,
-                   "argument 'n': got %lld for %lld elements; expected less, and "
-                   "at most 16",
+                   "argument 'n': got %lld for %lld elements; expected less, and at most 16",
                    (long long)times, (long long)size);
         return;
     }

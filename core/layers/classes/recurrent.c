@@ -420,8 +420,7 @@ static void bidirectional_call(struct layer_context *context, const struct layer
 
     if (count_states(io) % 2 != 0)
         layer_fail(context, layer,
-                   "initial_state has %d tensors, expected the same number for "
-                   "each direction",
+                   "initial_state has %d tensors, expected the same number for each direction",
                    count_states(io));
     if (!status_is_ok(b->status) || !fit(context, layer))
         return;

@@ -123,8 +123,7 @@ static bool fill_window(struct layer_context *context, const struct layer *layer
 
     if (!none && !hann && strcmp(name, "hamming") != 0) {
         layer_refuse(context, layer,
-                     "argument 'window': got %s; hann, hamming and null are "
-                     "implemented",
+                     "argument 'window': got %s; hann, hamming and null are implemented",
                      json_value_show(value, context->arena));
         return false;
     }

@@ -106,8 +106,7 @@ static bool can_be_wrapped(struct layer_context *context, const struct layer *la
                      (long long)iterations, SPECTRAL_ITERATIONS_MAX);
     else if (endpoint_dtype(x) != DT_FLOAT)
         layer_fail(context, layer,
-                   "the input is %s, and Keras makes the output %s as well: make "
-                   "it float32",
+                   "the input is %s, and Keras makes the output %s as well: make it float32",
                    dtype_name(endpoint_dtype(x)), dtype_name(endpoint_dtype(x)));
     else if ((again && context->mode == LAYERS_TRAIN) || context->steps > 1 || context->steps < 0)
         layer_refuse(context, layer,

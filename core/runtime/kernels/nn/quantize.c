@@ -113,8 +113,7 @@ static struct status read_bits(const struct kernel_context *k, int64_t *bits)
     }
     if (*bits < 1 + state->is_signed || *bits > BITS_MAX + state->is_signed)
         return kernel_error(k, STATUS_INVALID_ARGUMENT,
-                            "num_bits is out of range: %lld with "
-                            "signed_input_ %d",
+                            "num_bits is out of range: %lld with signed_input_ %d",
                             (long long)*bits, state->is_signed);
     return status_ok();
 }

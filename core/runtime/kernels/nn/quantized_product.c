@@ -96,9 +96,8 @@ static struct status matmul_shapes(struct kernel_context *k, int64_t *m, struct 
     const struct shape *a = &kernel_input(k, 0)->shape, *b = &kernel_input(k, 1)->shape;
     if (a->rank != 2 || b->rank != 2)
         return kernel_error(k, STATUS_INVALID_ARGUMENT,
-                            "In[%d] is not a matrix. Instead it has "
-                            "shape %s",
-                            a->rank != 2 ? 0 : 1, shape_text(a->rank != 2 ? a : b));
+                            "In[%d] is not a matrix. Instead it has shape %s", a->rank != 2 ? 0 : 1,
+                            shape_text(a->rank != 2 ? a : b));
     *m = a->dims[state->transpose_a];
     run->depth = a->dims[!state->transpose_a];
     run->n = b->dims[!state->transpose_b];

@@ -214,8 +214,7 @@ static struct status read_tables(struct sequence_search *s)
     for (int64_t i = 0; i < weights->size && !s->adds; i++)
         if (!(s->weights[i] >= 0))
             return kernel_error(s->k, STATUS_INVALID_ARGUMENT,
-                                "The transition weights tensor must not "
-                                "contain negative values.");
+                                "The transition weights tensor must not contain negative values.");
     return status_ok();
 }
 

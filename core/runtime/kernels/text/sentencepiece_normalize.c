@@ -138,9 +138,8 @@ struct status sentencepiece_normalize(struct piece_work *work, const struct piec
     work->normal.count = work->origins.count = 0;
     if (text.size > (size_t)TEXT_SIZE_MAX)
         return kernel_error(work->k, STATUS_INVALID_ARGUMENT,
-                            "a text has %zu bytes, at most %lld are "
-                            "allowed",
-                            text.size, (long long)TEXT_SIZE_MAX);
+                            "a text has %zu bytes, at most %lld are allowed", text.size,
+                            (long long)TEXT_SIZE_MAX);
     while (rules->remove_extra_whitespaces && consumed < text.size) {
         struct bytes part;
         struct bytes rest = { text.data + consumed, text.size - consumed };
