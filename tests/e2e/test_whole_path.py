@@ -16,7 +16,7 @@ from digits import ASK, row, write_digits
 from harness import DEADLINE_S, Load, Server, TestCase, main, run, train
 
 
-class Path(TestCase):
+class WholePath(TestCase):
     def setUp(self):
         super().setUp()
         self.data = write_digits(self.path("data"), train=600, test=100)
