@@ -93,11 +93,11 @@ struct arg_value {
     };
 };
 
-/* The arguments of a config, and the other keys that it may hold. Both lists end with NULL. */
+/* The arguments of a config, and the other keys that it may hold. */
 struct arg_list {
     const struct layer_arg *args;
     int count;
-    const char *const *common;
+    const char *const *common; /* ended by NULL */
 };
 
 /* Reads a config (NULL: empty). *out has the order of the list.

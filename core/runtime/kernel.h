@@ -31,7 +31,7 @@ struct kernel {
     bool any_rank; /* takes tensors of packed shapes (SHAPE_PACKED) */
     bool costly;   /* takes long enough that the deadline is checked before it */
     bool once;     /* gives the same result in every run, whatever its inputs: a handle, a constant.
-                    Computed when the plan is made, even with folding off */
+                    * Computed when the plan is made, even with folding off */
     const struct dataset_kind *dataset; /* the dataset kind of the op, see kernels/data/dataset.h */
 };
 

@@ -130,8 +130,8 @@ int data_split_column(const struct data_split *split, const char *name); /* -1: 
 
 /* The data of a job. */
 struct data {
-    const struct data_split *train, *validation,
-        *test;    /* validation, test: NULL if there is none */
+    const struct data_split *train;
+    const struct data_split *validation, *test; /* NULL: there is none */
     char *origin; /* "60000 + 10000 images from '/data'", for people */
     void (*destroy)(struct data *data);
 };

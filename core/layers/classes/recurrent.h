@@ -37,8 +37,8 @@ struct cell {
     int64_t units;
     struct shape image; /* of a ConvLSTM: a state is [sides…, filters], `units` numbers */
     bool use_bias, reset_after;
-    const struct activation *activation,
-        *recurrent_activation; /* the second one is NULL for cell_simple */
+    const struct activation *activation;
+    const struct activation *recurrent_activation; /* NULL for cell_simple */
     /* The same in every step: the recurrent kernel in `parts` pieces of gates, the dropout masks
      * of the gates if `dropped`, and the recurrent bias of a GRU with reset_after. */
     struct endpoint constants[CELL_CONSTANTS_MAX];
