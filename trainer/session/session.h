@@ -5,13 +5,13 @@
 #ifndef TRAINER_SESSION_SESSION_H
 #define TRAINER_SESSION_SESSION_H
 
-#include "trainer/model/init_from.h"
-#include "trainer/report/metrics_log.h"
-#include "trainer/model/model.h"
-#include "trainer/options/options.h"
-#include "trainer/report/report.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/job/task.h"
+#include "trainer/model/init_from.h"
+#include "trainer/model/model.h"
+#include "trainer/options/options.h"
+#include "trainer/report/metrics_log.h"
+#include "trainer/report/report.h"
 
 #define FINISHED_WAIT_MS 10000 /* how long a ps stays after the job's end */
 
@@ -27,6 +27,8 @@ struct session {
     struct options options;
     const char *hyperparameters;    /* the contents of their file; "": no file */
     const _Atomic int *stop_signal; /* not 0: stop */
+
+    /* What is trained, and on what. */
     struct data *data;
     struct data *candidates;    /* its training rows are the candidates; NULL: no
                                  * --candidate_files */
@@ -37,21 +39,27 @@ struct session {
     struct model *model;
     struct buffer states; /* of the preprocessing layers, for adapt_load; the chief's */
     struct placement placement;
+
+    /* Checkpoints and evaluations. */
     struct checkpoint_dir *checkpoints;      /* NULL: no checkpoints */
     struct checkpoint_dir *best;             /* the best values; NULL: not kept */
     uint64_t evaluate_steps;                 /* for the chief; 0: it evaluates only at the end */
     struct early_stopping stopping, settled; /* settled: the state on disk */
     const char *stopping_path;               /* NULL: not kept on disk */
+
+    /* What people see. Only the chief's thread uses the fields from `totals` to `plot`. */
     struct progress progress;
     struct report report;
     struct metrics_log *metrics; /* NULL: none */
-    struct train_totals totals;  /* used by the chief's thread */
-    uint64_t histogram_step;     /* of the last histograms; used by the chief's thread */
-    struct loss_plot plot;       /* the same */
-    bool trains;                 /* the start of training was logged */
-    bool exported;
-    bool finished;    /* before this process began: only the ps tasks remain to be informed */
+    struct train_totals totals;
+    uint64_t histogram_step; /* of the last histograms */
+    struct loss_plot plot;
     int64_t spoke_ns; /* when a worker last logged its step */
+
+    /* How far the job is. */
+    bool trains; /* the start of training was logged */
+    bool exported;
+    bool finished; /* before this process began: only the ps tasks remain to be informed */
 };
 
 bool session_is_local(const struct session *session); /* the whole job runs in this process */
