@@ -413,12 +413,12 @@ static bool read_heads_inputs(struct layer_context *context, const struct layer 
     return status_is_ok(context->builder.status);
 }
 
-/* The size of a dimension times `factor`, in a list of sizes of build_reshape. */
-static int64_t multiple_of(struct endpoint x, int axis, int64_t factor)
+/* The steps of x [batch, heads, steps, …] times `factor`, in a list of sizes of build_reshape. */
+static int64_t steps_times(struct endpoint x, int64_t factor)
 {
-    int64_t size = endpoint_shape(x)->dims[axis];
+    int64_t steps = endpoint_shape(x)->dims[2];
 
-    return size < 0 ? SIZE_REST : factor * size;
+    return steps < 0 ? SIZE_REST : factor * steps;
 }
 
 /* softmax(query · keyᵀ / √size) in all heads, [batch, heads, T, S]. Query heads that share a key
@@ -437,12 +437,12 @@ static struct endpoint weigh(struct layer_context *context, const struct layer *
     if (shared > 1)
         query = build_reshape(b, query, query, 4,
                               (const int64_t[]){ SIZE_OF(0), heads->key_value,
-                                                 multiple_of(whole, 2, shared), heads->key_size });
+                                                 steps_times(whole, shared), heads->key_size });
     struct endpoint scores = scores_product(b, query, key, true);
     if (shared > 1)
         scores = build_reshape(
             b, scores, whole, 4,
-            (const int64_t[]){ SIZE_OF(0), heads->query, SIZE_OF(2), multiple_of(key, 2, 1) });
+            (const int64_t[]){ SIZE_OF(0), heads->query, SIZE_OF(2), steps_times(key, 1) });
     if (in->mask.node != NULL)
         scores = build_select(b, in->mask, scores, build_const_float(b, -1e9f));
     scores = build_unary(b, "Softmax", NULL, scores);
@@ -461,7 +461,7 @@ static struct endpoint combine(struct builder *b, const struct heads *heads,
     if (shared > 1)
         weights = build_reshape(b, weights, weights, 4,
                                 (const int64_t[]){ SIZE_OF(0), heads->key_value,
-                                                   multiple_of(whole, 2, shared), SIZE_OF(3) });
+                                                   steps_times(whole, shared), SIZE_OF(3) });
     struct endpoint y = scores_product(b, weights, value, false);
     if (shared > 1)
         y = build_reshape(
