@@ -1,4 +1,4 @@
-"""Starts programs for the rows of run.py, pinned to cores and in a cleaned environment, and reads what they cost."""
+"""Starts programs for the rows of bench/run, pinned to cores and in a cleaned environment, and reads what they cost."""
 import contextlib
 import http.client
 import os
