@@ -8,9 +8,9 @@ import re
 import struct
 from concurrent.futures import ThreadPoolExecutor
 
+import prediction_logs
 import records
 import test_batching
-import test_warmup
 import tiny_model
 from grpc_here import MODEL, Client, messages, module, tensor, values
 from harness import DEADLINE_S, Server, TestCase, main, run
@@ -746,11 +746,11 @@ class Models(Conformance):
 
     def test_warm_up(self):
         tiny_model.write(self.path("m", "1"))
-        corrupt = bytearray(records.record(test_warmup.predict().SerializeToString()))
+        corrupt = bytearray(records.record(prediction_logs.predict().SerializeToString()))
         corrupt[-1] ^= 1
         record = lambda *logs: b"".join(records.record(log.SerializeToString()) for log in logs)
-        for version, data in ((2, record(*test_warmup.good_logs())), (3, record(*[test_warmup.predict()] * 1001)), (4, record(test_warmup.session_run())),
-                              (5, records.record(b"\xff")), (6, bytes(corrupt)), (7, record(test_warmup.unknown_signature()))):
+        for version, data in ((2, record(*prediction_logs.good_logs())), (3, record(*[prediction_logs.predict()] * 1001)), (4, record(prediction_logs.session_run())),
+                              (5, records.record(b"\xff")), (6, bytes(corrupt)), (7, record(prediction_logs.unknown_signature()))):
             tiny_model.write(self.path("m", str(version)))
             self.write(data, "m", str(version), "assets.extra", "tf_serving_warmup_requests")
         flag = self.configs(self.config("m", self.path("m"), "model_version_policy { all {} }"))

@@ -10,7 +10,7 @@ import records
 import tiny_model
 from grpc_here import MODEL, Client, messages, module, tensor
 from harness import DEADLINE_S, Load, Server, TestCase, main, run
-from test_warmup import CLASSIFY, REGRESS, examples, good_logs
+from prediction_logs import CLASSIFY, REGRESS, examples, good_logs
 
 PATH = "/monitoring/prometheus/metrics"
 TF = ":tensorflow:serving:"

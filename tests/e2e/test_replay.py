@@ -3,7 +3,7 @@ import records
 import tiny_model
 from grpc_here import Client, messages, module
 from harness import Server, TestCase, main, run
-from test_warmup import good_logs, predict, session_run
+from prediction_logs import good_logs, predict, session_run
 
 
 class Replay(TestCase):
