@@ -16,7 +16,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 FLOAT = 'attr { key: "T" value { type: DT_FLOAT } }'
 DTYPE = 'attr { key: "dtype" value { type: DT_FLOAT } }'
-RESOURCE = 'attr { key: "T" value { type: DT_RESOURCE } }'
 
 
 def node(name, op, inputs="", attrs=""):

@@ -1,6 +1,6 @@
 """Rows of ops that move, find and count elements."""
 from rows import Rows
-from drawn import COMPLEX, FLOATS, HALVES, INTEGERS, RANDOM, hundreds
+from drawn import COMPLEX, FLOATS, HALVES, INTEGERS, RANDOM, f32, floats, hundreds, i32
 
 import numpy as np
 import tensorflow as tf
@@ -160,4 +160,59 @@ def parallel_concat():
     rows.write()
 
 
-FAMILIES = [array_moves, unique, parallel_concat]
+def unique_v1_and_list_diff():
+    rows = Rows("unique_v1_and_list_diff")
+    for x in [i32(4, 4, 1, 2, 1), np.array([b"b", b"a", b"b"]), f32(0.5, 0.5), np.zeros(0, np.int64)]:
+        for out_idx in [np.int32, np.int64]:
+            rows.add("Unique", [x], out_idx=out_idx)
+    rows.add("Unique", [np.zeros((1, 1), np.int32)])
+    odd = [np.nan, np.nan, 0.0, -0.0, 1, 0.0]
+    for dtype in [tf.float32, tf.float64, tf.half, tf.bfloat16]:
+        rows.add("Unique", [tf.cast(odd, dtype)])
+        rows.add("ListDiff", [tf.cast(odd, dtype), tf.cast([-0.0, np.nan], dtype)])
+    for x, y in [(i32(1, 2, 3, 4, 5, 6, 2), i32(1, 3, 5)), (np.array([b"b", b"a", b"", b"b"]), np.array([b"a", b"c"])), (i32(), i32(1)),
+                 (i32(1, 1), i32()), (np.int64([5, 4]), np.int64([4, 5]))]:
+        for out_idx in [np.int32, np.int64]:
+            rows.add("ListDiff", [x, y], out_idx=out_idx)
+    rows.add("ListDiff", [np.zeros((1, 1), np.int32), i32(1)])
+    rows.add("ListDiff", [i32(1), np.int32(1)])
+    rows.write()
+
+
+def scatter_nd_stitch_and_bincount():
+    rows = Rows("scatter_nd_stitch_and_bincount", seed=5)
+    rows.add("ScatterNd", [np.array([[1], [3], [1]], np.int32), f32(1, 2, 3), i32(5)])
+    rows.add("ScatterNd", [np.array([[0, 1], [1, 0]], np.int64), floats(2, 2), np.array([2, 2, 2], np.int64)])
+    for dtype in [np.float16, tf.bfloat16.as_numpy_dtype, np.complex64, np.complex128]:
+        rows.add("ScatterNd", [np.array([[1], [3], [1]], np.int32), np.array([1, -2, 0.5], dtype), i32(5)])
+        rows.add("ScatterNd", [np.array([[2]], np.int32), np.array([[1, 2]], dtype), i32(3, 2)])
+    for truths in [[True, False, True], [False, True, False]]:
+        rows.add("ScatterNd", [np.array([[1], [3], [1]], np.int32), np.array(truths), i32(5)])
+    rows.add("ScatterNd", [np.array([[5]], np.int32), f32(1), i32(5)], text=False)
+    rows.add("ScatterNd", [np.array([[1]], np.int32), f32(1, 2), i32(5)], text=False)
+    rows.add("DynamicStitch", [[i32(0, 2), i32(1)], [floats(2, 2), floats(1, 2)]])
+    rows.add("DynamicStitch", [[np.int32(1), i32(0, 1)], [floats(2), floats(2, 2)]])
+    rows.add("DynamicStitch", [[i32(0, 2), i32(1)], [floats(2, 2), floats(1, 3)]], text=False)
+    rows.add("Bincount", [i32(1, 1, 5, 0), np.int32(3), np.zeros(0, np.float32)])
+    rows.add("Bincount", [i32(1, 1, 2), np.int32(3), f32(0.5, 1, 2)])
+    rows.add("Bincount", [i32(1, -1), np.int32(3), np.zeros(0, np.int32)])
+    rows.write()
+
+
+def space_to_batch_and_reverse():
+    rows = Rows("space_to_batch_and_reverse", seed=5)
+    rows.add("SpaceToBatchND", [floats(1, 4, 6, 2), i32(2, 3), np.array([[0, 0], [0, 0]], np.int32)])
+    rows.add("SpaceToBatchND", [floats(2, 3, 4, 1), i32(2, 2), np.array([[1, 0], [1, 1]], np.int32)])
+    rows.add("SpaceToBatchND", [floats(2, 3), i32(2), np.array([[0, 1]], np.int32)])
+    rows.add("SpaceToBatchND", [floats(2, 3), i32(2), np.array([[0, 0]], np.int32)])
+    rows.add("BatchToSpaceND", [floats(4, 2, 2, 1), i32(2, 2), np.array([[0, 0], [0, 0]], np.int32)])
+    rows.add("BatchToSpaceND", [floats(8, 2, 3, 2), i32(2, 2), np.array([[1, 0], [0, 2]], np.int32)])
+    rows.add("BatchToSpaceND", [floats(3, 2, 2, 1), i32(2, 2), np.array([[0, 0], [0, 0]], np.int32)])
+    rows.add("ReverseSequence", [floats(2, 4, 2), i32(3, 1)], seq_dim=1, batch_dim=0)
+    rows.add("ReverseSequence", [floats(4, 3), np.array([2, 0, 4], np.int64)], seq_dim=0, batch_dim=1)
+    rows.add("ReverseSequence", [floats(2, 4), i32(5, 1)], seq_dim=1)
+    rows.add("ReverseSequence", [floats(2, 4), i32(1)], seq_dim=1)
+    rows.write()
+
+
+FAMILIES = [array_moves, unique, parallel_concat, unique_v1_and_list_diff, scatter_nd_stitch_and_bincount, space_to_batch_and_reverse]

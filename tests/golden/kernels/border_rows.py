@@ -12,7 +12,7 @@ def borders():
     """Numbers at and past the borders: overflow, NaN, infinity, -0, ties, empty axes, text that is not ASCII."""
     seed = 656  # of the first; the others go on from there
     for part in [border_denormal, border_reduce, border_scan, border_cast, border_unary, border_binary, border_order, border_softmax,
-                 border_pool, border_array, border_text, border_other, border_norm, border_zeros]:
+                 border_pool, border_array, border_text, border_special_floats, border_largest_integers, border_norm, border_zeros]:
         rows = Rows(part.__name__, seed)
         part(rows)
         rows.write()
@@ -408,8 +408,8 @@ def border_text(rows):
         rows.add("StringStrip", [np.array([text], object)])
 
 
-def border_other(rows):
-    """Other kernels that compute with numbers."""
+def border_special_floats(rows):
+    """NaN, infinities and large numbers in products, images, and ops that only move elements."""
     special = f32(np.nan, np.inf, -np.inf, -0.0, 1, 1e30)
     rows.add("SparseSegmentMean", [np.stack([special, special[::-1]]), i32(0, 1), i32(0, 0)], each=2e-6)
     rows.add("SparseSegmentSum", [np.stack([special, special[::-1]]), i32(0, 1), i32(0, 0)], each=2e-6)
@@ -434,6 +434,9 @@ def border_other(rows):
         rows.add(op, [np.tile(special[:4], 4).reshape(1, 2, 2, 4)], block_size=2, each=0)
     rows.add("FusedBatchNormV3", [np.tile(special, 4).reshape(1, 2, 2, 6), np.ones(6, np.float32), np.zeros(6, np.float32), np.zeros(0, np.float32),
                                   np.zeros(0, np.float32)], each=1e-4, is_training=True, skip=(1, 2, 3, 4, 5))
+
+
+def border_largest_integers(rows):
     for dtype in INTEGERS:
         high = np.iinfo(dtype).max
         rows.add("ResizeBilinear", [np.array([0, high, high, 1], dtype).reshape(1, 2, 2, 1), i32(3, 3)], each=1e-6)

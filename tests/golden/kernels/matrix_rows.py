@@ -266,4 +266,16 @@ def batch_diagonals(rows):
     rows.add("BatchMatrixSetDiag", [unit_floats(2, 3), unit_floats(3)], text=False, producer=13)
 
 
-FAMILIES = [matrices, matrix_factors, matrix_functions]
+def band_part_and_norm():
+    rows = Rows("band_part_and_norm", seed=5)
+    for lower, upper in [(1, 0), (-1, 0), (0, -1), (0, 0), (2, 1)]:
+        rows.add("MatrixBandPart", [floats(2, 3, 4), np.int32(lower), np.int32(upper)])
+    rows.add("MatrixBandPart", [floats(2, 3), np.int64(3), np.int64(0)])
+    rows.add("EuclideanNorm", [floats(2, 3), i32(1)])
+    rows.add("EuclideanNorm", [floats(2, 3), i32(0)], keep_dims=True)
+    rows.add("BatchMatMulV3", [floats(2, 2, 3), floats(3, 2)], Tout=np.float32)
+    rows.add("BiasAddV1", [floats(2, 3), floats(3)])
+    rows.write()
+
+
+FAMILIES = [matrices, matrix_factors, matrix_functions, band_part_and_norm]
