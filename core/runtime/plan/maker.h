@@ -1,14 +1,14 @@
 /*
  * maker: makes a plan, on one thread, when a servable is loaded. Internal to runtime/plan.
  *
- *     region_create            region.c    makes a region of a flattened graph: the signature's
- *                                          and, with fold.c, those of its branches and loops
- *     region_remove_dead_code       dead_code.c    drops ops that others wait for and nothing reads
- *     region_fold              fold.c      computes constants, removes identities
- *     region_fuse              fuse.c      makes one node of a pattern of nodes
- *     region_emit              emit.c      makes blocks of steps of the regions; prepares kernels
- *     block_liveness           liveness.c  finds the last use of every slot
- *     region_rows_independent  rows.c      proves that requests may share a run
+ *     region_create            region.c     makes a region of a flattened graph: the signature's
+ *                                           and, with fold.c, those of its branches and loops
+ *     region_remove_dead_code  dead_code.c  drops ops that others wait for and nothing reads
+ *     region_fold              fold.c       computes constants, removes identities
+ *     region_fuse              fuse.c       makes one node of a pattern of nodes
+ *     region_emit              emit.c       makes blocks of steps of the regions; prepares kernels
+ *     block_liveness           liveness.c   finds the last use of every slot
+ *     region_rows_independent  rows.c       proves that requests may share a run
  */
 #ifndef RUNTIME_PLAN_MAKER_H
 #define RUNTIME_PLAN_MAKER_H
