@@ -1,11 +1,19 @@
 #include "trainer/checkpoint/saver.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define SNAPSHOT_TIMEOUT_MS 30000
 #define WARN_MS             60000 /* between two log lines about checkpoints that fail */
 #define TICK_MS             10
 #define STALL_MS            10000 /* a ps that has not replied for this long is lost */
+
+enum first_checkpoint {
+    FIRST_DUE,   /* its values are not taken yet */
+    FIRST_TAKEN, /* training may change the values; the files are not complete yet */
+    FIRST_WRITTEN,
+    FIRST_FAILED
+};
 
 struct saver {
     struct saver_options options;
@@ -17,6 +25,9 @@ struct saver {
     pthread_mutex_t lock;   /* guards all below */
     pthread_cond_t changed;
     bool stopping, paused, due;
+    _Atomic enum first_checkpoint first;
+    enum status_code failure_code; /* if FIRST_FAILED: why */
+    char failure[1024];
     _Atomic uint64_t next_step; /* the step at which a checkpoint is due */
     _Atomic uint64_t due_step;  /* the last step at which one was due */
     int64_t next_ns, warned_ns;
@@ -60,14 +71,25 @@ use_snapshot(struct saver *saver,
     return status_resume(held);
 }
 
+static void set_first(struct saver *saver, enum first_checkpoint first)
+{
+    pthread_mutex_lock(&saver->lock);
+    saver->first = first;
+    pthread_cond_broadcast(&saver->changed);
+    pthread_mutex_unlock(&saver->lock);
+}
+
 static struct status add_snapshot(void *context, struct client_snapshot *snapshot)
 {
     struct saver *saver = context;
     struct checkpoint_dir *dir = saver->options.dir;
     struct snapshot_writer writer = { saver, snapshot };
 
+    if (saver->first == FIRST_DUE)
+        set_first(saver, FIRST_TAKEN);
     if (!checkpoint_dir_has_step(dir, snapshot->global_step))
         TRY(checkpoint_dir_add(dir, snapshot->global_step, write_snapshot, &writer));
+    set_first(saver, FIRST_WRITTEN);
     atomic_store(&saver->next_step, next_due_step(saver, snapshot->global_step));
     return status_ok();
 }
@@ -119,6 +141,15 @@ static struct status save_unless_paused(struct saver *saver)
     return paused ? status_ok() : save(saver);
 }
 
+/* With the lock. */
+static void fail_first(struct saver *saver, struct status status)
+{
+    snprintf(saver->failure, sizeof saver->failure, "%s", status.message);
+    saver->failure_code = status.code;
+    saver->first = FIRST_FAILED;
+    pthread_cond_broadcast(&saver->changed);
+}
+
 /* With the lock: schedules the next one as if this one had been written. Warns, unless a
  * recovery or the job's end caused the failure: the chief reports those. */
 static void take_failure(struct saver *saver, struct status status)
@@ -127,10 +158,16 @@ static void take_failure(struct saver *saver, struct status status)
 
     uint64_t none = UINT64_MAX;
 
+    if (saver->first == FIRST_DUE) /* saver_start waits for the values */
+        fail_first(saver, status);
     if (saver->options.every_steps > 0)
         atomic_compare_exchange_strong(&saver->next_step, &none,
                                        next_due_step(saver, saver->due_step));
     if (saver->stopping || saver->paused || status.code == STATUS_ABORTED)
+        return;
+    if (saver->first == FIRST_TAKEN)
+        fail_first(saver, status);
+    if (saver->first == FIRST_FAILED)
         return;
     if (saver->warned_ns != 0 && now_ns - saver->warned_ns < (int64_t)WARN_MS * NS_PER_MS)
         return;
@@ -159,6 +196,18 @@ static void *saver_run(void *context)
     return NULL;
 }
 
+/* Waits until the first checkpoint has its values. */
+static struct status await_first_values(struct saver *saver)
+{
+    struct clock *clock = saver->client.calls.clock;
+
+    pthread_mutex_lock(&saver->lock);
+    while (saver->first == FIRST_DUE)
+        clock_wait(clock, &saver->changed, &saver->lock, CLOCK_NEVER);
+    pthread_mutex_unlock(&saver->lock);
+    return saver_check(saver);
+}
+
 struct status saver_start(const struct saver_options *options, const struct ps_client *client,
                           struct saver **out)
 {
@@ -173,18 +222,30 @@ struct status saver_start(const struct saver_options *options, const struct ps_c
     clock_cond_init(&saver->changed);
     client_follow(&saver->client, client);
     set_next(saver);
-    struct status status = save(saver);
-    if (status_is_ok(status)) {
-        saver->runs = pthread_create(&saver->thread, NULL, saver_run, saver) == 0;
-        if (!saver->runs)
-            status = status_error(STATUS_RESOURCE_EXHAUSTED, "cannot start a thread");
-    }
+    saver->due = true;
+    saver->due_step = client->global_step;
+    saver->next_step = UINT64_MAX; /* none until the first one is written */
+    saver->runs = pthread_create(&saver->thread, NULL, saver_run, saver) == 0;
+    struct status status = saver->runs
+                               ? await_first_values(saver)
+                               : status_error(STATUS_RESOURCE_EXHAUSTED, "cannot start a thread");
     if (!status_is_ok(status)) {
+        struct status held = status_hold(status);
         saver_destroy(saver);
-        return status;
+        return status_resume(held);
     }
     *out = saver;
     return status_ok();
+}
+
+struct status saver_check(struct saver *saver)
+{
+    if (saver->first != FIRST_FAILED)
+        return status_ok();
+    pthread_mutex_lock(&saver->lock);
+    struct status status = status_error(saver->failure_code, "%s", saver->failure);
+    pthread_mutex_unlock(&saver->lock);
+    return status;
 }
 
 void saver_step(struct saver *saver, uint64_t global_step)
@@ -221,7 +282,10 @@ void saver_resume(struct saver *saver, const struct ps_client *client)
     atomic_store(&saver->next_step, next_due_step(saver, client->global_step));
     pthread_mutex_unlock(&saver->saving);
     pthread_mutex_lock(&saver->lock);
-    saver->paused = saver->due = false;
+    saver->paused = false;
+    saver->due = saver->first != FIRST_WRITTEN; /* the pause has interrupted it */
+    if (saver->first == FIRST_FAILED)
+        saver->first = FIRST_TAKEN;
     pthread_cond_signal(&saver->changed);
     pthread_mutex_unlock(&saver->lock);
 }
@@ -232,7 +296,9 @@ struct status saver_finish(struct saver *saver)
     saver->paused = true;
     pthread_mutex_unlock(&saver->lock);
     pthread_mutex_lock(&saver->saving);
-    struct status status = save(saver);
+    struct status status = saver_check(saver);
+    if (status_is_ok(status))
+        status = save(saver);
     pthread_mutex_unlock(&saver->saving);
     return status;
 }

@@ -1,13 +1,15 @@
 /*
  * saver: writes the chief's checkpoints in a thread of its own, while training continues.
  *
- *     TRY(saver_start(&options, client, &saver));      writes the first checkpoint
- *     …  saver_step(saver, client->global_step);        after each of the chief's steps
+ *     TRY(saver_start(&options, client, &saver));       takes the values of the first checkpoint
+ *     …  TRY(saver_check(saver));                       after each of the chief's steps
+ *        saver_step(saver, client->global_step);
  *     TRY(saver_finish(saver));                         writes the last one, after the last step
  *     saver_destroy(saver);
  *
- * If the first or the last checkpoint fails, the job fails. If another one fails, the saver warns,
- * and tries again when the next one is due.
+ * No step waits for the disk: a network disk may take many seconds for an fsync. If the first or
+ * the last checkpoint fails, the job fails. If another one fails, the saver warns, and tries again
+ * when the next one is due.
  */
 #ifndef TRAINER_CHECKPOINT_SAVER_H
 #define TRAINER_CHECKPOINT_SAVER_H
@@ -27,9 +29,12 @@ struct saver_options {
 
 struct saver;
 
-/* `client` is the chief's, which has joined; the variables exist. */
+/* `client` is the chief's, which has joined; the variables exist. Returns once the first
+ * checkpoint's values are safe from later steps; the thread then writes them. */
 struct status saver_start(const struct saver_options *options, const struct ps_client *client,
                           struct saver **out);
+/* The failure of the first checkpoint, once it is known. */
+struct status saver_check(struct saver *saver);
 void saver_step(struct saver *saver, uint64_t global_step);
 
 /* Takes a snapshot with slots and passes it to `use`. First waits for a checkpoint in progress;
@@ -46,8 +51,8 @@ void saver_interrupt(struct saver *saver);
 void saver_pause(struct saver *saver);
 void saver_resume(struct saver *saver, const struct ps_client *client);
 
-/* Writes the last checkpoint, unless there is one of that step. The thread then makes no more,
- * unless it is paused and resumed. */
+/* Writes the last checkpoint, unless there is one of that step or the first one has failed. The
+ * thread then makes no more, unless it is paused and resumed. */
 struct status saver_finish(struct saver *saver);
 /* accepts NULL; first finishes a checkpoint in progress, unless a ps is lost */
 void saver_destroy(struct saver *saver);

@@ -288,8 +288,10 @@ static struct status stepped(void *context, uint64_t global_step, const float *l
 {
     struct chief *chief = context;
 
-    if (chief->saver != NULL)
+    if (chief->saver != NULL) {
+        TRY(saver_check(chief->saver));
         saver_step(chief->saver, global_step);
+    }
     if (chief->options->stepped != NULL)
         chief->options->stepped(chief->options->context, chief->client, loss);
     return evaluate(chief);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -14,6 +15,23 @@
 #include "trainer/checkpoint/saver.h"
 
 #define DEADLINE_S 120
+
+/* ---- The disk: fsync waits while it stands still. ---- */
+
+#define DISK_STILL_MS_MAX 5000 /* so that a test that waits for the disk fails, and does not hang */
+
+static atomic_bool disk_stands_still;
+static atomic_int disk_error; /* errno; 0: none */
+
+/* Takes the place of the C library's. */
+int fsync(int fd)
+{
+    (void)fd;
+    for (int ms = 0; atomic_load(&disk_stands_still) && ms < DISK_STILL_MS_MAX; ms++)
+        usleep(1000);
+    errno = atomic_load(&disk_error);
+    return errno != 0 ? -1 : 0;
+}
 
 static void warn(void *context, const char *text)
 {
@@ -50,6 +68,7 @@ static bool has_checkpoint(uint64_t step)
 static void await_checkpoint(struct saver *saver, uint64_t step)
 {
     for (int i = 0; i < DEADLINE_S * 1000 && !has_checkpoint(step); i++) {
+        assert_ok(saver_check(saver));
         saver_step(saver, step);
         usleep(1000);
     }
@@ -72,7 +91,7 @@ static void the_points_stay_where_they_are_when_a_job_goes_on_between_two(void *
     assert_ok(checkpoint_dir_open(in("ckpt"), 0, &options.dir));
     assert_ok(checkpoint_layout_init(&options.layout, &cluster.placement, &job));
     assert_ok(saver_start(&options, &chief, &saver));
-    assert_true(has_checkpoint(25));
+    await_checkpoint(saver, 25);
     for (uint64_t point = 30; point <= 50; point += 10) {
         train_to(&chief, saver, point);
         await_checkpoint(saver, point);
@@ -82,6 +101,79 @@ static void the_points_stay_where_they_are_when_a_job_goes_on_between_two(void *
     checkpoint_dir_close(options.dir);
     client_finish(&chief);
     small_stop(&cluster);
+}
+
+/* A job of one ps whose chief is at step 0. */
+struct saved_job {
+    struct small_cluster cluster;
+    struct ps_client chief;
+    struct saver_options options;
+    struct saver *saver;
+};
+
+static void start_saved_job(struct saved_job *saved)
+{
+    struct client_job job = { .optimizer = "sgd", .learning_rate = .5f, .workers = 1 };
+
+    *saved = (struct saved_job){ .options = { .warn = warn } };
+    small_start(&saved->cluster, 1);
+    small_client(&saved->cluster, 0, 1, &saved->chief);
+    begin_at(&saved->chief, &job, 0);
+    saved->options.channels = saved->cluster.channels;
+    assert_ok(checkpoint_dir_open(in("ckpt"), 0, &saved->options.dir));
+    assert_ok(checkpoint_layout_init(&saved->options.layout, &saved->cluster.placement, &job));
+    assert_ok(saver_start(&saved->options, &saved->chief, &saved->saver));
+}
+
+static void stop_saved_job(struct saved_job *saved)
+{
+    saver_destroy(saved->saver);
+    checkpoint_dir_close(saved->options.dir);
+    client_finish(&saved->chief);
+    small_stop(&saved->cluster);
+}
+
+static void no_step_waits_until_the_first_checkpoint_is_on_the_disk(void **state)
+{
+    (void)state;
+    struct saved_job saved;
+    struct checkpoint *first;
+
+    atomic_store(&disk_stands_still, true);
+    start_saved_job(&saved);
+    train_to(&saved.chief, saved.saver, 20);
+    assert_ok(saver_check(saved.saver));
+    assert_false(has_checkpoint(0));
+    atomic_store(&disk_stands_still, false);
+    await_checkpoint(saved.saver, 0);
+    assert_ok(saver_finish(saved.saver));
+    assert_true(has_checkpoint(20));
+    assert_ok(checkpoint_open(&saved.options.layout,
+                              arena_printf(arena, "%s/model.ckpt-0", in("ckpt")), &first));
+    assert_int_equal(first->global_step, 0);
+    checkpoint_close(first);
+    stop_saved_job(&saved);
+}
+
+static void a_first_checkpoint_that_fails_later_is_reported(void **state)
+{
+    (void)state;
+    struct saved_job saved;
+
+    atomic_store(&disk_stands_still, true);
+    atomic_store(&disk_error, EIO);
+    start_saved_job(&saved);
+    train_to(&saved.chief, saved.saver, 1);
+    atomic_store(&disk_stands_still, false);
+    struct status status = saver_check(saved.saver);
+    for (int i = 0; i < DEADLINE_S * 1000 && status_is_ok(status); i++) {
+        usleep(1000);
+        status = saver_check(saved.saver);
+    }
+    assert_fails_naming(status, STATUS_DATA_LOSS, "model.ckpt-0");
+    atomic_store(&disk_error, 0);
+    assert_fails_naming(saver_finish(saved.saver), STATUS_DATA_LOSS, "model.ckpt-0");
+    stop_saved_job(&saved);
 }
 
 /* A ps that is lost while the saver reads a snapshot of it. */
@@ -143,6 +235,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST_IN_DIRECTORY(the_points_stay_where_they_are_when_a_job_goes_on_between_two),
+        TEST_IN_DIRECTORY(no_step_waits_until_the_first_checkpoint_is_on_the_disk),
+        TEST_IN_DIRECTORY(a_first_checkpoint_that_fails_later_is_reported),
         TEST_IN_DIRECTORY(a_pause_ends_the_calls_to_a_lost_ps),
     };
 
