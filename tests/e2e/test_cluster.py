@@ -272,6 +272,8 @@ class Waits(Cluster):
         task = job.start("worker", 1)
         self.assertEqual(task.wait(), 1, task.text())
         self.assertIn("worker 1 was given sync=false, the chief sync=true", task.text())
+        job.tasks["ps 0"].wait_for("worker 1 is refused: worker 1 was given sync=false, the chief sync=true: it must be the same")
+        job.tasks["worker 0"].wait_for("waiting for worker 1 at %s (was refused) to push for step 1" % job.hosts["worker"][1])
 
     def test_other_training_files_than_the_chief(self):
         job = self.job(ps=1, workers=2, flags=["--model=softmax", "--training_iteration=100000000"])
@@ -306,6 +308,20 @@ class Waits(Cluster):
         task.wait_for("waiting for the chief (never heard from) to make the variables")
         job.tasks["ps 0"].wait_for("waiting for the chief (never heard from) to make the variables")
         self.assertGreaterEqual(task.wait(), 128, task.text())
+        job.tasks["ps 0"].wait_for("worker 1 has left: worker 1 waits for the variables: waited 6 s for the chief to create the variables")
+
+    def test_a_worker_that_gives_up_tells_the_ps_tasks_that_are_there(self):
+        job = self.job(ps=2, workers=2)
+        job.start("ps", 0).wait_for("serves at")
+        task = job.start("worker", 1, "--start_timeout=2")
+        self.assertGreaterEqual(task.wait(), 128, task.text())
+        job.tasks["ps 0"].wait_for("worker 1 has left: gave up waiting for ps 1 at " + job.hosts["ps"][1])
+        task = job.start("worker", 1)
+        task.wait_for("waiting for ps 1 at ")
+        job.tasks["ps 0"].wait_for("worker 1 is here, restarted")
+        job.kill("worker 1", signal.SIGTERM)
+        self.assertEqual(task.wait(), 143, task.text())
+        job.tasks["ps 0"].wait_for("worker 1 has left: stopped")
 
     def test_a_ps_that_nobody_comes_to_gives_up(self):
         job = self.job(ps=1, workers=1)

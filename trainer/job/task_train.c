@@ -207,6 +207,16 @@ static void open_client(struct training_task *trainee)
     client_init(&trainee->client, &client);
 }
 
+/* A task that ends before all ps tasks have answered tells those that have. */
+static void report_early_end(struct training_task *trainee)
+{
+    if (!trainee->started && !status_is_ok(trainee->reason) && !is_evaluator(trainee) &&
+        !presence_is_alone(&trainee->presence))
+        status_ignore(client_report(&trainee->client,
+                                    status_error(STATUS_UNAVAILABLE, "%s", trainee->reason.message),
+                                    false));
+}
+
 static struct status run(struct training_task *trainee)
 {
     TRY(endpoint_listen(&trainee->endpoint, NULL));
@@ -221,6 +231,7 @@ static struct status run(struct training_task *trainee)
     /* so that it sees the last step */
     trainee->options->watch(trainee->options->context, trainee->progress);
     trainee->progress->alone = presence_is_alone(&trainee->presence);
+    report_early_end(trainee);
     presence_finish(&trainee->presence);
     client_finish(&trainee->client);
     /* A stopped task returns the reason, unless it had succeeded before. */

@@ -278,12 +278,30 @@ struct status worker_join(struct ps_client *client, int64_t timeout_ms,
     }
 }
 
+/* A task that gives up tells the ps tasks why, which otherwise wait for a sign of life. */
+static struct status join_or_report(struct ps_client *client, int64_t timeout_ms,
+                                    const struct progress *progress, const char *what)
+{
+    struct status status = worker_join(client, timeout_ms, progress);
+    bool stopped = atomic_load(&progress->stop);
+
+    if (status_is_ok(status))
+        return status;
+    status = status_in(status, "%s waits for %s", client->options.task, what);
+    if (client->told || (status.code == STATUS_CANCELLED && !stopped))
+        return status; /* the job has ended */
+    struct status held = status_hold(stopped ? worker_stopped(client, progress) : status);
+    /* UNAVAILABLE: the job goes on, and another process may take its place. */
+    status_ignore(
+        client_report(client, status_error(STATUS_UNAVAILABLE, "%s", held.message), false));
+    return status_resume(held);
+}
+
 /* Joins, and joins again each time the job returns to an earlier step. */
 static struct status run(struct ps_client *client, struct gradient_source *source,
                          const struct worker_options *options, struct progress *progress)
 {
-    TRY(status_in(worker_join(client, options->start_timeout_ms, progress),
-                  "worker %u waits for the variables", client->options.index));
+    TRY(join_or_report(client, options->start_timeout_ms, progress, "the variables"));
     for (;;) {
         uint64_t stop_step = client->stop_step != 0 ? client->stop_step : options->stop_step;
         if (stop_step != options->stop_step)
@@ -294,8 +312,7 @@ static struct status run(struct ps_client *client, struct gradient_source *sourc
             return status;
         progress_say(progress, "pauses at step %llu: %s; waits for the chief to continue",
                      (unsigned long long)client->global_step, status.message);
-        TRY(status_in(worker_join(client, options->recovery_timeout_ms, progress),
-                      "%s waits for the job to continue", client->options.task));
+        TRY(join_or_report(client, options->recovery_timeout_ms, progress, "the job to continue"));
         if (!client->finished)
             progress_say(progress, "continues from step %llu",
                          (unsigned long long)client->global_step);

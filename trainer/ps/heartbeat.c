@@ -41,7 +41,8 @@ static void append_member(const struct ps *ps, uint32_t rank, struct buffer *out
     else
         append_stranger(ps, rank, out);
     if (member == NULL)
-        buffer_append_text(out, " (never heard from)");
+        buffer_append_text(out, liveness_is_refused(ps, rank) ? " (was refused)"
+                                                              : " (never heard from)");
     else if (member->left != NULL)
         buffer_append_text(out, " (has left)");
     else if (silent_ms > SILENT_MS)
@@ -102,6 +103,14 @@ void ps_describe_wait(struct ps *ps, char *out, size_t size)
 
 /* ---- The heartbeat. ---- */
 
+/* Keeps why a process of this job was refused, for those who wait for it. */
+static void note_refusal(struct ps *ps, const struct identity *identity, struct status why)
+{
+    if (identity != NULL && !identity->reader && identity->index < PS_WORKERS_MAX &&
+        why.code == STATUS_FAILED_PRECONDITION && status_is_ok(identity_check_job(ps, identity)))
+        liveness_record_refusal(ps, identity, why.message);
+}
+
 static struct message heartbeat_reply(struct ps *ps, uint32_t rank)
 {
     struct status outcome = outcome_status(ps);
@@ -139,6 +148,8 @@ void ps_heartbeat(void *instance, struct call *call, struct message *message)
                 liveness_record(ps, request.identity);
             reply =
                 heartbeat_reply(ps, request.identity->reader ? NOBODY : request.identity->index);
+        } else {
+            note_refusal(ps, request.identity, status);
         }
         ps_unlock(ps);
     }

@@ -26,8 +26,10 @@ struct task_liveness *liveness_create(void)
 
 void liveness_destroy(struct task_liveness *liveness)
 {
-    for (uint32_t rank = 0; rank < PS_WORKERS_MAX; rank++)
+    for (uint32_t rank = 0; rank < PS_WORKERS_MAX; rank++) {
         free(liveness->members[rank].left);
+        free(liveness->members[rank].refused);
+    }
     free(liveness->members);
     free(liveness);
 }
@@ -61,6 +63,8 @@ void liveness_record(struct ps *ps, const struct identity *identity)
     ps->liveness->begun = true;
     member->heard_ns = clock_now_ns(ps->options.clock);
     snprintf(member->name, sizeof member->name, "%s", identity->task);
+    free(member->refused);
+    member->refused = NULL;
     if (known && member->incarnation == identity->incarnation)
         return;
     member->incarnation = identity->incarnation;
@@ -68,6 +72,27 @@ void liveness_record(struct ps *ps, const struct identity *identity)
     member->told = false;
     free(member->left);
     member->left = NULL;
+}
+
+void liveness_record_refusal(struct ps *ps, const struct identity *identity, const char *why)
+{
+    struct member *member = &ps->liveness->members[identity->index];
+
+    ASSERT_LOCKED(ps);
+    if (member->heard_ns != 0 ||
+        (member->refused != NULL && member->refused_incarnation == identity->incarnation))
+        return;
+    free(member->refused);
+    member->refused = xstrdup(why);
+    member->refused_incarnation = identity->incarnation;
+    member->refusal_said = false;
+    snprintf(member->name, sizeof member->name, "%s", identity->task);
+}
+
+bool liveness_is_refused(const struct ps *ps, uint32_t rank)
+{
+    ASSERT_LOCKED(ps);
+    return ps->liveness->members[rank].refused != NULL;
 }
 
 void liveness_touch(struct ps *ps, const struct worker *worker)
@@ -119,14 +144,25 @@ static bool tell(const struct ps *ps, struct member *member, int64_t now_ns, int
     return member->said != said;
 }
 
+static bool tell_refusal(struct member *member, char *out, size_t size)
+{
+    if (member->refused == NULL || member->refusal_said)
+        return false;
+    snprintf(out, size, "%s is refused: %s", member->name, member->refused);
+    member->refusal_said = true;
+    return true;
+}
+
 bool ps_next_news(struct ps *ps, int64_t now_ns, int64_t lost_ms, char *out, size_t size)
 {
     bool any = false;
 
     ps_lock(ps);
-    for (uint32_t rank = 0; rank < PS_WORKERS_MAX && !any && !outcome_is_known(ps); rank++)
-        if (liveness_find(ps, rank) != NULL)
-            any = tell(ps, &ps->liveness->members[rank], now_ns, lost_ms, out, size);
+    for (uint32_t rank = 0; rank < PS_WORKERS_MAX && !any && !outcome_is_known(ps); rank++) {
+        struct member *member = &ps->liveness->members[rank];
+        any = liveness_find(ps, rank) != NULL ? tell(ps, member, now_ns, lost_ms, out, size)
+                                              : tell_refusal(member, out, size);
+    }
     ps_unlock(ps);
     return any;
 }

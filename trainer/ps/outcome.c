@@ -153,6 +153,14 @@ void ps_end(struct ps *ps, struct status outcome)
     outcome_announce(ps, &ending);
 }
 
+/* Does a task report that it has not become a part of the job, as it was refused, or has waited too
+ * long? */
+static bool has_not_joined(const struct ps *ps, const struct finish_request *request)
+{
+    return !request->job && request->code == STATUS_UNAVAILABLE && request->ticket != NULL &&
+           request->ticket->generation != generation_of(ps)->number;
+}
+
 /* A task without a ticket, such as a chief that could not create the variables, is admitted by
  * its identity. */
 static struct status admit_finish(struct ps *ps, const struct finish_request *request,
@@ -164,6 +172,10 @@ static struct status admit_finish(struct ps *ps, const struct finish_request *re
     if (request->identity != NULL && request->identity->index >= PS_WORKERS_MAX)
         return status_error(STATUS_INVALID_ARGUMENT, "%s has index %u, must be below %d",
                             request->identity->task, request->identity->index, PS_WORKERS_MAX);
+    if (request->identity != NULL && has_not_joined(ps, request)) {
+        TRY(identity_check_job(ps, request->identity));
+        return membership_check_place(ps, request->identity);
+    }
     if (generation_of(ps)->open || request->identity == NULL)
         return membership_admit_worker(ps, request->ticket, worker);
     TRY(identity_check(ps, request->identity));
