@@ -11,6 +11,7 @@ import struct
 import zipfile
 
 import pictures
+from digits import write_digits
 from harness import Server, TestCase, main, run, shared
 from records import example, floats, record
 
@@ -304,6 +305,20 @@ class TrainFiles(FilesTestCase):
             self.train(*flags, "--class_weight=0:1,2:3", "--workers=2")
         self.assertIn("metric 'sparse_categorical_crossentropy' does not fit: it needs class numbers",
                       self.train(*flags, "--metrics=sparse_categorical_crossentropy", code=2))
+
+    def test_idx_files(self):
+        data = write_digits(self.path("digits"), train=300, test=100)
+        for name in ("images-idx3-ubyte", "labels-idx1-ubyte"):
+            with open(os.path.join(data, "t10k-" + name), "rb") as file:
+                self.write("digits/other-%s.gz" % name, gzip.compress(file.read()))
+        schema = self.write("schema.json", json.dumps({"columns": [{"name": "image", "shape": [28, 28], "stddev": 255, "mean": 0},
+                                                                   {"name": "label", "dtype": "int64"}]}))
+        shown = self.train("--model=softmax", "--train_files=%s/train-images-*,%s/other-images-*" % (data, data), "--epochs=5",
+                           "--test_files=%s/t10k-images-idx3-ubyte" % data, "--schema=" + schema, "--batch_size=20", "--workers=2", "--noexport")
+        self.assertIn("50 steps of 20 rows", shown)
+        self.assertGreater(float(re.search(r"accuracy ([\d.]+)", shown).group(1)), .9)
+        shown = self.train("--model=softmax", "--train_files=%s/train-*" % data, "--noexport", code=2)
+        self.assertIn("train-labels-idx1-ubyte': a file of one number per row, as of labels: name only files of images", shown)
 
     def test_many_files_without_a_header(self):
         points = self.line()

@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trainer/data/idx.h"
+#include "trainer/records/idx.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

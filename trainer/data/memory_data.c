@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "trainer/data/memory_rows.h"
 #include "trainer/data/digits.h"
-#include "trainer/data/idx.h"
+#include "trainer/records/idx.h"
 
 #define DIGITS_TRAIN     60000u
 #define DIGITS_TEST      10000u

@@ -64,8 +64,8 @@ static const struct flag rows[] = {
               "ranks; they need the columns of the candidates only" },
     { "data_format", FLAG_TEXT, &values.data_format, "",
       .help = "csv, tsv, libsvm, libffm, criteo, tfrecord (of tf.Examples or "
-              "tf.SequenceExamples), npz, image (JPEG and PNG) or text (lines); the default is "
-              "detected from a file's name or first bytes" },
+              "tf.SequenceExamples), npz, idx (MNIST's), image (JPEG and PNG) or text (lines); the "
+              "default is detected from a file's name or first bytes" },
     { "schema", FLAG_PATH, &values.schema, "",
       .help = "JSON file that describes the columns; `pstrain schema FILE` prints one. The default "
               "is guessed from the first training file that has rows" },

@@ -5,6 +5,7 @@
 #include "storage/gzip_file.h"
 #include "trainer/records/delimited.h"
 #include "trainer/records/example_records.h"
+#include "trainer/records/idx_records.h"
 #include "trainer/records/image_records.h"
 #include "trainer/records/npz.h"
 #include "trainer/records/svm.h"
@@ -12,8 +13,8 @@
 
 /* The first format that recognises a file wins, so the stricter ones come first. */
 static const struct record_format *const formats[] = {
-    &npz_format,    &image_format, &tfrecord_format, &libsvm_format, &libffm_format,
-    &criteo_format, &tsv_format,   &csv_format,      &text_format,
+    &npz_format,    &image_format,  &tfrecord_format, &idx_format, &libsvm_format,
+    &libffm_format, &criteo_format, &tsv_format,      &csv_format, &text_format,
 };
 
 #define START_BYTES 4096 /* of a file to check */

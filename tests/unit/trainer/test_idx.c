@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "trainer/data/idx.h"
+#include "trainer/records/idx.h"
 #include "support/test_group.h"
 
 #define CORPUS "tests/fuzz/corpus/idx/"

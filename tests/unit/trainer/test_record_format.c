@@ -14,6 +14,7 @@ static const struct name_row {
     { "a.libffm", "", "libffm" },
     { "a.criteo", "", "criteo" },
     { "a.npz", "", "npz" },
+    { "train-images-idx3-ubyte.gz", "", "idx" },
     { "a.tfrecord.gz", "", "tfrecord" },
     { "part-00000-of-00001", "\3\1\1\1\1\1\1\1....", NULL },
     { "archive", "PK\3\4.", "npz" },

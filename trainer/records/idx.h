@@ -6,18 +6,28 @@
  * Only type 08, unsigned bytes, is read: images and labels consist of them. The format is described
  * on MNIST's home page.
  */
-#ifndef TRAINER_DATA_IDX_H
-#define TRAINER_DATA_IDX_H
+#ifndef TRAINER_RECORDS_IDX_H
+#define TRAINER_RECORDS_IDX_H
 
 #include "base/bytes.h"
 
-#define IDX_RANK_MAX 4
+#define IDX_RANK_MAX         4
+#define IDX_HEADER_BYTES_MAX (4 + 4 * IDX_RANK_MAX)
 
 struct idx {
     int rank;
     uint32_t dims[IDX_RANK_MAX];
     const uint8_t *data; /* as many bytes as the product of dims */
 };
+
+/**
+ * Reads the first bytes of a file, IDX_HEADER_BYTES_MAX or all that it has. out->data is not set.
+ *
+ * Units   *header_bytes, *data_bytes: sizes of the header, and of the elements after it
+ * Errors  DATA_LOSS not an IDX file, or cut short; UNIMPLEMENTED another element type
+ */
+struct status idx_read_header(struct bytes start, struct idx *out, size_t *header_bytes,
+                              uint64_t *data_bytes);
 
 /**
  * Finds the parts of the contents of a file. out->data points into `contents`.

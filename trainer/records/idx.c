@@ -1,4 +1,4 @@
-#include "trainer/data/idx.h"
+#include "trainer/records/idx.h"
 
 #include "base/container.h"
 #include "base/file.h"
@@ -14,30 +14,44 @@ static uint32_t get_u32be(const char *at)
     return (uint32_t)byte[0] << 24 | (uint32_t)byte[1] << 16 | (uint32_t)byte[2] << 8 | byte[3];
 }
 
-struct status idx_parse(struct bytes contents, struct idx *out)
+struct status idx_read_header(struct bytes start, struct idx *out, size_t *header_bytes,
+                              uint64_t *data_bytes)
 {
     struct idx idx = { 0 };
     uint64_t size = 1;
 
-    if (contents.size < 4 || contents.data[0] != 0 || contents.data[1] != 0)
+    if (start.size < 4 || start.data[0] != 0 || start.data[1] != 0)
         return status_error(STATUS_DATA_LOSS, "not an IDX file: it must begin with two zero bytes");
-    if (contents.data[2] != IDX_UNSIGNED_BYTE)
+    if (start.data[2] != IDX_UNSIGNED_BYTE)
         return status_error(STATUS_UNIMPLEMENTED,
                             "IDX element type 0x%02x, only unsigned bytes (0x08) are read",
-                            (uint8_t)contents.data[2]);
-    idx.rank = (uint8_t)contents.data[3];
+                            (uint8_t)start.data[2]);
+    idx.rank = (uint8_t)start.data[3];
     if (idx.rank < 1 || idx.rank > IDX_RANK_MAX)
         return status_error(STATUS_DATA_LOSS, "IDX rank %d, must be 1 to %d", idx.rank,
                             IDX_RANK_MAX);
     size_t header = 4 + 4 * (size_t)idx.rank;
-    if (contents.size < header)
-        return status_error(STATUS_DATA_LOSS, "IDX header cut short: %zu bytes of %zu",
-                            contents.size, header);
+    if (start.size < header)
+        return status_error(STATUS_DATA_LOSS, "IDX header cut short: %zu bytes of %zu", start.size,
+                            header);
     for (int i = 0; i < idx.rank; i++) {
-        idx.dims[i] = get_u32be(contents.data + 4 + 4 * i);
+        idx.dims[i] = get_u32be(start.data + 4 + 4 * i);
         if (__builtin_mul_overflow(size, idx.dims[i], &size))
             return status_error(STATUS_DATA_LOSS, "IDX dimensions multiply to more than 2^64");
     }
+    *out = idx;
+    *header_bytes = header;
+    *data_bytes = size;
+    return status_ok();
+}
+
+struct status idx_parse(struct bytes contents, struct idx *out)
+{
+    struct idx idx;
+    size_t header;
+    uint64_t size;
+
+    TRY(idx_read_header(contents, &idx, &header, &size));
     if (contents.size - header != size)
         return status_error(STATUS_DATA_LOSS, "IDX data has %zu bytes, its dimensions say %llu",
                             contents.size - header, (unsigned long long)size);
