@@ -34,11 +34,8 @@ static const struct flag rows[] = {
     { "weight_column", FLAG_TEXT, &files.weight_column, "",
       .help = "column of the weight, which --evaluate multiplies each row's loss by and which "
               "is no input either" },
-    { "column_names", FLAG_TEXT, &files.column_names, "",
-      .help = "names of the columns of CSV and TSV files without a header" },
-    { "na_value", FLAG_TEXT, &files.na_value, "",
-      .help = "text of a field of CSV and TSV files without a value, such as NA; an empty field "
-              "has none either" },
+    { "column_names", FLAG_TEXT, &files.column_names, "", .help = COLUMN_NAMES_HELP },
+    { "na_value", FLAG_TEXT, &files.na_value, "", .help = NA_VALUE_HELP },
     { "max_bad_records", FLAG_INT64, &files.max_bad_records, "0",
       .help =
           "bad records to tolerate; each is reported and skipped, and has no line in the output",

@@ -10,11 +10,8 @@ static const struct flag rows[] = {
     { "data_format", FLAG_TEXT, &values.data_format, "",
       .help = "format of the files, one of those that `pstrain --help` lists; the default is "
               "detected from a file's name or first bytes" },
-    { "column_names", FLAG_TEXT, &values.column_names, "",
-      .help = "names of the columns of CSV and TSV files without a header" },
-    { "na_value", FLAG_TEXT, &values.na_value, "",
-      .help = "text of a field of CSV and TSV files without a value, such as NA; an empty field "
-              "has none either" },
+    { "column_names", FLAG_TEXT, &values.column_names, "", .help = COLUMN_NAMES_HELP },
+    { "na_value", FLAG_TEXT, &values.na_value, "", .help = NA_VALUE_HELP },
     { "label_column", FLAG_TEXT, &hints.label, "",
       .help = "column whose texts are listed as its classes, in ascending order" },
     { "normalize", FLAG_BOOL, &hints.normalize, "false",

@@ -78,10 +78,9 @@ static const struct flag rows[] = {
       .help = "columns that form the model's input, side by side, such as x1,x2; the default is "
               "all columns of the schema except the labels and the weight" },
     { "column_names", FLAG_TEXT, &values.column_names, "",
-      .help = "names of the columns of CSV and TSV files without a header" },
+      .help = COLUMN_NAMES_HELP },
     { "na_value", FLAG_TEXT, &values.na_value, "",
-      .help = "text of a field of CSV and TSV files without a value, such as NA; an empty field "
-              "has none either" },
+      .help = NA_VALUE_HELP },
     { "shuffle_buffer", FLAG_INT32, &values.shuffle_buffer, "10000",
       .help = "rows of the training files that are read and shuffled together; 0: rows and files "
               "keep their order",

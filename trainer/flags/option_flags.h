@@ -85,6 +85,12 @@ struct flag_values {
 
 extern const struct flag_set train_flags;
 
+/* The help of flags that several commands have. */
+#define COLUMN_NAMES_HELP "names of the columns of CSV and TSV files without a header"
+#define NA_VALUE_HELP                                                             \
+    "text of a field of CSV and TSV files without a value, such as NA; an empty " \
+    "field has none either"
+
 #define CLUSTER_GROUP "a task of a cluster" /* the heading of the flags that describe a cluster */
 
 /* The first of these flags whose value is not its default; NULL: none. */
