@@ -4,7 +4,7 @@
 #include "trainer/inputs/file_data.h"
 
 static struct flag_values values;
-static struct schema_hints hints;
+static struct schema_hints hints = { .lists = true };
 
 static const struct flag rows[] = {
     { "data_format", FLAG_TEXT, &values.data_format, "",

@@ -306,6 +306,15 @@ class TrainFiles(FilesTestCase):
         self.assertIn("metric 'sparse_categorical_crossentropy' does not fit: it needs class numbers",
                       self.train(*flags, "--metrics=sparse_categorical_crossentropy", code=2))
 
+    def test_a_fraction_after_a_thousand_whole_numbers(self):
+        rows = ["%d,%d" % (i % 7, 2 * (i % 7) + 10) for i in range(1100)] + ["0.5,11"] * 10
+        path = self.write("late.csv", "x,y\n" + "\n".join(rows) + "\n")
+        flags = ["--model=linear", "--train_files=" + path, "--label_column=y", "--noexport", "--epochs=1"]
+        self.train(*flags)
+        schema = self.write("late.json", run("pstrain", "schema", path).stdout)
+        self.assertIn("column 'x': '0.5' is not an integer: fractions need \"dtype\": \"float32\" in --schema",
+                      self.train(*flags, "--schema=" + schema, code=1))
+
     def test_idx_files(self):
         data = write_digits(self.path("digits"), train=300, test=100)
         for name in ("images-idx3-ubyte", "labels-idx1-ubyte"):

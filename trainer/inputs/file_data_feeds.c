@@ -469,6 +469,30 @@ static struct status check_flags(const struct file_data_maker *maker)
     return status_ok();
 }
 
+static bool makes_floats(const struct row_request *request)
+{
+    return dtype_is_floating(request->spec.dtype) && request->classes == 0;
+}
+
+/* Guesses whole numbers from the first rows as floats where only floats are made of them: a later
+ * row may have a fraction. */
+static void allow_fractions(struct file_data_maker *maker, const struct row_request *requests,
+                            int count)
+{
+    for (int i = 0; i < maker->schema.count; i++) {
+        struct schema_column column = maker->schema.columns[i];
+        bool floats = column.is_whole_so_far;
+        for (int r = 0; r < count && floats; r++) {
+            const struct text_list names = { (const char **)(uintptr_t)requests[r].names,
+                                             requests[r].names_count };
+            floats = makes_floats(&requests[r]) || !is_in(&names, column.name);
+        }
+        column.dtype = floats ? COLUMN_FLOAT : column.dtype;
+        if (floats)
+            schema_put_column(&maker->schema, maker->arena, column);
+    }
+}
+
 /* Labels come first, because a wrong name of the label is the most useful error. */
 struct status file_data_make_layout(struct file_data_maker *maker)
 {
@@ -490,5 +514,6 @@ struct status file_data_make_layout(struct file_data_maker *maker)
             TRY(check_id(maker, requests, count));
         count++;
     }
+    allow_fractions(maker, requests, count);
     return row_layout_make(&maker->schema, requests, count, maker->arena, &maker->layout);
 }

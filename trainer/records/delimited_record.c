@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "base/json_number.h"
@@ -74,6 +75,23 @@ enum record_end delimited_field(struct delimited_reader *reader, const char **po
 
 /* ---- One record. ---- */
 
+/* The schema may be a guess from rows that had whole numbers only. */
+static struct status add_integer(struct bytes text, struct column *column)
+{
+    int64_t integer;
+    float number;
+    struct status status = number_text_int64(text, &integer);
+
+    if (status_is_ok(status))
+        column_add_int64(column, integer);
+    else if (status_is_ok(number_text_float(text, &number)) && number != floorf(number))
+        return status_error(status.code,
+                            "%s: fractions need \"dtype\": \"float32\" in --schema, which "
+                            "`pstrain schema` prints",
+                            status.message);
+    return status;
+}
+
 static struct status add_value(const struct delimited_reader *reader, int field, struct bytes text,
                                struct column *column)
 {
@@ -85,8 +103,9 @@ static struct status add_value(const struct delimited_reader *reader, int field,
         column_add_bytes(column, text);
         break;
     case COLUMN_INT64:
-        TRY(field >= reader->dialect->first_hex ? number_text_hex(text, &integer)
-                                                : number_text_int64(text, &integer));
+        if (field < reader->dialect->first_hex)
+            return add_integer(text, column);
+        TRY(number_text_hex(text, &integer));
         column_add_int64(column, integer);
         break;
     case COLUMN_FLOAT:

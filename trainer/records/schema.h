@@ -33,6 +33,7 @@ struct schema_column {
     /* When guessed: why the first non-numeric text of the column is not a number; NULL: none, or
      * unknown */
     const char *no_number;
+    bool is_whole_so_far;      /* when guessed: int64 because the texts seen are whole numbers */
     size_t missing_rows;       /* when guessed, dense numbers: the rows that have none */
     int64_t width;             /* values in a row; sparse: 0 if the model decides; ragged: 0 */
     struct shape shape;        /* dense: of these values; rank 0: unknown */
@@ -88,6 +89,7 @@ struct schema_hints {
     /* the column whose texts are listed as classes, in ascending order; "": none */
     const char *label;
     bool normalize; /* the other dense columns of numbers get their mean and stddev */
+    bool lists;     /* a field such as "3|7" has several numbers */
 };
 
 /**

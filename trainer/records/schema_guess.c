@@ -134,6 +134,61 @@ static size_t count_missing(const struct columns *columns, const struct column *
     return missing;
 }
 
+/* ---- Several numbers in a field. ---- */
+
+/* What fields have, if a character stands between their values. */
+struct field_lists {
+    size_t fields, bad; /* bad: with values that are no numbers */
+    size_t least, most; /* values in a field; 0: none was seen */
+    bool has_fractions;
+};
+
+static void see_field(struct bytes text, char separator, struct field_lists *lists)
+{
+    const char *at = text.data, *end = text.data + text.size;
+    size_t values = 0;
+    bool fractions = false;
+
+    lists->fields++;
+    for (const char *next; at <= end; at = next + 1, values++) {
+        float number;
+        int64_t integer;
+        next = memchr(at, separator, (size_t)(end - at));
+        next = next != NULL ? next : end;
+        struct bytes value = { at, (size_t)(next - at) };
+        if (!status_is_ok(number_text_float(value, &number))) {
+            lists->bad++;
+            return;
+        }
+        fractions |= !status_is_ok(number_text_int64(value, &integer));
+    }
+    lists->has_fractions |= fractions;
+    lists->least = lists->most == 0 || values < lists->least ? values : lists->least;
+    lists->most = values > lists->most ? values : lists->most;
+}
+
+/* Takes the texts as lists of numbers, if nearly all of them are. Commas may be those of
+ * thousands, and colons those of a time of day. */
+static void guess_lists(const struct columns *columns, const struct column *column,
+                        struct schema_column *out)
+{
+    static const char separators[] = "|; ";
+
+    for (const char *separator = separators; *separator != '\0'; separator++) {
+        struct field_lists lists = { 0 };
+        for (size_t i = 0; i < column->count; i++)
+            see_field(column_text(column, i), *separator, &lists);
+        if (lists.most < 2 || lists.bad > lists.fields / 20)
+            continue;
+        out->separator = *separator;
+        out->dtype = lists.has_fractions ? COLUMN_FLOAT : COLUMN_INT64;
+        out->kind = lists.least == lists.most ? SCHEMA_DENSE : SCHEMA_RAGGED;
+        out->width = lists.least == lists.most ? (int64_t)lists.most : 0;
+        out->missing_rows = out->kind == SCHEMA_DENSE ? count_missing(columns, column) : 0;
+        return;
+    }
+}
+
 static struct schema_column guess_column(const struct record_field *field,
                                          const struct columns *columns, const struct column *column,
                                          struct arena *arena)
@@ -149,6 +204,7 @@ static struct schema_column guess_column(const struct record_field *field,
         guess.shape = field->shape;
     if (field->is_text)
         guess.dtype = guess_text_dtype(column, arena, &guess.no_number);
+    guess.is_whole_so_far = field->is_text && guess.dtype == COLUMN_INT64;
     if (guess.kind == SCHEMA_DENSE && guess.dtype != COLUMN_BYTES) /* an empty text is a text */
         guess.missing_rows = count_missing(columns, column);
     return guess;
@@ -239,6 +295,8 @@ static void guess_columns(const struct record_format *format, const struct recor
         struct schema_column guess =
             i == index ? pair_column(format, fields->list[index].name, fields->list[value].name)
                        : guess_column(&fields->list[i], columns, &columns->list[i], arena);
+        if (hints->lists && fields->list[i].is_text && guess.dtype == COLUMN_BYTES)
+            guess_lists(columns, &columns->list[i], &guess);
         take_hints(hints, &columns->list[i], arena, notes, &guess);
         if (guess.kind == SCHEMA_RAGGED && guess.dtype == COLUMN_BYTES)
             buffer_printf(notes, "column '%s' is left out: its number of texts varies\n",

@@ -181,6 +181,10 @@ static const struct guess_row {
       "7\n8,8"
       "\n9,9\n1,1\n",
       "a:1:1 b:2:1 ", "" },
+    { "lists of numbers", "csv", "a,b,c\n1|2,3;4.5,1 2 3\n3|4,5,\n5|6,6;7,7 8 9\n",
+      "a:1:2 b:0:0 c:1:3 ", "" },
+    { "texts that are no lists", "csv", "a,b,c\n1|x,12:30,\"1,234\"\n2|y,13:40,\"5,678\"\n",
+      "a:2:1 b:2:1 c:2:1 ", "" },
     { "a bad record is passed", "csv", "a,b\n1\n1,2\n", "a:1:1 b:1:1 ", "" },
     { "pairs count from 1", "libsvm", "1 3:1 4:1\n-1 2:1\n", "label:0:1 features[index,value,1] ",
       "" },
@@ -194,7 +198,7 @@ static void the_first_rows_give_a_guess(void **state)
     struct arena *arena = arena_create(0);
     struct memory_file file = memory_file_make(row->text, strlen(row->text));
     struct record_options options = { 0 };
-    const struct schema_hints hints = { .label = "" };
+    const struct schema_hints hints = { .label = "", .lists = true };
     struct buffer notes = { 0 }, got = { 0 }, json = { 0 };
     struct schema schema, again;
 
