@@ -177,9 +177,11 @@ static enum record_end take_field(struct delimited_reader *reader, int field, co
     const char *next = NULL;
     struct bytes text;
 
-    if (column != NULL && reader->separators[field] == '\0' && reader->na_value.size == 0)
+    if (column != NULL && reader->separators[field] == '\0')
         next = add_plain_number(reader->dialect, field, *position, column);
     if (next != NULL) {
+        text = (struct bytes){ *position, (size_t)(next - *position) };
+        column->count -= bytes_equal(text, reader->na_value);
         *position = next;
         return next >= end || (*next == '\r' && next + 1 == end) ? RECORD_CUT : RECORD_WHOLE;
     }
