@@ -306,6 +306,15 @@ class TrainFiles(FilesTestCase):
         self.assertIn("metric 'sparse_categorical_crossentropy' does not fit: it needs class numbers",
                       self.train(*flags, "--metrics=sparse_categorical_crossentropy", code=2))
 
+    def test_files_that_two_patterns_match_and_names_with_brackets(self):
+        for name in ("a[1].csv", "a2.csv"):
+            self.write(name, "x,y\n" + "".join("%.6f,%.6f\n" % point for point in self.line(50)))
+        flags = ["--model=linear", "--label_column=y", "--epochs=1", "--batch_size=10", "--workers=1", "--noexport"]
+        shown = self.train(*flags, "--train_files=%s,%s" % (self.path("a2.csv"), self.path("a*.csv")))
+        self.assertIn("'%s' is named twice: its rows count once" % self.path("a2.csv"), shown)
+        self.assertIn("10 steps of 10 rows", shown)
+        self.assertIn("5 steps of 10 rows", self.train(*flags, "--train_files=" + self.path("a[1].csv")))
+
     def test_a_fraction_after_a_thousand_whole_numbers(self):
         rows = ["%d,%d" % (i % 7, 2 * (i % 7) + 10) for i in range(1100)] + ["0.5,11"] * 10
         path = self.write("late.csv", "x,y\n" + "\n".join(rows) + "\n")

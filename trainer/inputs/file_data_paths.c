@@ -1,5 +1,6 @@
 /* file_data_paths: resolves the files in flags. */
 #include <glob.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "trainer/inputs/file_data_internal.h"
@@ -146,6 +147,37 @@ static struct status list_paths(struct file_data_maker *maker, const glob_t *mat
     return status;
 }
 
+/* Adds the files of a pattern. A file whose name has brackets may be given as it is. */
+static struct status match(const char *pattern, bool append, glob_t *found)
+{
+    const char *path = file_path_of_uri(pattern);
+    int flags = append ? GLOB_APPEND : 0, result = glob(path, flags, NULL, found);
+
+    if (result == GLOB_NOMATCH && file_exists(path))
+        result = glob(path, flags | GLOB_NOCHECK, NULL, found);
+    if (result == GLOB_NOMATCH)
+        return status_error(STATUS_NOT_FOUND, "no file matches '%s'", pattern);
+    return result == 0 ? status_ok()
+                       : status_error(STATUS_INTERNAL, "'%s': glob() failed", pattern);
+}
+
+/* A file that several patterns match is read once. */
+static void drop_repeated(const struct file_data_maker *maker, struct text_list *sorted)
+{
+    const struct file_data_request *request = maker->request;
+    int kept = 0;
+
+    for (int i = 0; i < sorted->count; i++) {
+        if (kept == 0 || strcmp(sorted->texts[i], sorted->texts[kept - 1]) != 0)
+            sorted->texts[kept++] = sorted->texts[i];
+        else
+            request->warn(request->context,
+                          arena_printf(maker->arena, "'%s' is named twice: its rows count once",
+                                       sorted->texts[i]));
+    }
+    sorted->count = kept;
+}
+
 struct status file_data_find_files(struct file_data_maker *maker, const char *flag,
                                    const char *text, struct text_list *out)
 {
@@ -153,18 +185,14 @@ struct status file_data_find_files(struct file_data_maker *maker, const char *fl
     struct status status = status_ok();
     glob_t found = { 0 };
 
-    for (int i = 0; i < patterns.count && status_is_ok(status); i++) {
-        int result =
-            glob(file_path_of_uri(patterns.texts[i]), i > 0 ? GLOB_APPEND : 0, NULL, &found);
-        if (result == GLOB_NOMATCH)
-            status = status_error(STATUS_NOT_FOUND, "no file matches '%s'", patterns.texts[i]);
-        else if (result != 0)
-            status = status_error(STATUS_INTERNAL, "'%s': glob() failed", patterns.texts[i]);
-    }
+    for (int i = 0; i < patterns.count && status_is_ok(status); i++)
+        status = match(patterns.texts[i], i > 0, &found);
     if (status_is_ok(status))
         status = list_paths(maker, &found, out);
-    if (status_is_ok(status))
+    if (status_is_ok(status)) {
         texts_sort(out->texts, (size_t)out->count);
+        drop_repeated(maker, out);
+    }
     if (patterns.count > 0)
         globfree(&found);
     else
