@@ -2,6 +2,7 @@
  * them. */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "plan_fixture.h"
 #include "support/colliding_key.h"
 
@@ -68,6 +69,12 @@ static const struct row {
     { "SobolSample",
       { { DT_INT32, SCALAR, 1111 }, { DT_INT32, SCALAR, WIDE }, { DT_INT32, SCALAR, 0 } },
       { { "dtype", { .kind = ATTR_TYPE, .type = DT_FLOAT } } } },
+    { "ComputeAccidentalHits",
+      { { DT_INT64, SHAPE(MANY, 1), SCRAMBLED }, { DT_INT64, SHAPE(MANY), SCRAMBLED } },
+      { { "num_true", { .kind = ATTR_INT, .i = 1 } } } },
+    { "ListDiff",
+      { { DT_INT64, SHAPE(MANY), SCRAMBLED }, { DT_INT64, SHAPE(MANY), SCRAMBLED } },
+      { { 0 } } },
 };
 
 static struct tensor make(const struct input *input)
@@ -193,11 +200,37 @@ static void chosen_elements_are_found_at_once(void **state)
     plan_destroy(plan);
 }
 
+#define SECONDS_MAX 5 /* with one chain for all of them, 17 */
+
+static void chosen_classes_are_found_at_once(void **state)
+{
+    (void)state;
+    const struct shape column = shape_of(MANY, 1), vector = shape_of(MANY);
+    struct tensor values[2] = { tensor_borrow(DT_INT64, &column, NULL),
+                                tensor_borrow(DT_INT64, &vector, NULL) };
+    const struct attr attrs[] = { attr_int("num_true", 1), ATTR_END };
+    struct tensor out;
+    int64_t *classes = arena_alloc(arena, MANY * sizeof *classes);
+    for (int64_t i = 0; i < MANY; i++)
+        classes[i] = (int64_t)colliding_word((uint64_t)i);
+    values[0].data = values[1].data = classes;
+    const struct endpoint feeds[] = { build_placeholder(&b, NULL, DT_INT64, column),
+                                      build_placeholder(&b, NULL, DT_INT64, vector) };
+    struct endpoint y = build(&b, "ComputeAccidentalHits", NULL, 2, feeds, attrs);
+    struct plan *plan = plan_of(2, feeds, 1, &y, NULL);
+    run_set_deadline(run, (uint64_t)clock_now_ns(clock_monotonic()) + SECONDS_MAX * 1000000000u);
+    assert_ok(plan_run(plan, run, values, &out));
+    assert_int_equal(out.size, MANY);
+    tensor_release(&out);
+    plan_destroy(plan);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 3] = { [COUNT(rows)] = TEST(a_sparse_product_ends),
+    struct CMUnitTest tests[COUNT(rows) + 4] = { [COUNT(rows)] = TEST(a_sparse_product_ends),
                                                  TEST(long_lines_are_sorted),
-                                                 TEST(chosen_elements_are_found_at_once) };
+                                                 TEST(chosen_elements_are_found_at_once),
+                                                 TEST(chosen_classes_are_found_at_once) };
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].op,
                                         .test_func = ends,

@@ -4,7 +4,6 @@
  * element.
  */
 #include "base/fingerprint.h"
-#include "base/map.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 
@@ -36,12 +35,18 @@ struct slices {
     uint64_t secret[2]; /* of the hash, because strangers choose the elements */
 };
 
+static struct slices slices_of_vector(const struct tensor *x)
+{
+    struct slices slices = { .x = x, .outer = 1, .count = x->size, .inner = 1 };
+    fingerprint_secret(slices.secret);
+    return slices;
+}
+
 static struct status find_slices(const struct kernel_context *k, struct slices *out)
 {
     const struct tensor *x = kernel_input(k, 0);
     const struct tensor *axis = kernel_inputs_count(k) == 2 ? kernel_input(k, 1) : NULL;
-    *out = (struct slices){ .x = x, .outer = 1, .count = x->size, .inner = 1 };
-    fingerprint_secret(out->secret);
+    *out = slices_of_vector(x);
     if (axis != NULL && axis->shape.rank != 1)
         return status_error(STATUS_INVALID_ARGUMENT, "axis expects a 1D vector.");
     if (axis != NULL && axis->size > 1)
@@ -83,12 +88,13 @@ static bool hash_slice(const struct slices *s, int64_t slice, uint64_t *out)
     return is_found;
 }
 
-static bool slices_equal(const struct slices *s, int64_t a, int64_t b)
+/* Slice `at` of a and slice `other` of b, which are as large. */
+static bool slices_equal(const struct slices *a, int64_t at, const struct slices *b, int64_t other)
 {
     struct bytes of_a, of_b;
-    for (int64_t i = 0; i < s->outer * s->inner; i++)
-        if (!find_key(s->x, place_of(s, a, i), &of_a) ||
-            !find_key(s->x, place_of(s, b, i), &of_b) || !bytes_equal(of_a, of_b))
+    for (int64_t i = 0; i < a->outer * a->inner; i++)
+        if (!find_key(a->x, place_of(a, at, i), &of_a) ||
+            !find_key(b->x, place_of(b, other, i), &of_b) || !bytes_equal(of_a, of_b))
             return false;
     return true;
 }
@@ -121,25 +127,35 @@ static void slice_table_release(struct slice_table *table)
     tensor_release(&table->firsts);
 }
 
+/* The slot of the slice among `kept` that equals this one of `s`, or one that is free. NULL: the
+ * slice has a NaN, and equals nothing. */
+static int64_t *find_slot(struct slice_table *table, const struct slices *kept,
+                          const struct slices *s, int64_t slice)
+{
+    int64_t *slots = tensor_int64s_mut(&table->slots), *firsts = tensor_int64s_mut(&table->firsts);
+    uint64_t hash;
+    if (!hash_slice(s, slice, &hash))
+        return NULL;
+    uint64_t at = hash & table->mask;
+    while (slots[at] != 0 && !slices_equal(kept, firsts[slots[at] - 1], s, slice))
+        at = (at + 1) & table->mask;
+    return &slots[at];
+}
+
 /* The number of the unique slice that `slice` equals; *count grows if it is the first. */
 static int64_t number_of(const struct slices *s, struct slice_table *table, int64_t slice,
                          int64_t *count)
 {
-    int64_t *slots = tensor_int64s_mut(&table->slots), *firsts = tensor_int64s_mut(&table->firsts);
-    uint64_t hash;
-    bool is_found = hash_slice(s, slice, &hash);
-    uint64_t at = hash & table->mask;
-    while (is_found && slots[at] != 0) {
-        if (slices_equal(s, firsts[slots[at] - 1], slice))
-            return slots[at] - 1;
-        at = (at + 1) & table->mask;
-    }
-    firsts[*count] = slice;
-    if (is_found)
-        slots[at] = *count + 1;
+    int64_t *slot = find_slot(table, s, s, slice);
+    if (slot != NULL && *slot != 0)
+        return *slot - 1;
+    tensor_int64s_mut(&table->firsts)[*count] = slice;
+    if (slot != NULL)
+        *slot = *count + 1;
     return (*count)++;
 }
 
+/* places: of each slice, its number; may be NULL. */
 static struct status number_slices(struct kernel_context *k, const struct slices *s,
                                    struct slice_table *table, struct tensor *places, int64_t *count)
 {
@@ -147,7 +163,9 @@ static struct status number_slices(struct kernel_context *k, const struct slices
     for (int64_t i = 0; i < s->count; i++) {
         if (i % CHECK_EVERY == 0)
             TRY(kernel_check(k));
-        tensor_set_index(places, i, number_of(s, table, i, count));
+        int64_t number = number_of(s, table, i, count);
+        if (places != NULL)
+            tensor_set_index(places, i, number);
     }
     return status_ok();
 }
@@ -209,31 +227,44 @@ done:
 
 /* ---- ListDiff ---- */
 
-/* The elements of x that are not in y, and their indices. */
+/* The elements of x that the table of y does not hold, and their indices. */
+static struct status put_others(struct kernel_context *k, const struct slices *x,
+                                const struct slices *y, struct slice_table *table,
+                                struct tensor *values, struct tensor *places)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < x->count; i++) {
+        if (i % CHECK_EVERY == 0)
+            TRY(kernel_check(k));
+        const int64_t *slot = find_slot(table, y, x, i);
+        if (slot != NULL && *slot != 0)
+            continue;
+        copy_element(x->x, i, values, count);
+        tensor_set_index(places, count++, i);
+    }
+    values->shape.dims[0] = values->size = places->shape.dims[0] = places->size = count;
+    return status_ok();
+}
+
 static struct status list_diff_compute(struct kernel_context *k)
 {
     const struct tensor *x = kernel_input(k, 0), *y = kernel_input(k, 1);
-    struct map taken = { 0 };
+    struct slices of_x = slices_of_vector(x), of_y = slices_of_vector(y);
+    struct slice_table table;
     struct tensor *values, *places;
-    struct bytes key;
+    int64_t count;
     if (x->shape.rank != 1 || y->shape.rank != 1)
         return status_error(STATUS_INVALID_ARGUMENT, "%s should be a 1D vector.",
                             x->shape.rank != 1 ? "x" : "y");
     TRY(kernel_output(k, 0, &x->shape, &values));
     TRY(kernel_output(k, 1, &x->shape, &places));
-    for (int64_t i = 0; i < y->size; i++)
-        if (find_key(y, i, &key))
-            map_put(&taken, key, &taken);
-    int64_t count = 0;
-    for (int64_t i = 0; i < x->size; i++) {
-        if (find_key(x, i, &key) && map_get(&taken, key) != NULL)
-            continue;
-        copy_element(x, i, values, count);
-        tensor_set_index(places, count++, i);
-    }
-    map_finish(&taken);
-    values->shape.dims[0] = values->size = places->shape.dims[0] = places->size = count;
-    return status_ok();
+    struct status status;
+    TRY_OR(done, slice_table_make(k, y->size, &table));
+    TRY_OR(done, number_slices(k, &of_y, &table, NULL, &count));
+    TRY_OR(done, put_others(k, &of_x, &of_y, &table, values, places));
+done:
+    slice_table_release(&table);
+    return status;
 }
 
 static const struct kernel rows[] = {

@@ -10,6 +10,7 @@ struct unique_elements {
     int64_t *places; /* [places_count], a power of two: 1 + the index of an element seen, or 0 */
     int64_t places_count;
     struct tensor memory; /* of the places */
+    uint64_t secret[2];   /* of the hash, because strangers choose the elements */
 };
 
 static struct status unique_check(struct kernel_context *k, struct run_dataset *dataset)
@@ -25,20 +26,30 @@ static struct status unique_check(struct kernel_context *k, struct run_dataset *
                         "or `tf.string` component.");
 }
 
-static uint64_t hash_element(const struct tensor *element)
+static uint64_t hash_element(const struct unique_elements *unique, const struct tensor *element)
 {
-    uint64_t hash = (uint64_t)element->size;
+    uint64_t pair[2] = { 0 };
     if (element->dtype != DT_STRING)
-        return fingerprint64((struct bytes){ element->data, tensor_bytes(element) });
-    for (int64_t i = 0; i < element->size; i++)
-        hash = fingerprint_cat64(hash, fingerprint64(tensor_strings(element)[i]));
-    return hash;
+        return siphash64(unique->secret, (struct bytes){ element->data, tensor_bytes(element) });
+    for (int64_t i = 0; i < element->size; i++) {
+        pair[1] = siphash64(unique->secret, tensor_strings(element)[i]);
+        pair[0] = siphash64(unique->secret, (struct bytes){ (const char *)pair, sizeof pair });
+    }
+    return pair[0];
+}
+
+static struct status unique_begin(struct kernel_context *k, struct iterator *iterator)
+{
+    struct unique_elements *unique = iterator->state;
+    (void)k;
+    fingerprint_secret(unique->secret);
+    return status_ok();
 }
 
 /* The place of an equal element, or a free one. */
 static int64_t *find_place(const struct unique_elements *unique, const struct tensor *element)
 {
-    uint64_t mask = (uint64_t)unique->places_count - 1, at = hash_element(element) & mask;
+    uint64_t mask = (uint64_t)unique->places_count - 1, at = hash_element(unique, element) & mask;
     while (unique->places[at] != 0 &&
            !tensor_equal(&unique->seen.at[unique->places[at] - 1], element))
         at = (at + 1) & mask;
@@ -88,7 +99,8 @@ static void unique_finish(struct iterator *iterator)
 }
 
 static const struct kernel rows[] = {
-    DATASET("UniqueDataset", unique_check, unique_next, .finish = unique_finish, .same_width = true,
+    DATASET("UniqueDataset", unique_check, unique_next, .begin = unique_begin,
+            .finish = unique_finish, .same_width = true,
             .iterator_bytes = sizeof(struct unique_elements)),
 };
 const struct kernel_table kernels_dataset_unique = { rows, COUNT(rows) };

@@ -7,12 +7,13 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/fingerprint.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/philox_fill.h"
 #include "runtime/kernels/random/random_seeded.h"
 #include "runtime/kernels/random/unigrams.h"
 
-#define CHECK_EVERY      65536 /* draws between two checks of the deadline */
+#define CHECK_EVERY      65536 /* draws, or classes, between two checks of the deadline */
 #define WORDS_PER_SAMPLE 2048  /* that TensorFlow reserves */
 
 struct class_sampler {
@@ -285,15 +286,28 @@ struct place_table {
     const int64_t *drawn;
     struct tensor slots;
     uint64_t mask;
+    uint64_t secret[2]; /* of the hash, because strangers choose the classes */
 };
 
 static int64_t *find_slot(struct place_table *table, int64_t value)
 {
     int64_t *slots = tensor_int64s_mut(&table->slots);
-    uint64_t at = bytes_hash((struct bytes){ (const char *)&value, sizeof value }) & table->mask;
+    uint64_t at = siphash64(table->secret, (struct bytes){ (const char *)&value, sizeof value });
+    at &= table->mask;
     while (slots[at] != 0 && table->drawn[slots[at] - 1] != value)
         at = (at + 1) & table->mask;
     return &slots[at];
+}
+
+static struct status place_table_fill(struct kernel_context *k, const struct tensor *drawn,
+                                      struct place_table *table)
+{
+    for (int64_t i = 0; i < drawn->size; i++) {
+        if (i % CHECK_EVERY == 0)
+            TRY(kernel_check(k));
+        *find_slot(table, table->drawn[i]) = i + 1;
+    }
+    return status_ok();
 }
 
 static struct status place_table_make(struct kernel_context *k, const struct tensor *drawn,
@@ -301,10 +315,12 @@ static struct status place_table_make(struct kernel_context *k, const struct ten
 {
     struct seen_set set = { 0 };
     TRY(seen_set_make(k, drawn->size, &set));
-    *out = (struct place_table){ tensor_int64s(drawn), set.slots, set.mask };
-    for (int64_t i = 0; i < drawn->size; i++)
-        *find_slot(out, out->drawn[i]) = i + 1;
-    return status_ok();
+    *out = (struct place_table){ tensor_int64s(drawn), set.slots, set.mask, { 0 } };
+    fingerprint_secret(out->secret);
+    struct status status = place_table_fill(k, drawn, out);
+    if (!status_is_ok(status))
+        tensor_release(&out->slots);
+    return status;
 }
 
 static struct status put_hits(struct kernel_context *k, struct place_table *table)
@@ -316,6 +332,8 @@ static struct status put_hits(struct kernel_context *k, struct place_table *tabl
     for (int i = 0; i < 3; i++)
         TRY(kernel_output(k, i, &vector, &out[i]));
     for (int64_t i = 0; i < classes->size; i++) {
+        if (i % CHECK_EVERY == 0)
+            TRY(kernel_check(k));
         int64_t place = *find_slot(table, tensor_int64s(classes)[i]);
         if (place == 0)
             continue;
