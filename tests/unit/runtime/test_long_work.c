@@ -37,6 +37,12 @@ struct input {
         DT_INT32, SHAPE(WIDE), 0                                   \
     }
 
+#define ONE                      \
+    {                            \
+        .kind = ATTR_INT, .i = 1 \
+    }
+static const struct attr_value ones[] = { ONE, ONE, ONE, ONE };
+
 static const struct row {
     const char *op;
     struct input inputs[6];
@@ -75,6 +81,14 @@ static const struct row {
     { "ListDiff",
       { { DT_INT64, SHAPE(MANY), SCRAMBLED }, { DT_INT64, SHAPE(MANY), SCRAMBLED } },
       { { 0 } } },
+    { "MatMul",
+      { { DT_INT64, SHAPE(1024, 1024), 1 }, { DT_INT64, SHAPE(1024, 1024), 1 } },
+      { { 0 } } },
+    { "Conv2D",
+      { { DT_INT32, SHAPE(1, 256, 256, 8), 1 }, { DT_INT32, SHAPE(3, 3, 8, 32), 1 } },
+      { { "strides",
+          { .kind = ATTR_LIST, .element_kind = ATTR_INT, .count = COUNT(ones), .elements = ones } },
+        { "padding", { .kind = ATTR_STRING, .s = { "SAME", 4 } } } } },
 };
 
 static struct tensor make(const struct input *input)

@@ -17,11 +17,10 @@
  */
 #include "runtime/kernels/math/contract.h"
 
-#include "base/parallel.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/product.h"
 #include "runtime/kernels/plain/einsum.h"
-#include "runtime/kernels/plain/gemm.h"
 #include "runtime/kernels/plain/matmul.h"
 #include "runtime/kernels/plain/strided.h"
 
@@ -292,79 +291,65 @@ static struct status arrange_operand(struct contraction *p, const struct group *
     return status_ok();
 }
 
-/* Without BLAS: for sizes that it cannot count, or when no buffer is free. */
-static void multiply_plain(enum dtype dtype, const struct groups *g,
-                           const struct blas_layout layouts[3], const void *a, const void *b,
-                           void *out)
-{
-    struct nest kept = { 0 }, summed = { 0 };
-    int64_t steps[2][2]; /* of a row and a column of a and b */
-    for (int n = 0; n < 2; n++) {
-        steps[n][0] = layouts[n].transposed ? 1 : layouts[n].leading;
-        steps[n][1] = layouts[n].transposed ? layouts[n].leading : 1;
-    }
-    nest_append(&kept, g->rows.size, steps[0][0], 0, layouts[OUT].leading);
-    nest_append(&kept, g->columns.size, 0, steps[1][1], 1);
-    nest_append(&summed, g->inner.size, steps[0][1], steps[1][0], 0);
-    einsum_plain(dtype, &kept, &summed, a, b, out);
-}
-
-static void multiply(enum dtype dtype, const struct groups *g, const struct blas_layout layouts[3],
-                     const void *a, const void *b, void *out)
-{
-    const struct blas_layout *x = &layouts[0], *y = &layouts[1];
-    int64_t m = g->rows.size, n = g->columns.size, k = g->inner.size, to = layouts[OUT].leading;
-    static gemm_blas *const others[DTYPE_COUNT] = { [DT_DOUBLE] = gemm_blas_f64,
-                                                    [DT_COMPLEX64] = gemm_blas_c64,
-                                                    [DT_COMPLEX128] = gemm_blas_c128 };
-    if (dtype == DT_FLOAT && m == 1 && !y->transposed && y->leading == n &&
-        (x->transposed ? x->leading == 1 : x->leading == k))
-        vector_matmul_f32(k, n, a, b, out);
-    else if (dtype == DT_FLOAT)
-        gemm_f32(x->transposed, y->transposed, m, n, k, a, x->leading, b, y->leading, false, out,
-                 to);
-    else if (others[dtype] == NULL || !others[dtype](x->transposed, y->transposed, m, n, k, a,
-                                                     x->leading, b, y->leading, out, to))
-        multiply_plain(dtype, g, layouts, a, b, out);
-}
-
 struct einsum_batch {
-    const struct contraction *p;
-    const struct groups *groups;
-    const struct blas_layout *layouts;
+    struct contraction *p;
+    struct matrix_product product; /* its sizes and layouts */
     const struct nest *batch;
     void *out;
 };
 
+static struct matrix_product product_of(const struct contraction *p, const struct groups *g,
+                                        const struct blas_layout layouts[3])
+{
+    return (struct matrix_product){ .dtype = p->dtype,
+                                    .transpose_a = layouts[0].transposed,
+                                    .transpose_b = layouts[1].transposed,
+                                    .m = g->rows.size,
+                                    .n = g->columns.size,
+                                    .k = g->inner.size,
+                                    .lda = layouts[0].leading,
+                                    .ldb = layouts[1].leading,
+                                    .ldout = layouts[OUT].leading };
+}
+
+/* Is it a dense vector by a dense matrix? */
+static bool is_vector_product(const struct matrix_product *p)
+{
+    return p->dtype == DT_FLOAT && p->m == 1 && !p->transpose_b && p->ldb == p->n &&
+           p->lda == (p->transpose_a ? 1 : p->k);
+}
+
 /* Products [first, end) of the batch. */
-static void multiply_some(void *context, int64_t first, int64_t end)
+static struct status multiply_some(void *context, int64_t first, int64_t end)
 {
     const struct einsum_batch *some = context;
     const struct contraction *p = some->p;
     size_t bytes = dtype_size(p->dtype);
     struct nest_walk walk = nest_at(some->batch, first);
+    struct matrix_product product = some->product;
     for (int64_t i = first; i < end; i++) {
-        multiply(p->dtype, some->groups, some->layouts,
-                 at_bytes_const(p->data[0], walk.offsets[0], bytes),
-                 at_bytes_const(p->data[1], walk.offsets[1], bytes),
-                 at_bytes(some->out, walk.offsets[OUT], bytes));
+        product.a = at_bytes_const(p->data[0], walk.offsets[0], bytes);
+        product.b = at_bytes_const(p->data[1], walk.offsets[1], bytes);
+        product.out = at_bytes(some->out, walk.offsets[OUT], bytes);
+        if (is_vector_product(&product))
+            vector_matmul_f32(product.k, product.n, product.a, product.b, product.out);
+        else
+            TRY(product_compute(p->k, &product));
         nest_next(some->batch, &walk);
     }
+    return status_ok();
 }
 
-/* Many products are spread over the threads, few are cut one by one. */
-static void multiply_batch(struct contraction *p, const struct groups *g,
-                           const struct blas_layout layouts[3], const struct nest *batch, void *out)
+static struct status multiply_batch(struct contraction *p, const struct groups *g,
+                                    const struct blas_layout layouts[3], const struct nest *batch,
+                                    void *out)
 {
-    struct einsum_batch products = { p, g, layouts, batch, out };
+    struct einsum_batch products = { p, product_of(p, g, layouts), batch, out };
     int64_t count = 1;
-    double each_ns = (double)g->rows.size * (double)g->columns.size * (double)g->inner.size / 16;
     for (int d = 0; d < batch->rank; d++)
         count *= batch->dims[d];
-    if (count < PARALLEL_PARTS_MAX && parallel_parts(PARALLEL_PARTS_MAX, each_ns) > 1)
-        multiply_some(&products, 0, count);
-    else
-        parallel_for(count, (double)count * each_ns, multiply_some, &products);
+    return products_compute(p->k, count, product_ns(&products.product), false, multiply_some,
+                            &products);
 }
 
 /* The batch of the result where BLAS cannot write it in place: contiguous matrices. */
@@ -396,17 +381,15 @@ static struct status compute_product(struct contraction *p)
     TRY(arrange_operand(p, &g.batch, &g.rows, &g.inner, 0, &layouts[0]));
     TRY(arrange_operand(p, &g.batch, &g.inner, &g.columns, 1, &layouts[1]));
     struct nest batch = nest_of(p, &g.batch);
-    if (matrix_layout(p, &g.rows, &g.columns, OUT, &layouts[OUT]) && !layouts[OUT].transposed) {
-        multiply_batch(p, &g, layouts, &batch, p->out);
-        return status_ok();
-    }
+    if (matrix_layout(p, &g.rows, &g.columns, OUT, &layouts[OUT]) && !layouts[OUT].transposed)
+        return multiply_batch(p, &g, layouts, &batch, p->out);
     struct group axes;
     void *result;
     struct strided strided = matrices(p, &g.batch, &g.rows, &g.columns, OUT, &axes);
     TRY(take_scratch(p, p->dtype, axes.size, &result));
     batch = dense_batch(&batch, g.rows.size * g.columns.size);
     layouts[OUT] = (struct blas_layout){ false, g.columns.size };
-    multiply_batch(p, &g, layouts, &batch, result);
+    TRY(multiply_batch(p, &g, layouts, &batch, result));
     strided_write(&strided, dtype_size(p->dtype), result, p->out);
     return status_ok();
 }
@@ -446,7 +429,7 @@ static struct status compute(struct contraction *p, int operands)
     }
     if (operands == 1 && !sums)
         return compute_moved(p);
-    if (multiplies && p->dtype != DT_INT32 && p->dtype != DT_INT64)
+    if (multiplies)
         return compute_product(p);
     compute_plain(p);
     return status_ok();

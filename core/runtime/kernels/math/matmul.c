@@ -4,12 +4,10 @@
 #include <complex.h>
 #include <string.h>
 
-#include "base/parallel.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/product.h"
 #include "runtime/kernels/plain/broadcast.h"
-#include "runtime/kernels/plain/gemm.h"
-#include "runtime/kernels/plain/matmul.h"
 
 struct matmul_state {
     bool transpose_a, transpose_b;
@@ -96,53 +94,17 @@ static const void *conjugated(const void *x, struct tensor *scratch)
     return scratch->data;
 }
 
-static void matmul_complex(enum dtype dtype, const struct matmul_size *size, const void *a,
-                           const void *b, void *out)
+static struct status matmul_any(struct kernel_context *k, enum dtype dtype,
+                                const struct matmul_size *size, const void *a, const void *b,
+                                void *out, struct matmul_wide *wide)
 {
-    bool narrow = dtype == DT_COMPLEX64;
-    int64_t lda = size->transpose_a ? size->m : size->k,
-            ldb = size->transpose_b ? size->k : size->n;
-    gemm_blas *gemm = narrow ? gemm_blas_c64 : gemm_blas_c128;
-    if (size->k == 0)
-        memset(out, 0, (size_t)(size->m * size->n) * dtype_size(dtype));
-    else if (gemm(size->transpose_a, size->transpose_b, size->m, size->n, size->k, a, lda, b, ldb,
-                  out, size->n))
-        return;
-    else if (narrow)
-        matmul_c64(size, a, b, out);
-    else
-        matmul_c128(size, a, b, out);
-}
-
-static void matmul_any(enum dtype dtype, const struct matmul_size *size, const void *a,
-                       const void *b, void *out, struct matmul_wide *wide)
-{
-    switch (dtype) {
-    case DT_FLOAT:
-        matmul_best_f32(size, a, b, out);
-        break;
-    case DT_DOUBLE:
-        matmul_blas_f64(size, a, b, out);
-        break;
-    case DT_INT32:
-        matmul_i32(size, a, b, out);
-        break;
-    case DT_INT16:
-        matmul_i16(size, a, b, out);
-        break;
-    case DT_INT64:
-        matmul_i64(size, a, b, out);
-        break;
-    case DT_COMPLEX64:
-    case DT_COMPLEX128:
-        matmul_complex(dtype, size, conjugated(a, &wide->a), conjugated(b, &wide->b), out);
-        break;
-    default:
-        half_block_load(dtype, a, wide->a.data, size->m * size->k);
-        half_block_load(dtype, b, wide->b.data, size->k * size->n);
-        matmul_best_f32(size, wide->a.data, wide->b.data, wide->out.data);
-        half_block_store(dtype, wide->out.data, out, size->m * size->n);
-    }
+    if (!dtype_is_half(dtype))
+        return product_dense(k, dtype, size, conjugated(a, &wide->a), conjugated(b, &wide->b), out);
+    half_block_load(dtype, a, wide->a.data, size->m * size->k);
+    half_block_load(dtype, b, wide->b.data, size->k * size->n);
+    TRY(product_dense(k, DT_FLOAT, size, wide->a.data, wide->b.data, wide->out.data));
+    half_block_store(dtype, wide->out.data, out, size->m * size->n);
+    return status_ok();
 }
 
 static struct status matmul_rank_error(const struct shape *a, const struct shape *b)
@@ -175,7 +137,7 @@ static struct status matmul_compute(struct kernel_context *k)
     struct matmul_wide wide = { 0 };
     struct status status = wide_make(k, a->dtype, &size, &wide);
     if (status_is_ok(status))
-        matmul_any(a->dtype, &size, a->data, b->data, out->data, &wide);
+        status = matmul_any(k, a->dtype, &size, a->data, b->data, out->data, &wide);
     wide_release(&wide);
     return status;
 }
@@ -212,6 +174,7 @@ static struct status batch_shapes(const struct matmul_state *state, const struct
 }
 
 struct matmul_batch {
+    struct kernel_context *k;
     enum dtype dtype;
     struct matmul_size size;
     const struct broadcast *broadcast;
@@ -220,14 +183,10 @@ struct matmul_batch {
     struct matmul_wide *wide;
 };
 
-struct product_range {
-    const struct matmul_batch *products;
-    int64_t first;
-};
-
 /* Products [first, end) of the batch. */
-static void multiply_some(const struct matmul_batch *p, int64_t first, int64_t end)
+static struct status multiply_some(void *context, int64_t first, int64_t end)
 {
+    const struct matmul_batch *p = context;
     const struct matmul_size *size = &p->size;
     int64_t row = broadcast_row(p->broadcast), i = first % row;
     struct broadcast_walk walk = broadcast_at(p->broadcast, first / row);
@@ -239,48 +198,20 @@ static void multiply_some(const struct matmul_batch *p, int64_t first, int64_t e
         }
         int64_t at_x = walk.offsets[0] + i * broadcast_step(p->broadcast, 0);
         int64_t at_y = walk.offsets[1] + i * broadcast_step(p->broadcast, 1);
-        matmul_any(p->dtype, size, at_bytes_const(p->x, at_x * size->m * size->k, bytes),
-                   at_bytes_const(p->y, at_y * size->k * size->n, bytes),
-                   at_bytes(p->out, at * size->m * size->n, bytes), p->wide);
-    }
-}
-
-/* Between two checks of the run's deadline: many small products, about a millisecond of larger
- * ones. */
-#define PRODUCTS_PER_CHECK 64
-#define CHECK_NS           1e6
-
-static int64_t products_per_check(double each_ns)
-{
-    double count = CHECK_NS / (each_ns + 1);
-    return count > PRODUCTS_PER_CHECK ? (int64_t)count : PRODUCTS_PER_CHECK;
-}
-
-static void multiply_range(void *context, int64_t first, int64_t end)
-{
-    const struct product_range *range = context;
-    multiply_some(range->products, range->first + first, range->first + end);
-}
-
-/* Many products are spread over the threads, few are cut one by one. */
-static struct status multiply_all(struct kernel_context *k, const struct matmul_batch *p,
-                                  int64_t count)
-{
-    double each_ns = (double)p->size.m * (double)p->size.n * (double)p->size.k / 16;
-    bool one_by_one =
-        dtype_is_half(p->dtype) || dtype_is_complex(p->dtype) || /* which share p->wide */
-        (count < PARALLEL_PARTS_MAX && parallel_parts(PARALLEL_PARTS_MAX, each_ns) > 1);
-    int64_t step = products_per_check(each_ns);
-    for (int64_t at = 0; at < count; at += step) {
-        struct product_range range = { p, at };
-        int64_t some = count - at < step ? count - at : step;
-        TRY(kernel_check(k));
-        if (one_by_one)
-            multiply_range(&range, 0, some);
-        else
-            parallel_for(some, (double)some * each_ns, multiply_range, &range);
+        TRY(matmul_any(p->k, p->dtype, size, at_bytes_const(p->x, at_x * size->m * size->k, bytes),
+                       at_bytes_const(p->y, at_y * size->k * size->n, bytes),
+                       at_bytes(p->out, at * size->m * size->n, bytes), p->wide));
     }
     return status_ok();
+}
+
+static struct status multiply_all(struct matmul_batch *p, int64_t count)
+{
+    const struct matrix_product size = {
+        .dtype = p->dtype, .m = p->size.m, .n = p->size.n, .k = p->size.k
+    };
+    bool in_order = p->wide->a.data != NULL || p->wide->b.data != NULL;
+    return products_compute(p->k, count, product_ns(&size), in_order, multiply_some, p);
 }
 
 static struct status batch_products(struct kernel_context *k, const struct tensor *x,
@@ -302,11 +233,10 @@ static struct status batch_products(struct kernel_context *k, const struct tenso
     struct status status = wide_make(k, x->dtype, &size, &wide);
     struct broadcast broadcast;
     broadcast_init(&broadcast, &batch, 2, (const struct shape *[]){ &x_batch, &y_batch });
-    struct matmul_batch products = {
-        x->dtype, size, &broadcast, x->data, y->data, out->data, &wide
-    };
+    struct matmul_batch products = { k,       x->dtype, size,      &broadcast,
+                                     x->data, y->data,  out->data, &wide };
     if (status_is_ok(status))
-        status = multiply_all(k, &products, shape_size(&batch));
+        status = multiply_all(&products, shape_size(&batch));
     wide_release(&wide);
     return status;
 }

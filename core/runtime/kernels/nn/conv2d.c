@@ -4,6 +4,7 @@
  */
 #include "runtime/kernels/nn/conv2d.h"
 
+#include "base/parallel.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/float_values.h"
 #include "runtime/kernels/kernel_tools.h"
@@ -119,19 +120,53 @@ done:
     return status;
 }
 
+/* What computes, or adds, one row. */
+typedef void conv_row(const struct conv_size *size, int64_t row, const void *a, const void *b,
+                      void *out);
+
+struct conv_rows {
+    const struct conv_size *size;
+    conv_row *compute;
+    int64_t from;
+    const void *x, *filter;
+    void *out;
+};
+
+static void compute_some_rows(void *context, int64_t first, int64_t end)
+{
+    const struct conv_rows *some = context;
+    for (int64_t row = first; row < end; row++)
+        some->compute(some->size, some->from + row, some->x, some->filter, some->out);
+}
+
+#define CHECK_NS 50e6 /* of rows between two checks of the deadline */
+
+/* The output of doubles or integers. */
+static struct status compute_rows(struct kernel_context *k, const struct conv_size *size,
+                                  conv_row *compute, const struct tensor *x,
+                                  const struct tensor *filter, struct tensor *out)
+{
+    struct conv_rows some = { size, compute, 0, x->data, filter->data, out->data };
+    int64_t rows = conv_rows_out(size);
+    double row_ns = (double)size->columns.out * (double)filter->size + 1;
+    int64_t step = row_ns < CHECK_NS ? (int64_t)(CHECK_NS / row_ns) : 1;
+    for (; some.from < rows; some.from += step) {
+        int64_t count = rows - some.from < step ? rows - some.from : step;
+        TRY(kernel_check(k));
+        parallel_for(count, (double)count * row_ns, compute_some_rows, &some);
+    }
+    return status_ok();
+}
+
 static struct status conv_leaf_forward(struct kernel_context *k, const struct conv_size *size,
                                        const struct tensor *x, const struct tensor *filter,
                                        struct tensor *out)
 {
     struct tensor scratch;
-    if (out->dtype == DT_DOUBLE) {
-        conv_direct_f64(size, x->data, filter->data, out->data);
-        return status_ok();
-    }
-    if (out->dtype == DT_INT32) {
-        conv_direct_u32(size, x->data, filter->data, out->data);
-        return status_ok();
-    }
+    if (out->dtype == DT_DOUBLE)
+        return compute_rows(k, size, conv_row_f64, x, filter, out);
+    if (out->dtype == DT_INT32)
+        return compute_rows(k, size, conv_row_u32, x, filter, out);
     TRY(scratch_floats(k, conv_scratch_size(size), &scratch));
     conv_f32(size, x->data, filter->data, scratch.data, out->data);
     tensor_release(&scratch);
@@ -204,11 +239,9 @@ static struct status check_gradient(struct kernel_context *k, const struct conv_
 /* The gradient of the input, or of the filter, of doubles or integers: row by row, because a few
  * rows of a large filter may take long. */
 static struct status sum_rows(struct kernel_context *k, const struct conv_size *size,
-                              void (*add_row)(const struct conv_size *size, int64_t row,
-                                              const void *a, const void *b, void *out),
-                              const void *a, const void *b, struct tensor *out)
+                              conv_row *add_row, const void *a, const void *b, struct tensor *out)
 {
-    int64_t rows = size->n * size->planes.out * size->rows.out;
+    int64_t rows = conv_rows_out(size);
     memset(out->data, 0, tensor_bytes(out));
     for (int64_t row = 0; row < rows; row++) {
         TRY(kernel_check(k));
@@ -334,11 +367,9 @@ static struct status depthwise_leaf_forward(struct kernel_context *k, const stru
                                             const struct tensor *x, const struct tensor *filter,
                                             struct tensor *out)
 {
-    (void)k;
     if (out->dtype == DT_DOUBLE) {
         struct conv_size groups = in_groups(size);
-        conv_direct_f64(&groups, x->data, filter->data, out->data);
-        return status_ok();
+        return compute_rows(k, &groups, conv_row_f64, x, filter, out);
     }
     depthwise_f32(size, x->data, filter->data, out->data);
     return status_ok();

@@ -22,7 +22,7 @@ static int64_t place_of(const struct conv_size *size, int64_t plane, int64_t row
     return (plane * size->rows.in + row) * size->columns.in + column;
 }
 
-#define CONV_DIRECT(name, T)                                                                       \
+#define CONV_ROW(linkage, name, T)                                                                 \
     static T name##_place(const struct conv_size *s, const T *x, const T *filter, int64_t od,      \
                           int64_t oh, int64_t ow, int64_t q)                                       \
     {                                                                                              \
@@ -42,18 +42,26 @@ static int64_t place_of(const struct conv_size *size, int64_t plane, int64_t row
                 }                                                                                  \
         return sum;                                                                                \
     }                                                                                              \
-    void name(const struct conv_size *s, const T *x, const T *filter, T *out)                      \
+    linkage void name(const struct conv_size *s, int64_t row, const void *vx, const void *filter,  \
+                      void *vout)                                                                  \
     {                                                                                              \
-        for (int64_t n = 0; n < s->n; n++, x += conv_places_in(s) * s->c)                          \
-            for (int64_t od = 0; od < s->planes.out; od++)                                         \
-                for (int64_t oh = 0; oh < s->rows.out; oh++)                                       \
-                    for (int64_t ow = 0; ow < s->columns.out; ow++)                                \
-                        for (int64_t q = 0; q < s->m; q++)                                         \
-                            *out++ = name##_place(s, x, filter, od, oh, ow, q);                    \
+        int64_t plane = row / s->rows.out, n = plane / s->planes.out;                              \
+        const T *x = (const T *)vx + n * conv_places_in(s) * s->c;                                 \
+        T *out = (T *)vout + row * s->columns.out * s->m;                                          \
+        for (int64_t ow = 0; ow < s->columns.out; ow++)                                            \
+            for (int64_t q = 0; q < s->m; q++)                                                     \
+                *out++ =                                                                           \
+                    name##_place(s, x, filter, plane % s->planes.out, row % s->rows.out, ow, q);   \
     }
-CONV_DIRECT(conv_direct_f32, float)
-CONV_DIRECT(conv_direct_f64, double)
-CONV_DIRECT(conv_direct_u32, uint32_t)
+CONV_ROW(static, conv_row_f32, float)
+CONV_ROW(, conv_row_f64, double)
+CONV_ROW(, conv_row_u32, uint32_t)
+
+void conv_direct_f32(const struct conv_size *size, const float *x, const float *filter, float *out)
+{
+    for (int64_t row = 0; row < conv_rows_out(size); row++)
+        conv_row_f32(size, row, x, filter, out);
+}
 
 /* The first element of the window of output `p`; it may be outside of the volume. */
 struct corner {

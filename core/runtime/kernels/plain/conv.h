@@ -56,16 +56,21 @@ static inline int64_t conv_places_out(const struct conv_size *size)
     return size->planes.out * size->rows.out * size->columns.out;
 }
 
+static inline int64_t conv_rows_out(const struct conv_size *size)
+{
+    return size->n * size->planes.out * size->rows.out;
+}
+
 /* Nested loops: the definition. */
 void conv_direct_f32(const struct conv_size *size, const float *x, const float *filter, float *out);
-void conv_direct_f64(const struct conv_size *size, const double *x, const double *filter,
-                     double *out);
-/* The sums of integers wrap. */
-void conv_direct_u32(const struct conv_size *size, const uint32_t *x, const uint32_t *filter,
-                     uint32_t *out);
+/* One row of the output, of doubles or of integers, whose sums wrap. Rows are numbered through all
+ * planes of all volumes: there are conv_rows_out. */
+void conv_row_f64(const struct conv_size *size, int64_t row, const void *x, const void *filter,
+                  void *out);
+void conv_row_u32(const struct conv_size *size, int64_t row, const void *x, const void *filter,
+                  void *out);
 
-/* Adds the part of one row of dy to a gradient of doubles, or of integers, by nested loops. Rows
- * are numbered through all planes of all volumes: there are n · planes.out · rows.out. */
+/* Adds the part of one row of dy to a gradient of doubles, or of integers, by nested loops. */
 void conv_input_grad_row_f64(const struct conv_size *size, int64_t row, const void *dy,
                              const void *filter, void *dx);
 void conv_input_grad_row_u32(const struct conv_size *size, int64_t row, const void *dy,

@@ -1,4 +1,4 @@
-/* Gradients of convolutions by nested loops, as conv_direct_f64: of doubles, and of integers. */
+/* Gradients of convolutions by nested loops, as conv_row_f64: of doubles, and of integers. */
 #include <stddef.h>
 
 #include "runtime/kernels/plain/conv.h"

@@ -18,6 +18,9 @@ typedef bool gemm_blas(bool transpose_a, bool transpose_b, int64_t m, int64_t n,
                        const void *a, int64_t lda, const void *b, int64_t ldb, void *out,
                        int64_t ldout);
 gemm_blas gemm_blas_f64, gemm_blas_c64, gemm_blas_c128;
+/* By plain loops on the calling thread, of any size: always true. Integers wrap. */
+gemm_blas gemm_plain_f64, gemm_plain_c64, gemm_plain_c128;
+gemm_blas gemm_plain_i16, gemm_plain_i32, gemm_plain_i64;
 
 /* gemm_f32 by oneDNN (matmul_onednn.c). False: not built in, or not for these sizes. */
 bool gemm_onednn_f32(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,

@@ -1,35 +1,56 @@
 #include "runtime/kernels/plain/matmul.h"
 
+#include <complex.h>
 #include <string.h>
 
 #include "base/parallel.h"
 #include "runtime/kernels/plain/gemm.h"
 #include "runtime/kernels/plain/types.h"
 
-#define MATMUL(name, T, W)                                                               \
-    void name(const struct matmul_size *size, const T *a, const T *b, T *out)            \
-    {                                                                                    \
-        int64_t m = size->m, k = size->k, n = size->n;                                   \
-        int64_t a_row = size->transpose_a ? 1 : k, a_column = size->transpose_a ? m : 1; \
-        int64_t b_row = size->transpose_b ? 1 : n, b_column = size->transpose_b ? k : 1; \
-        for (int64_t i = 0; i < m; i++) {                                                \
-            T *row = out + i * n;                                                        \
-            for (int64_t j = 0; j < n; j++)                                              \
-                row[j] = 0;                                                              \
-            for (int64_t p = 0; p < k; p++) {                                            \
-                const T x = a[i * a_row + p * a_column];                                 \
-                for (int64_t j = 0; j < n; j++)                                          \
-                    row[j] = (T)((W)row[j] + (W)x * (W)b[p * b_row + j * b_column]);     \
-            }                                                                            \
-        }                                                                                \
+void matmul_f32(const struct matmul_size *size, const float *a, const float *b, float *out)
+{
+    int64_t m = size->m, k = size->k, n = size->n;
+    int64_t a_row = size->transpose_a ? 1 : k, a_column = size->transpose_a ? m : 1;
+    int64_t b_row = size->transpose_b ? 1 : n, b_column = size->transpose_b ? k : 1;
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            float sum = 0;
+            for (int64_t p = 0; p < k; p++)
+                sum += a[i * a_row + p * a_column] * b[p * b_row + j * b_column];
+            out[i * n + j] = sum;
+        }
+}
+
+/* Memory is read in its order, whether b is transposed or not. Integers are added as the unsigned
+ * type W, which wraps. */
+#define GEMM_PLAIN(name, T, W)                                                                     \
+    bool name(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const void *va, \
+              int64_t lda, const void *vb, int64_t ldb, void *vout, int64_t ldout)                 \
+    {                                                                                              \
+        int64_t step = transpose_a ? lda : 1;                                                      \
+        for (int64_t i = 0; i < m; i++) {                                                          \
+            const T *a = (const T *)va + (transpose_a ? i : i * lda), *b = vb;                     \
+            T *row = (T *)vout + i * ldout;                                                        \
+            for (int64_t j = 0; j < n; j++) {                                                      \
+                W sum = 0;                                                                         \
+                for (int64_t p = 0; transpose_b && p < k; p++)                                     \
+                    sum += (W)a[p * step] * (W)b[j * ldb + p];                                     \
+                row[j] = (T)sum;                                                                   \
+            }                                                                                      \
+            for (int64_t p = 0; !transpose_b && p < k; p++) {                                      \
+                const W x = (W)a[p * step];                                                        \
+                for (int64_t j = 0; j < n; j++)                                                    \
+                    row[j] = (T)((W)row[j] + x * (W)b[p * ldb + j]);                               \
+            }                                                                                      \
+        }                                                                                          \
+        return true;                                                                               \
     }
-MATMUL(matmul_f32, float, float)
-MATMUL(matmul_f64, double, double)
-MATMUL(matmul_i16, int16_t, uint32_t)
-MATMUL(matmul_i32, int32_t, uint32_t)
-MATMUL(matmul_i64, int64_t, uint64_t)
-MATMUL(matmul_c64, float complex, float complex)
-MATMUL(matmul_c128, double complex, double complex)
+GEMM_PLAIN(gemm_plain_f64, double, double)
+GEMM_PLAIN(gemm_plain_i16, int16_t, uint32_t)
+GEMM_PLAIN(gemm_plain_i32, int32_t, uint32_t)
+GEMM_PLAIN(gemm_plain_i64, int64_t, uint64_t)
+GEMM_PLAIN(gemm_plain_c64, float complex, float complex)
+GEMM_PLAIN(gemm_plain_c128, double complex, double complex)
 
 /* Four rows of b at a time, so that out is read and written a quarter as often. */
 SIMD static void vector_columns_f32(int64_t k, int64_t n, int64_t ldb, const float *restrict x,

@@ -276,11 +276,3 @@ GEMM_BLAS(gemm_blas_c64, cblas_cgemm, float[2], 8, ((const float[]){ 1, 0 }),
           ((const float[]){ 0, 0 }))
 GEMM_BLAS(gemm_blas_c128, cblas_zgemm, double[2], 4, ((const double[]){ 1, 0 }),
           ((const double[]){ 0, 0 }))
-
-void matmul_blas_f64(const struct matmul_size *size, const double *a, const double *b, double *out)
-{
-    if (!gemm_blas_f64(size->transpose_a, size->transpose_b, size->m, size->n, size->k, a,
-                       size->transpose_a ? size->m : size->k, b,
-                       size->transpose_b ? size->k : size->n, out, size->n))
-        matmul_f64(size, a, b, out);
-}

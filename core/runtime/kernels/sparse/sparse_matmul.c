@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "runtime/kernels/float_values.h"
-#include "runtime/kernels/plain/matmul.h"
+#include "runtime/kernels/product.h"
 
 struct sparse_matmul_state {
     bool transpose_a, transpose_b;
@@ -44,8 +44,7 @@ static struct status multiply(struct kernel_context *k, const struct matmul_size
     if (size->k == 0 && out->size > 0)
         memset(out->data, 0, tensor_bytes(out));
     else if (out->size > 0)
-        matmul_best_f32(size, tensor_floats(&held[0]), tensor_floats(&held[1]),
-                        tensor_floats_mut(out));
+        return product_dense(k, DT_FLOAT, size, held[0].data, held[1].data, out->data);
     return status_ok();
 }
 
