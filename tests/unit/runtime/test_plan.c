@@ -552,6 +552,27 @@ static void an_init_op_may_not_keep_more_than_a_load_may(void **state)
     }
 }
 
+static void tables_that_a_node_makes_count_towards_the_load(void **state)
+{
+    (void)state;
+    struct endpoint x = build_placeholder(&b, "x", DT_INT16, shape_of(-1));
+    struct endpoint y = build_unary(&b, "AudioMicrofrontend", "y", x);
+    struct flatten_request request = {
+        .feeds = &x, .feeds_count = 1, .fetches = &y, .fetches_count = 1
+    };
+    struct work_limits limits = { .memory_bytes = 1000 };
+    struct plan_options options = { .limits = &limits };
+    struct plan *plan;
+    assert_ok(builder_status(&b));
+    assert_fails(plan_create(graph, &request, resources, NULL, &options, &plan),
+                 STATUS_RESOURCE_EXHAUSTED,
+                 "node 'y' (AudioMicrofrontend): tables of 4140 bytes, of which the load may keep "
+                 "1000");
+    limits.memory_bytes = 5000;
+    assert_ok(plan_create(graph, &request, resources, NULL, &options, &plan));
+    plan_destroy(plan);
+}
+
 static void a_variable_that_nothing_writes_is_a_constant(void **state)
 {
     (void)state;
@@ -909,6 +930,7 @@ int main(void)
         TEST(an_attribute_out_of_range_is_refused_when_the_plan_is_made),
         TEST(constants_that_double_are_not_folded_for_ever),
         TEST(an_init_op_may_not_keep_more_than_a_load_may),
+        TEST(tables_that_a_node_makes_count_towards_the_load),
         TEST(who_makes_a_plan_may_end_it),
         TEST(a_file_outside_of_the_model_is_not_read),
         TEST(a_variable_that_nothing_writes_is_a_constant),

@@ -124,12 +124,33 @@ static void make_gains(const struct gain_config *config, struct frontend_state *
     }
 }
 
-static void make_window(struct frontend_state *state, struct arena *arena)
+static int fft_length(const struct frontend_state *state)
 {
-    float angle = (float)(M_PI * 2.0 / (double)(float)state->window);
     int length = 4;
     while (length < state->window)
         length *= 2;
+    return length;
+}
+
+/* Counts the tables, up to half a megabyte that a node of a few bytes makes. */
+static struct status count_tables(struct prepare_context *p, const struct frontend_state *state)
+{
+    size_t length = (size_t)fft_length(state), left = prepare_memory_left(p);
+    size_t bytes = length * sizeof(struct fixed_complex) + (length / 2 + 1) * 2 * sizeof(int16_t) +
+                   (size_t)state->window * sizeof(int16_t) +
+                   ((size_t)state->channels + 1) * sizeof(struct sound_band);
+    if (left > 0 && bytes > left)
+        return status_error(STATUS_RESOURCE_EXHAUSTED,
+                            "node '%s' (%s): tables of %zu bytes, of which the load may keep %zu",
+                            prepare_node(p)->name, prepare_node(p)->op_name, bytes, left);
+    prepare_count_memory(p, bytes);
+    return status_ok();
+}
+
+static void make_window(struct frontend_state *state, struct arena *arena)
+{
+    float angle = (float)(M_PI * 2.0 / (double)(float)state->window);
+    int length = fft_length(state);
     fixed_fft_init(&state->fft, length, ARENA_ARRAY(arena, struct fixed_complex, length));
     state->coefficients = ARENA_ARRAY(arena, int16_t, state->window);
     for (int i = 0; i < state->window; i++) {
@@ -231,6 +252,7 @@ static struct status frontend_prepare(struct prepare_context *p)
     if (!(limits.lower >= 0 && limits.upper > limits.lower && isfinite(limits.upper)))
         return status_error(STATUS_INVALID_ARGUMENT, "node '%s' (%s): bands from %g to %g hertz",
                             node->name, node->op_name, (double)limits.lower, (double)limits.upper);
+    TRY(count_tables(p, state));
     make_window(state, prepare_arena(p));
     state->correction = bits_of((uint64_t)state->fft.length) - 1 - BAND_BITS / 2;
     TRY(read_gain(node, state));
