@@ -124,6 +124,29 @@ static struct status flatten_all(struct flatten *flatten, struct frame *frame,
     return status_ok();
 }
 
+struct status flatten_function(struct flatten *outer, const struct function_body *body,
+                               struct flatten_result *out)
+{
+    int count = body->args_count + body->results_count;
+    struct endpoint *fetches = ARENA_ARRAY(outer->scratch, struct endpoint, count + 1);
+    const struct flatten_request request = { .fetches = fetches, .fetches_count = count };
+    struct flatten flatten = { .graph = body->graph,
+                               .request = &request,
+                               .out = graph_create(outer->out->arena),
+                               .scratch = outer->scratch,
+                               .depth = outer->depth + 1,
+                               .unfolded = outer->unfolded };
+    struct frame frame = { .flatten = &flatten, .graph = body->graph, .prefix = "" };
+
+    for (int i = 0; i < count; i++)
+        fetches[i] = i < body->args_count ? body->args[i] : body->results[i - body->args_count];
+    flatten.out->library = body->graph->library;
+    struct status status = flatten_all(&flatten, &frame, out);
+    outer->unfolded = flatten.unfolded;
+    free(flatten.effects);
+    return status;
+}
+
 struct status graph_flatten(const struct graph *graph, const struct flatten_request *request,
                             struct arena *arena, struct flatten_result *out)
 {

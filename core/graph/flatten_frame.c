@@ -1,7 +1,6 @@
 #include "graph/flatten_frame.h"
 
 #include "graph/control_flow.h"
-#include "graph/function.h"
 #include "graph/order.h"
 
 #define CALLS_MAX 64 /* nested; deeper calls are taken for infinite recursion */
@@ -374,6 +373,11 @@ static struct status inline_body(struct frame *frame, const struct node *call,
     return run_body(&inner, body, image);
 }
 
+static bool is_gradient(const struct node *call)
+{
+    return strcmp(call->op_name, "SymbolicGradient") == 0;
+}
+
 static struct status inline_call(struct frame *frame, const struct node *call,
                                  const struct function_name *function)
 {
@@ -383,9 +387,10 @@ static struct status inline_call(struct frame *frame, const struct node *call,
     if (flatten->depth == CALLS_MAX)
         return status_error(STATUS_INVALID_ARGUMENT, "function '%s': calls nest deeper than %d",
                             function->name, CALLS_MAX);
-    TRY(status_in(function_instantiate(frame->graph, function, flatten->scratch, &body),
-                  "node '%s' (%s)", call->name, call->op_name));
-    struct status status = status_ok();
+    struct status status =
+        is_gradient(call) ? symbolic_gradient_instantiate(frame, call, function, &body)
+                          : function_instantiate(frame->graph, function, flatten->scratch, &body);
+    TRY(status_in(status, "node '%s' (%s)", call->name, call->op_name));
     flatten->unfolded += body.graph->count + 1;
     if (flatten->unfolded > NODES_MAX)
         status = status_error(STATUS_RESOURCE_EXHAUSTED, "the functions unfold to over %d nodes",

@@ -6,7 +6,7 @@
 #ifndef GRAPH_FLATTEN_FRAME_H
 #define GRAPH_FLATTEN_FRAME_H
 
-#include "graph/graph.h"
+#include "graph/function.h"
 
 struct flatten {
     const struct graph *graph;
@@ -49,6 +49,16 @@ struct status frame_control(struct frame *frame, const struct node *from, struct
 /* Adds a node to the result, under a unique name. */
 struct status frame_add_node(struct frame *frame, const char *op_name, const char *name,
                              struct node **out);
+
+/* Flattens the body of a function by itself, without its effects. The fetches of the result are the
+ * arguments, which stay nodes of op "_Arg", and then the results. Owner: as flatten->out. */
+struct status flatten_function(struct flatten *flatten, const struct function_body *body,
+                               struct flatten_result *out);
+
+/* The body of a node SymbolicGradient, as function_instantiate: symbolic_gradient.c. */
+struct status symbolic_gradient_instantiate(struct frame *frame, const struct node *call,
+                                            const struct function_name *function,
+                                            struct function_body *out);
 
 /* The placeholder of a fed endpoint. Returns false if it is not fed. */
 bool flatten_find_feed(const struct flatten *flatten, struct endpoint endpoint,

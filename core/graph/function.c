@@ -18,6 +18,15 @@ const char *function_name(const struct function *function)
     return function->signature.name;
 }
 
+const char *function_gradient_name(const struct function_library *library, const char *name)
+{
+    for (; library != NULL; library = library->outer)
+        for (int i = 0; i < library->gradients_count; i++)
+            if (strcmp(library->gradients[i].function_name, name) == 0)
+                return library->gradients[i].gradient_name;
+    return NULL;
+}
+
 const struct op *function_signature(const struct function *function)
 {
     return &function->signature;

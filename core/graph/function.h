@@ -32,6 +32,8 @@ const struct function *function_find(const struct function_library *library, con
 const struct function *function_find_called(const struct function_library *library,
                                             const char *name);
 const char *function_name(const struct function *function);
+/* The name of the function that the library declares as the gradient of this one. NULL: none */
+const char *function_gradient_name(const struct function_library *library, const char *name);
 /* Its name, arguments, results and attributes, in the form of an op. */
 const struct op *function_signature(const struct function *function);
 

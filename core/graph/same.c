@@ -234,7 +234,8 @@ static const struct node *only_call(const struct flatten_request *request)
             return NULL;
     }
     bool is_simple = call != NULL && op_has(call->op, OP_CALL) && call->controls_count == 0 &&
-                     request->targets_count == 0;
+                     request->targets_count == 0 &&
+                     strcmp(call->op_name, "SymbolicGradient") != 0; /* not determined by f alone */
     for (int i = 0; is_simple && i < request->fetches_count; i++)
         is_simple = find_feed(request, request->fetches[i]) < 0;
     return is_simple ? call : NULL;

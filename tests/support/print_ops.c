@@ -169,7 +169,7 @@ static const struct group {
       { "*Reader", "*ReaderV2", "Reader*", "RecordInput", "LMDBDataset", "SqlDataset", "DecodeJxl",
         "MatchingFilesDataset", "ImmutableConst" } },
     { "Exporters of today do not write them: they are old, or TensorFlow's own internals",
-      { "Restore", "RestoreSlice", "FileSystemSetConfiguration", "SymbolicGradient" } },
+      { "Restore", "RestoreSlice", "FileSystemSetConfiguration" } },
     { "No function of TensorFlow's Python makes them. The answer of StochasticCastToInt depends on "
       "the CPU's vector width and on the number of threads",
       { "IndexFlatMapDataset", "WeightedFlatMapDataset", "StochasticCastToInt" } },

@@ -1,4 +1,4 @@
-/* Gradients of reductions. Source: TensorFlow's math_grad.py. The axes must be constants. */
+/* Gradients of reductions. Source: TensorFlow's math_grad.py. */
 #include "graph/gradients/emit.h"
 
 /* The dimensions of the input that are reduced. */
@@ -6,6 +6,7 @@ struct axes {
     bool reduced[SHAPE_RANK_MAX];
     int64_t count; /* elements reduced to one; -1: unknown before running */
     bool all;
+    bool is_unknown; /* the axes, or the rank: the graph computes them */
 };
 
 static struct status read_axes(const struct gradient_context *c, struct axes *out)
@@ -15,8 +16,10 @@ static struct status read_axes(const struct gradient_context *c, struct axes *ou
     int count;
 
     *out = (struct axes){ .count = 1 };
-    if (shape->rank < 0 || !constant_ints(c, 1, SHAPE_RANK_MAX, axes, &count))
-        return not_constant(c, "rank and axes");
+    if (shape->rank < 0 || !constant_ints(c, 1, SHAPE_RANK_MAX, axes, &count)) {
+        *out = (struct axes){ .count = -1, .is_unknown = true };
+        return status_ok();
+    }
     for (int i = 0; i < count; i++) {
         int64_t axis = axes[i] < 0 ? axes[i] + shape->rank : axes[i];
         if (axis < 0 || axis >= shape->rank)
@@ -33,6 +36,19 @@ static struct status read_axes(const struct gradient_context *c, struct axes *ou
     return status_ok();
 }
 
+/* The shape of the input with reduced dimensions of 1. */
+static struct endpoint kept_shape(struct gradient_context *c)
+{
+    struct endpoint shape = unary(c, "Shape", input(c, 0)), rank = unary(c, "Size", shape);
+    struct endpoint axes = binary(c, "Reshape", as_type(c, input(c, 1), DT_INT32),
+                                  build_const_ints(c->builder, NULL, 1, (const int32_t[]){ -1 }));
+    axes = binary(c, "FloorMod", binary(c, "AddV2", axes, rank), rank);
+    const struct endpoint inputs[] = { build_range(c->builder, rank), axes, shape,
+                                       unary(c, "OnesLike", axes) };
+    return build(c->builder, "DynamicStitch", NULL, 4, inputs,
+                 (const struct attr[]){ attr_int("N", 2), ATTR_END });
+}
+
 /* One value per group, in the rank of the input: reduced dimensions are 1. */
 static struct endpoint kept(struct gradient_context *c, const struct axes *axes,
                             struct endpoint value)
@@ -41,6 +57,8 @@ static struct endpoint kept(struct gradient_context *c, const struct axes *axes,
     struct shape ones = *shape;
     int unknown = 0;
 
+    if (axes->is_unknown)
+        return binary(c, "Reshape", value, kept_shape(c));
     if (endpoint_shape(value)->rank == shape->rank)
         return value;
     for (int i = 0; i < shape->rank; i++) {
@@ -154,6 +172,8 @@ struct status gradient_prod(struct gradient_context *c)
     struct axes axes;
 
     TRY(read_axes(c, &axes));
+    if (axes.is_unknown)
+        return not_constant(c, "rank and axes");
     for (int i = 0; i < rank; i++) {
         const struct endpoint inputs[] = { x, build_const_int(c->builder, i) };
         partial[i] = x;

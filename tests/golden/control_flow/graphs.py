@@ -913,6 +913,55 @@ def refused_predicates():
     return {"y": raw.Merge(inputs=[both, raw.Switch(data=x, pred=p).output_false]).output}, [{p: True, q: True, x: 2}]
 
 
+# ---- gradients of functions ----
+
+
+@case
+def symbolic_gradient():
+    """Of two results of which one does not depend on all arguments, and of an argument that is a number."""
+
+    @function.Defun(tf.float32, tf.float32, tf.float32, tf.int32)
+    def layer(x, w, b, n):
+        return tf.tanh(tf.matmul(x, w) + b) / tf.cast(n, tf.float32), tf.reduce_sum(tf.square(x), 1)
+
+    x, w, b, n = placeholder("x", [None, 2]), placeholder("w", [2, 3]), placeholder("b", None), placeholder("n", [], tf.int32)
+    y, squares = layer(x, w, b, n)
+    dy, dsquares = tf.ones_like(y), tf.exp(squares)
+    dx, dw, db, dn = raw.SymbolicGradient(input=[x, w, b, n, dy, dsquares], Tout=[tf.float32] * 3 + [tf.int32], f=layer)
+    return {"dx": dx, "dw": dw, "db": db, "dn": dn}, [{x: numbers(4, 2), w: numbers(2, 3), b: value, n: 3} for value in (numbers(3), numbers(4, 1), 0.5)]
+
+
+@case
+def symbolic_gradient_that_is_given():
+    """The library says what the gradient of the function is."""
+
+    @function.Defun(tf.float32, tf.float32)
+    def given(x, dy):
+        return dy * 3 + x
+
+    @function.Defun(tf.float32, grad_func=given)
+    def square(x):
+        return x * x
+
+    x = placeholder("x", [None])
+    y = square(x)
+    return {"y": y, "dx": v1.gradients(y, x)[0]}, [{x: [1, 2, 0.5]}]
+
+
+@case
+def symbolic_gradient_of_a_gradient():
+    @function.Defun(tf.float32)
+    def wave(x):
+        return tf.sin(x)
+
+    @function.Defun(tf.float32)
+    def slope(x):
+        return raw.SymbolicGradient(input=[x, tf.ones_like(x)], Tout=[tf.float32], f=wave)[0]
+
+    x = placeholder("x", [None])
+    return {"y": slope(x), "dx": raw.SymbolicGradient(input=[x, tf.exp(x)], Tout=[tf.float32], f=slope)[0]}, [{x: [1, 2, 0.5]}]
+
+
 for each in CASES:
     if each.__name__ in sys.argv[1:] or len(sys.argv) == 1:
         write(HERE / (each.__name__ + ".pb"), each)
