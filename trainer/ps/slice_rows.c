@@ -157,8 +157,10 @@ static void apply_runs(const struct slice *slice, const struct optimizer *optimi
     }
 }
 
-#define GATHER_FLOATS 128 /* few enough to stay in the L1 cache until they are copied back */
-#define GATHER_ROW    8   /* floats: longer rows are updated in place */
+#define GATHER_ROWS       8 /* that are updated together */
+#define GATHER_FLOATS_MAX 8 /* of a row: longer ones are updated in place */
+#define GATHER_FLOATS     (GATHER_ROWS * GATHER_FLOATS_MAX)
+#define GATHER_AHEAD      32 /* rows between the prefetched ones and those that are copied */
 
 /* The values and slots of a slice, and copies of some of their rows. */
 struct gathered_parts {
@@ -181,12 +183,9 @@ static inline void move_floats(struct gathered_parts *parts, int parts_count, co
             move_float(&parts->whole[p][rows[i]], &parts->rows[p][i], back);
 }
 
-/* Copies rows to the buffer or back. One loop copies all parts of a row, so that the processor
- * waits for their memory at once: for 38,000 rows of 1 float in three arrays of 4 MiB, on a
- * machine whose memory was busy, an update took 25 ns a row, and 40 with a loop per part. With
- * the parts of a row side by side in one array, updates took as long, with and without
- * prefetching, and pulls took 10 ns a row instead of 5; tables of 2^25 rows gained nothing
- * either. */
+/* Copies rows to the buffer or back. With the parts of a row side by side in one array, an update
+ * of 38,000 rows of 1 float in 4 MiB by ftrl would take 5 ns a row in place of 8.5, and a pull 3.3
+ * in place of 2.2. */
 static inline void move_rows(struct gathered_parts *parts, size_t row, const uint32_t *rows,
                              size_t count, bool back)
 {
@@ -204,13 +203,44 @@ static inline void move_rows(struct gathered_parts *parts, size_t row, const uin
                                back);
 }
 
-/* Updates short rows, many in one call of `apply`: copies them together, updates them, and
- * copies them back. A row of 1 float takes 2 ns with sgd instead of 13, and 16 ns with ftrl
- * instead of 32; from 16 floats on there is no difference. */
+/* The number of rows from `at` on that are updated together. */
+static size_t some_rows(const struct rows_gradient *gradient, size_t at)
+{
+    size_t left = at < gradient->count ? gradient->count - at : 0;
+
+    return left < GATHER_ROWS ? left : GATHER_ROWS;
+}
+
+/* Fetches a line for writing: after another prefetch, the first write would wait for it again if
+ * another worker's core had it as well. Processors without the instruction do nothing. GCC makes it
+ * of the builtin only in functions for newer processors. */
+static inline void prefetch_for_writing(const float *at)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0" : : "m"(*at));
+#else
+    __builtin_prefetch(at, 1);
+#endif
+}
+
+static void prefetch_gathered(const struct gathered_parts *parts, size_t row,
+                              const struct rows_gradient *gradient, size_t at)
+{
+    size_t end = at + some_rows(gradient, at);
+
+    for (size_t i = at; i < end; i++)
+        for (int p = 0; p < parts->count; p++)
+            prefetch_for_writing(parts->whole[p] + gradient->rows[i] * row);
+}
+
+/* Updates short rows, some in one call of `apply`: copies them together, updates them, and copies
+ * them back. With few of them, the processor computes while it waits for the next, which were
+ * prefetched. Where two workers update 38,000 of 2^20 rows of 1 float each by ftrl, a row takes
+ * 7.7 ns; it took 9.4 ns with 128 rows together, and 9.0 ns without prefetchw. */
 static void apply_gathered(const struct slice *slice, const struct optimizer *optimizer,
                            const struct optimizer_step *whole, const struct rows_gradient *gradient)
 {
-    size_t row = slice->row_bytes / sizeof(float), rows_max = GATHER_FLOATS / row;
+    size_t row = slice->row_bytes / sizeof(float);
     struct gathered_parts parts;
     struct optimizer_step step = *whole;
 
@@ -223,7 +253,8 @@ static void apply_gathered(const struct slice *slice, const struct optimizer *op
     }
     for (size_t i = 0, count; i < gradient->count; i += count) {
         const uint32_t *rows = gradient->rows + i;
-        count = gradient->count - i < rows_max ? gradient->count - i : rows_max;
+        count = some_rows(gradient, i);
+        prefetch_gathered(&parts, row, gradient, i + GATHER_AHEAD);
         step.g = gradient->g + i * row;
         step.count = count * row;
         move_rows(&parts, row, rows, count, false);
@@ -258,7 +289,7 @@ static void apply_local(struct slice *slice, const struct slice_update *update,
             step.slots[s] = slice_writable(slice, 1 + s);
         /* The average of all rows moves, whether they have a gradient or not. */
         optimizer_carry_average(optimizer, &step);
-        if (slice->row_bytes <= GATHER_ROW * sizeof(float))
+        if (slice->row_bytes <= GATHER_FLOATS_MAX * sizeof(float))
             apply_gathered(slice, optimizer, &step, gradient);
         else
             apply_runs(slice, optimizer, &step, gradient);
