@@ -114,16 +114,23 @@ static struct status read_real(struct text_reader *reader, bool negative, double
     return status_ok();
 }
 
-static struct status read_bool(struct text_reader *reader, protobuf_c_boolean *out)
+static struct status read_bool(struct text_reader *reader, const ProtobufCFieldDescriptor *field,
+                               protobuf_c_boolean *out)
 {
-    static const char *const words[] = { "false", "true", "f", "t", "False", "True", "0", "1" };
+    static const char *const words[] = { "false", "true", "f", "t", "False", "True" };
+    uint64_t number;
+    if (token_integer(reader, &number) && number <= 1) {
+        *out = (protobuf_c_boolean)number;
+        return status_ok();
+    }
     for (size_t i = 0; i < COUNT(words); i++) {
         if (bytes_equal(reader->tokens.token.text, bytes_of(words[i]))) {
             *out = (protobuf_c_boolean)(i % 2);
             return status_ok();
         }
     }
-    return ERROR(reader, "Invalid value for boolean field. Value: \"%.*s\".", TOKEN_TEXT(reader));
+    return ERROR(reader, "Invalid value for boolean field \"%s\". Value: \"%.*s\".", field->name,
+                 TOKEN_TEXT(reader));
 }
 
 static struct status read_enum(struct text_reader *reader, const ProtobufCFieldDescriptor *field,
@@ -277,7 +284,7 @@ static struct status read_scalar(struct text_reader *reader, const ProtobufCFiel
     default:
         if (negative)
             return ERROR(reader, "Expected a value without sign.");
-        TRY(read_bool(reader, out));
+        TRY(read_bool(reader, field, out));
         break;
     }
     return next(reader);

@@ -88,7 +88,7 @@ static void numbers_of_every_form_are_read(void **state)
     READ(tensorflow__tensor_proto,
          "dtype: DT_HALF_REF int_val: 0x7fffffff int_val: -2147483648 int_val: 010\n"
          "float_val: [inf, -inf, nan, 1, 2.5F, 1e-3] uint64_val: 18446744073709551615\n"
-         "int64_val: -9223372036854775808 bool_val: [true, f, 1, t]\n"
+         "int64_val: -9223372036854775808 bool_val: [true, f, 1, t, 00, 0x1]\n"
          "tensor_content: \"\\000\\377\\n\" tensor_shape { dim { size: 2 } dim { } }",
          &tensor);
     assert_int_equal(tensor->dtype, 119);
@@ -101,6 +101,7 @@ static void numbers_of_every_form_are_read(void **state)
     assert_true(tensor->uint64_val[0] == UINT64_MAX);
     assert_true(tensor->int64_val[0] == INT64_MIN);
     assert_true(tensor->bool_val[0] && !tensor->bool_val[1] && tensor->bool_val[3]);
+    assert_true(!tensor->bool_val[4] && tensor->bool_val[5]);
     assert_int_equal(tensor->tensor_content.len, 3);
     assert_memory_equal(tensor->tensor_content.data, "\0\377\n", 3);
     assert_int_equal(tensor->tensor_shape->n_dim, 2);
@@ -188,6 +189,10 @@ static const struct row {
       "Expected integer, got: x" },
     { "real for an integer", "model_config_list { config { version_labels { value: 1.5 } } }",
       "Expected integer, got: 1.5" },
+    { "word for a bool",
+      "custom_model_config { [a/tensorflow.serving.SavedModelBundleSourceAdapterConfig] { "
+      "legacy_config { enable_model_warmup: yes } } }",
+      "Invalid value for boolean field \"enable_model_warmup\". Value: \"yes\"." },
     { "too large", "model_config_list { config { version_labels { value: 9223372036854775808 } } }",
       "Integer out of range (9223372036854775808)" },
     { "octal for a real",
