@@ -109,8 +109,10 @@ static const struct row {
       BEFORE "model_warmup_options { num_model_warmup_threads { value: 1 } }" AFTER, NULL },
     { "TFLite", BEFORE "prefer_tflite_model: true num_tflite_pools: 4" AFTER, NULL },
     { "metagraphs", BEFORE "remove_unused_fields_from_bundle_metagraph: true" AFTER, NULL },
-    { "fixed inputs", BEFORE "experimental_fixed_input_tensors { name: 'x' }" AFTER,
-      "experimental_fixed_input_tensors: " },
+    { "fixed inputs", BEFORE "experimental_fixed_input_tensors { name: 'x' }" AFTER, NULL },
+    { "batches in the graph",
+      BEFORE "in_graph_batching_parameters { max_batch_size { value: 0 } }" AFTER, NULL },
+    { "versions with a configuration", BEFORE "enable_saved_model_config: true" AFTER, NULL },
 };
 
 static const struct row session_rows[] = {
