@@ -14,7 +14,7 @@ static struct server_options options;
 static struct {
     const char *thread_pool_factory_config_file, *mixed_precision;
     bool remove_unused_fields_from_bundle_metagraph, enable_profiler;
-    bool flush_filesystem_caches, use_alts_credentials, prefer_tflite_model;
+    bool flush_filesystem_caches, prefer_tflite_model;
     bool xla_cpu_compilation_enabled, xla_gpu_compilation_enabled, skip_initialize_tpu;
     int32_t grpc_max_threads, num_tflite_pools, num_tflite_interpreters_per_pool;
     double per_process_gpu_memory_fraction;
@@ -222,7 +222,7 @@ static const struct flag rows[] = {
     { "flush_filesystem_caches", FLAG_BOOL, &unused.flush_filesystem_caches, "true",
       .help = FOREIGN },
     { "grpc_max_threads", FLAG_INT32, &unused.grpc_max_threads, "0", .help = FOREIGN },
-    { "use_alts_credentials", FLAG_BOOL, &unused.use_alts_credentials, "false", .help = FOREIGN },
+    { "use_alts_credentials", FLAG_BOOL, &options.use_alts_credentials, "false", .help = FOREIGN },
     { "per_process_gpu_memory_fraction", FLAG_DOUBLE, &unused.per_process_gpu_memory_fraction, "0",
       .help = FOREIGN },
     { "prefer_tflite_model", FLAG_BOOL, &unused.prefer_tflite_model, "false", .help = FOREIGN },

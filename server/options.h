@@ -13,6 +13,7 @@ struct server_options {
     int32_t port;
     const char *grpc_socket_path, *grpc_channel_arguments, *ssl_config_file;
     const char *rest_ssl_config_file, *auth_token_file;
+    bool use_alts_credentials; /* has no effect, but excludes ssl_config_file */
     bool enable_grpc_healthcheck_service, enable_serialization_as_tensor_content;
     int32_t rest_api_port, rest_api_num_threads, rest_api_timeout_in_ms;
     bool rest_api_enable_cors_support;

@@ -57,6 +57,9 @@ static struct status check_flags(const struct server_options *options)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "--port=0, --rest_api_port=0 and no --grpc_socket_path: no client "
                             "could connect");
+    if (options->use_alts_credentials && options->ssl_config_file[0] != '\0')
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--use_alts_credentials and --ssl_config_file exclude each other");
     if (options->platform_config_file[0] == '\0' && !options->enable_batching &&
         options->batching_parameters_file[0] != '\0')
         return status_error(STATUS_INVALID_ARGUMENT,

@@ -816,6 +816,8 @@ class Programs(Conformance):
         self.start_fails("17", "neither a path nor a file", "INVALID_ARGUMENT: Both server_options.model_base_path and server_options.model_config_file are empty!")
         self.start_fails("17", "a model without a name", "INVALID_ARGUMENT: --model_name is empty", "--model_base_path=/m", "--model_name=")
         self.start_fails("17", "no port", "INVALID_ARGUMENT: ", "--model_base_path=/m", "--rest_api_port=0")
+        self.start_fails("17", "TLS with ALTS", "INVALID_ARGUMENT: --use_alts_credentials and --ssl_config_file exclude each other",
+                         "--model_base_path=/m", "--use_alts_credentials", "--ssl_config_file=/s")
         self.start_fails("16", "three numbers of threads", "INVALID_ARGUMENT: Either configure server_options.tensorflow_session_parallelism", "--model_base_path=/m",
                          "--tensorflow_intra_op_parallelism=1", "--tensorflow_inter_op_parallelism=1", "--tensorflow_session_parallelism=1")
         for flag, text in (("--mixed_precision=bfloat16", "--mixed_precision"), ("--thread_pool_factory_config_file=x", "--thread_pool_factory_config_file"),
