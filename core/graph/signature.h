@@ -13,14 +13,21 @@
 #define SIGNATURE_REGRESS  "tensorflow/serving/regress"
 #define SIGNATURE_INIT_OP  "__saved_model_init_op"
 
+/* The tensors that make up a sparse tensor of TensorFlow 1 (TensorInfo.coo_sparse). */
+struct signature_coo {
+    const char *values, *indices, *dense_shape;
+};
+
 struct signature_tensor {
     const char *key;         /* "images" */
     const char *tensor_name; /* "x:0"; of sparse and composite tensors "" (not served) */
     enum dtype dtype;        /* base type; DT_INVALID: the file does not say */
     bool is_ref;
-    bool has_shape;              /* the file has a tensor_shape */
-    struct shape shape;          /* unknown rank where it has none */
-    struct tensor default_value; /* SignatureDef.defaults; dtype DT_INVALID: none */
+    bool has_shape;                  /* the file has a tensor_shape */
+    struct shape shape;              /* unknown rank where it has none */
+    const char *const *dim_names;    /* of each dimension, for clients; NULL: none has a name */
+    const struct signature_coo *coo; /* for clients; NULL: it is no such tensor */
+    struct tensor default_value;     /* SignatureDef.defaults; dtype DT_INVALID: none */
 };
 
 struct signature {

@@ -84,6 +84,31 @@ static int compare_names(const void *a, const void *b)
     return strcmp(((const struct signature *)a)->name, ((const struct signature *)b)->name);
 }
 
+static const char *const *read_dim_names(const Tensorflow__TensorShapeProto *shape,
+                                         struct arena *arena)
+{
+    bool found = false;
+    if (shape == NULL || shape->n_dim > SHAPE_RANK_TENSORFLOW)
+        return NULL;
+    const char **names = ARENA_ARRAY(arena, const char *, shape->n_dim);
+    for (size_t i = 0; i < shape->n_dim; i++) {
+        names[i] = arena_strdup(arena, shape->dim[i]->name);
+        found = found || names[i][0] != '\0';
+    }
+    return found ? names : NULL;
+}
+
+static const struct signature_coo *read_coo(const Tensorflow__TensorInfo *info, struct arena *arena)
+{
+    if (info->encoding_case != TENSORFLOW__TENSOR_INFO__ENCODING_COO_SPARSE)
+        return NULL;
+    struct signature_coo *coo = ARENA_NEW(arena, struct signature_coo);
+    coo->values = arena_strdup(arena, info->coo_sparse->values_tensor_name);
+    coo->indices = arena_strdup(arena, info->coo_sparse->indices_tensor_name);
+    coo->dense_shape = arena_strdup(arena, info->coo_sparse->dense_shape_tensor_name);
+    return coo;
+}
+
 static struct status read_tensor_info(const char *key, const Tensorflow__TensorInfo *info,
                                       struct arena *arena, struct signature_tensor *out)
 {
@@ -97,6 +122,8 @@ static struct status read_tensor_info(const char *key, const Tensorflow__TensorI
     out->dtype = dtype_base((int)info->dtype);
     out->is_ref = (int)info->dtype >= DT_REF;
     out->has_shape = info->tensor_shape != NULL;
+    out->dim_names = read_dim_names(info->tensor_shape, arena);
+    out->coo = read_coo(info, arena);
     return status_in(shape_from_proto(info->tensor_shape, &out->shape), "'%s'", key);
 }
 

@@ -17,8 +17,9 @@ enum { ENTRY_KEY = 1, ENTRY_VALUE = 2 };
 /* Any; SignatureDefMap and SignatureDef; TensorInfo; TensorShapeProto and its Dim. */
 enum { ANY_TYPE_URL = 1, ANY_VALUE = 2, MAP_SIGNATURE = 1 };
 enum { SIGNATURE_INPUTS = 1, SIGNATURE_OUTPUTS = 2, SIGNATURE_METHOD = 3, SIGNATURE_DEFAULTS = 4 };
-enum { INFO_NAME = 1, INFO_DTYPE = 2, INFO_SHAPE = 3 };
-enum { SHAPE_DIM = 2, SHAPE_UNKNOWN = 3, DIM_SIZE = 1 };
+enum { INFO_NAME = 1, INFO_DTYPE = 2, INFO_SHAPE = 3, INFO_COO = 4 };
+enum { COO_VALUES = 1, COO_INDICES = 2, COO_DENSE_SHAPE = 3 };
+enum { SHAPE_DIM = 2, SHAPE_UNKNOWN = 3, DIM_SIZE = 1, DIM_NAME = 2 };
 /* GetModelStatusResponse, ModelVersionStatus, StatusProto. */
 enum { STATUS_VERSIONS = 1, VERSION_NUMBER = 1, VERSION_STATE = 2, VERSION_STATUS = 3 };
 enum { ERROR_CODE = 1, ERROR_MESSAGE = 2 };
@@ -51,25 +52,40 @@ static struct status read_request(struct served_request *request, const char *me
     return has_spec ? status_ok() : grpc_missing_model_spec();
 }
 
-static void put_shape(const struct shape *shape, struct buffer *out)
+static void put_shape(const struct signature_tensor *tensor, struct buffer *out)
 {
+    const struct shape *shape = &tensor->shape;
     size_t opened = wire_open(out, INFO_SHAPE);
     for (int i = 0; i < shape->rank; i++) {
         size_t dim = wire_open(out, SHAPE_DIM);
         wire_put_varint(out, DIM_SIZE, (uint64_t)shape->dims[i]);
+        if (tensor->dim_names != NULL)
+            wire_put_bytes(out, DIM_NAME, bytes_of(tensor->dim_names[i]));
         wire_close(out, dim);
     }
     wire_put_varint(out, SHAPE_UNKNOWN, shape->rank < 0);
     wire_close(out, opened);
 }
 
+static void put_coo(const struct signature_coo *coo, struct buffer *out)
+{
+    size_t opened = wire_open(out, INFO_COO);
+    wire_put_bytes(out, COO_VALUES, bytes_of(coo->values));
+    wire_put_bytes(out, COO_INDICES, bytes_of(coo->indices));
+    wire_put_bytes(out, COO_DENSE_SHAPE, bytes_of(coo->dense_shape));
+    wire_close(out, opened);
+}
+
 /* The number of a reference type is the base type's plus 100. */
 static void put_info(const struct signature_tensor *tensor, struct buffer *out)
 {
-    wire_put_bytes(out, INFO_NAME, bytes_of(tensor->tensor_name));
+    if (tensor->coo != NULL)
+        put_coo(tensor->coo, out);
+    else
+        wire_put_bytes(out, INFO_NAME, bytes_of(tensor->tensor_name));
     wire_put_varint(out, INFO_DTYPE, (uint64_t)tensor->dtype + (tensor->is_ref ? DT_REF : 0));
     if (tensor->has_shape)
-        put_shape(&tensor->shape, out);
+        put_shape(tensor, out);
 }
 
 static void put_tensors(const struct signature_tensor *tensors, int count, uint32_t number,

@@ -54,18 +54,28 @@ struct status answer_model_list(struct exchange *exchange)
     return status_ok();
 }
 
-static void print_shape(struct json_pretty *pretty, const struct shape *shape)
+static void print_shape(struct json_pretty *pretty, const struct signature_tensor *tensor)
 {
+    const struct shape *shape = &tensor->shape;
     json_pretty_open(pretty, "tensor_shape", '{');
     json_pretty_open(pretty, "dim", '[');
     for (int i = 0; i < shape->rank; i++) {
         json_pretty_open(pretty, NULL, '{');
         json_pretty_number(pretty, "size", shape->dims[i]);
-        json_pretty_text(pretty, "name", "");
+        json_pretty_text(pretty, "name", tensor->dim_names != NULL ? tensor->dim_names[i] : "");
         json_pretty_close(pretty, '}');
     }
     json_pretty_close(pretty, ']');
     json_pretty_word(pretty, "unknown_rank", shape->rank < 0 ? "true" : "false");
+    json_pretty_close(pretty, '}');
+}
+
+static void print_coo(struct json_pretty *pretty, const struct signature_coo *coo)
+{
+    json_pretty_open(pretty, "coo_sparse", '{');
+    json_pretty_text(pretty, "values_tensor_name", coo->values);
+    json_pretty_text(pretty, "indices_tensor_name", coo->indices);
+    json_pretty_text(pretty, "dense_shape_tensor_name", coo->dense_shape);
     json_pretty_close(pretty, '}');
 }
 
@@ -82,8 +92,11 @@ static void print_tensors(struct json_pretty *pretty, const char *key,
         json_pretty_open(pretty, tensor->key, '{');
         json_pretty_text(pretty, "dtype", dtype);
         if (tensor->has_shape)
-            print_shape(pretty, &tensor->shape);
-        json_pretty_text(pretty, "name", tensor->tensor_name);
+            print_shape(pretty, tensor);
+        if (tensor->coo != NULL)
+            print_coo(pretty, tensor->coo);
+        else
+            json_pretty_text(pretty, "name", tensor->tensor_name);
         json_pretty_close(pretty, '}');
     }
     json_pretty_close(pretty, '}');

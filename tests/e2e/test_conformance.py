@@ -99,6 +99,23 @@ def of_examples(kind, model_spec, *examples, context=None):
     return request
 
 
+def describe(signature):
+    """A signature that only its metadata show: dimensions with names, the parts of a sparse tensor, and no method."""
+    x, sparse = signature.inputs["x"], signature.outputs["sparse"]
+    x.name, x.dtype = "x:0", FLOAT
+    x.tensor_shape.dim.add(size=-1, name="rows")
+    x.tensor_shape.dim.add(size=3)
+    sparse.dtype = FLOAT
+    sparse.coo_sparse.values_tensor_name, sparse.coo_sparse.indices_tensor_name, sparse.coo_sparse.dense_shape_tensor_name = "v:0", "i:0", "s:0"
+
+
+DESCRIBED = {"inputs": {"x": {"dtype": "DT_FLOAT", "tensor_shape": {"dim": [{"size": "-1", "name": "rows"}, {"size": "3", "name": ""}],
+                                                                   "unknown_rank": False}, "name": "x:0"}},
+             "outputs": {"sparse": {"dtype": "DT_FLOAT", "coo_sparse": {"values_tensor_name": "v:0", "indices_tensor_name": "i:0",
+                                                                       "dense_shape_tensor_name": "s:0"}}},
+             "method_name": "", "defaults": {}}
+
+
 def write_signatures(directory):
     """Signatures that break one rule of classification or regression each. Without rows, a tensor has the shape of its name."""
     b = tiny_model.Builder()
@@ -132,6 +149,7 @@ def write_signatures(directory):
     add("r_wrong_input", "regress", {"outputs": "n2"}, {"other": ("examples:0", STRING, [-1])})
     add("r_float_input", "regress", {"outputs": "n2"}, {"inputs": ("x:0", FLOAT, [-1])})
     b.signature("references", "predict", {"x": ("x:0", FLOAT + 100, [-1])}, {"y": ("x:0", FLOAT + 100, [-1])})
+    describe(b.meta.signature_def["described"])
     for name, outputs in (("r_wrong_output", {"z": "n2"}), ("r_shape", {"outputs": "n2x2"}), ("r_rows", {"outputs": "n1"}),
                           ("r_dtype", {"outputs": "i2"}), ("r_vector", {"outputs": "n2"}), ("r_column", {"outputs": "n2x1"})):
         add(name, "regress", outputs)
@@ -380,6 +398,11 @@ class Calls(Conformance):
                 self.check("8.6", "its type and model_spec", (message.metadata["signature_def"].type_url, message.model_spec.name,
                                                               message.model_spec.version.value, message.model_spec.signature_name),
                            ("type.googleapis.com/tensorflow.serving.SignatureDefMap", "m", 2, ""))
+        message = self.answer("8.6", "odd signatures", self.grpc.metadata(m.GetModelMetadataRequest(model_spec=spec("odd"), metadata_field=["signature_def"])), "OK")
+        stored = module("meta_graph").SignatureDef()
+        describe(stored)
+        self.check("8.6", "a signature, as it is stored", m.SignatureDefMap.FromString(message.metadata["signature_def"].value).signature_def["described"], stored)
+        self.check("8.6", "the same in JSON", self.server.get("/v1/models/odd/metadata").json["metadata"]["signature_def"]["signature_def"]["described"], DESCRIBED)
         for label, where, path, code, want in (
                 ("all versions, descending", spec(), "m", "OK", ["2", "1"]), ("one version", spec(version=1), "m/versions/1", "OK", ["1"]),
                 ("a label is not looked at", spec(label="stable"), "m/labels/stable", "OK", ["2", "1"]),
