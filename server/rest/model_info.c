@@ -113,25 +113,36 @@ static void print_signature(struct json_pretty *pretty, const struct signature *
     json_pretty_close(pretty, '}');
 }
 
-struct status answer_metadata(struct exchange *exchange)
+static void print_model_spec(const struct servable *servable, struct buffer *out)
 {
-    TRY(served_request_find_servable(&exchange->served));
-    const struct servable *servable = exchange->served.servable;
-    struct json_pretty pretty = { .out = &exchange->served.reply };
+    struct json_pretty pretty = { .out = out };
     json_pretty_open(&pretty, NULL, '{');
-    json_pretty_open(&pretty, "model_spec", '{');
     json_pretty_text(&pretty, "name", servable->name);
     json_pretty_text(&pretty, "signature_name", "");
     json_pretty_number(&pretty, "version", servable->version);
     json_pretty_close(&pretty, '}');
-    json_pretty_open(&pretty, "metadata", '{');
-    json_pretty_open(&pretty, "signature_def", '{');
+}
+
+static void print_signatures(const struct servable *servable, struct buffer *out)
+{
+    struct json_pretty pretty = { .out = out };
+    json_pretty_open(&pretty, NULL, '{');
     json_pretty_open(&pretty, "signature_def", '{');
     for (int i = 0; i < servable->callables_count; i++)
         print_signature(&pretty, servable->callables[i].signature);
     json_pretty_close(&pretty, '}');
     json_pretty_close(&pretty, '}');
-    json_pretty_close(&pretty, '}');
-    json_pretty_close(&pretty, '}');
+}
+
+/* Like TensorFlow Serving, prints two documents and joins them, each with its own indentation. */
+struct status answer_metadata(struct exchange *exchange)
+{
+    TRY(served_request_find_servable(&exchange->served));
+    struct buffer *out = &exchange->served.reply;
+    buffer_append_text(out, "{\n\"model_spec\":");
+    print_model_spec(exchange->served.servable, out);
+    buffer_append_text(out, ",\n\"metadata\": {\"signature_def\": ");
+    print_signatures(exchange->served.servable, out);
+    buffer_append_text(out, "}\n}\n");
     return status_ok();
 }

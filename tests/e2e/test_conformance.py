@@ -403,6 +403,10 @@ class Calls(Conformance):
         describe(stored)
         self.check("8.6", "a signature, as it is stored", m.SignatureDefMap.FromString(message.metadata["signature_def"].value).signature_def["described"], stored)
         self.check("8.6", "the same in JSON", self.server.get("/v1/models/odd/metadata").json["metadata"]["signature_def"]["signature_def"]["described"], DESCRIBED)
+        text = self.server.get("/v1/models/m/metadata").body.decode()
+        self.check("4.6", "metadata: two documents in one", text, Begins(
+            '{\n"model_spec":{\n "name": "m",\n "signature_name": "",\n "version": "2"\n}\n,\n"metadata": {"signature_def": {\n "signature_def": {\n  "'))
+        self.check("4.6", "the end of metadata", text[-len('   "defaults": {}\n  }\n }\n}\n}\n}\n'):], '   "defaults": {}\n  }\n }\n}\n}\n}\n')
         for label, where, path, code, want in (
                 ("all versions, descending", spec(), "m", "OK", ["2", "1"]), ("one version", spec(version=1), "m/versions/1", "OK", ["1"]),
                 ("a label is not looked at", spec(label="stable"), "m/labels/stable", "OK", ["2", "1"]),
