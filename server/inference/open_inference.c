@@ -117,9 +117,10 @@ struct status open_inference_model_ready(struct served_request *request, bool *o
            status_is_ok(manager_find(request->server->manager, request->spec.name,
                                      &request->spec.version, &servable));
     servable_release(servable);
-    return *out ? status_ok()
-                : manager_status(request->server->manager, request->spec.name, &all, request->arena,
-                                 &versions, &count);
+    if (*out || manager_is_configured(request->server->manager, request->spec.name))
+        return status_ok();
+    return manager_status(request->server->manager, request->spec.name, &all, request->arena,
+                          &versions, &count);
 }
 
 bool open_inference_server_ready(struct served_request *request)

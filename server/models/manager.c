@@ -365,6 +365,15 @@ struct status manager_status(struct manager *manager, struct bytes name,
                         text_print_name(name));
 }
 
+bool manager_is_configured(struct manager *manager, struct bytes name)
+{
+    pthread_mutex_lock(&manager->lock);
+    const struct managed_model *model = map_get(&manager->models, name);
+    bool found = model != NULL && model->model.config != NULL;
+    pthread_mutex_unlock(&manager->lock);
+    return found;
+}
+
 static void list_model(const struct managed_model *model, struct arena *arena,
                        struct model_listing *out)
 {

@@ -151,6 +151,9 @@ struct status manager_status(struct manager *manager, struct bytes name,
                              const struct version_choice *version, struct arena *arena,
                              struct version_status **out, size_t *out_count);
 
+/* Is the model in the configuration? It need not have a version. */
+bool manager_is_configured(struct manager *manager, struct bytes name);
+
 /* A model that is configured. */
 struct model_listing {
     const char *name;

@@ -52,26 +52,36 @@ struct status answer_ready(struct exchange *exchange)
     return status_ok();
 }
 
+/* A known model or version that does not serve is not ready: UNAVAILABLE instead of NOT_FOUND. */
+static struct status explain_missing(struct served_request *request, struct status missing)
+{
+    struct manager *manager = request->server->manager;
+    const struct model_spec *spec = &request->spec;
+    struct version_status *versions;
+    size_t count;
+    if (missing.code != STATUS_NOT_FOUND)
+        return missing;
+    if (status_is_ok(
+            manager_status(manager, spec->name, &spec->version, request->arena, &versions, &count)))
+        return status_error(STATUS_UNAVAILABLE, "model '%s': version %lld is %s",
+                            text_print_name(spec->name), (long long)versions[0].number,
+                            versions[0].state);
+    if (spec->version.kind == VERSION_LATEST && manager_is_configured(manager, spec->name))
+        return status_error(STATUS_UNAVAILABLE, "model '%s' has no version that serves",
+                            text_print_name(spec->name));
+    return missing;
+}
+
 struct status answer_model_ready(struct exchange *exchange)
 {
     struct served_request *request = &exchange->served;
-    struct version_status *versions;
     struct servable *servable;
-    size_t count;
     if (server_is_going_down(request->server))
         return status_error(STATUS_UNAVAILABLE, "the server is going down");
     struct status status = manager_find(request->server->manager, request->spec.name,
                                         &request->spec.version, &servable);
-    if (!status_is_ok(status)) {
-        /* a known model or version that does not serve is not ready */
-        if (status.code == STATUS_NOT_FOUND &&
-            status_is_ok(manager_status(request->server->manager, request->spec.name,
-                                        &request->spec.version, request->arena, &versions, &count)))
-            return status_error(STATUS_UNAVAILABLE, "model '%s': version %lld is %s",
-                                text_print_name(request->spec.name), (long long)versions[0].number,
-                                versions[0].state);
-        return status;
-    }
+    if (!status_is_ok(status))
+        return explain_missing(request, status);
     servable_release(servable);
     buffer_append_text(&request->reply, "ok\n");
     return status_ok();

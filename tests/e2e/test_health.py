@@ -3,7 +3,7 @@ import os
 import signal
 
 import tiny_model
-from grpc_here import Client
+from grpc_here import Client, module
 from harness import Server, TestCase, main
 
 ASK = "/v1/models/a:predict"
@@ -62,6 +62,18 @@ class Health(TestCase):
             self.assertEqual([model["name"] for model in models], ["a", "b"])
             self.assertEqual(models[0]["model_version_status"], server.get("/v1/models/a").json["model_version_status"])
             self.assertEqual(models[1]["model_version_status"], [])
+
+    def test_a_configured_model_without_a_version_is_not_ready(self):
+        with self.serve("--keep_going", grpc=True) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
+            answer = server.get("/readyz/b")
+            self.assertEqual((answer.status, answer.json["error"]), (503, "model 'b' has no version that serves"))
+            answer = server.get("/v2/models/b/ready")
+            self.assertEqual((answer.status, answer.json), (503, {"name": "b", "ready": False}))
+            pb = module("open_inference")
+            answer = client.call("/inference.GRPCInferenceService/ModelReady", pb.ModelReadyRequest(name="b"), pb.ModelReadyResponse)
+            self.assertEqual((answer.code, answer.message.ready), ("OK", False))
+            self.assertEqual(server.get("/readyz/b/versions/1").status, 404)
+            self.assertEqual(server.get("/v2/models/none/ready").status, 404)
 
     def test_other_methods_are_told_which_are_allowed(self):
         with self.serve("--keep_going") as server:
