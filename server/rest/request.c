@@ -515,6 +515,16 @@ enum MHD_Result rest_on_request(void *context, struct MHD_Connection *mhd, const
     return MHD_YES;
 }
 
+/* libmicrohttpd 0.9.75 makes an entry for each argument of a query. If they do not fit into its
+ * buffer, it closes the connection without an answer. As nobody reads them, the query is removed
+ * from its copy of the URL, from which it will cut the path. */
+static void drop_arguments(const char *url)
+{
+    char *mark = strchr(url, '?');
+    if (mark != NULL && rest_knows_library())
+        mark[1] = '\0';
+}
+
 /* Called with the verbatim request line: libmicrohttpd's own URL is decoded and lacks the query. */
 void *rest_on_request_line(void *context, const char *url, struct MHD_Connection *mhd)
 {
@@ -524,6 +534,7 @@ void *rest_on_request_line(void *context, const char *url, struct MHD_Connection
         rest_request_leave(connection->request);
     struct request *request = take_request(context);
     keep_target(request, url);
+    drop_arguments(url);
     request->connection = connection;
     connection->request = request;
     rest_connection_begin_reading(connection);

@@ -99,6 +99,12 @@ class Requests(DigitsServer):
             self.assertEqual((path, answer.status, answer.headers["Content-Type"]), (path, 404, "text/html"))
         self.same(self.server.post("/v1/models/%64efault/versions/1:predict", row()))
 
+    def test_a_query_may_have_many_arguments(self):
+        query = "?" + "&".join("a%d=%d" % (i, i) for i in range(1000))
+        self.assertEqual(self.server.get("/v2/health/live" + query).json, {"live": True})
+        answer = self.server.get("/v1/models/default" + query)
+        self.assertEqual((answer.status, answer.json["error"]), (404, "Could not find any versions of model default" + query))
+
     def test_gzip_bodies_are_expanded_and_damaged_ones_are_empty(self):
         packed = gzip.compress(json.dumps(row()).encode())
         headers = {"Content-Encoding": "gzip"}
