@@ -8,11 +8,12 @@ import re
 import shlex
 import statistics
 import struct
+import time
 import zipfile
 
 import pictures
 from digits import write_digits
-from harness import Server, TestCase, main, run, shared
+from harness import SANITIZED, Server, TestCase, main, run, shared
 from records import example, floats, record
 
 
@@ -314,6 +315,15 @@ class TrainFiles(FilesTestCase):
         self.assertIn("'%s' is named twice: its rows count once" % self.path("a2.csv"), shown)
         self.assertIn("10 steps of 10 rows", shown)
         self.assertIn("5 steps of 10 rows", self.train(*flags, "--train_files=" + self.path("a[1].csv")))
+
+    def test_as_many_columns_as_a_file_may_have(self):
+        count = 99999
+        names, values = ",".join("c%d" % i for i in range(count)), ",".join(["1"] * count)
+        path = self.write("wide.csv", "%s,y\n" % names + "%s,2\n" % values * 5)
+        started = time.monotonic()
+        self.train("--model=linear", "--train_files=" + path, "--label_column=y", "--training_iteration=2", "--batch_size=2", "--noexport")
+        # A search among all names for each name takes minutes.
+        self.assertLess(time.monotonic() - started, 300 if SANITIZED else 60)
 
     def test_a_fraction_after_a_thousand_whole_numbers(self):
         rows = ["%d,%d" % (i % 7, 2 * (i % 7) + 10) for i in range(1100)] + ["0.5,11"] * 10

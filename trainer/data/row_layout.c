@@ -9,11 +9,14 @@
 /* Adds a column of the file, once. */
 static int add_spec(struct row_layout *layout, const char *name, enum column_kind kind)
 {
-    for (int i = 0; i < layout->specs_count; i++)
-        if (strcmp(layout->specs[i].name, name) == 0)
-            return i;
-    layout->specs[layout->specs_count] = (struct column_spec){ name, kind };
-    return layout->specs_count++;
+    struct column_spec *spec = map_get_text(&layout->places, name);
+
+    if (spec == NULL) {
+        spec = &layout->specs[layout->specs_count++];
+        *spec = (struct column_spec){ name, kind };
+        map_put_text(&layout->places, name, spec);
+    }
+    return (int)(spec - layout->specs);
 }
 
 static void note_text(struct row_layout *layout, int spec, const struct schema_column *from)
@@ -337,11 +340,9 @@ static void note_raw_columns(struct row_tensor *tensor, struct arena *arena)
 }
 
 /* Does the graph hash the texts of this column? */
-static bool is_hashed_later(const struct schema *schema, const struct row_request *request,
-                            int name)
+static bool is_hashed_later(const struct schema_column *from, const struct row_request *request)
 {
-    return request->raw == RAW_COLUMN && request->spec.dtype == DT_STRING &&
-           schema_find(schema, request->names[name])->hash_buckets > 0;
+    return request->raw == RAW_COLUMN && request->spec.dtype == DT_STRING && from->hash_buckets > 0;
 }
 
 static struct status make_tensor(const struct schema *schema, const struct row_request *request,
@@ -358,14 +359,15 @@ static struct status make_tensor(const struct schema *schema, const struct row_r
                                 .width = ragged ? 0 : tensor_spec_row_size(&request->spec),
                                 .parts =
                                     ARENA_ARRAY(arena, struct row_part, request->names_count + 1) };
-    for (int i = 0; i < request->names_count; i++) {
-        const struct schema_column *from = schema_find(schema, request->names[i]);
+    for (int i = 0, next = 0; i < request->names_count; i++) {
+        const struct schema_column *from = schema_find_next(schema, request->names[i], &next);
         if (from == NULL)
             return no_such_column(schema, request->names[i], request->spec.name);
+        bool hashed_later = is_hashed_later(from, request);
         if (request->raw != RAW_NOTHING)
             from = less_prepared(from, request->raw, arena);
         TRY(add_part(layout, out, from));
-        out->parts[i].is_hashed_later = is_hashed_later(schema, request, i);
+        out->parts[i].is_hashed_later = hashed_later;
     }
     out->is_one_hot = is_one_hot(out);
     note_raw_columns(out, arena);
@@ -388,6 +390,7 @@ struct status row_layout_make(const struct schema *schema, const struct row_requ
         (struct row_layout){ .tensors = ARENA_ARRAY(arena, struct row_tensor, count + 1),
                              .count = count,
                              .specs = ARENA_ARRAY(arena, struct column_spec, specs_max),
+                             .places = { .arena = arena },
                              .texts = ARENA_ARRAY(arena, const struct schema_column *, specs_max) };
     for (int i = 0; i < count; i++) {
         struct status status = make_tensor(schema, &requests[i], arena, out, &out->tensors[i]);

@@ -24,6 +24,7 @@
 #ifndef TRAINER_DATA_ROW_LAYOUT_H
 #define TRAINER_DATA_ROW_LAYOUT_H
 
+#include "base/map.h"
 #include "trainer/data/batch_source.h"
 #include "trainer/records/schema.h"
 
@@ -72,6 +73,7 @@ struct row_layout {
     /* [specs_count]: the columns with a default text; NULL: none */
     const struct schema_column **texts;
     int specs_count;
+    struct map places; /* name -> its element of `specs` */
 };
 
 /**

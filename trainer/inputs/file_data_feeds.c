@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/map.h"
 #include "trainer/inputs/file_data_internal.h"
 #include "trainer/inputs/pad_rows.h"
 #include "trainer/records/image_records.h"
@@ -160,19 +161,23 @@ static struct text_list columns_of_feed(const struct file_data_maker *maker,
                : other_columns(maker, feed);
 }
 
+/* NULL has none: row_layout_make names the column that is missing. */
+static int64_t column_width(const struct schema_column *column, enum dtype dtype)
+{
+    if (column == NULL)
+        return 0;
+    return schema_categories(column) > 0 && dtype_is_floating(dtype) ? schema_categories(column)
+                                                                     : column->width;
+}
+
 /* The sum of the widths; those of columns without one, which take what others leave, are 0. */
 static int64_t width_of(const struct file_data_maker *maker, const struct text_list *names,
                         enum dtype dtype)
 {
     int64_t sum = 0;
 
-    for (int i = 0; i < names->count; i++) {
-        const struct schema_column *column = schema_find(&maker->schema, names->texts[i]);
-        if (column != NULL) /* otherwise row_layout_make names it */
-            sum += schema_categories(column) > 0 && dtype_is_floating(dtype)
-                       ? schema_categories(column)
-                       : column->width;
-    }
+    for (int i = 0, next = 0; i < names->count; i++)
+        sum += column_width(schema_find_next(&maker->schema, names->texts[i], &next), dtype);
     return sum;
 }
 
@@ -264,10 +269,9 @@ static void take_width(const struct file_data_maker *maker, const struct text_li
 {
     bool all = true;
 
-    for (int i = 0; i < names->count; i++) {
-        const struct text_list one = { &names->texts[i], 1 };
-        all = all && width_of(maker, &one, spec->dtype) > 0;
-    }
+    for (int i = 0, next = 0; i < names->count && all; i++)
+        all =
+            column_width(schema_find_next(&maker->schema, names->texts[i], &next), spec->dtype) > 0;
     if (all && names->count > 0)
         spec->shape.dims[1] = width_of(maker, names, spec->dtype);
 }
@@ -292,8 +296,9 @@ static bool gives_shares(const struct file_data_maker *maker, const struct train
     int rank = feed->spec.shape.rank;
     bool floats = false, shaped = false;
 
-    for (int i = 0; i < names->count; i++) {
-        const struct schema_column *column = schema_find(&maker->schema, names->texts[i]);
+    for (int i = 0, next = 0; i < names->count; i++) {
+        const struct schema_column *column =
+            schema_find_next(&maker->schema, names->texts[i], &next);
         if (column == NULL || column->kind != SCHEMA_DENSE || column->classes != NULL ||
             schema_categories(column) > 0)
             return false;
@@ -479,18 +484,20 @@ static bool makes_floats(const struct row_request *request)
 static void allow_fractions(struct file_data_maker *maker, const struct row_request *requests,
                             int count)
 {
-    for (int i = 0; i < maker->schema.count; i++) {
-        struct schema_column column = maker->schema.columns[i];
-        bool floats = column.is_whole_so_far;
-        for (int r = 0; r < count && floats; r++) {
-            const struct text_list names = { (const char **)(uintptr_t)requests[r].names,
-                                             requests[r].names_count };
-            floats = makes_floats(&requests[r]) || !is_in(&names, column.name);
-        }
-        column.dtype = floats ? COLUMN_FLOAT : column.dtype;
-        if (floats)
-            schema_put_column(&maker->schema, maker->arena, column);
+    struct schema *schema = &maker->schema;
+    struct schema_column *columns =
+        ARENA_ARRAY(maker->arena, struct schema_column, schema->count + 1);
+    struct map whole = { .arena = maker->arena }; /* names of columns that must be whole numbers */
+
+    for (int r = 0; r < count; r++)
+        for (int i = 0; i < requests[r].names_count && !makes_floats(&requests[r]); i++)
+            map_put_text(&whole, requests[r].names[i], maker);
+    for (int i = 0; i < schema->count; i++) {
+        columns[i] = schema->columns[i];
+        if (columns[i].is_whole_so_far && !map_has(&whole, bytes_of(columns[i].name)))
+            columns[i].dtype = COLUMN_FLOAT;
     }
+    schema->columns = columns;
 }
 
 /* Labels come first, because a wrong name of the label is the most useful error. */

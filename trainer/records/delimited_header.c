@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/map.h"
 #include "trainer/records/delimited_internal.h"
 
 #define HEADER_FIELDS_MAX 100000
@@ -107,35 +108,58 @@ static char separator_of(const struct record_options *options, const char *colum
     return '\0';
 }
 
+/* Two fields have this name. */
+static char ambiguous;
+
+/* Maps names to the reader's: a file may have 100 000 fields. */
+static void note_fields(const struct delimited_reader *reader, struct map *out)
+{
+    for (int field = 0; field < reader->fields_count; field++) {
+        const char *name = reader->names[field];
+        map_put_text(out, name,
+                     map_has(out, bytes_of(name)) ? (void *)&ambiguous : &reader->names[field]);
+    }
+}
+
+/* Finds the field of column `target`. */
+static struct status find_target(struct delimited_reader *reader,
+                                 const struct record_options *options, const struct map *fields,
+                                 const char *name, int target)
+{
+    void *found = map_get_text(fields, name);
+
+    if (found == &ambiguous)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "two columns '%s' (--column_names names the columns of files without a "
+                            "header)",
+                            name);
+    if (found == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "no column '%s' among %s (--column_names names the columns of files "
+                            "without a header)",
+                            name, show_names(reader));
+    ptrdiff_t field = (char **)found - reader->names;
+    reader->targets[field] = target;
+    reader->separators[field] = separator_of(options, name);
+    return status_ok();
+}
+
 struct status delimited_find_targets(struct delimited_reader *reader,
                                      const struct record_options *options,
                                      const struct columns *columns)
 {
+    struct map fields = { 0 };
+    struct status status = status_ok();
+
     reader->targets = zalloc((size_t)reader->fields_count * sizeof *reader->targets);
     reader->separators = zalloc((size_t)reader->fields_count);
     for (int field = 0; field < reader->fields_count; field++)
         reader->targets[field] = NO_COLUMN;
-    for (int i = 0; i < columns->count; i++) {
-        int found = NO_COLUMN;
-        for (int field = 0; field < reader->fields_count; field++) {
-            if (strcmp(reader->names[field], columns->list[i].name) != 0)
-                continue;
-            if (found != NO_COLUMN)
-                return status_error(STATUS_INVALID_ARGUMENT,
-                                    "two columns '%s' (--column_names names the columns of files "
-                                    "without a header)",
-                                    columns->list[i].name);
-            found = field;
-        }
-        if (found == NO_COLUMN)
-            return status_error(STATUS_INVALID_ARGUMENT,
-                                "no column '%s' among %s (--column_names names the columns of "
-                                "files without a header)",
-                                columns->list[i].name, show_names(reader));
-        reader->targets[found] = i;
-        reader->separators[found] = separator_of(options, columns->list[i].name);
-    }
-    return status_ok();
+    note_fields(reader, &fields);
+    for (int i = 0; i < columns->count && status_is_ok(status); i++)
+        status = find_target(reader, options, &fields, columns->list[i].name, i);
+    map_finish(&fields);
+    return status;
 }
 
 /* Reads until the first record, or what there is of it, is in the window, and counts the delimiters

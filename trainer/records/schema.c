@@ -3,16 +3,29 @@
 #include <fnmatch.h>
 
 #include "base/file.h"
+#include "base/map.h"
 #include "trainer/records/schema_column.h"
 
 #define SCHEMA_BYTES_MAX ((size_t)16 << 20)
 
+const struct schema_column *schema_find_next(const struct schema *schema, const char *name,
+                                             int *next)
+{
+    for (int k = 0; k < schema->count; k++) {
+        int i = (*next + k) % schema->count;
+        if (strcmp(schema->columns[i].name, name) != 0)
+            continue;
+        *next = i + 1;
+        return &schema->columns[i];
+    }
+    return NULL;
+}
+
 const struct schema_column *schema_find(const struct schema *schema, const char *name)
 {
-    for (int i = 0; i < schema->count; i++)
-        if (strcmp(schema->columns[i].name, name) == 0)
-            return &schema->columns[i];
-    return NULL;
+    int next = 0;
+
+    return schema_find_next(schema, name, &next);
 }
 
 void schema_put_column(struct schema *schema, struct arena *arena, struct schema_column column)
@@ -85,13 +98,18 @@ static struct status read_list(const struct json_value *list, struct arena *aren
     if (list == NULL || list->kind != JSON_VALUE_LIST)
         return status_error(STATUS_INVALID_ARGUMENT, "no list 'columns'");
     struct schema_column *columns = ARENA_ARRAY(arena, struct schema_column, list->count + 1);
+    struct map names = { .arena = arena };
+    bool separated = false; /* does any column so far have a separator? */
     *out = (struct schema){ .columns = columns };
     for (int i = 0; i < list->count; i++) {
         const struct json_value *json = &list->members[i];
         TRY(in_column(schema_column_read(json, arena, &columns[i]), json, i));
-        if (schema_find(out, columns[i].name) != NULL)
+        if (map_has(&names, bytes_of(columns[i].name)))
             return status_error(STATUS_INVALID_ARGUMENT, "two columns '%s'", columns[i].name);
-        TRY(check_separators(out, &columns[i]));
+        map_put_text(&names, columns[i].name, &columns[i]);
+        separated |= columns[i].separator != '\0';
+        if (separated)
+            TRY(check_separators(out, &columns[i]));
         out->count = i + 1;
     }
     return status_ok();

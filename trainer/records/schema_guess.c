@@ -89,17 +89,23 @@ static bool have_equal_ends(const struct columns *columns, int a, int b)
     return columns->rows == 0 || memcmp(columns->list[a].ends, columns->list[b].ends, bytes) == 0;
 }
 
-/* Are the two columns of a file the indices and the values of a sparse one? */
+static bool may_be_index(const struct record_field *field)
+{
+    static const char *const names[] = { "index", "indices", "ids", "feature_ids" };
+
+    return !field->is_text && field->kind == COLUMN_INT64 &&
+           is_named(field->name, names, COUNT(names));
+}
+
+/* Are the two columns of a file the indices, which may_be_index, and the values of a sparse one? */
 static bool are_pair(const struct record_fields *fields, const struct columns *columns, int index,
                      int value)
 {
-    static const char *const indices[] = { "index", "indices", "ids", "feature_ids" };
     static const char *const values[] = { "value", "values", "weights", "feature_values" };
-    const struct record_field *a = &fields->list[index], *b = &fields->list[value];
+    const struct record_field *field = &fields->list[value];
 
-    return !a->is_text && a->kind == COLUMN_INT64 && b->kind == COLUMN_FLOAT &&
-           have_equal_ends(columns, index, value) && !has_field(fields, PAIR_NAME) &&
-           is_named(a->name, indices, COUNT(indices)) && is_named(b->name, values, COUNT(values));
+    return field->kind == COLUMN_FLOAT && is_named(field->name, values, COUNT(values)) &&
+           have_equal_ends(columns, index, value) && !has_field(fields, PAIR_NAME);
 }
 
 /* Finds the first pair of columns; -1: none. */
@@ -107,7 +113,7 @@ static void find_pair(const struct record_fields *fields, const struct columns *
                       int *value)
 {
     for (*index = 0; *index < fields->count; ++*index)
-        for (*value = 0; *value < fields->count; ++*value)
+        for (*value = 0; may_be_index(&fields->list[*index]) && *value < fields->count; ++*value)
             if (are_pair(fields, columns, *index, *value))
                 return;
     *index = *value = -1;
