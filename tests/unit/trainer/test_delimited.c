@@ -206,6 +206,33 @@ static void reads_a_long_record(void **state)
 
     buffer_append_text(&text, "x,s\n1,\"");
     for (int i = 0; i < 100000; i++)
+/* Criteo's test.txt has no labels. */
+static void reads_criteo_without_labels(void **state)
+{
+    (void)state;
+    const struct record_row row = {
+        .text = "1\t-2\t\t4\t5\t6\t7\t8\t9\t10\t11\t12\t13\t68fd1e64\t80e26c9b\t\td\t5\t6\t7\t8"
+                "\t9\t10\t11\t12\t13\t14\t15\t16\t17\t18\t19\t20\t21\t22\t23\t24\t25\t\n",
+        .specs = { { "I1", COLUMN_FLOAT },
+                   { "I13", COLUMN_INT64 },
+                   { "C1", COLUMN_INT64 },
+                   { "C2", COLUMN_BYTES } },
+        .want = "[1|13|1761418852|'80e26c9b'] "
+    };
+    const struct record_row labelled = { .text = row.text,
+                                         .specs = { { "label", COLUMN_FLOAT } },
+                                         .want =
+                                             "!no column 'label' among I1, I2, I3, I4, I5, I6, "
+                                             "I7, I8, I9, I10, I11, I12, I13, C1, C2, C3, C4, "
+                                             "C5, C6, C7, C8, C9, C10, C11, C12, C13, C14, C15, "
+                                             "C16, C17, C18, C19, C20, C21, C22, C23, C24, C25, "
+                                             "C26 (--column_names names the columns of files "
+                                             "without a header)" };
+
+    assert_record_row(&criteo_format, &row, NULL, 0);
+    assert_record_row(&criteo_format, &labelled, NULL, 0);
+}
+
         buffer_append_text(&text, "0123456789\n");
     buffer_append_text(&text, "\"\n2,b\nc,d\n");
     struct memory_file file = memory_file_make(text.data, text.size);
@@ -287,6 +314,7 @@ int main(void)
     };
     struct test_group group = { 0 };
 
+        cmocka_unit_test(reads_criteo_without_labels),
     ADD_TESTS(&group, plain);
     ADD_ROWS(&group, rows, label, reads_csv);
     return test_group_run(&group, "delimited", NULL, NULL);
