@@ -315,6 +315,12 @@ class TrainFiles(FilesTestCase):
         self.assertIn("'%s' is named twice: its rows count once" % self.path("a2.csv"), shown)
         self.assertIn("10 steps of 10 rows", shown)
         self.assertIn("5 steps of 10 rows", self.train(*flags, "--train_files=" + self.path("a[1].csv")))
+        os.rename(self.path("a[1].csv"), self.path("a,1.csv"))
+        self.assertIn("5 steps of 10 rows", self.train(*flags, "--train_files=" + self.path("a,1.csv")))
+        with zipfile.ZipFile(self.path("b.csv.zip"), "w") as file:
+            file.writestr("b.csv", "x,y\n1,2\n")
+        self.assertIn("a ZIP archive without arrays", self.train(*flags, "--train_files=" + self.path("b.csv.zip"), code=2))
+        self.assertIn("s3://", self.train(*flags, "--train_files=s3://bucket/a.csv", code=2))
 
     def test_as_many_columns_as_a_file_may_have(self):
         count = 99999

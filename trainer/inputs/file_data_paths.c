@@ -151,8 +151,10 @@ static struct status list_paths(struct file_data_maker *maker, const glob_t *mat
 static struct status match(const char *pattern, bool append, glob_t *found)
 {
     const char *path = file_path_of_uri(pattern);
-    int flags = append ? GLOB_APPEND : 0, result = glob(path, flags, NULL, found);
+    int flags = append ? GLOB_APPEND : 0, result;
 
+    TRY(file_check_local(pattern));
+    result = glob(path, flags, NULL, found);
     if (result == GLOB_NOMATCH && file_exists(path))
         result = glob(path, flags | GLOB_NOCHECK, NULL, found);
     if (result == GLOB_NOMATCH)
@@ -183,6 +185,9 @@ struct status file_data_find_files(struct file_data_maker *maker, const char *fl
 {
     struct text_list patterns = file_data_split_commas(text, maker->arena);
     struct status status = status_ok();
+
+    if (file_exists(file_path_of_uri(text))) /* a file whose name has a comma */
+        patterns = (struct text_list){ &text, 1 };
     glob_t found = { 0 };
 
     for (int i = 0; i < patterns.count && status_is_ok(status); i++)
@@ -193,9 +198,8 @@ struct status file_data_find_files(struct file_data_maker *maker, const char *fl
         texts_sort(out->texts, (size_t)out->count);
         drop_repeated(maker, out);
     }
-    if (patterns.count > 0)
-        globfree(&found);
-    else
+    globfree(&found);
+    if (patterns.count == 0)
         status = status_error(STATUS_INVALID_ARGUMENT, "'%s' names no file", text);
     return wrong_flag(flag, status);
 }

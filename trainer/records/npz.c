@@ -318,16 +318,20 @@ static bool is_array(const struct zip_member *member)
 static struct status list_arrays(const struct npz_reader *reader, struct arena *arena,
                                  struct record_fields *out, struct buffer *notes)
 {
-    int members = zip_members_count(reader->archive), count = 0;
+    int members = zip_members_count(reader->archive), count = 0, arrays = 0;
     struct record_field *fields = ARENA_ARRAY(arena, struct record_field, members + 1);
 
     for (int i = 0; i < members; i++) {
         const struct zip_member *member = zip_member(reader->archive, i);
         bool readable = false;
+        arrays += is_array(member);
         if (is_array(member))
             TRY(list_array(reader, member, arena, &fields[count], &readable, notes));
         count += readable;
     }
+    if (arrays == 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "a ZIP archive without arrays, which are .npy files in it: unpack it");
     *out = (struct record_fields){
         .list = fields,
         .count = count,

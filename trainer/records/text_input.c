@@ -37,6 +37,41 @@ static struct status read_bytes(struct text_input *input, char *data, size_t siz
     return status_ok();
 }
 
+/* First bytes of files that are no text, although their names may end in .csv. */
+static const struct other_content {
+    struct bytes start;
+    const char *name, *advice;
+} others[] = {
+    { { "\x28\xb5\x2f\xfd", 4 }, "compressed with zstd", "unpack it, or compress it with gzip" },
+    { { "\xfd\x37zXZ\0", 6 }, "compressed with xz", "unpack it, or compress it with gzip" },
+    { { "BZh", 3 }, "compressed with bzip2", "unpack it, or compress it with gzip" },
+    { { "PK\3\4", 4 }, "a ZIP archive", "unpack it" },
+    { { "PAR1", 4 }, "a Parquet file", "convert it to CSV or TFRecord" },
+    { { "\x89HDF\r\n", 6 }, "an HDF5 file", "convert it to npz, CSV or TFRecord" },
+    { { "SQLite format 3", 16 }, "an SQLite database", "convert it to CSV or TFRecord" },
+};
+
+static bool is_bzip2(struct bytes content)
+{
+    return content.size >= 10 && memcmp(content.data + 4, "1AY&SY", 6) == 0;
+}
+
+/* Refuses what would be read as a strange header. */
+static struct status check_content(const struct text_input *input)
+{
+    struct bytes content = { input->data, input->size };
+
+    for (size_t i = 0; i < COUNT(others); i++) {
+        const struct other_content *other = &others[i];
+        if (content.size >= other->start.size &&
+            memcmp(content.data, other->start.data, other->start.size) == 0 &&
+            (content.data[0] != 'B' || is_bzip2(content)))
+            return status_error(STATUS_INVALID_ARGUMENT, "the file is %s, and no text: %s",
+                                other->name, other->advice);
+    }
+    return status_ok();
+}
+
 /* Passes a byte order mark of UTF-8. */
 static struct status skip_mark(struct text_input *input)
 {
@@ -59,6 +94,7 @@ struct status text_input_open(const char *path, size_t window_bytes, struct text
     input.data = zalloc(input.capacity + TEXT_PADDING);
     TRY_OR(fail, open_compressed(path, &input));
     TRY_OR(fail, text_input_more(&input, &grown));
+    TRY_OR(fail, check_content(&input));
     TRY_OR(fail, skip_mark(&input));
     *out = input;
     return status_ok();
