@@ -16,7 +16,7 @@ struct status optimizer_read(const struct json_value *value, struct arena *arena
                              struct layers_training *out);
 
 /* Builds the model once to check it. Records the shapes of its outputs and everything that
- * follows from its loss. `owner`: the model's arena. */
+ * follows from its loss (check_model.c). `owner`: the model's arena. */
 struct status layers_check(struct layers_model *model, struct arena *owner);
 
 /* Limits: the calls of layers, the inputs of all calls together, and the inputs or outputs of a
