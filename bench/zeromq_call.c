@@ -2,7 +2,6 @@
  * zeromq_call serve PORT, zeromq_call call PORT SIZE CALLS: measures a call over ZeroMQ with a
  * request of SIZE bytes and an empty reply. Prints "us X", the mean.
  */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

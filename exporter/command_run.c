@@ -1,6 +1,5 @@
 #include "exporter/commands.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/clock.h"

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/cores.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/parallel.h"

@@ -1,7 +1,6 @@
 #include "base/crc32c.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <string.h>
 
 #if defined(__x86_64__)

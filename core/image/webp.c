@@ -1,5 +1,4 @@
 /* webp: WebP files by libwebp, with one picture or the frames of an animation. */
-#include <limits.h>
 
 #include <webp/decode.h>
 #include <webp/demux.h>

@@ -5,8 +5,6 @@
 #ifndef RPC_SERVER_INTERNAL_H
 #define RPC_SERVER_INTERNAL_H
 
-#include <stdatomic.h>
-
 #include "base/map.h"
 #include "base/states.h"
 #include "rpc/address.h"

@@ -5,7 +5,6 @@
 
 #include <gnutls/gnutls.h>
 #include <pthread.h>
-#include <stdint.h>
 
 #include "rpc/tls.h"
 

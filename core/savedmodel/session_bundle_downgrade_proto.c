@@ -1,5 +1,4 @@
 /* session_bundle_downgrade. */
-#include "graph/graph_proto.h"
 #include "graph/signature.h"
 #include "proto/message.h"
 #include "savedmodel/legacy_ops_proto.h"

@@ -1,6 +1,5 @@
 #include "server/inference/batch.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"

@@ -7,7 +7,6 @@
 #ifndef SERVER_MODELS_CALL_QUEUE_H
 #define SERVER_MODELS_CALL_QUEUE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/list.h"

@@ -1,6 +1,5 @@
 /* ModelServerConfig: the text of --model_config_file, and the message of HandleReloadConfigRequest.
  * The checks and their order are those of TensorFlow Serving's ServerCore::ReloadConfig. */
-#include <stdlib.h>
 
 #include "base/file.h"
 #include "base/map.h"

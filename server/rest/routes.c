@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #include "base/characters.h"
-#include "server/rest/exchange.h"
 #include "server/rest/open_inference.h"
 #include "server/rest/predict.h"
 

@@ -3,7 +3,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "graph/build.h"
 #include "graph/graph_proto.h"
 #include "graph/library.h"
 #include "proto/graph.pb-c.h"

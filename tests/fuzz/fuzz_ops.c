@@ -4,7 +4,6 @@
  * constant folding and fusion on and off. A run either fails or returns tensors of the declared
  * types whose elements can be read. Eight bytes are a seed.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,6 @@
  * piece 7, by keys, with rows of 8 bytes. "norm", the piece 8 of 16 bytes, is divided by its norm,
  * whose vector is the piece 9 of 8 bytes.
  */
-#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,7 +1,6 @@
 #include <stdlib.h>
 
 #include "fuzz/op_maker.h"
-#include "graph/arguments.h"
 
 /* ---- The rows of each op. ---- */
 

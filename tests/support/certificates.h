@@ -4,7 +4,6 @@
 
 #include <arpa/inet.h>
 #include <gnutls/x509.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

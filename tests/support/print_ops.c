@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "graph/gradients/gradients.h"
-#include "graph/graph.h"
 #include "runtime/kernel.h"
 
 /* Does the plan run the op itself, without a kernel? */

@@ -1,7 +1,6 @@
 #include "trainer/adapt/exact_sum.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/float_bits.h"
 

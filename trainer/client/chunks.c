@@ -1,5 +1,4 @@
 /* Divides the values of each ps into messages. A ps nearly always has one chunk. */
-#include <stdlib.h>
 
 #include "trainer/client/client_internal.h"
 

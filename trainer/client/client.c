@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 void client_init(struct ps_client *client, const struct ps_client_options *options)

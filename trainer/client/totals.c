@@ -1,7 +1,5 @@
 #include "trainer/client/totals.h"
 
-#include <stdlib.h>
-
 #include "trainer/client/client_internal.h"
 
 double *client_keep_totals(struct ps_client *client, size_t count)

@@ -1,6 +1,5 @@
 #include "trainer/data/class_weights.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

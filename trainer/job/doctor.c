@@ -1,6 +1,5 @@
 #include "trainer/job/doctor.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 
-#include "graph/build.h"
 #include "trainer/model/rows_pass.h"
 
 /* Candidates are numbered in an int32, which must also hold the number of a whole extra block. */

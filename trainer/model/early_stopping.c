@@ -1,6 +1,5 @@
 #include "trainer/model/early_stopping.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -11,8 +11,6 @@
 #ifndef TRAINER_PREDICT_PREDICTION_TEXT_H
 #define TRAINER_PREDICT_PREDICTION_TEXT_H
 
-#include <stdbool.h>
-
 #include "tensor/tensor.h"
 
 enum prediction_format { PREDICTION_JSONL, PREDICTION_CSV };

@@ -2,7 +2,6 @@
  * for, and ends the job if a task that it needs is lost. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "trainer/ps/generation.h"
 #include "trainer/ps/identity.h"

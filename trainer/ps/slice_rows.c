@@ -1,5 +1,4 @@
 /* Copies and updates some rows of a slice. */
-#include <stdlib.h>
 
 #include "base/arena.h"
 #include "trainer/optimizers/average.h"

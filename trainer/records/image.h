@@ -5,8 +5,6 @@
 #ifndef TRAINER_RECORDS_IMAGE_H
 #define TRAINER_RECORDS_IMAGE_H
 
-#include <stdbool.h>
-
 #include "base/bytes.h"
 #include "base/status.h"
 

@@ -1,6 +1,5 @@
 #include "trainer/records/number_text.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 

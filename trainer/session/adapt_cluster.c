@@ -1,6 +1,5 @@
 /* Adapting in a cluster: each worker summarises its share of the rows, the chief merges the
  * summaries, and all tasks get the states. */
-#include <inttypes.h>
 
 #include "base/log.h"
 #include "trainer/adapt/adapt.h"

@@ -1,7 +1,6 @@
 /* elastic: RandomElasticTransform, which displaces the pixels of each image of a training batch
  * by smoothed noise. Source: RandomElasticTransform, elastic_transform and map_coordinates in
  * keras/src. */
-#include <math.h>
 
 #include "layers/classes/augment.h"
 

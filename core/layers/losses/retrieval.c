@@ -2,7 +2,6 @@
 #include "layers/losses/retrieval.h"
 
 #include <float.h>
-#include <math.h>
 
 #include "layers/losses/loss.h"
 

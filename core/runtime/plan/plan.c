@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/build.h"
 #include "runtime/plan/maker.h"
 #include "runtime/plan/rows.h"
 

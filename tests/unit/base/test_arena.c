@@ -4,7 +4,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
 
 #include "base/file.h"
 #include "graph/attr_proto.h"
-#include "graph/build.h"
 #include "graph/graph_proto.h"
 #include "proto/message.h"
 #include "proto/saved_model.pb-c.h"

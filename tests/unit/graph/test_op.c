@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "graph/graph.h"
 #include "graph/op_parse.h"
 
 #define GOLDEN "tests/golden/ops/ops.txt"

@@ -5,9 +5,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <stdlib.h>
 
-#include "base/arena.h"
 #include "image/image.h"
 
 #define PIXELS_MAX 4096

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 
 #include "graph/graph_proto.h"
-#include "layers/build_model.h"
 #include "layers/classes/classes.h"
 
 #define PAIRS_MAX 2000 /* of a class and an argument */

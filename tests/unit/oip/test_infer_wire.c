@@ -9,7 +9,6 @@
 
 #include "proto/wire.h"
 #include "server/oip/infer_wire.h"
-#include "server/oip/raw.h"
 #include "unit/oip/words.h"
 #include "support/arena.h"
 #include "support/test_group.h"

@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "rpc/call_group.h"

@@ -8,10 +8,8 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "rpc/call_group.h"
 #include "rpc/remote.h"
 #include "rpc/server.h"

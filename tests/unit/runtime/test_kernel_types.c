@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/graph.h"
 #include "runtime/kernel.h"
 
 #define GOLDEN "tests/golden/ops/kernel_types.txt"

@@ -3,7 +3,6 @@
 #include "plan_fixture.h"
 #include "support/test_group.h"
 
-#include <assert.h>
 #include <math.h>
 
 #include "base/parallel.h"

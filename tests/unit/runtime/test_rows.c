@@ -1,8 +1,6 @@
 #include "plan_fixture.h"
 #include "support/test_group.h"
 
-#include <math.h>
-
 #include "support/tensor_row.h"
 
 /*

@@ -2,7 +2,6 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <cmocka.h>
 
 #include "proto/message.h"

@@ -13,7 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/random.h"
 #include "savedmodel/load.h"
 #include "support/models.h"

@@ -5,8 +5,6 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <cmocka.h>
 
 #include "proto/message.h"

@@ -3,7 +3,6 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 #include <cmocka.h>
 

@@ -3,7 +3,6 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <cmocka.h>
 
 #include "proto/message.h"
@@ -13,7 +12,6 @@
 #include "savedmodel/convert.h"
 #include "savedmodel/load.h"
 #include "savedmodel/save.h"
-#include "storage/bundle.h"
 #include "support/directory.h"
 
 typedef Tensorflow__MetaGraphDef meta_graph;

@@ -5,7 +5,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <stdio.h>
 
 #include "graph/function.h"
 #include "savedmodel/trainable.h"

@@ -2,7 +2,6 @@
  * that a slow run moves from the loop to the pool. */
 #include <math.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>

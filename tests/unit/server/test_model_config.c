@@ -4,7 +4,6 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 #include <cmocka.h>
 

@@ -6,7 +6,6 @@
 
 #include <cmocka.h>
 
-#include "server/rest/exchange.h"
 #include "server/rest/routes.h"
 #include "support/test_group.h"
 

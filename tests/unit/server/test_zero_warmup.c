@@ -1,6 +1,5 @@
 /* Tests that a run with zeros fills the cost table, and that it asks nothing of a model that it
  * cannot know. */
-#include <stdlib.h>
 
 #include "../runtime/plan_fixture.h"
 #include "server/inference/zero_warmup.h"

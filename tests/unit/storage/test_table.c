@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/crc32c.h"
 #include "storage/table.h"
 #include "storage/table_writer.h"
 #include "support/directory.h"

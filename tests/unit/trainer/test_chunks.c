@@ -7,7 +7,6 @@
 
 #include <pthread.h>
 
-#include "base/arena.h"
 #include "small_cluster.h"
 #include "support/status.h"
 

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/file.h"

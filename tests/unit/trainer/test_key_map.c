@@ -5,8 +5,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdlib.h>
-
 #include "trainer/ps/key_map.h"
 
 #define KEYS 50000

@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include <stdio.h>
 
 #include "small_cluster.h"
 #include "support/status.h"

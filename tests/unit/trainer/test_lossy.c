@@ -10,11 +10,9 @@
 #include <cmocka.h>
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "base/arena.h"
 #include "rpc/loopback.h"
 #include "support/lossy_task.h"
 #include "trainer/ps/ps.h"

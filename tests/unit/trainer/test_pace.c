@@ -6,8 +6,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdio.h>
-
 #include "small_cluster.h"
 #include "support/status.h"
 #include "trainer/client/client_internal.h"

@@ -5,9 +5,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdatomic.h>
-#include <stdio.h>
-
 #include "small_cluster.h"
 #include "support/status.h"
 #include "trainer/client/client_internal.h"

@@ -1,8 +1,6 @@
 #include "record_rows.h"
 #include "support/test_group.h"
 
-#include <fcntl.h>
-
 #include "base/arena.h"
 
 static const struct name_row {

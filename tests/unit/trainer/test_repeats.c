@@ -6,8 +6,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdio.h>
-
 #include "base/arena.h"
 #include "small_cluster.h"
 #include "support/status.h"

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/container.h"
 #include "trainer/protocol/row_keys.h"
 
 static struct row_keys_spec uniform(uint64_t seed)

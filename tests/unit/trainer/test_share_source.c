@@ -3,10 +3,8 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <cmocka.h>
 
-#include "base/arena.h"
 #include "base/container.h"
 #include "support/status.h"
 #include "trainer/data/share_source.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/container.h"
 #include "base/random.h"
 #include "support/status.h"
 #include "trainer/protocol/share_table.h"

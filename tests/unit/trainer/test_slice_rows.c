@@ -7,7 +7,6 @@
 
 #include <math.h>
 
-#include "base/arena.h"
 #include "trainer/optimizers/average.h"
 #include "trainer/ps/slice.h"
 #include "optimizer_rows_golden.h"

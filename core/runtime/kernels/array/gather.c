@@ -1,7 +1,6 @@
 /*
  * gather: rows chosen by index: Gather, GatherV2 (any axis, batch dimensions), GatherNd.
  */
-#include <stdio.h>
 
 #include "base/parallel.h"
 #include "runtime/kernels/elementwise.h"

@@ -1,6 +1,5 @@
 /* SpaceToBatchND and BatchToSpaceND, and SpaceToBatch and BatchToSpace, which cut rows and columns
  * by one size. */
-#include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 
 /* Maps the elements of the large image to those of the large batch, for both ops. */

@@ -1,7 +1,6 @@
 #include "runtime/kernels/forests/forest.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/float_bits.h"
 #include "runtime/kernels/forests/forest_walk.h"

@@ -5,7 +5,6 @@
  * ones. A complex number gives its real part.
  */
 #include <complex.h>
-#include <math.h>
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/float8.h"

@@ -4,7 +4,6 @@
  */
 #include <math.h>
 
-#include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/matrix/matrices.h"
 

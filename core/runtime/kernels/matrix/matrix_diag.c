@@ -7,7 +7,6 @@
  */
 #include <string.h>
 
-#include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 
 struct diag_state {

@@ -10,7 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/matrix/matrices.h"
 #include "runtime/kernels/plain/linear.h"

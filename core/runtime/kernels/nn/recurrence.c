@@ -9,7 +9,6 @@
 #include "runtime/recurrence.h"
 
 #include "base/parallel.h"
-#include "graph/build.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/recurrent.h"
 #include "runtime/kernels/lists/tensor_list.h"

@@ -1,7 +1,6 @@
 #include "runtime/kernels/plain/philox_fill.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/float_bits.h"

@@ -6,7 +6,6 @@
  * otherwise they go to two elements that are neighbours in one dimension, the first even one or
  * else the longest.
  */
-#include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/random/random_fill.h"
 

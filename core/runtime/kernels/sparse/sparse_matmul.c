@@ -2,7 +2,6 @@
  * sparse_matmul: SparseMatMul, a product of matrices of float or bfloat16 that may hold many zeros,
  * in float. The zeros are multiplied like any other number.
  */
-#include <inttypes.h>
 
 #include "runtime/kernels/float_values.h"
 #include "runtime/kernels/product.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/characters.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/string_to_number.h"
 #include "runtime/kernels/text/text_block.h"

@@ -2,9 +2,7 @@
  * strings: ops that join, split and print strings, and ReadFile. New characters live in the run's
  * arena.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
