@@ -7,7 +7,7 @@
 
 #define LOOK_MAX      1024 /* calls of a long queue that are compared with the first one */
 /* Every so many runs of a queue, one takes more rows than chosen, to measure them. Rare, because
- * it delays its calls if batches save nothing. */
+ * it delays its calls if batches save nothing. Halfway between two of them, a call runs alone. */
 #define EXPLORE_EVERY 256
 #define CHOICE_LOG_NS ((int64_t)10 * NS_PER_S) /* between log lines about one queue */
 
@@ -127,6 +127,10 @@ static int64_t choose_rows(const struct pending_calls *pending, struct call_queu
     /* If it is too late for this call, drain the queue for others. */
     bool limited = pending->target_ns > 0 && now_ns - first->queued_ns <= pending->target_ns;
     bool explores = ++queue->choices % EXPLORE_EVERY == 0;
+    /* Calls may be in the pool only because the measured run of one row was disturbed. While many
+     * come at a time, all runs have more rows, and would never correct it. */
+    if (queue->choices % EXPLORE_EVERY == EXPLORE_EVERY / 2)
+        return first->rows;
     struct batch_target choice =
         batch_target_choose(&first->callable->costs, first->size,
                             limited ? pending->target_ns : BATCH_TARGET_NONE, explores);

@@ -260,6 +260,20 @@ static void a_size_that_saved_nothing_is_tried_again(void **state)
     assert_int_equal(shared, 4);
 }
 
+/* One run was measured at a bad moment; since then, all calls have shared runs. */
+static void a_call_that_always_shares_a_run_is_measured_alone_again(void **state)
+{
+    (void)state;
+    int alone = 0;
+    pending.batch = true;
+    measured(0, 9);
+    for (int i = 0; i < 1024; i++) {
+        add_rows(0, 2);
+        alone += calls_of_next_run() == 1;
+    }
+    assert_int_equal(alone, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +284,7 @@ int main(void)
         cmocka_unit_test_setup(one_model_leaves_a_thread_to_the_others, begin),
         cmocka_unit_test_setup(calls_share_a_run_if_that_saves_time, begin),
         cmocka_unit_test_setup(a_size_that_saved_nothing_is_tried_again, begin),
+        cmocka_unit_test_setup(a_call_that_always_shares_a_run_is_measured_alone_again, begin),
     };
     return cmocka_run_group_tests_name("pending_calls", tests, NULL, NULL);
 }
