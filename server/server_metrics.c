@@ -32,7 +32,10 @@ static void collect(void *context, struct metrics_page *page)
 {
     const struct server_metrics *metrics = context;
     const struct budget *budget = metrics->server->budget;
+    bool accepted;
     manager_visit_models(metrics->server->manager, visit, page);
+    if (manager_polls_config_file(metrics->server->manager, &accepted))
+        metrics_sample(page, METRIC_CONFIG_FILE_ACCEPTED, METRIC_NO_LABELS, accepted);
     metrics_sample(page, METRIC_QUEUED_CALLS, METRIC_LABELS(bytes_of("pool")),
                    inference_pool_queued(metrics->pool));
     metrics_sample(page, METRIC_BUDGET, METRIC_NO_LABELS, (double)atomic_load(&budget->used_bytes));

@@ -125,6 +125,10 @@ struct status manager_set_unloaded(struct manager *manager, struct bytes name, b
 struct status manager_find(struct manager *manager, struct bytes name,
                            const struct version_choice *version, struct servable **out);
 
+/* Is the config file read again and again? *out_accepted: it was not refused when it was read last.
+ * Threads: safe. */
+bool manager_polls_config_file(struct manager *manager, bool *out_accepted);
+
 /* Is there, or was there, a model of this name? Threads: safe. */
 bool manager_knows(struct manager *manager, struct bytes name);
 

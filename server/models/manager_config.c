@@ -473,7 +473,7 @@ static bool was_applied_last(struct manager *manager, const struct model_configs
 }
 
 /* An unchanged file is no reload, unless a client has applied another configuration meanwhile. */
-static struct status read_and_apply(struct manager *manager)
+static struct status read_and_apply(struct manager *manager, bool *applied)
 {
     struct model_configs *configs;
     struct status status = model_configs_read_file(manager->options.config_file, &configs);
@@ -483,20 +483,23 @@ static struct status read_and_apply(struct manager *manager)
     }
     if (status_is_ok(status))
         status = manager_reload(manager, configs, manager->options.loop, log_reloaded, NULL);
-    load_metrics_reload("file", status);
+    *applied = status_is_ok(status);
     return status;
 }
 
-/* Logs a problem once instead of at each poll. Called with the lock held. */
-static void note_problem(struct manager *manager, struct status status)
+/* Returns whether the problem was not there at the last poll, and logs it if so. Called with the
+ * lock held. */
+static bool note_problem(struct manager *manager, struct status status)
 {
     const char *before = manager->config_problem;
     char *problem = status_is_ok(status) ? NULL : xstrdup(status.message);
-    if (problem != NULL && (before == NULL || strcmp(before, problem) != 0))
+    bool is_new = problem != NULL && (before == NULL || strcmp(before, problem) != 0);
+    if (is_new)
         log_error("--model_config_file=%s: %s: the old configuration stays",
                   manager->options.config_file, problem);
     free(manager->config_problem);
     manager->config_problem = problem;
+    return is_new;
 }
 
 void manager_poll_config(struct manager *manager)
@@ -506,10 +509,22 @@ void manager_poll_config(struct manager *manager)
     pthread_mutex_unlock(&manager->lock);
     if (!due)
         return;
-    struct status status = read_and_apply(manager);
+    bool applied = false;
+    struct status status = read_and_apply(manager, &applied);
     pthread_mutex_lock(&manager->lock);
-    note_problem(manager, status);
+    bool has_new_problem = note_problem(manager, status);
     manager->config_poll_at_ns =
         manager_now_ns(manager) + manager->options.config_poll_wait_seconds * NS_PER_S;
     pthread_mutex_unlock(&manager->lock);
+    if (applied || has_new_problem)
+        load_metrics_reload("file", status);
+}
+
+bool manager_polls_config_file(struct manager *manager, bool *out_accepted)
+{
+    pthread_mutex_lock(&manager->lock);
+    bool polls = manager->config_poll_at_ns != CLOCK_NEVER;
+    *out_accepted = manager->config_problem == NULL;
+    pthread_mutex_unlock(&manager->lock);
+    return polls;
 }

@@ -80,9 +80,11 @@ class Configs(TestCase):
             self.assertEqual(self.ask(server, "a"), 15.0)
             self.assertEqual(self.states(server, "a"), {5: "AVAILABLE", 1: "END"})
             # A bad file changes nothing and is reported once.
+            self.assertIn(b"slipway_config_file_accepted 1\n", server.get("/metrics").body)
             self.put("config { nam: 'x' }\n")
             problem = "Error parsing text-format tensorflow.serving.ModelServerConfig: 2:10:"
             self.assertIn("the old configuration stays", server.wait_for_output(problem))
+            self.assertIn(b"slipway_config_file_accepted 0\n", server.get("/metrics").body)
             self.put(config("c", self.path("c")), config("c", self.path("b")))
             server.wait_for_output("Illegal to list model c multiple times in config list")
             self.assertEqual((self.ask(server, "a"), self.ask(server, "c")), (15.0, 31.0))

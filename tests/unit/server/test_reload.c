@@ -586,10 +586,10 @@ static void the_config_file_is_read_again(void **state)
     assert_int_equal(latest_of("n"), 1);
 }
 
-static uint64_t reloads_of_file(void)
+static uint64_t reloads_of_file(const char *status)
 {
     return metric_value(
-        metric_series(METRIC_CONFIG_RELOADS, METRIC_LABELS(bytes_of("file"), bytes_of("OK"))));
+        metric_series(METRIC_CONFIG_RELOADS, METRIC_LABELS(bytes_of("file"), bytes_of(status))));
 }
 
 static void an_unchanged_config_file_is_no_reload(void **state)
@@ -601,21 +601,60 @@ static void an_unchanged_config_file_is_no_reload(void **state)
     options.config_poll_wait_seconds = 1;
     start_models(MODELS("m /m "));
     rest();
-    uint64_t before = reloads_of_file();
+    uint64_t before = reloads_of_file("OK");
     wake();
     wake();
-    assert_int_equal(reloads_of_file(), before);
+    assert_int_equal(reloads_of_file("OK"), before);
     model_configs_destroy(MODELS("n /n ")); /* writes the file */
     wake();
     wake();
-    assert_int_equal(reloads_of_file(), before + 1);
+    assert_int_equal(reloads_of_file("OK"), before + 1);
     struct model_configs *other = model_configs_single("m", "/m");
     assert_ok(reload(other));
     rest();
     assert_int_equal(latest_of("m"), 1);
     wake();
     assert_int_equal(latest_of("n"), 1);
-    assert_int_equal(reloads_of_file(), before + 2);
+    assert_int_equal(reloads_of_file("OK"), before + 2);
+}
+
+static void write_wrong(const char *text)
+{
+    assert_ok(file_write(config_path, bytes_of(text)));
+}
+
+/* It is polled five times. */
+static void assert_refused(uint64_t count)
+{
+    bool accepted = true;
+    for (int i = 0; i < 5; i++)
+        wake();
+    assert_true(manager_polls_config_file(manager, &accepted));
+    assert_false(accepted);
+    assert_int_equal(reloads_of_file("INVALID_ARGUMENT"), count);
+}
+
+static void a_file_that_stays_wrong_counts_once(void **state)
+{
+    bool accepted = false;
+    (void)state;
+    hold("/m", V(1));
+    options.config_file = config_path;
+    options.config_poll_wait_seconds = 1;
+    start_models(MODELS("m /m "));
+    rest();
+    uint64_t before = reloads_of_file("INVALID_ARGUMENT");
+    write_wrong("model_config_list { config { nam: 'm' } }");
+    assert_refused(before + 1);
+    write_wrong("model_config_list { config { nome: 'm' } }");
+    assert_refused(before + 2);
+    model_configs_destroy(MODELS("m /m ")); /* as before, which is no reload */
+    wake();
+    wake();
+    assert_true(manager_polls_config_file(manager, &accepted));
+    assert_true(accepted);
+    write_wrong("model_config_list { config { nome: 'm' } }");
+    assert_refused(before + 3);
 }
 
 /* A slow disk: when the first base path is read, the file changes and is due again. */
@@ -741,6 +780,7 @@ int main(void)
         TEST(a_version_that_does_not_fit_is_refused),
         TEST(the_config_file_is_read_again),
         TEST(an_unchanged_config_file_is_no_reload),
+        TEST(a_file_that_stays_wrong_counts_once),
         TEST(the_config_file_is_read_between_two_base_paths),
         TEST(threads_load_and_free_while_configurations_change),
     };
