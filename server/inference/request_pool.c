@@ -3,11 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-void request_pool_init(struct request_pool *pool, struct server_context *server,
-                       const struct request_kind *kind)
-{
-    *pool = (struct request_pool){ .server = server, .kind = kind };
-}
+#include "base/container.h"
 
 /* The bytes that an idle request keeps for the next one. */
 static size_t kept_bytes(const struct served_request *request)
@@ -39,13 +35,46 @@ static void destroy(struct served_request *request)
     free(request);
 }
 
+static struct served_request *take_idle(struct request_pool *pool)
+{
+    return atomic_exchange_explicit(&pool->idle, NULL, memory_order_acquire);
+}
+
+static void put_idle(struct request_pool *pool, struct served_request *idle)
+{
+    atomic_store_explicit(&pool->idle, idle, memory_order_release);
+}
+
+static void destroy_all(struct served_request *idle)
+{
+    for (struct served_request *next; idle != NULL; idle = next) {
+        next = idle->next_idle;
+        destroy(idle);
+    }
+}
+
+/* What is stale and not wanted elsewhere stays: it is little. */
+static void give_back(struct budget_holder *holder, bool stale)
+{
+    if (!stale)
+        destroy_all(take_idle(CONTAINER_OF(holder, struct request_pool, holder)));
+}
+
+void request_pool_init(struct request_pool *pool, struct server_context *server,
+                       const struct request_kind *kind)
+{
+    *pool = (struct request_pool){ .server = server, .kind = kind };
+    pool->holder.give_back = give_back;
+    budget_hold(server->budget, &pool->holder);
+}
+
 struct served_request *request_pool_take(struct request_pool *pool)
 {
     const size_t cleared = offsetof(struct served_request, server);
-    struct served_request *request = pool->idle;
+    struct served_request *request = take_idle(pool);
     if (request != NULL) {
-        pool->idle = request->next_idle;
         pool->idle_bytes -= kept_bytes(request);
+        put_idle(pool, request->next_idle);
         memset((char *)request + cleared, 0, pool->kind->cleared_end - cleared);
     } else {
         request = create(pool);
@@ -65,20 +94,21 @@ void request_pool_give(struct served_request *request)
     request->reply.size = 0;
     served_request_reset_arena(request);
     size_t kept = kept_bytes(request);
+    struct served_request *idle = take_idle(pool);
+    if (idle == NULL) /* the budget may have freed them */
+        pool->idle_bytes = 0;
     if (pool->idle_bytes + kept > server_keep_max(pool->server)) {
         destroy(request);
-        return;
+    } else {
+        pool->idle_bytes += kept;
+        request->next_idle = idle;
+        idle = request;
     }
-    pool->idle_bytes += kept;
-    request->next_idle = pool->idle;
-    pool->idle = request;
+    put_idle(pool, idle);
 }
 
 void request_pool_finish(struct request_pool *pool)
 {
-    while (pool->idle != NULL) {
-        struct served_request *next = pool->idle->next_idle;
-        destroy(pool->idle);
-        pool->idle = next;
-    }
+    budget_forget(pool->server->budget, &pool->holder);
+    destroy_all(take_idle(pool));
 }

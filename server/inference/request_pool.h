@@ -7,9 +7,10 @@
  *     request_pool_give(request);
  *     request_pool_finish(&pool);
  *
- * What idle requests keep stays charged to the server's budget, and is at most server_keep_max.
+ * What idle requests keep stays charged to the server's budget, and is at most server_keep_max. If
+ * the budget runs short, they are freed.
  *
- * Threads  the loop's
+ * Threads  the loop's; the budget may free idle requests in any
  */
 #ifndef SERVER_INFERENCE_REQUEST_POOL_H
 #define SERVER_INFERENCE_REQUEST_POOL_H
@@ -27,16 +28,19 @@ struct request_kind {
     /* The bytes that it keeps in addition to the served_request's, and how to free them; NULL:
      * none. */
     size_t (*held)(const struct served_request *request);
-    void (*free)(struct served_request *request);
+    void (*free)(struct served_request *request); /* in any thread */
 };
 
 /* One per protocol and loop. */
 struct request_pool {
     struct server_context *server;
     const struct request_kind *kind;
-    struct served_request *idle;
-    size_t idle_bytes;       /* memory kept by idle requests */
+    /* Idle requests. A thread takes the whole list out before it changes it; only the loop's thread
+     * puts one in. */
+    struct served_request *_Atomic idle;
+    size_t idle_bytes;       /* memory that they keep; in the loop's thread */
     struct list_link *begun; /* of struct served_request, until they end */
+    struct budget_holder holder;
 };
 
 /* Larger buffers are not kept for the next request. */

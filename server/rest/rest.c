@@ -281,6 +281,7 @@ struct status rest_create(struct server_context *server, struct rest **out)
         (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_LIMIT, most, MHD_OPTION_END);
     if (rest->daemon == NULL) {
         tls_bridge_destroy(rest->bridge);
+        request_pool_finish(&rest->memory);
         free(rest);
         return status_error(STATUS_INTERNAL, "cannot start libmicrohttpd");
     }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+#include <pthread.h>
 
 #include "server/inference/request_pool.h"
 
@@ -224,6 +225,64 @@ static void probes_are_answered_from_the_reserve(void **state)
     request_pool_finish(&pool);
 }
 
+/* Keeps `count` idle requests, each with a reply of 100 kB. */
+static void keep_idle(int count)
+{
+    struct served_request *requests[8];
+    for (int i = 0; i < count; i++) {
+        requests[i] = request_pool_take(&pool);
+        assert_true(status_is_ok(served_request_reserve_reply(requests[i], 100000)));
+    }
+    for (int i = 0; i < count; i++)
+        request_pool_give(requests[i]);
+}
+
+static void idle_requests_are_freed_if_memory_is_short(void **state)
+{
+    (void)state;
+    keep_idle(5);
+    assert_true(budget.used_bytes > 500000);
+    assert_true(status_is_ok(budget_take(&budget, budget.limit_bytes)));
+    assert_int_equal(budget.used_bytes, budget.limit_bytes);
+    budget_give(&budget, budget.limit_bytes);
+    keep_idle(3); /* and the pool knows that it has room again */
+    assert_true(pool.idle_bytes > 300000 && pool.idle_bytes < 400000);
+    request_pool_finish(&pool);
+    assert_int_equal(budget.used_bytes, 0);
+}
+
+struct chaos {
+    pthread_t thread;
+    _Atomic bool stopped;
+};
+
+static void *run_short(void *context)
+{
+    struct chaos *chaos = context;
+    while (!atomic_load(&chaos->stopped))
+        if (status_is_ok(budget_take(&budget, budget.limit_bytes)))
+            budget_give(&budget, budget.limit_bytes);
+    return NULL;
+}
+
+static void memory_may_run_short_in_another_thread(void **state)
+{
+    struct chaos chaos = { 0 };
+    (void)state;
+    assert_int_equal(pthread_create(&chaos.thread, NULL, run_short, &chaos), 0);
+    for (int i = 0; i < 20000; i++) {
+        struct served_request *requests[3];
+        for (int j = 0; j < 3; j++)
+            requests[j] = request_pool_take(&pool);
+        for (int j = 0; j < 3; j++)
+            request_pool_give(requests[j]);
+    }
+    atomic_store(&chaos.stopped, true);
+    pthread_join(chaos.thread, NULL);
+    request_pool_finish(&pool);
+    assert_int_equal(budget.used_bytes, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +294,8 @@ int main(void)
         cmocka_unit_test_setup(memory_serves_the_next_request, setup),
         cmocka_unit_test_setup(large_replies_are_not_kept, setup),
         cmocka_unit_test_setup(probes_are_answered_from_the_reserve, setup),
+        cmocka_unit_test_setup(idle_requests_are_freed_if_memory_is_short, setup),
+        cmocka_unit_test_setup(memory_may_run_short_in_another_thread, setup),
     };
     return cmocka_run_group_tests_name("served_request", tests, NULL, NULL);
 }
