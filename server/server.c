@@ -18,12 +18,6 @@
 #define SWEEP_NS      ((int64_t)NS_PER_S)
 #define SWEEP_HOLDERS 64 /* in a round of the loop: some 40 µs */
 
-/* After freeing this much, malloc returns free memory to the system. That takes the first loop some
- * 0.15 ms per MB, so that it does not happen often. */
-#define TRIM_BYTES    ((int64_t)64 << 20)
-#define TRIM_CHECK_NS (10 * (int64_t)NS_PER_S)
-#define TRIM_PAUSE_NS (60 * (int64_t)NS_PER_S)
-
 void server_print_start_failure(struct status status)
 {
     printf("Failed to start server. Error: %s: %s\n", status_code_name(status.code),
@@ -233,27 +227,6 @@ static bool start_models(struct server *server)
 
 /* ---- Running. ---- */
 
-/* The memory of the process that the budget does not count. */
-static int64_t other_bytes(const struct server *server)
-{
-    return (int64_t)memory_in_use() - atomic_load(&server->budget.used_bytes);
-}
-
-/* Returns the memory of a peak of traffic to the system: requests have freed it and malloc keeps
- * it, where a load that needs memory could not use it. */
-static void trim(struct server *server, int64_t now_ns)
-{
-    if (now_ns < server->trim.at_ns)
-        return;
-    int64_t bytes = other_bytes(server);
-    bool grew = server->trim.at_ns != 0 && bytes - server->trim.lowest_bytes >= TRIM_BYTES;
-    if (grew)
-        memory_trim();
-    if (grew || server->trim.at_ns == 0 || bytes < server->trim.lowest_bytes)
-        server->trim.lowest_bytes = other_bytes(server);
-    server->trim.at_ns = now_ns + (grew ? TRIM_PAUSE_NS : TRIM_CHECK_NS);
-}
-
 static void sweep(void *context)
 {
     struct server *server = context;
@@ -261,7 +234,7 @@ static void sweep(void *context)
     if (ended && service_manager_has_watchdog())
         service_manager_notify("WATCHDOG=1");
     struct loop *loop = server_loop(server);
-    trim(server, loop_now_ns(loop));
+    trimmer_check(&server->trimmer, loop_now_ns(loop));
     loop_set_timer(loop, &server->sweep, loop_now_ns(loop) + (ended ? SWEEP_NS : 0));
 }
 
@@ -308,6 +281,7 @@ static struct status start(struct server *server)
     TRY(create_loops(server));
     TRY(server_watch_signals(server));
     reserve_libraries(server);
+    server->trimmer.budget = &server->budget;
     server->sweep = (struct loop_timer){ .expired = sweep, .context = server };
     sweep(server);
     return status_ok();

@@ -17,6 +17,7 @@
 #include "server/server_metrics.h"
 #include "server/serving_loops.h"
 #include "server/settings.h"
+#include "server/trimmer.h"
 
 #define SERVER_EXIT_MODEL \
     255 /* as in TensorFlow Serving: a model or a file that a flag names is wrong */
@@ -38,9 +39,7 @@ struct server {
     struct warmup warmup;
     struct model_limits_table *limits; /* NULL: none */
     struct loop_timer sweep;           /* frees memory that has not been used for some time */
-    struct {                           /* memory that malloc keeps: see trim */
-        int64_t at_ns, lowest_bytes;
-    } trim;
+    struct trimmer trimmer;
     bool opened; /* the ports */
     int exit_code;
 

@@ -169,5 +169,6 @@ void server_finish(struct server *server)
         loop_unwatch(server_loop(server), server->signals);
     serving_loops_destroy(&server->loops); /* a load may have been warming up with the first one */
     request_log_finish(&server->request_log);
+    trimmer_finish(&server->trimmer);
     arena_destroy(server->arena);
 }
