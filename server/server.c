@@ -46,6 +46,7 @@ static void fill_budget(struct budget *budget, int64_t bytes)
 static void fill_context(struct server_context *context, const struct server *server)
 {
     const struct server_options *options = &server->options;
+    context->rest_port = options->rest_api_port;
     context->timeout_ns = (int64_t)options->rest_api_timeout_in_ms * NS_PER_MS;
     context->body_bytes_max = options->max_request_bytes;
     context->cors = options->rest_api_enable_cors_support;

@@ -326,6 +326,7 @@ struct status http2_create(const struct http2_options *options, struct transport
     http2->flush.work = end_of_round;
     http2->rest = (struct loop_timer){ .expired = read_rest, .context = http2 };
     http2->first_byte = -1;
+    http2->preface_left = options->side->server ? NGHTTP2_CLIENT_MAGIC_LEN : 0;
     http2->created_ns = loop_now_ns(options->loop);
     http2->received_ns = http2->written_ns = http2->idle_since_ns = http2->created_ns;
     http2->buffers = message_buffers_create(options->mailbox, on_eased, http2);
@@ -407,7 +408,9 @@ void http2_go_away(struct http2 *http2, bool at_once)
 {
     int32_t last = nghttp2_session_get_last_proc_stream_id(http2->session);
 
-    if (at_once)
+    if (at_once && http2->preface_left > 0) /* it has no streams, and nothing may be written */
+        http2_fail(http2, status_error(STATUS_UNAVAILABLE, "the server is going down"));
+    else if (at_once)
         nghttp2_submit_goaway(http2->session, 0, last, NGHTTP2_NO_ERROR, NULL, 0);
     else
         nghttp2_submit_shutdown_notice(http2->session);

@@ -79,8 +79,8 @@ struct http2_header {
 
 #define HTTP2_LOST UINT32_MAX /* the error of streams whose connection was lost */
 
-/* The functions of a side that a connection's events call. These may be NULL: opened, sent, eased,
- * ready, pinged, away. */
+/* The functions of a side that a connection's events call. These may be NULL: opened, foreign,
+ * sent, eased, ready, pinged, away. */
 struct http2_side {
     bool server;
     /* A request begins; NULL refuses it. Server only. */
@@ -95,6 +95,8 @@ struct http2_side {
     /* The stream is gone, and the side may free it. `error` is HTTP/2's, or HTTP2_LOST: see
      * http2_failure. */
     void (*closed)(struct http2_stream *stream, uint32_t error);
+    /* A client of HTTP/1 has connected to a server: writes an answer into the buffer. */
+    void (*foreign)(struct http2 *http2, struct buffer *answer);
     void (*eased)(struct http2 *http2);  /* after http2_is_congested returned true */
     void (*ready)(struct http2 *http2);  /* the peer's SETTINGS have arrived */
     void (*pinged)(struct http2 *http2); /* a PING was answered */

@@ -55,8 +55,10 @@ struct http2 {
     bool flush_deferred; /* to the end of the round */
     bool ping_sent;      /* and not answered */
     bool congested;      /* its side was notified, and waits for `eased` */
+    bool is_foreign;     /* the peer got an answer in HTTP/1; the rest of its bytes is dropped */
     bool refuses;        /* the second GOAWAY after retired_ns, which refuses streams, was sent */
     int first_byte;      /* from the peer; -1: none came */
+    size_t preface_left; /* bytes of the client's preface that a server has not received */
     uint32_t peer_error; /* of HTTP/2, which the peer was told that it has made; 0: none */
     enum http2_state failed_state; /* the state in which it failed, */
     enum status_code why_code;     /* and why */

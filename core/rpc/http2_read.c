@@ -303,19 +303,44 @@ void http2_set_read_callbacks(nghttp2_session_callbacks *callbacks)
 
 /* ---- The socket. ---- */
 
+/* Answers a client of HTTP/1. The connection then stays until the client closes it, or until the
+ * time for the handshake is over: closing it before a body has been read would reset it, perhaps
+ * before the client sees the answer. One write is enough, because nothing else was written. */
+static bool answer_foreign(struct http2 *http2, const char *data, size_t size)
+{
+    static const char version[] = " HTTP/1.";
+    struct buffer answer = { 0 };
+
+    if (http2->options.side->foreign == NULL ||
+        memmem(data, size, version, sizeof version - 1) == NULL)
+        return false;
+    http2->options.side->foreign(http2, &answer);
+    struct iovec run = { answer.data, answer.size };
+    ssize_t written = http2->transport->type->write(http2->transport, &run, 1);
+    http2->is_foreign = written == (ssize_t)answer.size;
+    buffer_finish(&answer);
+    return http2->is_foreign;
+}
+
 void http2_receive(struct http2 *http2, const char *data, size_t size)
 {
+    if (http2->is_foreign)
+        return;
     ssize_t used = nghttp2_session_mem_recv(http2->session, (const uint8_t *)data, size);
-
     if (http2->first_byte < 0)
         http2->first_byte = (unsigned char)*data;
     http2->received_ns = loop_now_ns(http2->options.loop);
+    if (used >= 0)
+        http2->preface_left -= size < http2->preface_left ? size : http2->preface_left;
     if (used >= 0 || http2_is_over(http2))
         return;
-    if (used == NGHTTP2_ERR_BAD_CLIENT_MAGIC)
-        http2_fail(http2, status_error(STATUS_INTERNAL, "the peer does not speak HTTP/2"));
-    else
+    if (used != NGHTTP2_ERR_BAD_CLIENT_MAGIC) {
         http2_fail(http2, status_error(STATUS_INTERNAL, "HTTP/2: %s", nghttp2_strerror((int)used)));
+    } else if (!answer_foreign(http2, data, size)) {
+        http2->preface_left = 0;
+        http2_flush(http2); /* from our SETTINGS, a client of TLS learns that we do not encrypt */
+        http2_fail(http2, status_error(STATUS_INTERNAL, "the peer does not speak HTTP/2"));
+    }
 }
 
 static size_t round_bytes(const struct http2 *http2)

@@ -304,9 +304,11 @@ static void write_all(struct http2 *http2)
     }
 }
 
+/* A server is silent until it has received the client's preface, which a client sends first. Thus a
+ * client of HTTP/1 gets an answer instead of frames. */
 void http2_flush(struct http2 *http2)
 {
-    if (http2_is_over(http2) || http2->state == HTTP2_HANDSHAKE)
+    if (http2_is_over(http2) || http2->state == HTTP2_HANDSHAKE || http2->preface_left > 0)
         return;
     write_all(http2);
     if (http2_is_over(http2))

@@ -56,6 +56,9 @@ struct rpc_server_options {
      * takes all. */
     void (*accepted)(void *context, int fd);
     void *accepted_context;
+    /* A sentence that a client of HTTP/1 is told as well, such as where HTTP/1 is served; NULL:
+     * none. Borrowed; outlives the server */
+    const char *http1_hint;
     struct budget *budget; /* NULL: none. Charged for the requests of all connections;
                             * RESOURCE_EXHAUSTED without room. Outlives what methods hold of them */
 };

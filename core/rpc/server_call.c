@@ -493,6 +493,22 @@ static void sent(struct http2_stream *stream)
         deliver_waiting(call);
 }
 
+static void foreign(struct http2 *http2, struct buffer *answer)
+{
+    const struct server_connection *connection = http2_context(http2);
+    const char *hint = connection->server->options.http1_hint;
+    struct buffer text = { 0 };
+
+    buffer_printf(&text, "This port serves gRPC, over HTTP/2.%s%s\n", hint != NULL ? " " : "",
+                  hint != NULL ? hint : "");
+    buffer_printf(answer,
+                  "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n"
+                  "Content-Length: %zu\r\nConnection: close\r\n\r\n",
+                  text.size);
+    buffer_append(answer, text.data, text.size);
+    buffer_finish(&text);
+}
+
 static void lost(struct http2 *http2, struct status why)
 {
     (void)why;
@@ -509,6 +525,7 @@ const struct http2_side server_side = {
     .ended = ended,
     .sent = sent,
     .closed = closed,
+    .foreign = foreign,
     .eased = eased,
     .lost = lost,
 };

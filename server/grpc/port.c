@@ -19,6 +19,7 @@ struct grpc_port {
     struct server_context *server;
     struct grpc_service *grpc;
     struct rpc_server *rpc;
+    char http1_hint[32];
     struct health *health; /* NULL: not served */
     struct reflection *reflection;
 
@@ -158,6 +159,10 @@ struct status grpc_port_create(struct server_context *server, struct grpc_servic
     port->server = server;
     port->grpc = grpc;
     port->reflection = reflection_create(server);
+    if (server->rest_port != 0)
+        snprintf(port->http1_hint, sizeof port->http1_hint, "REST is at port %d.",
+                 server->rest_port);
+    rpc.http1_hint = server->rest_port != 0 ? port->http1_hint : NULL;
     struct status status = rpc_server_create(server->loop, &rpc, &port->rpc);
     if (!status_is_ok(status)) {
         grpc_port_destroy(port);

@@ -17,6 +17,7 @@ struct server_context {
     struct manager *manager;
     struct budget *budget;
     int loops;                /* that the server has */
+    int rest_port;            /* 0: REST is not served */
     int64_t timeout_ns;       /* of a REST request's run, as REST has no deadlines. 0: none */
     int64_t body_bytes_max;   /* 0: no limit */
     bool cors;                /* answer web pages of other origins (CORS) */

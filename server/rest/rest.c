@@ -166,7 +166,9 @@ bool rest_answer(struct rest *rest)
     return rest->unfinished;
 }
 
-/* Answers in HTTP/1. Reads first, because closing a socket with unread bytes sends a reset,
+/* Answers in HTTP/1, also clients of HTTP/2: those of gRPC then report that the server speaks
+ * HTTP/1, and wait before they try again. After a GOAWAY they would try again at once, until the
+ * deadline of the call. Reads first, because closing a socket with unread bytes sends a reset,
  * which would overtake the answer. */
 static void turn_away(int fd, bool encrypted)
 {

@@ -64,6 +64,40 @@ class Ports(TestCase):
                     rest_asks()
             rest.close()
 
+    def test_http1_at_the_grpc_port(self):
+        with Server(self.path("tiny"), name="tiny", grpc=True) as server:
+            for method, size in (("GET", 0), ("POST", 10), ("PUT", 1 << 20), ("BREW", 3)):
+                client = http.client.HTTPConnection("127.0.0.1", server.grpc_port, timeout=DEADLINE_S)
+                client.request(method, "/v1/models/tiny", b"x" * size)
+                answer = client.getresponse()
+                self.assertEqual((answer.status, answer.read().decode()),
+                                 (400, "This port serves gRPC, over HTTP/2. REST is at port %d.\n" % server.port))
+                client.close()
+            for first in (b"\x16\x03\x01", b"HELLO\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nPM\r\n\r\n"):  # none is HTTP/1
+                with socket.create_connection(("127.0.0.1", server.grpc_port), timeout=DEADLINE_S) as s:
+                    s.sendall(first)
+                    self.assertEqual(s.recv(1000)[3], 4, "SETTINGS")
+                    while s.recv(1000):
+                        pass
+            with Client("127.0.0.1:%d" % server.grpc_port) as client:
+                self.asks(client)
+
+    def test_silent_clients_of_grpc_do_not_delay_the_end(self):
+        with Server(self.path("tiny"), name="tiny", grpc=True) as server:
+            silent = [socket.create_connection(("127.0.0.1", server.grpc_port), timeout=DEADLINE_S) for _ in range(5)]
+            begun = time.monotonic()
+            self.assertEqual(server.stop(), 0)
+            self.assertLess(time.monotonic() - begun, 1.5)  # a client that stays is waited for two seconds
+            for s in silent:
+                self.assertEqual(s.recv(10), b"")
+                s.close()
+
+    def test_grpc_at_the_rest_port(self):
+        with Server(self.path("tiny"), name="tiny", grpc=True) as server, Client("127.0.0.1:%d" % server.port) as client:
+            answer = client.predict(request())
+            self.assertEqual(answer.code, "UNAVAILABLE")
+            self.assertIn("http1", answer.text)
+
     def test_a_unix_socket_serves_too(self):
         path = self.path("socket")
         with Server(self.path("tiny"), "--grpc_socket_path=" + path, name="tiny") as server:
