@@ -260,12 +260,20 @@ static struct status binary_output(struct kernel_context *k, const struct shape 
 
 struct status binary_compute_rows(struct kernel_context *k, binary_row *const *rows)
 {
+    struct tensor *out;
+    return binary_compute_to(k, rows, &out);
+}
+
+struct status binary_compute_to(struct kernel_context *k, binary_row *const *rows,
+                                struct tensor **result)
+{
     /* Copies: the executor may clear an input that the output takes over. */
     const struct tensor x = *kernel_input(k, 0), y = *kernel_input(k, 1);
     struct tensor *out;
     struct shape shape;
     TRY(shape_broadcast(&x.shape, &y.shape, &shape));
     TRY(binary_output(k, &shape, &out));
+    *result = out;
     if (out->size == 0)
         return status_ok();
 

@@ -28,6 +28,8 @@ binary_row *binary_find_row(const char *op);
 
 /* Computes a broadcasting op: shapes, output and walk. */
 struct status binary_compute_rows(struct kernel_context *k, binary_row *const *rows);
+struct status binary_compute_to(struct kernel_context *k, binary_row *const *rows,
+                                struct tensor **result);
 
 /* Elements of half or bfloat16 that a row gets at a time, as floats. The row of such a type itself
  * stands for an op of several steps and rounds after each. */

@@ -85,4 +85,24 @@ def fft():
     rows.write()
 
 
-FAMILIES = [complex_numbers, fft]
+def complex_special():
+    """Infinities, NaN and zeros. TensorFlow computes whole vectors of 32 bytes by one arithmetic, and the elements that are left by C's."""
+    rows = Rows("complex_special", seed=765)
+    parts = (0.0, -1.0, np.inf, np.nan)
+    values = [complex(a, b) for a in parts for b in parts]
+    pairs = [(x, y) for x in values for y in values][:255]
+    for dtype in (np.complex64, np.complex128):
+        for op in ["Square", "Reciprocal", "Sqrt", "Rsqrt", "Expm1", "Log1p", "Sigmoid"]:
+            rows.add(op, [np.array(values[:15], dtype)], each=1e-5)
+            rows.add(op, [np.array(values[5:6], dtype)], each=1e-5)
+            rows.add(op, [np.array([0, 1.5 - 2j, -3e-3 + 4j, -2 - 1e-3j, 5 + 1j, -0.25, 2j], dtype)], 1e-6)
+        for op in ["Mul", "Div", "RealDiv", "MulNoNan", "DivNoNan", "SquaredDifference", "Xdivy", "Xlogy", "Xlog1py", "Pow"]:
+            sign = {"each": 1e-5} if op != "DivNoNan" else {}  # of zeros
+            rows.add(op, [np.array([x for x, _ in pairs], dtype), np.array([y for _, y in pairs], dtype)], **sign)
+            rows.add(op, [np.array(values[3:8], dtype)[:, None], np.array(values[8:11], dtype)], **sign)
+            rows.add(op, [np.array(values[8:15], dtype), np.array(values[5], dtype)], **sign)
+            rows.add(op, [np.array(values[4], dtype), np.array(values[8], dtype)], **sign)
+    rows.write()
+
+
+FAMILIES = [complex_numbers, fft, complex_special]
