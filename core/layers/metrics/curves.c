@@ -156,6 +156,18 @@ static double area_under_curve(const struct training_metric *given, const double
 
 #define CURVES_MAX 1000000 /* totals of all curves of a metric */
 
+static struct status check_labels_count(const struct metric *metric, int64_t outputs, bool several)
+{
+    const struct arg_value *count = metric_option(metric, "num_labels");
+
+    if (count->is_null || count->integer == 0 || (several && count->integer == outputs))
+        return status_ok();
+    if (!several)
+        return status_error(STATUS_INVALID_ARGUMENT, "argument 'num_labels' needs multi_label");
+    return status_error(STATUS_INVALID_ARGUMENT, "argument 'num_labels': got %lld of %lld outputs",
+                        (long long)count->integer, (long long)outputs);
+}
+
 static struct status check_curves(const struct metric *metric, const struct shape *output)
 {
     const struct arg_value *weights = metric_option(metric, "label_weights");
@@ -168,6 +180,7 @@ static struct status check_curves(const struct metric *metric, const struct shap
                             "argument 'multi_label': the output has shape %s, expected [batch, "
                             "labels], and at most %d counts",
                             shape_text(output), CURVES_MAX);
+    TRY(check_labels_count(metric, outputs, several));
     if (weights->is_null)
         return status_ok();
     if (!several)

@@ -123,6 +123,10 @@ static void a_metric_that_does_not_fit_is_refused(void **state)
 {
     (void)state;
     static const char *const curves[][2] = {
+        { "{\"class_name\": \"AUC\", \"config\": {\"multi_label\": true, \"num_labels\": 3}}",
+          "argument 'num_labels': got 3 of 4 outputs" },
+        { "{\"class_name\": \"AUC\", \"config\": {\"num_labels\": 4}}",
+          "argument 'num_labels' needs multi_label" },
         { "{\"class_name\": \"AUC\", \"config\": {\"multi_label\": true, \"label_weights\": [1]}}",
           "argument 'label_weights' wants a list of 4 numbers from 0 on" },
         { "{\"class_name\": \"AUC\", \"config\": {\"multi_label\": true, \"label_weights\": "
