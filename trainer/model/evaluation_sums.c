@@ -1,5 +1,6 @@
 #include "trainer/model/evaluation_sums.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -49,6 +50,12 @@ void evaluation_sums_read(struct evaluation_sums *sums, const struct training_gr
             sums->totals[m][i] += *list++;
 }
 
+/* On x86, the NaN of 0 / 0 has a sign, which printf shows. */
+static double without_sign_of_nan(double result)
+{
+    return isnan(result) ? (double)NAN : result;
+}
+
 struct evaluation evaluation_sums_result(const struct evaluation_sums *sums,
                                          const struct training_graph *graph)
 {
@@ -56,6 +63,7 @@ struct evaluation evaluation_sums_result(const struct evaluation_sums *sums,
 
     out.loss = sums->rows > 0 ? sums->loss / (double)sums->rows : 0;
     for (int m = 0; m < graph->metrics_count; m++)
-        out.metrics[m] = graph->metrics[m].result(&graph->metrics[m], sums->totals[m]);
+        out.metrics[m] =
+            without_sign_of_nan(graph->metrics[m].result(&graph->metrics[m], sums->totals[m]));
     return out;
 }
