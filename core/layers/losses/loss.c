@@ -179,6 +179,9 @@ static struct status read_config(const struct json_value *config, struct arena *
                             "'reduction' is null, which leaves a loss for each row; Keras' fit "
                             "trains with their sum: write \"sum\"");
     *reduction = json_value_get_text(config, "reduction");
+    if (given != NULL && *reduction == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "'reduction' is %s, expected a word",
+                            json_value_show(given, arena));
     /* Without the note, nobody who chose another delta would learn that the model trains with 1. */
     if (config != NULL && json_value_get(config, "delta") == NULL &&
         loss_option(out, "delta") != NULL)
