@@ -178,6 +178,7 @@ struct layers_model {
     bool keras2;
     struct layers_training training;
     const struct layers_body *body; /* instead of layers; NULL: none */
+    const struct json_value *flags; /* the settings for training that are flags; NULL: none */
     struct layer *layers;
     int layers_count;
     struct layer_call *calls; /* in topological order: each after the calls whose outputs it
@@ -205,8 +206,8 @@ struct status layers_read_schedule(const struct json_value *value, struct arena 
 struct status layers_parse(struct bytes json, struct arena *arena, struct layers_model **out);
 
 /* The same. `compile_config`: an object as for layers_wrap, whose members replace those of the
- * description. */
-struct status layers_parse_compiled(struct bytes json, struct bytes compile_config,
+ * description. `has_flags`: its members are flags, as in layers_body. */
+struct status layers_parse_compiled(struct bytes json, struct bytes compile_config, bool has_flags,
                                     struct arena *arena, struct layers_model **out);
 
 /* Sets the number of values in a row of the only input, [-1, width], of a model with

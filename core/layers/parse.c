@@ -286,6 +286,7 @@ static struct status wrap(const struct layers_body *body, struct bytes compile_c
     *out =
         (struct layers_model){ .name = body->name,
                                .body = body,
+                               .flags = body->has_flags ? read : NULL,
                                .inputs_count = body->inputs_count,
                                .inputs = ARENA_ARRAY(arena, struct layers_port, body->inputs_count),
                                .outputs =
@@ -308,7 +309,7 @@ struct status layers_wrap(const struct layers_body *body, struct bytes compile_c
     return status_ok();
 }
 
-struct status layers_parse_compiled(struct bytes json, struct bytes compile_config,
+struct status layers_parse_compiled(struct bytes json, struct bytes compile_config, bool has_flags,
                                     struct arena *arena, struct layers_model **out)
 {
     struct layers_model *model = ARENA_NEW(arena, struct layers_model);
@@ -316,6 +317,7 @@ struct status layers_parse_compiled(struct bytes json, struct bytes compile_conf
 
     model->arena = arena;
     TRY(read_compile_config(compile_config, arena, &config));
+    model->flags = has_flags ? config : NULL;
     TRY(status_in(json_value_read_python(json, arena, &root), "model description"));
     TRY(status_in(parse_root(root, config, arena, model), "model description"));
     *out = model;
@@ -324,5 +326,5 @@ struct status layers_parse_compiled(struct bytes json, struct bytes compile_conf
 
 struct status layers_parse(struct bytes json, struct arena *arena, struct layers_model **out)
 {
-    return layers_parse_compiled(json, bytes_of("{}"), arena, out);
+    return layers_parse_compiled(json, bytes_of("{}"), false, arena, out);
 }

@@ -159,6 +159,15 @@ static struct status read_weighted(const struct json_value *value, struct arena 
     return add_metrics(value, arena, output, true, out);
 }
 
+/* Makes an error name the flag if the setting comes from one. */
+static struct status in_setting(const struct layers_model *model, const char *key,
+                                struct status status)
+{
+    bool is_flag = model->flags != NULL && json_value_get(model->flags, key) != NULL;
+
+    return status_in(status, "%s%s", is_flag ? "--" : "compile_config: ", key);
+}
+
 /* Reads the metrics. With a single output, every metric in a list or an object belongs to it. */
 static struct status read_metrics(const struct json_value *compiled, struct arena *arena,
                                   struct layers_model *out)
@@ -171,9 +180,9 @@ static struct status read_metrics(const struct json_value *compiled, struct aren
     out->metrics = ARENA_ARRAY(arena, struct metric, METRICS_MAX);
     for (size_t k = 0; k < COUNT(kinds); k++) {
         const struct json_value *value = json_value_get(compiled, kinds[k].key);
-        TRY(status_in(out->outputs_count == 1 ? kinds[k].read(value, arena, 0, out)
-                                              : read_by_output(value, arena, kinds[k].read, out),
-                      "%s", kinds[k].key));
+        TRY(in_setting(out, kinds[k].key,
+                       out->outputs_count == 1 ? kinds[k].read(value, arena, 0, out)
+                                               : read_by_output(value, arena, kinds[k].read, out)));
     }
     return status_ok();
 }
@@ -185,9 +194,11 @@ static struct status read_targets(const struct json_value *compiled, struct aren
     out->targets = ARENA_ARRAY(arena, struct layers_target, out->outputs_count);
     for (int i = 0; i < out->outputs_count; i++)
         out->targets[i].weight = 1;
-    TRY(status_in(read_by_output(json_value_get(compiled, "loss"), arena, read_loss, out), "loss"));
-    TRY(status_in(read_by_output(json_value_get(compiled, "loss_weights"), arena, read_weight, out),
-                  "loss_weights"));
+    TRY(in_setting(out, "loss",
+                   read_by_output(json_value_get(compiled, "loss"), arena, read_loss, out)));
+    TRY(in_setting(
+        out, "loss_weights",
+        read_by_output(json_value_get(compiled, "loss_weights"), arena, read_weight, out)));
     return read_metrics(compiled, arena, out);
 }
 
@@ -256,24 +267,16 @@ static struct status check_compiled(const struct json_value *compiled)
     return status_ok();
 }
 
-/* Makes an error in --loss name the flag instead of compile_config. */
-static struct status in_settings(const struct layers_model *model, struct status status)
-{
-    if (status_is_ok(status) || model->body == NULL || !model->body->has_flags)
-        return status_in(status, "compile_config");
-    return status_error(status.code, "--%s", status.message);
-}
-
 struct status training_read(const struct json_value *root, struct arena *arena,
                             struct layers_model *out)
 {
     const struct json_value *compiled = json_value_get(root, "compile_config");
     const struct json_value *own = json_value_get(root, "training_config");
 
-    TRY(in_settings(out, check_compiled(compiled)));
-    TRY(in_settings(out,
-                    optimizer_read(json_value_get(compiled, "optimizer"), arena, &out->training)));
-    TRY(in_settings(out, read_targets(compiled, arena, out)));
+    TRY(status_in(check_compiled(compiled), "compile_config"));
+    TRY(status_in(optimizer_read(json_value_get(compiled, "optimizer"), arena, &out->training),
+                  "compile_config"));
+    TRY(read_targets(compiled, arena, out));
     for (int i = 0; own != NULL && own->kind == JSON_VALUE_OBJECT && i < own->count; i++)
         TRY(status_in(read_own(own->keys[i], &own->members[i], arena, &out->training),
                       "training_config"));

@@ -42,8 +42,8 @@ static struct status read_model(const struct flag_values *flags, struct arena *a
     TRY_OR(done, compile_config_read(flags, &config));
     status = check_description(json);
     if (status_is_ok(status))
-        status =
-            layers_parse_compiled(json, (struct bytes){ config.data, config.size }, arena, out);
+        status = layers_parse_compiled(json, (struct bytes){ config.data, config.size },
+                                       compile_config_is_flags(flags), arena, out);
     status = status_in(status, "--model=%s", name);
 done:
     buffer_finish(&config);

@@ -118,7 +118,8 @@ static void a_compile_config_replaces_members_of_the_descriptions(void **state)
     static const char config[] = "{\"loss\": \"mse\", \"metrics\": [\"AUC\", \"mae\"]}";
     struct layers_model *model, *own = model_of("logistic");
 
-    assert_ok(layers_parse_compiled(layers_builtin("logistic"), bytes_of(config), arena, &model));
+    assert_ok(
+        layers_parse_compiled(layers_builtin("logistic"), bytes_of(config), false, arena, &model));
     assert_string_equal(own->targets[0].loss_name, "binary_crossentropy");
     assert_string_equal(model->targets[0].loss_name, "mean_squared_error");
     assert_int_equal(own->metrics_count, 1);
@@ -127,7 +128,7 @@ static void a_compile_config_replaces_members_of_the_descriptions(void **state)
     assert_true(model->training.learning_rate == own->training.learning_rate);
     assert_int_equal(model->training.epochs, own->training.epochs);
     struct status status =
-        layers_parse_compiled(layers_builtin("logistic"), bytes_of("[]"), arena, &model);
+        layers_parse_compiled(layers_builtin("logistic"), bytes_of("[]"), false, arena, &model);
     assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
     assert_string_equal(status.message, "compile_config: expected an object, not a list of 0");
 }

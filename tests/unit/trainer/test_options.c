@@ -50,6 +50,8 @@ static const struct refusal {
     const char *words; /* in the message */
 } refusals[] = {
     { "--sink", "--sink" },
+    { "--model=linear --loss=none", "--loss: 'none' is not a loss" },
+    { "--model=linear --metrics=none", "--metrics: " },
     { "--batch_size=0", "--batch_size=0" },
     { "--learning_rate=-1", "--learning_rate=-1" },
     { "--optimizer=magic", "magic" },
