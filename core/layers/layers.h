@@ -235,6 +235,10 @@ struct status layers_wrap(const struct layers_body *body, struct bytes compile_c
 struct bytes layers_builtin(const char *name);
 const char *layers_builtin_names(void);
 
+/* The name of a layer that takes the moments of the batches of all workers of a synchronous step
+ * together: a BatchNormalization with `synchronized` that is trained. NULL: none. */
+const char *layers_synchronized(const struct layers_model *model);
+
 /* The statistics that a preprocessing layer computes from the training data before training:
  * Keras' adapt(). */
 enum adapt_kind {

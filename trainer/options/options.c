@@ -116,6 +116,21 @@ int options_ps_count(const struct options *options)
     return job_map_is_local(&options->map) ? options->flags.ps : options->map.lists[JOB_PS].count;
 }
 
+/* Each worker normalizes with the moments of its own batch. In a step of one worker, and of an
+ * asynchronous job, that is the whole batch. */
+static struct status check_moments(const struct options *options)
+{
+    const char *layer = layers_synchronized(options->model);
+
+    if (layer == NULL || !options->job.sync || options->job.workers == 1)
+        return status_ok();
+    return status_error(STATUS_UNIMPLEMENTED,
+                        "layer '%s': 'synchronized' with --sync and %u workers: each worker "
+                        "normalizes with the moments of its own batch. Set it to false, or take "
+                        "one worker",
+                        layer, options->job.workers);
+}
+
 /* Checks how the workers wait for each other. */
 static struct status check_waiting(const struct options *options)
 {
@@ -255,6 +270,7 @@ struct status options_read(int argc, char **argv, const struct command_set *comm
     TRY(options_choose_optimizer(arena, out));
     choose_the_rest(out);
     TRY(check_waiting(out));
+    TRY(check_moments(out));
     if (*out->flags.init_from == '\0' && (*out->flags.init_map != '\0' || out->flags.init_partial))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "--init_map and --init_partial need --init_from");

@@ -285,7 +285,7 @@ static const struct layer_arg batch_norm_args[] = {
     { "momentum", ARG_NUMBER, "0.99" },
     { "moving_mean_initializer", ARG_INITIALIZER, "\"Zeros\"" },
     { "moving_variance_initializer", ARG_INITIALIZER, "\"Ones\"" },
-    { "synchronized", ARG_NONE, "false" },
+    { "synchronized", ARG_BOOL, "false" }, /* layers_synchronized asks for it */
     { "renorm", ARG_NONE, "false" },
     { "renorm_clipping", ARG_NONE, "null" },
     { "renorm_momentum", ARG_VALUE, "null" }, /* of renorm only */
@@ -539,6 +539,30 @@ static struct endpoint batch_norm_masked(struct layer_context *context, const st
         return x;
     }
     return normalise_batch(context, layer, x, mask);
+}
+
+static bool is_synchronized(const struct layer *layer)
+{
+    return layer->class == &layer_batch_normalization && layer->trainable &&
+           layer_arg(layer, "synchronized")->boolean;
+}
+
+static const struct layer *find_synchronized(const struct layer *layer)
+{
+    const struct layer *inner, *found = is_synchronized(layer) ? layer : NULL;
+
+    for (int i = 0; found == NULL && (inner = layer_inner(layer, i)) != NULL; i++)
+        found = find_synchronized(inner);
+    return found;
+}
+
+const char *layers_synchronized(const struct layers_model *model)
+{
+    const struct layer *found = NULL;
+
+    for (int i = 0; found == NULL && i < model->layers_count; i++)
+        found = find_synchronized(&model->layers[i]);
+    return found != NULL ? found->name : NULL;
 }
 
 const struct layer_class layer_batch_normalization = {

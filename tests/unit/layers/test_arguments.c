@@ -248,6 +248,7 @@ static const char *const idle_by_design[] = {
     "implementation",                     /* how Keras computes the same */
     "input_length",                       /* of Keras 2; the input has a length */
     "renorm_momentum",                    /* of renorm, which is refused */
+    "BatchNormalization.synchronized",    /* the trainer asks for it */
     "SeparableConv1D.kernel_initializer", /* they have two others */
     "SeparableConv2D.kernel_initializer",
     "query_shape", /* these repeat the shapes of the inputs */

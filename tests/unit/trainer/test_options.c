@@ -325,9 +325,41 @@ static void a_loss_scale_is_the_flags_or_the_descriptions(void **state)
     arena_destroy(arena);
 }
 
+static void moments_of_all_workers_are_those_of_one_batch(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *flags, *message;
+    } cases[] = {
+        { "--workers=1 --sync", "" },
+        { "--workers=3", "" },
+        { "--workers=3 --sync",
+          "layer 'tower/norm': 'synchronized' with --sync and 3 workers: each worker normalizes "
+          "with the moments of its own batch. Set it to false, or take one worker" },
+    };
+    struct arena *arena = arena_create(0);
+
+    FILE *file = fopen("norm.json", "w");
+    assert_non_null(file);
+    fputs("{\"class_name\": \"Sequential\", \"config\": {\"layers\": [{\"class_name\": "
+          "\"InputLayer\", \"config\": {\"batch_shape\": [null, 2]}}, {\"class_name\": "
+          "\"Sequential\", \"config\": {\"name\": \"tower\", \"layers\": [{\"class_name\": "
+          "\"BatchNormalization\", \"config\": {\"name\": \"norm\", \"synchronized\": "
+          "true}}]}}]}, \"compile_config\": {\"loss\": \"mse\"}}",
+          file);
+    fclose(file);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct options options;
+        const char *line = arena_printf(arena, "--model=norm.json %s", cases[i].flags);
+        assert_string_equal(read_line(line, arena, &options).message, cases[i].message);
+    }
+    arena_destroy(arena);
+}
+
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(moments_of_all_workers_are_those_of_one_batch),
         cmocka_unit_test(a_loss_scale_is_the_flags_or_the_descriptions),
         cmocka_unit_test(a_setting_that_chooses_another_optimizer_keeps_the_defaults_of_its_class),
         cmocka_unit_test(the_founding_report_is_two_flags),
