@@ -46,6 +46,40 @@ static void penalise_output(struct layer_context *context, const struct layer *l
             layer_penalise_activity(context, layer, &layer->args[i].regularizer, y);
 }
 
+/* Has a call taken the mask of this tensor? */
+static bool is_unmasked(const struct layer_context *context, struct endpoint value)
+{
+    for (int i = 0; i < context->unmasked_count; i++)
+        if (context->unmasked[i].node == value.node && context->unmasked[i].index == value.index)
+            return true;
+    return false;
+}
+
+/* Appends to the list, whose capacity doubles at each power of two. */
+static void add_unmasked(struct layer_context *context, struct endpoint value)
+{
+    int count = context->unmasked_count;
+
+    if (is_unmasked(context, value))
+        return;
+    if ((count & (count - 1)) == 0) {
+        struct endpoint *longer = ARENA_ARRAY(context->arena, struct endpoint, 2 * count + 1);
+        if (count > 0)
+            memcpy(longer, context->unmasked, (size_t)count * sizeof *longer);
+        context->unmasked = longer;
+    }
+    context->unmasked[context->unmasked_count++] = value;
+}
+
+/* A value with the mask that calls see from now on. */
+static struct layer_value with_mask_left(const struct layer_context *context,
+                                         struct layer_value value)
+{
+    if (value.mask.node != NULL && is_unmasked(context, value.value))
+        value.mask = (struct endpoint){ 0 };
+    return value;
+}
+
 /* Returns the output that a call takes; it must exist. */
 static struct layer_value take_value(struct layer_context *context, const struct layer_call *call,
                                      const struct call_input *input, const struct layer_io *ios)
@@ -53,7 +87,7 @@ static struct layer_value take_value(struct layer_context *context, const struct
     if (input->call == NO_CALL)
         return (struct layer_value){ 0 };
     if (input->output < ios[input->call].outputs_count)
-        return ios[input->call].outputs[input->output];
+        return with_mask_left(context, ios[input->call].outputs[input->output]);
     layer_fail(context, call->layer, "it takes output %d of layer '%s', which has %d",
                input->output, ios[input->call].call->layer->name, ios[input->call].outputs_count);
     return ios[input->call].outputs[0];
@@ -181,32 +215,33 @@ struct endpoint layer_call_inner(struct layer_context *context, const struct lay
     return io->outputs[0].value;
 }
 
-/* Removes the masks that a call takes away from the outputs of earlier calls. */
-static void take_masks(const struct layer_context *context, const struct layer_call *call,
-                       struct layer_io *ios)
+/* Takes away the masks of a call's inputs: no later call sees them, also not through a layer that
+ * passes such a tensor on, or outside of a nested model that gets it. */
+static void take_masks(struct layer_context *context, const struct layer_call *call,
+                       const struct layer_value *inputs)
 {
     if (!status_is_ok(context->builder.status) || context->keras2 ||
         !call->layer->class->takes_masks)
         return;
     for (int i = 0; i < call->inputs_count; i++)
-        if (call->inputs[i].call != NO_CALL)
-            ios[call->inputs[i].call].outputs[call->inputs[i].output].mask = (struct endpoint){ 0 };
+        if (inputs[i].mask.node != NULL)
+            add_unmasked(context, inputs[i].value);
 }
 
 static void build_call(struct layer_context *context, const struct layer_call *call,
                        const struct layer_io *ios, struct layer_io *io)
 {
-    const struct layer *layer = call->layer;
     struct layer_value *inputs =
         ARENA_ARRAY(context->arena, struct layer_value, call->inputs_count);
 
     for (int i = 0; i < call->inputs_count; i++)
         inputs[i] = take_value(context, call, &call->inputs[i], ios);
     layer_run_call(context, call, inputs, io);
+    take_masks(context, call, inputs);
     for (int i = 0; i < io->outputs_count; i++)
-        penalise_output(context, layer, io->outputs[i].value);
+        penalise_output(context, call->layer, io->outputs[i].value);
     for (int i = 0; i < io->outputs_count; i++)
-        check_size(context, layer, io->outputs[i].value);
+        check_size(context, call->layer, io->outputs[i].value);
 }
 
 struct layer_value output_of(struct layer_context *context, const struct layers_model *model,
@@ -215,7 +250,7 @@ struct layer_value output_of(struct layer_context *context, const struct layers_
     const struct layer_io *io = &ios[port->call];
 
     if (port->output < io->outputs_count)
-        return io->outputs[port->output];
+        return with_mask_left(context, io->outputs[port->output]);
     layer_fail(context, model->calls[port->call].layer,
                "the model's output '%s' is its output %d, it has %d", port->name, port->output,
                io->outputs_count);
@@ -232,30 +267,71 @@ static void place_outputs(struct layer_context *context, const struct layers_mod
     }
 }
 
+/* The variables that a call created: those of its layer, unless an earlier call created them. */
+struct created {
+    int begin, end;
+};
+
+/* Moves the variables of the list from `begin` on to other places: to[i] is the new one of i. */
+static void move_variables(struct layer_context *context, int begin, const int *to)
+{
+    struct layers_graph *out = context->out;
+    int count = out->variables_count;
+    struct layers_variable *moved = ARENA_ARRAY(context->arena, struct layers_variable, count);
+
+    for (int i = begin; i < count; i++)
+        moved[to[i]] = out->variables[i];
+    memcpy(&out->variables[begin], &moved[begin], (size_t)(count - begin) * sizeof *moved);
+    for (int i = 0; i < out->lookups_count; i++)
+        if (out->lookups[i].variable >= begin)
+            out->lookups[i].variable = to[out->lookups[i].variable];
+}
+
+/* Lists the variables from `begin` on in the order of the description, as Keras does. */
+static void order_variables(struct layer_context *context, const struct layers_model *model,
+                            const struct created *created, int begin)
+{
+    struct created *of_layer = ARENA_ARRAY(context->arena, struct created, model->layers_count);
+    int *to = ARENA_ARRAY(context->arena, int, context->out->variables_count + 1), next = begin;
+
+    for (int i = 0; i < model->calls_count; i++)
+        if (created[i].end > created[i].begin)
+            of_layer[model->calls[i].layer - model->layers] = created[i];
+    for (int i = 0; i < model->calls_count; i++) {
+        if (model->calls[i].inputs_count == 0)
+            continue;
+        struct created *own = &of_layer[model->calls[i].layer - model->layers];
+        while (own->begin < own->end)
+            to[own->begin++] = next++;
+    }
+    if (next > begin)
+        move_variables(context, begin, to);
+}
+
+/* Calls run in Keras' order, which decides what masks they see and which of several calls moves an
+ * average first. */
 void build_calls(struct layer_context *context, const struct layers_model *model,
                  struct layer_io *ios)
 {
     struct builder *b = &context->builder;
-    struct average_updates all = context->averages,
-                           *own = ARENA_ARRAY(context->arena, struct average_updates,
-                                              model->calls_count);
+    struct created *created = ARENA_ARRAY(context->arena, struct created, model->calls_count);
+    int begin = context->out->variables_count;
 
     for (int i = 0; i < model->calls_count && status_is_ok(b->status); i++) {
-        if (model->calls[i].inputs_count == 0)
+        int at = model->turns != NULL ? model->turns[i] : i;
+        const struct layer_call *call = &model->calls[at];
+        if (call->inputs_count == 0)
             continue;
-        context->averages = (struct average_updates){ 0 };
-        build_call(context, &model->calls[i], ios, &ios[i]);
-        own[i] = context->averages;
-        take_masks(context, &model->calls[i], ios);
+        created[at].begin = context->out->variables_count;
+        build_call(context, call, ios, &ios[at]);
+        created[at].end = context->out->variables_count;
         if (!status_is_ok(b->status))
-            b->status =
-                status_keep(context->arena,
-                            status_in(b->status, "layer %d of '%s'",
-                                      (int)(model->calls[i].layer - model->layers), model->name));
+            b->status = status_keep(context->arena,
+                                    status_in(b->status, "layer %d of '%s'",
+                                              (int)(call->layer - model->layers), model->name));
     }
-    for (int i = 0; i < model->calls_count; i++)
-        average_updates_append(&all, &own[model->turns != NULL ? model->turns[i] : i]);
-    context->averages = all;
+    if (model->turns != NULL && status_is_ok(b->status))
+        order_variables(context, model, created, begin);
 }
 
 void place_input(struct layer_io *ios, const struct layers_port *port, struct layer_value value)

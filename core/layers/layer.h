@@ -162,11 +162,6 @@ struct layer_io {
     int outputs_count;
 };
 
-/* What calls do to moving averages, in the order in which Keras runs the calls. */
-struct average_updates {
-    struct average_update *first, **end; /* end NULL: empty */
-};
-
 struct layer_context {
     struct builder builder;
     struct arena *arena;
@@ -182,7 +177,9 @@ struct layer_context {
                                         * NULL: dense */
     struct spectral_wrapper *spectral; /* the SpectralNormalization around the current layer;
                                         * NULL: none */
-    struct average_updates averages;   /* of the calls so far, or of the current call */
+    struct average_update *averages, **averages_end; /* of the calls so far; _end NULL: none */
+    struct endpoint *unmasked;                       /* tensors whose masks calls have taken away */
+    int unmasked_count;
     /* Inside a TimeDistributed of Keras 3: the number of its steps, which Keras calls the layer
      * with one after the other, here rows: row r is of step r % steps. 0: none; -1: open */
     int64_t steps;
@@ -343,8 +340,6 @@ struct endpoint spectral_build_divided(struct layer_context *context, struct end
 /* TRAIN: makes each step move a non-trainable variable towards `update`, by this momentum. */
 void layer_move_average(struct layer_context *context, struct endpoint variable,
                         struct endpoint update, double momentum);
-/* Appends `later`, which must not be used afterwards. */
-void average_updates_append(struct average_updates *list, const struct average_updates *later);
 /* Gives each variable its update: its updates of context->averages, one after the other. */
 void layers_join_averages(struct layer_context *context);
 

@@ -61,28 +61,21 @@ struct average_update {
     struct average_update *next;
 };
 
-void average_updates_append(struct average_updates *list, const struct average_updates *later)
-{
-    if (later->end == NULL)
-        return;
-    *(list->end != NULL ? list->end : &list->first) = later->first;
-    list->end = later->end;
-}
-
 void layer_move_average(struct layer_context *context, struct endpoint variable,
                         struct endpoint update, double momentum)
 {
     struct average_update *added = ARENA_NEW(context->arena, struct average_update);
 
     *added = (struct average_update){ .variable = variable, .value = update, .momentum = momentum };
-    average_updates_append(&context->averages, &(struct average_updates){ added, &added->next });
+    *(context->averages_end != NULL ? context->averages_end : &context->averages) = added;
+    context->averages_end = &added->next;
 }
 
 void layers_join_averages(struct layer_context *context)
 {
     struct builder *b = &context->builder;
 
-    for (const struct average_update *u = context->averages.first; u != NULL; u = u->next) {
+    for (const struct average_update *u = context->averages; u != NULL; u = u->next) {
         struct layers_variable *row = variable_at(context->out, u->variable);
         if (row == NULL || !status_is_ok(b->status))
             continue;

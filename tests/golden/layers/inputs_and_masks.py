@@ -22,3 +22,16 @@ for kept in (False, True):
     again = seen if kept else L.LayerNormalization(name="norm")(L.Add(name="add")([table, seen]))
     end = L.Dense(2, name="end")(L.MultiHeadAttention(1, 2, name="second")(again if kept else table, again))
     case("masks_" + ("kept" if kept else "taken"), keras.Model(ids, end), trained=True, masked=True, inputs=places)
+
+# ---- of two attentions side by side, the one that Keras runs first gets the mask; so do layers after one in a nested model, or behind a layer that passes x on ----
+table = L.Embedding(6, 3, mask_zero=True, name="table")(ids)
+sides = [L.Dense(3, name="of_" + name)(L.MultiHeadAttention(1, 2, name=name)(table, table)) for name in ("left", "right")]
+case("masks_beside", keras.Model(ids, L.Dense(2, name="end")(L.Add(name="both")(sides))), trained=True, masked=True, inputs=places)
+x = keras.Input((4, 3), name="x")
+block = keras.Model(x, L.MultiHeadAttention(1, 2, name="inside")(x, x), name="block")
+for within in (True, False):
+    table = L.Embedding(6, 3, mask_zero=True, name="table")(ids)
+    same = L.Dropout(0.0, name="same")(table)
+    seen = block(table) if within else L.MultiHeadAttention(1, 2, name="attention")(same, same)
+    both = L.Add(name="both")([L.Dense(2, name="of_table")(table), L.Dense(2, name="of_seen")(seen)])
+    case("masks_" + ("within" if within else "passed_on"), keras.Model(ids, both), trained=True, masked=True, inputs=places)

@@ -528,8 +528,8 @@ static const struct row {
                                            FROM("x") ", " FROM("z")),
                  ""),
       STATUS_INVALID_ARGUMENT,
-      "layer 'd' (Dense): its variable 'd/kernel' has shape [4,2]; another call of the layer wants "
-      "[3,2]" },
+      "layer 'd' (Dense): its variable 'd/kernel' has shape [3,2]; another call of the layer wants "
+      "[4,2]" },
     { "shapes that do not fit",
       FUNCTIONAL(X ", " NODE("z", "InputLayer", "\"name\": \"z\", \"batch_shape\": [null, 3]",
                              "") ", " NODE("s", "Add", "\"name\": \"s\"",
