@@ -197,6 +197,8 @@ void layer_run_call(struct layer_context *context, const struct layer_call *call
         layer->class->call(context, layer, io);
     else
         build_plain(context, layer, io);
+    for (int i = 0; i < io->outputs_count && status_is_ok(b->status); i++)
+        penalise_output(context, layer, io->outputs[i].value);
     b->scope = scope;
 }
 
@@ -238,8 +240,6 @@ static void build_call(struct layer_context *context, const struct layer_call *c
         inputs[i] = take_value(context, call, &call->inputs[i], ios);
     layer_run_call(context, call, inputs, io);
     take_masks(context, call, inputs);
-    for (int i = 0; i < io->outputs_count; i++)
-        penalise_output(context, call->layer, io->outputs[i].value);
     for (int i = 0; i < io->outputs_count; i++)
         check_size(context, call->layer, io->outputs[i].value);
 }

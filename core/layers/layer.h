@@ -183,6 +183,7 @@ struct layer_context {
     /* Inside a TimeDistributed of Keras 3: the number of its steps, which Keras calls the layer
      * with one after the other, here rows: row r is of step r % steps. 0: none; -1: open */
     int64_t steps;
+    const struct layer *unpenalised; /* the penalty of its output does not count; NULL: none */
 };
 
 /* A SpectralNormalization around the current layer (classes/spectral.c). */

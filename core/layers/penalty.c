@@ -103,6 +103,8 @@ void layer_penalise_variable(struct layer_context *context, const struct regular
 void layer_penalise_activity(struct layer_context *context, const struct layer *layer,
                              const struct regularizer *regularizer, struct endpoint x)
 {
+    if (layer == context->unpenalised)
+        return;
     if (regularizer->orthogonal != 0)
         layer_refuse(context, layer, "OrthogonalRegularizer as an activity_regularizer");
     else if (context->steps < 0)

@@ -189,8 +189,7 @@ extern const struct layer_class layer_normalization, layer_discretization;
 extern const struct layer_class layer_mel_spectrogram, layer_stft_spectrogram;
 /* wrap.c */
 extern const struct layer_class layer_time_distributed;
-/* Can this layer be inside a layer that calls it once? Not if its output has a penalty, which
- * Keras 3 would ignore. */
+/* Can this layer be inside a layer that calls it once? */
 bool layer_can_be_inside(struct layer_context *context, const struct layer *inner);
 /* spectral.c */
 extern const struct layer_class layer_spectral_normalization;

@@ -5,21 +5,26 @@ static const struct layer_arg time_distributed_args[] = {
     { "layer", ARG_LAYER, REQUIRED },
 };
 
+/* Does the layer have a penalty of its output? */
+static bool has_activity_penalty(const struct layer *layer)
+{
+    for (int i = 0; i < layer->class->args_count; i++)
+        if (layer->class->args[i].kind == ARG_REGULARIZER && !layer->args[i].is_null &&
+            strcmp(layer->class->args[i].name, "activity_regularizer") == 0)
+            return true;
+    return layer->class == &layer_activity_regularization;
+}
+
 bool layer_can_be_inside(struct layer_context *context, const struct layer *inner)
 {
-    bool penalised = inner->class == &layer_activity_regularization;
-
-    for (int i = 0; i < inner->class->args_count; i++)
-        penalised = penalised ||
-                    (inner->class->args[i].kind == ARG_REGULARIZER && !inner->args[i].is_null &&
-                     strcmp(inner->class->args[i].name, "activity_regularizer") == 0);
     bool builds = inner->class->build != NULL || inner->class->call != NULL;
-    if (builds && inner->class != &layer_input && !penalised)
-        return true;
-    layer_fail(context, inner,
-               penalised ? "a penalty of the output cannot be inside another layer"
-                         : "it cannot be inside another layer");
-    return false;
+
+    if (!builds || inner->class == &layer_input)
+        layer_fail(context, inner, "it cannot be inside another layer");
+    else if (context->keras2 && has_activity_penalty(inner))
+        layer_refuse(context, inner,
+                     "a penalty of the output inside another layer, in a model of Keras 2");
+    return status_is_ok(context->builder.status);
 }
 
 /* Undoes the reshape of `sequence` to a row per step: y in the shape [batch, steps, …]. */
@@ -53,17 +58,21 @@ static struct endpoint build_rows(struct builder *b, struct endpoint x)
     return build_reshape(b, x, x, rank - 1, dims);
 }
 
-/* Builds the inner layer on rows, of `steps` steps. */
+/* Builds the inner layer on rows, of `steps` steps. Keras 3 calls its method `call`, which knows no
+ * penalty of the output. */
 static struct endpoint call_with_steps(struct layer_context *context, const struct layer *inner,
                                        struct layer_value rows, int64_t steps)
 {
     const int64_t outer = context->steps, sizes[] = { outer, steps };
+    const struct layer *unpenalised = context->unpenalised;
 
     if (outer > 0 && !layer_check_size(context, inner, "the steps around it", 2, sizes))
         return rows.value;
     if (!context->keras2)
         context->steps = steps < 0 || outer < 0 ? -1 : outer == 0 ? steps : outer * steps;
+    context->unpenalised = inner;
     struct endpoint y = layer_call_inner(context, inner, rows);
+    context->unpenalised = unpenalised;
     context->steps = outer;
     return y;
 }

@@ -43,3 +43,9 @@ case("distributed_texts", sequential(
 case("distributed_layers", sequential(
     L.Input((3, 4, 2)), T(L.Bidirectional(L.GRU(2, return_sequences=True)), name="each"), T(L.LSTM(3), name="last"),
     L.GlobalMaxPooling1D(), L.Dense(2)), trained=True)
+
+# ---- a penalty of the output of a layer inside another one ----
+penalised = [T(L.Dense(3, activity_regularizer="l2", name="inner"), name="each"), T(L.ActivityRegularization(l1=0.1, name="inner2"), name="as_layer"),
+             L.Bidirectional(L.GRU(2, activity_regularizer="l1", return_sequences=True, name="both"), name="directions"), L.Flatten(),
+             L.SpectralNormalization(L.Dense(3, activity_regularizer="l2", name="inner3"), name="divided"), L.Dense(2)]
+updates.case("moments_penalised_inside", sequential(L.Input((4, 3)), *penalised))
