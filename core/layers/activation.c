@@ -1,11 +1,16 @@
 /* activation: Keras' activations by name, each emitted as nodes. Source:
  * keras/src/activations/activations.py. */
-#include "layers/layer.h"
+#include "layers/classes/classes.h"
 
-struct activation {
+struct formula {
     const char *name;
     const char *op; /* the activation is this single op; NULL: see build */
     struct endpoint (*build)(struct layer_context *context, struct endpoint x);
+};
+
+struct activation {
+    const struct formula *formula; /* NULL: a layer, as in Dense(activation=LeakyReLU(0.2)) */
+    struct layer layer;
 };
 
 /* Constants of the formulas are scalars that broadcast. */
@@ -204,7 +209,7 @@ static struct endpoint sparsemax(struct layer_context *context, struct endpoint 
     return build_unary(b, "Relu", NULL, build_binary(b, "Sub", NULL, x, over));
 }
 
-static const struct activation rows[] = {
+static const struct formula rows[] = {
     { "linear", NULL, linear },
     { "relu", "Relu", NULL },
     { "relu6", "Relu6", NULL },
@@ -238,18 +243,45 @@ static const struct activation rows[] = {
     { "sparsemax", NULL, sparsemax },
 };
 
+/* The layers that may be the activation of another one. None has variables. */
+static const struct layer_class *const layer_classes[] = {
+    &layer_activation, &layer_relu,    &layer_leaky_relu,
+    &layer_elu,        &layer_softmax, &layer_thresholded_relu,
+};
+
+static const struct layer_class *find_layer_class(const char *name)
+{
+    for (size_t i = 0; name != NULL && i < COUNT(layer_classes); i++)
+        if (strcmp(layer_classes[i]->name, name) == 0)
+            return layer_classes[i];
+    return NULL;
+}
+
+static struct status read_layer(const struct json_value *value, struct arena *arena,
+                                struct layer *out)
+{
+    TRY(layer_read(value, 0, arena, out));
+    if (out->name == NULL)
+        out->name = out->class->name;
+    return status_ok();
+}
+
 struct status activation_read(const struct json_value *value, struct arena *arena,
                               const struct activation **out)
 {
     const struct json_value *config;
-    const char *name = named_object(value, &config); /* Keras 3 may print a layer object */
+    const char *name = named_object(value, &config);
+    struct activation *activation = ARENA_NEW(arena, struct activation);
     struct buffer known = { 0 };
 
+    *out = activation;
     for (size_t i = 0; name != NULL && i < COUNT(rows); i++)
         if (same_name(rows[i].name, name) && (config == NULL || config->count == 0)) {
-            *out = &rows[i];
+            activation->formula = &rows[i];
             return status_ok();
         }
+    if (config != NULL && find_layer_class(name) != NULL)
+        return read_layer(value, arena, &activation->layer);
     if (name != NULL && same_name(name, "threshold"))
         return status_error(STATUS_UNIMPLEMENTED,
                             "activation 'threshold' needs its two arguments, which Keras prints "
@@ -266,7 +298,10 @@ struct status activation_read(const struct json_value *value, struct arena *aren
 struct endpoint activation_build(struct layer_context *context, const struct activation *activation,
                                  struct endpoint x)
 {
-    if (activation->op != NULL)
-        return build_unary(&context->builder, activation->op, NULL, x);
-    return activation->build(context, x);
+    const struct formula *formula = activation->formula;
+
+    if (formula == NULL)
+        return layer_call_inner(context, &activation->layer, (struct layer_value){ .value = x });
+    return formula->op != NULL ? build_unary(&context->builder, formula->op, NULL, x)
+                               : formula->build(context, x);
 }
