@@ -1,5 +1,5 @@
 /* layer_variable: the variables of layers, and tables that are read by rows or by keys. */
-#include "layers/layer.h"
+#include "layers/classes/classes.h"
 #include "layers/classes/preprocessing.h"
 
 /* Finds the variable of an earlier call of the layer; NULL: none. */
@@ -92,6 +92,12 @@ struct endpoint layer_variable(struct layer_context *context, const struct layer
     return layer_variable_of(context, layer, name, name, shape);
 }
 
+/* Is the variable trained? With LoRA, a kernel is not. */
+static bool is_trained(const struct layer *layer, const char *prefix)
+{
+    return layer->trainable && (strcmp(prefix, "bias") == 0 || !layer_has_lora(layer));
+}
+
 struct endpoint layer_variable_of(struct layer_context *context, const struct layer *layer,
                                   const char *name, const char *prefix, struct shape shape)
 {
@@ -102,7 +108,7 @@ struct endpoint layer_variable_of(struct layer_context *context, const struct la
 
     struct endpoint value = layer_variable_with(
         context, layer, name, shape, &initializer->initializer,
-        regularizer->is_null ? NULL : &regularizer->regularizer, layer->trainable);
+        regularizer->is_null ? NULL : &regularizer->regularizer, is_trained(layer, prefix));
     layer_constrain(context, layer, value, prefix);
     return value;
 }
@@ -279,7 +285,7 @@ struct layer_table layer_table(struct layer_context *context, const struct layer
     struct layers_variable *variable = declare(context, layer, name, DT_FLOAT, &shape);
     if (variable == NULL)
         return (struct layer_table){ 0 };
-    variable->trainable = layer->trainable;
+    variable->trainable = is_trained(layer, name);
     set_initializer(context, layer, variable, &initializer->initializer);
     variable->by_rows = true;
     return look_up(context, variable, name, ids);

@@ -49,6 +49,9 @@ static struct endpoint kernel_of(struct layer_context *context, const struct lay
     shape.dims[directions] = ins;
     shape.dims[directions + 1] = outs;
     struct endpoint kernel = layer_variable_of(context, layer, name, prefix, shape);
+    if (layer_has_lora(layer) && layer_arg(layer, "use_bias")->boolean)
+        layer_variable(context, layer, "bias", shape_of(outs)); /* Keras lists it before them */
+    kernel = lora_change(context, layer, prefix, kernel);
     if (directions > 1)
         return kernel;
     return build_expand_dims(b, kernel, 0);
@@ -95,6 +98,7 @@ static const struct layer_arg conv3d_args[] = {
     PADDING,
     OF_KERNEL("kernel"),
     BIAS_AND_ACTIVATION,
+    LORA_ARGS,
 };
 
 static const struct layer_arg conv2d_args[] = {
@@ -103,6 +107,7 @@ static const struct layer_arg conv2d_args[] = {
     PADDING,
     OF_KERNEL("kernel"),
     BIAS_AND_ACTIVATION,
+    LORA_ARGS,
 };
 
 static const struct layer_arg conv1d_args[] = {
@@ -111,6 +116,7 @@ static const struct layer_arg conv1d_args[] = {
     { "padding", ARG_CHOICE, "valid same causal" },
     OF_KERNEL("kernel"),
     BIAS_AND_ACTIVATION,
+    LORA_ARGS,
 };
 
 /* Pads with zeros before the first step, so that no output depends on a later step. */

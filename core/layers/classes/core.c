@@ -33,7 +33,7 @@ static const struct layer_arg dense_args[] = {
     { "kernel_constraint", ARG_CONSTRAINT, "null" },
     { "bias_constraint", ARG_CONSTRAINT, "null" },
     { "quantization_config", ARG_NONE, "null" },
-    { "lora_rank", ARG_NONE, "null" },
+    LORA_ARGS,
 };
 
 struct endpoint build_dense_product(struct layer_context *context, struct endpoint x,
@@ -53,15 +53,17 @@ struct endpoint build_dense_product(struct layer_context *context, struct endpoi
     return build_reshape(b, y, x, rank, back);
 }
 
+static struct endpoint dense_bias(struct layer_context *context, const struct layer *layer)
+{
+    return layer_variable(context, layer, "bias", shape_of(layer_arg(layer, "units")->integer));
+}
+
 /* Adds the bias and applies the activation. */
 static struct endpoint dense_output(struct layer_context *context, const struct layer *layer,
                                     struct endpoint y)
 {
-    int64_t units = layer_arg(layer, "units")->integer;
-
     if (layer_arg(layer, "use_bias")->boolean)
-        y = build_binary(&context->builder, "BiasAdd", NULL, y,
-                         layer_variable(context, layer, "bias", shape_of(units)));
+        y = build_binary(&context->builder, "BiasAdd", NULL, y, dense_bias(context, layer));
     return activation_build(context, layer_arg(layer, "activation")->activation, y);
 }
 
@@ -80,6 +82,9 @@ static struct endpoint dense_build(struct layer_context *context, const struct l
         return x;
     struct endpoint kernel =
         layer_variable(context, layer, "kernel", shape_of(shape.dims[shape.rank - 1], units));
+    if (layer_has_lora(layer) && layer_arg(layer, "use_bias")->boolean)
+        dense_bias(context, layer); /* Keras lists it before the factors */
+    kernel = lora_change(context, layer, "kernel", kernel);
     return dense_output(context, layer, build_dense_product(context, x, kernel, units));
 }
 
@@ -92,6 +97,10 @@ static struct endpoint dense_build_lists(struct layer_context *context, const st
 
     if (lists->layout != TENSOR_SPARSE) {
         layer_refuse(context, layer, "a ragged input; it takes dense and sparse ones");
+        return input->value;
+    }
+    if (layer_has_lora(layer)) {
+        layer_refuse(context, layer, "argument 'lora_rank' with a sparse input");
         return input->value;
     }
     struct layer_table kernel =

@@ -21,7 +21,7 @@ static const struct layer_arg einsum_args[] = {
     { "activity_regularizer", ARG_REGULARIZER, "null" },
     { "kernel_constraint", ARG_CONSTRAINT, "null" },
     { "bias_constraint", ARG_CONSTRAINT, "null" },
-    { "lora_rank", ARG_NONE, "null" },
+    LORA_ARGS,
     { "quantization_config", ARG_NONE, "null" },
 };
 
@@ -186,33 +186,34 @@ static struct endpoint kernel_variable(struct layer_context *context, const stru
         *(find_label(&labels[0], labels[1].at[i]) >= 0 ? &initializer.fan_in
                                                        : &initializer.fan_out) *=
             (double)einsum->kernel.dims[i];
-    struct endpoint kernel = layer_variable_with(
-        context, layer, "kernel", einsum->kernel, &initializer,
-        regularizer->is_null ? NULL : &regularizer->regularizer, layer->trainable);
+    struct endpoint kernel =
+        layer_variable_with(context, layer, "kernel", einsum->kernel, &initializer,
+                            regularizer->is_null ? NULL : &regularizer->regularizer,
+                            layer->trainable && !layer_has_lora(layer));
     layer_constrain(context, layer, kernel, "kernel");
     return kernel;
 }
 
-/* Adds the bias, which has the output's size along the axes from the first of bias_axes on, and
- * 1 along the others. With dots at the end, Keras 3.15 adds it along other axes than those that
- * bias_axes names. */
-static struct endpoint add_bias(struct layer_context *context, const struct layer *layer,
-                                const struct einsum_shapes *einsum, const char *axes,
-                                struct endpoint y)
+/* The bias, which has the output's size along the axes from the first of bias_axes on, and 1 along
+ * the others. With dots at the end, Keras 3.15 adds it along other axes than those that bias_axes
+ * names. A null node: none, or failure. */
+static struct endpoint bias_variable(struct layer_context *context, const struct layer *layer,
+                                     const struct einsum_shapes *einsum, const char *axes)
 {
     const struct einsum_labels *out = &einsum->equation.output;
+    const struct endpoint none = { 0 };
     struct shape shape = { 0 };
 
     if (einsum->dots > 0 && out->ellipsis > 0) {
         layer_refuse(context, layer, "argument 'bias_axes' of an equation with dots at the end");
-        return y;
+        return none;
     }
     for (const char *at = axes; *at != '\0'; at++) {
         int place = find_label(out, *at);
         if (place < 0 || axis_at(out, einsum->dots, place) == 0) {
             layer_fail(context, layer, "argument 'bias_axes': '%s' are not axes of the output",
                        axes);
-            return y;
+            return none;
         }
     }
     for (int i = 0; i < out->count; i++) {
@@ -220,10 +221,7 @@ static struct endpoint add_bias(struct layer_context *context, const struct laye
         if (biased || shape.rank > 0)
             shape_append(&shape, biased ? einsum->out.dims[axis_at(out, einsum->dots, i)] : 1);
     }
-    if (shape.rank == 0)
-        return y;
-    return build_binary(&context->builder, "AddV2", NULL, y,
-                        layer_variable(context, layer, "bias", shape));
+    return shape.rank == 0 ? none : layer_variable(context, layer, "bias", shape);
 }
 
 static struct endpoint einsum_build(struct layer_context *context, const struct layer *layer,
@@ -257,10 +255,13 @@ static struct endpoint einsum_build(struct layer_context *context, const struct 
                    shape_text(shape));
         return x;
     }
-    const struct endpoint factors[] = { x, kernel_variable(context, layer, &einsum) };
+    struct endpoint kernel = kernel_variable(context, layer, &einsum), bias = { 0 };
+    if (!json_value_is_null(bias_axes))
+        bias = bias_variable(context, layer, &einsum, bias_axes->text);
+    const struct endpoint factors[] = { x, lora_change(context, layer, "kernel", kernel) };
     struct endpoint y = build(&context->builder, "Einsum", NULL, 2, factors, attrs);
-    if (status_is_ok(context->builder.status) && !json_value_is_null(bias_axes))
-        y = add_bias(context, layer, &einsum, bias_axes->text, y);
+    if (bias.node != NULL)
+        y = build_binary(&context->builder, "AddV2", NULL, y, bias);
     return activation_build(context, layer_arg(layer, "activation")->activation, y);
 }
 LAYER_CLASS(einsum_dense, "EinsumDense", einsum_args, einsum_build);

@@ -11,13 +11,12 @@
         { "activity_regularizer", ARG_REGULARIZER, "null" },                                     \
         { "embeddings_constraint", ARG_CONSTRAINT, "null" }, { "mask_zero", ARG_BOOL, "false" }, \
         { "weights", ARG_NONE, "null" }, { "input_length", ARG_VALUE, "null" },                  \
-        { "sparse", ARG_NONE, "false" }, { "lora_rank", ARG_NONE, "null" },                      \
-        { "lora_alpha", ARG_NONE, "null" },                                                      \
+        { "sparse", ARG_NONE, "false" },                                                         \
     {                                                                                            \
         "quantization_config", ARG_NONE, "null"                                                  \
     }
 
-static const struct layer_arg embedding_args[] = { EMBEDDING_ARGS };
+static const struct layer_arg embedding_args[] = { EMBEDDING_ARGS, LORA_ARGS };
 
 /* Truncates ids of other types to integers. In Keras 3, a negative id counts from the end. */
 static struct endpoint whole_ids(struct layer_context *context, struct endpoint x, int64_t rows)
@@ -38,14 +37,32 @@ static struct endpoint whole_ids(struct layer_context *context, struct endpoint 
     return build_select(b, below, from_end, ids);
 }
 
+/* Adds the change of the rows by LoRA, of which each step reads both factors whole. */
+static struct endpoint change_rows(struct layer_context *context, const struct layer *layer,
+                                   const struct shape *table, struct endpoint ids,
+                                   struct endpoint rows)
+{
+    struct builder *b = &context->builder;
+    struct endpoint factors[2];
+
+    if (!layer_has_lora(layer) ||
+        !lora_factors(context, layer, "embeddings", *table, &factors[0], &factors[1]))
+        return rows;
+    struct endpoint change = layer_gather(context, (struct layer_table){ factors[0], ids });
+    change = build_dense_product(context, change, factors[1], table->dims[1]);
+    return build_binary(b, "AddV2", NULL, rows,
+                        build_by_number(b, "Mul", change, lora_scale(layer)));
+}
+
 static struct endpoint embedding_build(struct layer_context *context, const struct layer *layer,
                                        struct endpoint x)
 {
-    int64_t rows = layer_arg(layer, "input_dim")->integer,
-            width = layer_arg(layer, "output_dim")->integer;
+    const struct shape table =
+        shape_of(layer_arg(layer, "input_dim")->integer, layer_arg(layer, "output_dim")->integer);
+    struct endpoint ids = whole_ids(context, x, table.dims[0]);
 
-    return layer_rows(context, layer, "embeddings", shape_of(rows, width),
-                      whole_ids(context, x, rows));
+    return change_rows(context, layer, &table, ids,
+                       layer_rows(context, layer, "embeddings", table, ids));
 }
 
 struct endpoint embedding_mask(struct layer_context *context, const struct layer *layer,
@@ -74,6 +91,8 @@ const struct layer_class layer_embedding = {
 
 static const struct layer_arg reversible_args[] = {
     EMBEDDING_ARGS,
+    { "lora_rank", ARG_NONE, "null" },
+    { "lora_alpha", ARG_NONE, "null" },
     { "tie_weights", ARG_BOOL, "true" },
     { "reverse_dtype", ARG_NONE, "null" },
     { "logit_soft_cap", ARG_NULL_OR_NUMBER, "null" },

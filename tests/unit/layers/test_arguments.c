@@ -324,7 +324,6 @@ static bool has_argument(const struct layer_class *class, const char *argument)
  * argument's name, unless it is null. */
 static const char *const not_read[] = {
     "Bidirectional.weights",     /* in no description */
-    "lora_alpha",                /* of lora_rank, which is refused */
     "gptq_unpacked_column_size", /* of quantization, which is refused */
     "use_cudnn",                 /* in no description */
     "InputLayer.shape",          /* batch_shape has it */
