@@ -118,17 +118,34 @@ CLONES static size_t rank_words(const uint64_t *marks, size_t words, uint32_t *r
     return rows;
 }
 
-/* Finds each id's place, and writes the id there into the list of rows. */
+static void reserve_placed(struct row_scratch *scratch, size_t count)
+{
+    if (count <= scratch->placed_capacity)
+        return;
+    scratch->placed_capacity = count + count / 8;
+    free(scratch->placed);
+    scratch->placed = xrealloc(NULL, scratch->placed_capacity * sizeof *scratch->placed);
+}
+
+/* Finds each id's place, and writes the id there into `rows`. These writes are random, so `rows` is
+ * memory of the search, which stays in the cache of its core: the list that a finder keeps was last
+ * in the cache of the core that used it. */
 CLONES static void place_ids(const int64_t *ids, size_t count, const uint64_t *marks,
-                             const uint32_t *ranks, int64_t *places, int64_t *rows)
+                             const uint32_t *ranks, int64_t *places, uint32_t *rows)
 {
     for (size_t i = 0; i < count; i++) {
         uint64_t id = (uint64_t)ids[i], below = ((uint64_t)1 << id % WORD_BITS) - 1;
         int before = __builtin_popcountll(marks[id / WORD_BITS] & below);
         int64_t place = (int64_t)ranks[id / WORD_BITS] + before;
         places[i] = place;
-        rows[place] = ids[i];
+        rows[place] = (uint32_t)id;
     }
+}
+
+CLONES static void widen_rows(const uint32_t *rows, size_t count, int64_t *out)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = rows[i];
 }
 
 static size_t find_by_marks(struct row_finder *finder)
@@ -141,7 +158,9 @@ static size_t find_by_marks(struct row_finder *finder)
     for (size_t i = 0; i < finder->count; i++)
         scratch->marks[ids[i] / WORD_BITS] |= (uint64_t)1 << ids[i] % WORD_BITS;
     size_t rows = rank_words(scratch->marks, words, scratch->ranks);
-    place_ids(ids, finder->count, scratch->marks, scratch->ranks, finder->places, finder->ids);
+    reserve_placed(scratch, finder->count);
+    place_ids(ids, finder->count, scratch->marks, scratch->ranks, finder->places, scratch->placed);
+    widen_rows(scratch->placed, rows, finder->ids);
     if (words > 0)
         memset(scratch->marks, 0, words * sizeof *scratch->marks);
     return rows;
@@ -235,8 +254,8 @@ static void reserve_found(struct row_finder *finder)
 
 void row_finder_finish(struct row_finder *finder)
 {
-    bool marks = finder->rows_count != ANY_KEY && finder->count < UINT32_MAX &&
-                 words_of(finder) / WORDS_OF_AN_ID <= finder->count;
+    bool marks = finder->rows_count != ANY_KEY && finder->rows_count <= UINT32_MAX &&
+                 finder->count < UINT32_MAX && words_of(finder) / WORDS_OF_AN_ID <= finder->count;
 
     reserve_found(finder);
     finder->rows =
@@ -257,6 +276,7 @@ void row_scratch_free(struct row_scratch *scratch)
     free(scratch->spare);
     free(scratch->marks);
     free(scratch->ranks);
+    free(scratch->placed);
     *scratch = (struct row_scratch){ 0 };
 }
 

@@ -9,7 +9,7 @@
  *
  * Zero-initialise both. Added ids must stay valid until row_finder_finish: those of a single lookup
  * are not copied. The memory grows to the needs of the largest batch. A finder keeps 16 bytes an
- * id; what only the search needs, 32 to 56 bytes an id, is in a row_scratch, which any number of
+ * id; what only the search needs, 32 to 60 bytes an id, is in a row_scratch, which any number of
  * finders share, one after the other.
  */
 #ifndef TRAINER_PROTOCOL_ROW_FINDER_H
@@ -29,10 +29,12 @@ struct row_scratch {
     size_t joined_capacity;
     struct row_entry *entries, *spare; /* for sorting; NULL until needed */
     size_t entries_capacity;
-    uint64_t *marks; /* a bitmap of rows, all 0 between searches; only for tables that are not much
+    uint64_t *marks;  /* a bitmap of rows, all 0 between searches; only for tables that are not much
                       * larger than the batch */
-    uint32_t *ranks; /* for each word of `marks`: the number of marked rows before it */
-    size_t words;    /* of marks and ranks */
+    uint32_t *ranks;  /* for each word of `marks`: the number of marked rows before it */
+    size_t words;     /* of marks and ranks */
+    uint32_t *placed; /* the rows in rising order, until they are copied to the finder */
+    size_t placed_capacity;
 };
 
 struct row_finder {
