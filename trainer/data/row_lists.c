@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/clones.h"
 #include "trainer/data/row_value.h"
 
 #define LIST_VALUES_MIN 64
@@ -44,14 +45,26 @@ static void reserve_values(struct row_lists *lists, const struct tensor_spec *sp
         lists->ids = xrealloc(lists->ids, lists->capacity * sizeof *lists->ids);
 }
 
+CLONES static void copy_narrow(const int32_t *ints, size_t count, int64_t shift, int64_t *out)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = ints[i] + shift;
+}
+
+CLONES static void copy_wide(const int64_t *ints, size_t count, int64_t shift, int64_t *out)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = ints[i] + shift;
+}
+
 /* Copies `count` integers from `begin` on, plus `shift`. */
 static void copy_ints(const struct column *column, size_t begin, size_t count, int64_t shift,
                       int64_t *out)
 {
-    for (size_t i = 0; i < count && column->is_narrow; i++)
-        out[i] = column->narrow_ints[begin + i] + shift;
-    for (size_t i = 0; i < count && !column->is_narrow; i++)
-        out[i] = column->ints[begin + i] + shift;
+    if (column->is_narrow)
+        copy_narrow(column->narrow_ints + begin, count, shift, out);
+    else
+        copy_wide(column->ints + begin, count, shift, out);
 }
 
 static void append_sparse(const struct row_part *part, const struct columns *columns, size_t row,
