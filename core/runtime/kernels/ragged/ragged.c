@@ -1,5 +1,6 @@
 /* RaggedTensorToSparse: a ragged tensor is the splits of its dimensions, outermost first, and the
  * values of all rows. _RaggedRows: the first column of its indices, of one dimension. */
+#include "base/clones.h"
 #include "runtime/kernels/kernel_tools.h"
 
 /* A ragged dimension: row r has the parts splits[r] … splits[r + 1] - 1. */
@@ -137,6 +138,12 @@ static struct status ragged_to_sparse(struct kernel_context *k)
     return status_ok();
 }
 
+CLONES static void fill_row(int64_t row, int64_t count, int64_t *out)
+{
+    for (int64_t i = 0; i < count; i++)
+        out[i] = row;
+}
+
 static struct status ragged_rows(struct kernel_context *k)
 {
     const struct tensor *splits = kernel_input(k, 0), *values = kernel_input(k, 1);
@@ -151,8 +158,8 @@ static struct status ragged_rows(struct kernel_context *k)
         inner *= values->shape.dims[d];
     for (int64_t row = 0, begin = 0, end; row + 1 < splits->size; row++, begin = end) {
         end = tensor_index(splits, row + 1);
-        for (int64_t i = 0; i < inner * (end - begin); i++)
-            *row_of++ = row;
+        fill_row(row, inner * (end - begin), row_of);
+        row_of += inner * (end - begin);
     }
     return status_ok();
 }
