@@ -144,6 +144,24 @@ struct node *layers_build_init(struct layer_context *context)
                       out->tables, NULL);
 }
 
+/* Builds a layer with a list of inputs. */
+static struct endpoint build_merged(struct layer_context *context, const struct layer *layer,
+                                    const struct layer_io *io, int count,
+                                    const struct endpoint *inputs)
+{
+    struct endpoint *masks = ARENA_ARRAY(context->arena, struct endpoint, count);
+    bool any = false;
+
+    for (int i = 0, k = 0; i < io->call->inputs_count; i++)
+        if (io->call->inputs[i].argument == NULL) {
+            any = any || io->inputs[i].mask.node != NULL;
+            masks[k++] = io->inputs[i].mask;
+        }
+    if (any && layer->class->merge_masked != NULL && !context->keras2)
+        return layer->class->merge_masked(context, layer, count, inputs, masks);
+    return layer->class->merge(context, layer, count, inputs);
+}
+
 /* Builds a layer with one output and no call arguments except its inputs. */
 static void build_plain(struct layer_context *context, const struct layer *layer,
                         struct layer_io *io)
@@ -162,8 +180,9 @@ static void build_plain(struct layer_context *context, const struct layer *layer
     else if (class->build_masked != NULL)
         io->outputs[0].value = class->build_masked(context, layer, io, inputs[0]);
     else
-        io->outputs[0].value = class->merge != NULL ? class->merge(context, layer, count, inputs)
-                                                    : layer_build(context, layer, inputs[0]);
+        io->outputs[0].value = class->merge != NULL
+                                   ? build_merged(context, layer, io, count, inputs)
+                                   : layer_build(context, layer, inputs[0]);
     if (class->mask != NULL && status_is_ok(context->builder.status))
         io->outputs[0].mask = class->mask(context, layer, io);
     io->outputs_count = 1;

@@ -230,6 +230,10 @@ struct layer_class {
     /* Like `build`, for a layer of the model itself, which may have a mask; NULL: `build`. */
     struct endpoint (*build_masked)(struct layer_context *context, const struct layer *layer,
                                     const struct layer_io *io, struct endpoint x);
+    /* Like `merge`, in Keras 3 if an input has a mask. masks [count]; NULL: `merge`. */
+    struct endpoint (*merge_masked)(struct layer_context *context, const struct layer *layer,
+                                    int count, const struct endpoint *inputs,
+                                    const struct endpoint *masks);
     /* The mask of the output of `build` or `merge`. NULL: the output has no mask. */
     struct endpoint (*mask)(struct layer_context *context, const struct layer *layer,
                             const struct layer_io *io);

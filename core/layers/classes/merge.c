@@ -112,16 +112,108 @@ static struct endpoint minimum_build(struct layer_context *context, const struct
     return fold(context, layer, count, inputs, "Minimum");
 }
 
-#define FOLD(noun, text)                                             \
-    const struct layer_class layer_##noun = { .name = text,          \
-                                              .merge = noun##_build, \
-                                              .mask = mask_of_any }
-FOLD(add, "Add");
-FOLD(subtract, "Subtract");
-FOLD(multiply, "Multiply");
-FOLD(average, "Average");
-FOLD(maximum, "Maximum");
-FOLD(minimum, "Minimum");
+/* ---- of inputs with masks, in Keras 3: an input does not count where its mask is false ---- */
+
+/* The masks as [batch, steps, 1]; a null node: none. Those of inputs that `same` gives another rank
+ * are lost. Returns NULL on failure. */
+static struct endpoint *spread_masks(struct layer_context *context, const struct layer *layer,
+                                     int count, const struct endpoint *inputs,
+                                     const struct endpoint *same, const struct endpoint *masks)
+{
+    struct endpoint *out = ARENA_ARRAY(context->arena, struct endpoint, count);
+
+    for (int i = 0; i < count && status_is_ok(context->builder.status); i++) {
+        const struct shape *shape = endpoint_shape(inputs[i]);
+        if (masks[i].node == NULL || endpoint_shape(same[i])->rank != shape->rank)
+            continue;
+        if (endpoint_shape(masks[i])->rank != shape->rank - 1)
+            layer_fail(context, layer, "a mask of shape %s for an input of shape %s",
+                       shape_text(endpoint_shape(masks[i])), shape_text(shape));
+        out[i] = build_expand_dims(&context->builder, masks[i], -1);
+    }
+    return status_is_ok(context->builder.status) ? out : NULL;
+}
+
+static struct endpoint or_masks(struct builder *b, struct endpoint mask, struct endpoint other)
+{
+    if (mask.node == NULL || other.node == NULL)
+        return (struct endpoint){ 0 };
+    return build_binary(b, "LogicalOr", NULL, mask, other);
+}
+
+/* A factor is 1 where its mask is false. The product is 0 where all masks are. */
+static struct endpoint multiply_masked(struct layer_context *context, const struct layer *layer,
+                                       int count, const struct endpoint *inputs,
+                                       const struct endpoint *masks)
+{
+    struct builder *b = &context->builder;
+    struct endpoint *same = same_rank(context, count, inputs), any;
+
+    masks = same != NULL ? spread_masks(context, layer, count, inputs, same, masks) : NULL;
+    if (masks == NULL)
+        return inputs[0];
+    any = masks[0];
+    for (int i = 0; i < count; i++) {
+        any = i > 0 ? or_masks(b, any, masks[i]) : any;
+        if (masks[i].node != NULL)
+            same[i] = build_select(b, masks[i], same[i], build_const_float(b, 1));
+    }
+    struct endpoint y = fold(context, layer, count, same, "Mul");
+    return any.node != NULL && status_is_ok(b->status)
+               ? build_select(b, any, y, build_const_float(b, 0))
+               : y;
+}
+
+/* Where the mask of one side is false, the other side is the result. */
+static struct endpoint extreme_masked(struct layer_context *context, const struct layer *layer,
+                                      int count, const struct endpoint *inputs,
+                                      const struct endpoint *masks, const char *op)
+{
+    struct builder *b = &context->builder;
+    struct endpoint *same = same_rank(context, count, inputs);
+
+    masks = same != NULL ? spread_masks(context, layer, count, inputs, same, masks) : NULL;
+    if (masks == NULL)
+        return inputs[0];
+    struct endpoint y = same[0], mask = masks[0];
+    for (int i = 1;
+         i < count && status_is_ok(b->status) && layer_check_broadcast(context, layer, y, same[i]);
+         i++) {
+        struct endpoint x = same[i];
+        if (masks[i].node != NULL)
+            x = build_select(b, masks[i], x, y);
+        if (mask.node != NULL)
+            y = build_select(b, mask, y, x);
+        mask = or_masks(b, mask, masks[i]);
+        y = build_binary(b, op, NULL, y, x);
+    }
+    return y;
+}
+
+static struct endpoint maximum_masked(struct layer_context *context, const struct layer *layer,
+                                      int count, const struct endpoint *inputs,
+                                      const struct endpoint *masks)
+{
+    return extreme_masked(context, layer, count, inputs, masks, "Maximum");
+}
+
+static struct endpoint minimum_masked(struct layer_context *context, const struct layer *layer,
+                                      int count, const struct endpoint *inputs,
+                                      const struct endpoint *masks)
+{
+    return extreme_masked(context, layer, count, inputs, masks, "Minimum");
+}
+
+#define FOLD(noun, text, masked)                                                         \
+    const struct layer_class layer_##noun = {                                            \
+        .name = text, .merge = noun##_build, .merge_masked = masked, .mask = mask_of_any \
+    }
+FOLD(add, "Add", NULL);
+FOLD(subtract, "Subtract", NULL);
+FOLD(multiply, "Multiply", multiply_masked);
+FOLD(average, "Average", NULL);
+FOLD(maximum, "Maximum", maximum_masked);
+FOLD(minimum, "Minimum", minimum_masked);
 #undef FOLD
 
 /* ---- Concatenate ---- */

@@ -35,3 +35,12 @@ for within in (True, False):
     seen = block(table) if within else L.MultiHeadAttention(1, 2, name="attention")(same, same)
     both = L.Add(name="both")([L.Dense(2, name="of_table")(table), L.Dense(2, name="of_seen")(seen)])
     case("masks_" + ("within" if within else "passed_on"), keras.Model(ids, both), trained=True, masked=True, inputs=places)
+
+# ---- products and extremes leave masked inputs out ----
+first, second = (L.Embedding(6, 3, mask_zero=True, name=name) for name in ("first", "second"))
+others = keras.Input((4,), dtype="int64", name="others")
+a, b, c = first(ids), second(others), L.Dense(3, name="unmasked")(keras.ops.stack([keras.ops.cast(ids, "float32")] * 2, axis=-1))
+for name, layer in (("multiplied", L.Multiply), ("maximum", L.Maximum), ("minimum", L.Minimum)):
+    both = L.Concatenate(name="both")([layer(name="two")([a, b]), layer(name="three")([a, c, b]), layer(name="after")([c, a])])
+    case("masks_" + name, keras.Model([ids, others], L.Concatenate(name="ends")([L.Dense(2, name="end")(both), layer(name="alone")([a, b])])), trained=True,
+         masked=True, inputs=places + [np.int64([[0, 2, 3, 0], [1, 0, 0, 0], [0, 5, 5, 4]])])
