@@ -9,39 +9,59 @@
 
 #include "base/status.h"
 
+/* A field per flag, in the groups of --help. Units and meanings: see --help. */
 struct server_options {
-    int32_t port;
-    const char *grpc_socket_path, *grpc_channel_arguments, *ssl_config_file;
-    const char *rest_ssl_config_file, *auth_token_file;
-    bool use_alts_credentials; /* has no effect, but excludes ssl_config_file */
-    bool enable_grpc_healthcheck_service, enable_serialization_as_tensor_content;
-    int32_t rest_api_port, rest_api_num_threads, rest_api_timeout_in_ms;
-    bool rest_api_enable_cors_support;
-    const char *model_name, *model_base_path, *saved_model_tags;
-    const char *model_config_file, *version_transition;
-    const char *monitoring_config_file;
-    int32_t model_config_file_poll_wait_seconds;
-    bool allow_version_labels_for_unavailable_models, keep_going, enable_model_warmup;
-    bool warm_up_with_zeros;
-    int32_t num_request_iterations_for_warmup;
+    /* models */
+    const char *model_name, *model_base_path, *model_config_file;
+    int32_t model_config_file_poll_wait_seconds, file_system_poll_wait_seconds;
+    const char *version_transition;
+    bool allow_version_labels_for_unavailable_models, allow_model_control, keep_going;
+
+    /* loading a version */
+    const char *saved_model_tags;
     int32_t num_load_threads, num_unload_threads;
-    int32_t max_num_load_retries, file_system_poll_wait_seconds;
+    int32_t max_num_load_retries;
     int64_t load_retry_interval_micros, load_timeout_in_ms;
+    bool enable_model_warmup, warm_up_with_zeros;
+    int32_t num_request_iterations_for_warmup;
     bool allow_paths_outside_model;
-    bool enable_signature_method_name_check;
-    bool version, help;
-    bool batch_ready, enable_batching, enable_per_model_batching_parameters;
-    bool allow_model_control;
-    const char *model_limits_file, *cors_allowed_origins, *batching_parameters_file;
-    int64_t target_p99_ms;
+    const char *platform_config_file;
+
+    /* ports and access */
+    int32_t port, rest_api_port;
+    const char *grpc_socket_path, *grpc_channel_arguments;
+    const char *ssl_config_file, *rest_ssl_config_file, *auth_token_file;
+    bool use_alts_credentials; /* has no effect, but excludes ssl_config_file */
+    bool rest_api_enable_cors_support;
+    const char *cors_allowed_origins;
+    bool enable_grpc_healthcheck_service;
+
+    /* requests */
+    int32_t rest_api_timeout_in_ms;
     int64_t max_request_bytes, memory_budget_bytes;
+    const char *model_limits_file;
+    bool enable_serialization_as_tensor_content, enable_signature_method_name_check;
+
+    /* batches */
+    bool batch_ready, enable_batching, enable_per_model_batching_parameters;
+    int64_t target_p99_ms;
+    const char *batching_parameters_file;
+
+    /* threads */
+    int32_t rest_api_num_threads;
     int64_t tensorflow_intra_op_parallelism, tensorflow_inter_op_parallelism;
     int64_t tensorflow_session_parallelism; /* see options_width */
-    const char *tensorflow_session_config_file, *platform_config_file;
-    int32_t shutdown_grace_seconds, drain_timeout_seconds;
+    const char *tensorflow_session_config_file;
+
+    /* metrics and logs */
+    const char *monitoring_config_file;
     int64_t request_log_file_bytes, request_log_file_seconds, request_log_waiting_bytes;
     int32_t request_log_files_max;
     const char *log_level;
+
+    /* the program */
+    int32_t shutdown_grace_seconds, drain_timeout_seconds;
+    bool version, help;
 };
 
 /**

@@ -19,8 +19,8 @@
 #include "server/settings.h"
 #include "server/trimmer.h"
 
-#define SERVER_EXIT_MODEL \
-    255 /* as in TensorFlow Serving: a model or a file that a flag names is wrong */
+/* A model, or a file that a flag names, is wrong: the exit status of TensorFlow Serving. */
+#define SERVER_EXIT_MODEL 255
 
 struct server {
     struct server_options options;
