@@ -78,24 +78,29 @@ struct server_call {
     struct server_connection *connection; /* NULL: its stream is gone */
     const struct method_entry *entry;     /* NULL: unknown */
     int references; /* the stream's, the method's, the first reply's; in the loop's thread */
+
+    /* The request: */
     struct message request;
-    struct waiting_message *waiting, *waiting_last;
+    struct waiting_message *waiting, *waiting_last; /* of a METHOD_STREAM */
     int waiting_count;
-    struct metadata_list metadata, trailers;
-    struct loop_timer deadline;
-    int64_t timeout_ns;  /* as the client sent it; negative: none */
-    char *path;          /* of an unknown method */
-    char *authorization; /* if the server has a function that asks for it; NULL: none came */
-    const char *wrong;   /* the fault of the request's headers; NULL: none */
-    enum status_code wrong_code;
-    bool has_token, is_trusted;        /* if the server has a token */
-    bool is_post, is_grpc, is_encoded; /* as the request's headers say */
     bool end_delivered; /* a METHOD_STREAM knows that the client has no more messages */
+    struct metadata_list metadata;
+    int64_t timeout_ns; /* as the client sent it; negative: none */
+    struct loop_timer deadline;
+    char *path;                 /* of an unknown method */
+    char *authorization;        /* if the server has a function that asks for it; NULL: none came */
+    bool has_token, is_trusted; /* if the server has a token */
+    bool is_post, is_grpc, is_encoded; /* as the request's headers say */
+    const char *wrong;                 /* the fault of the request's headers; NULL: none */
+    enum status_code wrong_code;
+
     struct server_call *next_parked, *next_idle;
+
+    /* The replies: */
     struct grpc_frame sending; /* the frame of the reply; of several replies, the first, and later
                                   ones when it is free */
-
-    struct http2_header *end; /* the trailers; they point into `text` and `code` */
+    struct metadata_list trailers;
+    struct http2_header *end; /* of the status and `trailers`; they point into `text` and `code` */
     struct buffer text;
     char code[4];
 
