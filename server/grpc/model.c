@@ -24,9 +24,8 @@ enum { SHAPE_DIM = 2, SHAPE_UNKNOWN = 3, DIM_SIZE = 1, DIM_NAME = 2 };
 enum { STATUS_VERSIONS = 1, VERSION_NUMBER = 1, VERSION_STATE = 2, VERSION_STATUS = 3 };
 enum { ERROR_CODE = 1, ERROR_MESSAGE = 2 };
 
-#define SIGNATURE_DEF \
-    "signature_def" /* the only metadata_field that TensorFlow Serving
-                                               * knows */
+/* The only metadata_field that TensorFlow Serving knows, and the type of its value. */
+#define SIGNATURE_DEF         "signature_def"
 #define SIGNATURE_DEF_MAP_URL "type.googleapis.com/tensorflow.serving.SignatureDefMap"
 
 /* Reads a request with a model_spec in field 1 and, for metadata, strings in field 2. */
