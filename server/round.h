@@ -16,10 +16,8 @@ struct round {
     struct grpc_port *port;
     struct loop_task count;                              /* counts the connections */
     const struct metric_series *rest_level, *grpc_level; /* of connections */
-    int rest_counted, grpc_counted;                      /* connections that these counters
-                                                          * include */
-    int seen_waiting;                                    /* number of calls at the end of the
-                                                          * last poll */
+    int rest_counted, grpc_counted;                      /* connections, in these levels */
+    int seen_waiting; /* number of calls at the end of the last poll */
     int64_t began_ns;
 };
 

@@ -31,8 +31,8 @@ struct serving_connection {
  * at the end of rounds, in a separate cache line. */
 struct serving_load {
     _Alignas(64) _Atomic int open[SERVING_PROTOCOLS];
-    _Atomic unsigned taken[SERVING_PROTOCOLS]; /* number of dealt connections that the loop has
-                                                * accepted */
+    /* Number of dealt connections that the loop has accepted. */
+    _Atomic unsigned taken[SERVING_PROTOCOLS];
 };
 
 struct serving_loop {

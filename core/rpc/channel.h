@@ -139,8 +139,8 @@ void client_call_release(struct client_call *call); /* accepts NULL */
 const char *client_call_metadata(const struct client_call *call, const char *name);
 
 struct clock *channel_clock(const struct channel *channel);
-void channel_close(struct channel *channel); /* call it after the last client_call_release;
-                                              * accepts NULL */
+/* Call it after the last client_call_release; accepts NULL. */
+void channel_close(struct channel *channel);
 
 /* ---- The implementation of a kind of channel. Embed these structs as the first member. ---- */
 

@@ -28,8 +28,9 @@ struct restore {
      * pattern of names of files. */
     bool prefix_required;
     struct resources *resources;
-    const struct flatten_result *needed; /* the requests that need variables; an empty graph: a
-                                          * request that does not flatten, and needs none */
+    /* The requests that need variables; an empty graph: a request that does not flatten, and
+     * needs none. */
+    const struct flatten_result *needed;
     int needed_count;
     const struct run_feed *assets; /* [meta->assets_count] */
     struct arena *arena;           /* where results live */

@@ -25,8 +25,8 @@ struct log_sink {
                            * thread */
     uint64_t lost;        /* records, since then */
     bool crowded;         /* the dropping of records was logged. Used by the writer thread */
-    uint64_t crowded_from, crowded_seen; /* value of `crowded_out` at that time, and at the last
-                                          * check */
+    /* Value of `crowded_out` at that time, and at the last check. */
+    uint64_t crowded_from, crowded_seen;
     _Atomic uint64_t written, dropped;
     _Atomic uint64_t crowded_out; /* those of `dropped` for which there was no memory */
 };

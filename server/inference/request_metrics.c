@@ -14,8 +14,8 @@ struct request_series {
     _Atomic(struct metric_series *) tf_latency[APIS_COUNT], tf_runtime[APIS_COUNT];
 };
 
-static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER; /* also guards the lists of the
-                                                            * servables' owners */
+/* Also guards the lists of the servables' owners. */
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- TensorFlow Serving's labels. ---- */
 

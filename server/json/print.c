@@ -87,8 +87,8 @@ static inline char *put_general(char *out, const char *digits, int count, int ex
         return out + kept;
     }
     int whole = exponent + 1;
-    copy_digits(out, digits, whole, count); /* trailing zeros are not counted, but still in the
-                                             * buffer */
+    /* Trailing zeros are not counted, but still in the buffer. */
+    copy_digits(out, digits, whole, count);
     out += whole;
     *out++ = '.';
     if (kept <= whole) {

@@ -41,8 +41,8 @@ static struct status check_paths(const Tensorflow__Serving__ModelConfigList *lis
 {
     for (size_t i = 0; i < list->n_config; i++) {
         const char *path = file_path_of_uri(list->config[i]->base_path);
-        struct status status = file_check_local(path); /* gs://… is absolute, but not on a local
-                                                        * disk */
+        /* A path gs://… is absolute, but not on a local disk. */
+        struct status status = file_check_local(path);
         if (!status_is_ok(status))
             return status_in(status, "model %s", list->config[i]->name);
         if (path[0] != '/')

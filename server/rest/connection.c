@@ -56,8 +56,8 @@ static struct rest_connection *create(struct rest *rest, struct MHD_Connection *
     status_ignore(loop_watch(rest->server->loop, connection->fd, EPOLLRDHUP | EPOLLET, on_left,
                              connection, &connection->watch));
     rest->connections++;
-    inference_expect_more(rest->server->inference, 1); /* its first request may have arrived
-                                                        * already */
+    /* Its first request may have arrived already. */
+    inference_expect_more(rest->server->inference, 1);
     budget_charge(rest->server->budget, REST_CONNECTION_BYTES);
     return connection;
 }

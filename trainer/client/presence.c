@@ -329,8 +329,8 @@ void presence_finish(struct presence *presence)
         client_call_release(peer->call);
         loop_clear_timer(presence->options.loop, &peer->next);
     }
-    loop_run_posted(presence->options.loop); /* runs `arrived` for outstanding replies while the
-                                              * peers exist */
+    /* Runs `arrived` for outstanding replies while the peers exist. */
+    loop_run_posted(presence->options.loop);
     loop_clear_timer(presence->options.loop, &presence->timer);
     free(presence->peers);
     presence->peers = NULL;

@@ -48,9 +48,9 @@ struct file_source {
     size_t order_capacity, place;
     struct random random; /* orders the blocks of this epoch */
 
-    struct batch_buffer batches[KEPT_MAX]; /* source.keep of them, used round-robin; zeroed until
-                                          * used */
-    int current;                           /* the one that is made */
+    /* source.keep of them, used round-robin; zeroed until used. */
+    struct batch_buffer batches[KEPT_MAX];
+    int current; /* the one that is made */
 };
 
 /* ---- Epochs and their files (file_source_epoch.c). ---- */

@@ -80,8 +80,8 @@ static struct status open_partial(struct prediction_output *output)
             break;
         close(output->lock); /* the other program has just renamed it */
     }
-    output->file = fopen(output->partial, "we"); /* a separate descriptor: the lock is held until
-                                                  * the rename */
+    /* A separate descriptor: the lock is held until the rename. */
+    output->file = fopen(output->partial, "we");
     return output->file != NULL ? status_ok() : status_errno(errno, "--output=%s", output->path);
 }
 

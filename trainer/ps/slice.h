@@ -33,10 +33,10 @@ struct slice;
 
 struct values_buffer {
     _Atomic int references;
-    bool borrowed;                         /* the data are in the block that the ps allocated
-                                            * first */
-    _Atomic(struct values_buffer *) *home; /* the slice's spare slot, where the released buffer
-                                            * waits for reuse */
+    /* The data are in the block that the ps allocated first. */
+    bool borrowed;
+    /* The slice's spare slot, where the released buffer waits for reuse. */
+    _Atomic(struct values_buffer *) *home;
     void *data;
 };
 

@@ -10,9 +10,9 @@
 struct waiting {
     struct waiting *next;
     struct call *call;
-    struct message request;                  /* empty unless its payload is needed */
-    void (*finish)(struct waiting *waiting); /* frees the members of the enclosing struct; NULL:
-                                              * nothing to free */
+    struct message request; /* empty unless its payload is needed */
+    /* Frees the members of the enclosing struct; NULL: nothing to free. */
+    void (*finish)(struct waiting *waiting);
 };
 
 void waiting_append(struct waiting **list, struct waiting *waiting);          /* at the end */

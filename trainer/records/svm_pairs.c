@@ -72,16 +72,16 @@ static inline size_t round_up(size_t count)
     return (count + LANES - 1) / LANES * LANES;
 }
 
-/* The texts of some pairs, eight characters each, and their sizes. The extra room is for
- * rounding up. */
+/* The texts of some pairs, eight characters each, and their sizes. convert_digits replaces `value`
+ * by its digits as a number. The extra room is for rounding up. */
 struct pair_texts {
     uint64_t index[PAIRS_ROOM], index_size[PAIRS_ROOM];
-    uint64_t value[PAIRS_ROOM], value_size[PAIRS_ROOM]; /* without the sign; the last eight
-                                                         * characters */
-    uint64_t head[PAIRS_ROOM], value_more[PAIRS_ROOM];  /* the first eight characters, and the
-                                                         * number beyond eight */
-    uint64_t negative[PAIRS_ROOM], places[PAIRS_ROOM];
-    uint64_t bad[PAIRS_ROOM]; /* not 0: another form */
+    uint64_t negative[PAIRS_ROOM]; /* 1: the value has a minus, which its texts leave out */
+    uint64_t value[PAIRS_ROOM], value_size[PAIRS_ROOM]; /* its last eight characters */
+    uint64_t value_more[PAIRS_ROOM];                    /* the number of characters before them */
+    uint64_t head[PAIRS_ROOM];                          /* its first eight characters */
+    uint64_t places[PAIRS_ROOM];                        /* the number of digits after its point */
+    uint64_t bad[PAIRS_ROOM];                           /* not 0: another form */
 };
 
 static inline uint64_t load_eight(const char *at)
@@ -113,8 +113,8 @@ static void copy_texts(const char *at, const uint16_t *separators, size_t count,
         out->negative[i] = negative;
         index = end + 1;
     }
-    for (size_t i = count; i < count + LANES; i++) { /* with a constant count, this compiles
-                                                      * without a call of memset */
+    /* With a constant count, this compiles without a call of memset. */
+    for (size_t i = count; i < count + LANES; i++) {
         out->index[i] = out->value[i] = out->head[i] = ZEROS;
         out->index_size[i] = out->value_size[i] = 1;
         out->value_more[i] = out->negative[i] = out->bad[i] = 0;
