@@ -78,6 +78,13 @@ class Start(Cluster):
         self.assertEqual(set(job.wait().values()), {0}, job.logs()[-8000:])
         self.assertTrue(exported(directory))
 
+    def test_a_tf_config_without_a_task(self):
+        job = self.job(ps=1, workers=2)
+        config = {"cluster": {kind: job.hosts[kind] for kind in ("ps", "worker")}}
+        alone = job.start("worker", 0, "--noexport", cluster=[], env=clean_environment(TF_CONFIG=json.dumps(config)))
+        self.assertEqual(alone.wait(), 0, alone.text())
+        self.assertIn("TF_CONFIG has a 'cluster', but no 'task': this process trains alone", alone.text())
+
     def test_unix_sockets_on_one_host(self):
         job = self.job(ps=2, workers=2)
         for kind in job.hosts:

@@ -36,8 +36,9 @@ struct job_list {
 struct job_map {
     struct job_list lists[JOB_KINDS]; /* by kind; at most one chief */
     bool sparse;
-    bool master;   /* the chief is called master, as before TensorFlow 1.4 */
-    bool has_self; /* false: this process, such as doctor's, is none of the tasks */
+    bool master;     /* the chief is called master, as before TensorFlow 1.4 */
+    bool lacks_task; /* TF_CONFIG has a cluster, but no task: this process trains alone */
+    bool has_self;   /* false: this process, such as doctor's, is none of the tasks */
     enum job_kind kind;
     uint32_t index;
     const char *source; /* the source of the description, for messages: "TF_CONFIG"; NULL for a

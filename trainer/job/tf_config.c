@@ -6,14 +6,17 @@
 #include "base/json_value.h"
 #include "trainer/job/job_map.h"
 
-/* An index: 3 or "3". */
+/* An index: 3, "3" or, from programs that count in doubles, 3.0. */
 static struct status read_index(const char *what, const struct json_value *value,
                                 struct arena *arena, uint32_t *out)
 {
     long long index = -1;
+    double number;
 
-    if (value->kind == JSON_VALUE_INT) {
-        index = value->integer;
+    if (json_value_number(value, &number)) {
+        index = number >= 0 && number < JOB_TASKS_MAX && number == (double)(long long)number
+                    ? (long long)number
+                    : -1;
     } else if (value->kind == JSON_VALUE_TEXT) {
         const char *text = value->text;
         char *end;
@@ -137,7 +140,7 @@ static struct status read_root(const struct json_value *root, bool need_self, st
     out->source = "TF_CONFIG";
     /* Without a task this is a local run, as in TensorFlow; doctor checks the cluster anyway. */
     if (is_alone(out) || (need_self && !out->has_self)) {
-        *out = (struct job_map){ 0 };
+        *out = (struct job_map){ .lacks_task = !is_alone(out) };
         return status_ok();
     }
     return job_map_check(out, need_self, arena);

@@ -299,6 +299,9 @@ struct status session_run(struct session *session)
         log_set_name(job_task_name(map, map->kind, map->index, session->arena));
         log_info("the tasks are those of %s", map->source);
     }
+    if (session->options.map.lacks_task)
+        log_warning("TF_CONFIG has a 'cluster', but no 'task': this process trains alone, as "
+                    "TensorFlow's does, and so does each one with this TF_CONFIG");
     if (session_is_chief(session))
         output_announce(session);
     struct status status = session_is_local(session) ? run_here(session) : run_task(session);

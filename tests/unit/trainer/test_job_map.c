@@ -106,6 +106,7 @@ static void without_hosts_the_job_is_local(void **state)
         struct status status = read_map(&flags, texts[i], true, arena, &map);
         assert_string_equal(status.message, "");
         assert_true(job_map_is_local(&map));
+        assert_int_equal(map.lacks_task, i >= COUNT(texts) - 2);
     }
 }
 
@@ -137,6 +138,7 @@ static void reads_what_an_operator_writes(void **state)
     } rows[] = {
         { "{\"type\":\"ps\",\"index\":1}", "ps 1", "j-ps-1.ns.svc:2222", 0 },
         { "{\"type\":\"worker\",\"index\":\"1\"}", "worker 1", "j-worker-1.ns.svc:2222", 2 },
+        { "{\"type\":\"worker\",\"index\":1.0}", "worker 1", "j-worker-1.ns.svc:2222", 2 },
         { "{\"type\":\"chief\",\"index\":0}", "chief", "j-chief-0.ns.svc:2222", 0 },
         { "{\"type\":\"evaluator\",\"index\":0}", "evaluator", "j-evaluator-0.ns.svc:2222", 0 },
     };
