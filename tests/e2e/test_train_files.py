@@ -495,6 +495,7 @@ class TrainFiles(FilesTestCase):
                               (["--model=" + archive], "expected the JSON that to_json() of a Keras model prints"),
                               (["--train_files=" + path, "--label_column=y", "--feature_columns=z"], "no column 'z'"),
                               (["--train_files=" + self.path("none-*")], "--train_files: no file matches"),
+                              (["--model=logistic"], "without --train_files or --train_dir, these are data that pstrain draws itself"),
                               (["--train_files=" + path, "--data_format=xml"], "--data_format=xml is none of npz, image, tfrecord"),
                               (["--train_files=" + path, "--schema=" + schema], "unknown key 'vocabulary'"),
                               (["--train_files=" + path, "--train_dir=x"], "--train_files and --train_dir"),

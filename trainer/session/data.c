@@ -118,6 +118,19 @@ static struct status fit_labels(struct session *session)
     return any ? session_remake_graph(session) : status_ok();
 }
 
+/* Nobody has asked for the data that do not fit the model. */
+static struct status explain_drawn(const struct session *session, struct status status)
+{
+    const struct flag_values *flags = &session->options.flags;
+
+    if (status_is_ok(status) || *flags->train_files != '\0' || *flags->train_dir != '\0')
+        return status;
+    return status_error(status.code,
+                        "%s: without --train_files or --train_dir, these are data that pstrain "
+                        "draws itself",
+                        status.message);
+}
+
 /* Checks that the data match the model. */
 static struct status check_data(const struct session *session)
 {
@@ -125,7 +138,7 @@ static struct status check_data(const struct session *session)
     const struct data *data = session->data;
     const struct training_graph *graph = &session->graph;
 
-    TRY(feeder_check(graph, &graph->step, data->train));
+    TRY(explain_drawn(session, feeder_check(graph, &graph->step, data->train)));
     if (session->candidates != NULL)
         TRY(status_in(feeder_check(graph, &graph->ranking, session->candidates->train),
                       "--candidate_files"));
