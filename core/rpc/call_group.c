@@ -9,7 +9,8 @@
 #include "base/arena.h"
 #include "rpc/shared_loop.h"
 
-#define PAUSE_MIN_MS 10 /* after a failure; doubled after each, */
+/* The pause after a failure, doubled after each further one. */
+#define PAUSE_MIN_MS 10
 #define PAUSE_MAX_MS 1000
 
 #define RELEASE_POLL_NS 50000 /* between two checks whether a request was given back */

@@ -46,8 +46,8 @@ struct http2_stream {
     size_t metadata_size;                  /* bytes of received headers */
     size_t held;                           /* bytes charged by http2_hold_for */
     enum http2_wants wants;
-    bool ended;        /* the peer has ended its half; */
-    bool ending;       /* we end ours after the queue is sent. Either half may end first. */
+    bool ended;        /* the peer has ended its half */
+    bool ending;       /* we end our half after the queue is sent; either half may end first */
     bool asleep;       /* nghttp2 waits for http2_send or http2_end */
     bool patient;      /* the peer may be silent on it for any time */
     bool poor;         /* there was no memory for all of its headers */
@@ -113,8 +113,8 @@ struct http2_options {
     struct loop *loop;
     struct mailbox *mailbox; /* of that loop */
     const struct http2_limits *limits;
-    struct socket_buffers *socket_buffers; /* shared by the connections of a loop, */
-    struct session_memory *memory;         /* and so is this */
+    struct socket_buffers *socket_buffers; /* shared by the connections of a loop */
+    struct session_memory *memory;         /* the same */
     bool payload;                          /* split field 15 off replies (message.h) */
 };
 

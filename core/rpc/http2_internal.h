@@ -60,8 +60,8 @@ struct http2 {
     int first_byte;      /* from the peer; -1: none came */
     size_t preface_left; /* bytes of the client's preface that a server has not received */
     uint32_t peer_error; /* of HTTP/2, which the peer was told that it has made; 0: none */
-    enum http2_state failed_state; /* the state in which it failed, */
-    enum status_code why_code;     /* and why */
+    enum http2_state failed_state; /* the state in which it failed */
+    enum status_code why_code;     /* the reason */
     char *why;
 };
 

@@ -36,8 +36,8 @@ struct rpc_server_options {
                             send */
     int handshake_timeout_ms; /* 20000: from accept to the peer's SETTINGS */
     int idle_timeout_ms;      /* never: a connection without calls is sent GOAWAY */
-    int age_max_ms;           /* never: an older connection is sent GOAWAY, */
-    int age_grace_ms;         /* never: and closed this much later, with its calls */
+    int age_max_ms;           /* never: an older connection is sent GOAWAY */
+    int age_grace_ms;         /* never: from that GOAWAY until it is closed, with its calls */
     int stall_timeout_ms; /* 60000: without a byte of an incomplete request, or of a reply that is
                              not read */
     int keepalive_ms;     /* 60000: of silence before a PING; negative: never */

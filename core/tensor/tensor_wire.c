@@ -4,9 +4,9 @@
 #include "proto/wire.h"
 #include "tensor/tensor_values.h"
 
-/* The fields of TensorProto other than values, */
+/* The fields of TensorProto other than values. */
 enum { FIELD_DTYPE = 1, FIELD_SHAPE = 2, FIELD_CONTENT = 4 };
-/* and those of TensorShapeProto and its Dim. */
+/* The fields of TensorShapeProto and of its Dim. */
 enum { FIELD_DIM = 2, FIELD_DIM_SIZE = 1 };
 
 /* The field of a dtype's values, and their encoding. */

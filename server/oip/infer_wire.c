@@ -8,13 +8,13 @@
 #include "server/oip/datatype.h"
 #include "server/oip/raw.h"
 
-/* Fields of ModelInferRequest, of its inputs and outputs, of a map's entry, of InferParameter, */
+/* Fields of ModelInferRequest, of its inputs and outputs, of a map's entry, of InferParameter. */
 enum { MODEL = 1, VERSION = 2, ID = 3, PARAMETERS = 4, INPUTS = 5, OUTPUTS = 6, RAW_INPUTS = 7 };
 enum { INPUT_NAME = 1, INPUT_DATATYPE = 2, INPUT_SHAPE = 3, INPUT_PARAMETERS = 4, CONTENTS = 5 };
 enum { OUTPUT_NAME = 1, OUTPUT_PARAMETERS = 2 };
 enum { ENTRY_KEY = 1, ENTRY_VALUE = 2 };
 enum { BOOL_PARAM = 1, STRING_PARAM = 3 };
-/* and of ModelInferResponse. */
+/* Fields of ModelInferResponse. */
 enum { ANSWER_OUTPUTS = 5, ANSWER_RAW = 6 };
 
 static struct status damaged(void)
