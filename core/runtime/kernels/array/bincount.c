@@ -75,9 +75,9 @@ static struct status bincount_compute(struct kernel_context *k)
     if (bins < 0)
         return status_error(STATUS_INVALID_ARGUMENT, "size (%lld) must be non-negative",
                             (long long)bins);
-    if (weights->size != 0 && !shape_equal(&weights->shape, &x->shape))
+    if (weights->size != 0 && weights->size != x->size)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "Input indices and weights must have the same size, or weights none");
+                            "Input indices and weights must have the same size.");
     struct shape shape = shape_of(bins);
     TRY(kernel_output(k, 0, &shape, &out));
     if (out->size > 0)

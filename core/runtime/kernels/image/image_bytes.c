@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "image/image.h"
+#include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 
 /* ---- decoding ---- */
@@ -335,14 +336,11 @@ static struct status encode_jpeg_prepare(struct prepare_context *p)
     return status_ok();
 }
 
-static struct status image_size_of(const struct tensor *image, struct image_extent *out)
+/* Of a shape [height, width, channels]. */
+static struct status extent_of(const struct shape *shape, struct image_extent *out)
 {
-    const struct shape *shape = &image->shape;
-    if (shape->rank != 3)
-        return status_error(STATUS_INVALID_ARGUMENT, "image must be 3-dimensional%s",
-                            shape_text(shape));
     *out = (struct image_extent){ 1, shape->dims[0], shape->dims[1], 0, 0 };
-    if (out->height > INT_MAX || out->width > INT_MAX || image->size > INT_MAX)
+    if (out->height > INT_MAX || out->width > INT_MAX || shape_size(shape) > INT_MAX)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "image cannot have >= int32 max elements, got shape %s",
                             shape_text(shape));
@@ -350,30 +348,36 @@ static struct status image_size_of(const struct tensor *image, struct image_exte
     return status_ok();
 }
 
+static struct status image_size_of(const struct tensor *image, struct image_extent *out)
+{
+    if (image->shape.rank != 3)
+        return status_error(STATUS_INVALID_ARGUMENT, "image must be 3-dimensional%s",
+                            shape_text(&image->shape));
+    return extent_of(&image->shape, out);
+}
+
 static struct status check_kernel(void *context)
 {
     return kernel_check(context);
 }
 
-/* The encoder's file becomes the output, in the run's memory. */
-static struct status set_contents(struct kernel_context *k, const struct buffer *file)
+/* The encoder's file becomes an output, in the run's memory. */
+static struct status set_contents(struct kernel_context *k, const struct buffer *file,
+                                  struct bytes *out)
 {
-    struct shape scalar = shape_scalar();
-    struct tensor *out;
     void *copy;
-    TRY(kernel_output(k, 0, &scalar, &out));
     TRY(arena_reserve(kernel_arena(k), file->size, &copy));
     memcpy(copy, file->data, file->size);
-    tensor_strings_mut(out)[0] = (struct bytes){ copy, file->size };
+    *out = (struct bytes){ copy, file->size };
     return status_ok();
 }
 
 /* Accounts for the encoder's own memory: the file, and two bytes for each coefficient. */
-static struct status account_work(struct kernel_context *k, const struct tensor *image,
+static struct status account_work(struct kernel_context *k, enum dtype dtype, int64_t size,
                                   struct tensor *out)
 {
-    struct shape shape = shape_of(4 * image->size + 65536);
-    return kernel_scratch(k, image->dtype, &shape, out);
+    struct shape shape = shape_of(4 * size + 65536);
+    return kernel_scratch(k, dtype, &shape, out);
 }
 
 static struct status encode_jpeg(struct kernel_context *k, const struct image_extent *size,
@@ -381,12 +385,14 @@ static struct status encode_jpeg(struct kernel_context *k, const struct image_ex
 {
     const struct image_sink sink = { .check = check_kernel, .context = k };
     const struct tensor *image = kernel_input(k, 0);
-    struct tensor work;
+    struct shape scalar = shape_scalar();
+    struct tensor work, *out;
     struct buffer file = { 0 };
-    TRY(account_work(k, image, &work));
+    TRY(kernel_output(k, 0, &scalar, &out));
+    TRY(account_work(k, image->dtype, image->size, &work));
     struct status status = jpeg_encode(size, image->data, encoding, &sink, &file);
     if (status_is_ok(status))
-        status = set_contents(k, &file);
+        status = set_contents(k, &file, &tensor_strings_mut(out)[0]);
     else if (status.code == STATUS_DATA_LOSS || status.code == STATUS_INVALID_ARGUMENT)
         status = status_error(STATUS_INTERNAL, "JPEG encoding failed (%s)", status.message);
     buffer_finish(&file);
@@ -444,26 +450,60 @@ static struct status encode_png_prepare(struct prepare_context *p)
     return status_ok();
 }
 
-static struct status encode_png_compute(struct kernel_context *k)
+#define FAILED_BYTES_MAX 4096 /* of a list of images */
+
+/* One image after the other. Appends to `failed` the numbers of those that libpng refuses. */
+static struct status encode_pngs(struct kernel_context *k, const struct image_extent *size,
+                                 struct tensor *out, struct buffer *failed)
 {
     const struct image_sink sink = { .check = check_kernel, .context = k };
-    const struct tensor *image = kernel_input(k, 0);
+    const struct tensor *images = kernel_input(k, 0);
     const int *compression = kernel_state(k);
-    struct tensor work;
-    struct buffer file = { 0 };
+    size_t bytes = dtype_size(images->dtype);
+    int64_t each = out->size > 0 ? images->size / out->size : 0;
+    struct status status = status_ok();
+    for (int64_t i = 0; i < out->size && status_is_ok(status); i++) {
+        struct buffer file = { 0 };
+        status = png_encode(size, (int)(8 * bytes), at_bytes_const(images->data, i * each, bytes),
+                            *compression, &sink, &file);
+        if (status_is_ok(status)) {
+            status = set_contents(k, &file, &tensor_strings_mut(out)[i]);
+        } else if (status.code == STATUS_DATA_LOSS || status.code == STATUS_INVALID_ARGUMENT) {
+            buffer_printf(failed, "%s%lld", failed->size > 0 ? ", " : "", (long long)i);
+            status = status_ok();
+        }
+        buffer_finish(&file);
+        if (failed->size > FAILED_BYTES_MAX)
+            break;
+    }
+    return status;
+}
+
+/* Any number of images of one size, in the dimensions before the last three. */
+static struct status encode_png_compute(struct kernel_context *k)
+{
+    const struct tensor *images = kernel_input(k, 0);
+    int rank = images->shape.rank;
+    struct tensor work, *out;
+    struct buffer failed = { 0 };
     struct image_extent size;
-    TRY(image_size_of(image, &size));
+    if (rank < 3)
+        return status_error(STATUS_INVALID_ARGUMENT, "images must be at least rank 3%s",
+                            shape_text(&images->shape));
+    struct shape batch = shape_make(rank - 3, images->shape.dims);
+    struct shape image = shape_make(3, images->shape.dims + rank - 3);
+    TRY(extent_of(&image, &size));
     if (size.channels < 1 || size.channels > 4)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "image must have 1, 2, 3, or 4 channels, got %d", size.channels);
-    TRY(account_work(k, image, &work));
-    struct status status = png_encode(&size, image->dtype == DT_UINT8 ? 8 : 16, image->data,
-                                      *compression, &sink, &file);
-    if (status_is_ok(status))
-        status = set_contents(k, &file);
-    else if (status.code == STATUS_DATA_LOSS || status.code == STATUS_INVALID_ARGUMENT)
-        status = status_error(STATUS_INTERNAL, "PNG encoding failed (%s)", status.message);
-    buffer_finish(&file);
+    TRY(kernel_output(k, 0, &batch, &out));
+    TRY(account_work(k, images->dtype, shape_size(&image), &work));
+    struct status status = encode_pngs(k, &size, out, &failed);
+    if (status_is_ok(status) && failed.size > 0)
+        status = status_error(STATUS_INTERNAL,
+                              "PNG encoding failed at the following flattened batch indices: %.*s",
+                              (int)failed.size, failed.data);
+    buffer_finish(&failed);
     tensor_release(&work);
     return status;
 }

@@ -93,18 +93,19 @@ static struct status multiply_compute(struct kernel_context *k)
 
 /* ---- TridiagonalSolve ---- */
 
+struct tridiagonal_state {
+    bool pivoting, perturb;
+};
+
 static struct status solve_prepare(struct prepare_context *p)
 {
     const struct node *node = prepare_node(p);
-    bool *pivoting = prepare_state(p, sizeof *pivoting, NULL), perturb;
-    TRY(node_attr_bool(node, "partial_pivoting", pivoting));
-    TRY(node_attr_bool(node, "perturb_singular", &perturb));
-    if (perturb && !*pivoting)
+    struct tridiagonal_state *state = prepare_state(p, sizeof *state, NULL);
+    TRY(node_attr_bool(node, "partial_pivoting", &state->pivoting));
+    TRY(node_attr_bool(node, "perturb_singular", &state->perturb));
+    if (state->perturb && !state->pivoting)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Setting perturb_singular requires also setting partial_pivoting.");
-    if (perturb)
-        return status_error(STATUS_UNIMPLEMENTED, "node '%s' (%s): perturb_singular is true",
-                            node->name, node->op_name);
     return status_ok();
 }
 
@@ -199,13 +200,15 @@ static struct status check_system(struct kernel_context *k, const struct shape *
 static struct status solve_matrix(struct kernel_context *k, const struct elimination *e, int64_t m,
                                   struct tensor *out)
 {
-    bool pivoting = *(const bool *)kernel_state(k);
+    const struct tridiagonal_state *state = kernel_state(k);
     const struct tensor *b = kernel_input(k, 1);
     int64_t size = e->n * e->columns;
     TRY(kernel_check(k));
     for (int64_t i = 0; i < size; i++)
         e->x[i] = element(b, m * size + i);
-    bool solved = solve_one(e, kernel_input(k, 0), m * 3 * e->n, pivoting);
+    bool solved = solve_one(e, kernel_input(k, 0), m * 3 * e->n, state->pivoting);
+    if (!solved && state->perturb)
+        return kernel_error(k, STATUS_UNIMPLEMENTED, "perturb_singular of a singular matrix");
     for (int64_t i = 0; i < size; i++)
         matrix_set(out->dtype, out->data, m * size + i, solved ? e->x[i] : NAN);
     return status_ok();

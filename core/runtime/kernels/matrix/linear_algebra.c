@@ -93,12 +93,16 @@ static void factor(struct factors *f, const void *matrix, bool adjoint)
     linear_lu(f->dtype, f->n, f->a.data, tensor_int32s_mut(&f->pivots));
 }
 
+/* The least pivot must be greater than 0. As in Eigen, NaN counts only if it is the first one:
+ * later ones make the result NaN. */
 static bool is_invertible(const struct factors *f)
 {
-    for (int64_t i = 0; i < f->n; i++)
-        if (!(cabs(matrix_element(f->dtype, f->a.data, i * f->n + i)) > 0))
-            return false;
-    return true;
+    double least = INFINITY;
+    for (int64_t i = 0; i < f->n; i++) {
+        double pivot = cabs(matrix_element(f->dtype, f->a.data, i * f->n + i));
+        least = i == 0 || pivot < least ? pivot : least;
+    }
+    return least > 0;
 }
 
 static struct status adjoint_prepare(struct prepare_context *p)

@@ -37,11 +37,12 @@ static double draw_large(struct reject_stream *stream, double rate)
     }
 }
 
-/* A rate that is not finite would be rejected for ever. */
+/* NaN would be rejected for ever, as it is in TensorFlow. A negative rate gives 0: its limit is
+ * above every product. */
 static double draw_poisson(struct reject_stream *stream, double rate)
 {
-    if (!isfinite(rate) || rate < 0)
-        return NAN;
+    if (isnan(rate) || rate == INFINITY)
+        return rate;
     return rate < 10 ? draw_small(stream, rate) : draw_large(stream, rate);
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/kernels/random/random_reject.h"
 
+#include <math.h>
+
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/random/random_fill.h"
@@ -76,6 +78,8 @@ struct status reject_output(struct kernel_context *k, int index, bool appended, 
 
 void reject_store(struct tensor *out, int64_t i, double value)
 {
+    if (value == INFINITY && dtype_is_integer(out->dtype)) /* Eigen's infinity of integers */
+        value = 0;
     if (out->dtype == DT_INT32) /* what does not fit, and NaN, is the lowest number */
         tensor_int32s_mut(out)[i] =
             value > -2147483649.0 && value < 2147483648.0 ? (int32_t)value : INT32_MIN;

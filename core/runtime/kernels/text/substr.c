@@ -105,10 +105,6 @@ static struct status output_shape(const struct kernel_context *k, struct shape *
         return status_error(STATUS_INVALID_ARGUMENT,
                             "pos and len should have the same shape, got: %s vs. %s",
                             shape_text(&position->shape), shape_text(&length->shape));
-    if (position->size == 0)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "received empty tensor pos_tensor: its shape is %s",
-                            shape_text(&position->shape));
     *out = texts->shape;
     if (position->shape.rank == 0 || shape_equal(&texts->shape, &position->shape))
         return status_ok();
