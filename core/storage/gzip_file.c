@@ -68,9 +68,29 @@ static struct status refill(struct gzip_file *file, bool *more)
     return status_ok();
 }
 
+/* Passes zeros after a member, with which tapes and some programs fill their blocks. What follows
+ * must be another member. */
+static struct status skip_padding(struct gzip_file *file)
+{
+    z_stream *zlib = &file->zlib;
+
+    for (; zlib->avail_in > 0 && *zlib->next_in == 0; zlib->avail_in--)
+        zlib->next_in++;
+    if (zlib->avail_in == 0 || *zlib->next_in == 0x1f)
+        return status_ok();
+    return status_error(STATUS_DATA_LOSS,
+                        "'%s': what follows the compressed data is not gzip: is the file damaged, "
+                        "or was text appended to it?",
+                        file->file.path);
+}
+
 /* Inflates what fits, from the bytes that are there. */
 static struct status inflate_some(struct gzip_file *file)
 {
+    if (file->member_ended)
+        TRY(skip_padding(file));
+    if (file->zlib.avail_in == 0)
+        return status_ok();
     if (file->member_ended && inflateReset(&file->zlib) != Z_OK)
         return status_error(STATUS_INTERNAL, "inflateReset failed");
     int result = inflate(&file->zlib, Z_NO_FLUSH);

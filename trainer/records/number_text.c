@@ -21,6 +21,8 @@ static struct status refuse(struct bytes text, const char *why)
 {
     int size = (int)(text.size < SHOWN_CHARS ? text.size : SHOWN_CHARS);
 
+    if (text.size > 0 && memchr(text.data, '\0', (size_t)size) != NULL)
+        why = "is followed by a NUL byte: is the file UTF-16, or binary?";
     return status_error(STATUS_INVALID_ARGUMENT, "'%.*s%s' %s", size, text.data,
                         text.size > SHOWN_CHARS ? "…" : "", why);
 }

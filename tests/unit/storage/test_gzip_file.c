@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 #include <zlib.h>
@@ -70,6 +71,30 @@ static void reads_members_in_pieces(void **state)
         }
 }
 
+/* As gzip does. Text in place of the zeros is an error. */
+static void zeros_may_follow(void **state)
+{
+    static const char *const ends[] = { "\0\0\0\0", "\0\0x,y" };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct buffer got = { 0 };
+        write_members(in("a.gz"), 2);
+        FILE *file = fopen(in("a.gz"), "ab");
+        assert_non_null(file);
+        assert_int_equal(fwrite(ends[i], 1, i == 0 ? 4 : 5, file), i == 0 ? 4 : 5);
+        fclose(file);
+        struct status status = read_all(in("a.gz"), 1000, &got);
+        if (i == 0)
+            assert_ok(status);
+        else
+            assert_fails_naming(status, STATUS_DATA_LOSS,
+                                "what follows the compressed data is not gzip");
+        assert_true(got.size == SIZE || i == 1);
+        buffer_finish(&got);
+    }
+}
+
 static void every_prefix_is_cut_short(void **state)
 {
     (void)state;
@@ -97,6 +122,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST_IN_DIRECTORY(reads_members_in_pieces),
+        TEST_IN_DIRECTORY(zeros_may_follow),
         TEST_IN_DIRECTORY(every_prefix_is_cut_short),
     };
 

@@ -61,6 +61,16 @@ static void integers_keep_all_bits(void **state)
                          STATUS_INVALID_ARGUMENT);
 }
 
+static void a_nul_byte_is_named(void **state)
+{
+    (void)state;
+    float number;
+    struct status status = number_text_float((struct bytes){ "3\0", 2 }, &number);
+
+    assert_string_equal(status.message,
+                        "'3' is followed by a NUL byte: is the file UTF-16, or binary?");
+}
+
 static void hexadecimal_has_up_to_16_digits(void **state)
 {
     (void)state;
@@ -80,6 +90,7 @@ int main(void)
         cmocka_unit_test(floats_have_the_values_of_strtod),
         cmocka_unit_test(texts_that_are_no_numbers_are_refused),
         cmocka_unit_test(integers_keep_all_bits),
+        cmocka_unit_test(a_nul_byte_is_named),
         cmocka_unit_test(hexadecimal_has_up_to_16_digits),
     };
     return cmocka_run_group_tests_name("number_text", tests, NULL, NULL);
