@@ -14,13 +14,22 @@
 _Static_assert(TEXT_PADDING > SVM_PAIRS_PADDING && TEXT_PADDING > JSON_PADDING,
                "what stands behind a window covers all that is read behind a line");
 
-enum svm_field { SVM_LABEL, SVM_INDEX, SVM_VALUE, SVM_QID, SVM_FIELD, SVM_FIELDS };
+enum svm_field {
+    SVM_LABEL,
+    SVM_INDEX,
+    SVM_VALUE,
+    SVM_QID,
+    SVM_WEIGHT, /* XGBoost's, of a row: 1:0.5 in place of the label */
+    SVM_FIELD,
+    SVM_FIELDS
+};
 
 static const struct record_field svm_fields[SVM_FIELDS] = {
     [SVM_LABEL] = { .name = "label", .kind = COLUMN_FLOAT },
     [SVM_INDEX] = { .name = "index", .kind = COLUMN_INT64 },
     [SVM_VALUE] = { .name = "value", .kind = COLUMN_FLOAT },
     [SVM_QID] = { .name = "qid", .kind = COLUMN_INT64 },
+    [SVM_WEIGHT] = { .name = "weight", .kind = COLUMN_FLOAT },
     [SVM_FIELD] = { .name = "field", .kind = COLUMN_INT64 },
 };
 
@@ -186,18 +195,39 @@ static inline bool takes_pairs(const struct svm_reader *reader)
            reader->targets[SVM_VALUE] >= 0;
 }
 
+/* Reads the label, which may have a weight: 1, or 1:0.5. */
+static struct status read_label(const struct svm_reader *reader, const char **at,
+                                struct columns *columns)
+{
+    struct bytes word = word_at(*at);
+    float label, weight = 1;
+
+    if (word.data[word.size] != ':') {
+        TRY(read_float(at, &label));
+    } else {
+        TRY(number_text_float(word, &label));
+        if (reader->targets[SVM_WEIGHT] < 0)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "a ':' after the number %.*s: if this is the row's weight, as in "
+                                "XGBoost's files, name the column 'weight' in --schema",
+                                (int)(word.size < 40 ? word.size : 40), word.data);
+        *at = word.data + word.size + 1;
+        TRY(status_in(read_float(at, &weight), "its weight"));
+    }
+    add_float(reader, columns, SVM_LABEL, label);
+    add_float(reader, columns, SVM_WEIGHT, weight);
+    return status_ok();
+}
+
 /* Reads the line at `at`, which has a '\n'. *found: it is more than blanks and a comment. */
 static struct status read_line(const struct svm_reader *reader, const char *at, const char *end,
                                struct columns *columns, bool *found)
 {
-    float label = 0;
-
     at = skip_blanks(at);
     *found = *at != '\n' && *at != '#';
     if (!*found)
         return status_ok();
-    TRY(status_in(read_float(&at, &label), "the label"));
-    add_float(reader, columns, SVM_LABEL, label);
+    TRY(status_in(read_label(reader, &at, columns), "the label"));
     at = skip_blanks(at);
     if (takes_pairs(reader))
         at = read_usual_pairs(reader, at, end, SVM_PART_FIRST, columns);
@@ -294,8 +324,9 @@ static struct status find_target(struct svm_reader *reader, const struct columns
         reader->targets[i] = place;
         return status_ok();
     }
-    return status_error(STATUS_INVALID_ARGUMENT, "no column '%s' among label, index, value, qid%s",
-                        column->name, reader->has_fields ? ", field" : "");
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "no column '%s' among label, index, value, qid, weight%s", column->name,
+                        reader->has_fields ? ", field" : "");
 }
 
 static struct status open_svm(bool has_fields, const char *path,
@@ -331,7 +362,7 @@ static struct status libffm_open(const char *path, const struct record_options *
     return open_svm(true, path, options, columns, out);
 }
 
-/* A qid is listed for neither: few files have one. */
+/* A qid and a weight are listed for neither: few files have them. */
 static struct status libsvm_list(const char *path, const struct record_options *options,
                                  struct arena *arena, struct record_fields *out)
 {

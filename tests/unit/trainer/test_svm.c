@@ -18,6 +18,11 @@
         "value", COLUMN_FLOAT \
     }
 
+#define W                      \
+    {                          \
+        "weight", COLUMN_FLOAT \
+    }
+
 static const struct record_row rows[] = {
     { "labels, indices, values",
       "+1 3:1 11:0.5\n-1 2:-2e1\n0 1:.5\n",
@@ -69,7 +74,18 @@ static const struct record_row rows[] = {
     { "bad: a label is missing",
       "3:1 4:1\n",
       { L },
-      "(line 1: the label: a ':' after the number 3) " },
+      "(line 1: the label: a ':' after the number 3: if this is the row's weight, as in XGBoost's "
+      "files, name the column 'weight' in --schema) " },
+    { "weights of rows",
+      "1:0.5 3:1\n-1:+2e1 4:1\n0 5:1\n",
+      { L, W, I },
+      "[1|0.5|3] [-1|20|4] [0|1|5] " },
+    { "bad: a weight",
+      "1:x 3:1\n1: 4:1\n1:2:3 4:1\n0:2 5:1\n",
+      { L, W },
+      "(line 1: the label: its weight: 'x' is not a number) "
+      "(line 2: the label: its weight: '' is not a number) "
+      "(line 3: the label: its weight: a ':' after the number 2) [0|2] " },
     { "bad: an index",
       "1 a:1\n1 -2:1\n1 1.5:1\n1 :1\n1 3\n1 9999999999999999999:1\n",
       { L, I },
@@ -85,7 +101,7 @@ static const struct record_row rows[] = {
     { "the file: no such column",
       "1 3:1\n",
       { { "x", COLUMN_FLOAT } },
-      "!no column 'x' among label, index, value, qid" },
+      "!no column 'x' among label, index, value, qid, weight" },
     { "the file: a column of another kind",
       "1 3:1\n",
       { { "index", COLUMN_FLOAT } },
