@@ -456,14 +456,30 @@ static struct status read_any(struct text_reader *reader, Google__Protobuf__Any 
     return status_ok();
 }
 
-/* A singular field may appear once; `seen` tells for each field whether it was read. */
+/* Without presence, a value of zero is the same as none. */
+static bool is_zero(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+{
+    static const char zeros[sizeof(ProtobufCBinaryData)];
+    const char *member = (const char *)message + field->offset, *text;
+    if (field->label != PROTOBUF_C_LABEL_NONE || (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF))
+        return false;
+    if (field->type == PROTOBUF_C_TYPE_BYTES)
+        return ((const ProtobufCBinaryData *)(const void *)member)->len == 0;
+    if (field->type != PROTOBUF_C_TYPE_STRING)
+        return memcmp(member, zeros, proto_value_size(field->type)) == 0;
+    memcpy(&text, member, sizeof text);
+    return text[0] == '\0';
+}
+
+/* A singular field may appear once; `seen` tells for each field whether it was read. As in
+ * protobuf, the last of several may follow zeros. */
 static struct status check_once(struct text_reader *reader, const ProtobufCMessage *message,
                                 const ProtobufCFieldDescriptor *field, bool *seen)
 {
     unsigned index = (unsigned)(field - message->descriptor->fields);
     if (field->label == PROTOBUF_C_LABEL_REPEATED)
         return status_ok();
-    if (seen[index])
+    if (seen[index] && !is_zero(message, field))
         return ERROR(reader, "Non-repeated field \"%s\" is specified multiple times.", field->name);
     seen[index] = true;
     uint32_t chosen = 0;

@@ -107,6 +107,22 @@ static void numbers_of_every_form_are_read(void **state)
     assert_int_equal(tensor->tensor_shape->n_dim, 2);
 }
 
+static void a_value_may_follow_zeros(void **state)
+{
+    (void)state;
+    Tensorflow__Serving__ModelServerConfig *config;
+    READ(tensorflow__serving__model_server_config,
+         "model_config_list { config { name: '' name: 'm' model_type: 0 model_type: TENSORFLOW\n"
+         "  version_labels { value: 0 value: 7 } logging_config { sampling_config {\n"
+         "    sampling_rate: 0 sampling_rate: 0.5 } } } }",
+         &config);
+    const Tensorflow__Serving__ModelConfig *model = config->model_config_list->config[0];
+    assert_string_equal(model->name, "m");
+    assert_int_equal(model->model_type, TENSORFLOW__SERVING__MODEL_TYPE__TENSORFLOW);
+    assert_int_equal(model->version_labels[0]->value, 7);
+    assert_true(model->logging_config->sampling_config->sampling_rate == 0.5);
+}
+
 static void an_any_is_read_in_brackets_and_printed_so(void **state)
 {
     (void)state;
@@ -178,6 +194,12 @@ static const struct row {
     { "missing colon", "model_config_list { config { name 'm' } }", "1:35: Expected \":\"" },
     { "twice", "model_config_list { config { name: 'm' name: 'n' } }",
       "1:40: Non-repeated field \"name\" is specified multiple times." },
+    { "a zero after a value", "model_config_list { config { name: 'm' name: '' } }",
+      "1:40: Non-repeated field \"name\" is specified multiple times." },
+    { "a oneof twice",
+      "model_config_list { config { logging_config { sampling_config { "
+      "per_task_sampling_configs { task_index: 0 task_index: 1 } } } } }",
+      "Non-repeated field \"task_index\" is specified multiple times." },
     { "two of a oneof", "model_config_list { } custom_model_config { }",
       "1:23: Field \"custom_model_config\" is specified along with another member of its oneof." },
     { "string without end", "model_config_list { config { name: \"m\n\" } }",
@@ -260,6 +282,7 @@ int main(void)
         TEST(a_checkpoint_state_is_read),
         TEST(two_escapes_may_be_one_character),
         TEST(numbers_of_every_form_are_read),
+        TEST(a_value_may_follow_zeros),
         TEST(an_any_is_read_in_brackets_and_printed_so),
         TEST(printing_and_reading_give_the_same_message),
         TEST(unknown_fields_are_skipped_when_asked),
