@@ -4,10 +4,10 @@ import shutil
 import signal
 
 import tiny_model
+from endless_models import write_endless_init
 from harness import Server, TestCase, main
 
 ASK = "/v1/models/default:predict"
-FLOAT = ("type", 1)
 
 
 def write(directory, *ops, **signatures):
@@ -15,38 +15,9 @@ def write(directory, *ops, **signatures):
     b = tiny_model.Builder()
     b.placeholder("x", 1, [-1])
     for name, op in ops:
-        b.node(name, op, "x", T=FLOAT)
+        b.node(name, op, "x", T=("type", 1))
     for name, node in signatures.items():
         b.signature(name, "predict", {"x": ("x:0", 1, [-1])}, {"y": (node + ":0", 1, [-1])})
-    tiny_model.save(b.model, directory)
-
-
-def add_function(b, name, node, op, *inputs, **attrs):
-    """A function of one int32, i, that returns what its only node gives."""
-    function = b.meta.graph_def.library.function.add()
-    function.signature.name = name
-    function.signature.input_arg.add(name="i", type=3)
-    function.signature.output_arg.add(name="r", type=10 if op == "Equal" else 3)
-    body = function.node_def.add(name=node, op=op, input=inputs)
-    for key, (kind, value) in attrs.items():
-        setattr(body.attr[key], kind, value)
-    function.ret["r"] = node + (":z:0" if op == "Equal" else ":output:0")
-
-
-def write_endless(directory):
-    """A model whose init op is a loop that never ends."""
-    b = tiny_model.Builder()
-    add_function(b, "goes_on", "same", "Equal", "i", "i", T=("type", 3))
-    add_function(b, "hands_on", "same", "Identity", "i", T=("type", 3))
-    b.const("zero", 3, [], [0])
-    b.node("loop", "While", "zero", T=("list", ("type", [3])))
-    loop = b.meta.graph_def.node[-1]
-    loop.attr["cond"].func.name, loop.attr["body"].func.name = "goes_on", "hands_on"
-    b.node("init", "NoOp", "^loop")
-    b.placeholder("x", 1, [-1])
-    b.node("y", "Neg", "x", T=FLOAT)
-    b.signature("serving_default", "predict", {"x": ("x:0", 1, [-1])}, {"y": ("y:0", 1, [-1])})
-    b.signature("__saved_model_init_op", "", {}, {"__saved_model_init_op": ("init", 0, [])})
     tiny_model.save(b.model, directory)
 
 
@@ -116,27 +87,27 @@ class Loading(TestCase):
 
     def test_an_init_op_without_end_holds_up_nobody(self):
         with self.serve("--log_level=debug") as server:
-            write_endless(self.path("model", "2"))
+            write_endless_init(self.path("model", "2"))
             server.wait_for_output("running the init op")  # a load ends otherwise if its files vanish before they are read
             shutil.rmtree(self.path("model", "2"))
             self.assert_refused(server, 2, "version 2 is not wanted any more")
-            write_endless(self.path("model", "3"))
+            write_endless_init(self.path("model", "3"))
             server.wait_for_state(3, "LOADING")
             write(self.path("model", "4"), ("y", "Neg"), serving_default="y")  # a newer version also ends it
             server.wait_for_state(4, "AVAILABLE")
-            write_endless(self.path("model", "5"))
+            write_endless_init(self.path("model", "5"))
             server.wait_for_state(5, "LOADING")
             server.stop(signal.SIGTERM)
 
     def test_sigterm_ends_the_first_load(self):
-        write_endless(self.path("model", "1"))
+        write_endless_init(self.path("model", "1"))
         with Server(self.path("model"), "--log_level=debug", wait=False) as server:
             server.wait_for_output("Loading servable version {name: default version: 1}")
             server.stop(signal.SIGTERM)
 
     def test_a_load_has_a_deadline(self):
         with self.serve("--load_timeout_in_ms=3000") as server:  # version 1 must load in this time
-            write_endless(self.path("model", "2"))
+            write_endless_init(self.path("model", "2"))
             self.assert_refused(server, 2, "init op 'init': the deadline passed")
 
     def test_a_fifo_is_no_model(self):

@@ -11,10 +11,10 @@ from unittest import mock
 
 import harness
 import tiny_model
+from endless_models import write_endless_init
 from expensive_models import chain_request, write_chain
 from grpc_here import PREDICTION, Client, messages, tensor
 from harness import DEADLINE_S, Load, Server, TestCase, main
-from test_loading import write_endless
 
 LOOPS = 4
 SWAPS = 8
@@ -135,7 +135,7 @@ class Loops(TestCase):
             client.channel.close()
 
     def test_a_signal_during_the_first_load_waits_for_no_loop(self):
-        write_endless(self.path("model", "1"))
+        write_endless_init(self.path("model", "1"))
         with self.serve("--log_level=debug", grpc=True, wait=False) as server:
             server.wait_for_output("running the init op")
             self.assertEqual(server.stop(), 0, server.output())

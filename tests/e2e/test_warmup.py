@@ -4,35 +4,12 @@ import signal
 
 import records
 import tiny_model
+from endless_models import write_endless_signature
 from grpc_here import messages
 from harness import Server, TestCase, main
 from prediction_logs import good_logs, predict, session_run, unknown_signature
 
 STATUS = "model_version_status"
-
-
-def write_endless(directory):
-    """A model whose signature is a loop that never ends."""
-    b = tiny_model.Builder()
-    b.placeholder("x", 1, [-1, 1])
-    for name, op, more in (("goes_on", "Const", {"dtype": 10}), ("changes", "Neg", {"T": 1})):
-        function = b.meta.graph_def.library.function.add()
-        function.signature.name = name
-        function.signature.input_arg.add(name="i", type=1)
-        function.signature.output_arg.add(name="r", type=10 if op == "Const" else 1)
-        node = function.node_def.add(name="n", op=op, input=[] if op == "Const" else ["i"])
-        for key, dtype in more.items():
-            node.attr[key].type = dtype
-        if op == "Const":
-            node.attr["value"].tensor.dtype = 10
-            node.attr["value"].tensor.tensor_shape.SetInParent()
-            node.attr["value"].tensor.bool_val.append(True)
-        function.ret["r"] = "n:output:0" if op == "Const" else "n:y:0"
-    b.node("y", "While", "x", T=("list", ("type", [1])))
-    loop = b.meta.graph_def.node[-1]
-    loop.attr["cond"].func.name, loop.attr["body"].func.name = "goes_on", "changes"
-    b.signature("serving_default", "predict", {"x": ("x:0", 1, [-1, 1])}, {"y": ("y:0", 1, [-1, 1])})
-    tiny_model.save(b.model, directory)
 
 
 class Warmup(TestCase):
@@ -100,7 +77,7 @@ class Warmup(TestCase):
         messages()
         self.write(1, self.file([predict()]))
         with Server(self.path("m"), "--log_level=debug", "--load_timeout_in_ms=0") as server:
-            self.write(2, self.file([predict()]), write_endless)
+            self.write(2, self.file([predict()]), write_endless_signature)
             server.wait_for_output("replaying the requests in " + self.path("m", "2"))
             server.stop(signal.SIGTERM)
 
