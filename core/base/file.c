@@ -139,6 +139,42 @@ struct status file_writer_open(const char *path, struct file_writer *out)
     return status_ok();
 }
 
+void file_writer_limit_cache(struct file_writer *writer, uint64_t bytes)
+{
+    writer->cached_max = bytes;
+}
+
+#ifdef SYNC_FILE_RANGE_WRITE
+/* Drops what the limit does not leave from the page cache, once it is on the disk. */
+static void drop_cached(struct file_writer *writer, uint64_t end)
+{
+    if (writer->cached_max == 0 || end - writer->dropped <= writer->cached_max)
+        return;
+    off_t at = (off_t)writer->dropped, size = (off_t)(end - writer->cached_max) - at;
+    (void)sync_file_range(writer->fd, at, size,
+                          SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                              SYNC_FILE_RANGE_WAIT_AFTER);
+    (void)posix_fadvise(writer->fd, at, size, POSIX_FADV_DONTNEED);
+    writer->dropped = end - writer->cached_max;
+}
+
+/* Only hints: an error here appears in fsync too. */
+static void flush_early(struct file_writer *writer)
+{
+    if (writer->written - writer->flushing < FLUSH_BYTES)
+        return;
+    (void)sync_file_range(writer->fd, (off_t)writer->flushing,
+                          (off_t)(writer->written - writer->flushing), SYNC_FILE_RANGE_WRITE);
+    drop_cached(writer, writer->flushing); /* not what the disk has only begun to write */
+    writer->flushing = writer->written;
+}
+#else
+static void flush_early(struct file_writer *writer)
+{
+    (void)writer;
+}
+#endif
+
 static struct status write_out(struct file_writer *writer, const char *data, size_t size)
 {
     while (size > 0) {
@@ -151,14 +187,7 @@ static struct status write_out(struct file_writer *writer, const char *data, siz
         size -= (size_t)put;
         writer->written += (uint64_t)put;
     }
-#ifdef SYNC_FILE_RANGE_WRITE
-    if (writer->written - writer->flushing >= FLUSH_BYTES) {
-        /* Only a hint: an error here appears in fsync too. */
-        (void)sync_file_range(writer->fd, (off_t)writer->flushing,
-                              (off_t)(writer->written - writer->flushing), SYNC_FILE_RANGE_WRITE);
-        writer->flushing = writer->written;
-    }
-#endif
+    flush_early(writer);
     return status_ok();
 }
 

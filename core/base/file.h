@@ -43,14 +43,19 @@ struct file_writer {
     int fd;
     char *path;
     char *buffer;
-    size_t used;       /* in buffer */
-    uint64_t offset;   /* bytes appended so far */
-    uint64_t written;  /* bytes given to write() */
-    uint64_t flushing; /* bytes that the kernel was asked to write to the disk */
+    size_t used;                  /* in buffer */
+    uint64_t offset;              /* bytes appended so far */
+    uint64_t written;             /* bytes given to write() */
+    uint64_t flushing;            /* bytes that the kernel was asked to write to the disk */
+    uint64_t cached_max, dropped; /* see file_writer_limit_cache; 0: no limit */
 };
 
 /* ALREADY_EXISTS: the file exists. */
 struct status file_writer_open(const char *path, struct file_writer *out);
+/* Keeps no more than about the last `bytes` (above 0) of the file in the system's page cache: for a
+ * large file that nobody reads soon. Appending then waits for the disk, and takes much less of the
+ * processor, because the same pages are used again and again. */
+void file_writer_limit_cache(struct file_writer *writer, uint64_t bytes);
 struct status file_writer_append(struct file_writer *writer, const void *data, size_t size);
 /* Flushes, fsyncs and closes the file; a failure removes it. */
 struct status file_writer_finish(struct file_writer *writer);

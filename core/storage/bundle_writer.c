@@ -48,6 +48,11 @@ struct status bundle_writer_open(const char *prefix, struct bundle_writer **out)
     return status_ok();
 }
 
+void bundle_writer_limit_cache(struct bundle_writer *writer, uint64_t bytes)
+{
+    file_writer_limit_cache(&writer->data, bytes);
+}
+
 static struct status begin(struct bundle_writer *writer, const char *name, enum dtype dtype,
                            const struct shape *shape, uint64_t expected)
 {

@@ -5,10 +5,13 @@
 
 #include <cmocka.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -163,6 +166,53 @@ static void a_writer_takes_pieces_of_any_size(void **state)
     assert_int_equal(file_writer_open(in("w"), &writer).code, STATUS_ALREADY_EXISTS);
 }
 
+/* The number of the file's bytes that are in the page cache. */
+static size_t cached_bytes(const char *path, size_t size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = size / page, cached = 0;
+    unsigned char *found = malloc(pages);
+    int fd = open(path, O_RDWR);
+    void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+
+    assert_true(map != MAP_FAILED);
+    assert_int_equal(mincore(map, size, found), 0);
+    for (size_t i = 0; i < pages; i++)
+        cached += found[i] & 1 ? page : 0;
+    munmap(map, size);
+    close(fd);
+    free(found);
+    return cached;
+}
+
+#define MIB ((size_t)1 << 20)
+
+static void a_writer_limits_what_the_cache_keeps(void **state)
+{
+    (void)state;
+    struct file_writer writer;
+    struct buffer read = { 0 };
+    static char data[MIB];
+    struct statfs of;
+
+    assert_int_equal(statfs(directory, &of), 0);
+    if (of.f_type == TMPFS_MAGIC) /* has nothing but its cache */
+        skip();
+    assert_ok(file_writer_open(in("w"), &writer));
+    file_writer_limit_cache(&writer, 4 * MIB);
+    for (size_t i = 0; i < 64; i++) {
+        memset(data, (int)i, sizeof data);
+        assert_ok(file_writer_append(&writer, data, sizeof data));
+    }
+    assert_ok(file_writer_finish(&writer));
+    assert_true(cached_bytes(in("w"), 64 * MIB) <= 32 * MIB);
+    assert_ok(file_read(in("w"), 0, &read));
+    assert_int_equal(read.size, 64 * MIB);
+    for (size_t i = 0; i < read.size; i++)
+        if (read.data[i] != (char)(i / MIB))
+            fail_msg("byte %zu is %d", i, read.data[i]);
+    buffer_finish(&read);
+}
+
 static void an_abandoned_file_is_gone(void **state)
 {
     (void)state;
@@ -297,6 +347,7 @@ int main(void)
         TEST(what_is_no_file_is_refused_without_waiting),
         TEST(directories_are_made_listed_and_removed),
         TEST(a_writer_takes_pieces_of_any_size),
+        TEST(a_writer_limits_what_the_cache_keeps),
         TEST(an_abandoned_file_is_gone),
         TEST(a_full_device_is_an_error_and_leaves_nothing),
         TEST(a_reader_reads_anywhere_but_past_the_end),
