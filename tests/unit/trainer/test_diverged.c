@@ -8,8 +8,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "small_cluster.h"
 #include "support/status.h"
@@ -18,13 +20,29 @@
 #include "trainer/job/chief.h"
 
 #define STEPS 5
+#define LAST  "model.ckpt-5."
+
+static bool fills_disk; /* with the first byte of the last checkpoint */
+
+/* Takes the place of the C library's. */
+int fsync(int fd)
+{
+    char link[64], path[512];
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t size = readlink(link, path, sizeof path - 1);
+    path[size > 0 ? size : 0] = '\0';
+    if (!fills_disk || strstr(path, LAST) == NULL)
+        return 0;
+    errno = ENOSPC;
+    return -1;
+}
 
 struct job {
     struct small_cluster cluster;
     struct checkpoint_dir *checkpoints;
     struct progress progress;
     uint64_t diverges_at; /* the step whose gradient is NaN; 0: none */
-    bool loses_disk;      /* the first step puts a file in place of the checkpoints' directory */
     bool concluded;
     float first_w; /* when the job concluded */
     char said[4096];
@@ -44,10 +62,6 @@ static struct status step(struct gradient_source *base, const void *const *value
     const struct job *job = ((struct job_source *)base)->job;
 
     (void)values;
-    if (job->loses_disk && atomic_load(&job->progress.global_step) == 0) {
-        assert_ok(file_remove_tree(in("ckpt")));
-        assert_ok(file_write(in("ckpt"), bytes_of("")));
-    }
     no_numbers[SMALL_W - 1] = NAN;
     *gradients =
         atomic_load(&job->progress.global_step) + 1 == job->diverges_at ? diverged : all_ones;
@@ -193,11 +207,14 @@ static void a_job_ends_when_all_its_checkpoints_have_diverged(void **state)
 
 static void what_was_learnt_is_exported_although_the_last_checkpoint_fails(void **state)
 {
-    struct job job = { .loses_disk = true };
+    struct job job = { 0 };
 
     (void)state;
     open_checkpoints(&job);
-    assert_fails_naming(run(&job), STATUS_FAILED_PRECONDITION, "the last checkpoint");
+    fills_disk = true;
+    struct status status = run(&job);
+    fills_disk = false;
+    assert_fails_naming(status, STATUS_RESOURCE_EXHAUSTED, "the last checkpoint");
     assert_true(job.concluded);
     checkpoint_dir_close(job.checkpoints);
 }
