@@ -3,6 +3,9 @@ from rows import Rows
 from drawn import f32, i32
 
 import numpy as np
+import tensorflow as tf
+
+bfloat16 = tf.bfloat16.as_numpy_dtype
 
 
 def edges():
@@ -30,6 +33,10 @@ def edges():
     rows.add("Bincount", [i32([1, 1, 0]), np.int32(2), f32(0.5, 1, 2)])
     rows.add("Bincount", [i32(1, 1, 0), np.int32(2), f32([0.5], [1], [2])])
     rows.add("Bincount", [i32(1, 1, 0), np.int32(2), f32(0.5, 1)])
+    for dtype in [np.float32, np.float64, np.float16, bfloat16, np.int32, np.uint8]:
+        for n, k in [(7, 3), (40, 6), (200, 31), (9, 8), (12, 12), (12, 1), (2, 1), (30, 2)]:
+            x = np.array([[(i * 37 + 11) % (n if row else 5) for i in range(n)] for row in range(2)])
+            rows.add("TopKV2", [x.astype(dtype), np.int32(k)], each=0, sorted=False)
     rows.write()
 
 

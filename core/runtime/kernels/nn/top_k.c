@@ -22,7 +22,10 @@
  *
  * sift_down: heap[0] is the worst of those kept; every parent is worse than its children.
  * pass: the first block from `at` on that may have an element before `worst`, which is before all
- * of it in x. */
+ * of it in x.
+ * heap_of_row: in the order of TensorFlow's heap, for a result that need not be sorted. gtl::TopN
+ * makes a heap of the first k + 1 elements, drops the worst, and then pops the worst and pushes a
+ * better one. */
 #define BEST_OF_ROW(s, T, V, value)                                                            \
     static inline bool before_##s(const T *x, int32_t a, int32_t b)                            \
     {                                                                                          \
@@ -82,6 +85,36 @@
             TRY(kernel_work(context, work, SIFT_WORK));                                        \
         }                                                                                      \
         return status_ok();                                                                    \
+    }                                                                                          \
+    static void push_##s(const T *x, int32_t *heap, int64_t at, int32_t pushed)                \
+    {                                                                                          \
+        for (int64_t up; at > 0 && before_##s(x, heap[up = (at - 1) / 2], pushed); at = up)    \
+            heap[at] = heap[up];                                                               \
+        heap[at] = pushed;                                                                     \
+    }                                                                                          \
+    static struct status heap_of_row_##s(const struct kernel_context *context, int64_t *work,  \
+                                         const void *row, int64_t n, int64_t k, int32_t *heap) \
+    {                                                                                          \
+        const T *x = row;                                                                      \
+        for (int64_t i = 0; i <= k; i++)                                                       \
+            heap[i] = (int32_t)i;                                                              \
+        for (int64_t i = (k + 1) / 2; i-- > 0;) {                                              \
+            sift_down_##s(x, heap, k + 1, i);                                                  \
+            TRY(kernel_work(context, work, SIFT_WORK));                                        \
+        }                                                                                      \
+        heap[0] = heap[k];                                                                     \
+        sift_down_##s(x, heap, k, 0);                                                          \
+        for (int64_t i = k + 1, end; i < n;) {                                                 \
+            i = pass_##s(x, n, i, heap[0]);                                                    \
+            for (end = i + PASSED < n ? i + PASSED : n; i < end; i++)                          \
+                if (before_##s(x, (int32_t)i, heap[0])) {                                      \
+                    heap[0] = heap[k - 1];                                                     \
+                    sift_down_##s(x, heap, k - 1, 0);                                          \
+                    push_##s(x, heap, k - 1, (int32_t)i);                                      \
+                }                                                                              \
+            TRY(kernel_work(context, work, PASSED));                                           \
+        }                                                                                      \
+        return status_ok();                                                                    \
     }
 #define AS_IT_IS(x)                (x)
 #define BEST_OF_PLAIN_ROW(s, T, W) BEST_OF_ROW(s, T, T, AS_IT_IS)
@@ -94,6 +127,10 @@ typedef struct status best_of_row(const struct kernel_context *context, int64_t 
                                   const void *row, int64_t n, int64_t k, int32_t *heap);
 static best_of_row *const best_of[DTYPE_COUNT] = {
     ROWS_REAL(best_of_row), [DT_HALF] = best_of_row_half, [DT_BFLOAT16] = best_of_row_bfloat16
+};
+/* The same in no order, with room for k + 1; 1 < k < n. */
+static best_of_row *const heap_of[DTYPE_COUNT] = {
+    ROWS_REAL(heap_of_row), [DT_HALF] = heap_of_row_half, [DT_BFLOAT16] = heap_of_row_bfloat16
 };
 
 static struct status top_k_check(const struct tensor *x, int64_t k)
@@ -114,12 +151,12 @@ static struct status top_k_check(const struct tensor *x, int64_t k)
     return status_ok();
 }
 
-static struct status find_top(struct kernel_context *k, int64_t count)
+static struct status find_top(struct kernel_context *k, int64_t count, bool sorted)
 {
     const struct tensor *x = kernel_input(k, 0);
     struct tensor *values, *indices, heap;
     TRY(top_k_check(x, count));
-    struct shape shape = x->shape, one_row = shape_of(count);
+    struct shape shape = x->shape, one_row = shape_of(count + 1);
     int64_t n = shape.dims[shape.rank - 1], rows = shape_outer(&shape, shape.rank - 1), work = 0;
     shape.dims[shape.rank - 1] = count;
     TRY(kernel_output(k, 0, &shape, &values));
@@ -129,10 +166,11 @@ static struct status find_top(struct kernel_context *k, int64_t count)
     TRY(kernel_scratch(k, DT_INT32, &one_row, &heap));
     size_t size = dtype_size(x->dtype);
     struct status status = status_ok();
+    best_of_row *find = sorted || count == 1 || count == n ? best_of[x->dtype] : heap_of[x->dtype];
     for (int64_t r = 0; r < rows && status_is_ok(status); r++) {
         const void *row = at_bytes_const(x->data, r * n, size);
         int32_t *best = heap.data;
-        status = best_of[x->dtype](k, &work, row, n, count, best);
+        status = find(k, &work, row, n, count, best);
         for (int64_t i = 0; i < count && status_is_ok(status); i++) {
             memcpy(at_bytes(values->data, r * count + i, size), at_bytes_const(row, best[i], size),
                    size);
@@ -143,13 +181,19 @@ static struct status find_top(struct kernel_context *k, int64_t count)
     return status;
 }
 
+static struct status top_k_prepare(struct prepare_context *p)
+{
+    bool *sorted = prepare_state(p, sizeof *sorted, NULL);
+    return node_attr_bool(prepare_node(p), "sorted", sorted);
+}
+
 static struct status top_k_compute(struct kernel_context *k)
 {
     const struct tensor *count = kernel_input(k, 1);
     if (count->shape.rank != 0)
         return status_error(STATUS_INVALID_ARGUMENT, "k must be scalar, got shape %s",
                             shape_text(&count->shape));
-    return find_top(k, tensor_index(count, 0));
+    return find_top(k, tensor_index(count, 0), *(const bool *)kernel_state(k));
 }
 
 /* TensorFlow has CPU kernels for these values of the attributes only. */
@@ -170,7 +214,7 @@ static struct status approximate_prepare(struct prepare_context *p)
 
 static struct status approximate_compute(struct kernel_context *k)
 {
-    return find_top(k, *(const int64_t *)kernel_state(k));
+    return find_top(k, *(const int64_t *)kernel_state(k), true);
 }
 
 /* ---- NthElement: the one that sorting would put at place n ---- */
@@ -277,7 +321,7 @@ static struct status in_top_k_compute(struct kernel_context *k)
 }
 
 static const struct kernel rows[] = {
-    { "TopKV2", DTYPES_REAL, "T", .compute = top_k_compute },
+    { "TopKV2", DTYPES_REAL, "T", .prepare = top_k_prepare, .compute = top_k_compute },
     { "ApproxTopK", DTYPES_FLOATING, "T", .prepare = approximate_prepare,
       .compute = approximate_compute },
     { "NthElement", DTYPES_REAL, "T", .prepare = nth_prepare, .compute = nth_compute,
