@@ -83,7 +83,8 @@ class EarlyStopping(TestCase):
         self.assertEqual(set(codes.values()), {0}, "%s\n%s" % (codes, job.logs()[-8000:]))
         text = job.log("evaluator 0")
         self.assertIn("loss has not improved in 2 evaluations", text)
-        self.assertEqual(len(self.found(text)), 4, "three decide, and one is of the final values:\n" + text)
+        # More, if the workers take longer to stop than the evaluator for the next one.
+        self.assertGreaterEqual(len(self.found(text)), 4, "three decide, and one is of the final values:\n" + text)
         self.assertRegex(job.log("worker 0"), r"Training stops early, at step \d+ of 100000000")
         self.assertTrue(os.path.exists(os.path.join(export, "saved_model.pb")))
 
