@@ -5,6 +5,7 @@
 
 #define SNAPSHOT_TIMEOUT_MS 30000
 #define LOOK_MS             5 /* between two checks of an evaluation that the chief waits for */
+#define JUDGED_MS           1 /* the same, if all workers wait for its verdict */
 
 void monitor_init(struct monitor *monitor, const struct monitor_options *options,
                   const struct checkpoint_layout *layout, const struct ps_client *client,
@@ -49,6 +50,13 @@ static struct status write_best(void *context, const char *prefix)
     return checkpoint_write(writer->layout, writer->snapshot, prefix);
 }
 
+/* The chief may go on: what is left of the evaluation is to write the best values. */
+static void judge(const struct evaluating *evaluating)
+{
+    evaluating->monitor->verdict = evaluating->verdict;
+    atomic_store(&evaluating->monitor->judged, true);
+}
+
 /* A full disk costs this one checkpoint, not the job. */
 static void keep_best(const struct monitor *monitor, struct client_snapshot *snapshot)
 {
@@ -82,6 +90,7 @@ static struct status evaluate_snapshot(void *context, struct client_snapshot *sn
     TRY(options->evaluate(options->context, snapshot->global_step,
                           (const void *const *)monitor->values->data, snapshot, evaluating->enough,
                           &evaluating->verdict));
+    judge(evaluating);
     if (evaluating->verdict.best && options->best != NULL)
         keep_best(monitor, snapshot);
     else
@@ -108,6 +117,7 @@ static struct status evaluate_values(struct evaluating *evaluating, uint64_t ste
 
     TRY(options->evaluate(options->context, step, values, NULL, evaluating->enough,
                           &evaluating->verdict));
+    judge(evaluating);
     options->settled(options->context, true);
     return status_ok();
 }
@@ -131,28 +141,22 @@ static struct status evaluate(struct evaluating *evaluating, uint64_t step,
     return evaluate_rows(evaluating, client);
 }
 
-/* Pulls the values for the chief's next step again if its client has read the snapshot. */
-static struct status evaluate_here(struct evaluating *evaluating, struct ps_client *client,
-                                   struct saver *saver)
+/* Pulls the values for the chief's next step again, because its client has read the snapshot. */
+static struct status evaluate_here(struct evaluating *evaluating, struct ps_client *client)
 {
-    bool reads = takes_snapshot(evaluating->monitor, saver) && saver == NULL;
-
-    TRY(evaluate(evaluating, client->global_step, client->values, client, saver));
-    return reads ? client_pull_again(client) : status_ok();
+    TRY(evaluate_rows(evaluating, client));
+    return client_pull_again(client);
 }
 
-/* ---- While the chief continues. ---- */
+/* ---- In a thread, while the chief continues or waits for the verdict. ---- */
 
 static void *run(void *context)
 {
     struct monitor *monitor = context;
     struct evaluating evaluating = { monitor, monitor->layout.placement, &monitor->enough, { 0 } };
-    const void *const *values =
-        monitor->values != NULL ? (const void *const *)monitor->values->data : NULL;
 
-    monitor->status =
-        status_hold(evaluate(&evaluating, monitor->step, values, &monitor->client, monitor->saver));
-    monitor->verdict = evaluating.verdict;
+    monitor->status = status_hold(
+        evaluate(&evaluating, monitor->step, monitor->shown, &monitor->client, monitor->saver));
     atomic_store(&monitor->over, true);
     return NULL;
 }
@@ -173,12 +177,17 @@ static void copy_values(struct monitor *monitor, const struct ps_client *client)
 static struct status begin_behind(struct monitor *monitor, const struct ps_client *client,
                                   struct saver *saver)
 {
-    if (!takes_snapshot(monitor, saver))
+    monitor->shown = client->values; /* they stay as they are while the chief waits */
+    if (!monitor->waits && !takes_snapshot(monitor, saver)) {
         copy_values(monitor, client);
+        monitor->shown = (const void *const *)monitor->values->data;
+    }
     client_follow(&monitor->client, client);
     monitor->saver = saver;
     monitor->step = client->global_step;
+    monitor->verdict = (struct verdict){ 0 };
     atomic_store(&monitor->enough, false);
+    atomic_store(&monitor->judged, false);
     atomic_store(&monitor->over, false);
     monitor->runs = pthread_create(&monitor->thread, NULL, run, monitor) == 0;
     return monitor->runs ? status_ok()
@@ -213,6 +222,21 @@ static struct status wait_behind(struct monitor *monitor, const _Atomic bool *en
         clock_sleep(monitor->client.calls.clock, LOOK_MS);
     }
     return end_behind(monitor, verdict);
+}
+
+/* Waits for the evaluation, and not for what it then writes: a disk may be slow. */
+static struct status await_verdict(struct monitor *monitor, const _Atomic bool *enough,
+                                   struct verdict *verdict)
+{
+    while (!atomic_load(&monitor->judged) && !atomic_load(&monitor->over)) {
+        if (atomic_load(enough))
+            interrupt(monitor);
+        clock_sleep(monitor->client.calls.clock, JUDGED_MS);
+    }
+    if (!atomic_load(&monitor->judged))
+        return end_behind(monitor, verdict);
+    *verdict = monitor->verdict;
+    return status_ok();
 }
 
 struct status monitor_wait(struct monitor *monitor, const _Atomic bool *enough)
@@ -252,16 +276,30 @@ static struct status step_behind(struct monitor *monitor, struct ps_client *clie
     return due ? begin_behind(monitor, client, saver) : status_ok();
 }
 
+/* The workers of a synchronous job stop at the step at which the verdict says so. */
+static struct status step_waiting(struct monitor *monitor, struct ps_client *client,
+                                  struct saver *saver, const _Atomic bool *enough)
+{
+    struct evaluating evaluating = { monitor, client->options.placement, enough, { 0 } };
+    struct verdict verdict = { 0 };
+
+    if (!monitor_is_due(monitor, client->global_step))
+        return status_ok();
+    TRY(wait_behind(monitor, enough, &verdict)); /* it may still write the best values */
+    if (takes_snapshot(monitor, saver) && saver == NULL) {
+        TRY(evaluate_here(&evaluating, client));
+        verdict = evaluating.verdict;
+    } else {
+        TRY(begin_behind(monitor, client, saver));
+        TRY(await_verdict(monitor, enough, &verdict));
+    }
+    monitor->last_step = client->global_step;
+    return verdict.stop ? client_stop(client) : status_ok();
+}
+
 struct status monitor_step(struct monitor *monitor, struct ps_client *client, struct saver *saver,
                            const _Atomic bool *enough)
 {
-    struct evaluating evaluating = { monitor, client->options.placement, enough, { 0 } };
-
-    if (!monitor->waits)
-        return step_behind(monitor, client, saver, enough);
-    if (!monitor_is_due(monitor, client->global_step))
-        return status_ok();
-    TRY(evaluate_here(&evaluating, client, saver));
-    monitor->last_step = client->global_step;
-    return evaluating.verdict.stop ? client_stop(client) : status_ok();
+    return monitor->waits ? step_waiting(monitor, client, saver, enough)
+                          : step_behind(monitor, client, saver, enough);
 }

@@ -5,8 +5,9 @@
  *
  * In an asynchronous job, all workers continue meanwhile, including the chief: it evaluates a
  * snapshot in a separate thread, and waits only if the next evaluation is due before that one has
- * ended. In a synchronous job, all workers wait, so that the step at which the job ends depends
- * only on the data. The checkpoint has exactly the values that were evaluated.
+ * ended. In a synchronous job, all workers wait for the verdict, so that the step at which the job
+ * ends depends only on the data; they do not wait until the best values are on the disk. The
+ * checkpoint has exactly the values that were evaluated.
  */
 #ifndef TRAINER_JOB_MONITOR_H
 #define TRAINER_JOB_MONITOR_H
@@ -41,7 +42,7 @@ struct monitor_options {
 struct monitor {
     const struct monitor_options *options;
     struct checkpoint_layout layout; /* of the best checkpoint */
-    bool waits;                      /* the chief waits for each evaluation */
+    bool waits;                      /* the chief waits for each verdict */
     uint64_t last_step;              /* of the last evaluation that was begun */
     struct all_values *values;       /* NULL until needed */
     /* The running evaluation, in its thread. */
@@ -50,9 +51,11 @@ struct monitor {
     struct ps_client client;
     struct saver *saver;
     uint64_t step;
+    const void *const *shown; /* the values, unless it reads a snapshot */
     _Atomic bool enough, over;
-    struct verdict verdict;
-    struct status status; /* held */
+    _Atomic bool judged;    /* the verdict is known */
+    struct verdict verdict; /* read it when `judged` or `over` is set */
+    struct status status;   /* held */
 };
 
 /* The client has joined a job that is at client->global_step. Owner: monitor_finish. */

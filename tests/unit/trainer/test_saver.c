@@ -13,6 +13,7 @@
 #include "support/status.h"
 #include "support/directory.h"
 #include "trainer/checkpoint/saver.h"
+#include "trainer/job/monitor.h"
 
 #define DEADLINE_S 120
 
@@ -176,6 +177,49 @@ static void a_first_checkpoint_that_fails_later_is_reported(void **state)
     stop_saved_job(&saved);
 }
 
+static struct status find_best(void *context, uint64_t step, const void *const *values,
+                               struct client_snapshot *snapshot, const _Atomic bool *enough,
+                               struct verdict *out)
+{
+    (void)context, (void)step, (void)values, (void)snapshot, (void)enough;
+    *out = (struct verdict){ .best = true };
+    return status_ok();
+}
+
+static void settled(void *context, bool kept)
+{
+    (void)context;
+    assert_true(kept);
+}
+
+/* The workers of a synchronous job wait for the evaluation, and not for the disk. */
+static void no_step_waits_until_the_best_values_are_on_the_disk(void **state)
+{
+    (void)state;
+    const _Atomic bool enough = false;
+    struct monitor_options options = {
+        .every_steps = 5, .evaluate = find_best, .settled = settled, .warn = warn
+    };
+    struct saved_job saved;
+    struct monitor monitor;
+
+    start_saved_job(&saved);
+    await_checkpoint(saved.saver, 0);
+    assert_ok(checkpoint_dir_open(in("best"), 1, &options.best));
+    monitor_init(&monitor, &options, &saved.options.layout, &saved.chief, true);
+    train_to(&saved.chief, saved.saver, 5);
+    atomic_store(&disk_stands_still, true);
+    assert_ok(monitor_step(&monitor, &saved.chief, saved.saver, &enough));
+    train_to(&saved.chief, saved.saver, 9);
+    assert_false(file_exists(in("best/model.ckpt-5.index")));
+    atomic_store(&disk_stands_still, false);
+    assert_ok(monitor_wait(&monitor, &enough));
+    assert_true(file_exists(in("best/model.ckpt-5.index")));
+    monitor_finish(&monitor);
+    checkpoint_dir_close(options.best);
+    stop_saved_job(&saved);
+}
+
 /* A ps that is lost while the saver reads a snapshot of it. */
 struct lost {
     struct small_cluster cluster;
@@ -237,6 +281,7 @@ int main(void)
         TEST_IN_DIRECTORY(the_points_stay_where_they_are_when_a_job_goes_on_between_two),
         TEST_IN_DIRECTORY(no_step_waits_until_the_first_checkpoint_is_on_the_disk),
         TEST_IN_DIRECTORY(a_first_checkpoint_that_fails_later_is_reported),
+        TEST_IN_DIRECTORY(no_step_waits_until_the_best_values_are_on_the_disk),
         TEST_IN_DIRECTORY(a_pause_ends_the_calls_to_a_lost_ps),
     };
 
