@@ -165,6 +165,26 @@ struct status node_check_inputs(const struct graph *graph, const struct node *no
     return status_ok();
 }
 
+/* 0: an attribute is missing, which node_check_inputs reports. */
+static int tensors_of(const struct node *node, const struct op_arg *arg)
+{
+    int count;
+    return status_is_ok(argument_count(node, node->op, arg, &count)) ? count : 0;
+}
+
+bool node_input_is_ref(const struct node *node, int index)
+{
+    if (node->op == NULL)
+        return true;
+    int end = 0;
+    for (int i = 0; i < node->op->inputs_count; i++) {
+        end += tensors_of(node, &node->op->inputs[i]);
+        if (index < end)
+            return node->op->inputs[i].is_ref;
+    }
+    return false;
+}
+
 /* Graphs of producers up to this version write a scalar shape and a missing shape alike. */
 #define PRODUCER_WITHOUT_UNKNOWN_SHAPE 21
 

@@ -40,6 +40,10 @@ struct status node_check_attrs(const struct node *node);
  * (node_check_attrs). */
 struct status node_fill_outputs(struct graph *graph, struct node *node);
 
+/* Does the op take input `index` as a reference, through which it may write? Of an unknown op:
+ * yes. */
+bool node_input_is_ref(const struct node *node, int index);
+
 /* The attribute `shape` of a Placeholder or a variable. */
 struct status node_declared_shape(const struct graph *graph, const struct node *node,
                                   struct shape *out);

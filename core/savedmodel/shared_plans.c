@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "graph/arguments.h"
 #include "graph/same.h"
 #include "savedmodel/restore_graph.h"
 
@@ -46,19 +47,25 @@ struct plan_finder {
     int *numbers; /* [count] numbers[i] = i */
 };
 
-/* Folding reads a variable at a ReadVariableOp. Other ops, such as ResourceGather, read it in
- * each run. A variable in a container is not identified by its name alone. */
-static bool only_reads(const struct node *user, const struct node *handle)
+/* Folding reads a variable at a ReadVariableOp, and a reference variable where an op takes its
+ * value. Other ops, such as ResourceGather, read it in each run. A variable in a container is not
+ * identified by its name alone. */
+static bool only_reads(const struct node *user, int input, const struct node *handle)
 {
     struct bytes container = { "", 0 };
     status_ignore(node_attr_string(handle, "container", &container)); /* absent: the default */
-    return container.size == 0 && strcmp(handle->op_name, "VarHandleOp") == 0 && user != NULL &&
-           (strcmp(user->op_name, "ReadVariableOp") == 0 || strcmp(user->op_name, "Identity") == 0);
+    if (container.size > 0 || user == NULL)
+        return false;
+    if (strcmp(user->op_name, "Identity") == 0)
+        return true;
+    return strcmp(handle->op_name, "VarHandleOp") == 0
+               ? strcmp(user->op_name, "ReadVariableOp") == 0
+               : !node_input_is_ref(user, input);
 }
 
-/* `user` NULL: the request fetches the value. */
+/* Input `input` of `user` uses the value. `user` NULL: the request fetches it. */
 static void note_use(struct plan_finder *finder, struct endpoint used, const struct node *user,
-                     int request)
+                     int input, int request)
 {
     int index;
     const struct node *handle = skip_identity(used, &index);
@@ -67,7 +74,7 @@ static void note_use(struct plan_finder *finder, struct endpoint used, const str
     struct bytes name = handle_name(handle);
     name.data = arena_memdup(finder->arena, name.data, name.size);
     map_put(&finder->last, name, &finder->numbers[request]);
-    if (!only_reads(user, handle))
+    if (!only_reads(user, input, handle))
         map_put(&finder->shared, name, finder);
 }
 
@@ -76,12 +83,12 @@ static void note_uses(struct plan_finder *finder, const struct flatten_result *f
     for (int i = 0; i < flat->graph->count; i++) {
         const struct node *node = flat->graph->nodes[i];
         for (int j = 0; j < node->inputs_count; j++)
-            note_use(finder, node->inputs[j], node, request);
+            note_use(finder, node->inputs[j], node, j, request);
         if (node_may_run_functions(node))
             finder->has_branches = true;
     }
     for (int i = 0; i < finder->requests[request].fetches_count; i++)
-        note_use(finder, flat->fetches[i], NULL, request);
+        note_use(finder, flat->fetches[i], NULL, 0, request);
 }
 
 static int find_first(struct flat_graph *const *flats, int request)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "graph/arguments.h"
 #include "runtime/plan/maker.h"
 
 static bool has_effect(const struct node *node)
@@ -14,7 +15,7 @@ static bool has_effect(const struct node *node)
     if (node->op == NULL || !op_is_pure(node->op) || node->inputs_count == 0)
         return true;
     for (int i = 0; i < node->inputs_count; i++) {
-        if (input_is_ref(node, i))
+        if (node_input_is_ref(node, i))
             return true;
     }
     return false;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/arguments.h"
 #include "graph/control_flow.h"
 #include "runtime/plan/maker.h"
 #include "runtime/resources.h"
@@ -175,7 +176,7 @@ static void resolve_inputs(struct plan_maker *maker, struct region *region, stru
         struct endpoint input = region_resolve(region, node->inputs[i]);
         if (op_is(input.node, "Const"))
             wait_like(region, input.node, node);
-        if (input.node->outputs[input.index].is_ref && !input_is_ref(node, i))
+        if (input.node->outputs[input.index].is_ref && !node_input_is_ref(node, i))
             input = read_reference(maker, region, input, node);
         node->inputs[i] = input;
     }
@@ -238,7 +239,7 @@ static bool gives_objects(const struct node *node)
 static bool takes_reference(const struct node *node)
 {
     for (int i = 0; i < node->inputs_count; i++) {
-        if (input_is_ref(node, i))
+        if (node_input_is_ref(node, i))
             return true;
     }
     return false;

@@ -169,7 +169,6 @@ void block_liveness(struct plan_maker *maker, struct plan_block *block);
 /* plan.c */
 /* Makes the plan the owner of a constant. */
 const struct tensor *plan_own(struct plan *plan, struct tensor tensor);
-bool input_is_ref(const struct node *node, int index);
 struct bytes variable_name(const struct node *handle); /* its shared name */
 
 #endif

@@ -21,30 +21,6 @@ const struct tensor *plan_own(struct plan *plan, struct tensor tensor)
 }
 
 /* The number of tensors of an argument of the op in this node. */
-static int arg_length(const struct node *node, const struct op_arg *arg)
-{
-    int64_t number;
-    const struct attr_value *list;
-    if (arg->number_attr != NULL)
-        return status_is_ok(node_attr_int(node, arg->number_attr, &number)) ? (int)number : 0;
-    if (arg->type_list_attr != NULL)
-        return status_is_ok(node_attr_list(node, arg->type_list_attr, &list)) ? list->count : 0;
-    return 1;
-}
-
-bool input_is_ref(const struct node *node, int index)
-{
-    if (node->op == NULL)
-        return true; /* unknown; the op has no kernel either */
-    int end = 0;
-    for (int i = 0; i < node->op->inputs_count; i++) {
-        end += arg_length(node, &node->op->inputs[i]);
-        if (index < end)
-            return node->op->inputs[i].is_ref;
-    }
-    return false;
-}
-
 struct bytes variable_name(const struct node *handle)
 {
     const struct attr_value *name = node_attr(handle, "shared_name");
