@@ -142,10 +142,10 @@ CLONES static void place_ids(const int64_t *ids, size_t count, const uint64_t *m
     }
 }
 
-CLONES static void widen_rows(const uint32_t *rows, size_t count, int64_t *out)
+CLONES static void widen_numbers(const uint32_t *numbers, size_t count, int64_t *out)
 {
     for (size_t i = 0; i < count; i++)
-        out[i] = rows[i];
+        out[i] = numbers[i];
 }
 
 static size_t find_by_marks(struct row_finder *finder)
@@ -160,7 +160,7 @@ static size_t find_by_marks(struct row_finder *finder)
     size_t rows = rank_words(scratch->marks, words, scratch->ranks);
     reserve_placed(scratch, finder->count);
     place_ids(ids, finder->count, scratch->marks, scratch->ranks, finder->places, scratch->placed);
-    widen_rows(scratch->placed, rows, finder->ids);
+    widen_numbers(scratch->placed, rows, finder->ids);
     if (words > 0)
         memset(scratch->marks, 0, words * sizeof *scratch->marks);
     return rows;
@@ -240,6 +240,95 @@ static size_t find_by_sorting(struct row_finder *finder)
     return rows;
 }
 
+/* ---- By sorting numbers that hold an id and its index. ---- */
+
+/* Bits of the largest number. */
+static int bits_of(uint64_t largest)
+{
+    return largest == 0 ? 0 : 64 - __builtin_clzll(largest);
+}
+
+/* How numbers are packed: the id in the high bits, its index in the low ones. */
+struct packing {
+    int id_bits, index_bits;
+};
+
+static struct packing packing_of(const struct row_finder *finder)
+{
+    return (struct packing){ bits_of((uint64_t)finder->rows_count - 1),
+                             bits_of(finder->count > 0 ? finder->count - 1 : 0) };
+}
+
+static bool can_pack(const struct row_finder *finder)
+{
+    struct packing packing = packing_of(finder);
+
+    return finder->rows_count > 0 && finder->count < UINT32_MAX &&
+           packing.id_bits + packing.index_bits <= 64;
+}
+
+#define PASSES_MAX ((64 + DIGIT_BITS - 1) / DIGIT_BITS)
+
+/* Packs the ids, and counts the numbers with each digit of each place at once: a pass over the list
+ * for each place would wait for the same numbers again. */
+static void pack_ids(const int64_t *ids, size_t count, int index_bits, int passes,
+                     uint32_t (*counts)[DIGITS], uint64_t *out)
+{
+    memset(counts, 0, (size_t)passes * sizeof *counts);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t id = (uint64_t)ids[i];
+        out[i] = id << index_bits | i;
+        for (int pass = 0; pass < passes; pass++, id >>= DIGIT_BITS)
+            counts[pass][id & (DIGITS - 1)]++;
+    }
+}
+
+/* A stable sort by one digit. */
+static void sort_packed(const uint64_t *numbers, size_t count, int shift, uint32_t *counts,
+                        uint64_t *out)
+{
+    uint32_t sum = 0;
+
+    for (size_t d = 0; d < DIGITS; d++) {
+        uint32_t some = counts[d];
+        counts[d] = sum;
+        sum += some;
+    }
+    for (size_t i = 0; i < count; i++)
+        out[counts[numbers[i] >> shift & (DIGITS - 1)]++] = numbers[i];
+}
+
+/* Of 39 k ids of 2^25 rows, sorting takes 4 ns an id, and 9 ns with a row_entry for each. */
+static size_t find_by_packing(struct row_finder *finder)
+{
+    struct row_scratch *scratch = finder->scratch;
+    struct packing packing = packing_of(finder);
+    uint32_t counts[PASSES_MAX][DIGITS];
+    int passes = (packing.id_bits + DIGIT_BITS - 1) / DIGIT_BITS, shift = packing.index_bits;
+    uint64_t index_mask = ((uint64_t)1 << shift) - 1;
+    size_t rows = 0;
+
+    reserve_entries(scratch, finder->count);
+    reserve_placed(scratch, finder->count);
+    uint64_t *numbers = (uint64_t *)(void *)scratch->entries;
+    uint64_t *sorted = (uint64_t *)(void *)scratch->spare;
+    pack_ids(added_ids(finder), finder->count, shift, passes, counts, numbers);
+    for (int pass = 0; pass < passes; pass++) {
+        sort_packed(numbers, finder->count, shift + pass * DIGIT_BITS, counts[pass], sorted);
+        uint64_t *last = numbers;
+        numbers = sorted;
+        sorted = last;
+    }
+    for (size_t i = 0; i < finder->count; i++) {
+        uint64_t id = numbers[i] >> shift;
+        if (i == 0 || id != numbers[i - 1] >> shift)
+            finder->ids[rows++] = (int64_t)id;
+        scratch->placed[numbers[i] & index_mask] = (uint32_t)(rows - 1);
+    }
+    widen_numbers(scratch->placed, finder->count, finder->places);
+    return rows;
+}
+
 /* With an eighth to spare: the numbers of ids of batches differ a little. */
 static void reserve_found(struct row_finder *finder)
 {
@@ -258,8 +347,10 @@ void row_finder_finish(struct row_finder *finder)
                  finder->count < UINT32_MAX && words_of(finder) / WORDS_OF_AN_ID <= finder->count;
 
     reserve_found(finder);
-    finder->rows =
-        (struct row_ids){ finder->ids, marks ? find_by_marks(finder) : find_by_sorting(finder) };
+    finder->rows.ids = finder->ids;
+    finder->rows.count = marks              ? find_by_marks(finder)
+                         : can_pack(finder) ? find_by_packing(finder)
+                                            : find_by_sorting(finder);
 }
 
 void row_finder_free(struct row_finder *finder)

@@ -33,7 +33,7 @@ struct row_scratch {
                       * larger than the batch */
     uint32_t *ranks;  /* for each word of `marks`: the number of marked rows before it */
     size_t words;     /* of marks and ranks */
-    uint32_t *placed; /* the rows in rising order, until they are copied to the finder */
+    uint32_t *placed; /* numbers that are written in random order, then copied to the finder */
     size_t placed_capacity;
 };
 
