@@ -128,7 +128,7 @@ static struct endpoint normalization_build(struct layer_context *context, const 
         return build_binary(b, "AddV2", NULL, center, build_binary(b, "Mul", NULL, x, stddev));
     return build_binary(b, "RealDiv", NULL, build_binary(b, "Sub", NULL, x, center), stddev);
 }
-LAYER_CLASS(normalization, "Normalization", normalization_args, normalization_build);
+MASKED_LAYER_CLASS(normalization, "Normalization", normalization_args, normalization_build);
 
 /* ---- Discretization ---- */
 

@@ -44,3 +44,9 @@ for name, layer in (("multiplied", L.Multiply), ("maximum", L.Maximum), ("minimu
     both = L.Concatenate(name="both")([layer(name="two")([a, b]), layer(name="three")([a, c, b]), layer(name="after")([c, a])])
     case("masks_" + name, keras.Model([ids, others], L.Concatenate(name="ends")([L.Dense(2, name="end")(both), layer(name="alone")([a, b])])), trained=True,
          masked=True, inputs=places + [np.int64([[0, 2, 3, 0], [1, 0, 0, 0], [0, 5, 5, 4]])])
+
+# ---- in a Sequential model, no layer gets its mask by an argument ----
+steps = random.uniform(-1, 1, (3, 4, 2)).astype(np.float32)
+steps[1, 2:], steps[2, 1:] = 0, 0
+case("masks_normalized", keras.Sequential([
+    L.Input((4, 2)), L.Masking(), L.Normalization(mean=0.25, variance=0.5), L.GRU(3, return_sequences=True), L.Dense(2)]), trained=True, masked=True, inputs=[steps])
