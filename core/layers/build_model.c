@@ -306,7 +306,7 @@ static void move_variables(struct layer_context *context, int begin, const int *
             out->lookups[i].variable = to[out->lookups[i].variable];
 }
 
-/* Lists the variables from `begin` on in the order of the description, as Keras does. */
+/* Lists the variables from `begin` on in the order of the description's layers, as Keras does. */
 static void order_variables(struct layer_context *context, const struct layers_model *model,
                             const struct created *created, int begin)
 {
@@ -316,13 +316,9 @@ static void order_variables(struct layer_context *context, const struct layers_m
     for (int i = 0; i < model->calls_count; i++)
         if (created[i].end > created[i].begin)
             of_layer[model->calls[i].layer - model->layers] = created[i];
-    for (int i = 0; i < model->calls_count; i++) {
-        if (model->calls[i].inputs_count == 0)
-            continue;
-        struct created *own = &of_layer[model->calls[i].layer - model->layers];
-        while (own->begin < own->end)
-            to[own->begin++] = next++;
-    }
+    for (int i = 0; i < model->layers_count; i++)
+        for (int v = of_layer[i].begin; v < of_layer[i].end; v++)
+            to[v] = next++;
     if (next > begin)
         move_variables(context, begin, to);
 }

@@ -49,3 +49,10 @@ penalised = [T(L.Dense(3, activity_regularizer="l2", name="inner"), name="each")
              L.Bidirectional(L.GRU(2, activity_regularizer="l1", return_sequences=True, name="both"), name="directions"), L.Flatten(),
              L.SpectralNormalization(L.Dense(3, activity_regularizer="l2", name="inner3"), name="divided"), L.Dense(2)]
 updates.case("moments_penalised_inside", sequential(L.Input((4, 3)), *penalised))
+
+# ---- the second call of a layer comes after layers that follow in the list ----
+x = L.Input((5, 3), name="x")
+times = T(L.Rescaling(0.5, name="half"), name="times")
+y = L.RMSNormalization(name="norm")(times(x))
+ends = [L.Dense(2, name="first")(L.AdditiveAttention(name="attention")([times(y), y])), L.Dense(2, name="second")(L.GlobalAveragePooling1D(name="pool")(y))]
+case("distributed_again", keras.Model(x, L.Add(name="ends")([L.GlobalMaxPooling1D(name="most")(ends[0]), ends[1]])), trained=True)
