@@ -11,7 +11,8 @@
 #include "server/rest/rest_internal.h"
 
 #define IDLE_SECONDS     600
-#define READS_MAX        16                         /* in one round of the loop */
+#define READS_MAX        16                         /* in one round of the loop, */
+#define READ_NS          (NS_PER_MS / 2)            /* and for how long */
 #define DRAIN_LINGER_NS  (300 * (int64_t)NS_PER_MS) /* for the next request of an idle client */
 #define DRAIN_READING_NS (2 * NS_PER_S) /* for requests that arrive slowly while draining */
 #define FOLLOW_AGAIN_NS  (10 * (int64_t)NS_PER_MS) /* after the system refused to watch */
@@ -141,12 +142,15 @@ int rest_connections(const struct rest *rest)
 }
 
 /* libmicrohttpd reads 8 KiB of a body at a time. A round of the loop for each would cost as much
- * as reading them. */
+ * as reading them. If many bodies arrive at the same time, one run reads from all of them, and
+ * small requests would wait for many runs. */
 static void read_on(struct rest *rest)
 {
+    int64_t end_ns = clock_now_ns(clock_monotonic()) + READ_NS;
     for (int i = 0; i < READS_MAX && rest->unfinished; i++) {
         run_daemon(rest, 0);
-        if (rest->reading == NULL || rest->idle_runs > 0)
+        if (rest->reading == NULL || rest->idle_runs > 0 ||
+            clock_now_ns(clock_monotonic()) >= end_ns)
             break;
     }
 }
