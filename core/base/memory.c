@@ -123,6 +123,17 @@ void memory_unmap(void *block, size_t size_bytes)
         munmap(block, size_bytes);
 }
 
+void *memory_resize(void *block, size_t old_bytes, size_t new_bytes)
+{
+    size_t size = whole_pages(new_bytes);
+    void *resized;
+    if (block == NULL)
+        resized = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    else
+        resized = mremap(block, whole_pages(old_bytes), size, MREMAP_MAYMOVE);
+    return resized != MAP_FAILED ? resized : NULL;
+}
+
 void memory_forbid_huge_pages(void *block, size_t size_bytes)
 {
     madvise(block, whole_pages(size_bytes), MADV_NOHUGEPAGE);

@@ -29,6 +29,12 @@ void memory_unmap(void *block, size_t size_bytes); /* accepts NULL */
  * written: the zeros of it are then still in the processor's cache. Owner: memory_unmap. */
 void *memory_reserve(size_t size_bytes);
 
+/* Changes the size of a block with its own pages, from old_bytes; NULL: makes one. The pages move
+ * to another address if they must, and nothing is copied. New ones are zero, and are provided when
+ * they are first written. NULL: no memory, and the block is as before. Owner: memory_unmap.
+ * Threads: safe. */
+void *memory_resize(void *block, size_t old_bytes, size_t new_bytes);
+
 /* Keeps the system from making more huge pages in the block; existing ones stay. Otherwise it
  * would fill gaps that memory_drop makes, because it merges partly unused pages. */
 void memory_forbid_huge_pages(void *block, size_t size_bytes);

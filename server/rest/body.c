@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "base/poison.h"
 #include "server/json/text.h"
 #include "server/rest/body_inflate.h"
 #include "server/rest/rest_internal.h"
@@ -14,9 +16,58 @@ static struct status pay(struct request *request, size_t bytes)
     return budget_take(request->rest->server->budget, (int64_t)bytes);
 }
 
+/* If many bodies arrive at the same time, each one that is large gets pages of its own, which move
+ * when it grows. realloc would copy it, into pages that the system clears first, and bodies of one
+ * size grow in the same round: all other requests of the loop would wait for tens of milliseconds.
+ * For a few bodies, the heap has pages left of earlier ones, and costs less. */
+#define MAPPED_BYTES_MIN ((size_t)1 << 20)
+#define MANY_BODIES      8
+
+static void free_data(struct request *request)
+{
+    if (request->is_mapped)
+        memory_unmap(request->data, request->capacity);
+    else
+        free(request->data);
+    request->is_mapped = false;
+}
+
+/* NULL: no memory. */
+static char *map_data(struct request *request, size_t capacity)
+{
+    if (request->is_mapped)
+        return memory_resize(request->data, request->capacity, capacity);
+    char *data = memory_resize(NULL, 0, capacity);
+    if (data == NULL)
+        return NULL;
+    if (request->size > 0)
+        memcpy(data, request->data, request->size);
+    free_data(request);
+    request->is_mapped = true;
+    return data;
+}
+
+/* A sanitizer only watches the heap. */
+static bool wants_pages(const struct request *request, size_t capacity)
+{
+    return request->is_mapped || (capacity >= MAPPED_BYTES_MIN && !POISON_WORKS &&
+                                  request->rest->requests_incomplete > MANY_BODIES);
+}
+
+static bool grow_data(struct request *request, size_t capacity)
+{
+    char *data = wants_pages(request, capacity) ? map_data(request, capacity)
+                                                : realloc(request->data, capacity);
+    if (data == NULL)
+        return false;
+    request->data = data;
+    request->capacity = capacity;
+    return true;
+}
+
 void rest_body_free(struct request *request)
 {
-    free(request->data);
+    free_data(request);
     budget_give(request->rest->server->budget, (int64_t)request->capacity);
     request->data = NULL;
     request->size = request->capacity = 0;
@@ -32,14 +83,10 @@ static struct status reserve_body(struct request *request, size_t size)
         capacity = 2 * request->capacity;
     size_t more = capacity - request->capacity;
     TRY(pay(request, more));
-    char *data = realloc(request->data, capacity);
-    if (data == NULL) {
-        budget_give(request->rest->server->budget, (int64_t)more);
-        return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for a body of %zu bytes", size);
-    }
-    request->data = data;
-    request->capacity = capacity;
-    return status_ok();
+    if (grow_data(request, capacity))
+        return status_ok();
+    budget_give(request->rest->server->budget, (int64_t)more);
+    return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for a body of %zu bytes", size);
 }
 
 void rest_body_refuse(struct request *request, struct status status)

@@ -44,6 +44,7 @@ struct request {
     /* Kept for the next request, and charged even while there is none: */
     char *data; /* the body */
     size_t capacity;
+    bool is_mapped;         /* data has pages of its own */
     char short_target[128]; /* most targets fit, and need no allocation */
 };
 

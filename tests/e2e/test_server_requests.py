@@ -72,6 +72,23 @@ class Requests(DigitsServer):
                 for other in (large, packed):
                     self.assertEqual((other.status, other.body), (small.status, small.body))
 
+    def test_many_large_bodies_that_arrive_at_the_same_time(self):
+        body = json.dumps(row()).encode()
+        body += b" " * (LIMIT - 1000 - len(body))
+        head = b"POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % (ASK.encode(), len(body))
+        for _ in range(2):
+            clients = [socket.create_connection(("127.0.0.1", self.server.port), timeout=DEADLINE_S) for _ in range(24)]
+            for s in clients:
+                s.sendall(head + body[:1000])
+            for at in range(1000, len(body), 1 << 20):  # all in turn, so that all grow together
+                for s in clients:
+                    s.sendall(body[at:at + (1 << 20)])
+                clients.pop().close()  # one leaves in the middle
+            for s in clients:
+                answer = b"".join(iter(lambda s=s: s.recv(1 << 16), b""))
+                self.assertTrue(answer.startswith(b"HTTP/1.1 200 OK\r\n") and b'"predictions"' in answer, answer[:500])
+                s.close()
+
     def test_deep_nesting_beside_the_tensor_is_skipped(self):
         body = '{"deep":' + "[" * 100000 + "]" * 100000 + "," + json.dumps(row())[1:]
         self.same(self.server.post(ASK, body.encode()))

@@ -82,11 +82,35 @@ static void keeps_the_memory_of_freed_buffers(void **state)
     assert_in_range(count_faults(20), 0, 1000); /* the default has 11,000; others may add some */
 }
 
+static void a_block_changes_its_size_and_keeps_its_bytes(void **state)
+{
+    static const size_t sizes[] = { 3 << 20, 8 << 20, (8 << 20) + 1, 5000 };
+    const size_t count = sizeof sizes / sizeof sizes[0];
+    size_t size = 100000;
+    char *block = memory_resize(NULL, 0, size);
+    (void)state;
+    assert_non_null(block);
+    for (size_t i = 0; i < count; i++) {
+        size_t before = size;
+        memset(block, (int)i + 1, size);
+        block = memory_resize(block, before, sizes[i]);
+        assert_non_null(block);
+        size = sizes[i];
+        for (size_t at = 0; at < size; at++)
+            if (block[at] != (at < before ? (char)i + 1 : 0))
+                fail_msg("byte %zu of %zu is %d", at, size, block[at]);
+    }
+    assert_null(memory_resize(block, size, SIZE_MAX / 4));
+    assert_int_equal(block[size - 1], count);
+    memory_unmap(block, size);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_the_memory_of_freed_buffers), /* before others free larger blocks */
         cmocka_unit_test(maps_zeros_that_can_be_written),
+        cmocka_unit_test(a_block_changes_its_size_and_keeps_its_bytes),
         cmocka_unit_test(refuses_more_than_there_is),
         cmocka_unit_test(begins_large_tables_at_huge_pages),
     };
