@@ -134,6 +134,17 @@ static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const
     return status_is_ok(framing->status) ? MHD_YES : MHD_NO;
 }
 
+/* RFC 9110, 5.5: blanks around a value are not part of it. libmicrohttpd 0.9.75 removes only those
+ * before it. */
+const char *rest_header(const struct request *request, const char *name)
+{
+    const char *value = MHD_lookup_connection_value(request->mhd, MHD_HEADER_KIND, name);
+    size_t size = value != NULL ? strlen(value) : 0, whole = size;
+    while (size > 0 && (value[size - 1] == ' ' || value[size - 1] == '\t'))
+        size--;
+    return size == whole ? value : arena_memdup(request->exchange.served.arena, value, size);
+}
+
 struct status rest_head_check(struct MHD_Connection *mhd, const char *version, bool *chunked)
 {
     struct framing framing = { .in_place = rest_knows_library(), .status = status_ok() };

@@ -89,8 +89,7 @@ static struct status read_json_size(const char *header, size_t *out)
         return status_ok();
     errno = 0;
     unsigned long long size = is_digit(*header) ? strtoull(header, &end, 10) : 0;
-    /* libmicrohttpd 0.9.75 keeps blanks after a value. */
-    if (end == NULL || end[strspn(end, " \t")] != '\0' || errno == ERANGE || size >= INFER_JSON_ALL)
+    if (end == NULL || *end != '\0' || errno == ERANGE || size >= INFER_JSON_ALL)
         return status_error(STATUS_INVALID_ARGUMENT, JSON_SIZE_HEADER ": %.64s is not a size",
                             header);
     *out = (size_t)size;

@@ -103,10 +103,9 @@ static inline bool rest_knows_library(void)
     return strcmp(MHD_get_version(), "0.9.75") == 0;
 }
 
-static inline const char *rest_header(const struct request *request, const char *name)
-{
-    return MHD_lookup_connection_value(request->mhd, MHD_HEADER_KIND, name);
-}
+/* The value of a request's header, without blanks after it; in the library's memory or the
+ * request's arena. NULL: there is none. */
+const char *rest_header(const struct request *request, const char *name);
 
 /* connection.c. Closes the connection of a request that makes no progress for some seconds, and
  * of a client that disconnects before its request is complete. */

@@ -63,6 +63,11 @@ class Bodies(TestCase):
         self.refused(self.predict(body, OCTETS, signature="two"), 400, "the signature 'two' has 2 inputs")
         self.refused(self.predict(body, OCTETS, signature="no"), 400, "\"no\" not found in signature def")
 
+    def test_blanks_after_the_value_of_a_header(self):
+        answer = self.predict(struct.pack("<f", 1), OCTETS + " ", OCTETS + "\t", shape="1,1 \t", signature="serving_default ")
+        self.assertEqual((answer.status, answer.body), (200, struct.pack("<f", 2.5)), answer)
+        self.assertIn("explain", self.predict({"instances": [[1.0]]}, explain="1 ").json)
+
     def test_large_bodies(self):
         """Read in the loop or in the pool: below and above 64 KiB and 1 MiB, with and without a shape; twice, because the first run of a
         size is in the pool."""
