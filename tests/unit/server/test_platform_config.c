@@ -109,7 +109,7 @@ static const struct row {
     { "metagraphs", BEFORE "remove_unused_fields_from_bundle_metagraph: true" AFTER, NULL },
     { "fixed inputs", BEFORE "experimental_fixed_input_tensors { name: 'x' }" AFTER, NULL },
     { "batches in the graph",
-      BEFORE "in_graph_batching_parameters { max_batch_size { value: 0 } }" AFTER, NULL },
+      BEFORE "in_graph_batching_parameters { max_batch_size { value: 3 } }" AFTER, NULL },
     { "versions with a configuration", BEFORE "enable_saved_model_config: true" AFTER, NULL },
 };
 
