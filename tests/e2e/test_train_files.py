@@ -317,6 +317,7 @@ class TrainFiles(FilesTestCase):
         self.assertIn("5 steps of 10 rows", self.train(*flags, "--train_files=" + self.path("a[1].csv")))
         os.rename(self.path("a[1].csv"), self.path("a,1.csv"))
         self.assertIn("5 steps of 10 rows", self.train(*flags, "--train_files=" + self.path("a,1.csv")))
+        self.assertIn("5 steps of 10 rows", self.train(*flags, "--train_files=file://" + self.path("a,1.csv")))
         with zipfile.ZipFile(self.path("b.csv.zip"), "w") as file:
             file.writestr("b.csv", "x,y\n1,2\n")
         self.assertIn("a ZIP archive without arrays", self.train(*flags, "--train_files=" + self.path("b.csv.zip"), code=2))

@@ -153,7 +153,7 @@ static struct status match(const char *pattern, bool append, glob_t *found)
     const char *path = file_path_of_uri(pattern);
     int flags = append ? GLOB_APPEND : 0, result;
 
-    TRY(file_check_local(pattern));
+    TRY(file_check_local(path));
     result = glob(path, flags, NULL, found);
     if (result == GLOB_NOMATCH && file_exists(path))
         result = glob(path, flags | GLOB_NOCHECK, NULL, found);
