@@ -46,7 +46,7 @@ static const struct other_content {
     { { "\xfd\x37zXZ\0", 6 }, "compressed with xz", "unpack it, or compress it with gzip" },
     { { "BZh", 3 }, "compressed with bzip2", "unpack it, or compress it with gzip" },
     { { "PK\3\4", 4 }, "a ZIP archive", "unpack it" },
-    { { "PAR1", 4 }, "a Parquet file", "convert it to CSV or TFRecord" },
+    { { "PAR1\x15", 5 }, "a Parquet file", "convert it to CSV or TFRecord" },
     { { "\x89HDF\r\n", 6 }, "an HDF5 file", "convert it to npz, CSV or TFRecord" },
     { { "SQLite format 3", 16 }, "an SQLite database", "convert it to CSV or TFRecord" },
 };
