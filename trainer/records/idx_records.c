@@ -107,16 +107,31 @@ static struct status open_stream(const char *path, struct idx_stream *stream)
     return read_header(stream);
 }
 
+/* Nothing follows the last row. Of a compressed file, its size does not tell that, and its checksum
+ * may not have been read yet. */
+static struct status check_end(const struct idx_stream *stream)
+{
+    char more;
+    size_t got = 0;
+
+    if (stream->gzip != NULL)
+        TRY(gzip_file_get(stream->gzip, &more, 1, &got));
+    return got == 0 ? status_ok()
+                    : status_error(STATUS_DATA_LOSS,
+                                   "'%s': more IDX data than the %u rows of its header",
+                                   stream->path, stream->header.dims[0]);
+}
+
 static struct status read_row(struct idx_stream *stream, uint64_t row)
 {
     size_t got;
 
     TRY(get_bytes(stream, stream->header_bytes + row * stream->width, stream->row, stream->width,
                   &got));
-    if (got == stream->width)
-        return status_ok();
-    return status_error(STATUS_DATA_LOSS, "cut short in row %llu of %llu", (unsigned long long)row,
-                        (unsigned long long)stream->header.dims[0]);
+    if (got < stream->width)
+        return status_error(STATUS_DATA_LOSS, "'%s': cut short in row %llu of %u", stream->path,
+                            (unsigned long long)row, stream->header.dims[0]);
+    return row + 1 == stream->header.dims[0] ? check_end(stream) : status_ok();
 }
 
 /* ---- The file of the labels. ---- */
@@ -256,7 +271,7 @@ static void add_values(const uint8_t *values, size_t count, struct column *colum
     column->count += count;
 }
 
-/* Reads the row of the fields that have a column, or of compressed files. */
+/* Reads the row of the fields that have a column. */
 static struct status read_images(struct record_reader *base, size_t rows_max,
                                  struct columns *columns, struct status *bad)
 {
@@ -268,7 +283,7 @@ static struct status read_images(struct record_reader *base, size_t rows_max,
             struct idx_stream *stream = &reader->streams[field];
             if (reader->targets[field] < 0)
                 continue;
-            TRY(status_in(read_row(stream, reader->at), "'%s'", stream->path));
+            TRY(read_row(stream, reader->at));
             add_values(stream->row, stream->width, &columns->list[reader->targets[field]]);
         }
         base->place = reader->at++;
