@@ -1,5 +1,6 @@
 /* activation: activations that are layers. */
 #include "layers/classes/classes.h"
+#include "layers/classes/preprocessing.h"
 
 static const struct layer_arg activation_args[] = {
     { "activation", ARG_ACTIVATION, REQUIRED },
@@ -200,13 +201,45 @@ static struct endpoint softmax_build(struct layer_context *context, const struct
     return build_swap_last(b, x, axes[0]);
 }
 
-/* The mask is added to the input in Keras, which fails because it lacks a dimension. */
+/* Does each size of the mask equal that of x, or 1? The mask of a sequence lacks a dimension. */
+static bool is_mask_of_elements(struct endpoint mask, struct endpoint x)
+{
+    const struct shape *own = endpoint_shape(mask), *all = endpoint_shape(x);
+    bool fits = own->rank == all->rank;
+
+    for (int i = 1; fits && i < all->rank; i++)
+        fits = own->dims[i] == 1 || may_be_equal(own->dims[i], all->dims[i]);
+    return fits;
+}
+
+/* The softmax of the elements that the call's mask keeps, and 0 for the others. */
+static struct endpoint softmax_masked(struct layer_context *context, const struct layer *layer,
+                                      const struct layer_io *io, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    struct endpoint mask = io_mask(io);
+
+    if (mask.node == NULL || !status_is_ok(b->status))
+        return softmax_build(context, layer, x);
+    if (context->keras2 || !is_mask_of_elements(mask, x)) {
+        layer_refuse(context, layer, "a mask of shape %s for an input of shape %s",
+                     shape_text(endpoint_shape(mask)), shape_text(endpoint_shape(x)));
+        return x;
+    }
+    if (endpoint_dtype(mask) != DT_BOOL)
+        mask = build_by_number(b, "Greater", cast_to(context, mask, DT_FLOAT), 0.5);
+    x = softmax_build(context, layer, build_select(b, mask, x, build_const_float(b, -1e9f)));
+    return build_select(b, mask, x, build_const_float(b, 0));
+}
+
+/* Calls may have a mask, which no later layer takes. */
 static struct endpoint softmax_mask(struct layer_context *context, const struct layer *layer,
                                     const struct layer_io *io)
 {
-    if (io_mask(io).node != NULL)
-        layer_refuse(context, layer, "its input has a mask");
-    return io_mask(io);
+    (void)context;
+    (void)layer;
+    (void)io;
+    return (struct endpoint){ 0 };
 }
 
 const struct layer_class layer_softmax = {
@@ -214,5 +247,6 @@ const struct layer_class layer_softmax = {
     .args = softmax_args,
     .args_count = (int)COUNT(softmax_args),
     .build = softmax_build,
+    .build_masked = softmax_masked,
     .mask = softmax_mask,
 };

@@ -50,3 +50,10 @@ steps = random.uniform(-1, 1, (3, 4, 2)).astype(np.float32)
 steps[1, 2:], steps[2, 1:] = 0, 0
 case("masks_normalized", keras.Sequential([
     L.Input((4, 2)), L.Masking(), L.Normalization(mean=0.25, variance=0.5), L.GRU(3, return_sequences=True), L.Dense(2)]), trained=True, masked=True, inputs=[steps])
+
+# ---- a softmax of the elements that a mask keeps: of each element, and of each row for all columns ----
+x, kept, wide = keras.Input((3, 4), name="x"), keras.Input((3, 4), dtype="bool", name="kept"), keras.Input((1, 4), name="wide")
+scores = [L.Softmax(name="each")(L.Dense(4, name="left")(x), mask=kept), L.Softmax(axis=[1, 2], name="all")(L.Dense(4, name="right")(x), mask=wide)]
+case("softmax_masked", keras.Model([x, kept, wide], L.Dense(2, name="end")(keras.ops.matmul(*scores[:1], keras.ops.swapaxes(scores[1], 1, 2)))), trained=True, inputs=[
+    random.uniform(-1, 1, (3, 3, 4)).astype(np.float32), random.uniform(size=(3, 3, 4)) < np.reshape([0.5, 0.0, 0.8], (3, 1, 1)),
+    np.float32([[[0, 1, 0.25, 0.75]], [[1, 1, 1, 1]], [[0, 0, 1, 0]]])])
