@@ -224,6 +224,43 @@ static struct endpoint bias_variable(struct layer_context *context, const struct
     return shape.rank == 0 ? none : layer_variable(context, layer, "bias", shape);
 }
 
+/* The axis of y along which Keras 3 adds a bias with one size above 1: if the last axis of y has
+ * this size, the last one, and otherwise axis 1, even if bias_axes names another axis of the same
+ * size. -1: the bias is broadcast. Source: add() in keras/src/backend/tensorflow/numpy.py */
+static int bias_axis(const struct shape *y, const struct shape *bias)
+{
+    int64_t size = 1;
+
+    for (int i = 0; i < bias->rank; i++) {
+        if (bias->dims[i] > 1 && size > 1)
+            return -1;
+        size = bias->dims[i] > 1 ? bias->dims[i] : size;
+    }
+    if (size == 1 || y->rank < 2)
+        return -1;
+    return y->dims[y->rank - 1] == size ? y->rank - 1 : y->dims[1] == size ? 1 : -1;
+}
+
+static struct endpoint add_bias(struct layer_context *context, struct endpoint y,
+                                struct endpoint bias)
+{
+    struct builder *b = &context->builder;
+    int32_t dims[SHAPE_RANK_MAX];
+
+    if (!status_is_ok(b->status))
+        return y;
+    const struct shape *all = endpoint_shape(y), *own = endpoint_shape(bias);
+    int axis = context->keras2 ? -1 : bias_axis(all, own);
+    if (axis >= 0 && (own->rank != all->rank - axis || own->dims[0] == 1)) {
+        dims[0] = -1;
+        for (int i = 1; i < all->rank - axis; i++)
+            dims[i] = 1;
+        bias = build_binary(b, "Reshape", NULL, bias,
+                            build_const_ints(b, NULL, all->rank - axis, dims));
+    }
+    return build_binary(b, "AddV2", NULL, y, bias);
+}
+
 static struct endpoint einsum_build(struct layer_context *context, const struct layer *layer,
                                     struct endpoint x)
 {
@@ -261,7 +298,7 @@ static struct endpoint einsum_build(struct layer_context *context, const struct 
     const struct endpoint factors[] = { x, lora_change(context, layer, "kernel", kernel) };
     struct endpoint y = build(&context->builder, "Einsum", NULL, 2, factors, attrs);
     if (bias.node != NULL)
-        y = build_binary(&context->builder, "AddV2", NULL, y, bias);
+        y = add_bias(context, y, bias);
     return activation_build(context, layer_arg(layer, "activation")->activation, y);
 }
 LAYER_CLASS(einsum_dense, "EinsumDense", einsum_args, einsum_build);
