@@ -55,12 +55,15 @@ void manager_wake(struct manager *manager)
         pthread_cond_broadcast(&manager->work);
 }
 
-/* Serving has priority: on Linux a thread has its own nice value, but the helpers of a load's
- * loops would not have it. */
-static void lower_priority(void)
+/* Serving has priority over loads: on Linux a thread has its own nice value. During the start
+ * nothing is served, and on a busy machine a low priority would make it ten times as long. Called
+ * with the lock held. */
+static void lower_priority_after_start(const struct manager *manager, bool *lowered)
 {
-    parallel_disable_helpers();
+    if (*lowered || manager->starting)
+        return;
     scheduling_lower_priority(LOADER_NICE);
+    *lowered = true;
 }
 
 /* Waits until wake_ns, or until an event. Called with the lock held. */
@@ -78,11 +81,13 @@ static void *manage(void *context)
     const struct manager_options *options = &manager->options;
     unsigned kinds = STEP_UNLOAD | (options->load_threads > 0 ? 0 : STEP_LOAD) |
                      (options->unload_threads > 0 ? 0 : STEP_FREE);
-    lower_priority();
+    bool lowered = false;
+    parallel_disable_helpers(); /* they would not have the thread's priority */
     pthread_mutex_lock(&manager->lock);
     manager->runs = true;
     manager_notify_waiters(manager);
     while (!manager->stopping) {
+        lower_priority_after_start(manager, &lowered);
         uint64_t events = manager->events;
         pthread_mutex_unlock(&manager->lock);
         manager_poll(manager);
@@ -99,9 +104,11 @@ static void *manage(void *context)
 /* Executes steps of one kind; if `until_started`, only until the start is over. */
 static void work(struct manager *manager, unsigned kind, bool until_started)
 {
-    lower_priority();
+    bool lowered = false;
+    parallel_disable_helpers();
     pthread_mutex_lock(&manager->lock);
     while (!manager->stopping && (manager->starting || !until_started)) {
+        lower_priority_after_start(manager, &lowered);
         uint64_t events = manager->events;
         pthread_mutex_unlock(&manager->lock);
         bool busy = manager_take_step(manager, kind, false);

@@ -1,10 +1,11 @@
 /*
  * manager: finds, loads, swaps and frees the versions of the served models.
  *
- * A thread of low priority polls the base paths, loads the versions that each model's policy wants
- * while the current ones serve, then frees the old ones after their last requests. If a version
- * cannot be loaded, the old one continues to serve. served_model.h has the states and the rules of
- * one model. Loads and frees may have separate threads.
+ * A thread polls the base paths, loads the versions that each model's policy wants while the
+ * current ones serve, then frees the old ones after their last requests. It has a low priority once
+ * the server has started. If a version cannot be loaded, the old one continues to serve.
+ * served_model.h has the states and the rules of one model. Loads and frees may have separate
+ * threads.
  *
  * A configuration is applied at once, in the calling thread: that of manager_start, of
  * manager_reload, or the manager's own when --model_config_file has changed. A model that it omits

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/container.h"
 #include "base/log.h"
@@ -153,12 +156,14 @@ static const struct version_source source = { scan, fingerprint, bytes_in };
 
 static _Atomic unsigned endless; /* versions that load until they are cancelled */
 static _Atomic int64_t loading;  /* the endless version being loaded, or 0 */
+static _Atomic int load_nice;    /* of the thread of the last load */
 
 static inline struct status load(const char *name, int64_t version, const char *directory,
                                  const struct savedmodel_options *options, struct servable **out)
 {
     const struct work_limits *limits = options->limits;
     assert_int_equal(atoi(directory + 3), version);
+    atomic_store(&load_nice, getpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid)));
     TRY(limits->check(limits->context));
     while (atomic_load(&endless) & V(version)) {
         atomic_store(&loading, version);

@@ -200,6 +200,20 @@ static void requests_are_answered_during_a_load(void **state)
     assert_int_equal(latest(), 2);
 }
 
+static void loads_have_a_lower_priority_after_the_start(void **state)
+{
+    (void)state;
+    int own = getpriority(PRIO_PROCESS, 0);
+    start(V(1));
+    wait_until_it_sleeps();
+    assert_int_equal(atomic_load(&load_nice), own);
+    take_turn();
+    assert_int_equal(starts, 1);
+    put(V(1) | V(2));
+    assert_string_equal(states(), "2 AVAILABLE, 1 END");
+    assert_int_equal(atomic_load(&load_nice), own < 10 ? 10 : own);
+}
+
 static void a_load_ends_if_its_version_vanishes(void **state)
 {
     (void)state;
@@ -351,6 +365,7 @@ int main(void)
         TEST(a_failed_version_is_loaded_once_it_is_whole),
         TEST(a_version_drains_while_a_request_holds_it),
         TEST(requests_are_answered_during_a_load),
+        TEST(loads_have_a_lower_priority_after_the_start),
         TEST(a_load_ends_if_its_version_vanishes),
         TEST(a_load_ends_for_a_newer_version),
         TEST(stopping_ends_a_load),
