@@ -11,6 +11,8 @@
 #define BACK_MS   3000 /* three heartbeats */
 #define SILENT_MS 5000 /* nobody waits for a worker that has been silent for this long */
 
+#define REASON_BYTES_MAX 1023 /* as tasks send; a stranger's request may have a MiB */
+
 struct task_liveness {
     struct member *members; /* [PS_WORKERS_MAX], by rank */
     bool begun;             /* a task has been heard from */
@@ -54,6 +56,14 @@ void liveness_mark_informed(struct ps *ps, uint32_t rank)
         ps->liveness->members[rank].told = true;
 }
 
+static char *copy_reason(const char *why)
+{
+    char text[REASON_BYTES_MAX + 1];
+
+    snprintf(text, sizeof text, "%s", why);
+    return xstrdup(text);
+}
+
 void liveness_record(struct ps *ps, const struct identity *identity)
 {
     struct member *member = &ps->liveness->members[identity->index];
@@ -63,8 +73,6 @@ void liveness_record(struct ps *ps, const struct identity *identity)
     ps->liveness->begun = true;
     member->heard_ns = clock_now_ns(ps->options.clock);
     snprintf(member->name, sizeof member->name, "%s", identity->task);
-    free(member->refused);
-    member->refused = NULL;
     if (known && member->incarnation == identity->incarnation)
         return;
     member->incarnation = identity->incarnation;
@@ -79,14 +87,14 @@ void liveness_record_refusal(struct ps *ps, const struct identity *identity, con
     struct member *member = &ps->liveness->members[identity->index];
 
     ASSERT_LOCKED(ps);
-    if (member->heard_ns != 0 ||
-        (member->refused != NULL && member->refused_incarnation == identity->incarnation))
+    if (member->refused != NULL && member->refused_incarnation == identity->incarnation)
         return;
     free(member->refused);
-    member->refused = xstrdup(why);
+    member->refused = copy_reason(why);
     member->refused_incarnation = identity->incarnation;
     member->refusal_said = false;
-    snprintf(member->name, sizeof member->name, "%s", identity->task);
+    if (member->heard_ns == 0)
+        snprintf(member->name, sizeof member->name, "%s", identity->task);
 }
 
 bool liveness_is_refused(const struct ps *ps, uint32_t rank)
@@ -111,7 +119,7 @@ void liveness_record_failure(struct ps *ps, const struct identity *identity, con
     ASSERT_LOCKED(ps);
     if (member->incarnation != identity->incarnation || member->left != NULL)
         return;
-    member->left = xstrdup(why);
+    member->left = copy_reason(why);
 }
 
 /* With the lock: writes the next line about a member. Returns false if there is nothing new. */
@@ -148,7 +156,8 @@ static bool tell_refusal(struct member *member, char *out, size_t size)
 {
     if (member->refused == NULL || member->refusal_said)
         return false;
-    snprintf(out, size, "%s is refused: %s", member->name, member->refused);
+    snprintf(out, size, "%s%s is refused: %s", member->heard_ns != 0 ? "another " : "",
+             member->name, member->refused);
     member->refusal_said = true;
     return true;
 }
@@ -160,8 +169,8 @@ bool ps_next_news(struct ps *ps, int64_t now_ns, int64_t lost_ms, char *out, siz
     ps_lock(ps);
     for (uint32_t rank = 0; rank < PS_WORKERS_MAX && !any && !outcome_is_known(ps); rank++) {
         struct member *member = &ps->liveness->members[rank];
-        any = liveness_find(ps, rank) != NULL ? tell(ps, member, now_ns, lost_ms, out, size)
-                                              : tell_refusal(member, out, size);
+        any = (liveness_find(ps, rank) != NULL && tell(ps, member, now_ns, lost_ms, out, size)) ||
+              tell_refusal(member, out, size);
     }
     ps_unlock(ps);
     return any;

@@ -17,9 +17,7 @@ struct member {
     int64_t heard_ns; /* 0: never */
     bool told;        /* the outcome */
     char *left;       /* its failure, on the heap; NULL: none */
-    /* Why the last process in this place was refused, if none was ever admitted; on the heap;
-     * NULL: none was refused */
-    char *refused;
+    char *refused;    /* why a process in this place was last refused, on the heap; NULL: none */
     uint64_t refused_incarnation;
     bool refusal_said;
     enum member_logged said;
@@ -31,9 +29,9 @@ void liveness_destroy(struct task_liveness *liveness);
 void liveness_record(struct ps *ps, const struct identity *identity);
 /* Records another call of the task. */
 void liveness_touch(struct ps *ps, const struct worker *worker);
-/* Records that a process with this identity was refused, unless another one has its place. */
+/* Records that a process with this identity was refused. */
 void liveness_record_refusal(struct ps *ps, const struct identity *identity, const char *why);
-/* Was a process of this rank refused, and none admitted? */
+/* Was a process of this rank refused? */
 bool liveness_is_refused(const struct ps *ps, uint32_t rank);
 /* Records the failure that a task reports. */
 void liveness_record_failure(struct ps *ps, const struct identity *identity, const char *why);

@@ -383,6 +383,58 @@ static void tells_once_who_comes_falls_silent_and_comes_back(void **state)
     assert_news(fixture, "");
 }
 
+static void refuse(struct fixture *fixture, const char *agreed)
+{
+    const struct ps_client_options options = fixture->worker.options;
+
+    fixture->worker.options.agreed = agreed;
+    fixture->worker.options.incarnation += 7;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(heartbeat(&fixture->worker).status.code, STATUS_FAILED_PRECONDITION);
+    fixture->worker.options = options;
+}
+
+/* The process that has its place hides none that would take it. */
+static void tells_once_who_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_true(status_is_ok(client_join(&fixture->chief, false, 1000)));
+    assert_true(status_is_ok(small_create(&fixture->chief, 2, false)));
+    refuse(fixture, "sync=true");
+    assert_news(fixture,
+                "worker 1 is refused: worker 1 was given sync=true, the chief : it must be the "
+                "same");
+    assert_news(fixture, "");
+    assert_true(status_is_ok(heartbeat(&fixture->worker).status));
+    assert_news(fixture, "worker 1 is here");
+    fixture->worker.options.incarnation++;
+    refuse(fixture, "sync=true");
+    assert_true(status_is_ok(heartbeat(&fixture->worker).status));
+    assert_news(fixture, "worker 1 is here, restarted");
+    assert_news(fixture,
+                "another worker 1 is refused: worker 1 was given sync=true, the chief : it must "
+                "be the same");
+    assert_news(fixture, "");
+}
+
+/* Ranks and incarnations cost a stranger nothing. */
+static void keeps_little_of_what_a_stranger_sends(void **state)
+{
+    struct fixture *fixture = *state;
+    char *name = zalloc(100001), line[4096];
+
+    memset(name, 'x', 100000);
+    assert_true(status_is_ok(client_join(&fixture->chief, false, 1000)));
+    assert_true(status_is_ok(small_create(&fixture->chief, 2, false)));
+    fixture->worker.options.task = name;
+    refuse(fixture, "sync=true");
+    assert_true(ps_next_news(fixture->cluster.ps[0], clock_now_ns(fixture->clock), 300000, line,
+                             sizeof line));
+    assert_true(strlen(line) < 1200);
+    free(name);
+}
+
 static void tells_who_leaves_and_waits_no_more_for_it(void **state)
 {
     struct fixture *fixture = *state;
@@ -437,6 +489,8 @@ int main(void)
         TEST(a_worker_that_never_comes_ends_only_a_synchronous_job_and_is_named),
         TEST(a_task_beyond_the_lists_is_refused_before_and_after_the_variables_are_there),
         TEST(a_chief_with_other_lists_is_refused),
+        TEST(tells_once_who_is_refused),
+        TEST(keeps_little_of_what_a_stranger_sends),
         TEST(a_worker_of_an_asynchronous_job_may_go),
         TEST(a_failure_of_a_worker_ends_a_synchronous_job),
         TEST(a_synchronous_job_waits_for_a_worker_that_was_stopped),
