@@ -166,7 +166,7 @@ static void take_failure(struct saver *saver, struct status status)
     if (saver->stopping || saver->paused || status.code == STATUS_ABORTED)
         return;
     if (saver->first == FIRST_TAKEN)
-        fail_first(saver, status);
+        fail_first(saver, status_in(status, "the first checkpoint failed"));
     if (saver->first == FIRST_FAILED)
         return;
     if (saver->warned_ns != 0 && now_ns - saver->warned_ns < (int64_t)WARN_MS * NS_PER_MS)
@@ -298,7 +298,7 @@ struct status saver_finish(struct saver *saver)
     pthread_mutex_lock(&saver->saving);
     struct status status = saver_check(saver);
     if (status_is_ok(status))
-        status = save(saver);
+        status = status_in(save(saver), "the last checkpoint failed");
     pthread_mutex_unlock(&saver->saving);
     return status;
 }

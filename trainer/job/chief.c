@@ -256,8 +256,8 @@ static bool is_disk_failure(struct status status)
            status.code != STATUS_UNAVAILABLE;
 }
 
-/* Writes the last checkpoint, then tests and exports. If only the checkpoint fails, the job
- * fails, but the model is exported. */
+/* Writes the last checkpoint, then tests and exports. If only this or the first checkpoint fails,
+ * the job fails, but the model is exported. */
 static struct status save_and_conclude(struct chief *chief)
 {
     const struct chief_options *options = chief->options;
@@ -270,8 +270,7 @@ static struct status save_and_conclude(struct chief *chief)
         return saved;
     snprintf(text, sizeof text, "%s", saved.message);
     TRY(options->conclude(options->context, chief->client));
-    return status_is_ok(saved) ? saved
-                               : status_error(saved.code, "the last checkpoint failed: %s", text);
+    return status_is_ok(saved) ? saved : status_error(saved.code, "%s", text);
 }
 
 /* Evaluates the values of the step just made, which are client->values, if that is due. */

@@ -171,9 +171,10 @@ static void a_first_checkpoint_that_fails_later_is_reported(void **state)
         usleep(1000);
         status = saver_check(saved.saver);
     }
-    assert_fails_naming(status, STATUS_DATA_LOSS, "model.ckpt-0");
+    assert_fails_naming(status, STATUS_DATA_LOSS, "the first checkpoint failed: checkpoint '");
     atomic_store(&disk_error, 0);
-    assert_fails_naming(saver_finish(saved.saver), STATUS_DATA_LOSS, "model.ckpt-0");
+    status = saver_finish(saved.saver);
+    assert_fails_naming(status, STATUS_DATA_LOSS, "the first checkpoint failed: checkpoint '");
     stop_saved_job(&saved);
 }
 
