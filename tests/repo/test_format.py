@@ -1,4 +1,4 @@
-"""Every C and C++ file is as clang-format 14 and .clang-format leave it, and so are drawings in comments.
+"""Every C and C++ file is as clang-format 14 and .clang-format leave it, and so are drawings in comments; paragraphs of documents are wrapped.
 
 clang-format does not reflow comments (ReflowComments: false): it would join the lines of drawings and examples to paragraphs. So this
 test looks at the width of lines, and for drawings that a reflow has broken."""
@@ -16,6 +16,7 @@ TOOL = shutil.which("clang-format-14")
 
 
 WIDTH = 100
+DOCUMENT_WIDTH = 150
 # A line of a drawing, indented by four blanks, and behind it one that begins at the comment's margin, without a blank line between.
 DRAWN = re.compile(r"\s*/?\* {4,}\S")
 AT_MARGIN = re.compile(r"\s*\* ?(?!Shapes|Types|Units|Owner|Errors|Threads|Source|Returns)[^\s*/]")
@@ -71,6 +72,29 @@ class Comments(unittest.TestCase):
         self.assertTrue(broken_comments("x.h", drawing % (" *     " + 95 * "x")))
         self.assertFalse(broken_comments("x.h", drawing % " *     value := size(4)"))
         self.assertFalse(broken_comments("x.h", "/**\n * Owner   the caller, who\n *         frees it\n * Errors  none\n */\n"))
+
+
+def wide_paragraphs(path, source):
+    """Tables and examples may be wider."""
+    code, wrong = False, []
+    for i, line in enumerate(source.split("\n"), 1):
+        code ^= line.startswith("```")
+        if len(line) > DOCUMENT_WIDTH and not code and not line.startswith(("|", "    ")):
+            wrong.append("%s:%d: %d columns, more than %d" % (path, i, len(line), DOCUMENT_WIDTH))
+    return wrong
+
+
+class Documents(unittest.TestCase):
+    def test_paragraphs_are_wrapped(self):
+        paths = [path for path in files(".md") if path != "docs/ops.md"]  # print_ops writes that one
+        self.assertGreater(len(paths), 5)
+        wrong = [line for path in paths for line in wide_paragraphs(path, text(path))]
+        self.assertFalse(wrong, "\n" + "\n".join(wrong))
+
+    def test_a_wide_paragraph_would_be_seen(self):
+        wide = "word " * 40
+        self.assertTrue(wide_paragraphs("x.md", wide))
+        self.assertFalse(wide_paragraphs("x.md", "| %s |\n```\n%s\n```\n    %s" % (wide, wide, wide)))
 
 
 if __name__ == "__main__":
