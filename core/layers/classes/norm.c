@@ -226,7 +226,18 @@ static const struct layer_arg rms_norm_args[] = {
     { "epsilon", ARG_NUMBER, "1e-6" },
 };
 
-/* x / √(mean of x² + epsilon), times a variable that starts at 1. */
+/* Are these the sizes of the last axes? */
+static bool are_last_sizes(const struct shape *shape, const struct shape *sizes)
+{
+    bool same = sizes->rank <= shape->rank;
+
+    for (int i = 0; same && i < sizes->rank; i++)
+        same = shape->dims[shape->rank - sizes->rank + i] == sizes->dims[i];
+    return same;
+}
+
+/* x / √(mean of x² + epsilon), times a variable that starts at 1. Keras multiplies along the last
+ * axes even if the mean is along others of the same sizes; of other sizes, it fails. */
 static struct endpoint rms_norm_build(struct layer_context *context, const struct layer *layer,
                                       struct endpoint x)
 {
@@ -241,10 +252,12 @@ static struct endpoint rms_norm_build(struct layer_context *context, const struc
     struct endpoint scale =
         inverse_root(b, reduce_kept(b, "Mean", build_unary(b, "Square", NULL, x), count, axes),
                      layer_arg(layer, "epsilon")->number);
-    struct endpoint variable = layer_variable_with(
-        context, layer, "scale", shape_along(&shape, count, axes), &ones, NULL, layer->trainable);
-    return build_binary(b, "Mul", NULL, build_binary(b, "Mul", NULL, x, scale),
-                        spread_along(b, variable, &shape, count, axes));
+    const struct shape own = shape_along(&shape, count, axes);
+    struct endpoint variable =
+        layer_variable_with(context, layer, "scale", own, &ones, NULL, layer->trainable);
+    if (!are_last_sizes(&shape, &own))
+        variable = spread_along(b, variable, &shape, count, axes);
+    return build_binary(b, "Mul", NULL, build_binary(b, "Mul", NULL, x, scale), variable);
 }
 LAYER_CLASS(rms_normalization, "RMSNormalization", rms_norm_args, rms_norm_build);
 
