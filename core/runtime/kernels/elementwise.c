@@ -1,5 +1,7 @@
 #include "runtime/kernels/elementwise.h"
 
+#include <math.h>
+
 #include "base/parallel.h"
 #include "runtime/kernels/float8.h"
 #include "runtime/kernels/plain/broadcast.h"
@@ -89,14 +91,14 @@ void add_elements(enum dtype dtype, const void *x, void *sum, int64_t count)
 
 double floating_element(const struct tensor *x, int64_t i)
 {
-    float value;
+    float value = NAN; /* of the types that no kernel computes with */
     if (x->dtype == DT_DOUBLE)
         return tensor_doubles(x)[i];
     if (x->dtype == DT_FLOAT)
         return (double)tensor_floats(x)[i];
     if (dtype_is_float8(x->dtype))
         float8_load(x->dtype, (const uint8_t *)x->data + i, &value, 1);
-    else
+    else if (dtype_is_half(x->dtype))
         half_block_load(x->dtype, (const uint16_t *)x->data + i, &value, 1);
     return (double)value;
 }

@@ -122,8 +122,10 @@ static struct status print_element(const struct tensor *x, int64_t i, struct tex
 
     if (x->dtype == DT_STRING)
         return print_string(tensor_strings(x)[i], out);
-    if (dtype_is_floating(x->dtype))
+    if (DTYPES(x->dtype) & DTYPES_FLOATING || dtype_is_float8(x->dtype))
         length = print_floating(x, i, text, sizeof text);
+    else if (dtype_is_floating(x->dtype)) /* of four or eight bits, that no kernel computes with */
+        length = snprintf(text, sizeof text, "?");
     else if (x->dtype == DT_BOOL)
         length = snprintf(text, sizeof text, "%d", tensor_bools(x)[i]);
     else if (x->dtype == DT_UINT64)
