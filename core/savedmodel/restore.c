@@ -113,22 +113,57 @@ static struct node **pick_targets(struct restore *restore, const struct graph *f
     return targets;
 }
 
-/* Two assignments to one variable would race. */
-static struct status check_unique(const struct restore *restore)
+/* check_keys has found the key. */
+static enum dtype entry_dtype(const struct bundle *bundle, const char *key)
 {
-    struct map keys = { 0 };
-    struct status status = status_ok();
-    for (int i = 0; i < restore->variables_count && status_is_ok(status); i++) {
-        const struct savedmodel_variable *variable = &restore->variables[i];
-        const char *known = map_get_text(&keys, variable->name);
-        if (known != NULL && variable->key != NULL && strcmp(known, variable->key) != 0)
-            status = status_error(STATUS_DATA_LOSS,
-                                  "variable '%s' is restored from two keys, '%s' and '%s'",
-                                  variable->name, known, variable->key);
-        map_put_text(&keys, variable->name, (void *)variable->key);
+    return bundle_find(bundle, key)->dtype;
+}
+
+/* Do two assignments restore the same value? The first has the key `known`, the second `key`. */
+static bool is_same_value(const struct bundle *bundle, const struct node *first, const char *known,
+                          const struct node *second, const char *key, struct arena *scratch)
+{
+    const char *slice = restored_slice(first, scratch), *other = restored_slice(second, scratch);
+    struct tensor a = { 0 }, b = { 0 };
+
+    if (slice == NULL || other == NULL)
+        return strcmp(known, key) == 0;
+    if (strcmp(known, key) == 0)
+        return strcmp(slice, other) == 0;
+    bool same =
+        status_is_ok(bundle_restore(bundle, known, slice, entry_dtype(bundle, known), &a)) &&
+        status_is_ok(bundle_restore(bundle, key, other, entry_dtype(bundle, key), &b)) &&
+        tensor_equal(&a, &b);
+    tensor_release(&a);
+    tensor_release(&b);
+    return same;
+}
+
+/* Two assignments to one variable would race. A Saver may store a variable under two names, such as
+ * its own and one of an older model: then both have its value. */
+static struct status check_unique(struct node *const *targets, int count,
+                                  const struct bundle *bundle, struct arena *scratch)
+{
+    struct map assigns = { .arena = scratch };
+
+    for (int i = 0; i < count; i++) {
+        int index;
+        if (!node_is_assign(targets[i]))
+            continue;
+        const struct node *assign = targets[i];
+        const char *key = restored_key(assign, scratch);
+        struct bytes name = handle_name(skip_identity(assign->inputs[0], &index));
+        const struct node *before = map_get(&assigns, name);
+        const char *known = before != NULL ? restored_key(before, scratch) : NULL;
+        if (known != NULL && key != NULL &&
+            !is_same_value(bundle, before, known, assign, key, scratch))
+            return status_error(
+                STATUS_DATA_LOSS,
+                "variable '%.*s' is restored from two values of the checkpoint, '%s' and '%s'",
+                (int)name.size, name.data, known, key);
+        map_put(&assigns, name, (void *)assign);
     }
-    map_finish(&keys);
-    return status;
+    return status_ok();
 }
 
 static struct status run_restore_op(struct restore *restore, const struct map *needed,
@@ -165,7 +200,7 @@ static struct status run_restore_op(struct restore *restore, const struct map *n
                                         .context = restore->limits->context };
     struct status status = check_keys(flat.graph, bundle, scratch);
     if (status_is_ok(status))
-        status = check_unique(restore);
+        status = check_unique(targets, targets_count, bundle, scratch);
     if (status_is_ok(status))
         status = run_once(flat.graph, restore->resources, &reading, feeds, feeds_count, targets,
                           targets_count);

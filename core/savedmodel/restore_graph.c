@@ -62,24 +62,45 @@ bool may_write_variables(const struct flatten_result *flat, int fetches_count)
     return false;
 }
 
+/* An input of RestoreV2 that is a constant of strings, or NULL. */
+static const struct tensor *restored_strings(const struct node *restore, int input)
+{
+    const struct tensor *strings;
+    if (strcmp(restore->op_name, "RestoreV2") != 0 || restore->inputs_count <= input)
+        return NULL;
+    const struct node *constant = restore->inputs[input].node;
+    bool known = strcmp(constant->op_name, "Const") == 0 &&
+                 status_is_ok(node_attr_tensor(constant, "value", &strings)) &&
+                 strings->dtype == DT_STRING;
+    return known ? strings : NULL;
+}
+
+#define INPUT_NAMES  1
+#define INPUT_SLICES 2
+
 const struct tensor *restored_names(const struct node *restore)
 {
-    const struct tensor *names;
-    if (strcmp(restore->op_name, "RestoreV2") != 0 || restore->inputs_count < 2)
+    return restored_strings(restore, INPUT_NAMES);
+}
+
+/* The element of an input of RestoreV2 for the output that is assigned, or NULL. */
+static const char *restored_string(const struct node *assign, int input, struct arena *arena)
+{
+    int index;
+    const struct node *restore = skip_identity(assign->inputs[1], &index);
+    const struct tensor *strings = restored_strings(restore, input);
+    if (strings == NULL || index >= strings->size)
         return NULL;
-    const struct node *constant = restore->inputs[1].node;
-    bool known = strcmp(constant->op_name, "Const") == 0 &&
-                 status_is_ok(node_attr_tensor(constant, "value", &names)) &&
-                 names->dtype == DT_STRING;
-    return known ? names : NULL;
+    struct bytes text = tensor_strings(strings)[index];
+    return arena_memdup(arena, text.data, text.size);
 }
 
 const char *restored_key(const struct node *assign, struct arena *arena)
 {
-    int index;
-    const struct tensor *names = restored_names(skip_identity(assign->inputs[1], &index));
-    if (names == NULL || index >= names->size)
-        return NULL;
-    struct bytes key = tensor_strings(names)[index];
-    return arena_memdup(arena, key.data, key.size);
+    return restored_string(assign, INPUT_NAMES, arena);
+}
+
+const char *restored_slice(const struct node *assign, struct arena *arena)
+{
+    return restored_string(assign, INPUT_SLICES, arena);
 }

@@ -30,4 +30,7 @@ const struct tensor *restored_names(const struct node *restore);
  * Otherwise NULL. */
 const char *restored_key(const struct node *assign, struct arena *arena);
 
+/* The shape_and_slice of the key, for bundle_restore; NULL if there is none. */
+const char *restored_slice(const struct node *assign, struct arena *arena);
+
 #endif

@@ -221,6 +221,21 @@ class Foreign(TestCase):
                 self.assertEqual([label for label, _ in got], [c.decode() for c in classes])
                 assert_agrees(self, [score for _, score in got], scores)
 
+    def test_a_tf1_saver_that_stores_the_parts_of_a_variable_twice(self):
+        v1 = tf.compat.v1
+        with tf.Graph().as_default(), v1.Session() as session:
+            x = v1.placeholder(tf.float32, [None, 4], "x")
+            whole = v1.get_variable("whole", [4, 8], use_resource=False)
+            cut = v1.get_variable("cut", [8, 3], use_resource=False, partitioner=v1.min_max_variable_partitioner(max_partitions=4, min_slice_size=16))
+            y = tf.matmul(tf.matmul(x, whole), tf.convert_to_tensor(cut))
+            session.run(v1.global_variables_initializer())
+            saver = v1.train.Saver({"whole": whole, "old/cut": cut, **{part.op.name: part for part in cut}})
+            builder = v1.saved_model.builder.SavedModelBuilder(self.directory)
+            signature = v1.saved_model.signature_def_utils.predict_signature_def({"x": x}, {"y": y})
+            builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature}, saver=saver)
+            builder.save()
+        self.check(("serving_default", {"x": self.floats(3, 4)}))
+
     def test_embedding(self):
         keras.Sequential([layers.Input((8,), dtype="int32"), layers.Embedding(50, 4), layers.Flatten(), layers.Dense(1, "sigmoid")]).export(
             self.directory, verbose=False)
