@@ -219,10 +219,8 @@ static void advance_handshake(struct http2 *http2)
         http2_fail(http2, status);
         return;
     }
-    if (wants == TRANSPORT_DONE) {
+    if (wants == TRANSPORT_DONE) /* a server next reads the client's preface */
         http2_enter(http2, HTTP2_GREETING);
-        return;
-    }
     uint32_t events = wants == TRANSPORT_WANTS_WRITE ? EPOLLOUT : EPOLLIN;
     if (events != http2->watched) {
         http2->watched = events;

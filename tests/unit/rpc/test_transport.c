@@ -1,4 +1,5 @@
-/* Bytes that a transport has buffered are read even if poll does not report the socket. */
+/* Bytes that a transport has buffered are read even if poll does not report the socket, and also
+ * after a handshake that ended with a write. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -29,14 +30,16 @@
 struct holding {
     struct transport transport;
     struct transport *plain;
+    bool shaken;
     char *data;
     size_t at, end;
 };
 
 static struct status shake(struct transport *transport, enum transport_wants *wants)
 {
-    (void)transport;
-    *wants = TRANSPORT_DONE;
+    struct holding *holding = (struct holding *)transport;
+    *wants = holding->shaken ? TRANSPORT_DONE : TRANSPORT_WANTS_WRITE;
+    holding->shaken = true;
     return status_ok();
 }
 
