@@ -1,4 +1,5 @@
-/* CSV, TSV and Criteo files, with one or several values in a field. The first byte chooses. */
+/* CSV, TSV and Criteo files, with one or several values in a field, and with a text that stands for
+ * no value. The first byte chooses. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,7 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *format = data[0] % 3 == 0 ? "csv" : data[0] % 3 == 1 ? "tsv" : "criteo";
     struct record_options options = { .separators = separators,
                                       .separators_count =
-                                          data[0] % 3 < 2 && data[0] / 3 % 2 ? 2 : 0 };
+                                          data[0] % 3 < 2 && data[0] / 3 % 2 ? 2 : 0,
+                                      .na_value = bytes_of(data[0] / 6 % 2 ? "1" : "") };
     compare_windows(format, data + 1, size - 1, options, data[0] % 3 == 2 ? criteo : table, 3);
     return 0;
 }

@@ -1,7 +1,9 @@
-/* IDX files, plain or gzip. If a file parses, all of its data can be read. */
+/* IDX files, plain or gzip. If a file parses, all of its data can be read. Its rows are read as
+ * records as well. */
 #include <stddef.h>
 #include <stdint.h>
 
+#include "records.h"
 #include "trainer/records/idx.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -22,5 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             sum = (uint8_t)(sum + idx.data[i]);
     }
     buffer_finish(&unpacked);
+    static const struct column_spec image[] = { { "image", COLUMN_FLOAT } };
+    compare_windows("idx", data, size, (struct record_options){ 0 }, image, 1);
     return 0;
 }

@@ -11,10 +11,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const struct column_spec specs[] = { { "label", COLUMN_FLOAT },
                                                 { "index", COLUMN_INT64 },
                                                 { "value", COLUMN_FLOAT },
-                                                { "qid", COLUMN_INT64 } };
+                                                { "qid", COLUMN_INT64 },
+                                                { "weight", COLUMN_FLOAT } };
 
     if (size > 0)
         compare_windows(data[0] % 2 ? "libffm" : "libsvm", data + 1, size - 1,
-                        (struct record_options){ 0 }, specs, data[0] % 4 < 2 ? 3 : 4);
+                        (struct record_options){ 0 }, specs, 3 + (data[0] >> 1) % 3);
     return 0;
 }

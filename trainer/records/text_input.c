@@ -37,7 +37,8 @@ static struct status read_bytes(struct text_input *input, char *data, size_t siz
     return status_ok();
 }
 
-/* First bytes of files that are no text, although their names may end in .csv. */
+/* First bytes of files that are no text, although their names may end in .csv; no more than the
+ * smallest window of a test has. */
 static const struct other_content {
     struct bytes start;
     const char *name, *advice;
@@ -48,7 +49,7 @@ static const struct other_content {
     { { "PK\3\4", 4 }, "a ZIP archive", "unpack it" },
     { { "PAR1\x15", 5 }, "a Parquet file", "convert it to CSV or TFRecord" },
     { { "\x89HDF\r\n", 6 }, "an HDF5 file", "convert it to npz, CSV or TFRecord" },
-    { { "SQLite format 3", 16 }, "an SQLite database", "convert it to CSV or TFRecord" },
+    { { "SQLite format 3", 15 }, "an SQLite database", "convert it to CSV or TFRecord" },
 };
 
 static bool is_bzip2(struct bytes content)
