@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <sys/socket.h>
 
 #include "base/clock.h"
 
@@ -303,9 +304,10 @@ void http2_set_read_callbacks(nghttp2_session_callbacks *callbacks)
 
 /* ---- The socket. ---- */
 
-/* Answers a client of HTTP/1. The connection then stays until the client closes it, or until the
- * time for the handshake is over: closing it before a body has been read would reset it, perhaps
- * before the client sees the answer. One write is enough, because nothing else was written. */
+/* Answers a client of HTTP/1 and closes our side. The rest of the connection stays until the client
+ * closes it, or until the time for the handshake is over: closing it before a body has been read
+ * would reset it, perhaps before the client sees the answer. One write is enough, because nothing
+ * else was written. */
 static bool answer_foreign(struct http2 *http2, const char *data, size_t size)
 {
     static const char version[] = " HTTP/1.";
@@ -319,6 +321,8 @@ static bool answer_foreign(struct http2 *http2, const char *data, size_t size)
     ssize_t written = http2->transport->type->write(http2->transport, &run, 1);
     http2->is_foreign = written == (ssize_t)answer.size;
     buffer_finish(&answer);
+    if (http2->is_foreign)
+        shutdown(http2->transport->fd, SHUT_WR);
     return http2->is_foreign;
 }
 

@@ -73,6 +73,10 @@ class Ports(TestCase):
                 self.assertEqual((answer.status, answer.read().decode()),
                                  (400, "This port serves gRPC, over HTTP/2. REST is at port %d.\n" % server.port))
                 client.close()
+            with socket.create_connection(("127.0.0.1", server.grpc_port), timeout=10) as s:  # half of what a handshake may take
+                s.sendall(b"GET / HTTP/1.0\r\n\r\n")
+                while s.recv(1000):  # a client of HTTP/1.0 reads to the end
+                    pass
             for first in (b"\x16\x03\x01", b"HELLO\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nPM\r\n\r\n"):  # none is HTTP/1
                 with socket.create_connection(("127.0.0.1", server.grpc_port), timeout=DEADLINE_S) as s:
                     s.sendall(first)
