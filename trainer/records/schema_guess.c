@@ -149,19 +149,27 @@ struct field_lists {
     bool has_fractions;
 };
 
+/* Takes the first value of *rest, whose data is NULL after the last one. */
+static struct bytes take_value(struct bytes *rest, char separator)
+{
+    const char *end = memchr(rest->data, separator, rest->size);
+    size_t size = end != NULL ? (size_t)(end - rest->data) : rest->size;
+    struct bytes value = { rest->data, size };
+
+    *rest = end != NULL ? (struct bytes){ end + 1, rest->size - size - 1 } : (struct bytes){ 0 };
+    return value;
+}
+
 static void see_field(struct bytes text, char separator, struct field_lists *lists)
 {
-    const char *at = text.data, *end = text.data + text.size;
     size_t values = 0;
     bool fractions = false;
 
     lists->fields++;
-    for (const char *next; at <= end; at = next + 1, values++) {
+    for (; text.data != NULL; values++) {
         float number;
         int64_t integer;
-        next = memchr(at, separator, (size_t)(end - at));
-        next = next != NULL ? next : end;
-        struct bytes value = { at, (size_t)(next - at) };
+        struct bytes value = take_value(&text, separator);
         if (!status_is_ok(number_text_float(value, &number))) {
             lists->bad++;
             return;
@@ -239,35 +247,54 @@ static void list_classes(const struct column *column, struct arena *arena, struc
     out->classes_count = count;
 }
 
-static double number_at(const struct column *column, size_t index)
-{
-    float number = NAN;
+/* The spread of the finite numbers so far. */
+struct spread {
+    double count, mean, squares;
+};
 
-    if (column->kind == COLUMN_INT64)
-        return (double)column_int(column, index);
-    if (column->kind == COLUMN_FLOAT)
-        return (double)column->floats[index];
-    status_ignore(number_text_float(column_text(column, index), &number)); /* a bad record */
-    return (double)number;
+static void add_number(struct spread *spread, double number)
+{
+    if (!isfinite(number))
+        return;
+    double distance = number - spread->mean;
+    spread->mean += distance / ++spread->count;
+    spread->squares += distance * (number - spread->mean);
+}
+
+static void add_text(struct spread *spread, struct bytes text)
+{
+    float number;
+
+    if (status_is_ok(number_text_float(text, &number))) /* otherwise a bad record */
+        add_number(spread, (double)number);
+}
+
+static void add_field(struct spread *spread, const struct column *column, size_t index,
+                      char separator)
+{
+    if (column->kind == COLUMN_INT64) {
+        add_number(spread, (double)column_int(column, index));
+    } else if (column->kind == COLUMN_FLOAT) {
+        add_number(spread, (double)column->floats[index]);
+    } else if (separator == '\0') {
+        add_text(spread, column_text(column, index));
+    } else {
+        for (struct bytes rest = column_text(column, index); rest.data != NULL;)
+            add_text(spread, take_value(&rest, separator));
+    }
 }
 
 /* Sets mean and stddev to those of the finite values, unless all are equal. */
 static void measure_column(const struct column *column, struct schema_column *out)
 {
-    double count = 0, mean = 0, squares = 0;
+    struct spread spread = { 0 };
 
-    for (size_t i = 0; i < column->count; i++) {
-        double number = number_at(column, i);
-        if (!isfinite(number))
-            continue;
-        double distance = number - mean;
-        mean += distance / ++count;
-        squares += distance * (number - mean);
-    }
-    if (squares <= 0)
+    for (size_t i = 0; i < column->count; i++)
+        add_field(&spread, column, i, out->separator);
+    if (spread.squares <= 0)
         return;
-    out->mean = mean;
-    out->stddev = sqrt(squares / count);
+    out->mean = spread.mean;
+    out->stddev = sqrt(spread.squares / spread.count);
 }
 
 static void take_hints(const struct schema_hints *hints, const struct column *column,

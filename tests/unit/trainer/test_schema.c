@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
+
 #include "base/arena.h"
 #include "support/memory_file.h"
 #include "support/status.h"
@@ -266,10 +268,33 @@ static void the_label_may_get_classes(void **state)
     arena_destroy(arena);
 }
 
+static void lists_get_the_mean_of_their_numbers(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    const char *text = "a,b,y\n1|2,7,5\n3|4,9,6\n";
+    struct memory_file file = memory_file_make(text, strlen(text));
+    const struct record_options options = { 0 };
+    const struct schema_hints hints = { .label = "y", .normalize = true, .lists = true };
+    struct buffer notes = { 0 };
+    struct schema schema;
+
+    assert_ok(schema_guess(file.path, record_format_find("csv"), &options, &hints, arena, &notes,
+                           &schema));
+    const struct schema_column *a = schema_find(&schema, "a"), *b = schema_find(&schema, "b");
+    assert_int_equal(a->separator, '|');
+    assert_true(a->mean == 2.5 && fabs(a->stddev * a->stddev - 1.25) < 1e-12);
+    assert_true(b->mean == 8 && b->stddev == 1);
+    buffer_finish(&notes);
+    memory_file_close(&file);
+    arena_destroy(arena);
+}
+
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
         cmocka_unit_test(a_schema_is_read),
+        cmocka_unit_test(lists_get_the_mean_of_their_numbers),
     };
     struct test_group group = { 0 };
 
