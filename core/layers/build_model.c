@@ -46,13 +46,13 @@ static void penalise_output(struct layer_context *context, const struct layer *l
             layer_penalise_activity(context, layer, &layer->args[i].regularizer, y);
 }
 
-/* Has a call taken the mask of this tensor? */
-static bool is_unmasked(const struct layer_context *context, struct endpoint value)
+/* The entry of a tensor whose mask a call has taken. NULL: none has. */
+static struct endpoint *find_unmasked(const struct layer_context *context, struct endpoint value)
 {
     for (int i = 0; i < context->unmasked_count; i++)
         if (context->unmasked[i].node == value.node && context->unmasked[i].index == value.index)
-            return true;
-    return false;
+            return &context->unmasked[i];
+    return NULL;
 }
 
 /* Appends to the list, whose capacity doubles at each power of two. */
@@ -60,7 +60,7 @@ static void add_unmasked(struct layer_context *context, struct endpoint value)
 {
     int count = context->unmasked_count;
 
-    if (is_unmasked(context, value))
+    if (find_unmasked(context, value) != NULL)
         return;
     if ((count & (count - 1)) == 0) {
         struct endpoint *longer = ARENA_ARRAY(context->arena, struct endpoint, 2 * count + 1);
@@ -71,11 +71,19 @@ static void add_unmasked(struct layer_context *context, struct endpoint value)
     context->unmasked[context->unmasked_count++] = value;
 }
 
+void give_mask_back(struct layer_context *context, struct endpoint value)
+{
+    struct endpoint *taken = find_unmasked(context, value);
+
+    if (taken != NULL)
+        *taken = (struct endpoint){ 0 };
+}
+
 /* A value with the mask that calls see from now on. */
 static struct layer_value with_mask_left(const struct layer_context *context,
                                          struct layer_value value)
 {
-    if (value.mask.node != NULL && is_unmasked(context, value.value))
+    if (value.mask.node != NULL && find_unmasked(context, value.value) != NULL)
         value.mask = (struct endpoint){ 0 };
     return value;
 }

@@ -55,6 +55,8 @@ void build_calls(struct layer_context *context, const struct layers_model *model
                  struct layer_io *ios);
 struct layer_value output_of(struct layer_context *context, const struct layers_model *model,
                              const struct layers_port *port, const struct layer_io *ios);
+/* Calls see the mask of this tensor again, also if an attention has taken it away. */
+void give_mask_back(struct layer_context *context, struct endpoint value);
 
 /* A node that fills all tables; NULL: there are none. */
 struct node *layers_build_init(struct layer_context *context);

@@ -46,6 +46,8 @@ static void model_call(struct layer_context *context, const struct layer *layer,
         if (count < model->inputs_count) {
             if (!fit_port(context, layer, &model->inputs[count], &input))
                 return;
+            if (count == 0 && io_tensor(io, "mask").value.node != NULL)
+                give_mask_back(context, input.value); /* Keras sets it on the tensor */
             place_input(ios, &model->inputs[count], input);
         }
         count++;

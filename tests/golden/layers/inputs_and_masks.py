@@ -57,3 +57,13 @@ scores = [L.Softmax(name="each")(L.Dense(4, name="left")(x), mask=kept), L.Softm
 case("softmax_masked", keras.Model([x, kept, wide], L.Dense(2, name="end")(keras.ops.matmul(*scores[:1], keras.ops.swapaxes(scores[1], 1, 2)))), trained=True, inputs=[
     random.uniform(-1, 1, (3, 3, 4)).astype(np.float32), random.uniform(size=(3, 3, 4)) < np.reshape([0.5, 0.0, 0.8], (3, 1, 1)),
     np.float32([[[0, 1, 0.25, 0.75]], [[1, 1, 1, 1]], [[0, 0, 1, 0]]])])
+
+# ---- a mask that a nested model is given is that of the tensor again, which an attention has taken away ----
+step = keras.Input((4, 3), name="step")
+for within in (True, False):
+    table = L.Embedding(6, 3, mask_zero=True, name="table")(ids)
+    inner = block if within else keras.Model(step, L.Dense(3, name="inside")(step), name="block")
+    given = inner(table, mask=keras.ops.not_equal(ids, 0))
+    seen = L.ReLU(name="later")(L.ReLU(name="after")(L.MultiHeadAttention(1, 2, name="first")(table, table)))
+    both = [L.Dense(2, name="of_" + name)(y) for name, y in (("seen", seen), ("given", L.ReLU(name="behind")(given)), ("table", table))]
+    case("masks_given_" + ("within" if within else "again"), keras.Model(ids, L.Add(name="all")(both)), trained=True, masked=True, inputs=places)
