@@ -123,15 +123,36 @@ void memory_unmap(void *block, size_t size_bytes)
         munmap(block, size_bytes);
 }
 
+static void *map_pages(size_t size)
+{
+    void *block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return block != MAP_FAILED ? block : NULL;
+}
+
+#ifdef __SANITIZE_THREAD__
+/* ThreadSanitizer does not see that mremap leaves an address, and would report the thread that gets
+ * it next. */
+static void *move_pages(void *block, size_t old_size, size_t size)
+{
+    void *moved = map_pages(size);
+    if (moved == NULL)
+        return NULL;
+    memcpy(moved, block, smaller(old_size, size));
+    munmap(block, old_size);
+    return moved;
+}
+#else
+static void *move_pages(void *block, size_t old_size, size_t size)
+{
+    void *moved = mremap(block, old_size, size, MREMAP_MAYMOVE);
+    return moved != MAP_FAILED ? moved : NULL;
+}
+#endif
+
 void *memory_resize(void *block, size_t old_bytes, size_t new_bytes)
 {
     size_t size = whole_pages(new_bytes);
-    void *resized;
-    if (block == NULL)
-        resized = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    else
-        resized = mremap(block, whole_pages(old_bytes), size, MREMAP_MAYMOVE);
-    return resized != MAP_FAILED ? resized : NULL;
+    return block == NULL ? map_pages(size) : move_pages(block, whole_pages(old_bytes), size);
 }
 
 void memory_forbid_huge_pages(void *block, size_t size_bytes)

@@ -47,7 +47,7 @@ static char *map_data(struct request *request, size_t capacity)
     return data;
 }
 
-/* A sanitizer only watches the heap. */
+/* AddressSanitizer only watches the heap. */
 static bool wants_pages(const struct request *request, size_t capacity)
 {
     return request->is_mapped || (capacity >= MAPPED_BYTES_MIN && !POISON_WORKS &&
