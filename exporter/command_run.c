@@ -103,12 +103,16 @@ static struct status with_misfit(struct status status, const struct signature *s
 static void print_outputs(const struct signature *signature, const struct tensor *fetches)
 {
     struct buffer text = { 0 };
-    for (int i = 0; i < signature->outputs_count; i++) {
+    int computed = signature_computed_outputs(signature);
+    for (int i = 0; i < computed; i++) {
         buffer_printf(&text, "%s: %s %s\n", signature->outputs[i].key, dtype_name(fetches[i].dtype),
                       shape_text(&fetches[i].shape));
         value_to_text(&fetches[i], &text);
         buffer_append_char(&text, '\n');
     }
+    for (int i = computed; i < signature->outputs_count; i++)
+        buffer_printf(&text, "%s: a sparse or composite tensor, which is not computed\n",
+                      signature->outputs[i].key);
     fwrite(text.data, 1, text.size, stdout);
     buffer_finish(&text);
 }
@@ -154,13 +158,14 @@ static struct status save_output(const char *path, const struct tensor *tensor)
 static struct status save_outputs(const struct signature *signature, const struct tensor *fetches,
                                   struct arena *arena)
 {
-    const char **paths = ARENA_ARRAY(arena, const char *, signature->outputs_count + 1);
-    for (int i = 0; i < signature->outputs_count; i++) {
+    int count = signature_computed_outputs(signature);
+    const char **paths = ARENA_ARRAY(arena, const char *, count + 1);
+    for (int i = 0; i < count; i++) {
         if (has_npy_type(&fetches[i]))
             TRY(find_output_file(signature->outputs[i].key, arena, &paths[i]));
     }
     TRY(file_make_directories(options.outdir));
-    for (int i = 0; i < signature->outputs_count; i++) {
+    for (int i = 0; i < count; i++) {
         if (has_npy_type(&fetches[i]))
             TRY(save_output(paths[i], &fetches[i]));
         else

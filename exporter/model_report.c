@@ -94,15 +94,16 @@ static struct status request_of(const struct graph *graph, const struct signatur
                                 struct arena *arena, struct flatten_request *out)
 {
     struct endpoint *feeds = ARENA_ARRAY(arena, struct endpoint, signature->inputs_count + 1);
-    struct endpoint *fetches = ARENA_ARRAY(arena, struct endpoint, signature->outputs_count + 1);
+    int fetches_count = signature_computed_outputs(signature);
+    struct endpoint *fetches = ARENA_ARRAY(arena, struct endpoint, fetches_count + 1);
     for (int i = 0; i < signature->inputs_count; i++)
         TRY(graph_endpoint(graph, signature->inputs[i].tensor_name, &feeds[i]));
-    for (int i = 0; i < signature->outputs_count; i++)
+    for (int i = 0; i < fetches_count; i++)
         TRY(graph_endpoint(graph, signature->outputs[i].tensor_name, &fetches[i]));
     *out = (struct flatten_request){ .feeds = feeds,
                                      .feeds_count = signature->inputs_count,
                                      .fetches = fetches,
-                                     .fetches_count = signature->outputs_count };
+                                     .fetches_count = fetches_count };
     return status_ok();
 }
 

@@ -113,3 +113,31 @@ struct status signature_check_named(const struct signature_tensor *tensor)
                         "as inputs '%s', '%s_1' and '%s_2', which are implemented",
                         tensor->key, tensor->key, tensor->key);
 }
+
+int signature_computed_outputs(const struct signature *signature)
+{
+    int count = signature->outputs_count;
+
+    while (count > 0 && signature->outputs[count - 1].tensor_name[0] == '\0')
+        count--;
+    return count;
+}
+
+struct status signature_check_output(const struct signature *signature, int output)
+{
+    if (output < signature_computed_outputs(signature))
+        return status_ok();
+    return status_error(STATUS_UNIMPLEMENTED,
+                        "output '%s' of the signature '%s' is a sparse or composite tensor "
+                        "(coo_sparse, composite_tensor), which an answer cannot hold; ask for "
+                        "other outputs by name (output_filter)",
+                        signature->outputs[output].key, signature->name);
+}
+
+struct status signature_check_outputs(const struct signature *signature)
+{
+    int computed = signature_computed_outputs(signature);
+
+    return computed < signature->outputs_count ? signature_check_output(signature, computed)
+                                               : status_ok();
+}

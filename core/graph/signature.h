@@ -20,7 +20,7 @@ struct signature_coo {
 
 struct signature_tensor {
     const char *key;         /* "images" */
-    const char *tensor_name; /* "x:0"; of sparse and composite tensors "" (not served) */
+    const char *tensor_name; /* "x:0"; of sparse and composite tensors "" (no plan has them) */
     enum dtype dtype;        /* base type; DT_INVALID: the file does not say */
     bool is_ref;
     bool has_shape;                  /* the file has a tensor_shape */
@@ -33,7 +33,8 @@ struct signature_tensor {
 struct signature {
     const char *name;
     const char *method;
-    struct signature_tensor *inputs, *outputs; /* sorted by key */
+    /* Sorted by key; the outputs without a tensor_name follow those with one. */
+    struct signature_tensor *inputs, *outputs;
     int inputs_count, outputs_count;
 };
 
@@ -61,6 +62,14 @@ bool signature_is_sparse(const struct signature *signature, int input,
 
 /* UNIMPLEMENTED: it is one of TensorFlow 1's named sparse tensors, or a composite one. */
 struct status signature_check_named(const struct signature_tensor *tensor);
+
+/* The number of outputs that a plan computes: the first ones, up to the sparse and composite
+ * ones. */
+int signature_computed_outputs(const struct signature *signature);
+
+/* UNIMPLEMENTED: the output, or one of all outputs, is a sparse or composite tensor. */
+struct status signature_check_output(const struct signature *signature, int output);
+struct status signature_check_outputs(const struct signature *signature);
 
 /* For the input K, the index of the input K_1 if it may be the row splits of a ragged tensor
  * with the values K; otherwise -1. Two inputs of a number per row look the same. */

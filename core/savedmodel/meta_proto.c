@@ -79,6 +79,13 @@ static int compare_keys(const void *a, const void *b)
                   ((const struct signature_tensor *)b)->key);
 }
 
+static int compare_outputs(const void *a, const void *b)
+{
+    const struct signature_tensor *x = a, *y = b;
+    int order = (x->tensor_name[0] == '\0') - (y->tensor_name[0] == '\0');
+    return order != 0 ? order : compare_keys(a, b);
+}
+
 static int compare_names(const void *a, const void *b)
 {
     return strcmp(((const struct signature *)a)->name, ((const struct signature *)b)->name);
@@ -158,7 +165,7 @@ static struct status read_signature(const char *name, const Tensorflow__Signatur
         TRY(read_tensor_info(proto->outputs[i]->key, proto->outputs[i]->value, arena,
                              &out->outputs[i]));
     qsort(out->inputs, proto->n_inputs, sizeof *out->inputs, compare_keys);
-    qsort(out->outputs, proto->n_outputs, sizeof *out->outputs, compare_keys);
+    qsort(out->outputs, proto->n_outputs, sizeof *out->outputs, compare_outputs);
     return read_defaults(proto, arena, out);
 }
 

@@ -5,12 +5,14 @@
 struct status savedmodel_request(const struct savedmodel *model, struct arena *arena,
                                  const struct signature *signature, struct flatten_request *out)
 {
-    int inputs_count = signature->inputs_count, outputs_count = signature->outputs_count;
+    int inputs_count = signature->inputs_count;
+    int outputs_count = signature_computed_outputs(signature);
     struct endpoint *feeds = ARENA_ARRAY(arena, struct endpoint, inputs_count + 1);
     struct shape *shapes = ARENA_ARRAY(arena, struct shape, inputs_count + 1);
     struct endpoint *fetches = ARENA_ARRAY(arena, struct endpoint, outputs_count + 1);
     for (int i = 0; i < inputs_count; i++) {
         const struct signature_tensor *input = &signature->inputs[i];
+        TRY(status_in(signature_check_named(input), "input '%s'", input->key));
         TRY(status_in(graph_endpoint(model->meta.graph, input->tensor_name, &feeds[i]),
                       "input '%s'", input->key));
         shapes[i] = input->has_shape ? input->shape : shape_unknown();

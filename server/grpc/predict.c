@@ -271,6 +271,8 @@ static struct status choose_outputs(struct served_request *request, struct predi
     }
     for (int i = 0; predict->filter_count == 0 && i < signature->outputs_count; i++)
         predict->outputs[predict->outputs_count++] = i;
+    for (int i = 0; i < predict->outputs_count; i++)
+        TRY(signature_check_output(signature, predict->outputs[i]));
     return status_ok();
 }
 

@@ -37,7 +37,7 @@ static struct tensor rows_of(const struct tensor *output, int64_t start, int64_t
 static struct status answer_rows(struct inference_call *call, const struct tensor *outputs,
                                  int64_t start, int64_t total)
 {
-    int count = call->callable->signature->outputs_count;
+    int count = signature_computed_outputs(call->callable->signature);
     struct tensor *parts = ARENA_ARRAY(call->arena, struct tensor, count);
     struct status status = status_ok();
     for (int i = 0; i < count && status_is_ok(status); i++) {
@@ -196,7 +196,7 @@ static struct status align_inputs(struct inference_call *call)
 static struct status run_one(struct inference_call *call, const struct batch_limits *limits,
                              int64_t run_ns, struct run *run)
 {
-    int count = call->callable->signature->outputs_count;
+    int count = signature_computed_outputs(call->callable->signature);
     struct tensor *outputs = ARENA_ARRAY(call->arena, struct tensor, count);
     struct run_calls alone = { call, call->next, limits, .run_ns = run_ns };
     TRY(align_inputs(call));
@@ -210,7 +210,8 @@ static struct status run_one(struct inference_call *call, const struct batch_lim
 static struct status check_outputs(const struct callable *callable, const struct tensor *outputs,
                                    int64_t rows)
 {
-    for (int i = 0; i < callable->signature->outputs_count; i++) {
+    int count = signature_computed_outputs(callable->signature);
+    for (int i = 0; i < count; i++) {
         const struct shape *shape = &outputs[i].shape;
         if (shape->rank == 0)
             return status_error(STATUS_FAILED_PRECONDITION,

@@ -25,7 +25,7 @@ struct call_part {
 static struct status make_outputs(struct call_split *split, const struct tensor *first)
 {
     struct inference_call *whole = split->whole;
-    int count = whole->callable->signature->outputs_count;
+    int count = signature_computed_outputs(whole->callable->signature);
     struct tensor *outputs = ARENA_ARRAY(whole->arena, struct tensor, count);
     for (int i = 0; i < count; i++) {
         struct shape shape = first[i].shape;
@@ -81,7 +81,8 @@ static struct status copy_outputs(struct call_split *split, const struct call_pa
 {
     if (split->outputs == NULL)
         TRY(make_outputs(split, outputs));
-    for (int i = 0; i < split->whole->callable->signature->outputs_count; i++)
+    int count = signature_computed_outputs(split->whole->callable->signature);
+    for (int i = 0; i < count; i++)
         TRY(copy_rows(split, i, &outputs[i], part->start));
     return status_ok();
 }

@@ -68,7 +68,7 @@ struct status classify_check(const struct signature *signature, bool check_name,
                             "Expected classification signature outputs to contain at least one of "
                             "\"classes\" or \"scores\". Signature was: outputs {%s}",
                             keys_text(signature->outputs, signature->outputs_count, arena));
-    return status_ok();
+    return signature_check_outputs(signature);
 }
 
 struct status regress_check(const struct signature *signature, bool check_name, struct arena *arena)
@@ -82,7 +82,7 @@ struct status regress_check(const struct signature *signature, bool check_name, 
         return status_error(STATUS_INVALID_ARGUMENT,
                             "No regression outputs found in SignatureDef: outputs {%s}",
                             keys_text(signature->outputs, signature->outputs_count, arena));
-    return status_ok();
+    return signature_check_outputs(signature);
 }
 
 /* classes or scores: [examples, classes] of one dtype. */

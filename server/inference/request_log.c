@@ -224,8 +224,9 @@ static struct log_entry *copy_tensors(const struct request_log *log, uint64_t id
     put_metadata(log, request, &metadata);
     struct side input = { REQUEST_SPEC,      REQUEST_INPUTS,       bytes_in(&spec),
                           signature->inputs, request->call.inputs, signature->inputs_count };
-    struct side output = { RESPONSE_SPEC,      RESPONSE_OUTPUTS, bytes_in(&spec),
-                           signature->outputs, outputs,          signature->outputs_count };
+    struct side output = { RESPONSE_SPEC,   RESPONSE_OUTPUTS,
+                           bytes_in(&spec), signature->outputs,
+                           outputs,         signature_computed_outputs(signature) };
     struct log_entry *entry = make_predict(log, id, bytes_in(&metadata), &input, &output);
     buffer_finish(&spec);
     buffer_finish(&metadata);

@@ -116,6 +116,9 @@ static void log_signature(const struct servable *servable, const struct callable
     else
         log_debug("model %s version %lld: signature %s: %s", servable->name, version,
                   signature->name, callable->batches ? "batches" : "runs alone");
+    struct status status = signature_check_outputs(signature);
+    if (!status_is_ok(status))
+        log_warning("model %s version %lld: %s", servable->name, version, status.message);
 }
 
 /* One attempt. */

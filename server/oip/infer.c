@@ -83,6 +83,7 @@ static struct status choose_named(const struct infer_request *request,
         chosen[output] = true;
         bool binary = wanted->form == INFER_FORM_DEFAULT ? request->binary
                                                          : wanted->form == INFER_FORM_BINARY;
+        TRY(signature_check_output(signature, output));
         choices[i] = (struct infer_choice){ output, binary };
     }
     return status_ok();
@@ -98,6 +99,7 @@ struct status infer_match(const struct infer_request *request, const struct sign
     out->choices_count = request->outputs_count > 0 ? request->outputs_count : count;
     if (request->outputs_count > 0)
         return choose_named(request, signature, arena, choices);
+    TRY(signature_check_outputs(signature));
     for (int i = 0; i < count; i++)
         choices[i] = (struct infer_choice){ i, request->binary };
     return status_ok();

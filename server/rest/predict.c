@@ -120,6 +120,7 @@ struct status answer_predict(struct exchange *exchange)
         exchange->content_type = media_name(wanted); /* its own answer applies its output_filter */
         return status_ok();
     }
+    TRY(signature_check_outputs(call->callable->signature));
     request->method = call;
     request->next = NULL; /* that of a PredictRequest's own answer */
     return served_request_run(request, call->callable, call->inputs, answers[wanted]);

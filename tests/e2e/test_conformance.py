@@ -174,6 +174,36 @@ def write_features(directory):
     tiny_model.save(b.model, directory)
 
 
+def write_composite(directory):
+    """Signatures with outputs that are no single tensors: y = x, a ragged `a` and a sparse `s`; only `s`; x and `s`."""
+    b = tiny_model.Builder()
+    b.placeholder("x", FLOAT, [-1, 1])
+    b.placeholder("examples", STRING, [-1])
+    b.node("y", "Identity", "x", T=("type", FLOAT))
+    b.const("indices", INT64, [1, 2], [0, 0])
+    b.const("values", FLOAT, [1], [1.0])
+    b.const("size", INT64, [2], [1, 1])
+    x, y = {"x": ("x:0", FLOAT, [-1, 1])}, {"y": ("y:0", FLOAT, [-1, 1])}
+
+    def add_sparse(tensor_info):
+        tensor_info.dtype = FLOAT
+        tensor_info.coo_sparse.indices_tensor_name = "indices:0"
+        tensor_info.coo_sparse.values_tensor_name = "values:0"
+        tensor_info.coo_sparse.dense_shape_tensor_name = "size:0"
+    for name, method, inputs, outputs in (("serving_default", "predict", x, y), ("only_sparse", "predict", x, {}), ("dense", "predict", x, y),
+                                          ("classify", "classify", {"inputs": ("examples:0", STRING, [-1])}, {"classes": ("examples:0", STRING, [-1])}),
+                                          ("takes_sparse", "predict", x, y)):
+        b.signature(name, method, inputs, outputs)
+    signatures = b.meta.signature_def
+    for name, key in (("serving_default", "s"), ("only_sparse", "s"), ("classify", "scores")):
+        add_sparse(signatures[name].outputs[key])
+    ragged = signatures["serving_default"].outputs["a"]
+    for name in ("values:0", "size:0"):
+        ragged.composite_tensor.components.add(name=name, dtype=FLOAT)
+    add_sparse(signatures["takes_sparse"].inputs["z"])
+    tiny_model.save(b.model, directory)
+
+
 def write_init_ops(directory, signature, main_op, legacy):
     """y = the variable, to which one of three init ops assigns its name and the path of an asset."""
     b = tiny_model.Builder()
@@ -250,12 +280,13 @@ class Calls(Conformance):
             tiny_model.write(self.path("m", str(version)))
         write_signatures(self.path("odd", "1"))
         write_features(self.path("features", "1"))
+        write_composite(self.path("composite", "1"))
         self.monitoring = "--monitoring_config_file=" + self.write("prometheus_config { enable: true }", "monitoring.config")
 
     def serve(self, *flags):
         labels = "model_version_policy { all {} } version_labels { key: 'stable' value: 1 }"
         flag = self.configs(self.config("m", self.path("m"), labels), self.config("odd", self.path("odd")),
-                            self.config("features", self.path("features")))
+                            self.config("features", self.path("features")), self.config("composite", self.path("composite")))
         server = Server(None, flag, "--allow_version_labels_for_unavailable_models", *flags, grpc=True)
         for version in (1, 2):
             server.wait_for_state(version, "AVAILABLE", name="m")
@@ -281,6 +312,7 @@ class Calls(Conformance):
             self.predict_rules()
             self.examples()
             self.features()
+            self.composite_outputs()
             self.multi_inference()
             self.metadata_and_status()
             self.tensors()
@@ -359,6 +391,32 @@ class Calls(Conformance):
             self.check("10.6", label, (answer.code, answer.text), (BAD, Has("Key: %s, Index: 0.  Data types don't match." % text)))
         answer = self.grpc.predict(predict(spec("features"), examples=tensor(STRING, [1], [b"\xff"])))
         self.check("10.6", "no Example", (answer.code, answer.text), (BAD, Has("Could not parse example input")))
+
+    def composite_outputs(self):
+        one, body = floats(1.0), {"inputs": [[1.0]]}
+        for label, signature, names in (("a filter of the dense output", "", ["y"]), ("a signature of dense outputs", "dense", [])):
+            message = self.answer("8.2", label, self.grpc.predict(predict(spec("composite", signature=signature), names, x=one)), "OK")
+            self.check("8.2", label + ": its outputs", {key: values(t) for key, t in message.outputs.items()}, {"y": ([1, 1], [1.0])})
+        self.check("8.2", "REST: a signature of dense outputs", self.server.post(
+            "/v1/models/composite:predict", {"signature_name": "dense", **body}).json, {"outputs": [[1.0]]})
+        answer = self.server.post("/v2/models/composite/infer", {"inputs": [{"name": "x", "shape": [1, 1], "datatype": "FP32", "data": [1]}],
+                                                                 "outputs": [{"name": "y"}]})
+        self.check("8.2", "Open Inference: the dense output", [(o["name"], o["data"]) for o in answer.json["outputs"]], [("y", [1.0])])
+        for label, signature, names, key in (("all outputs", "", [], "a"), ("a sparse one", "", ["y", "s"], "s"),
+                                             ("no dense one", "only_sparse", [], "s")):
+            text = Has("output '%s' of the signature '%s' is a sparse or composite tensor" % (key, signature or "serving_default"))
+            self.answer("8.2", label, self.grpc.predict(predict(spec("composite", signature=signature), names, x=one)), "UNIMPLEMENTED", text)
+            answer = self.server.post("/v2/models/composite/infer", {
+                "inputs": [{"name": "x", "shape": [1, 1], "datatype": "FP32", "data": [1]}], "outputs": [{"name": name} for name in names],
+                "parameters": {"signature_name": signature} if signature else {}})
+            self.check("8.2", label + ", Open Inference", (answer.status, answer.json["error"]), (501, text))
+            if not names:
+                answer = self.server.post("/v1/models/composite:predict", {"signature_name": signature or "serving_default", **body})
+                self.check("8.2", label + ", REST", (answer.status, answer.json["error"]), (501, text))
+        self.answer("8.3", "classes and sparse scores", self.grpc.classify(of_examples(
+            "ClassificationRequest", spec("composite", signature="classify"), {"x": 1.0})), "UNIMPLEMENTED", Has("output 'scores'"))
+        self.answer("8.2", "a sparse input", self.grpc.predict(predict(spec("composite", signature="takes_sparse"), x=one, z=one)),
+                    "UNIMPLEMENTED", Has("input 'z': it is a sparse or composite tensor"))
 
     def multi_inference(self):
         m, good = messages(), ("m", "regress_x_to_y", REGRESS)

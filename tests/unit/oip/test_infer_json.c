@@ -241,9 +241,9 @@ static void stays_within_the_memory_limit(void **state)
 
 /* ---- Answers. ---- */
 
-#define OUTPUT(name) \
-    {                \
-        .key = name  \
+#define OUTPUT(name)                          \
+    {                                         \
+        .key = name, .tensor_name = name ":0" \
     }
 static struct signature_tensor output_names[] = { OUTPUT("p"), OUTPUT("q") };
 static const struct signature answering = { .name = "s",

@@ -188,7 +188,8 @@ static void survives_every_prefix(void **state)
 
 /* ---- Answers. ---- */
 
-static struct signature_tensor output_names[] = { { .key = "p" }, { .key = "q" } };
+static struct signature_tensor output_names[] = { { .key = "p", .tensor_name = "p:0" },
+                                                  { .key = "q", .tensor_name = "q:0" } };
 static const struct signature answering = { .name = "s",
                                             .outputs = output_names,
                                             .outputs_count = 2 };

@@ -18,7 +18,7 @@
 #define WAIT  1000
 #define MAX   8 /* rows of a batch */
 
-static struct signature_tensor tensors[1];
+static struct signature_tensor tensors[1] = { { .key = "x", .tensor_name = "x:0" } };
 static struct signature signature = {
     .inputs = tensors, .inputs_count = 1, .outputs = tensors, .outputs_count = 1
 };

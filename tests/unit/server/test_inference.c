@@ -15,7 +15,10 @@
 #define MANY  1000
 #define STEPS 64 /* nested calls of tanh */
 
-static struct signature signature = { .name = "s", .inputs_count = 1, .outputs_count = 1 };
+static struct signature_tensor output = { .key = "y", .tensor_name = "y:0" };
+static struct signature signature = {
+    .name = "s", .inputs_count = 1, .outputs = &output, .outputs_count = 1
+};
 static struct servable servable = { .name = "m" };
 static struct callable callable;
 static int tanhs; /* in the plan, which computes several in one step */

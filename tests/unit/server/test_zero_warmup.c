@@ -5,7 +5,7 @@
 #include "server/inference/zero_warmup.h"
 
 static struct budget budget;
-static struct signature_tensor input;
+static struct signature_tensor input, output = { .key = "y", .tensor_name = "y:0" };
 static struct signature signature;
 static struct callable callable;
 static struct servable servable;
@@ -26,9 +26,11 @@ static void begin(struct shape shape)
     struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, -1));
     struct endpoint y = build_unary(&b, "Tanh", NULL, x);
     input = (struct signature_tensor){ .key = "x", .dtype = DT_FLOAT, .shape = shape };
-    signature = (struct signature){
-        .name = "serving_default", .inputs = &input, .inputs_count = 1, .outputs_count = 1
-    };
+    signature = (struct signature){ .name = "serving_default",
+                                    .inputs = &input,
+                                    .inputs_count = 1,
+                                    .outputs = &output,
+                                    .outputs_count = 1 };
     callable = (struct callable){ .servable = &servable,
                                   .signature = &signature,
                                   .plan = plan_of(1, &x, 1, &y, NULL) };
