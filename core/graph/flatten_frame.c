@@ -390,7 +390,9 @@ static struct status inline_call(struct frame *frame, const struct node *call,
     struct status status =
         is_gradient(call) ? symbolic_gradient_instantiate(frame, call, function, &body)
                           : function_instantiate(frame->graph, function, flatten->scratch, &body);
-    TRY(status_in(status, "node '%s' (%s)", call->name, call->op_name));
+    if (flatten->depth == 0 || !is_gradient(call)) /* gradients of gradients may be many */
+        status = status_in(status, "node '%s' (%s)", call->name, call->op_name);
+    TRY(status);
     flatten->unfolded += body.graph->count + 1;
     if (flatten->unfolded > NODES_MAX)
         status = status_error(STATUS_RESOURCE_EXHAUSTED, "the functions unfold to over %d nodes",

@@ -19,6 +19,7 @@ struct flatten {
     int effects_count, effects_capacity;
     int depth;
     int unfolded; /* nodes and calls of all bodies so far */
+    int inferred; /* the first nodes of the result, whose shapes a gradient has inferred */
 };
 
 /* The counterpart of a node in the result. */

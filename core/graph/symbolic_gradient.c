@@ -8,11 +8,13 @@
 #include "graph/library.h"
 #include "graph/ops/infer.h"
 
-/* Infers the shapes in the result so far. A loop whose end is not there yet stays unknown. */
-static struct status infer_so_far(struct graph *graph)
+/* Infers the shapes of the nodes that the result has got since the last gradient. A loop whose end
+ * is not there yet stays unknown. */
+static struct status infer_so_far(struct flatten *flatten)
 {
-    for (int i = 0; i < graph->count; i++) {
-        struct node *node = graph->nodes[i];
+    struct graph *graph = flatten->out;
+    for (; flatten->inferred < graph->count; flatten->inferred++) {
+        struct node *node = graph->nodes[flatten->inferred];
         bool is_whole = true;
         for (int k = 0; k < node->inputs_count; k++)
             is_whole = is_whole && node->inputs[k].node != NULL;
@@ -26,7 +28,7 @@ static struct status infer_so_far(struct graph *graph)
 static struct status set_shapes(struct frame *frame, const struct node *call,
                                 const struct function_body *forward)
 {
-    TRY(infer_so_far(frame->flatten->out));
+    TRY(infer_so_far(frame->flatten));
     for (int i = 0; i < forward->args_count; i++) {
         struct endpoint from;
         TRY(frame_endpoint(frame, call->inputs[i], &from));
@@ -42,9 +44,11 @@ static struct status check_counts(const struct node *call, const struct function
         call->outputs_count == forward->args_count)
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT,
-                        "has %d inputs and %d outputs, but the function takes %d and returns %d",
+                        "has %d inputs and %d outputs; the gradient of a function that takes %d "
+                        "and returns %d has %d and %d",
                         call->inputs_count, call->outputs_count, forward->args_count,
-                        forward->results_count);
+                        forward->results_count, forward->args_count + forward->results_count,
+                        forward->args_count);
 }
 
 static bool is_differentiable(enum dtype dtype)

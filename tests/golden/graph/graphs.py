@@ -215,6 +215,18 @@ GRAPHS = {
             signature {{ name: "Neg" {arg("input_arg", "a")} {arg("output_arg", "r")} }} {ret("r", "a")}
           }}
         }}""",
+    # a function that calls its own gradient; and one call that lacks the input dy
+    "gradient_recursion": f"""
+        node {node("x", "Placeholder", "", DTYPE)}
+        node {node("y", "SymbolicGradient", "x x", call("again", "DT_FLOAT DT_FLOAT", "DT_FLOAT"))}
+        node {node("z", "SymbolicGradient", "x", call("again", "DT_FLOAT", "DT_FLOAT"))}
+        library {{
+          function {{
+            signature {{ name: "again" {arg("input_arg", "a")} {arg("output_arg", "r")} }}
+            node_def {node("slope", "SymbolicGradient", "a a", call("again", "DT_FLOAT DT_FLOAT", "DT_FLOAT"))}
+            {ret("r", "slope:output:0")}
+          }}
+        }}""",
 }
 
 for name, text in GRAPHS.items():

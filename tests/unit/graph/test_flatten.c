@@ -209,6 +209,23 @@ static void functions_that_unfold_without_end_are_refused(void **state)
                  "node 'y' (PartitionedCall): the functions unfold to over 1048576 nodes");
 }
 
+static void gradients_of_gradients_without_end_are_refused(void **state)
+{
+    (void)state;
+    assert_ok(load("gradient_recursion"));
+    assert_fails(flatten("x", "y"), STATUS_INVALID_ARGUMENT,
+                 "node 'y' (SymbolicGradient): function 'again': calls nest deeper than 64");
+}
+
+static void a_gradient_with_too_few_inputs_is_refused(void **state)
+{
+    (void)state;
+    assert_ok(load("gradient_recursion"));
+    assert_fails(flatten("x", "z"), STATUS_INVALID_ARGUMENT,
+                 "node 'z' (SymbolicGradient): has 1 inputs and 1 outputs; the gradient of a "
+                 "function that takes 1 and returns 1 has 2 and 1");
+}
+
 static void a_cycle_is_refused(void **state)
 {
     (void)state;
@@ -314,6 +331,8 @@ int main(void)
         TEST(the_loops_of_tensorflow_1_stay_closed),
         TEST(recursion_is_refused),
         TEST(functions_that_unfold_without_end_are_refused),
+        TEST(gradients_of_gradients_without_end_are_refused),
+        TEST(a_gradient_with_too_few_inputs_is_refused),
         TEST(a_cycle_is_refused),
         TEST(a_merge_that_waits_for_its_own_loop_is_refused),
         TEST(a_chain_of_a_hundred_thousand_nodes_is_flattened),
