@@ -20,7 +20,6 @@ const struct tensor *plan_own(struct plan *plan, struct tensor tensor)
     return owned;
 }
 
-/* The number of tensors of an argument of the op in this node. */
 struct bytes variable_name(const struct node *handle)
 {
     const struct attr_value *name = node_attr(handle, "shared_name");
