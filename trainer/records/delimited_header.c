@@ -11,7 +11,9 @@ static void add_name(struct delimited_reader *reader, struct bytes name)
 {
     int count = reader->fields_count++;
 
-    reader->names = xrealloc(reader->names, (size_t)(count + 1) * sizeof *reader->names);
+    if ((count & (count - 1)) == 0) /* 0 or a power of 2: the room is full */
+        reader->names =
+            xrealloc(reader->names, (size_t)(count > 0 ? 2 * count : 1) * sizeof *reader->names);
     reader->names[count] = zalloc(name.size + 1);
     if (name.size > 0)
         memcpy(reader->names[count], name.data, name.size);
