@@ -6,8 +6,9 @@
  *     trimmer_check(&trimmer, now_ns);        from a timer
  *     trimmer_finish(&trimmer);
  *
- * malloc_trim takes some 0.15 ms per MB. It runs in a thread of its own, because requests would
- * wait for it in a loop.
+ * malloc_trim takes some 0.15 ms per MB, for which all requests of a loop would wait. In a thread
+ * of its own, it holds up those that need new memory of the arena that it is trimming: it locks one
+ * of malloc's arenas at a time. Small pieces come from a cache of each thread.
  *
  * Threads  that of the timer
  */
