@@ -7,7 +7,9 @@
 #include "base/digits.h"
 #include "base/powers_of_ten.h"
 
-#if defined(__SSE2__)
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
@@ -361,6 +363,78 @@ static inline const char *read_fours(const char *at, const struct short_form *fo
 }
 #endif
 
+#if defined(__x86_64__)
+#define EIGHTS __attribute__((target("avx512vl,avx512bw,avx512dq,avx512vbmi")))
+
+/* Converts four numbers of eight bytes each. `weights` is 0 for bytes that are not digits. */
+EIGHTS static inline __m128 floats_of_digits(__m256i digits, __m256i weights)
+{
+    const __m256i hundreds = _mm256_set1_epi64x(1ll << 48 | 100ll << 32 | 1 << 16 | 10);
+    __m256i parts = _mm256_madd_epi16(_mm256_maddubs_epi16(digits, weights), hundreds);
+    __m256i values = _mm256_add_epi64(_mm256_mul_epu32(parts, _mm256_set1_epi64x(10000)),
+                                      _mm256_srli_epi64(parts, 32));
+    return _mm256_cvtpd_ps(_mm256_mul_pd(_mm256_cvtepi64_pd(values), _mm256_set1_pd(MILLIONTH)));
+}
+
+/* Like read_fours, but eight at a time. Registers of 64 bytes take a sixth less than these of 32 in
+ * a loop of their own, but gained nothing in a busy server. */
+EIGHTS static const char *read_eights(const char *at, const struct short_form *form, bool spaced,
+                                      float *out, size_t max, size_t *count)
+{
+    const int checked = form->size + 1 + spaced;
+    if (checked > 8)
+        return at;
+    const uint64_t space = spaced ? (uint64_t)0xFF << 8 * (form->size + 1) : 0;
+    const __m256i zeros =
+        _mm256_set1_epi64x((long long)(form->zeros | (space & 0x2020202020202020u)));
+    const __m256i others =
+        _mm256_set1_epi64x((long long)(form->others | (space & 0x7F7F7F7F7F7F7F7Fu)));
+    const __m256i highs =
+        _mm256_set1_epi64x((long long)(form->highs | (space & 0x8080808080808080u)));
+    const __m256i weights =
+        _mm256_set1_epi64x((long long)(0x010A010A010A010Au & FIRST_BYTES(form->size)));
+    /* Moves four numbers of `checked` bytes each to eight bytes each. */
+    const __m256i order =
+        _mm256_add_epi8(_mm256_set1_epi64x(0x0706050403020100),
+                        _mm256_mullo_epi64(_mm256_set_epi64x(3, 2, 1, 0),
+                                           _mm256_set1_epi64x(checked * 0x0101010101010101)));
+    const __mmask32 loaded = ~(__mmask32)0 >> (32 - 4 * checked);
+    size_t n = *count;
+    for (; max - n >= 8; n += 8, at += 8 * checked) {
+        __m256i a = _mm256_maskz_loadu_epi8(loaded, at);
+        __m256i b = _mm256_maskz_loadu_epi8(loaded, at + 4 * checked);
+        a = _mm256_xor_si256(_mm256_permutexvar_epi8(order, a), zeros);
+        b = _mm256_xor_si256(_mm256_permutexvar_epi8(order, b), zeros);
+        __m256i strange = _mm256_or_si256(_mm256_or_si256(_mm256_add_epi8(a, others), a),
+                                          _mm256_or_si256(_mm256_add_epi8(b, others), b));
+        if (_mm256_test_epi8_mask(strange, highs) != 0)
+            break;
+        _mm_storeu_ps(out + n, floats_of_digits(a, weights));
+        _mm_storeu_ps(out + n + 4, floats_of_digits(b, weights));
+    }
+    *count = n;
+    return at;
+}
+
+static inline bool can_read_eights(void)
+{
+    return __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi");
+}
+#else
+static inline const char *read_eights(const char *at, const struct short_form *form, bool spaced,
+                                      float *out, size_t max, size_t *count)
+{
+    (void)form, (void)spaced, (void)out, (void)max, (void)count;
+    return at;
+}
+
+static inline bool can_read_eights(void)
+{
+    return false;
+}
+#endif
+
 #define STEADY 4 /* successive numbers of one form, after which read_fours is tried */
 
 /*
@@ -390,7 +464,10 @@ static inline const char *read_short(const char *at, float *out, size_t max, siz
         if (*at == ' ')
             at = step(at);
         if (++steady == STEADY) {
-            at = read_fours(at, form, at[-1] == ' ', out, max, &n);
+            bool spaced = at[-1] == ' ';
+            if (max - n >= 8 && can_read_eights())
+                at = read_eights(at, form, spaced, out, max, &n);
+            at = read_fours(at, form, spaced, out, max, &n);
             steady = 0;
         }
     }
