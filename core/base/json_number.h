@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define JSON_PADDING 32 /* reads of four numbers of 8 bytes may run past the end of the text */
+#define JSON_PADDING 64 /* reads of eight numbers of 8 bytes may run past the end of the text */
 
 static inline const char *json_space(const char *at)
 {

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -360,6 +362,27 @@ static void base64_is_padded(void **state)
     }
 }
 
+/* The padding ends where no byte can be read. */
+static void nothing_is_read_beyond_the_padding(void **state)
+{
+    static const char run[] = "0.1234, 0.1234, 0.1234, 0.1234, ";
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = sizeof run - 1;
+    float got[32];
+    size_t read;
+    (void)state;
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
+    char *text = pages + page - JSON_PADDING - size;
+    for (size_t cut = 0; cut < size; cut++) {
+        memset(pages, 0, page);
+        memcpy(text + cut, run, size - cut);
+        json_floats_read(text + cut, got, 32, &read);
+        assert_int_equal(read, (size - cut + 7) / 8);
+    }
+    munmap(pages, 2 * page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +396,7 @@ int main(void)
         cmocka_unit_test(every_short_decimal_is_read_as_with_strtod),
         cmocka_unit_test(a_run_of_numbers_of_one_size_is_read_as_with_strtod),
         cmocka_unit_test(a_damaged_run_is_read_as_one_by_one),
+        cmocka_unit_test(nothing_is_read_beyond_the_padding),
         cmocka_unit_test(strings_are_escaped),
         cmocka_unit_test(base64_is_padded),
     };
