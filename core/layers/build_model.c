@@ -40,10 +40,10 @@ static void check_size(struct layer_context *context, const struct layer *layer,
 static void penalise_output(struct layer_context *context, const struct layer *layer,
                             struct endpoint y)
 {
-    for (int i = 0; i < layer->class->args_count; i++)
-        if (strcmp(layer->class->args[i].name, "activity_regularizer") == 0 &&
-            layer->class->args[i].kind == ARG_REGULARIZER && !layer->args[i].is_null)
-            layer_penalise_activity(context, layer, &layer->args[i].regularizer, y);
+    const struct arg_value *given = layer_arg_given(layer, "activity_regularizer", ARG_REGULARIZER);
+
+    if (given != NULL)
+        layer_penalise_activity(context, layer, &given->regularizer, y);
 }
 
 /* The entry of a tensor whose mask a call has taken. NULL: none has. */

@@ -260,6 +260,9 @@ const char *layer_class_names(const char *module, struct arena *arena);
 
 /* An argument of a layer by name. The class must declare it (asserted). */
 const struct arg_value *layer_arg(const struct layer *layer, const char *name);
+/* The same of this kind, which only some classes have. NULL: this one has not, or it is null. */
+const struct arg_value *layer_arg_given(const struct layer *layer, const char *name,
+                                        enum arg_kind kind);
 
 /* Records a failure, prefixed by the layer's name. The first failure stays in the context. */
 void layer_fail(struct layer_context *context, const struct layer *layer, const char *format, ...)

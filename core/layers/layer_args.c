@@ -512,3 +512,14 @@ const struct arg_value *layer_arg(const struct layer *layer, const char *name)
     assert(value != NULL);
     return value;
 }
+
+const struct arg_value *layer_arg_given(const struct layer *layer, const char *name,
+                                        enum arg_kind kind)
+{
+    for (int i = 0; i < layer->class->args_count; i++) {
+        const struct layer_arg *arg = &layer->class->args[i];
+        if (arg->kind == kind && strcmp(arg->name, name) == 0 && !layer->args[i].is_null)
+            return &layer->args[i];
+    }
+    return NULL;
+}

@@ -8,20 +8,9 @@
  */
 #include "layers/classes/classes.h"
 
-/* An argument that only some classes have. NULL: not given. */
-static const struct arg_value *given(const struct layer *layer, const char *name)
-{
-    for (int i = 0; i < layer->class->args_count; i++)
-        if (strcmp(layer->class->args[i].name, name) == 0 && !layer->args[i].is_null)
-            return &layer->args[i];
-    return NULL;
-}
-
 bool layer_has_lora(const struct layer *layer)
 {
-    const struct arg_value *rank = given(layer, "lora_rank");
-
-    return rank != NULL && layer->class->args[rank - layer->args].kind == ARG_NULL_OR_INT;
+    return layer_arg_given(layer, "lora_rank", ARG_NULL_OR_INT) != NULL;
 }
 
 static bool can_change(struct layer_context *context, const struct layer *layer, const char *noun)
@@ -31,7 +20,8 @@ static bool can_change(struct layer_context *context, const struct layer *layer,
     if (rank < 1 || rank > INT32_MAX)
         layer_fail(context, layer, "argument 'lora_rank': got %lld, expected 1 or more",
                    (long long)rank);
-    else if (given(layer, arena_printf(context->arena, "%s_constraint", noun)) != NULL)
+    else if (layer_arg_given(layer, arena_printf(context->arena, "%s_constraint", noun),
+                             ARG_CONSTRAINT) != NULL)
         layer_fail(context, layer, "arguments 'lora_rank' and '%s_constraint': give one of them",
                    noun);
     else if (context->spectral != NULL && context->spectral->inner == layer)
@@ -44,8 +34,8 @@ static struct endpoint factor(struct layer_context *context, const struct layer 
                               const char *noun, char which, struct shape shape,
                               const struct initializer *initializer)
 {
-    const struct arg_value *regularizer =
-        given(layer, arena_printf(context->arena, "%s_regularizer", noun));
+    const struct arg_value *regularizer = layer_arg_given(
+        layer, arena_printf(context->arena, "%s_regularizer", noun), ARG_REGULARIZER);
 
     return layer_variable_with(
         context, layer, arena_printf(context->arena, "lora_%s_%c", noun, which), shape, initializer,
@@ -72,7 +62,7 @@ bool lora_factors(struct layer_context *context, const struct layer *layer, cons
 
 double lora_scale(const struct layer *layer)
 {
-    const struct arg_value *alpha = given(layer, "lora_alpha");
+    const struct arg_value *alpha = layer_arg_given(layer, "lora_alpha", ARG_NULL_OR_NUMBER);
 
     return alpha != NULL ? alpha->number / (double)layer_arg(layer, "lora_rank")->integer : 1;
 }

@@ -8,11 +8,8 @@ static const struct layer_arg time_distributed_args[] = {
 /* Does the layer have a penalty of its output? */
 static bool has_activity_penalty(const struct layer *layer)
 {
-    for (int i = 0; i < layer->class->args_count; i++)
-        if (layer->class->args[i].kind == ARG_REGULARIZER && !layer->args[i].is_null &&
-            strcmp(layer->class->args[i].name, "activity_regularizer") == 0)
-            return true;
-    return layer->class == &layer_activity_regularization;
+    return layer->class == &layer_activity_regularization ||
+           layer_arg_given(layer, "activity_regularizer", ARG_REGULARIZER) != NULL;
 }
 
 bool layer_can_be_inside(struct layer_context *context, const struct layer *inner)
