@@ -113,7 +113,9 @@ void cost_add(struct cost_table *table, struct cost_key key, int64_t took_ns)
     int64_t old = cell_cost(cell, key.shape);
     took_ns = cost_of_class(took_ns, key.rows, index);
     /* The first run also pays for cold caches and page faults: a much lower cost replaces it at
-     * once, a higher one is averaged in slowly. */
-    int64_t smoothed = old == 0 || took_ns < old / 2 ? took_ns : old + (took_ns - old) / 8;
+     * once, a higher one is averaged in slowly. A run of 50 us that loses its core to another
+     * thread takes milliseconds, so none counts as more than twice the cost. */
+    int64_t counted_ns = took_ns < 2 * old ? took_ns : 2 * old;
+    int64_t smoothed = old == 0 || took_ns < old / 2 ? took_ns : old + (counted_ns - old) / 8;
     atomic_store_explicit(cell, make_cell(key.shape, smoothed), memory_order_relaxed);
 }

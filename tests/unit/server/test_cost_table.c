@@ -28,6 +28,7 @@ static const struct row {
     { "if only a larger size was measured, its share", { { 64, 64000 } }, 1, 1000 },
     { "the nearest larger size counts", { { 64, 64000 }, { 8, 16000 } }, 2, 4000 },
     { "a smaller size counts before a larger one", { { 64, 64000 }, { 1, 3000 } }, 4, 12000 },
+    { "a run that was held up hardly counts", { { 1, 8000 }, { 1, 4000000 } }, 1, 9000 },
     { "a known cost is never 0", { { 64, 5 } }, 1, 1 },
     { "a run of an hour", { { 1, 3600000000000 } }, 1, COST_MAX_NS },
     { "runs of minutes", { { 1, 60000000000 }, { 64, 600000000000 } }, 64, 600000000000 },
