@@ -6,8 +6,11 @@
 #include "server/inference/inference_pool.h"
 #include "server/inference/pending_calls.h"
 
-/* A run of one or many calls that takes longer also goes to the pool. */
+/* Calls that take longer together go to the pool. */
 #define LOOP_RUN_MAX_NS   1000000
+/* A run that takes longer stops, and its calls run again in the pool. Twice the estimate, because
+ * what has been computed is lost. */
+#define LOOP_RUN_STOP_NS  2000000
 #define ROUND_COST_MAX_NS 1000000 /* of all runs of a round */
 #define CHEAP_NS          10000   /* a cheaper run costs no more than the overhead around it */
 /* Limit of the inputs of cheap runs in a round, which must stay in the L2 cache. */
@@ -141,7 +144,7 @@ static void run_in_loop(struct inference *inference, struct inference_call *call
     bool stopping = atomic_load(&inference_pool_limits(inference->pool)->stopping);
     bool runs = stopping || fits_in_loop(calls);
     if (runs) {
-        batch_run(calls, inference_pool_limits(inference->pool), LOOP_RUN_MAX_NS);
+        batch_run(calls, inference_pool_limits(inference->pool), LOOP_RUN_STOP_NS);
         if (!calls->unfinished)
             inference_pool_note_loop_ran(inference->pool, loop_now_ns(inference->loop));
     }
@@ -175,6 +178,12 @@ static void join_round(struct inference *inference, struct inference_call *call)
         inference_run(inference);
 }
 
+/* Do calls that loops could have run wait in the pool, or run there? */
+static bool has_cheap_in_pool(const struct callable *callable)
+{
+    return atomic_load_explicit(&callable->queue.cheap_count, memory_order_relaxed) > 0;
+}
+
 void inference_submit(struct inference *inference, struct inference_call *call)
 {
     call->inference = inference;
@@ -182,8 +191,8 @@ void inference_submit(struct inference *inference, struct inference_call *call)
     bool in_batch = inference_pool_forms_batch(call);
     if (call->prepare == NULL && !in_batch)
         estimate(call);
-    if (in_batch || call->prepare != NULL || call->cost_ns == 0 ||
-        call->cost_ns > INFERENCE_LOOP_COST_MAX_NS)
+    if (in_batch || call->prepare != NULL || !inference_is_cheap(call) ||
+        has_cheap_in_pool(call->callable))
         inference_pool_submit(inference->pool, call);
     else
         join_round(inference, call);

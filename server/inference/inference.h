@@ -8,8 +8,10 @@
  * round would gain nothing, it runs inside inference_submit. All other calls run in a thread pool:
  * those with inputs of an unmeasured size, and those of models whose cost does not follow from the
  * size of their inputs (plan_cost_is_predictable). A run in the loop's thread that takes longer
- * than a millisecond stops, and restarts in the pool. There, each callable has its own queue, and
- * the queues share the threads fairly (pending_calls.h).
+ * than two milliseconds stops, and restarts in the pool. There, each callable has its own queue,
+ * and the queues share the threads fairly (pending_calls.h). If a round brought more calls than a
+ * loop should run, they go to the pool, and further calls of the callable follow them until all
+ * have ended: the loops would otherwise run later calls before them, on the same core.
  *
  * Each loop has its own rounds (struct inference); all share one pool (inference_pool.h).
  *
@@ -84,6 +86,12 @@ void inference_submit(struct inference *inference, struct inference_call *call);
 
 /* Removes a call from this round, because its client has disconnected. `done` is not called. */
 void inference_forget(struct inference *inference, struct inference_call *call);
+
+/* Is the call cheap enough for a loop? */
+static inline bool inference_is_cheap(const struct inference_call *call)
+{
+    return call->cost_ns > 0 && call->cost_ns <= INFERENCE_LOOP_COST_MAX_NS;
+}
 
 /* Marks the outcome of the call as unwanted. A run that continues only for this call ends soon,
  * with CANCELLED; `done` is called as usual. Threads: any, before `done` was called. */

@@ -58,6 +58,7 @@ struct status pending_calls_add(struct pending_calls *pending, struct inference_
         TRY(batch_queue_add(queue, call, now_ns));
     else
         call_list_append(&queue->calls, call);
+    atomic_fetch_add_explicit(&queue->cheap_count, inference_is_cheap(call), memory_order_relaxed);
     if (list_holds(&queue->link))
         return status_ok();
     if (queue->running == 0 && queue->served_ns < pending->served_ns)
@@ -155,6 +156,8 @@ struct taken_calls pending_calls_take(struct pending_calls *pending, int64_t now
     else
         taken.first =
             call_list_take_batch(&queue->calls, choose_rows(pending, queue, now_ns, &taken.chosen));
+    for (const struct inference_call *call = taken.first; call != NULL; call = call->next)
+        taken.cheap_count += inference_is_cheap(call);
     if (queue->calls.first == NULL)
         list_remove(&queue->link);
     if (queue->served_ns > pending->served_ns)
@@ -170,6 +173,7 @@ void pending_calls_end(struct pending_calls *pending, const struct taken_calls *
     taken->queue->running--;
     taken->queue->served_ns += now_ns > taken->began_ns ? now_ns - taken->began_ns : 1;
     pending->batches_running -= taken->queue->batching != NULL;
+    atomic_fetch_sub_explicit(&taken->queue->cheap_count, taken->cheap_count, memory_order_relaxed);
 }
 
 struct inference_call *pending_calls_drop(struct pending_calls *pending)
@@ -178,6 +182,7 @@ struct inference_call *pending_calls_drop(struct pending_calls *pending)
         return NULL;
     struct call_queue *queue = queue_of(pending->waiting);
     struct inference_call *call = call_list_take_batch(&queue->calls, 0);
+    atomic_fetch_sub_explicit(&queue->cheap_count, inference_is_cheap(call), memory_order_relaxed);
     if (queue->calls.first == NULL)
         list_remove(&queue->link);
     return call;

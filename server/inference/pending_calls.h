@@ -39,6 +39,7 @@ struct taken_calls {
     struct inference_call *first; /* NULL: none may run now */
     struct call_queue *queue;
     int64_t began_ns;
+    int cheap_count;            /* those that a loop could have run */
     struct batch_target chosen; /* rows_max 0: unchanged, or no target */
 };
 

@@ -2,11 +2,12 @@
  * call_queue: the calls of one callable that wait for a pool thread. It is part of the callable, so
  * a call finds its queue without a search. The functions are in server/inference/pending_calls.h.
  *
- * Zero-initialise it. Threads: the pool's lock guards it.
+ * Zero-initialise it. Threads: the pool's lock guards it, but for cheap_count.
  */
 #ifndef SERVER_MODELS_CALL_QUEUE_H
 #define SERVER_MODELS_CALL_QUEUE_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "base/list.h"
@@ -23,7 +24,10 @@ struct call_queue {
     struct call_list calls;
     struct list_link link; /* among the queues that have calls */
     int running;           /* threads that are running calls of this queue */
-    int64_t served_ns;     /* thread time that it has used, in the count of pending_calls_take */
+    /* Calls that wait or run here and are cheap enough for a loop. Loops read it without the
+     * lock. */
+    _Atomic int cheap_count;
+    int64_t served_ns; /* thread time that it has used, in the count of pending_calls_take */
 
     unsigned choices;               /* number of choices made by batch_target.h */
     int64_t chosen_rows, chosen_ns; /* the last choice for --target_p99_ms, and its time */

@@ -260,6 +260,20 @@ static void an_expensive_call_goes_to_the_pool(void **state)
     end();
 }
 
+/* As the pool counts them, test_pending_calls. */
+static void a_cheap_call_follows_those_that_went_to_the_pool(void **state)
+{
+    (void)state;
+    struct tensor input = floats(shape_of(1, 2), ones);
+    begin(true, 1);
+    measured(&input, 1000);
+    callable.queue.cheap_count = 1;
+    assert_true(goes_to_pool(&input));
+    callable.queue.cheap_count = 0;
+    assert_false(goes_to_pool(&input));
+    end();
+}
+
 static void a_call_of_unpredictable_cost_goes_to_the_pool(void **state)
 {
     (void)state;
@@ -566,6 +580,7 @@ int main(void)
         TEST(a_round_runs_at_once_when_every_client_waits),
         TEST(calls_that_follow_others_do_not_run_inside_them),
         TEST(an_expensive_call_goes_to_the_pool),
+        TEST(a_cheap_call_follows_those_that_went_to_the_pool),
         TEST(a_call_of_unpredictable_cost_goes_to_the_pool),
         TEST(cheap_calls_that_are_expensive_together_go_to_the_pool),
         TEST(calls_of_a_round_come_to_the_pool_and_back_together),

@@ -208,6 +208,36 @@ static void one_model_leaves_a_thread_to_the_others(void **state)
         pending_calls_end(&pending, &taken[i], now);
 }
 
+static void add_of_cost(int64_t cost_ns)
+{
+    static struct inference_call call[4];
+    static int used;
+    struct inference_call *next = &call[used++ % (int)COUNT(call)];
+    *next = (struct inference_call){ .callable = &callables[0], .rows = 1, .cost_ns = cost_ns };
+    assert_int_equal(pending_calls_add(&pending, next, now).code, STATUS_OK);
+}
+
+static void cheap_calls_count_until_their_run_ends(void **state)
+{
+    (void)state;
+    const struct call_queue *queue = &callables[0].queue;
+    add_of_cost(0); /* unknown */
+    add_of_cost(INFERENCE_LOOP_COST_MAX_NS + 1);
+    assert_int_equal(queue->cheap_count, 0);
+    add_of_cost(INFERENCE_LOOP_COST_MAX_NS);
+    add_of_cost(1);
+    assert_int_equal(queue->cheap_count, 2);
+    run_next(1);
+    run_next(1);
+    assert_int_equal(queue->cheap_count, 2);
+    struct taken_calls taken = pending_calls_take(&pending, now);
+    assert_int_equal(queue->cheap_count, 2);
+    pending_calls_end(&pending, &taken, now);
+    assert_int_equal(queue->cheap_count, 1);
+    assert_non_null(pending_calls_drop(&pending));
+    assert_int_equal(queue->cheap_count, 0);
+}
+
 /* ---- Batches. ---- */
 
 static void add_rows(int model, int count)
@@ -282,6 +312,7 @@ int main(void)
         cmocka_unit_test_setup(models_get_the_same_time_not_the_same_calls, begin),
         cmocka_unit_test_setup(a_model_saves_up_no_time_while_it_is_idle, begin),
         cmocka_unit_test_setup(one_model_leaves_a_thread_to_the_others, begin),
+        cmocka_unit_test_setup(cheap_calls_count_until_their_run_ends, begin),
         cmocka_unit_test_setup(calls_share_a_run_if_that_saves_time, begin),
         cmocka_unit_test_setup(a_size_that_saved_nothing_is_tried_again, begin),
         cmocka_unit_test_setup(a_call_that_always_shares_a_run_is_measured_alone_again, begin),
