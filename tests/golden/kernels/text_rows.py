@@ -41,6 +41,8 @@ def text():
         rows.add("AsString", [f32(1.5, -20)], width=12, fill=fill)
     for fill in "*%n":  # they would be another directive of printf's
         rows.add("AsString", [i32(1, -20)], width=5, fill=fill)
+    for op in ["StringLower", "StringUpper"]:
+        rows.add(op, [np.array([bytes(range(256)) + b"aZ", bytes(range(60, 130))], object)])
     rows.write()
 
 
@@ -124,6 +126,9 @@ def text_regex():
     rows.add("StringSplitV2", [np.array([], bytes), np.array(b"")])
     rows.add("StringSplitV2", [sentences.reshape(2, 4), np.array(b"")], text=False)
     rows.add("StringSplitV2", [sentences, np.array([b"a", b"b"])], text=False)
+    for size in [127, 128, 129, 256, 1000]:  # of letters, and of words that begin everywhere in the blocks that are counted together
+        for letters in [b"a ", b" a", b"ab\t", b"word \n\v", b"a", b" ", b"abcdefghi\r"]:
+            rows.add("StringSplitV2", [np.array([(letters * size)[:size]], object), np.array(b"")])
     rows.write()
 
     rows = Rows("text_ngrams")

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/clones.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/string_to_number.h"
 #include "runtime/kernels/text/text_block.h"
@@ -89,6 +90,23 @@ static bool next_word(struct splitting *s, struct bytes *part)
     return true;
 }
 
+/* The number of words, each of which begins at the start or after white space. */
+CLONES static int64_t count_words(struct bytes text)
+{
+    enum { BLOCK = 128 };
+    int64_t count = 0;
+
+    for (size_t begin = 0; begin < text.size; begin += BLOCK) {
+        size_t end = begin + BLOCK < text.size ? begin + BLOCK : text.size;
+        unsigned char words = begin == 0 && !is_white_space(text.data[0]);
+        for (size_t c = begin > 0 ? begin : 1; c < end; c++)
+            if (is_white_space(text.data[c - 1]) & !is_white_space(text.data[c]))
+                words++;
+        count += words;
+    }
+    return count;
+}
+
 static size_t size_before_set(struct bytes text, struct bytes set)
 {
     size_t size = 0;
@@ -157,6 +175,18 @@ static struct splitting begin_split(struct kernel_context *k, int64_t row)
     return s;
 }
 
+static int64_t count_parts(struct splitting s)
+{
+    int64_t count = 0;
+    struct bytes part;
+
+    if (!s.state->by_set && s.separator.size == 0 && s.left < 0)
+        return count_words(s.rest);
+    while (next_part(&s, &part))
+        count++;
+    return count;
+}
+
 static struct status split_prepare(struct prepare_context *p)
 {
     struct split_state *state = prepare_state(p, sizeof *state, NULL);
@@ -202,14 +232,11 @@ static struct status split_compute(struct kernel_context *k)
     TRY(check_split(k));
     int64_t rows = kernel_input(k, 0)->size, count = 0, most = 0;
     struct tensor *indices, *values, *shape;
-    struct bytes part;
 
     for (int64_t row = 0; row < rows; row++) {
-        struct splitting s = begin_split(k, row);
-        int64_t before = count;
-        while (next_part(&s, &part))
-            count++;
-        most = count - before > most ? count - before : most;
+        int64_t parts = count_parts(begin_split(k, row));
+        count += parts;
+        most = parts > most ? parts : most;
     }
     struct shape pairs = shape_of(count, 2), vector = shape_of(count), two = shape_of(2);
     TRY(kernel_output(k, 0, &pairs, &indices));

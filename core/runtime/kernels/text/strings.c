@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "base/clones.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/read_file.h"
@@ -142,12 +143,12 @@ static struct status case_prepare(struct prepare_context *p)
     return status_ok();
 }
 
-static void change_ascii(struct bytes text, bool upper, char *out)
+/* Changes the case of the 26 letters that begin at `first`. */
+CLONES static void change_letters(const char *text, size_t size, char first, char *out)
 {
-    char first = upper ? 'a' : 'A', last = upper ? 'z' : 'Z';
-    for (size_t c = 0; c < text.size; c++) {
-        bool letter = text.data[c] >= first && text.data[c] <= last;
-        out[c] = (char)(letter ? text.data[c] ^ 0x20 : text.data[c]);
+    for (size_t c = 0; c < size; c++) {
+        bool letter = (unsigned char)(text[c] - first) < 26;
+        out[c] = (char)(text[c] ^ (letter ? 0x20 : 0));
     }
 }
 
@@ -201,7 +202,7 @@ static struct status change_text(struct kernel_context *k, struct bytes text, bo
             return change_unicode(k, text, upper, room, out);
     }
     TRY(keep(k, text.data, text.size, out));
-    change_ascii(text, upper, (char *)out->data);
+    change_letters(text.data, text.size, upper ? 'a' : 'A', (char *)out->data);
     return status_ok();
 }
 
