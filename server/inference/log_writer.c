@@ -14,6 +14,9 @@
 #define END_NS      (5 * NS_PER_S)
 #define LOOK_NS     NS_PER_S          /* between checks of all logs: old files, dropped records */
 #define BATCH_BYTES ((size_t)1 << 20) /* written in one call */
+/* After a record, the thread waits for more: woken for each one, it used 19 µs of CPU time per
+ * record, and 3 µs if it finds 200. */
+#define GATHER_NS   (20 * NS_PER_MS)
 
 /* The log of one prefix. Without users or records, its slot may be reused. */
 struct log_sink {
@@ -158,6 +161,13 @@ void log_entry_drop(struct log_entry *entry)
         free_entry(entry);
 }
 
+/* Enough records wait to write them at once. */
+static bool has_gathered(const struct log_writer *writer)
+{
+    return writer->waiting_bytes >= BATCH_BYTES ||
+           writer->waiting_bytes >= writer->options.waiting_bytes_max / 2;
+}
+
 void log_entry_submit(struct log_entry *entry)
 {
     struct log_writer *writer = entry->sink->writer;
@@ -165,7 +175,7 @@ void log_entry_submit(struct log_entry *entry)
     bool was_empty = writer->first == NULL;
     *writer->last = entry;
     writer->last = &entry->next;
-    if (was_empty)
+    if (was_empty || has_gathered(writer))
         pthread_cond_signal(&writer->changed);
     pthread_mutex_unlock(&writer->lock);
 }
@@ -307,6 +317,22 @@ static void look(struct log_writer *writer, int64_t now_ns)
     pthread_mutex_unlock(&writer->lock);
 }
 
+/* Returns with the records that wait, or with none after LOOK_NS. Called with the lock held. */
+static struct log_entry *take_records(struct log_writer *writer)
+{
+    struct clock *clock = clock_monotonic();
+    if (writer->first == NULL)
+        clock_wait(clock, &writer->changed, &writer->lock, clock_now_ns(clock) + LOOK_NS);
+    int64_t end_ns = clock_now_ns(clock) + GATHER_NS;
+    while (writer->first != NULL && !writer->stopping && !has_gathered(writer) &&
+           clock_wait(clock, &writer->changed, &writer->lock, end_ns))
+        ;
+    struct log_entry *first = writer->first;
+    writer->first = NULL;
+    writer->last = &writer->first;
+    return first;
+}
+
 static void *write_in_thread(void *context)
 {
     struct log_writer *writer = context;
@@ -314,12 +340,7 @@ static void *write_in_thread(void *context)
     int64_t look_ns = 0;
     pthread_mutex_lock(&writer->lock);
     while (!writer->stopping || writer->first != NULL) {
-        if (writer->first == NULL)
-            clock_wait(clock_monotonic(), &writer->changed, &writer->lock,
-                       clock_now_ns(clock_monotonic()) + LOOK_NS);
-        struct log_entry *first = writer->first;
-        writer->first = NULL;
-        writer->last = &writer->first;
+        struct log_entry *first = take_records(writer);
         pthread_mutex_unlock(&writer->lock);
         while (first != NULL)
             first = write_some(first, &batch);
