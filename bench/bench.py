@@ -130,10 +130,11 @@ class Bench:
         finally:
             os.sched_setaffinity(0, mine)
 
-    def load(self, port, connections, path=PREDICT, rows=1, core=LOAD_CORE, body=None, headers=()):
-        """(requests a second, p50 in µs) of wrk with one thread."""
+    def load(self, port, connections, path=PREDICT, rows=1, core=LOAD_CORE, body=None, headers=(), awake=False):
+        """(requests a second, p50 in µs) of wrk with one thread. awake: it polls, and the server never has to wake it."""
+        preload = {"LD_PRELOAD": bench_program("poll_wait.so")} if awake else {}
         text = out("wrk", "-t1", "-c%d" % connections, "-d%gs" % self.seconds, "-s", os.path.join(ROOT, "bench", "post.lua"),
-                   *(a for h in headers for a in ("-H", h)), "http://127.0.0.1:%d%s" % (port, path), core=core, BODY=body or self.body(rows))
+                   *(a for h in headers for a in ("-H", h)), "http://127.0.0.1:%d%s" % (port, path), core=core, BODY=body or self.body(rows), **preload)
         requests, microseconds, p50, wrong = map(int, re.search(r"RESULT (\d+) (\d+) (\d+) (\d+)", text).groups())
         if wrong:
             raise RuntimeError("%d of %d answers were not 200" % (wrong, requests))

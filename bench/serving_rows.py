@@ -17,14 +17,16 @@ GRPC_INFER = "/inference.GRPCInferenceService/ModelInfer"
 
 
 def rest_softmax(bench):
-    """REST predict of softmax 784-10, c=16, one server core, against a bare libmicrohttpd echo of the same body"""
+    """REST predict of softmax 784-10, c=16, one server core, against a bare libmicrohttpd echo of the same body. The load polls: it
+    would sleep once in each round of modelserver, which pays for waking it, but never beside the echo, whose answers are long"""
     port = free_port()
     echo = subprocess.Popen(["taskset", "-c", str(SERVER_CORE), bench_program("mhd_echo"), str(port)], stdout=subprocess.DEVNULL)
     try:
         with bench.server("softmax") as server:
             wait_port(port)
-            got = bench.interleaved(ours=lambda: bench.cpu_of_load(server.pid, server.port, 16),
-                                   echo=lambda: bench.cpu_of_load(echo.pid, port, 16))
+            got = bench.interleaved(ours=lambda: bench.cpu_of_load(server.pid, server.port, 16, awake=True),
+                                   echo=lambda: bench.cpu_of_load(echo.pid, port, 16, awake=True),
+                                   waking=lambda: bench.cpu_of_load(server.pid, server.port, 16))
     finally:
         echo.kill()
         echo.wait()
@@ -32,7 +34,8 @@ def rest_softmax(bench):
     # Compares CPU time: rates agree with it only while the load generator can saturate the server's core.
     share = other / ours
     bench.table.add("REST softmax, c=16, one core", "%.1f µs CPU, %.1f k req/s" % (ours, rate / 1e3),
-                   "echo %.1f µs, %.1f k: %.0f %%" % (other, other_rate / 1e3, share * 100), ">= 75 %", share >= 0.75)
+                   "echo %.1f µs, %.1f k: %.0f %% (ours with a load that sleeps: %.1f µs)" %
+                   (other, other_rate / 1e3, share * 100, got["waking"][0]), ">= 75 %", share >= 0.75)
 
 
 def rest_mlp(bench):
