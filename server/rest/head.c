@@ -71,7 +71,7 @@ static bool is_token(const char *name)
 {
     static const char others[] = "!#$%&'*+-.^_`|~";
     for (; *name != '\0'; name++)
-        if (!isalnum((unsigned char)*name) && strchr(others, *name) == NULL)
+        if (!isalnum((unsigned char)*name) && *name != '-' && strchr(others, *name) == NULL)
             return false;
     return true;
 }
@@ -111,6 +111,12 @@ static struct status note_encoding(struct framing *framing, const char *value)
     return status_ok();
 }
 
+/* Compares the sizes first: few names have the size of the other. */
+static bool is_named(struct bytes name, const char *other)
+{
+    return name.size == strlen(other) && strncasecmp(name.data, other, name.size) == 0;
+}
+
 static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const char *name,
                                    const char *value)
 {
@@ -123,13 +129,14 @@ static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const
         framing->status = check_text(name, value);
     if (!status_is_ok(framing->status))
         return MHD_NO;
-    if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0)
+    struct bytes text = bytes_of(name);
+    if (is_named(text, MHD_HTTP_HEADER_CONTENT_LENGTH))
         framing->status = note_size(&framing->length, MHD_HTTP_HEADER_CONTENT_LENGTH, value);
-    else if (strcasecmp(name, JSON_SIZE_HEADER) == 0)
+    else if (is_named(text, JSON_SIZE_HEADER))
         framing->status = note_size(&framing->json_size, JSON_SIZE_HEADER, value);
-    else if (strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0)
+    else if (is_named(text, MHD_HTTP_HEADER_TRANSFER_ENCODING))
         framing->status = note_encoding(framing, value);
-    else if (strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0)
+    else if (is_named(text, MHD_HTTP_HEADER_HOST))
         framing->hosts++;
     return status_is_ok(framing->status) ? MHD_YES : MHD_NO;
 }
