@@ -1,5 +1,6 @@
 #include "base/file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,6 +14,10 @@
 
 #define WRITER_BUFFER ((size_t)256 * 1024)
 #define FLUSH_BYTES   ((uint64_t)8 * 1024 * 1024)
+
+/* Of writes past the page cache: each waits for the disk, which works on its parts in parallel. */
+#define DIRECT_BUFFER    ((size_t)4 << 20)
+#define DIRECT_ALIGNMENT ((size_t)4096) /* of the buffer in memory */
 
 static struct status open_file(const char *path, int flags, int *out)
 {
@@ -135,37 +140,44 @@ struct status file_writer_open(const char *path, struct file_writer *out)
     TRY(open_file(path, O_WRONLY | O_CREAT | O_EXCL, &writer.fd));
     writer.path = xstrdup(path);
     writer.buffer = zalloc(WRITER_BUFFER);
+    writer.capacity = WRITER_BUFFER;
     *out = writer;
     return status_ok();
 }
 
-void file_writer_limit_cache(struct file_writer *writer, uint64_t bytes)
+static bool set_direct(struct file_writer *writer, bool direct)
 {
-    writer->cached_max = bytes;
+    int flags = fcntl(writer->fd, F_GETFL);
+    int wanted = direct ? flags | O_DIRECT : flags & ~O_DIRECT;
+    if (flags < 0 || fcntl(writer->fd, F_SETFL, wanted) < 0)
+        return false;
+    writer->direct = direct;
+    return true;
+}
+
+void file_writer_bypass_cache(struct file_writer *writer)
+{
+    void *buffer;
+    assert(writer->offset == 0);
+    if (posix_memalign(&buffer, DIRECT_ALIGNMENT, DIRECT_BUFFER) != 0)
+        return;
+    if (!set_direct(writer, true)) {
+        free(buffer);
+        return;
+    }
+    free(writer->buffer);
+    writer->buffer = buffer;
+    writer->capacity = DIRECT_BUFFER;
 }
 
 #ifdef SYNC_FILE_RANGE_WRITE
-/* Drops what the limit does not leave from the page cache, once it is on the disk. */
-static void drop_cached(struct file_writer *writer, uint64_t end)
-{
-    if (writer->cached_max == 0 || end - writer->dropped <= writer->cached_max)
-        return;
-    off_t at = (off_t)writer->dropped, size = (off_t)(end - writer->cached_max) - at;
-    (void)sync_file_range(writer->fd, at, size,
-                          SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-                              SYNC_FILE_RANGE_WAIT_AFTER);
-    (void)posix_fadvise(writer->fd, at, size, POSIX_FADV_DONTNEED);
-    writer->dropped = end - writer->cached_max;
-}
-
 /* Only hints: an error here appears in fsync too. */
 static void flush_early(struct file_writer *writer)
 {
-    if (writer->written - writer->flushing < FLUSH_BYTES)
+    if (writer->direct || writer->written - writer->flushing < FLUSH_BYTES)
         return;
     (void)sync_file_range(writer->fd, (off_t)writer->flushing,
                           (off_t)(writer->written - writer->flushing), SYNC_FILE_RANGE_WRITE);
-    drop_cached(writer, writer->flushing); /* not what the disk has only begun to write */
     writer->flushing = writer->written;
 }
 #else
@@ -181,6 +193,8 @@ static struct status write_out(struct file_writer *writer, const char *data, siz
         ssize_t put = write(writer->fd, data, size);
         if (put < 0 && errno == EINTR)
             continue;
+        if (put < 0 && errno == EINVAL && writer->direct && set_direct(writer, false))
+            continue; /* the disk wants larger blocks, or a limit is within this one */
         if (put < 0)
             return status_errno(errno, "write '%s'", writer->path);
         data += put;
@@ -198,17 +212,42 @@ static struct status flush(struct file_writer *writer)
     return write_out(writer, writer->buffer, used);
 }
 
+/* Fills the buffer, so that all writes but the last have its size. */
+static struct status append_direct(struct file_writer *writer, const char *data, size_t size)
+{
+    while (size > 0) {
+        size_t room = writer->capacity - writer->used, part = size < room ? size : room;
+        memcpy(writer->buffer + writer->used, data, part);
+        writer->used += part;
+        data += part;
+        size -= part;
+        if (part == room)
+            TRY(flush(writer));
+    }
+    return status_ok();
+}
+
 struct status file_writer_append(struct file_writer *writer, const void *data, size_t size)
 {
     writer->offset += size;
-    if (size > WRITER_BUFFER - writer->used)
+    if (writer->direct)
+        return append_direct(writer, data, size);
+    if (size > writer->capacity - writer->used)
         TRY(flush(writer));
-    if (size >= WRITER_BUFFER)
+    if (size >= writer->capacity)
         return write_out(writer, data, size);
     if (size > 0)
         memcpy(writer->buffer + writer->used, data, size);
     writer->used += size;
     return status_ok();
+}
+
+/* The last bytes fill no block. */
+static struct status flush_end(struct file_writer *writer)
+{
+    if (writer->direct && !set_direct(writer, false))
+        return status_errno(errno, "write '%s'", writer->path);
+    return flush(writer);
 }
 
 static void forget(struct file_writer *writer)
@@ -220,7 +259,7 @@ static void forget(struct file_writer *writer)
 
 struct status file_writer_finish(struct file_writer *writer)
 {
-    struct status status = flush(writer);
+    struct status status = flush_end(writer);
     if (status_is_ok(status) && fsync(writer->fd) < 0)
         status = status_errno(errno, "fsync '%s'", writer->path);
     if (close(writer->fd) < 0 && status_is_ok(status))

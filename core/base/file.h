@@ -43,19 +43,19 @@ struct file_writer {
     int fd;
     char *path;
     char *buffer;
-    size_t used;                  /* in buffer */
-    uint64_t offset;              /* bytes appended so far */
-    uint64_t written;             /* bytes given to write() */
-    uint64_t flushing;            /* bytes that the kernel was asked to write to the disk */
-    uint64_t cached_max, dropped; /* see file_writer_limit_cache; 0: no limit */
+    size_t used, capacity; /* of buffer */
+    uint64_t offset;       /* bytes appended so far */
+    uint64_t written;      /* bytes given to write() */
+    uint64_t flushing;     /* bytes that the kernel was asked to write to the disk */
+    bool direct;           /* see file_writer_bypass_cache */
 };
 
 /* ALREADY_EXISTS: the file exists. */
 struct status file_writer_open(const char *path, struct file_writer *out);
-/* Keeps no more than about the last `bytes` (above 0) of the file in the system's page cache: for a
- * large file that nobody reads soon. Appending then waits for the disk, and takes much less of the
- * processor, because the same pages are used again and again. */
-void file_writer_limit_cache(struct file_writer *writer, uint64_t bytes);
+/* Right after file_writer_open: writes past the system's page cache if the file system can
+ * (O_DIRECT). For a large file that nobody reads soon: appending waits for the disk, and takes a
+ * tenth of the processor time, because the kernel copies nothing. */
+void file_writer_bypass_cache(struct file_writer *writer);
 struct status file_writer_append(struct file_writer *writer, const void *data, size_t size);
 /* Flushes, fsyncs and closes the file; a failure removes it. */
 struct status file_writer_finish(struct file_writer *writer);

@@ -48,9 +48,9 @@ struct status bundle_writer_open(const char *prefix, struct bundle_writer **out)
     return status_ok();
 }
 
-void bundle_writer_limit_cache(struct bundle_writer *writer, uint64_t bytes)
+void bundle_writer_bypass_cache(struct bundle_writer *writer)
 {
-    file_writer_limit_cache(&writer->data, bytes);
+    file_writer_bypass_cache(&writer->data);
 }
 
 static struct status begin(struct bundle_writer *writer, const char *name, enum dtype dtype,

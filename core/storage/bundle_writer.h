@@ -23,8 +23,8 @@
 struct bundle_writer;
 
 struct status bundle_writer_open(const char *prefix, struct bundle_writer **out);
-/* As file_writer_limit_cache, of the data. */
-void bundle_writer_limit_cache(struct bundle_writer *writer, uint64_t bytes);
+/* As file_writer_bypass_cache, for the data. */
+void bundle_writer_bypass_cache(struct bundle_writer *writer);
 
 /* Numbers and bools only. INVALID_ARGUMENT: empty name, another type. */
 struct status bundle_writer_begin(struct bundle_writer *writer, const char *name, enum dtype dtype,

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -186,31 +187,70 @@ static size_t cached_bytes(const char *path, size_t size)
 
 #define MIB ((size_t)1 << 20)
 
-static void a_writer_limits_what_the_cache_keeps(void **state)
+/* Opens a writer past the page cache; false: the file system cannot. */
+static bool open_past_the_cache(struct file_writer *writer)
+{
+    struct statfs of;
+
+    assert_int_equal(statfs(directory, &of), 0);
+    if (of.f_type == TMPFS_MAGIC) /* has nothing but its cache */
+        return false;
+    assert_ok(file_writer_open(in("w"), writer));
+    file_writer_bypass_cache(writer);
+    if (!writer->direct)
+        file_writer_abandon(writer);
+    return writer->fd >= 0;
+}
+
+static void a_writer_past_the_cache_leaves_only_the_end_there(void **state)
 {
     (void)state;
     struct file_writer writer;
     struct buffer read = { 0 };
     static char data[MIB];
-    struct statfs of;
+    size_t size = 0;
 
-    assert_int_equal(statfs(directory, &of), 0);
-    if (of.f_type == TMPFS_MAGIC) /* has nothing but its cache */
+    if (!open_past_the_cache(&writer))
         skip();
-    assert_ok(file_writer_open(in("w"), &writer));
-    file_writer_limit_cache(&writer, 4 * MIB);
     for (size_t i = 0; i < 64; i++) {
         memset(data, (int)i, sizeof data);
-        assert_ok(file_writer_append(&writer, data, sizeof data));
+        assert_ok(file_writer_append(&writer, data, sizeof data - i));
+        size += sizeof data - i;
+        assert_int_equal(writer.offset, size);
     }
     assert_ok(file_writer_finish(&writer));
-    assert_true(cached_bytes(in("w"), 64 * MIB) <= 32 * MIB);
+    assert_true(cached_bytes(in("w"), 60 * MIB) <= 8 * MIB);
     assert_ok(file_read(in("w"), 0, &read));
-    assert_int_equal(read.size, 64 * MIB);
-    for (size_t i = 0; i < read.size; i++)
-        if (read.data[i] != (char)(i / MIB))
-            fail_msg("byte %zu is %d", i, read.data[i]);
+    assert_int_equal(read.size, size);
+    const char *at = read.data;
+    for (size_t i = 0; i < 64; i++)
+        for (size_t k = 0; k < MIB - i; k++)
+            if (*at++ != (char)i)
+                fail_msg("byte %zu of piece %zu is %d", k, i, at[-1]);
     buffer_finish(&read);
+}
+
+/* The kernel cuts a write at the limit, and refuses what is left of it past the cache. */
+static void a_limit_within_a_write_past_the_cache_is_named(void **state)
+{
+    (void)state;
+    struct file_writer writer;
+    struct rlimit before, limit;
+    static char data[MIB];
+    struct status status = status_ok();
+
+    if (!open_past_the_cache(&writer))
+        skip();
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = (struct rlimit){ 5 * MIB + 100, before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    for (int i = 0; i < 9 && status_is_ok(status); i++)
+        status = file_writer_append(&writer, data, sizeof data);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_fails_naming(status, STATUS_RESOURCE_EXHAUSTED, "File too large");
+    file_writer_abandon(&writer);
+    assert_false(file_exists(in("w")));
 }
 
 static void an_abandoned_file_is_gone(void **state)
@@ -347,7 +387,8 @@ int main(void)
         TEST(what_is_no_file_is_refused_without_waiting),
         TEST(directories_are_made_listed_and_removed),
         TEST(a_writer_takes_pieces_of_any_size),
-        TEST(a_writer_limits_what_the_cache_keeps),
+        TEST(a_writer_past_the_cache_leaves_only_the_end_there),
+        TEST(a_limit_within_a_write_past_the_cache_is_named),
         TEST(an_abandoned_file_is_gone),
         TEST(a_full_device_is_an_error_and_leaves_nothing),
         TEST(a_reader_reads_anywhere_but_past_the_end),
