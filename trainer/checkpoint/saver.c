@@ -3,10 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/scheduling.h"
+
 #define SNAPSHOT_TIMEOUT_MS 30000
 #define WARN_MS             60000 /* between two log lines about checkpoints that fail */
 #define TICK_MS             10
 #define STALL_MS            10000 /* a ps that has not replied for this long is lost */
+#define WRITER_NICE         10
 
 enum first_checkpoint {
     FIRST_DUE,   /* its values are not taken yet */
@@ -22,6 +25,7 @@ struct saver {
     atomic_bool ended;
     pthread_t thread;
     pthread_mutex_t saving; /* held while a checkpoint is written, and while paused */
+    bool last;              /* with `saving`: training has ended */
     pthread_mutex_t lock;   /* guards all below */
     pthread_cond_t changed;
     bool stopping, paused, due;
@@ -45,13 +49,32 @@ static uint64_t next_due_step(const struct saver *saver, uint64_t step)
 struct snapshot_writer {
     const struct saver *saver;
     struct client_snapshot *snapshot;
+    const char *prefix;
+    struct status held; /* the result */
 };
 
+static void *write_behind(void *context)
+{
+    struct snapshot_writer *writer = context;
+
+    scheduling_lower_priority(WRITER_NICE);
+    writer->held = status_hold(
+        checkpoint_write(&writer->saver->options.layout, writer->snapshot, writer->prefix));
+    return NULL;
+}
+
+/* Steps have priority over files. A thread cannot raise its priority again, and the next snapshot
+ * stops all steps for a moment: so the files have a thread of their own. */
 static struct status write_snapshot(void *context, const char *prefix)
 {
-    const struct snapshot_writer *writer = context;
+    struct snapshot_writer *writer = context;
+    pthread_t thread;
 
-    return checkpoint_write(&writer->saver->options.layout, writer->snapshot, prefix);
+    writer->prefix = prefix;
+    if (writer->saver->last || pthread_create(&thread, NULL, write_behind, writer) != 0)
+        return checkpoint_write(&writer->saver->options.layout, writer->snapshot, prefix);
+    pthread_join(thread, NULL);
+    return status_resume(writer->held);
 }
 
 static struct status
@@ -83,7 +106,7 @@ static struct status add_snapshot(void *context, struct client_snapshot *snapsho
 {
     struct saver *saver = context;
     struct checkpoint_dir *dir = saver->options.dir;
-    struct snapshot_writer writer = { saver, snapshot };
+    struct snapshot_writer writer = { .saver = saver, .snapshot = snapshot };
 
     if (saver->first == FIRST_DUE)
         set_first(saver, FIRST_TAKEN);
@@ -297,8 +320,10 @@ struct status saver_finish(struct saver *saver)
     pthread_mutex_unlock(&saver->lock);
     pthread_mutex_lock(&saver->saving);
     struct status status = saver_check(saver);
+    saver->last = true;
     if (status_is_ok(status))
         status = status_in(save(saver), "the last checkpoint failed");
+    saver->last = false;
     pthread_mutex_unlock(&saver->saving);
     return status;
 }

@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "small_cluster.h"
@@ -22,11 +24,19 @@
 #define DISK_STILL_MS_MAX 5000 /* so that a test that waits for the disk fails, and does not hang */
 
 static atomic_bool disk_stands_still;
-static atomic_int disk_error; /* errno; 0: none */
+static atomic_int disk_error;   /* errno; 0: none */
+static atomic_int highest_nice; /* of all threads that wrote a file */
+
+static int my_nice(void)
+{
+    return getpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid));
+}
 
 /* Takes the place of the C library's. */
 int fsync(int fd)
 {
+    if (my_nice() > atomic_load(&highest_nice))
+        atomic_store(&highest_nice, my_nice());
     (void)fd;
     for (int ms = 0; atomic_load(&disk_stands_still) && ms < DISK_STILL_MS_MAX; ms++)
         usleep(1000);
@@ -178,6 +188,24 @@ static void a_first_checkpoint_that_fails_later_is_reported(void **state)
     stop_saved_job(&saved);
 }
 
+static void steps_have_priority_over_files_until_the_last_one(void **state)
+{
+    (void)state;
+    struct saved_job saved;
+    int mine = my_nice();
+
+    atomic_store(&highest_nice, mine);
+    start_saved_job(&saved);
+    await_checkpoint(saved.saver, 0);
+    assert_int_equal(highest_nice, mine > 10 ? mine : 10);
+    train_to(&saved.chief, saved.saver, 5);
+    atomic_store(&highest_nice, mine);
+    assert_ok(saver_finish(saved.saver));
+    assert_true(has_checkpoint(5));
+    assert_int_equal(highest_nice, mine);
+    stop_saved_job(&saved);
+}
+
 static struct status find_best(void *context, uint64_t step, const void *const *values,
                                struct client_snapshot *snapshot, const _Atomic bool *enough,
                                struct verdict *out)
@@ -282,6 +310,7 @@ int main(void)
         TEST_IN_DIRECTORY(the_points_stay_where_they_are_when_a_job_goes_on_between_two),
         TEST_IN_DIRECTORY(no_step_waits_until_the_first_checkpoint_is_on_the_disk),
         TEST_IN_DIRECTORY(a_first_checkpoint_that_fails_later_is_reported),
+        TEST_IN_DIRECTORY(steps_have_priority_over_files_until_the_last_one),
         TEST_IN_DIRECTORY(no_step_waits_until_the_best_values_are_on_the_disk),
         TEST_IN_DIRECTORY(a_pause_ends_the_calls_to_a_lost_ps),
     };
