@@ -45,12 +45,21 @@ static struct status cannot_answer(const struct callable *callable)
                         callable->status.message);
 }
 
-/* A version that cannot answer must not replace one that can. Its default signature must work
- * or, without one, at least one signature. */
+/* False if an input is a sparse or composite tensor, which no request can give. */
+static bool can_be_requested(const struct signature *signature)
+{
+    for (int i = 0; i < signature->inputs_count; i++)
+        if (!status_is_ok(signature_check_named(&signature->inputs[i])))
+            return false;
+    return true;
+}
+
+/* A version that cannot answer must not replace one that can. Its default signature must work,
+ * unless TensorFlow Serving cannot answer it either; otherwise, at least one signature must. */
 static struct status check_answers(struct servable *servable)
 {
     const struct callable *failed = servable_callable(servable, bytes_of(SIGNATURE_DEFAULT));
-    if (failed != NULL)
+    if (failed != NULL && can_be_requested(failed->signature))
         return failed->plan == NULL ? cannot_answer(failed) : status_ok();
     for (int i = 0; i < servable->callables_count; i++) {
         const struct callable *callable = &servable->callables[i];

@@ -204,6 +204,19 @@ def write_composite(directory):
     tiny_model.save(b.model, directory)
 
 
+def write_sparse_default(directory):
+    """The default signature has a sparse input, which no request can give; "dense" is y = x."""
+    b = tiny_model.Builder()
+    b.placeholder("x", FLOAT, [-1, 1])
+    b.node("y", "Identity", "x", T=("type", FLOAT))
+    for name in ("serving_default", "dense"):
+        b.signature(name, "predict", {"x": ("x:0", FLOAT, [-1, 1])}, {"y": ("y:0", FLOAT, [-1, 1])})
+    sparse = b.meta.signature_def["serving_default"].inputs["z"]
+    sparse.dtype = FLOAT
+    sparse.coo_sparse.indices_tensor_name = sparse.coo_sparse.values_tensor_name = sparse.coo_sparse.dense_shape_tensor_name = "x:0"
+    tiny_model.save(b.model, directory)
+
+
 def write_init_ops(directory, signature, main_op, legacy):
     """y = the variable, to which one of three init ops assigns its name and the path of an asset."""
     b = tiny_model.Builder()
@@ -281,12 +294,14 @@ class Calls(Conformance):
         write_signatures(self.path("odd", "1"))
         write_features(self.path("features", "1"))
         write_composite(self.path("composite", "1"))
+        write_sparse_default(self.path("sparse_default", "1"))
         self.monitoring = "--monitoring_config_file=" + self.write("prometheus_config { enable: true }", "monitoring.config")
 
     def serve(self, *flags):
         labels = "model_version_policy { all {} } version_labels { key: 'stable' value: 1 }"
         flag = self.configs(self.config("m", self.path("m"), labels), self.config("odd", self.path("odd")),
-                            self.config("features", self.path("features")), self.config("composite", self.path("composite")))
+                            self.config("features", self.path("features")), self.config("composite", self.path("composite")),
+                            self.config("sparse_default", self.path("sparse_default")))
         server = Server(None, flag, "--allow_version_labels_for_unavailable_models", *flags, grpc=True)
         for version in (1, 2):
             server.wait_for_state(version, "AVAILABLE", name="m")
@@ -417,6 +432,10 @@ class Calls(Conformance):
             "ClassificationRequest", spec("composite", signature="classify"), {"x": 1.0})), "UNIMPLEMENTED", Has("output 'scores'"))
         self.answer("8.2", "a sparse input", self.grpc.predict(predict(spec("composite", signature="takes_sparse"), x=one, z=one)),
                     "UNIMPLEMENTED", Has("input 'z': it is a sparse or composite tensor"))
+        self.answer("8.2", "a sparse input of the default signature", self.grpc.predict(predict(spec("sparse_default"), x=one, z=one)),
+                    "UNIMPLEMENTED", Has("input 'z': it is a sparse or composite tensor"))
+        message = self.answer("8.2", "a signature beside it", self.grpc.predict(predict(spec("sparse_default", signature="dense"), x=one)), "OK")
+        self.check("8.2", "a signature beside it: its output", values(message.outputs["y"]), ([1, 1], [1.0]))
 
     def multi_inference(self):
         m, good = messages(), ("m", "regress_x_to_y", REGRESS)
