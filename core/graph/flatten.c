@@ -135,6 +135,7 @@ struct status flatten_function(struct flatten *outer, const struct function_body
                                .out = graph_create(outer->out->arena),
                                .scratch = outer->scratch,
                                .depth = outer->depth + 1,
+                               .gradients = outer->gradients + 1,
                                .unfolded = outer->unfolded };
     struct frame frame = { .flatten = &flatten, .graph = body->graph, .prefix = "" };
 

@@ -3,9 +3,12 @@
 #include "graph/control_flow.h"
 #include "graph/order.h"
 
-#define CALLS_MAX 64 /* nested; deeper calls are taken for infinite recursion */
+#define CALLS_MAX       64 /* nested; deeper calls are taken for infinite recursion */
 /* nodes of all bodies: functions that call others twice grow exponentially */
-#define NODES_MAX (1 << 20)
+#define NODES_MAX       (1 << 20)
+/* A gradient inside a gradient counts that many times: its nodes stay in memory as the function, as
+ * its copy and as the gradient, and each level has several times those of the one inside it. */
+#define NESTED_GRADIENT 8
 
 static bool is_outermost(const struct frame *frame)
 {
@@ -393,7 +396,8 @@ static struct status inline_call(struct frame *frame, const struct node *call,
     if (flatten->depth == 0 || !is_gradient(call)) /* gradients of gradients may be many */
         status = status_in(status, "node '%s' (%s)", call->name, call->op_name);
     TRY(status);
-    flatten->unfolded += body.graph->count + 1;
+    bool is_nested = flatten->gradients > 0 && is_gradient(call);
+    flatten->unfolded += (body.graph->count + 1) * (is_nested ? NESTED_GRADIENT : 1);
     if (flatten->unfolded > NODES_MAX)
         status = status_error(STATUS_RESOURCE_EXHAUSTED, "the functions unfold to over %d nodes",
                               NODES_MAX);

@@ -47,6 +47,13 @@ def control(name):
 
 VARIABLE = node("v", "VarHandleOp", "", DTYPE + 'attr { key: "shape" value { shape { } } }')
 
+TOWER = "".join(f"""
+          function {{
+            signature {{ name: "g{k}" {arg("input_arg", "a")} {arg("output_arg", "r")} }}
+            node_def {node("slope", "SymbolicGradient", "a a", call(f"g{k - 1}", "DT_FLOAT DT_FLOAT", "DT_FLOAT"))}
+            {ret("r", "slope:output:0")}
+          }}""" for k in range(1, 21))
+
 GRAPHS = {
     # y = relu(x) + x, in a function in a function; the argument `unused` is computed for nobody
     "nested": f"""
@@ -226,6 +233,17 @@ GRAPHS = {
             node_def {node("slope", "SymbolicGradient", "a a", call("again", "DT_FLOAT DT_FLOAT", "DT_FLOAT"))}
             {ret("r", "slope:output:0")}
           }}
+        }}""",
+    # the gradient of a gradient of …, 21 times
+    "gradient_tower": f"""
+        node {node("x", "Placeholder", "", DTYPE)}
+        node {node("y", "SymbolicGradient", "x x", call("g20", "DT_FLOAT DT_FLOAT", "DT_FLOAT"))}
+        library {{
+          function {{
+            signature {{ name: "g0" {arg("input_arg", "a")} {arg("output_arg", "r")} }}
+            node_def {node("square", "Mul", "a a", FLOAT)}
+            {ret("r", "square:z:0")}
+          }}{TOWER}
         }}""",
 }
 

@@ -217,6 +217,14 @@ static void gradients_of_gradients_without_end_are_refused(void **state)
                  "node 'y' (SymbolicGradient): function 'again': calls nest deeper than 64");
 }
 
+static void gradients_of_gradients_that_grow_are_refused(void **state)
+{
+    (void)state;
+    assert_ok(load("gradient_tower"));
+    assert_fails_naming(flatten("x", "y"), STATUS_RESOURCE_EXHAUSTED,
+                        "the functions unfold to over 1048576 nodes");
+}
+
 static void a_gradient_with_too_few_inputs_is_refused(void **state)
 {
     (void)state;
@@ -332,6 +340,7 @@ int main(void)
         TEST(recursion_is_refused),
         TEST(functions_that_unfold_without_end_are_refused),
         TEST(gradients_of_gradients_without_end_are_refused),
+        TEST(gradients_of_gradients_that_grow_are_refused),
         TEST(a_gradient_with_too_few_inputs_is_refused),
         TEST(a_cycle_is_refused),
         TEST(a_merge_that_waits_for_its_own_loop_is_refused),
