@@ -490,4 +490,37 @@ def half():
     rows.write()
 
 
-FAMILIES = [borders, half]
+def scalars():
+    """Vectors of one element where TensorFlow wants a scalar; it takes them for SplitV, ConcatV2 and MatrixDiagPartV3."""
+    rows = Rows("scalars")
+    x, ids, one = floats(4, 2), i32(0, 1, 1, 0), np.int32(1)
+    for op, attrs, inputs, places in [
+            ("UnsortedSegmentSum", {}, [x, ids, np.int32(3)], [2]), ("UnsortedSegmentMax", {}, [x, ids, np.int32(3)], [2]),
+            ("UnsortedSegmentJoin", {}, [np.array([b"a", b"b"], object), i32(0, 1), np.int32(3)], [2]),
+            ("SparseSegmentMeanWithNumSegments", {}, [x, i32(0, 2, 3), i32(0, 0, 1), np.int32(4)], [3]),
+            ("SparseSegmentSumGrad", {}, [x, i32(0, 2, 3, 1), i32(0, 0, 1, 1), np.int32(4)], [3]),
+            ("SparseSegmentSqrtNGradV2", {}, [x, i32(0, 2, 3, 1), i32(0, 0, 1, 1), np.int32(4)], [3]),
+            ("LinSpace", {}, [np.float32(0), np.float32(1), np.int32(5)], [0, 1, 2]),
+            ("OneHot", {}, [ids, np.int32(3), np.float32(5), np.float32(-1)], [1, 2, 3]),
+            ("MatrixBandPart", {}, [floats(3, 4), one, one], [1, 2]),
+            ("MatrixDiagV2", {}, [floats(2, 3), np.int32(0), np.int32(3), np.int32(4), np.float32(9)], [1, 2, 3, 4]),
+            ("MatrixDiagPartV3", {}, [floats(3, 4), np.int32(0), np.float32(9)], [1, 2]),
+            ("Split", {"num_split": 2}, [np.int32(0), x], [0]), ("SplitV", {"num_split": 2}, [x, i32(1, 3), np.int32(0)], [2]),
+            ("ConcatV2", {}, [[x, x], one], [1]), ("GatherV2", {}, [x, ids, np.int32(0)], [2]),
+            ("InTopKV2", {}, [floats(2, 4), i32(0, 3), np.int32(2)], [2]),
+            ("Bincount", {}, [ids, np.int32(3), floats(0)], [1]),
+            ("SparseBincount", {}, [np.int64([[0], [2]]), i32(1, 2), np.int64([3]), np.int32(4), i32()], [3]),
+            ("RaggedBincount", {}, [np.int64([0, 1, 2]), i32(1, 2), np.int32(4), i32()], [2]),
+            ("RandomUniformInt", {}, [i32(4), one, np.int32(9)], [1, 2]),
+            ("StatelessRandomUniformInt", {}, [i32(4), i32(3, 4), one, np.int32(9)], [2, 3]),
+            ("PadV2", {}, [i32(1, 2), i32(1, 2).reshape(1, 2), np.int32(9)], [2]),
+            ("SparseSplit", {"num_split": 2}, [np.int64(0), np.int64([[0, 1], [2, 0]]), floats(2), np.int64([3, 4])], [0]),
+            ("Mfcc", {}, [floats(1, 2, 129, low=0), np.int32(16000)], [1]),
+            ("ShardedFilename", {}, [np.array(b"ckpt", object), np.int32(3), np.int32(12)], [0, 1, 2]),
+            ("ShardedFilespec", {}, [np.array(b"ckpt", object), np.int32(12)], [0, 1])]:
+        for place in places:
+            rows.add(op, [a[None] if i == place else a for i, a in enumerate(inputs)], text=False, **attrs)
+    rows.write()
+
+
+FAMILIES = [borders, half, scalars]

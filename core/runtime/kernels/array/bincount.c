@@ -68,7 +68,7 @@ static struct status bincount_compute(struct kernel_context *k)
     const struct tensor *x = kernel_input(k, 0), *size = kernel_input(k, 1);
     const struct tensor *weights = kernel_input(k, 2);
     struct tensor *out;
-    if (size->size != 1)
+    if (size->shape.rank != 0)
         return status_error(STATUS_INVALID_ARGUMENT, "Shape must be rank 0 but is rank %d",
                             size->shape.rank);
     int64_t bins = tensor_index(size, 0);
@@ -183,7 +183,7 @@ static struct status ragged_bincount_compute(struct kernel_context *k)
 static struct status check_bins(const struct sparse_input *sparse, const struct tensor *size,
                                 const struct tensor *weights)
 {
-    if (size->size != 1 || tensor_index(size, 0) < 0)
+    if (size->shape.rank != 0 || tensor_index(size, 0) < 0)
         return status_error(STATUS_INVALID_ARGUMENT, "size should be one number >= 0, got shape %s",
                             shape_text(&size->shape));
     if (sparse->rank != 1 && sparse->rank != 2)

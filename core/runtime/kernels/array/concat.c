@@ -253,6 +253,9 @@ static struct status split_compute(struct kernel_context *k)
 {
     const struct tensor *x = kernel_input(k, 1);
     int axis, count = kernel_outputs_count(k);
+    if (kernel_input(k, 0)->shape.rank != 0) /* SplitV takes a vector of one element, too */
+        return status_error(STATUS_INVALID_ARGUMENT, "split_dim must be a scalar but has rank %d",
+                            kernel_input(k, 0)->shape.rank);
     TRY(split_axis(k, x, 0, &axis));
     if (x->shape.dims[axis] % count != 0)
         return status_error(STATUS_INVALID_ARGUMENT,

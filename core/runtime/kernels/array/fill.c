@@ -177,7 +177,7 @@ static struct status lin_space_compute(struct kernel_context *k)
     const struct tensor *start = kernel_input(k, 0), *stop = kernel_input(k, 1);
     const struct tensor *num = kernel_input(k, 2);
     struct tensor *out;
-    if (start->size != 1 || stop->size != 1 || num->size != 1)
+    if (start->shape.rank != 0 || stop->shape.rank != 0 || num->shape.rank != 0)
         return kernel_error(k, STATUS_INVALID_ARGUMENT, "start, stop and num must be scalars");
     int64_t count = tensor_index(num, 0);
     if (count <= 0)
@@ -217,13 +217,13 @@ static struct status one_hot_compute(struct kernel_context *k)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Expected axis to be -1 or between [0, %d).  But received: %lld",
                             rank + 1, (long long)state->axis);
-    if (depth_tensor->size != 1)
+    if (depth_tensor->shape.rank != 0)
         return status_error(STATUS_INVALID_ARGUMENT, "depth must be a scalar, but got: %s",
                             shape_text(&depth_tensor->shape));
-    if (on->size != 1 || off->size != 1)
+    if (on->shape.rank != 0 || off->shape.rank != 0)
         return status_error(STATUS_INVALID_ARGUMENT, "%s must be a scalar, but got: %s",
-                            on->size != 1 ? "on_value" : "off_value",
-                            shape_text(on->size != 1 ? &on->shape : &off->shape));
+                            on->shape.rank != 0 ? "on_value" : "off_value",
+                            shape_text(on->shape.rank != 0 ? &on->shape : &off->shape));
     int64_t depth = tensor_index(depth_tensor, 0);
     if (depth < 0)
         return status_error(STATUS_INVALID_ARGUMENT, "depth must be non-negative, got: %lld",

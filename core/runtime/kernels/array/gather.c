@@ -79,7 +79,7 @@ static struct status gather_axis(struct kernel_context *k, int64_t *axis, int64_
     *axis = 0;
     if (kernel_inputs_count(k) > 2) {
         const struct tensor *given = kernel_input(k, 2);
-        if (given->size != 1)
+        if (given->shape.rank != 0)
             return status_error(STATUS_INVALID_ARGUMENT, "axis must be scalar");
         *axis = tensor_index(given, 0);
     }

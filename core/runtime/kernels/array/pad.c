@@ -118,7 +118,7 @@ static struct status pad_compute(struct kernel_context *k)
     struct pads pads;
     struct tensor *out;
     if (kernel_inputs_count(k) > 2) { /* PadV2 */
-        if (kernel_input(k, 2)->size != 1)
+        if (kernel_input(k, 2)->shape.rank != 0)
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "constant_values must be a scalar. Found: %s",
                                 shape_text(&kernel_input(k, 2)->shape));

@@ -35,7 +35,7 @@ static struct status unsorted_shape(const struct tensor *data, const struct tens
                                     const struct tensor *segments, struct shape *out)
 {
     bool prefix = ids->shape.rank <= data->shape.rank;
-    if (segments->size != 1)
+    if (segments->shape.rank != 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "num_segments should be a scalar, not shape %s",
                             shape_text(&segments->shape));

@@ -70,7 +70,7 @@ static struct status count_segments(struct kernel_context *k, const struct tenso
     if (!state->counted)
         return status_ok();
     const struct tensor *given = kernel_input(k, 3);
-    if (given->size != 1)
+    if (given->shape.rank != 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "num_segments should be a scalar, not shape %s",
                             shape_text(&given->shape));
@@ -175,7 +175,7 @@ static struct status check_gradient(const struct tensor *gradient, const struct 
                                     const struct tensor *ids, const struct tensor *rows)
 {
     TRY(check_segments(gradient, indices, ids));
-    if (rows->size != 1)
+    if (rows->shape.rank != 0)
         return status_error(STATUS_INVALID_ARGUMENT, "output_dim0 should be a scalar.");
     for (int64_t i = 0; i < ids->size; i++) {
         int64_t id = tensor_index(ids, i), row = tensor_index(indices, i);

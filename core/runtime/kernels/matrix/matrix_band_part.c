@@ -38,7 +38,7 @@ static struct status band_compute(struct kernel_context *k)
     int64_t rows = x->shape.dims[x->shape.rank - 2], columns = x->shape.dims[x->shape.rank - 1];
     int64_t width[2];
     for (int i = 0; i < 2; i++) {
-        if (kernel_input(k, 1 + i)->size != 1)
+        if (kernel_input(k, 1 + i)->shape.rank != 0)
             return status_error(STATUS_INVALID_ARGUMENT, "%s must be scalar, got shape %s",
                                 i == 0 ? "num_lower" : "num_upper",
                                 shape_text(&kernel_input(k, 1 + i)->shape));

@@ -124,9 +124,11 @@ static struct shape diagonals_shape(const struct diagonals *diagonals, const str
 
 /* ---- MatrixDiagPart ---- */
 
-static struct status check_padding(const struct kernel_context *k, int index)
+/* MatrixDiagPart, unlike MatrixDiag, takes a vector of one element, too. */
+static struct status check_padding(const struct kernel_context *k, int index, int rank_max)
 {
-    if (index < kernel_inputs_count(k) && kernel_input(k, index)->size != 1)
+    if (index < kernel_inputs_count(k) &&
+        (kernel_input(k, index)->size != 1 || kernel_input(k, index)->shape.rank > rank_max))
         return kernel_error(k, STATUS_INVALID_ARGUMENT,
                             "padding_value must be a scalar, received shape: %s",
                             shape_text(&kernel_input(k, index)->shape));
@@ -148,7 +150,7 @@ static struct status part_compute(struct kernel_context *k)
     struct diagonals diagonals = { .state = kernel_state(k) };
     struct tensor *out;
     TRY(read_range(k, 1, &diagonals));
-    TRY(check_padding(k, 2));
+    TRY(check_padding(k, 2, SHAPE_RANK_MAX));
     TRY(set_matrix(k, &diagonals));
     struct shape shape = diagonals_shape(&diagonals, &x->shape);
     TRY(shape_check(shape.rank, shape.dims, &shape));
@@ -220,7 +222,7 @@ static struct status read_sizes(struct kernel_context *k, struct diagonals *out)
         return kernel_error(k, STATUS_RESOURCE_EXHAUSTED, "the diagonals are too long: %lld",
                             (long long)out->longest);
     for (int i = 0; i < 2 && out->state->has_range; i++) {
-        if (kernel_input(k, 2 + i)->size != 1)
+        if (kernel_input(k, 2 + i)->shape.rank != 0)
             return kernel_error(
                 k, STATUS_INVALID_ARGUMENT, "%s must be a scalar, received shape: %s",
                 i == 0 ? "num_rows" : "num_cols", shape_text(&kernel_input(k, 2 + i)->shape));
@@ -248,7 +250,7 @@ static struct status diag_compute(struct kernel_context *k)
     struct shape shape;
     struct tensor *out;
     TRY(read_range(k, 1, &diagonals));
-    TRY(check_padding(k, 4));
+    TRY(check_padding(k, 4, 0));
     TRY(set_diagonals(k, &diagonals, &shape));
     TRY(read_sizes(k, &diagonals));
     TRY(kernel_check_rank(k, shape.rank + 2));

@@ -308,7 +308,7 @@ static struct status in_top_k_compute(struct kernel_context *k)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "First dimension of predictions %lld must match length of targets %lld",
                             (long long)x->shape.dims[0], (long long)targets->size);
-    if (has_input && kernel_input(k, 2)->size != 1)
+    if (has_input && kernel_input(k, 2)->shape.rank != 0)
         return kernel_error(k, STATUS_INVALID_ARGUMENT, "k must be a scalar");
     int64_t count =
         has_input ? tensor_index(kernel_input(k, 2), 0) : *(const int64_t *)kernel_state(k);

@@ -30,7 +30,7 @@ struct status draw_set_bounds(const struct kernel_context *k, int low, int high,
 {
     const struct tensor *bounds[] = { kernel_input(k, low), kernel_input(k, high) };
     for (int i = 0; i < 2; i++)
-        if (bounds[i]->size != 1)
+        if (bounds[i]->shape.rank != 0)
             return kernel_error(k, STATUS_INVALID_ARGUMENT, "%s must be 0-D, got shape %s",
                                 i == 0 ? "minval" : "maxval", shape_text(&bounds[i]->shape));
     int64_t first = tensor_index(bounds[0], 0), end = tensor_index(bounds[1], 0);

@@ -249,7 +249,7 @@ static struct status mfcc_compute(struct kernel_context *k)
     if (x->shape.rank != 3)
         return status_error(STATUS_INVALID_ARGUMENT, "spectrogram must be 3-dimensional%s",
                             shape_text(&x->shape));
-    if (rate->size != 1)
+    if (rate->shape.rank != 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Input sample_rate should be a scalar tensor, got %s instead.",
                             shape_text(&rate->shape));

@@ -205,7 +205,7 @@ static struct status split_compute(struct kernel_context *k)
 
     TRY(sparse_input_read(k, 1, 2, 3, &sparse));
     TRY(shape_check_rank(sparse.rank));
-    if (given->size != 1)
+    if (given->shape.rank != 0)
         return status_error(STATUS_INVALID_ARGUMENT, "split_dim should be a scalar, got shape %s",
                             shape_text(&given->shape));
     int64_t axis = tensor_int64s(given)[0];

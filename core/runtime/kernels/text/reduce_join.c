@@ -130,7 +130,7 @@ static struct status reduce_join_compute(struct kernel_context *k)
 static struct status check_segments(const struct tensor *x, const struct tensor *ids,
                                     const struct tensor *count)
 {
-    if (count->size != 1)
+    if (count->shape.rank != 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "num_segments should be a scalar, not shape %s",
                             shape_text(&count->shape));

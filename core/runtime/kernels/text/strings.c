@@ -87,7 +87,7 @@ static struct status sharded_compute(struct kernel_context *k)
     struct tensor *out;
     char tail[64];
     for (int i = 0; i < kernel_inputs_count(k); i++)
-        if (kernel_input(k, i)->size != 1)
+        if (kernel_input(k, i)->shape.rank != 0)
             return status_error(STATUS_INVALID_ARGUMENT, "input %d must be a scalar, got shape %s",
                                 i, shape_text(&kernel_input(k, i)->shape));
     int shards = tensor_int32s(kernel_input(k, spec ? 1 : 2))[0];
