@@ -18,7 +18,7 @@ BY_OUTPUT = {
     # Keras 3.15 leaves Equalization out of a model, and the others draw or have no gradient.
     "tests/unit/layers/augment_golden.h": {"Equalization", "ContrastLimitedAdaptiveHistogramEqualization", "RandAugment", "AugMix",
                                            "MixUp", "CutMix", "MaxNumBoundingBoxes", "RandomElasticTransform"},
-    "tests/unit/layers/test_layer_noise.c": {"RandomFlip"},  # always draws
+    "tests/unit/layers/test_layer_noise.c": {"RandomFlip", "DropPath"},  # always draws; of KerasCV
 }
 # Layers that Keras does not have.
 OWN = {"EmbeddingBag": "tests/unit/layers/lists_golden.h", "DynamicEmbedding": "tests/unit/layers/test_dynamic_embedding.c"}

@@ -117,6 +117,8 @@ static const struct layer_class *const classes[] = {
     &layer_spatial_dropout1d,
     &layer_spatial_dropout2d,
     &layer_spatial_dropout3d,
+    &layer_stochastic_depth,
+    &layer_drop_path,
     &layer_gaussian_noise,
     &layer_gaussian_dropout,
     &layer_alpha_dropout,
@@ -375,8 +377,18 @@ static const struct {
     { "TFDIdentity", "Identity" },
 };
 
+/* KerasCV has a class of this name that is another one than that of keras.applications. */
+static const struct layer_class *find_class_of_cv(const char *module, const char *name)
+{
+    bool is_of_cv = module != NULL && strncmp(module, "keras_cv.", strlen("keras_cv.")) == 0;
+
+    return is_of_cv && strcmp(name, layer_depth_of_cv.name) == 0 ? &layer_depth_of_cv : NULL;
+}
+
 const struct layer_class *layer_class_find(const char *module, const char *name)
 {
+    if (find_class_of_cv(module, name) != NULL)
+        return find_class_of_cv(module, name);
     for (size_t i = 0; i < COUNT(aliases); i++)
         if (strcmp(name, aliases[i].name) == 0)
             name = aliases[i].same;

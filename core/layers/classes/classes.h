@@ -162,8 +162,8 @@ extern const struct layer_class layer_simple_rnn, layer_lstm, layer_gru, layer_r
 extern const struct layer_class layer_conv_lstm1d, layer_conv_lstm2d, layer_conv_lstm3d;
 /* noise.c */
 extern const struct layer_class layer_dropout, layer_spatial_dropout1d, layer_spatial_dropout2d,
-    layer_spatial_dropout3d, layer_gaussian_noise, layer_gaussian_dropout, layer_alpha_dropout,
-    layer_random_flip;
+    layer_spatial_dropout3d, layer_stochastic_depth, layer_drop_path, layer_gaussian_noise,
+    layer_gaussian_dropout, layer_alpha_dropout, layer_random_flip;
 /* interaction.c */
 extern const struct layer_class layer_feature_cross, layer_dot_interaction;
 /* einsum.c */
@@ -211,8 +211,8 @@ double lora_scale(const struct layer *layer);
 /* spectral.c */
 extern const struct layer_class layer_spectral_normalization;
 /* merge.c */
-extern const struct layer_class layer_add, layer_subtract, layer_custom_scale, layer_multiply,
-    layer_average, layer_maximum, layer_minimum, layer_concatenate, layer_dot;
+extern const struct layer_class layer_add, layer_subtract, layer_custom_scale, layer_depth_of_cv,
+    layer_multiply, layer_average, layer_maximum, layer_minimum, layer_concatenate, layer_dot;
 /* activation.c */
 extern const struct layer_class layer_activation, layer_relu, layer_leaky_relu, layer_prelu,
     layer_elu, layer_thresholded_relu, layer_softmax;

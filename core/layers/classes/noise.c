@@ -210,6 +210,51 @@ static struct endpoint spatial_dropout3d_build(struct layer_context *context,
 MASKED_LAYER_CLASS(spatial_dropout3d, "SpatialDropout3D", spatial_dropout2d_args,
                    spatial_dropout3d_build);
 
+/* ---- StochasticDepth of keras.applications.convnext, and DropPath of KerasCV ---- */
+
+static const struct layer_arg stochastic_depth_args[] = {
+    { "drop_path_rate", ARG_NUMBER, REQUIRED },
+};
+static const struct layer_arg drop_path_args[] = {
+    { "rate", ARG_NUMBER, "0.5" },
+    { "seed", ARG_NULL_OR_INT, "null" },
+};
+
+/* Drops whole rows: all elements of a row share one number. */
+static struct endpoint drop_rows(struct layer_context *context, const struct layer *layer,
+                                 const char *rate, int64_t seed, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    int32_t begin[SHAPE_RANK_MAX] = { 0 }, size[SHAPE_RANK_MAX] = { -1 };
+
+    if (!status_is_ok(b->status) || !is_noisy(context, layer, rate, false))
+        return x;
+    int rank = endpoint_shape(x)->rank;
+    for (int i = 1; i < rank; i++)
+        size[i] = 1;
+    struct endpoint like = build_slice(b, NULL, x, rank, begin, size);
+    if (!status_is_ok(b->status))
+        return x;
+    return build_binary(b, "Mul", NULL, x,
+                        layer_draw_dropout(context, layer_arg(layer, rate)->number, seed, like));
+}
+
+static struct endpoint stochastic_depth_build(struct layer_context *context,
+                                              const struct layer *layer, struct endpoint x)
+{
+    return drop_rows(context, layer, "drop_path_rate", 0, x);
+}
+LAYER_CLASS(stochastic_depth, "StochasticDepth", stochastic_depth_args, stochastic_depth_build);
+
+static struct endpoint drop_path_build(struct layer_context *context, const struct layer *layer,
+                                       struct endpoint x)
+{
+    const struct arg_value *seed = layer_arg(layer, "seed");
+
+    return drop_rows(context, layer, "rate", seed->is_null ? 0 : seed->integer, x);
+}
+LAYER_CLASS(drop_path, "DropPath", drop_path_args, drop_path_build);
+
 /* ---- GaussianNoise, GaussianDropout, AlphaDropout ---- */
 
 static const struct layer_arg gaussian_noise_args[] = {

@@ -40,6 +40,12 @@ static const struct drawing {
     .json = MODEL(LAYER("Reshape", "\"target_shape\": [4, 25]") "," LAYER(
         "Dropout", "\"rate\": 0.5, \"noise_shape\": [null, 1, 25]") "," LAYER(
         "Dropout", "\"rate\": 0.25, \"noise_shape\": [null, 1, 1]") "," LAYER("Flatten", "")),
+}, rows_of_applications = {
+    .json = MODEL(LAYER("Reshape", "\"target_shape\": [4, 25]") "," LAYER(
+        "StochasticDepth", "\"drop_path_rate\": 0.25") "," LAYER("Flatten", "")),
+}, rows_of_cv = {
+    .json = MODEL(LAYER("DropPath", "\"rate\": 0.25, \"seed\": 7")),
+    .batch = ROWS,
 }, flips = {
     .json = MODEL(LAYER("Reshape", "\"target_shape\": [4, 25, 1]") "," LAYER(
         "RandomFlip", "\"seed\": 3") "," LAYER("Flatten", "")),
@@ -175,6 +181,75 @@ static void drops_what_shares_a_number(void **state)
     assert_in_range(kept, rows * FEATURES * 2 / 5, rows * FEATURES * 3 / 5);
 }
 
+/* All elements of a row share a number, and a row that is kept is scaled. */
+static void drops_whole_rows(void **state)
+{
+    (void)state;
+    float out[ROWS * FEATURES];
+    int rows = 0;
+
+    draw(3, 1, out);
+    for (int i = 0; i < ROWS; i++) {
+        float first = out[i * FEATURES];
+        for (int k = 0; k < FEATURES; k++)
+            assert_float_equal(out[i * FEATURES + k], first, 0);
+        assert_float_equal(first, first == 0 ? 0 : 1.3333334f, 1e-6f);
+        rows += first != 0;
+    }
+    assert_in_range(rows, 11, 19); /* three quarters of 20 */
+}
+
+/* The whole batch has the second branch, or it has not. Otherwise it counts by the probability. */
+static void a_depth_of_keras_cv_adds_all_or_nothing(void **state)
+{
+    (void)state;
+    static const char json[] =
+        "{\"class_name\": \"Functional\", \"config\": {\"name\": \"depth\", \"layers\": ["
+        "{\"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 100]}, "
+        "\"name\": \"x\", \"inbound_nodes\": []}, {\"module\": \"keras_cv.layers\", "
+        "\"registered_name\": \"keras_cv>StochasticDepth\", \"class_name\": "
+        "\"StochasticDepth\", \"config\": {\"rate\": 0.25}, \"name\": \"depth\", "
+        "\"inbound_nodes\": [[[\"x\", 0, 0, {}], [\"x\", 0, 0, {}]]]}], "
+        "\"input_layers\": [[\"x\", 0, 0]], \"output_layers\": [[\"depth\", 0, 0]]}}";
+    struct drawing drawing = { .json = json };
+    void *drawn = &drawing;
+    float out[ROWS * FEATURES];
+    int added = 0;
+
+    setup(&drawn);
+    for (int step = 1; step <= 40; step++) {
+        draw(3, step, out);
+        for (int i = 0; i < ROWS * FEATURES; i++)
+            assert_float_equal(out[i], out[0], 0);
+        assert_true(out[0] == 1 || out[0] == 2);
+        added += out[0] == 2;
+    }
+    assert_in_range(added, 22, 38); /* three quarters of 40 */
+    teardown(&drawn);
+
+    const struct layers_options options = { .mode = LAYERS_SERVE };
+    struct layers_model *model;
+    arena = arena_create(0);
+    assert_ok(layers_parse(bytes_of(json), arena, &model));
+    assert_ok(layers_build(model, &options, arena, &built));
+    const struct flatten_request request = { .feeds = built.inputs,
+                                             .feeds_count = 1,
+                                             .fetches = &built.heads[0].output,
+                                             .fetches_count = 1 };
+    assert_ok(plan_create(built.graph, &request, NULL, NULL, NULL, &plan));
+    run = run_create(0);
+    const struct shape shape = shape_of(1, FEATURES);
+    float ones[FEATURES];
+    struct tensor got;
+    for (int i = 0; i < FEATURES; i++)
+        ones[i] = 1;
+    const struct tensor feed = tensor_borrow(DT_FLOAT, &shape, ones);
+    assert_ok(plan_run(plan, run, &feed, &got));
+    assert_float_equal(tensor_floats(&got)[0], 1.75f, 1e-6f);
+    tensor_release(&got);
+    teardown(&drawn);
+}
+
 /* Images of 4 × 25 pixels: each as it was, or flipped along its width and its height. */
 static void flips_half_of_the_images(void **state)
 {
@@ -243,6 +318,11 @@ int main(void)
         { "drops whole channels", drops_whole_channels, setup, teardown, (void *)&channels },
         { "drops what shares a number", drops_what_shares_a_number, setup, teardown,
           (void *)&shared },
+        { "drops whole rows, a class of keras.applications", drops_whole_rows, setup, teardown,
+          (void *)&rows_of_applications },
+        { "drops whole rows, a class of KerasCV", drops_whole_rows, setup, teardown,
+          (void *)&rows_of_cv },
+        cmocka_unit_test(a_depth_of_keras_cv_adds_all_or_nothing),
         { "flips half of the images", flips_half_of_the_images, setup, teardown, (void *)&flips },
         cmocka_unit_test(dropout_adds_nothing_to_a_graph_that_serves),
     };
