@@ -36,14 +36,14 @@ static void check_size(struct layer_context *context, const struct layer *layer,
                    shape_text(shape));
 }
 
-/* Adds the penalty of "activity_regularizer", an argument of many layers. */
+/* Adds the penalty of "activity_regularizer". */
 static void penalise_output(struct layer_context *context, const struct layer *layer,
                             struct endpoint y)
 {
-    const struct arg_value *given = layer_arg_given(layer, "activity_regularizer", ARG_REGULARIZER);
+    const struct regularizer *regularizer = layer_activity_regularizer(layer);
 
-    if (given != NULL)
-        layer_penalise_activity(context, layer, &given->regularizer, y);
+    if (regularizer != NULL)
+        layer_penalise_activity(context, layer, regularizer, y);
 }
 
 /* The entry of a tensor whose mask a call has taken. NULL: none has. */

@@ -117,6 +117,8 @@ struct layer {
     const struct layers_state *state; /* adapted to the training data; NULL: not adapted */
     struct layers_model *model;       /* the layers inside it, if it is a model; otherwise NULL */
     struct arg_value *args;           /* in the order of class->args */
+    /* "activity_regularizer" of a class that does not declare it; NULL: none */
+    const struct regularizer *activity_regularizer;
 };
 
 #define NO_CALL -1
@@ -263,6 +265,8 @@ const struct arg_value *layer_arg(const struct layer *layer, const char *name);
 /* The same of this kind, which only some classes have. NULL: this one has not, or it is null. */
 const struct arg_value *layer_arg_given(const struct layer *layer, const char *name,
                                         enum arg_kind kind);
+/* The penalty of the layer's output; NULL: none. */
+const struct regularizer *layer_activity_regularizer(const struct layer *layer);
 
 /* Records a failure, prefixed by the layer's name. The first failure stays in the context. */
 void layer_fail(struct layer_context *context, const struct layer *layer, const char *format, ...)

@@ -355,10 +355,14 @@ static struct status read_dtype(const struct json_value *dtype, struct arena *ar
         count > 1 ? "'float32', 'string', 'bool' and integers are" : "'float32' is");
 }
 
+/* Keras prints it only if it is given, unless the class has an argument of this name. */
+#define ACTIVITY_REGULARIZER "activity_regularizer"
+
 /* The keys that the config of any layer may hold. */
 static const char *const layer_keys[] = { "name",        "trainable",         "dtype",
                                           "batch_size",  "batch_input_shape", "batch_shape",
-                                          "input_shape", "shared_object_id",  NULL };
+                                          "input_shape", "shared_object_id",  ACTIVITY_REGULARIZER,
+                                          NULL };
 
 static struct arg_list args_of(const struct layer_class *class)
 {
@@ -396,6 +400,21 @@ static struct status read_inner_layers(int depth, struct arena *arena, struct la
     return status_ok();
 }
 
+/* Reads the penalty of the output of a class that does not declare it. */
+static struct status read_activity_regularizer(const struct json_value *config, struct arena *arena,
+                                               struct layer *out)
+{
+    const struct json_value *value = json_value_get(config, ACTIVITY_REGULARIZER);
+    const struct arg_list list = args_of(out->class);
+
+    if (json_value_is_null(value) || args_find(&list, out->args, ACTIVITY_REGULARIZER) != NULL)
+        return status_ok();
+    struct regularizer *regularizer = ARENA_NEW(arena, struct regularizer);
+    out->activity_regularizer = regularizer;
+    return status_in(regularizer_read(value, arena, regularizer),
+                     "argument '" ACTIVITY_REGULARIZER "'");
+}
+
 static struct status read_config(const struct json_value *config, int depth, struct arena *arena,
                                  struct layer *out)
 {
@@ -407,6 +426,7 @@ static struct status read_config(const struct json_value *config, int depth, str
         TRY(dtype);
     const struct arg_list list = args_of(out->class);
     TRY(args_read(&list, config, arena, &out->args));
+    TRY(read_activity_regularizer(config, arena, out));
     return read_inner_layers(depth, arena, out);
 }
 
@@ -522,4 +542,12 @@ const struct arg_value *layer_arg_given(const struct layer *layer, const char *n
             return &layer->args[i];
     }
     return NULL;
+}
+
+const struct regularizer *layer_activity_regularizer(const struct layer *layer)
+{
+    const struct arg_value *declared =
+        layer_arg_given(layer, ACTIVITY_REGULARIZER, ARG_REGULARIZER);
+
+    return declared != NULL ? &declared->regularizer : layer->activity_regularizer;
 }

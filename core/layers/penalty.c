@@ -103,14 +103,17 @@ void layer_penalise_variable(struct layer_context *context, const struct regular
 void layer_penalise_activity(struct layer_context *context, const struct layer *layer,
                              const struct regularizer *regularizer, struct endpoint x)
 {
-    if (layer == context->unpenalised)
+    if (layer == context->unpenalised || !status_is_ok(context->builder.status))
         return;
-    if (regularizer->orthogonal != 0)
+    if (endpoint_dtype(x) != DT_FLOAT)
+        layer_refuse(context, layer, "an activity_regularizer of an output of %s",
+                     dtype_name(endpoint_dtype(x)));
+    else if (regularizer->orthogonal != 0)
         layer_refuse(context, layer, "OrthogonalRegularizer as an activity_regularizer");
     else if (context->steps < 0)
         layer_refuse(context, layer,
                      "an activity_regularizer inside a TimeDistributed with an open number of "
                      "steps: give the InputLayer a size");
-    if (context->mode != LAYERS_SERVE)
+    if (context->mode != LAYERS_SERVE && status_is_ok(context->builder.status))
         penalise(context, regularizer, x, true);
 }

@@ -9,7 +9,7 @@ static const struct layer_arg time_distributed_args[] = {
 static bool has_activity_penalty(const struct layer *layer)
 {
     return layer->class == &layer_activity_regularization ||
-           layer_arg_given(layer, "activity_regularizer", ARG_REGULARIZER) != NULL;
+           layer_activity_regularizer(layer) != NULL;
 }
 
 bool layer_can_be_inside(struct layer_context *context, const struct layer *inner)

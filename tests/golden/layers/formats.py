@@ -8,7 +8,7 @@ Permutes, of the same variables.
 """
 import cases
 from cases import L, case, keras, sequential
-from keras.src.applications.convnext import LayerScale
+from keras.src.applications.convnext import LayerScale, StochasticDepth
 from keras.src.applications.inception_resnet_v2 import CustomScaleLayer
 
 FIRST = {"data_format": "channels_first"}
@@ -76,3 +76,8 @@ y = L.Conv2D(3, 1, activation="tanh", name="first")(x)
 y = CustomScaleLayer(0.25, name="both")([y, L.Conv2D(3, 3, padding="same", name="second")(y)])
 case("custom_scale", keras.Model(x, L.Dense(2, name="answer")(L.Flatten(name="flat")(L.Activation("tanh", name="tanh")(y))), name="scaled"),
      trained=True)
+
+# Any layer may have a penalty of its output, also one without such an argument.
+case("penalised_outputs", sequential(
+    L.Input((4, 3)), L.Dense(5), L.LeakyReLU(activity_regularizer="l2"), L.Dense(4), L.LayerNormalization(activity_regularizer=keras.regularizers.L1(0.02)), StochasticDepth(
+        0.0, name="depth"), L.Flatten(activity_regularizer=keras.regularizers.L1L2(0.01, 0.03)), L.Dense(2)), trained=True)
