@@ -32,6 +32,10 @@ const char *named_object(const struct json_value *value, const struct json_value
     const char *name = json_value_get_text(value, "class_name");
     if (name != NULL)
         *config = json_value_get(value, "config");
+    /* Keras prints one of its functions, such as keras.losses.mean_squared_error, by its name. */
+    if (name != NULL && strcmp(name, "function") == 0 && *config != NULL &&
+        (*config)->kind == JSON_VALUE_TEXT)
+        name = (*config)->text;
     if (*config != NULL && (*config)->kind != JSON_VALUE_OBJECT)
         *config = NULL;
     return name;

@@ -161,3 +161,4 @@ case("categorical_shares_probabilities", "categorical_crossentropy", shares, "so
 case("categorical_shares_of_steps", "categorical_crossentropy", shares, "softmax", hidden=[L.Reshape((2, 2))])
 case("categorical_shares_focal", K.CategoricalFocalCrossentropy(gamma=1.5), shares, "softmax")
 case("categorical_shares_hinge", "categorical_hinge", shares)
+case("a_function", keras.losses.mean_absolute_error, numbers_like)  # which Keras prints by its name
