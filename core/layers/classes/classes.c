@@ -353,6 +353,11 @@ static const struct layer_class *const ops[] = {
     &layer_op_nanquantile,
     &layer_op_nanpercentile,
     &layer_op_rearrange,
+    &layer_op_fft,
+    &layer_op_fft2,
+    &layer_op_ifft2,
+    &layer_op_rfft,
+    &layer_op_irfft,
 };
 
 bool layer_module_is_of_ops(const char *module)

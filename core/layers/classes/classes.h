@@ -140,6 +140,9 @@ extern const struct layer_class layer_op_take, layer_op_take_along_axis, layer_o
 /* op_quantile.c */
 extern const struct layer_class layer_op_median, layer_op_nanmedian, layer_op_quantile,
     layer_op_percentile, layer_op_nanquantile, layer_op_nanpercentile;
+/* op_fourier.c */
+extern const struct layer_class layer_op_fft, layer_op_fft2, layer_op_ifft2, layer_op_rfft,
+    layer_op_irfft;
 /* op_rearrange.c */
 extern const struct layer_class layer_op_rearrange;
 /* op_product.c */

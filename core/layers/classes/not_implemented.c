@@ -28,8 +28,7 @@ static const struct {
       "use the layer, with 'trainable' false" },
     { " AssociativeScan Cond ForiLoop Function JVP Map Scan Switch VectorizedMap WhileLoop ",
       "it holds a function in Python" },
-    { " FFT FFT2 IFFT2 IRFFT ISTFT RFFT STFT ViewAsComplex ViewAsReal Polar ",
-      "its numbers are complex" },
+    { " ISTFT STFT ViewAsComplex ViewAsReal Polar ", "its numbers are complex" },
     { " BinaryCrossentropy CategoricalCrossentropy CTCLoss SparseCategoricalCrossentropy ",
       "losses belong into compile_config" },
 };

@@ -168,3 +168,8 @@ infinite = float("inf")
 case("op_infinite", model("op_infinite", [x, y], [
     ops.softmax(ops.pad(a, ((0, 0), (0, 0), (1, 2)), constant_values=-infinite)), ops.clip(a, 0, infinite), ops.clip(b, -infinite, 0.25),
     ops.maximum(ops.where(a > b, a, -infinite), -2.0), ops.threshold(a, -infinite, 0)]), trained=True)
+
+# Fourier transforms, whose complex numbers are pairs of tensors.
+case("op_fourier", model("op_fourier", [x, y], [
+    *ops.fft((a, b)), *ops.fft2((a, b)), *ops.ifft2((b, a)), *ops.rfft(a), *ops.rfft(a, fft_length=7), ops.irfft(ops.rfft(a)),
+    ops.irfft((a, b), fft_length=5)]), trained=True)
