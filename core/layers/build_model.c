@@ -372,6 +372,7 @@ void build_layers(struct layer_context *context, const struct layers_model *mode
             ios, &model->inputs[i],
             (struct layer_value){ .value = context->out->inputs[i], .lists = context->lists[i] });
     build_calls(context, model, ios);
+    spectral_penalise(context);
     layers_join_averages(context);
     if (status_is_ok(context->builder.status))
         place_outputs(context, model, ios);
@@ -393,28 +394,53 @@ static struct endpoint scale_loss(struct layer_context *context,
     return build_binary(b, "Mul", "scaled_loss", out->loss, factor);
 }
 
+/* Lists the values of a trained variable that have gradients: one, or one for each division. */
+static int list_trained(struct layers_variable *variable, const struct endpoint **out)
+{
+    bool is_divided = variable->divided_count > 0;
+
+    *out = is_divided ? variable->divided : &variable->value;
+    return !variable->trainable ? 0 : is_divided ? variable->divided_count : 1;
+}
+
+static struct endpoint sum_gradients(struct builder *b, int count, const struct endpoint *gradients)
+{
+    struct endpoint sum = gradients[0];
+
+    for (int i = 1; i < count; i++)
+        sum = build_binary(b, "AddV2", NULL, sum, gradients[i]);
+    return sum;
+}
+
 /* Adds the gradient of the loss for each trainable variable. */
 static void build_gradients(struct layer_context *context, const struct layers_options *options)
 {
     struct layers_graph *out = context->out;
     struct builder *b = &context->builder;
-    struct endpoint *values = ARENA_ARRAY(context->arena, struct endpoint, out->variables_count);
-    struct endpoint *gradients = ARENA_ARRAY(context->arena, struct endpoint, out->variables_count);
-    int count = 0;
+    const struct endpoint *listed;
+    int total = 0, count = 0;
 
     for (int i = 0; i < out->variables_count; i++)
-        if (out->variables[i].trainable)
-            values[count++] = out->variables[i].divided.node != NULL ? out->variables[i].divided
-                                                                     : out->variables[i].value;
+        total += list_trained(&out->variables[i], &listed);
+    struct endpoint *values = ARENA_ARRAY(context->arena, struct endpoint, total);
+    struct endpoint *gradients = ARENA_ARRAY(context->arena, struct endpoint, total);
+    for (int i = 0; i < out->variables_count; i++) {
+        int own = list_trained(&out->variables[i], &listed);
+        memcpy(values + count, listed, (size_t)own * sizeof *values);
+        count += own;
+    }
     b->scope = "gradients/";
     struct endpoint loss = scale_loss(context, options);
     struct status status = graph_gradients(b, loss, count, values, gradients);
-    b->scope = "";
     if (status_is_ok(b->status))
         b->status = status_keep(context->arena, status);
-    for (int i = 0, k = 0; i < out->variables_count; i++)
-        if (out->variables[i].trainable)
-            out->variables[i].gradient = gradients[k++];
+    for (int i = 0, k = 0; i < out->variables_count && status_is_ok(b->status); i++) {
+        int own = list_trained(&out->variables[i], &listed);
+        if (own > 0)
+            out->variables[i].gradient = sum_gradients(b, own, gradients + k);
+        k += own;
+    }
+    b->scope = "";
 }
 
 static void build_metrics(struct layer_context *context, const struct layers_model *model)

@@ -344,10 +344,11 @@ struct endpoint layer_call_inner(struct layer_context *context, const struct lay
 /* Is this variable of the inner layer the one that SpectralNormalization divides? */
 bool spectral_divides(const struct layer_context *context, const struct layer *layer,
                       const char *name);
-/* TRAIN: builds the divided value that the layer uses instead of the variable. Adds the vector
- * of the power iteration, which is the next variable. */
-struct endpoint spectral_build_divided(struct layer_context *context, struct endpoint value,
-                                       bool trainable);
+/* Builds the value of variable `number` of the graph that the layer uses in this call: in training,
+ * the divided one. Adds the vector of the power iteration, which is the next variable. */
+struct endpoint spectral_build_divided(struct layer_context *context, int number);
+/* TRAIN: adds the penalties of divided variables, which are those after the last call. */
+void spectral_penalise(struct layer_context *context);
 
 /* TRAIN: makes each step move a non-trainable variable towards `update`, by this momentum. */
 void layer_move_average(struct layer_context *context, struct endpoint variable,

@@ -15,7 +15,9 @@ static struct layers_variable *find_variable(const struct layers_graph *graph,
 /* The value that layers compute with. */
 static struct endpoint value_of(const struct layers_variable *variable)
 {
-    return variable->divided.node != NULL ? variable->divided : variable->value;
+    int count = variable->divided_count;
+
+    return count > 0 ? variable->divided[count - 1] : variable->value;
 }
 
 /* Finds the variable that is read at this endpoint; NULL: none. */
@@ -23,7 +25,7 @@ static struct layers_variable *variable_at(struct layers_graph *graph, struct en
 {
     for (int i = 0; i < graph->variables_count; i++)
         if (graph->variables[i].value.node == value.node ||
-            (value.node != NULL && graph->variables[i].divided.node == value.node))
+            (value.node != NULL && value_of(&graph->variables[i]).node == value.node))
             return &graph->variables[i];
     return NULL;
 }
@@ -215,16 +217,24 @@ struct endpoint layer_variable_with(struct layer_context *context, const struct 
                    name, shape_text(&shape));
     struct layers_variable *variable = declare(context, layer, name, DT_FLOAT, &shape);
 
-    if (variable == NULL || variable->value.node != NULL)
-        return variable != NULL ? value_of(variable) : (struct endpoint){ 0 };
+    if (variable == NULL)
+        return (struct endpoint){ 0 };
+    int number = (int)(variable - context->out->variables);
+    bool divides = spectral_divides(context, layer, name);
+    if (variable->value.node != NULL)
+        return divides ? spectral_build_divided(context, number) : value_of(variable);
     variable->trainable = trainable;
     set_initializer(context, layer, variable, initializer);
     struct endpoint value = variable->value = build_variable(context, layer, name, variable);
-    if (spectral_divides(context, layer, name))
-        value = spectral_build_divided(context, value, trainable);
+    if (divides) {
+        value = spectral_build_divided(context, number);
+        variable = &context->out->variables[number]; /* the list may have moved */
+    }
     /* Keras 2 also adds the constant penalty of a frozen layer to the loss. */
     bool penalised = context->mode != LAYERS_SERVE && (trainable || context->keras2);
-    if (penalised && regularizer != NULL)
+    if (penalised && regularizer != NULL && variable->divided_count > 0)
+        variable->divided_penalty = regularizer;
+    else if (penalised && regularizer != NULL)
         layer_penalise_variable(context, regularizer, value);
     return value;
 }

@@ -294,12 +294,15 @@ struct layers_variable {
      * otherwise a null node */
     struct endpoint average;
     double momentum;
-    /* TRAIN: if above 0, each step first divides the variable by its largest singular value,
-     * found with this many steps of power iteration from the vector in the next variable.
-     * `divided` is then the value that the layer uses and that has the gradient; otherwise a
-     * null node. */
+    /* TRAIN: if above 0, each step first divides the variable by its largest singular value, which
+     * this many steps of power iteration find, beginning with the vector in the next variable.
+     * `divided` are then the values that the layer uses, one for each of its calls. They have the
+     * gradients, whose sum is that of the variable. */
     uint32_t power_iterations;
-    struct endpoint divided;
+    struct endpoint *divided;
+    int divided_count;
+    struct endpoint vector;                    /* after the iterations so far */
+    const struct regularizer *divided_penalty; /* of the last of them; NULL: none */
     const struct layer *layer;
 };
 

@@ -36,16 +36,16 @@ static struct endpoint unless_zero(struct builder *b, struct endpoint matrix, st
     return build_select(b, any, x, otherwise);
 }
 
-/* Divides the kernel, and advances the vector by the power iterations. */
+/* Divides the kernel, and advances *vector by the power iterations. */
 static struct endpoint divide(struct layer_context *context, struct endpoint kernel,
-                              struct endpoint vector, int64_t iterations)
+                              int64_t iterations, struct endpoint *vector)
 {
     struct builder *b = &context->builder;
     const struct shape *shape = endpoint_shape(kernel);
     const int32_t dims[] = { -1, (int32_t)shape->dims[shape->rank - 1] }, columns = 1;
     struct endpoint matrix =
         build_binary(b, "Reshape", NULL, kernel, build_const_ints(b, NULL, 2, dims));
-    struct endpoint u = vector, v = vector;
+    struct endpoint u = *vector, v = u;
 
     for (int64_t i = 0; i < iterations && status_is_ok(b->status); i++) {
         v = build_unit_vectors(context, product(b, u, matrix, true), 1, &columns, 1e-7f);
@@ -54,38 +54,81 @@ static struct endpoint divide(struct layer_context *context, struct endpoint ker
     struct endpoint norm = product(b, product(b, v, matrix, false), u, true);
     norm = build_binary(b, "Reshape", NULL, norm, build_const_ints(b, NULL, 0, dims));
     struct endpoint divided = build_binary(b, "RealDiv", NULL, kernel, norm);
-    layer_move_average(context, vector, unless_zero(b, matrix, u, vector), 0);
+    *vector = unless_zero(b, matrix, u, *vector);
     return unless_zero(b, matrix, divided, kernel);
 }
 
-struct endpoint spectral_build_divided(struct layer_context *context, struct endpoint kernel,
-                                       bool trainable)
+/* The variable "vector_u" of the wrapper, behind the kernel in the list. */
+static struct endpoint vector_of(struct layer_context *context, const struct layer *wrapper,
+                                 const struct shape *kernel)
 {
     const struct initializer draw = { .kind = INITIALIZER_TRUNCATED_NORMAL, .b = 0.02 };
+    const char *scope = context->builder.scope;
+
+    context->builder.scope = arena_printf(context->arena, "%s/", wrapper->name);
+    struct endpoint vector =
+        layer_variable_with(context, wrapper, "vector_u",
+                            shape_of(1, kernel->dims[kernel->rank - 1]), &draw, NULL, false);
+    context->builder.scope = scope;
+    return vector;
+}
+
+/* Appends a value to the list, whose capacity doubles at each power of two. */
+static void add_divided(struct layer_context *context, struct layers_variable *variable,
+                        struct endpoint value)
+{
+    int count = variable->divided_count;
+
+    if ((count & (count - 1)) == 0) {
+        struct endpoint *longer = ARENA_ARRAY(context->arena, struct endpoint, 2 * count + 1);
+        if (count > 0)
+            memcpy(longer, variable->divided, (size_t)count * sizeof *longer);
+        variable->divided = longer;
+    }
+    variable->divided[variable->divided_count++] = value;
+}
+
+/* Each further call of the layer divides what the call before has divided. That is the variable
+ * itself, divided after all iterations so far. */
+struct endpoint spectral_build_divided(struct layer_context *context, int number)
+{
+    struct layers_graph *out = context->out;
     struct spectral_wrapper *wrapper = context->spectral;
+    struct endpoint kernel = out->variables[number].value;
     int64_t iterations = layer_arg(wrapper->layer, "power_iterations")->integer;
 
     wrapper->found = true;
     if (!status_is_ok(context->builder.status))
         return kernel;
-    const struct shape *shape = endpoint_shape(kernel);
-    int number = context->out->variables_count - 1;
-    const char *scope = context->builder.scope;
-    context->builder.scope = arena_printf(context->arena, "%s/", wrapper->layer->name);
-    struct endpoint vector =
-        layer_variable_with(context, wrapper->layer, "vector_u",
-                            shape_of(1, shape->dims[shape->rank - 1]), &draw, NULL, false);
-    context->builder.scope = scope;
+    struct endpoint vector = vector_of(context, wrapper->layer, endpoint_shape(kernel));
     if (context->mode != LAYERS_TRAIN || !status_is_ok(context->builder.status))
         return kernel;
-    struct endpoint divided = divide(context, kernel, vector, iterations);
-    if (!trainable) {
+    struct layers_variable *variable = &out->variables[number];
+    if (variable->vector.node == NULL)
+        variable->vector = vector;
+    struct endpoint divided = divide(context, kernel, iterations, &variable->vector);
+    layer_move_average(context, vector, variable->vector, 0);
+    if (!variable->trainable) {
         layer_move_average(context, kernel, divided, 0);
         return divided;
     }
-    context->out->variables[number].power_iterations = (uint32_t)iterations;
-    context->out->variables[number].divided = divided;
+    variable->power_iterations += (uint32_t)iterations;
+    if (variable->power_iterations > SPECTRAL_ITERATIONS_MAX)
+        layer_refuse(context, wrapper->layer,
+                     "its calls take %u power iterations in a step; at most %d",
+                     variable->power_iterations, SPECTRAL_ITERATIONS_MAX);
+    add_divided(context, variable, divided);
     return divided;
+}
+
+void spectral_penalise(struct layer_context *context)
+{
+    for (int i = 0; i < context->out->variables_count; i++) {
+        const struct layers_variable *variable = &context->out->variables[i];
+        if (variable->divided_penalty != NULL && status_is_ok(context->builder.status))
+            layer_penalise_variable(context, variable->divided_penalty,
+                                    variable->divided[variable->divided_count - 1]);
+    }
 }
 
 static bool was_called(const struct layer_context *context, const struct layer *layer)
@@ -97,7 +140,7 @@ static bool was_called(const struct layer_context *context, const struct layer *
 }
 
 static bool can_be_wrapped(struct layer_context *context, const struct layer *layer,
-                           struct endpoint x, bool again)
+                           struct endpoint x)
 {
     int64_t iterations = layer_arg(layer, "power_iterations")->integer;
 
@@ -108,10 +151,10 @@ static bool can_be_wrapped(struct layer_context *context, const struct layer *la
         layer_fail(context, layer,
                    "the input is %s, and Keras makes the output %s as well: make it float32",
                    dtype_name(endpoint_dtype(x)), dtype_name(endpoint_dtype(x)));
-    else if ((again && context->mode == LAYERS_TRAIN) || context->steps > 1 || context->steps < 0)
+    else if (context->steps > 1 || context->steps < 0)
         layer_refuse(context, layer,
-                     "it is called several times in training, so that a step divides its "
-                     "kernel several times, which is not implemented");
+                     "a TimeDistributed calls it for each step of a sequence, so that each has a "
+                     "kernel of its own, which is not implemented");
     return status_is_ok(context->builder.status) &&
            layer_can_be_inside(context, layer_arg(layer, "layer")->layer);
 }
@@ -124,7 +167,7 @@ static struct endpoint spectral_build(struct layer_context *context, const struc
     struct spectral_wrapper *outer = context->spectral;
     bool again = was_called(context, layer);
 
-    if (!status_is_ok(context->builder.status) || !can_be_wrapped(context, layer, x, again))
+    if (!status_is_ok(context->builder.status) || !can_be_wrapped(context, layer, x))
         return x;
     context->spectral = &own;
     struct endpoint y = layer_call_inner(context, inner, (struct layer_value){ .value = x });

@@ -82,3 +82,12 @@ case("moments_branches", keras.Model(x, L.Concatenate(name="both")([
 norm = L.BatchNormalization(momentum=0.7, name="norm")
 deep = norm(L.Dense(4, name="second")(norm(L.Dense(4, activation="tanh", name="first")(x))))
 case("moments_depths", keras.Model(x, L.Dense(2, name="last")(L.Concatenate(name="all")([norm(x), L.Dense(3, name="third")(deep)])), name="depths"))
+
+if not legacy:  # a layer that is called three times, each of which divides the kernel that the one before has divided
+    x = L.Input((4,), name="x")
+    normed = L.SpectralNormalization(L.Dense(4, activation="tanh", kernel_regularizer="l2", name="inner"), power_iterations=2, name="normed")
+    frozen = L.SpectralNormalization(L.Dense(3, name="still"), name="frozen")
+    frozen.trainable = False
+    deep = normed(normed(x))
+    case("moments_spectral_shared", keras.Model(x, L.Dense(2, name="last")(L.Concatenate(name="all")([frozen(deep), frozen(x), normed(L.Dense(
+        4, name="other")(x))])), name="shared"))

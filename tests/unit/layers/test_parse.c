@@ -360,7 +360,7 @@ static const struct row {
           "\"name\": \"t\", \"layer\": " LAYER(
               "SpectralNormalization",
               "\"name\": \"n\", \"layer\": " LAYER("Dense", "\"name\": \"d\", \"units\": 2")))),
-      STATUS_UNIMPLEMENTED, "layer 't/n' (SpectralNormalization): it is called several times" },
+      STATUS_UNIMPLEMENTED, "layer 't/n' (SpectralNormalization): a TimeDistributed calls it" },
     { "an unknown argument", DENSE("\"units\": 3, \"unit\": 3"), STATUS_INVALID_ARGUMENT,
       "layer 'unnamed' (Dense): unknown argument 'unit'; known: name, trainable, dtype, units, "
       "activation, " },
