@@ -70,7 +70,7 @@ static void list_losses(const struct layers_model *model, struct arena *arena,
     for (int i = 0; i < model->outputs_count; i++)
         if (model->targets[i].loss != NULL)
             metrics[(*count)++] = metric_of_target(
-                model->targets[i].loss, i, arena_printf(arena, "%s_loss", model->outputs[i].name));
+                &model->targets[i], i, arena_printf(arena, "%s_loss", model->outputs[i].name));
 }
 
 static struct status check_metric(const struct layers_model *model, const struct metric *metric)

@@ -34,7 +34,8 @@ static bool has_steps(const struct loss *loss, struct endpoint losses)
 }
 
 /* Reduces losses to one number per batch. `of_rows`: a sum is over the rows, whose loss is the
- * mean of its steps; an evaluation then reports the mean over the rows. */
+ * mean of its steps; otherwise the loss of a row is the sum of its steps. An evaluation reports the
+ * mean over the rows. */
 static struct endpoint reduce_losses(struct loss_context *c, enum layers_reduction reduction,
                                      bool of_rows, struct endpoint losses)
 {
@@ -219,7 +220,7 @@ static struct endpoint build_target(struct layer_context *context, const struct 
         reduced = reduce_by_weights(context, loss, mask, losses);
     } else {
         losses = weigh(context, mask, loss->class->extent == LOSS_OF_OUTPUT,
-                       reduction != LAYERS_SUM || evaluates, losses);
+                       reduction != LAYERS_SUM || (evaluates && own != LAYERS_SUM), losses);
         if (!status_is_ok(b->status)) /* then the losses have no shape */
             return losses;
         bool sums = evaluates && reduction == LAYERS_WEIGHTED_MEAN;

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "layers/losses/loss_class.h"
 #include "layers/metrics/parts.h"
 #include "layers/metrics/ranking.h"
 
@@ -96,6 +97,21 @@ static struct endpoint mean_loss(struct metric_context *c)
     return metric_pair(c, metric_sum(c, metric_weigh(c, losses)), metric_count(c, losses));
 }
 
+/* The sum of the losses, and the number of rows. */
+static struct endpoint sum_by_rows(struct metric_context *c, struct endpoint losses)
+{
+    struct builder *b = c->builder;
+    const struct endpoint rows[] = { build_unary(b, "Shape", NULL, losses), build_const_int(b, 0),
+                                     build_const_int(b, 0) };
+
+    if (!status_is_ok(b->status))
+        return losses;
+    if (c->metric->loss.class->extent == LOSS_OF_OUTPUT)
+        losses = metric_binary(c, "Mean", losses, build_const_int(b, -1));
+    return metric_pair(c, metric_sum(c, losses),
+                       metric_cast(c, build(b, "GatherV2", NULL, 3, rows, NULL), DT_FLOAT));
+}
+
 /* The same for the loss of an output. The losses are weighted but averaged over all rows: Keras
  * divides by the number of rows rather than the sum of the weights. */
 static struct endpoint mean_of_target(struct metric_context *c)
@@ -108,6 +124,8 @@ static struct endpoint mean_of_target(struct metric_context *c)
     struct endpoint weighed = metric_weigh(c, losses);
 
     c->weighted = false;
+    if (c->metric->sums_steps)
+        return sum_by_rows(c, weighed);
     return metric_pair(c, metric_sum(c, weighed), metric_count(c, losses));
 }
 
@@ -267,11 +285,14 @@ struct status metrics_read(const struct json_value *value, struct arena *arena, 
     return status_ok();
 }
 
-struct metric metric_of_target(const struct loss *loss, int output, const char *name)
+struct metric metric_of_target(const struct layers_target *target, int output, const char *name)
 {
-    return (struct metric){
-        .name = name, .class = &of_target, .loss = *loss, .output = output, .weighted = true
-    };
+    return (struct metric){ .name = name,
+                            .class = &of_target,
+                            .loss = *target->loss,
+                            .sums_steps = target->reduction == LAYERS_SUM,
+                            .output = output,
+                            .weighted = true };
 }
 
 /* Without labels, the output is compared through the scores of the batch's rows, whose number is

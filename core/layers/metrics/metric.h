@@ -17,6 +17,7 @@ struct metric {
     const struct metric_class *class;
     struct arg_value *args; /* in the order of class->args */
     struct loss loss;       /* of a loss as a metric */
+    bool sums_steps;        /* the loss of an output is the sum of a row's steps, not their mean */
     int output;             /* of the model */
     bool weighted;          /* uses the examples' weights, if there are any */
     int64_t k;              /* one of the ks of FactorizedTopK (ranking.h); 0: another metric */
@@ -30,8 +31,8 @@ struct metric {
 struct status metrics_read(const struct json_value *value, struct arena *arena, struct metric *out,
                            int *count);
 
-/* The mean of an output's loss, as evaluation reports it. */
-struct metric metric_of_target(const struct loss *loss, int output, const char *name);
+/* The mean of an output's loss over the rows, as evaluation reports it. */
+struct metric metric_of_target(const struct layers_target *target, int output, const char *name);
 
 /* The accuracy. `logits`: the outputs are logits of one class; those above 0 mean yes. */
 struct status metric_read_accuracy(bool logits, struct arena *arena, struct metric *out);

@@ -100,3 +100,8 @@ case("heads_masked", masked(), of_steps(), inputs=steps, loss=["mse", "binary_cr
 case("heads_reductions", model(), targets(), weights, loss=[
     keras.losses.MeanSquaredError(reduction="sum"), "sparse_categorical_crossentropy", keras.losses.BinaryCrossentropy(reduction="sum")],
     loss_weights=[0.25, 1, 0.5], sums=("numbers_loss", "chance_loss"))
+
+# Sums over the steps of a row, with a mask.
+case("heads_sums", masked(), of_steps(), inputs=steps, loss=[
+    keras.losses.MeanSquaredError(reduction="sum"), keras.losses.BinaryCrossentropy(reduction="sum")], loss_weights=[0.25, 0.5],
+    sums=("numbers_loss", "chance_loss"))

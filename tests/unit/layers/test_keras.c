@@ -505,9 +505,11 @@ static void check_metrics(const struct printed *p)
             fail_msg("%s is %.9g, Keras says %.9g", p->metrics[m].name, got, want);
     }
     /* It is a sum of rows. */
-    if (p->model->training.reduction == LAYERS_MEAN)
+    enum layers_reduction reduction = p->model->training.reduction;
+    if (reduction == LAYERS_MEAN || reduction == LAYERS_SUM)
         compare_number("the evaluation's loss", &s.got[graph.metrics_count],
-                       p->loss * (double)p->outputs[0].shape.dims[0]);
+                       reduction == LAYERS_SUM ? p->loss
+                                               : p->loss * (double)p->outputs[0].shape.dims[0]);
     tensors_release(graph.metrics_count + 1, s.got);
     run_destroy(s.run);
     plan_destroy(s.plan);
