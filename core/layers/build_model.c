@@ -446,13 +446,14 @@ static void build_gradients(struct layer_context *context, const struct layers_o
 static void build_metrics(struct layer_context *context, const struct layers_model *model)
 {
     struct layers_graph *out = context->out;
+    struct endpoint all = { 0 };
 
     ranking_build(context, model);
     out->metrics = ARENA_ARRAY(context->arena, struct endpoint, model->metrics_count);
     context->builder.scope = "metrics/";
     for (int i = 0; i < model->metrics_count && status_is_ok(context->builder.status); i++)
         out->metrics[i] =
-            metric_build(context, &model->metrics[i], &out->heads[model->metrics[i].output]);
+            metric_build(context, &model->metrics[i], &out->heads[model->metrics[i].output], &all);
     context->builder.scope = "";
 }
 

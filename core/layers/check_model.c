@@ -84,24 +84,48 @@ static struct status check_metric(const struct layers_model *model, const struct
     return metric_check(metric, target, &model->outputs[metric->output].shape);
 }
 
+/* The numbers that a metric gives. */
+static int64_t count_elements(const struct layers_model *model, const struct metric *metric)
+{
+    return metric_elements(metric, &model->outputs[metric->output].shape);
+}
+
+/* Appends a metric that fits. With several outputs, its name is that of Keras,
+ * "<output>_<metric>". A list becomes a metric for each of its numbers: "<metric>/0" and so on. */
+static void list_metric(const struct layers_model *model, const struct metric *metric,
+                        struct arena *arena, struct metric *out, int *count)
+{
+    int64_t elements = count_elements(model, metric);
+    const char *name =
+        model->outputs_count == 1
+            ? metric->name
+            : arena_printf(arena, "%s_%s", model->outputs[metric->output].name, metric->name);
+
+    for (int64_t i = 0; i < elements; i++) {
+        struct metric *one = &out[(*count)++];
+        *one = *metric;
+        one->name = elements == 1 ? name : arena_printf(arena, "%s/%lld", name, (long long)i);
+        one->element = i;
+        one->elements = elements;
+    }
+}
+
 /* Sets accuracy as the metric of a classifier whose description has none, and checks the
- * metrics. With several outputs, they are named as in Keras: "<output>_<metric>". */
+ * metrics. */
 static struct status check_metrics(struct layers_model *model, struct arena *arena)
 {
     const struct layers_target *only = &model->targets[0];
-    struct metric *metrics =
-        ARENA_ARRAY(arena, struct metric, model->metrics_count + model->outputs_count + 1);
+    int64_t total = model->outputs_count + 1;
     int count = 0;
 
-    list_losses(model, arena, metrics, &count);
     for (int i = 0; i < model->metrics_count; i++) {
-        struct metric *metric = &metrics[count++];
-        *metric = model->metrics[i];
-        TRY(check_metric(model, metric));
-        if (model->outputs_count > 1)
-            metric->name =
-                arena_printf(arena, "%s_%s", model->outputs[metric->output].name, metric->name);
+        TRY(check_metric(model, &model->metrics[i]));
+        total += count_elements(model, &model->metrics[i]);
     }
+    struct metric *metrics = ARENA_ARRAY(arena, struct metric, total);
+    list_losses(model, arena, metrics, &count);
+    for (int i = 0; i < model->metrics_count; i++)
+        list_metric(model, &model->metrics[i], arena, metrics, &count);
     if (count == 0 && model->outputs_count == 1 && only->kind != LAYERS_REGRESSION) {
         bool logits = only->kind == LAYERS_BINARY && loss_from_logits(only->loss);
         TRY(metric_read_accuracy(logits, arena, &metrics[count++]));

@@ -67,7 +67,7 @@ void model_source_take_scale(struct gradient_source *source, const float *scale)
  * evaluation_sums_read. The graph's step must have metrics. */
 void model_source_keep_totals(struct gradient_source *source, double *totals);
 
-#define EVALUATION_METRICS_MAX 64
+#define EVALUATION_METRICS_MAX 1024
 
 struct evaluation {
     int64_t rows;

@@ -1,4 +1,4 @@
-/* counts: metrics that count right and wrong answers, at one threshold or by class.
+/* counts: metrics that count right and wrong answers, at thresholds or by class.
  * Source: keras/src/metrics/ (confusion, f_score and iou metrics). */
 #include "layers/metrics/parts.h"
 
@@ -8,17 +8,30 @@ static struct endpoint complement(struct metric_context *c, struct endpoint x)
     return metric_binary(c, "Sub", build_const_float(c->builder, 1), x);
 }
 
-/* ---- right and wrong answers above a threshold ---- */
+/* ---- right and wrong answers above thresholds ---- */
 
 static const struct layer_arg count_args[] = {
-    { "thresholds", ARG_NULL_OR_NUMBER, "null" },
+    { "thresholds", ARG_NULL_OR_VALUE, "null" },
 };
 
-static int64_t one_total(const struct metric *metric, const struct shape *output)
+static const struct layer_arg precision_args[] = {
+    { "thresholds", ARG_NULL_OR_VALUE, "null" },
+    { "top_k", ARG_NULL_OR_INT, "null" },
+    { "class_id", ARG_NULL_OR_INT, "null" },
+};
+
+/* A list of thresholds gives a number for each. */
+static int64_t thresholds_count(const struct metric *metric, const struct shape *output)
 {
-    (void)metric;
+    int64_t count = metric_numbers_count(metric, "thresholds");
+
     (void)output;
-    return 1;
+    return count > 0 ? count : 1;
+}
+
+static int64_t two_totals(const struct metric *metric, const struct shape *output)
+{
+    return 2 * thresholds_count(metric, output);
 }
 
 static double only_total(const struct training_metric *metric, const double *totals)
@@ -27,20 +40,54 @@ static double only_total(const struct training_metric *metric, const double *tot
     return totals[0];
 }
 
-/* Counts the answers that are `predicted` for labels that are `positive`. */
+/* The first total's share of both. */
+static double share_of_both(const struct training_metric *metric, const double *totals)
+{
+    (void)metric;
+    return metric_quotient(totals[0], totals[0] + totals[1]);
+}
+
+/* 1 for the k largest outputs of each row. */
+static struct endpoint among_largest(struct metric_context *c, int64_t k)
+{
+    const struct shape *shape = endpoint_shape(c->output);
+    struct builder *b = c->builder;
+    const struct endpoint asked[] = { c->output, build_const_int(b, (int32_t)k) };
+    struct endpoint places = build(b, "TopKV2", NULL, 2, asked, NULL);
+    places.index = 1;
+    const struct endpoint inputs[] = { places,
+                                       build_const_int(b, (int32_t)shape->dims[shape->rank - 1]),
+                                       build_const_float(b, 1), build_const_float(b, 0) };
+
+    return metric_binary(c, "Sum", build(b, "OneHot", NULL, 4, inputs, NULL),
+                         build_const_int(b, -2));
+}
+
+/* Predicted positives: a row for each element, a column for each threshold. With top_k, the default
+ * threshold is no threshold. */
+static struct endpoint predicted_positives(struct metric_context *c)
+{
+    const struct arg_value *top_k = metric_option(c->metric, "top_k");
+    struct endpoint output = metric_of_class(c, c->output);
+
+    if (top_k == NULL || top_k->is_null)
+        return metric_above_numbers(c, "thresholds", 0.5, output);
+    struct endpoint largest =
+        metric_column(c, metric_of_class(c, among_largest(c, top_k->integer)));
+    if (metric_numbers_count(c->metric, "thresholds") == 0)
+        return largest;
+    return metric_binary(c, "Mul", metric_above_numbers(c, "thresholds", 0.5, output), largest);
+}
+
+/* Counts the answers that are `predicted` for labels that are `positive`: [thresholds]. */
 static struct endpoint count_answers(struct metric_context *c, bool predicted, bool positive)
 {
-    const int32_t one = 1;
-    const struct arg_value *threshold = metric_option(c->metric, "thresholds");
-    double number = threshold->is_null ? 0.5 : threshold->number;
-    struct endpoint p = metric_by_number(c, "Greater", c->output, number);
-    struct endpoint is = metric_positives(c);
+    struct endpoint answers = predicted_positives(c);
+    struct endpoint is = metric_of_class(c, metric_positives_by_class(c));
 
-    p = metric_cast(c, p, DT_FLOAT);
-    p = predicted ? p : complement(c, p);
-    is = positive ? is : complement(c, is);
-    struct endpoint sum = metric_sum(c, metric_weigh(c, metric_binary(c, "Mul", p, is)));
-    return metric_binary(c, "Reshape", sum, build_const_ints(c->builder, NULL, 1, &one));
+    answers = predicted ? answers : complement(c, answers);
+    is = metric_column(c, metric_weigh(c, positive ? is : complement(c, is)));
+    return metric_sum_columns(c, metric_binary(c, "Mul", answers, is));
 }
 
 static struct endpoint true_positives(struct metric_context *c)
@@ -63,70 +110,31 @@ static struct endpoint false_negatives(struct metric_context *c)
     return count_answers(c, false, true);
 }
 
-/* ---- precision and recall ---- */
-
-static const struct layer_arg precision_args[] = {
-    { "thresholds", ARG_NULL_OR_NUMBER, "null" },
-    { "top_k", ARG_NULL_OR_INT, "null" },
-    { "class_id", ARG_NULL_OR_INT, "null" },
-};
-
-/* 1 for the k largest outputs of each row. */
-static struct endpoint among_largest(struct metric_context *c, int64_t k)
-{
-    const struct shape *shape = endpoint_shape(c->output);
-    struct builder *b = c->builder;
-    const struct endpoint asked[] = { c->output, build_const_int(b, (int32_t)k) };
-    struct endpoint places = build(b, "TopKV2", NULL, 2, asked, NULL);
-    places.index = 1;
-    const struct endpoint inputs[] = { places,
-                                       build_const_int(b, (int32_t)shape->dims[shape->rank - 1]),
-                                       build_const_float(b, 1), build_const_float(b, 0) };
-
-    return metric_binary(c, "Sum", build(b, "OneHot", NULL, 4, inputs, NULL),
-                         build_const_int(b, -2));
-}
-
-/* Predicted and actual positives. With top_k, the default threshold is no threshold. */
-static void answers(struct metric_context *c, struct endpoint *predicted, struct endpoint *is)
-{
-    const struct arg_value *threshold = metric_option(c->metric, "thresholds");
-    const struct arg_value *top_k = metric_option(c->metric, "top_k");
-    double number = threshold->is_null ? 0.5 : threshold->number;
-    struct endpoint above =
-        metric_cast(c, metric_by_number(c, "Greater", c->output, number), DT_FLOAT);
-
-    *predicted = above;
-    if (!top_k->is_null)
-        *predicted = among_largest(c, top_k->integer);
-    if (!top_k->is_null && !threshold->is_null)
-        *predicted = metric_binary(c, "Mul", above, *predicted);
-    *predicted = metric_of_class(c, *predicted);
-    *is = metric_of_class(c, metric_positives_by_class(c));
-}
-
 static struct endpoint precision(struct metric_context *c)
 {
-    struct endpoint predicted, is;
+    const struct endpoint counts[] = { true_positives(c), false_positives(c) };
 
-    answers(c, &predicted, &is);
-    return metric_pair(c, metric_sum(c, metric_weigh(c, metric_binary(c, "Mul", predicted, is))),
-                       metric_sum(c, metric_weigh(c, predicted)));
+    return metric_concat(c, 2, counts);
 }
 
 static struct endpoint recall(struct metric_context *c)
 {
-    struct endpoint predicted, is;
+    const struct endpoint counts[] = { true_positives(c), false_negatives(c) };
 
-    answers(c, &predicted, &is);
-    return metric_pair(c, metric_sum(c, metric_weigh(c, metric_binary(c, "Mul", predicted, is))),
-                       metric_sum(c, metric_weigh(c, is)));
+    return metric_concat(c, 2, counts);
+}
+
+static struct status check_counts(const struct metric *metric, const struct shape *output)
+{
+    (void)output;
+    return metric_check_numbers(metric, "thresholds");
 }
 
 static struct status check_precision(const struct metric *metric, const struct shape *output)
 {
     int64_t outputs = output->dims[output->rank - 1];
 
+    TRY(metric_check_numbers(metric, "thresholds"));
     TRY(metric_check_option(metric, "top_k", 1, outputs));
     return metric_check_option(metric, "class_id", 0, outputs - 1);
 }
@@ -148,6 +156,14 @@ static int64_t totals_by_class(const struct metric *metric, const struct shape *
 {
     (void)metric;
     return 4 * metric_classes_count(output);
+}
+
+/* Without an average, there is a score for each class. */
+static int64_t f_scores_count(const struct metric *metric, const struct shape *output)
+{
+    return json_value_is_null(metric_option(metric, "average")->value)
+               ? metric_classes_count(output)
+               : 1;
 }
 
 /* 1 for each output above the threshold; without a threshold, for the largest output unless it
@@ -224,10 +240,6 @@ static struct status check_f_score(const struct metric *metric, const struct sha
         return status_error(STATUS_INVALID_ARGUMENT,
                             "the output has shape %s, expected [batch, classes]",
                             shape_text(output));
-    if (json_value_is_null(average) && output->dims[1] > 1)
-        return status_error(STATUS_UNIMPLEMENTED,
-                            "argument 'average': got null, which is a number for each class; "
-                            "known: micro, macro, weighted");
     for (size_t i = 0; i < COUNT(known); i++)
         if (json_value_is_null(average) ||
             (average->kind == JSON_VALUE_TEXT && strcmp(average->text, known[i]) == 0))
@@ -404,28 +416,30 @@ static const struct layer_arg one_hot_mean_iou_args[] = {
 
 /* clang-format off */
 static const struct metric_class rows[] = {
-    /* name, takes classes, takes values, totals, result, options, number of totals, check */
+    /* name, takes classes, takes values, totals, result, options, number of totals, check, number
+     * of results */
     { "true_positives", false, true, true_positives, only_total,
-      ARGS(count_args), one_total, NULL },
+      ARGS(count_args), thresholds_count, check_counts, thresholds_count },
     { "false_positives", false, true, false_positives, only_total,
-      ARGS(count_args), one_total, NULL },
+      ARGS(count_args), thresholds_count, check_counts, thresholds_count },
     { "true_negatives", false, true, true_negatives, only_total,
-      ARGS(count_args), one_total, NULL },
+      ARGS(count_args), thresholds_count, check_counts, thresholds_count },
     { "false_negatives", false, true, false_negatives, only_total,
-      ARGS(count_args), one_total, NULL },
-    { "precision", true, true, precision, metric_ratio,
-      ARGS(precision_args), NULL, check_precision },
-    { "recall", true, true, recall, metric_ratio, ARGS(precision_args), NULL, check_precision },
+      ARGS(count_args), thresholds_count, check_counts, thresholds_count },
+    { "precision", true, true, precision, share_of_both,
+      ARGS(precision_args), two_totals, check_precision, thresholds_count },
+    { "recall", true, true, recall, share_of_both,
+      ARGS(precision_args), two_totals, check_precision, thresholds_count },
     { "f1_score", true, true, f_score, average_f_score,
-      ARGS(f1_args), totals_by_class, check_f_score },
+      ARGS(f1_args), totals_by_class, check_f_score, f_scores_count },
     { "fbeta_score", true, true, f_score, average_f_score,
-      ARGS(f_beta_args), totals_by_class, check_f_score },
-    { "mean_iou", true, false, iou, mean_iou, ARGS(mean_iou_args), iou_totals, check_iou },
-    { "iou", true, false, iou, mean_iou, ARGS(iou_args), iou_totals, check_iou },
-    { "binary_iou", false, true, iou, mean_iou, ARGS(binary_iou_args), iou_totals, check_iou },
-    { "one_hot_iou", true, false, iou, mean_iou, ARGS(one_hot_iou_args), iou_totals, check_iou },
+      ARGS(f_beta_args), totals_by_class, check_f_score, f_scores_count },
+    { "mean_iou", true, false, iou, mean_iou, ARGS(mean_iou_args), iou_totals, check_iou, NULL },
+    { "iou", true, false, iou, mean_iou, ARGS(iou_args), iou_totals, check_iou, NULL },
+    { "binary_iou", false, true, iou, mean_iou, ARGS(binary_iou_args), iou_totals, check_iou, NULL },
+    { "one_hot_iou", true, false, iou, mean_iou, ARGS(one_hot_iou_args), iou_totals, check_iou, NULL },
     { "one_hot_mean_iou", true, false, iou, mean_iou,
-      ARGS(one_hot_mean_iou_args), iou_totals, check_iou },
+      ARGS(one_hot_mean_iou_args), iou_totals, check_iou, NULL },
 };
 /* clang-format on */
 

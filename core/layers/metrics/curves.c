@@ -14,6 +14,40 @@ static int64_t curves_count(const struct metric *metric, const struct shape *out
     return several != NULL && several->boolean ? output->dims[output->rank - 1] : 1;
 }
 
+/* Keras counts two thresholds beyond a list of them: below 0 and above 1. */
+static bool has_list(const struct metric *metric)
+{
+    const struct arg_value *thresholds = metric_option(metric, "thresholds");
+
+    return thresholds != NULL && !thresholds->is_null;
+}
+
+static int64_t thresholds_count(const struct metric *metric)
+{
+    return has_list(metric) ? metric_numbers_count(metric, "thresholds") + 2
+                            : metric_option(metric, "num_thresholds")->integer;
+}
+
+/* The number of each output's bucket, int32: threshold i is i / (thresholds - 1), and bucket i
+ * holds the outputs above threshold i, up to the next one. */
+static struct endpoint find_buckets(struct metric_context *c, struct endpoint p)
+{
+    struct builder *b = c->builder;
+    const struct endpoint clipping[] = { p, build_const_float(b, 0), build_const_float(b, 1) };
+
+    if (has_list(c->metric)) {
+        struct endpoint above = metric_above_numbers(c, "thresholds", 0, p);
+        above = metric_binary(c, "Sum", above, build_const_int(b, 1));
+        return metric_binary(c, "Reshape", metric_cast(c, above, DT_INT32),
+                             build_unary(b, "Shape", NULL, p));
+    }
+    p = build(b, "ClipByValue", NULL, 3, clipping, NULL);
+    p = build_unary(b, "Ceil", NULL,
+                    metric_by_number(c, "Mul", p, (double)thresholds_count(c->metric) - 1));
+    return metric_cast(c, metric_by_number(c, "Maximum", metric_by_number(c, "Sub", p, 1), 0),
+                       DT_INT32);
+}
+
 /* The buckets of each output behind those of the output before. */
 static struct endpoint spread_buckets(struct metric_context *c, struct endpoint buckets,
                                       int32_t curves, int32_t thresholds)
@@ -27,31 +61,42 @@ static struct endpoint spread_buckets(struct metric_context *c, struct endpoint 
     return metric_binary(c, "AddV2", buckets, first);
 }
 
-/* The numbers of positive and then of negative examples between every two thresholds: threshold
- * i is i / (thresholds - 1), and bucket i holds the outputs above threshold i, up to the next
- * one. */
+/* x times the option label_weights, if they weigh the counts: with multi_label, they weigh the
+ * curves' areas. */
+static struct endpoint weigh_by_label(struct metric_context *c, struct endpoint x)
+{
+    const struct arg_value *weights = metric_option(c->metric, "label_weights");
+
+    if (weights == NULL || weights->is_null || metric_option(c->metric, "multi_label")->boolean)
+        return x;
+    int64_t count = metric_numbers_count(c->metric, "label_weights");
+    const struct shape shape = shape_of(count);
+    float *numbers = ARENA_ARRAY(c->layers->arena, float, count);
+    for (int64_t i = 0; i < count; i++)
+        numbers[i] = (float)metric_number(c->metric, "label_weights", i);
+    const struct tensor value = tensor_borrow(DT_FLOAT, &shape, numbers);
+    return metric_binary(c, "Mul", x, build_const(c->builder, NULL, &value));
+}
+
+/* The numbers of positive and then of negative examples between every two thresholds. */
 static struct endpoint count_by_bucket(struct metric_context *c)
 {
     struct builder *b = c->builder;
-    int32_t thresholds = (int32_t)metric_option(c->metric, "num_thresholds")->integer;
+    int32_t thresholds = (int32_t)thresholds_count(c->metric);
     int32_t curves = (int32_t)curves_count(c->metric, endpoint_shape(c->output));
     const struct arg_value *logits = metric_option(c->metric, "from_logits");
     struct endpoint p = metric_of_class(c, c->output);
     if (logits != NULL && logits->boolean)
         p = build_unary(b, "Sigmoid", NULL, p);
-    const struct endpoint clipping[] = { p, build_const_float(b, 0), build_const_float(b, 1) };
 
-    p = build(b, "ClipByValue", NULL, 3, clipping, NULL);
-    p = build_unary(b, "Ceil", NULL, metric_by_number(c, "Mul", p, thresholds - 1));
-    struct endpoint buckets = metric_cast(
-        c, metric_by_number(c, "Maximum", metric_by_number(c, "Sub", p, 1), 0), DT_INT32);
+    struct endpoint buckets = find_buckets(c, p);
     if (curves > 1)
         buckets = spread_buckets(c, buckets, curves, thresholds);
     buckets = metric_flat(c, buckets);
     struct endpoint is = metric_of_class(c, metric_positives_by_class(c));
     struct endpoint is_not = metric_binary(c, "Sub", build_const_float(b, 1), is);
-    struct endpoint yes = metric_flat(c, metric_weigh(c, is)),
-                    no = metric_flat(c, metric_weigh(c, is_not));
+    struct endpoint yes = metric_flat(c, metric_weigh(c, weigh_by_label(c, is))),
+                    no = metric_flat(c, metric_weigh(c, weigh_by_label(c, is_not)));
     struct endpoint segments = build_const_int(b, curves * thresholds);
     const struct endpoint of_yes[] = { yes, buckets, segments },
                           of_no[] = { no, buckets, segments };
@@ -63,20 +108,20 @@ static struct endpoint count_by_bucket(struct metric_context *c)
 
 static int64_t buckets_count(const struct metric *metric, const struct shape *output)
 {
-    return 2 * metric_option(metric, "num_thresholds")->integer * curves_count(metric, output);
+    return 2 * thresholds_count(metric) * curves_count(metric, output);
 }
 
 /* ---- the area under a curve ---- */
 
 static const struct layer_arg auc_args[] = {
     { "num_thresholds", ARG_INT, "200" },
-    { "curve", ARG_CHOICE, "ROC PR" },
+    { "curve", ARG_CHOICE, "ROC PR PRGAIN" },
     { "summation_method", ARG_CHOICE, "interpolation minoring majoring" },
     { "from_logits", ARG_BOOL, "false" },
     { "multi_label", ARG_BOOL, "false" },
     { "num_labels", ARG_NULL_OR_INT, "null" },
     { "label_weights", ARG_NULL_OR_VALUE, "null" },
-    { "thresholds", ARG_NONE, "null" },
+    { "thresholds", ARG_NULL_OR_VALUE, "null" },
 };
 
 /* The counts of examples above a threshold. */
@@ -95,24 +140,40 @@ static double interpolated_pr(struct curve_point low, struct curve_point high, d
     return metric_quotient(slope * (dtp + intercept * log(relation)), yes);
 }
 
+/* A point in the plane of a curve. */
+struct curve_place {
+    double x, y;
+};
+
+/* `yes` and `no` count the positive and negative examples. */
+static struct curve_place place_on(const char *curve, struct curve_point at, double yes, double no)
+{
+    double recall = metric_quotient(at.tp, yes), balance = metric_quotient(yes, no);
+
+    if (strcmp(curve, "ROC") == 0)
+        return (struct curve_place){ metric_quotient(at.fp, no), recall };
+    if (strcmp(curve, "PR") == 0)
+        return (struct curve_place){ recall, metric_quotient(at.tp, at.tp + at.fp) };
+    if (at.tp == 0)
+        return (struct curve_place){ 0, 1 };
+    return (struct curve_place){ fmax(1 - balance * (yes - at.tp) / at.tp, 0),
+                                 1 - balance * at.fp / at.tp };
+}
+
 /* The area between two thresholds; `high` is the higher one. */
 static double area(const struct metric *metric, struct curve_point low, struct curve_point high,
                    double yes, double no)
 {
-    bool pr = strcmp(metric_option(metric, "curve")->text, "PR") == 0;
+    const char *curve = metric_option(metric, "curve")->text;
     const char *method = metric_option(metric, "summation_method")->text;
-    double recalls[] = { metric_quotient(low.tp, yes), metric_quotient(high.tp, yes) };
+    struct curve_place a = place_on(curve, low, yes, no), b = place_on(curve, high, yes, no);
 
-    if (pr && strcmp(method, "interpolation") == 0)
+    if (strcmp(curve, "PR") == 0 && strcmp(method, "interpolation") == 0)
         return interpolated_pr(low, high, yes);
-    double a = pr ? metric_quotient(low.tp, low.tp + low.fp) : recalls[0];
-    double b = pr ? metric_quotient(high.tp, high.tp + high.fp) : recalls[1];
-    double width =
-        pr ? recalls[0] - recalls[1] : metric_quotient(low.fp, no) - metric_quotient(high.fp, no);
-    double height = strcmp(method, "minoring") == 0   ? fmin(a, b)
-                    : strcmp(method, "majoring") == 0 ? fmax(a, b)
-                                                      : (a + b) / 2;
-    return width * height;
+    double height = strcmp(method, "minoring") == 0   ? fmin(a.y, b.y)
+                    : strcmp(method, "majoring") == 0 ? fmax(a.y, b.y)
+                                                      : (a.y + b.y) / 2;
+    return (a.x - b.x) * height;
 }
 
 static double area_of_curve(const struct metric *metric, int64_t thresholds,
@@ -139,14 +200,14 @@ static double area_under_curve(const struct training_metric *given, const double
 {
     const struct metric *metric = given->context;
     const struct arg_value *weights = metric_option(metric, "label_weights");
-    int64_t thresholds = metric_option(metric, "num_thresholds")->integer;
+    bool several = metric_option(metric, "multi_label")->boolean;
+    int64_t thresholds = thresholds_count(metric);
     int64_t half = given->totals_count / 2;
     double sum = 0, of_weights = 0;
 
     for (int64_t i = 0; i < half / thresholds; i++) {
-        double weight = 1;
-        if (!weights->is_null)
-            json_value_number(&array_items(weights->value)->members[i], &weight);
+        double weight =
+            several && !weights->is_null ? metric_number(metric, "label_weights", i) : 1;
         sum += weight * area_of_curve(metric, thresholds, totals + i * thresholds,
                                       totals + half + i * thresholds);
         of_weights += weight;
@@ -181,17 +242,12 @@ static struct status check_curves(const struct metric *metric, const struct shap
                             "labels], and at most %d counts",
                             shape_text(output), CURVES_MAX);
     TRY(check_labels_count(metric, outputs, several));
+    TRY(metric_check_numbers(metric, "thresholds"));
     if (weights->is_null)
         return status_ok();
-    if (!several)
-        return status_error(STATUS_UNIMPLEMENTED,
-                            "argument 'label_weights' is only implemented with multi_label");
-    const struct json_value *list = array_items(weights->value);
-    bool good = list != NULL && list->kind == JSON_VALUE_LIST && list->count == outputs;
-    for (int64_t i = 0; good && i < outputs; i++) {
-        double weight;
-        good = json_value_number(&list->members[i], &weight) && weight >= 0;
-    }
+    bool good = metric_numbers_count(metric, "label_weights") == outputs;
+    for (int64_t i = 0; good && i < outputs; i++)
+        good = metric_number(metric, "label_weights", i) >= 0;
     return good ? status_ok()
                 : status_error(STATUS_INVALID_ARGUMENT,
                                "argument 'label_weights' wants a list of %lld numbers from 0 on",
@@ -292,17 +348,18 @@ static struct status check_at(const struct metric *metric, const struct shape *o
 
 /* clang-format off */
 static const struct metric_class rows[] = {
-    /* name, takes classes, takes values, totals, result, options, number of totals, check */
+    /* name, takes classes, takes values, totals, result, options, number of totals, check, number
+     * of results */
     { "auc", false, true, count_by_bucket, area_under_curve,
-      ARGS(auc_args), buckets_count, check_curves },
+      ARGS(auc_args), buckets_count, check_curves, NULL },
     { "sensitivity_at_specificity", true, true, count_by_bucket, sensitivity_at_specificity,
-      ARGS(at_specificity_args), buckets_count, check_at },
+      ARGS(at_specificity_args), buckets_count, check_at, NULL },
     { "specificity_at_sensitivity", true, true, count_by_bucket, specificity_at_sensitivity,
-      ARGS(at_sensitivity_args), buckets_count, check_at },
+      ARGS(at_sensitivity_args), buckets_count, check_at, NULL },
     { "precision_at_recall", true, true, count_by_bucket, precision_at_recall,
-      ARGS(at_recall_args), buckets_count, check_at },
+      ARGS(at_recall_args), buckets_count, check_at, NULL },
     { "recall_at_precision", true, true, count_by_bucket, recall_at_precision,
-      ARGS(at_precision_args), buckets_count, check_at },
+      ARGS(at_precision_args), buckets_count, check_at, NULL },
 };
 /* clang-format on */
 

@@ -134,30 +134,33 @@ static struct endpoint mean_of_target(struct metric_context *c)
 
 /* clang-format off */
 static const struct metric_class rows[] = {
-    /* name, takes classes, takes values, totals, result, options, number of totals, check */
-    { "accuracy", true, true, accuracy, metric_ratio, NO_ARGS, NULL, NULL },
+    /* name, takes classes, takes values, totals, result, options, number of totals, check, number
+     * of results */
+    { "accuracy", true, true, accuracy, metric_ratio, NO_ARGS, NULL, NULL, NULL },
     { "binary_accuracy", false, true, binary_accuracy, metric_ratio,
-      ARGS(threshold_args), NULL, NULL },
-    { "categorical_accuracy", true, true, categorical_accuracy, metric_ratio, NO_ARGS, NULL, NULL },
+      ARGS(threshold_args), NULL, NULL, NULL },
+    { "categorical_accuracy", true, true, categorical_accuracy, metric_ratio,
+      NO_ARGS, NULL, NULL, NULL },
     { "sparse_categorical_accuracy", true, false, categorical_accuracy, metric_ratio,
-      NO_ARGS, NULL, NULL },
+      NO_ARGS, NULL, NULL, NULL },
     { "top_k_categorical_accuracy", true, true, top_k_accuracy, metric_ratio,
-      ARGS(top_k_args), NULL, NULL },
+      ARGS(top_k_args), NULL, NULL, NULL },
     { "sparse_top_k_categorical_accuracy", true, false, top_k_accuracy, metric_ratio,
-      ARGS(top_k_args), NULL, NULL },
+      ARGS(top_k_args), NULL, NULL, NULL },
     { "factorized_top_k", false, false, ranking_share, metric_ratio,
-      ARGS(ranking_args), NULL, NULL },
-    { "root_mean_squared_error", false, true, mean_loss, root_of_ratio, NO_ARGS, NULL, NULL },
-    { "cosine_similarity", false, true, mean_loss, negative_ratio, NO_ARGS, NULL, NULL },
+      ARGS(ranking_args), NULL, NULL, NULL },
+    { "root_mean_squared_error", false, true, mean_loss, root_of_ratio, NO_ARGS, NULL, NULL, NULL },
+    { "cosine_similarity", false, true, mean_loss, negative_ratio, NO_ARGS, NULL, NULL, NULL },
 };
 /* clang-format on */
 
 /* Any other loss. */
-static const struct metric_class of_loss = { "",           true,    true, mean_loss,
-                                             metric_ratio, NO_ARGS, NULL, NULL };
+static const struct metric_class of_loss = { "",      true, true, mean_loss, metric_ratio,
+                                             NO_ARGS, NULL, NULL, NULL };
 /* The loss of an output. */
 static const struct metric_class of_target = { "",           true,    true, mean_of_target,
-                                               metric_ratio, NO_ARGS, NULL, NULL };
+                                               metric_ratio, NO_ARGS, NULL, NULL,
+                                               NULL };
 
 static const struct metric_table own = { rows, COUNT(rows) };
 static const struct metric_table *const tables[] = { &own, &metric_counts, &metric_curves,
@@ -353,7 +356,13 @@ struct status metric_check(const struct metric *metric, const struct layers_targ
                             "known; the outputs are %s",
                             metric->name, shape_text(output));
     if (fits && class->check != NULL)
-        return status_in(class->check(metric, output), "metric '%.100s'", metric->name);
+        TRY(status_in(class->check(metric, output), "metric '%.100s'", metric->name));
+    if (fits && metric_elements(metric, output) > METRIC_ELEMENTS_MAX)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "metric '%.100s' gives a list of %lld numbers for the outputs %s; at "
+                            "most %d are reported: give it an average",
+                            metric->name, (long long)metric_elements(metric, output),
+                            shape_text(output), METRIC_ELEMENTS_MAX);
     if (fits)
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT,
@@ -386,8 +395,21 @@ static bool goes_by_mask(const struct metric_class *class)
            (class->build == mean_loss && class->result != root_of_ratio);
 }
 
+/* The totals of one element: a column of those of all. */
+static struct endpoint pick_element(struct metric_context *c, struct endpoint all)
+{
+    struct builder *b = c->builder;
+    const int32_t dims[] = { -1, (int32_t)c->metric->elements };
+    const struct endpoint inputs[] = {
+        metric_binary(c, "Reshape", all, build_const_ints(b, NULL, 2, dims)),
+        build_const_int(b, (int32_t)c->metric->element), build_const_int(b, 1)
+    };
+
+    return build(b, "GatherV2", NULL, 3, inputs, NULL);
+}
+
 struct endpoint metric_build(struct layer_context *context, const struct metric *metric,
-                             const struct layers_head *head)
+                             const struct layers_head *head, struct endpoint *all)
 {
     struct metric_context c = { .builder = &context->builder,
                                 .metric = metric,
@@ -400,7 +422,14 @@ struct endpoint metric_build(struct layer_context *context, const struct metric 
         c.mask = head->mask;
     if (takes_one_hot(metric) && endpoint_dtype(c.labels) == DT_INT32)
         c.labels = metric_labels_by_class(&c);
-    return metric->class->build(&c);
+    if (metric->element == 0)
+        *all = metric->class->build(&c);
+    return metric->elements > 1 ? pick_element(&c, *all) : *all;
+}
+
+int64_t metric_elements(const struct metric *metric, const struct shape *output)
+{
+    return metric->class->elements != NULL ? metric->class->elements(metric, output) : 1;
 }
 
 /* Keras' direction: smaller is better for a mean of losses and a count of errors. Its cosine
@@ -416,11 +445,11 @@ static bool is_larger_better(const struct metric_class *class)
 struct training_metric metric_of(const struct metric *metric, const struct shape *output)
 {
     const struct metric_class *class = metric->class;
+    int64_t totals = class->totals_count != NULL ? class->totals_count(metric, output) : 2;
 
     return (struct training_metric){ .name = metric->name,
-                                     .totals_count = class->totals_count != NULL
-                                                         ? class->totals_count(metric, output)
-                                                         : 2,
+                                     .totals_count =
+                                         metric->elements > 1 ? totals / metric->elements : totals,
                                      .result = class->result,
                                      .larger_is_better = is_larger_better(class),
                                      .context = metric };

@@ -21,6 +21,9 @@ struct metric {
     int output;             /* of the model */
     bool weighted;          /* uses the examples' weights, if there are any */
     int64_t k;              /* one of the ks of FactorizedTopK (ranking.h); 0: another metric */
+    /* Of a class whose result is a list: which of how many numbers this metric is. 0: it gives one
+     * number */
+    int64_t element, elements;
 };
 
 #define METRICS_MAX 32
@@ -41,13 +44,20 @@ struct status metric_read_accuracy(bool logits, struct arena *arena, struct metr
  * Errors  INVALID_ARGUMENT it does not */
 struct status metric_check(const struct metric *metric, const struct layers_target *target,
                            const struct shape *output);
+/* The most numbers of a list that a metric gives. */
+#define METRIC_ELEMENTS_MAX 1000
+
+/* The numbers that a metric that fits gives of an output: more than 1 if the result is a list. */
+int64_t metric_elements(const struct metric *metric, const struct shape *output);
+
 /* Checks that the metric of a loss that takes classes accepts a number for each class instead.
  * Errors  INVALID_ARGUMENT it does not */
 struct status metric_check_shares(const struct metric *metric);
 
-/* Adds the totals of a batch, a float vector that is summed over batches. */
+/* Adds the totals of a batch, a float vector that is summed over batches. `all` keeps the totals of
+ * a list between calls for its elements, which follow each other. */
 struct endpoint metric_build(struct layer_context *context, const struct metric *metric,
-                             const struct layers_head *head);
+                             const struct layers_head *head, struct endpoint *all);
 
 /* The metric of an output of this shape, which turns the sums of those vectors into its result. */
 struct training_metric metric_of(const struct metric *metric, const struct shape *output);

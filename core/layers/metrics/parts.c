@@ -1,6 +1,8 @@
 /* parts: parts of the formulas of metrics. */
 #include "layers/metrics/parts.h"
 
+#include <math.h>
+
 #include "layers/build_model.h"
 
 static const char *const metric_keys[] = { "name", "dtype", "fn", NULL };
@@ -127,11 +129,6 @@ struct endpoint metric_classes_of(struct metric_context *c)
     return endpoint_dtype(c->labels) == DT_INT32 ? c->labels : metric_largest(c, c->labels);
 }
 
-struct endpoint metric_positives(struct metric_context *c)
-{
-    return metric_cast(c, metric_by_number(c, "NotEqual", c->labels, 0), DT_FLOAT);
-}
-
 struct endpoint metric_labels_by_class(struct metric_context *c)
 {
     const struct shape *output = endpoint_shape(c->output);
@@ -168,9 +165,81 @@ struct endpoint metric_sum_by_class(struct metric_context *c, struct endpoint x)
     return metric_binary(c, "Sum", metric_weigh(c, x), build_const_int(c->builder, 0));
 }
 
+struct endpoint metric_sum_columns(struct metric_context *c, struct endpoint x)
+{
+    return metric_binary(c, "Sum", x, build_const_int(c->builder, 0));
+}
+
+struct endpoint metric_column(struct metric_context *c, struct endpoint x)
+{
+    return build_expand_dims(c->builder, metric_flat(c, x), 1);
+}
+
+/* ---- options of one number or several ---- */
+
+/* The list of the option; NULL: it is null or a number. */
+static const struct json_value *list_of(const struct metric *metric, const char *name)
+{
+    const struct json_value *value = array_items(metric_option(metric, name)->value);
+
+    return value != NULL && value->kind == JSON_VALUE_LIST ? value : NULL;
+}
+
+int64_t metric_numbers_count(const struct metric *metric, const char *name)
+{
+    const struct arg_value *option = metric_option(metric, name);
+
+    if (option->is_null)
+        return 0;
+    return list_of(metric, name) != NULL ? list_of(metric, name)->count : 1;
+}
+
+double metric_number(const struct metric *metric, const char *name, int64_t index)
+{
+    const struct json_value *list = list_of(metric, name);
+    double number = NAN;
+
+    json_value_number(list != NULL ? &list->members[index] : metric_option(metric, name)->value,
+                      &number);
+    return number;
+}
+
+struct status metric_check_numbers(const struct metric *metric, const char *name)
+{
+    const struct arg_value *option = metric_option(metric, name);
+    int64_t count = metric_numbers_count(metric, name);
+    bool good = option->is_null || (count > 0 && count <= METRIC_ELEMENTS_MAX);
+
+    for (int64_t i = 0; good && i < count; i++) {
+        double number = metric_number(metric, name, i);
+        good = number >= 0 && number <= 1;
+    }
+    return good ? status_ok()
+                : status_error(STATUS_INVALID_ARGUMENT,
+                               "argument '%s': expected a number from 0 to 1, or a list of up to "
+                               "%d of them",
+                               name, METRIC_ELEMENTS_MAX);
+}
+
+struct endpoint metric_above_numbers(struct metric_context *c, const char *name, double fallback,
+                                     struct endpoint x)
+{
+    int64_t count = metric_numbers_count(c->metric, name);
+    const struct shape shape = shape_of(count > 0 ? count : 1);
+    float *numbers = ARENA_ARRAY(c->layers->arena, float, shape.dims[0]);
+
+    numbers[0] = (float)fallback;
+    for (int64_t i = 0; i < count; i++)
+        numbers[i] = (float)metric_number(c->metric, name, i);
+    const struct tensor value = tensor_borrow(DT_FLOAT, &shape, numbers);
+    return metric_cast(
+        c, metric_binary(c, "Greater", metric_column(c, x), build_const(c->builder, NULL, &value)),
+        DT_FLOAT);
+}
+
 struct endpoint metric_concat(struct metric_context *c, int count, const struct endpoint *parts)
 {
-    struct endpoint inputs[5];
+    struct endpoint inputs[6];
 
     memcpy(inputs, parts, (size_t)count * sizeof *parts);
     inputs[count] = build_const_int(c->builder, 0);

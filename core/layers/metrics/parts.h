@@ -29,6 +29,9 @@ struct metric_class {
     int64_t (*totals_count)(const struct metric *metric, const struct shape *output);
     /* Checks the options for this output; NULL: nothing to check. */
     struct status (*check)(const struct metric *metric, const struct shape *output);
+    /* The numbers of a metric that gives a list; 1: a single number. NULL: 1. The totals of all are
+     * a matrix with a column for each number, and `result` computes one of a column. */
+    int64_t (*elements)(const struct metric *metric, const struct shape *output);
 };
 
 /* The metrics of one file. metric.c lists the tables. */
@@ -37,6 +40,16 @@ struct metric_table {
     size_t count;
 };
 extern const struct metric_table metric_counts, metric_curves, metric_regressions;
+
+/* The numbers of an option that is null (0), a number (1) or a list of numbers. */
+int64_t metric_numbers_count(const struct metric *metric, const char *name);
+double metric_number(const struct metric *metric, const char *name, int64_t index);
+/* INVALID_ARGUMENT: such an option holds anything but numbers from 0 to 1, or no number. */
+struct status metric_check_numbers(const struct metric *metric, const char *name);
+/* 1 where an element of x is above one of these numbers, or above `fallback` if there are none:
+ * a row for each element, a column for each number. */
+struct endpoint metric_above_numbers(struct metric_context *c, const char *name, double fallback,
+                                     struct endpoint x);
 
 struct arg_list metric_args_of(const struct metric_class *class);
 /* Finds an option of the metric; NULL: it has no such option. */
@@ -62,8 +75,6 @@ struct endpoint metric_share_of_true(struct metric_context *c, struct endpoint i
 struct endpoint metric_largest(struct metric_context *c, struct endpoint x);
 /* The class of each example: the label, or the position of the 1 in a one-hot label. */
 struct endpoint metric_classes_of(struct metric_context *c);
-/* 1 where the label is not 0. */
-struct endpoint metric_positives(struct metric_context *c);
 /* The labels as one-hot rows: 1 for the class of the label and 0 for the others. */
 struct endpoint metric_labels_by_class(struct metric_context *c);
 /* 1 where an element of metric_labels_by_class is not 0. */
@@ -73,7 +84,11 @@ struct endpoint metric_positives_by_class(struct metric_context *c);
 struct endpoint metric_of_class(struct metric_context *c, struct endpoint x);
 /* Sums over the batch, by weight: [outputs]. */
 struct endpoint metric_sum_by_class(struct metric_context *c, struct endpoint x);
-/* Concatenates up to four vectors. */
+/* Sums the columns of a matrix: [columns]. */
+struct endpoint metric_sum_columns(struct metric_context *c, struct endpoint x);
+/* All elements of x as one column. */
+struct endpoint metric_column(struct metric_context *c, struct endpoint x);
+/* Concatenates up to five vectors. */
 struct endpoint metric_concat(struct metric_context *c, int count, const struct endpoint *parts);
 
 /* INVALID_ARGUMENT: an integer option is out of range. */

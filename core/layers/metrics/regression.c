@@ -11,11 +11,16 @@ static const struct layer_arg r2_args[] = {
     { "num_regressors", ARG_NULL_OR_INT, "0" },
 };
 
-/* Per output: the sums of the labels, their squares, the squared errors, and the weights. The
- * last total is the number of labels. */
+/* Without an aggregation, there is a score for each output. */
+static int64_t r2_scores_count(const struct metric *metric, const struct shape *output)
+{
+    return metric_option(metric, "class_aggregation")->is_null ? metric_classes_count(output) : 1;
+}
+
+/* Per output: the sums of the labels, their squares, the squared errors, and the weights. The last
+ * total of each score is the number of labels. */
 static struct endpoint r2_score(struct metric_context *c)
 {
-    const int32_t one = 1;
     struct endpoint errors = metric_binary(c, "SquaredDifference", c->output, c->labels);
     const struct endpoint sums[] = {
         metric_sum_by_class(c, c->labels),
@@ -25,16 +30,17 @@ static struct endpoint r2_score(struct metric_context *c)
     };
     struct endpoint count =
         metric_cast(c, build_unary(c->builder, "Size", NULL, c->labels), DT_FLOAT);
-    const struct endpoint all[] = { metric_concat(c, 4, sums),
-                                    metric_binary(c, "Reshape", count,
-                                                  build_const_ints(c->builder, NULL, 1, &one)) };
+    const int32_t scores = (int32_t)r2_scores_count(c->metric, endpoint_shape(c->output));
+    const struct endpoint all[] = {
+        metric_concat(c, 4, sums),
+        metric_binary(c, "Fill", build_const_ints(c->builder, NULL, 1, &scores), count)
+    };
     return metric_concat(c, 2, all);
 }
 
 static int64_t r2_totals(const struct metric *metric, const struct shape *output)
 {
-    (void)metric;
-    return 4 * metric_classes_count(output) + 1;
+    return 4 * metric_classes_count(output) + r2_scores_count(metric, output);
 }
 
 /* Adjusts for the number of regressors. */
@@ -73,15 +79,6 @@ static struct status check_matrix(const struct metric *metric, const struct shap
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT,
                         "the output has shape %s, expected [batch, values]", shape_text(output));
-}
-
-static struct status check_r2(const struct metric *metric, const struct shape *output)
-{
-    if (metric_option(metric, "class_aggregation")->is_null)
-        return status_error(STATUS_UNIMPLEMENTED, "argument 'class_aggregation': got null, which "
-                                                  "is a score for each output; only one is "
-                                                  "implemented");
-    return check_matrix(metric, output);
 }
 
 /* ---- correlation of labels and outputs within a row ---- */
@@ -146,13 +143,15 @@ static const struct layer_arg correlation_args[] = {
 
 /* clang-format off */
 static const struct metric_class rows[] = {
-    /* name, takes classes, takes values, totals, result, options, number of totals, check */
-    { "r2_score", false, true, r2_score, r2_result, ARGS(r2_args), r2_totals, check_r2 },
+    /* name, takes classes, takes values, totals, result, options, number of totals, check, number
+     * of results */
+    { "r2_score", false, true, r2_score, r2_result, ARGS(r2_args), r2_totals, check_matrix,
+      r2_scores_count },
     { "pearson_correlation", false, true, pearson_correlation, metric_ratio,
       ARGS(correlation_args), NULL,
-      metric_check_last_axis },
+      metric_check_last_axis, NULL },
     { "concordance_correlation", false, true, concordance_correlation, metric_ratio,
-      ARGS(correlation_args), NULL, metric_check_last_axis },
+      ARGS(correlation_args), NULL, metric_check_last_axis, NULL },
 };
 /* clang-format on */
 

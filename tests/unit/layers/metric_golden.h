@@ -161,304 +161,512 @@ static const float golden_marks[] = {
     0, 0, 1, 0, 0, 1, 0, 1, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1, 0, 1, 0, 0
 };
 static const struct golden goldens[] = {
-    { "\"accuracy\"", "binary_crossentropy", golden_scores, golden_binary, 1, 0.666666687 },
+    { "\"accuracy\"", "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.666666687 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"BinaryAccuracy\", \"config\": {\"name\": "
       "\"binary_accuracy\", \"dtype\": \"float32\", \"threshold\": 0.3}, \"registered_name\": "
       "null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 0.666666687 },
-    { "\"AUC\"", "binary_crossentropy", golden_scores, golden_binary, 1, 0.78125006 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.666666687 },
+    { "\"AUC\"", "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.78125006 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"AUC\", \"config\": {\"name\": \"auc_20\", "
       "\"dtype\": \"float32\", \"num_thresholds\": 20, \"curve\": \"ROC\", \"summation_method\": "
       "\"interpolation\", \"multi_label\": false, \"num_labels\": null, \"label_weights\": null, "
       "\"from_logits\": false}, \"registered_name\": null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 0.784598231 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.784598231 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"AUC\", \"config\": {\"name\": \"auc_1\", "
       "\"dtype\": \"float32\", \"num_thresholds\": 200, \"curve\": \"PR\", \"summation_method\": "
       "\"interpolation\", \"multi_label\": false, \"num_labels\": null, \"label_weights\": null, "
       "\"from_logits\": false}, \"registered_name\": null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 0.720045924 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.720045924 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"AUC\", \"config\": {\"name\": \"auc_2\", "
       "\"dtype\": \"float32\", \"num_thresholds\": 200, \"curve\": \"PR\", \"summation_method\": "
       "\"minoring\", \"multi_label\": false, \"num_labels\": null, \"label_weights\": null, "
       "\"from_logits\": false}, \"registered_name\": null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 0.695542097 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.695542097 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"AUC\", \"config\": {\"name\": \"auc_3\", "
       "\"dtype\": \"float32\", \"num_thresholds\": 200, \"curve\": \"ROC\", \"summation_method\": "
       "\"majoring\", \"multi_label\": false, \"num_labels\": null, \"label_weights\": null, "
       "\"from_logits\": false}, \"registered_name\": null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 0.784598231 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.784598231 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"AUC\", \"config\": {\"name\": \"auc_4\", "
       "\"dtype\": \"float32\", \"num_thresholds\": 200, \"curve\": \"ROC\", \"summation_method\": "
       "\"interpolation\", \"multi_label\": false, \"num_labels\": null, \"label_weights\": null, "
       "\"from_logits\": true}, \"registered_name\": null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 0.786272347 },
-    { "\"Precision\"", "binary_crossentropy", golden_scores, golden_binary, 1, 0.625 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.786272347 },
+    { "\"Precision\"", "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.625 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"Precision\", \"config\": {\"name\": "
       "\"precision_1\", \"dtype\": \"float32\", \"thresholds\": 0.6, \"top_k\": null, "
       "\"class_id\": null}, \"registered_name\": null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 0.708333313 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.708333313 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"Recall\", \"config\": {\"name\": "
       "\"recall\", \"dtype\": \"float32\", \"thresholds\": null, \"top_k\": null, \"class_id\": "
       "null}, \"registered_name\": null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 0.714285731 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.714285731 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"Recall\", \"config\": {\"name\": "
       "\"recall_1\", \"dtype\": \"float32\", \"thresholds\": 0.6, \"top_k\": null, \"class_id\": "
       "null}, \"registered_name\": null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 0.607142866 },
-    { "\"binary_crossentropy\"", "binary_crossentropy", golden_scores, golden_binary, 1,
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.607142866 },
+    { "\"binary_crossentropy\"", "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1,
       0.991739929 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"BinaryCrossentropy\", \"config\": "
       "{\"name\": \"binary_crossentropy\", \"dtype\": \"float32\", \"from_logits\": false, "
       "\"label_smoothing\": 0.1}, \"registered_name\": null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 1.02093768 },
-    { "\"acc\"", "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4,
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 1.02093768 },
+    { "\"acc\"", "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1,
       0.683333337 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"SparseCategoricalAccuracy\", \"config\": "
       "{\"name\": \"sparse_categorical_accuracy\", \"dtype\": \"float32\"}, \"registered_name\": "
       "null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.683333337 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.683333337 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"SparseTopKCategoricalAccuracy\", "
       "\"config\": {\"name\": \"sparse_top_k_categorical_accuracy\", \"dtype\": \"float32\", "
       "\"k\": 2}, \"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.883333325 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.883333325 },
     { "\"sparse_categorical_crossentropy\"", "sparse_categorical_crossentropy", golden_outputs,
-      golden_classes, 4, 0.995263875 },
-    { "\"mse\"", "mse", golden_outputs, golden_targets, 4, 0.417737067 },
+      golden_classes, 4, 0, 1, 0.995263875 },
+    { "\"mse\"", "mse", golden_outputs, golden_targets, 4, 0, 1, 0.417737067 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"MeanAbsoluteError\", \"config\": "
       "{\"name\": \"mean_absolute_error\", \"dtype\": \"float32\"}, \"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, 0.543071508 },
+      "mse", golden_outputs, golden_targets, 4, 0, 1, 0.543071508 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"RootMeanSquaredError\", \"config\": "
       "{\"name\": \"root_mean_squared_error\", \"dtype\": \"float32\"}, \"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, 0.646325827 },
-    { "\"cosine_similarity\"", "mse", golden_outputs, golden_targets, 4, 0.0204700436 },
-    { "\"accuracy\"", "mse", golden_outputs, golden_targets, 4, 0.333333343 },
+      "mse", golden_outputs, golden_targets, 4, 0, 1, 0.646325827 },
+    { "\"cosine_similarity\"", "mse", golden_outputs, golden_targets, 4, 0, 1, 0.0204700436 },
+    { "\"accuracy\"", "mse", golden_outputs, golden_targets, 4, 0, 1, 0.333333343 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"CategoricalAccuracy\", \"config\": "
       "{\"name\": \"categorical_accuracy\", \"dtype\": \"float32\"}, \"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, 0.333333343 },
+      "mse", golden_outputs, golden_targets, 4, 0, 1, 0.333333343 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"TopKCategoricalAccuracy\", \"config\": "
       "{\"name\": \"top_k_categorical_accuracy\", \"dtype\": \"float32\", \"k\": 2}, "
       "\"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, 0.600000024 },
-    { "\"TruePositives\"", "binary_crossentropy", golden_scores, golden_binary, 1, 20 },
+      "mse", golden_outputs, golden_targets, 4, 0, 1, 0.600000024 },
+    { "\"TruePositives\"", "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 20 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"TrueNegatives\", \"config\": {\"name\": "
       "\"true_negatives\", \"dtype\": \"float32\", \"thresholds\": 0.4}, \"registered_name\": "
       "null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 16 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 16 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"FalsePositives\", \"config\": {\"name\": "
       "\"false_positives\", \"dtype\": \"float32\", \"thresholds\": null}, \"registered_name\": "
       "null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 12 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 12 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"FalseNegatives\", \"config\": {\"name\": "
       "\"false_negatives\", \"dtype\": \"float32\", \"thresholds\": null}, \"registered_name\": "
       "null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 8 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 8 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"SensitivityAtSpecificity\", \"config\": "
       "{\"name\": \"sensitivity_at_specificity\", \"dtype\": \"float32\", \"class_id\": null, "
       "\"num_thresholds\": 200, \"specificity\": 0.7}, \"registered_name\": null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 0.607142866 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.607142866 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"SpecificityAtSensitivity\", \"config\": "
       "{\"name\": \"specificity_at_sensitivity\", \"dtype\": \"float32\", \"class_id\": null, "
       "\"num_thresholds\": 30, \"sensitivity\": 0.7}, \"registered_name\": null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 0.625 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.625 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"PrecisionAtRecall\", \"config\": "
       "{\"name\": \"precision_at_recall\", \"dtype\": \"float32\", \"class_id\": null, "
       "\"num_thresholds\": 200, \"recall\": 0.6}, \"registered_name\": null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 0.708333313 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.708333313 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"RecallAtPrecision\", \"config\": "
       "{\"name\": \"recall_at_precision\", \"dtype\": \"float32\", \"class_id\": null, "
       "\"num_thresholds\": 200, \"precision\": 0.8}, \"registered_name\": null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 0.5 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.5 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"RecallAtPrecision\", \"config\": "
       "{\"name\": \"recall_at_precision_1\", \"dtype\": \"float32\", \"class_id\": null, "
       "\"num_thresholds\": 200, \"precision\": 1.0}, \"registered_name\": null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 0 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"BinaryIoU\", \"config\": "
       "{\"target_class_ids\": [0, 1], \"threshold\": 0.5, \"name\": \"binary_io_u\", \"dtype\": "
       "\"int64\"}, \"registered_name\": null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 0.5 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.5 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"BinaryIoU\", \"config\": "
       "{\"target_class_ids\": [1], \"threshold\": 0.3, \"name\": \"binary_io_u_1\", \"dtype\": "
       "\"int64\"}, \"registered_name\": null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 0.574468017 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.574468017 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"F1Score\", \"config\": {\"name\": "
       "\"f1_score\", \"dtype\": \"float32\", \"average\": null, \"threshold\": 0.5}, "
       "\"registered_name\": null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 0.666666627 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.666666627 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"F1Score\", \"config\": {\"name\": "
       "\"f1_score\", \"dtype\": \"float32\", \"average\": \"macro\", \"threshold\": null}, "
       "\"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.682177901 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.682177901 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"F1Score\", \"config\": {\"name\": "
       "\"f1_score\", \"dtype\": \"float32\", \"average\": \"micro\", \"threshold\": null}, "
       "\"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.683333278 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.683333278 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"FBetaScore\", \"config\": {\"name\": "
       "\"fbeta_score\", \"dtype\": \"float32\", \"average\": \"weighted\", \"beta\": 2.0, "
       "\"threshold\": 0.4}, \"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.422000289 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.422000289 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"OneHotMeanIoU\", \"config\": "
       "{\"num_classes\": 4, \"name\": \"one_hot_mean_io_u\", \"dtype\": \"int64\", "
       "\"ignore_class\": null, \"sparse_y_pred\": false, \"axis\": -1}, \"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.518123448 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.518123448 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"MeanIoU\", \"config\": {\"num_classes\": "
       "4, \"name\": \"mean_io_u\", \"dtype\": \"int64\", \"ignore_class\": null, "
       "\"sparse_y_true\": true, \"sparse_y_pred\": false, \"axis\": -1}, \"registered_name\": "
       "null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.518123448 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.518123448 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"IoU\", \"config\": {\"name\": \"io_u\", "
       "\"dtype\": \"int64\", \"num_classes\": 4, \"target_class_ids\": [1, 3], \"ignore_class\": "
       "null, \"sparse_y_true\": true, \"sparse_y_pred\": false, \"axis\": -1}, "
       "\"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.507675469 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.507675469 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"OneHotIoU\", \"config\": "
       "{\"num_classes\": 4, \"target_class_ids\": [0, 2], \"name\": \"one_hot_io_u\", \"dtype\": "
       "\"int64\", \"ignore_class\": null, \"sparse_y_pred\": false, \"axis\": -1}, "
       "\"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.528571486 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.528571486 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"MeanIoU\", \"config\": {\"num_classes\": "
       "4, \"name\": \"mean_io_u_1\", \"dtype\": \"int64\", \"ignore_class\": 2, \"sparse_y_true\": "
       "true, \"sparse_y_pred\": false, \"axis\": -1}, \"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.419429332 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.419429332 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"OneHotIoU\", \"config\": "
       "{\"num_classes\": 4, \"target_class_ids\": [0, 2], \"name\": \"one_hot_io_u_1\", \"dtype\": "
       "\"int64\", \"ignore_class\": 0, \"sparse_y_pred\": false, \"axis\": -1}, "
       "\"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.285714298 },
-    { "\"R2Score\"", "mse", golden_outputs, golden_targets, 4, -0.24043557 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.285714298 },
+    { "\"R2Score\"", "mse", golden_outputs, golden_targets, 4, 0, 1, -0.24043557 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"R2Score\", \"config\": {\"name\": "
       "\"r2_score\", \"dtype\": \"float32\", \"class_aggregation\": \"variance_weighted_average\", "
       "\"num_regressors\": 0}, \"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, -0.238087356 },
+      "mse", golden_outputs, golden_targets, 4, 0, 1, -0.238087356 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"R2Score\", \"config\": {\"name\": "
       "\"r2_score\", \"dtype\": \"float32\", \"class_aggregation\": \"uniform_average\", "
       "\"num_regressors\": 3}, \"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, -0.25620389 },
+      "mse", golden_outputs, golden_targets, 4, 0, 1, -0.25620389 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"PearsonCorrelation\", \"config\": "
       "{\"name\": \"pearson_correlation\", \"dtype\": \"float32\", \"axis\": -1}, "
       "\"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, 0.0787538141 },
+      "mse", golden_outputs, golden_targets, 4, 0, 1, 0.0787538141 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"ConcordanceCorrelation\", \"config\": "
       "{\"name\": \"concordance_correlation\", \"dtype\": \"float32\", \"axis\": -1}, "
       "\"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, 0.00871238671 },
+      "mse", golden_outputs, golden_targets, 4, 0, 1, 0.00871238671 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"LogCoshError\", \"config\": {\"name\": "
       "\"logcosh\", \"dtype\": \"float32\"}, \"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, 0.184592813 },
+      "mse", golden_outputs, golden_targets, 4, 0, 1, 0.184592813 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"MeanAbsolutePercentageError\", "
       "\"config\": {\"name\": \"mean_absolute_percentage_error\", \"dtype\": \"float32\"}, "
       "\"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, 215.558212 },
+      "mse", golden_outputs, golden_targets, 4, 0, 1, 215.558212 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"MeanSquaredLogarithmicError\", "
       "\"config\": {\"name\": \"mean_squared_logarithmic_error\", \"dtype\": \"float32\"}, "
       "\"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, 0.0663674176 },
+      "mse", golden_outputs, golden_targets, 4, 0, 1, 0.0663674176 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"Hinge\", \"config\": {\"name\": "
       "\"hinge\", \"dtype\": \"float32\"}, \"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, 0.998536766 },
+      "mse", golden_outputs, golden_targets, 4, 0, 1, 0.998536766 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"SquaredHinge\", \"config\": {\"name\": "
       "\"squared_hinge\", \"dtype\": \"float32\"}, \"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, 1.0231806 },
+      "mse", golden_outputs, golden_targets, 4, 0, 1, 1.0231806 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"KLDivergence\", \"config\": {\"name\": "
       "\"kl_divergence\", \"dtype\": \"float32\"}, \"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, 1.02066684 },
+      "mse", golden_outputs, golden_targets, 4, 0, 1, 1.02066684 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"Poisson\", \"config\": {\"name\": "
       "\"poisson\", \"dtype\": \"float32\"}, \"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, 0.187139362 },
+      "mse", golden_outputs, golden_targets, 4, 0, 1, 0.187139362 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"Precision\", \"config\": {\"name\": "
       "\"precision_2\", \"dtype\": \"float32\", \"thresholds\": null, \"top_k\": 2, \"class_id\": "
       "null}, \"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.441666663 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.441666663 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"Recall\", \"config\": {\"name\": "
       "\"recall_2\", \"dtype\": \"float32\", \"thresholds\": null, \"top_k\": 2, \"class_id\": "
       "null}, \"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.883333325 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.883333325 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"Recall\", \"config\": {\"name\": "
       "\"recall_3\", \"dtype\": \"float32\", \"thresholds\": 0.25, \"top_k\": 3, \"class_id\": "
       "null}, \"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.916666687 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.916666687 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"Precision\", \"config\": {\"name\": "
       "\"precision_3\", \"dtype\": \"float32\", \"thresholds\": null, \"top_k\": null, "
       "\"class_id\": 1}, \"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.75 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.75 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"Precision\", \"config\": {\"name\": "
       "\"precision_4\", \"dtype\": \"float32\", \"thresholds\": null, \"top_k\": 2, \"class_id\": "
       "3}, \"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.571428597 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.571428597 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"Recall\", \"config\": {\"name\": "
       "\"recall_4\", \"dtype\": \"float32\", \"thresholds\": 0.2, \"top_k\": null, \"class_id\": "
       "0}, \"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.9375 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.9375 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"Recall\", \"config\": {\"name\": "
       "\"recall_5\", \"dtype\": \"float32\", \"thresholds\": null, \"top_k\": null, \"class_id\": "
       "0}, \"registered_name\": null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 0.714285731 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.714285731 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"Precision\", \"config\": {\"name\": "
       "\"precision_5\", \"dtype\": \"float32\", \"thresholds\": null, \"top_k\": null, "
       "\"class_id\": null}, \"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.923076928 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.923076928 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"SensitivityAtSpecificity\", \"config\": "
       "{\"name\": \"sensitivity_at_specificity_1\", \"dtype\": \"float32\", \"class_id\": 2, "
       "\"num_thresholds\": 200, \"specificity\": 0.7}, \"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.769230783 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.769230783 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"SpecificityAtSensitivity\", \"config\": "
       "{\"name\": \"specificity_at_sensitivity_1\", \"dtype\": \"float32\", \"class_id\": null, "
       "\"num_thresholds\": 200, \"sensitivity\": 0.7}, \"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.872222245 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.872222245 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"PrecisionAtRecall\", \"config\": "
       "{\"name\": \"precision_at_recall_1\", \"dtype\": \"float32\", \"class_id\": 0, "
       "\"num_thresholds\": 30, \"recall\": 0.6}, \"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.571428597 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.571428597 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"RecallAtPrecision\", \"config\": "
       "{\"name\": \"recall_at_precision_2\", \"dtype\": \"float32\", \"class_id\": 3, "
       "\"num_thresholds\": 200, \"precision\": 0.6}, \"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.944444418 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.944444418 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"CategoricalHinge\", \"config\": "
       "{\"name\": \"categorical_hinge\", \"dtype\": \"float32\"}, \"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.920161128 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.920161128 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"CategoricalCrossentropy\", \"config\": "
       "{\"name\": \"categorical_crossentropy\", \"dtype\": \"float32\", \"from_logits\": false, "
       "\"label_smoothing\": 0.1, \"axis\": -1}, \"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 1.05579114 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 1.05579114 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"AUC\", \"config\": {\"name\": \"auc_5\", "
       "\"dtype\": \"float32\", \"num_thresholds\": 200, \"curve\": \"ROC\", \"summation_method\": "
       "\"interpolation\", \"multi_label\": true, \"num_labels\": null, \"label_weights\": null, "
       "\"from_logits\": false}, \"registered_name\": null}",
-      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 0.508721769 },
+      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 0, 1, 0.508721769 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"AUC\", \"config\": {\"name\": \"auc_6\", "
       "\"dtype\": \"float32\", \"num_thresholds\": 30, \"curve\": \"PR\", \"summation_method\": "
       "\"interpolation\", \"multi_label\": true, \"num_labels\": 4, \"label_weights\": null, "
       "\"from_logits\": false}, \"registered_name\": null}",
-      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 0.476380378 },
+      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 0, 1, 0.476380378 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"AUC\", \"config\": {\"name\": \"auc_7\", "
       "\"dtype\": \"float32\", \"num_thresholds\": 200, \"curve\": \"ROC\", \"summation_method\": "
       "\"interpolation\", \"multi_label\": true, \"num_labels\": null, \"label_weights\": "
       "{\"class_name\": \"__tensor__\", \"config\": {\"value\": [0.5, 0.0, 1.0, 2.0], \"dtype\": "
       "\"float32\"}}, \"from_logits\": false}, \"registered_name\": null}",
-      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 0.489559799 },
-    { "\"AUC\"", "categorical_crossentropy", golden_outputs, golden_classes, 4, 0.875092566 },
+      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 0, 1, 0.489559799 },
+    { "\"AUC\"", "categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.875092566 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"AUC\", \"config\": {\"name\": \"auc_9\", "
       "\"dtype\": \"float32\", \"num_thresholds\": 200, \"curve\": \"ROC\", \"summation_method\": "
       "\"interpolation\", \"multi_label\": true, \"num_labels\": null, \"label_weights\": null, "
       "\"from_logits\": false}, \"registered_name\": null}",
-      "categorical_crossentropy", golden_outputs, golden_classes, 4, 0.86931932 },
+      "categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.86931932 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"BinaryAccuracy\", \"config\": {\"name\": "
       "\"binary_accuracy\", \"dtype\": \"float32\", \"threshold\": 0.4}, \"registered_name\": "
       "null}",
-      "categorical_crossentropy", golden_outputs, golden_classes, 4, 0.808333337 },
+      "categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.808333337 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"TruePositives\", \"config\": {\"name\": "
       "\"true_positives_1\", \"dtype\": \"float32\", \"thresholds\": 0.3}, \"registered_name\": "
       "null}",
-      "categorical_crossentropy", golden_outputs, golden_classes, 4, 47 },
-    { "\"mse\"", "categorical_crossentropy", golden_outputs, golden_classes, 4, 0.136457235 },
+      "categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 47 },
+    { "\"mse\"", "categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.136457235 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"RootMeanSquaredError\", \"config\": "
       "{\"name\": \"root_mean_squared_error\", \"dtype\": \"float32\"}, \"registered_name\": null}",
-      "categorical_crossentropy", golden_outputs, golden_classes, 4, 0.369401187 },
+      "categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.369401187 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"CosineSimilarity\", \"config\": "
       "{\"name\": \"cosine_similarity\", \"dtype\": \"float32\"}, \"registered_name\": null}",
-      "categorical_crossentropy", golden_outputs, golden_classes, 4, 0.676258683 },
+      "categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.676258683 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"BinaryCrossentropy\", \"config\": "
       "{\"name\": \"binary_crossentropy\", \"dtype\": \"float32\", \"from_logits\": false, "
       "\"label_smoothing\": 0}, \"registered_name\": null}",
-      "categorical_crossentropy", golden_outputs, golden_classes, 4, 0.426372588 },
-    { "\"accuracy\"", "categorical_crossentropy", golden_outputs, golden_classes, 4, 0.683333337 },
+      "categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1, 0.426372588 },
+    { "\"accuracy\"", "categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 1,
+      0.683333337 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Precision\", \"config\": {\"name\": "
+      "\"precision_6\", \"dtype\": \"float32\", \"thresholds\": [0.2, 0.5, 0.8], \"top_k\": null, "
+      "\"class_id\": null}, \"registered_name\": null}",
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 3, 0.540000021 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Precision\", \"config\": {\"name\": "
+      "\"precision_6\", \"dtype\": \"float32\", \"thresholds\": [0.2, 0.5, 0.8], \"top_k\": null, "
+      "\"class_id\": null}, \"registered_name\": null}",
+      "binary_crossentropy", golden_scores, golden_binary, 1, 1, 3, 0.625 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Precision\", \"config\": {\"name\": "
+      "\"precision_6\", \"dtype\": \"float32\", \"thresholds\": [0.2, 0.5, 0.8], \"top_k\": null, "
+      "\"class_id\": null}, \"registered_name\": null}",
+      "binary_crossentropy", golden_scores, golden_binary, 1, 2, 3, 0.899999976 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Recall\", \"config\": {\"name\": "
+      "\"recall_6\", \"dtype\": \"float32\", \"thresholds\": [0.6, 0.3], \"top_k\": null, "
+      "\"class_id\": null}, \"registered_name\": null}",
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 2, 0.607142866 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Recall\", \"config\": {\"name\": "
+      "\"recall_6\", \"dtype\": \"float32\", \"thresholds\": [0.6, 0.3], \"top_k\": null, "
+      "\"class_id\": null}, \"registered_name\": null}",
+      "binary_crossentropy", golden_scores, golden_binary, 1, 1, 2, 0.964285731 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Precision\", \"config\": {\"name\": "
+      "\"precision_7\", \"dtype\": \"float32\", \"thresholds\": [0.4], \"top_k\": null, "
+      "\"class_id\": null}, \"registered_name\": null}",
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.600000024 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"TruePositives\", \"config\": {\"name\": "
+      "\"true_positives_2\", \"dtype\": \"float32\", \"thresholds\": [0.3, 0.6]}, "
+      "\"registered_name\": null}",
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 2, 27 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"TruePositives\", \"config\": {\"name\": "
+      "\"true_positives_2\", \"dtype\": \"float32\", \"thresholds\": [0.3, 0.6]}, "
+      "\"registered_name\": null}",
+      "binary_crossentropy", golden_scores, golden_binary, 1, 1, 2, 17 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"FalseNegatives\", \"config\": {\"name\": "
+      "\"false_negatives_1\", \"dtype\": \"float32\", \"thresholds\": [0.3, 0.6]}, "
+      "\"registered_name\": null}",
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 2, 1 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"FalseNegatives\", \"config\": {\"name\": "
+      "\"false_negatives_1\", \"dtype\": \"float32\", \"thresholds\": [0.3, 0.6]}, "
+      "\"registered_name\": null}",
+      "binary_crossentropy", golden_scores, golden_binary, 1, 1, 2, 11 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"FalsePositives\", \"config\": {\"name\": "
+      "\"false_positives_1\", \"dtype\": \"float32\", \"thresholds\": [0.1, 0.2, 0.3, 0.4]}, "
+      "\"registered_name\": null}",
+      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 0, 4, 113 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"FalsePositives\", \"config\": {\"name\": "
+      "\"false_positives_1\", \"dtype\": \"float32\", \"thresholds\": [0.1, 0.2, 0.3, 0.4]}, "
+      "\"registered_name\": null}",
+      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 1, 4, 78 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"FalsePositives\", \"config\": {\"name\": "
+      "\"false_positives_1\", \"dtype\": \"float32\", \"thresholds\": [0.1, 0.2, 0.3, 0.4]}, "
+      "\"registered_name\": null}",
+      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 2, 4, 44 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"FalsePositives\", \"config\": {\"name\": "
+      "\"false_positives_1\", \"dtype\": \"float32\", \"thresholds\": [0.1, 0.2, 0.3, 0.4]}, "
+      "\"registered_name\": null}",
+      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 3, 4, 19 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"TrueNegatives\", \"config\": {\"name\": "
+      "\"true_negatives_1\", \"dtype\": \"float32\", \"thresholds\": [0.2, 0.3]}, "
+      "\"registered_name\": null}",
+      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 0, 2, 53 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"TrueNegatives\", \"config\": {\"name\": "
+      "\"true_negatives_1\", \"dtype\": \"float32\", \"thresholds\": [0.2, 0.3]}, "
+      "\"registered_name\": null}",
+      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 1, 2, 87 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Precision\", \"config\": {\"name\": "
+      "\"precision_8\", \"dtype\": \"float32\", \"thresholds\": [0.1, 0.3], \"top_k\": 2, "
+      "\"class_id\": 1}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 2, 0.342857152 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Precision\", \"config\": {\"name\": "
+      "\"precision_8\", \"dtype\": \"float32\", \"thresholds\": [0.1, 0.3], \"top_k\": 2, "
+      "\"class_id\": 1}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 1, 2, 0.428571433 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Recall\", \"config\": {\"name\": "
+      "\"recall_7\", \"dtype\": \"float32\", \"thresholds\": [0.2, 0.3, 0.4], \"top_k\": 3, "
+      "\"class_id\": null}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 3, 0.949999988 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Recall\", \"config\": {\"name\": "
+      "\"recall_7\", \"dtype\": \"float32\", \"thresholds\": [0.2, 0.3, 0.4], \"top_k\": 3, "
+      "\"class_id\": null}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 1, 3, 0.783333361 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Recall\", \"config\": {\"name\": "
+      "\"recall_7\", \"dtype\": \"float32\", \"thresholds\": [0.2, 0.3, 0.4], \"top_k\": 3, "
+      "\"class_id\": null}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 2, 3, 0.383333325 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Recall\", \"config\": {\"name\": "
+      "\"recall_8\", \"dtype\": \"float32\", \"thresholds\": [0.0, 0.5, 1.0], \"top_k\": null, "
+      "\"class_id\": 2}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 3, 1 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Recall\", \"config\": {\"name\": "
+      "\"recall_8\", \"dtype\": \"float32\", \"thresholds\": [0.0, 0.5, 1.0], \"top_k\": null, "
+      "\"class_id\": 2}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 1, 3, 0.307692319 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Recall\", \"config\": {\"name\": "
+      "\"recall_8\", \"dtype\": \"float32\", \"thresholds\": [0.0, 0.5, 1.0], \"top_k\": null, "
+      "\"class_id\": 2}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 2, 3, 0 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"F1Score\", \"config\": {\"name\": "
+      "\"f1_score\", \"dtype\": \"float32\", \"average\": null, \"threshold\": null}, "
+      "\"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 4, 0.68749994 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"F1Score\", \"config\": {\"name\": "
+      "\"f1_score\", \"dtype\": \"float32\", \"average\": null, \"threshold\": null}, "
+      "\"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 1, 4, 0.642857134 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"F1Score\", \"config\": {\"name\": "
+      "\"f1_score\", \"dtype\": \"float32\", \"average\": null, \"threshold\": null}, "
+      "\"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 2, 4, 0.695652127 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"F1Score\", \"config\": {\"name\": "
+      "\"f1_score\", \"dtype\": \"float32\", \"average\": null, \"threshold\": null}, "
+      "\"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 3, 4, 0.702702641 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"FBetaScore\", \"config\": {\"name\": "
+      "\"fbeta_score\", \"dtype\": \"float32\", \"average\": null, \"beta\": 0.5, \"threshold\": "
+      "0.3}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0, 4, 0.580357075 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"FBetaScore\", \"config\": {\"name\": "
+      "\"fbeta_score\", \"dtype\": \"float32\", \"average\": null, \"beta\": 0.5, \"threshold\": "
+      "0.3}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 1, 4, 0.463917434 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"FBetaScore\", \"config\": {\"name\": "
+      "\"fbeta_score\", \"dtype\": \"float32\", \"average\": null, \"beta\": 0.5, \"threshold\": "
+      "0.3}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 2, 4, 0.588235259 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"FBetaScore\", \"config\": {\"name\": "
+      "\"fbeta_score\", \"dtype\": \"float32\", \"average\": null, \"beta\": 0.5, \"threshold\": "
+      "0.3}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 3, 4, 0.765306056 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"F1Score\", \"config\": {\"name\": "
+      "\"f1_score\", \"dtype\": \"float32\", \"average\": null, \"threshold\": 0.25}, "
+      "\"registered_name\": null}",
+      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 0, 4, 0.377358437 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"F1Score\", \"config\": {\"name\": "
+      "\"f1_score\", \"dtype\": \"float32\", \"average\": null, \"threshold\": 0.25}, "
+      "\"registered_name\": null}",
+      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 1, 4, 0.610169411 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"F1Score\", \"config\": {\"name\": "
+      "\"f1_score\", \"dtype\": \"float32\", \"average\": null, \"threshold\": 0.25}, "
+      "\"registered_name\": null}",
+      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 2, 4, 0.517241299 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"F1Score\", \"config\": {\"name\": "
+      "\"f1_score\", \"dtype\": \"float32\", \"average\": null, \"threshold\": 0.25}, "
+      "\"registered_name\": null}",
+      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 3, 4, 0.499999881 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"R2Score\", \"config\": {\"name\": "
+      "\"r2_score\", \"dtype\": \"float32\", \"class_aggregation\": null, \"num_regressors\": 0}, "
+      "\"registered_name\": null}",
+      "mse", golden_outputs, golden_targets, 4, 0, 4, -0.319219589 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"R2Score\", \"config\": {\"name\": "
+      "\"r2_score\", \"dtype\": \"float32\", \"class_aggregation\": null, \"num_regressors\": 0}, "
+      "\"registered_name\": null}",
+      "mse", golden_outputs, golden_targets, 4, 1, 4, -0.156738758 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"R2Score\", \"config\": {\"name\": "
+      "\"r2_score\", \"dtype\": \"float32\", \"class_aggregation\": null, \"num_regressors\": 0}, "
+      "\"registered_name\": null}",
+      "mse", golden_outputs, golden_targets, 4, 2, 4, -0.21799171 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"R2Score\", \"config\": {\"name\": "
+      "\"r2_score\", \"dtype\": \"float32\", \"class_aggregation\": null, \"num_regressors\": 0}, "
+      "\"registered_name\": null}",
+      "mse", golden_outputs, golden_targets, 4, 3, 4, -0.267792225 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"R2Score\", \"config\": {\"name\": "
+      "\"r2_score\", \"dtype\": \"float32\", \"class_aggregation\": null, \"num_regressors\": 2}, "
+      "\"registered_name\": null}",
+      "mse", golden_outputs, golden_targets, 4, 0, 4, -0.330352306 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"R2Score\", \"config\": {\"name\": "
+      "\"r2_score\", \"dtype\": \"float32\", \"class_aggregation\": null, \"num_regressors\": 2}, "
+      "\"registered_name\": null}",
+      "mse", golden_outputs, golden_targets, 4, 1, 4, -0.16650033 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"R2Score\", \"config\": {\"name\": "
+      "\"r2_score\", \"dtype\": \"float32\", \"class_aggregation\": null, \"num_regressors\": 2}, "
+      "\"registered_name\": null}",
+      "mse", golden_outputs, golden_targets, 4, 2, 4, -0.228270054 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"R2Score\", \"config\": {\"name\": "
+      "\"r2_score\", \"dtype\": \"float32\", \"class_aggregation\": null, \"num_regressors\": 2}, "
+      "\"registered_name\": null}",
+      "mse", golden_outputs, golden_targets, 4, 3, 4, -0.278490901 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"AUC\", \"config\": {\"name\": \"auc_10\", "
+      "\"dtype\": \"float32\", \"num_thresholds\": 5, \"curve\": \"ROC\", \"summation_method\": "
+      "\"interpolation\", \"multi_label\": false, \"num_labels\": null, \"label_weights\": null, "
+      "\"from_logits\": false, \"thresholds\": [0.2, 0.3, 0.7]}, \"registered_name\": null}",
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.795200884 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"AUC\", \"config\": {\"name\": \"auc_11\", "
+      "\"dtype\": \"float32\", \"num_thresholds\": 4, \"curve\": \"PR\", \"summation_method\": "
+      "\"majoring\", \"multi_label\": false, \"num_labels\": null, \"label_weights\": null, "
+      "\"from_logits\": false, \"thresholds\": [0.25, 0.5]}, \"registered_name\": null}",
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.622357905 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"AUC\", \"config\": {\"name\": \"auc_12\", "
+      "\"dtype\": \"float32\", \"num_thresholds\": 6, \"curve\": \"PR\", \"summation_method\": "
+      "\"interpolation\", \"multi_label\": true, \"num_labels\": null, \"label_weights\": null, "
+      "\"from_logits\": false, \"thresholds\": [0.1, 0.2, 0.25, 0.4]}, \"registered_name\": null}",
+      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 0, 1, 0.465092242 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"AUC\", \"config\": {\"name\": \"auc_13\", "
+      "\"dtype\": \"float32\", \"num_thresholds\": 200, \"curve\": \"PRGAIN\", "
+      "\"summation_method\": \"interpolation\", \"multi_label\": false, \"num_labels\": null, "
+      "\"label_weights\": null, \"from_logits\": false}, \"registered_name\": null}",
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0, 1, 0.588306487 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"AUC\", \"config\": {\"name\": \"auc_14\", "
+      "\"dtype\": \"float32\", \"num_thresholds\": 20, \"curve\": \"PRGAIN\", "
+      "\"summation_method\": \"minoring\", \"multi_label\": true, \"num_labels\": null, "
+      "\"label_weights\": null, \"from_logits\": false}, \"registered_name\": null}",
+      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 0, 1, 0.0157761425 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"AUC\", \"config\": {\"name\": \"auc_15\", "
+      "\"dtype\": \"float32\", \"num_thresholds\": 200, \"curve\": \"ROC\", \"summation_method\": "
+      "\"interpolation\", \"multi_label\": false, \"num_labels\": null, \"label_weights\": "
+      "{\"class_name\": \"__tensor__\", \"config\": {\"value\": [0.5, 0.0, 1.0, 2.0], \"dtype\": "
+      "\"float32\"}}, \"from_logits\": false}, \"registered_name\": null}",
+      "binary_focal_crossentropy", golden_outputs, golden_marks, 4, 0, 1, 0.490203261 },
 };

@@ -55,6 +55,18 @@ CASES = [
     (ONE_HOT_ROWS, M.BinaryAccuracy(threshold=0.4), None), (ONE_HOT_ROWS, M.TruePositives(thresholds=0.3), None), (ONE_HOT_ROWS, M.MeanSquaredError(), "mse"),
     (ONE_HOT_ROWS, M.RootMeanSquaredError(), None), (ONE_HOT_ROWS, M.CosineSimilarity(), None), (ONE_HOT_ROWS, M.BinaryCrossentropy(), None),
     (ONE_HOT_ROWS, M.CategoricalAccuracy(), "accuracy"),
+    # Lists of results, of which each is a metric.
+    (BINARY, M.Precision(thresholds=[0.2, 0.5, 0.8]), None), (BINARY, M.Recall(thresholds=[0.6, 0.3]), None), (BINARY, M.Precision(thresholds=[0.4]), None),
+    (BINARY, M.TruePositives(thresholds=[0.3, 0.6]), None), (BINARY, M.FalseNegatives(thresholds=[0.3, 0.6]), None),
+    (MARKS, M.FalsePositives(thresholds=[0.1, 0.2, 0.3, 0.4]), None), (MARKS, M.TrueNegatives(thresholds=[0.2, 0.3]), None),
+    (CLASSES, M.Precision(thresholds=[0.1, 0.3], top_k=2, class_id=1), None), (CLASSES, M.Recall(thresholds=[0.2, 0.3, 0.4], top_k=3), None),
+    (CLASSES, M.Recall(thresholds=[0.0, 0.5, 1.0], class_id=2), None), (CLASSES, M.F1Score(), None), (CLASSES, M.FBetaScore(beta=0.5, threshold=0.3), None),
+    (MARKS, M.F1Score(threshold=0.25), None), (VALUES, M.R2Score(class_aggregation=None), None), (VALUES, M.R2Score(None, num_regressors=2), None),
+    # Curves by thresholds of one's own.
+    (BINARY, M.AUC(thresholds=[0.2, 0.3, 0.7]), None), (BINARY, M.AUC(thresholds=[0.5, 0.25], curve="PR", summation_method="majoring"), None),
+    (MARKS, M.AUC(multi_label=True, thresholds=[0.1, 0.2, 0.25, 0.4], curve="PR"), None), (BINARY, M.AUC(curve="PRGAIN"), None),
+    (MARKS, M.AUC(multi_label=True, curve="PRGAIN", summation_method="minoring", num_thresholds=20), None),
+    (MARKS, M.AUC(label_weights=[0.5, 0.0, 1.0, 2.0]), None),
 ]
 
 # Keras takes these with one-hot labels, which are class numbers in Slipway.
@@ -78,5 +90,7 @@ with open(os.path.join(os.path.dirname(__file__), "metric_golden.h"), "w") as ou
             metric.update_state(np.eye(4, dtype=np.float32)[y[part]] if one_hot else y[part], x[part])
         text = json.dumps(short) if short else json.dumps(keras.saving.serialize_keras_object(metric))
         text = text.replace("\\", "\\\\").replace('"', '\\"')
-        out.write('    { "%s", "%s", golden_%s, golden_%s, %d, %.9g },\n' % (text, loss, *names[loss], float(np.ravel(metric.result())[0])))
+        results = np.ravel(metric.result())
+        for element, value in enumerate(results):
+            out.write('    { "%s", "%s", golden_%s, golden_%s, %d, %d, %d, %.9g },\n' % (text, loss, *names[loss], element, len(results), value))
     out.write("};\n")

@@ -19,6 +19,7 @@ struct golden {
     const char *metric, *loss; /* JSON; a name */
     const float *outputs, *labels;
     int width;
+    int element, elements; /* of a list of results: which of how many */
     double value;
 };
 
@@ -66,16 +67,17 @@ static void add_batch(const struct training_graph *graph, const struct golden *g
         is_class ? tensor_borrow(DT_INT32, &rows, classes)
                  : tensor_borrow(DT_FLOAT, &matrix, golden->labels + first * golden->width),
     };
-    const struct flatten_request request = {
-        .feeds = feeds, .feeds_count = 2, .fetches = pass->metrics, .fetches_count = 1
-    };
+    const struct flatten_request request = { .feeds = feeds,
+                                             .feeds_count = 2,
+                                             .fetches = &pass->metrics[golden->element],
+                                             .fetches_count = 1 };
     struct tensor got;
     struct plan *plan;
 
     assert_ok(plan_create(pass->graph, &request, NULL, NULL, NULL, &plan));
     struct run *run = run_create(0);
     assert_ok(plan_run(plan, run, given, &got));
-    assert_int_equal(got.size, graph->metrics[0].totals_count);
+    assert_int_equal(got.size, graph->metrics[golden->element].totals_count);
     for (int64_t i = 0; i < got.size; i++)
         totals[i] += (double)tensor_floats(&got)[i];
     tensor_release(&got);
@@ -90,13 +92,14 @@ static void is_as_in_keras(void **state)
     struct training_graph graph;
 
     assert_ok(make(arena, golden->metric, golden->loss, golden->width, &graph));
-    assert_int_equal(graph.metrics_count, 1);
-    double *totals = ARENA_ARRAY(arena, double, graph.metrics[0].totals_count);
+    assert_int_equal(graph.metrics_count, golden->elements);
+    const struct training_metric *metric = &graph.metrics[golden->element];
+    double *totals = ARENA_ARRAY(arena, double, metric->totals_count);
     for (int i = 0; i < BATCHES; i++)
         add_batch(&graph, golden, i * ROWS, totals);
-    double value = graph.metrics[0].result(&graph.metrics[0], totals);
+    double value = metric->result(metric, totals);
     if (!(fabs(value - golden->value) <= 1e-5 * fabs(golden->value)))
-        fail_msg("%s is %.9g, Keras says %.9g", golden->metric, value, golden->value);
+        fail_msg("%s is %.9g, Keras says %.9g", metric->name, value, golden->value);
     training_graph_finish(&graph);
     arena_destroy(arena);
 }
@@ -109,13 +112,35 @@ static void the_description_names_its_metrics(void **state)
 
     assert_ok(make(arena,
                    "[\"accuracy\", {\"class_name\": \"AUC\", \"config\": {\"name\": \"roc\"}}, "
-                   "[\"mse\"]]",
+                   "[\"mse\"], {\"module\": \"builtins\", \"class_name\": \"function\", "
+                   "\"config\": \"mean_absolute_error\", \"registered_name\": \"function\"}]",
                    "binary_crossentropy", 1, &graph));
-    assert_int_equal(graph.metrics_count, 3);
+    assert_int_equal(graph.metrics_count, 4);
     assert_string_equal(graph.metrics[0].name, "accuracy");
     assert_string_equal(graph.metrics[1].name, "roc");
     assert_string_equal(graph.metrics[2].name, "mse");
+    assert_string_equal(graph.metrics[3].name, "mean_absolute_error");
     training_graph_finish(&graph);
+    arena_destroy(arena);
+}
+
+static void a_list_is_a_metric_for_each_number(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    struct training_graph graph;
+
+    assert_ok(make(arena,
+                   "[\"F1Score\", {\"class_name\": \"Precision\", \"config\": {\"name\": "
+                   "\"p\", \"thresholds\": [0.3, 0.6]}}]",
+                   "categorical_crossentropy", 3, &graph));
+    const char *const names[] = { "F1Score/0", "F1Score/1", "F1Score/2", "p/0", "p/1" };
+    assert_int_equal(graph.metrics_count, COUNT(names));
+    for (size_t i = 0; i < COUNT(names); i++)
+        assert_string_equal(graph.metrics[i].name, names[i]);
+    training_graph_finish(&graph);
+    assert_fails_naming(make(arena, "[\"F1Score\"]", "categorical_crossentropy", 1001, &graph),
+                        STATUS_UNIMPLEMENTED, "gives a list of 1001 numbers");
     arena_destroy(arena);
 }
 
@@ -132,8 +157,10 @@ static void a_metric_that_does_not_fit_is_refused(void **state)
         { "{\"class_name\": \"AUC\", \"config\": {\"multi_label\": true, \"label_weights\": "
           "[1, 2, -3, 4]}}",
           "argument 'label_weights' wants a list of 4 numbers from 0 on" },
-        { "{\"class_name\": \"AUC\", \"config\": {\"label_weights\": [1, 2, 3, 4]}}",
-          "argument 'label_weights' is only implemented with multi_label" },
+        { "{\"class_name\": \"AUC\", \"config\": {\"label_weights\": [1, 2, 3]}}",
+          "argument 'label_weights' wants a list of 4 numbers from 0 on" },
+        { "{\"class_name\": \"TruePositives\", \"config\": {\"thresholds\": []}}",
+          "argument 'thresholds': expected a number from 0 to 1, or a list of up to 1000 of them" },
     };
     static const char *const rows[][2] = {
         { "\"AUC\"", "metric 'AUC' does not fit: with this loss, the labels are class numbers" },
@@ -144,6 +171,10 @@ static void a_metric_that_does_not_fit_is_refused(void **state)
           "argument 'top_k': got 5, expected 1 to 4" },
         { "{\"class_name\": \"Recall\", \"config\": {\"class_id\": -1}}",
           "argument 'class_id': got -1, expected 0 to 3" },
+        { "{\"class_name\": \"Recall\", \"config\": {\"thresholds\": [0.5, 1.5]}}",
+          "argument 'thresholds': expected a number from 0 to 1, or a list of up to 1000 of them" },
+        { "{\"class_name\": \"Recall\", \"config\": {\"thresholds\": [0.5, \"a\"]}}",
+          "argument 'thresholds': expected a number from 0 to 1, or a list of up to 1000 of them" },
     };
 
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -197,6 +228,7 @@ int main(void)
 {
     static const struct CMUnitTest plain[] = {
         cmocka_unit_test(the_description_names_its_metrics),
+        cmocka_unit_test(a_list_is_a_metric_for_each_number),
         cmocka_unit_test(a_metric_that_does_not_fit_is_refused),
         cmocka_unit_test(a_metric_of_each_output_needs_their_number),
     };
