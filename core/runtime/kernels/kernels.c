@@ -88,6 +88,7 @@
     X(lists, optional)              \
     X(lists, tensor_array)          \
     X(lists, tensor_array_grad)     \
+    X(lists, tensor_array_parts)    \
     X(lists, tensor_list_batch)     \
     X(lists, tensor_list_ops)       \
     X(lists, tensor_list_parts)     \

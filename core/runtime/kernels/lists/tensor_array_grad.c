@@ -3,7 +3,7 @@
  * elements. An array has one for each `source`, and each node with that source gets the same.
  */
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/lists/tensor_cells.h"
+#include "runtime/kernels/lists/tensor_array.h"
 
 static struct status grad_prepare(struct prepare_context *p)
 {

@@ -54,9 +54,6 @@ struct status tensor_cells_input(struct kernel_context *k, const struct object_t
 struct status tensor_cells_grow(struct kernel_context *k, struct tensor_cells *cells,
                                 int64_t count);
 
-/* The other output of an op that makes an array, unless the op has none. */
-struct status tensor_array_flow(struct kernel_context *k);
-
 /* Releases all values. */
 void tensor_cells_close(struct tensor_cells *cells);
 
