@@ -113,27 +113,30 @@ static struct node **pick_targets(struct restore *restore, const struct graph *f
     return targets;
 }
 
-/* check_keys has found the key. */
-static enum dtype entry_dtype(const struct bundle *bundle, const char *key)
+/* Reads the value that an assignment restores. */
+static struct status read_value(const struct bundle *bundle, const struct node *assign,
+                                struct arena *scratch, struct tensor *out)
 {
-    return bundle_find(bundle, key)->dtype;
+    const char *key = restored_key(assign, scratch);
+    enum dtype dtype = bundle_find(bundle, key)->dtype; /* check_keys has found the key */
+
+    return bundle_restore(bundle, key, restored_slice(assign, scratch), dtype, out);
 }
 
-/* Do two assignments restore the same value? The first has the key `known`, the second `key`. */
-static bool is_same_value(const struct bundle *bundle, const struct node *first, const char *known,
-                          const struct node *second, const char *key, struct arena *scratch)
+/* Do two assignments, both of which have a key, restore the same value? */
+static bool is_same_value(const struct bundle *bundle, const struct node *first,
+                          const struct node *second, struct arena *scratch)
 {
     const char *slice = restored_slice(first, scratch), *other = restored_slice(second, scratch);
+    bool same_key = strcmp(restored_key(first, scratch), restored_key(second, scratch)) == 0;
     struct tensor a = { 0 }, b = { 0 };
 
     if (slice == NULL || other == NULL)
-        return strcmp(known, key) == 0;
-    if (strcmp(known, key) == 0)
+        return same_key;
+    if (same_key)
         return strcmp(slice, other) == 0;
-    bool same =
-        status_is_ok(bundle_restore(bundle, known, slice, entry_dtype(bundle, known), &a)) &&
-        status_is_ok(bundle_restore(bundle, key, other, entry_dtype(bundle, key), &b)) &&
-        tensor_equal(&a, &b);
+    bool same = status_is_ok(read_value(bundle, first, scratch, &a)) &&
+                status_is_ok(read_value(bundle, second, scratch, &b)) && tensor_equal(&a, &b);
     tensor_release(&a);
     tensor_release(&b);
     return same;
@@ -155,8 +158,7 @@ static struct status check_unique(struct node *const *targets, int count,
         struct bytes name = handle_name(skip_identity(assign->inputs[0], &index));
         const struct node *before = map_get(&assigns, name);
         const char *known = before != NULL ? restored_key(before, scratch) : NULL;
-        if (known != NULL && key != NULL &&
-            !is_same_value(bundle, before, known, assign, key, scratch))
+        if (known != NULL && key != NULL && !is_same_value(bundle, before, assign, scratch))
             return status_error(
                 STATUS_DATA_LOSS,
                 "variable '%.*s' is restored from two values of the checkpoint, '%s' and '%s'",
