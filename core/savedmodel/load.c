@@ -59,19 +59,6 @@ static struct status read_meta(struct savedmodel *model)
 
 /* ---- restoring and initialising ---- */
 
-static struct status asset_feeds(const struct savedmodel *model, struct arena *arena,
-                                 struct run_feed *feeds)
-{
-    for (int i = 0; i < model->meta.assets_count; i++) {
-        const struct meta_asset *asset = &model->meta.assets[i];
-        const char *path = arena_printf(arena, "%s/assets/%s", model->directory, asset->filename);
-        TRY(status_in(graph_endpoint(model->meta.graph, asset->tensor_name, &feeds[i].endpoint),
-                      "asset '%s'", asset->filename));
-        feeds[i].text = bytes_of(path);
-    }
-    return status_ok();
-}
-
 /* The requests that decide which variables are restored: the callable signatures, then the init
  * op. */
 struct restore_requests {
@@ -171,7 +158,7 @@ static struct status restore_flattened(struct savedmodel *model, struct arena *s
 
     for (int i = 0; i < needed->count; i++)
         flats[i] = needed->flats[i]->parts;
-    TRY(asset_feeds(model, scratch, feeds));
+    TRY(asset_feeds(meta, model->directory, scratch, feeds));
     struct restore restore = {
         .meta = meta,
         .prefix = savedmodel_variables_prefix(model->directory, model->format, scratch),

@@ -14,12 +14,7 @@
 #include "runtime/plan.h"
 #include "savedmodel/load.h"
 #include "savedmodel/meta_proto.h"
-
-/* A scalar string for an endpoint: the prefix of the checkpoint, or the path of an asset. */
-struct run_feed {
-    struct endpoint endpoint;
-    struct bytes text;
-};
+#include "savedmodel/run_once.h"
 
 struct restore {
     const struct meta *meta;
@@ -48,10 +43,5 @@ struct status restore_variables(struct restore *restore);
  * and fails each request. Here a model that is still being copied must not replace a version that
  * answers. */
 struct status restore_check_whole(const struct restore *restore, const struct map *written);
-
-/* Runs the targets once; every variable counts as mutable. Feeds may be unused. */
-struct status run_once(const struct graph *graph, struct resources *resources,
-                       const struct work_limits *limits, const struct run_feed *feeds,
-                       int feeds_count, struct node *const *targets, int targets_count);
 
 #endif

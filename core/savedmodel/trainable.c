@@ -347,15 +347,8 @@ struct status trainable_initialise(const struct trainable *trainable, struct res
     struct arena *arena = arena_create(0);
     struct run_feed *feeds = ARENA_ARRAY(arena, struct run_feed, meta->assets_count);
     struct node *init = meta->init_op != NULL ? graph_find(meta->graph, meta->init_op) : NULL;
-    struct status status = status_ok();
+    struct status status = asset_feeds(meta, trainable->directory, arena, feeds);
 
-    for (int i = 0; i < meta->assets_count && status_is_ok(status); i++) {
-        const struct meta_asset *asset = &meta->assets[i];
-        feeds[i].text =
-            bytes_of(arena_printf(arena, "%s/assets/%s", trainable->directory, asset->filename));
-        status = status_in(graph_endpoint(meta->graph, asset->tensor_name, &feeds[i].endpoint),
-                           "asset '%s'", asset->filename);
-    }
     if (status_is_ok(status) && init != NULL)
         status = restore_for(trainable, init, feeds, resources, arena);
     if (status_is_ok(status))
