@@ -1,6 +1,5 @@
-#include "trainer/ps/pushes.h"
+#include "trainer/ps/pushes_internal.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "trainer/ps/apply.h"
@@ -12,24 +11,6 @@
 #include "trainer/ps/shares.h"
 #include "trainer/ps/snapshots.h"
 #include "trainer/ps/totals.h"
-
-/* The progress of a worker in an asynchronous job. */
-struct push_progress {
-    uint64_t applied; /* sequence of its last push that was applied or is being applied */
-    uint64_t done;    /* sequence of its last push that was applied: copies of it may be answered */
-    uint64_t permitted; /* while the ps is held, pushes up to this sequence are still applied */
-};
-
-struct pushes {
-    struct waiting *waiting;        /* chunks of all pushes, in the order of arrival */
-    struct push_progress *progress; /* [PS_WORKERS_MAX] */
-    uint64_t step;                  /* updates applied so far */
-    int applying;                   /* updates being applied, without the lock */
-    pthread_cond_t idle;            /* applying has become 0 */
-    bool held;                      /* only permitted pushes are applied */
-    /* while held, a synchronous job still makes the steps up to this one */
-    uint64_t permitted_step;
-};
 
 struct pushes *pushes_create(void)
 {
@@ -94,7 +75,7 @@ struct waiting *pushes_take_all(struct ps *ps)
     return all;
 }
 
-static struct push_progress *progress_of(const struct ps *ps, const struct worker *worker)
+struct push_progress *pushes_progress_of(const struct ps *ps, const struct worker *worker)
 {
     assert(!worker->reader && worker->index < PS_WORKERS_MAX);
     return &ps->pushes->progress[worker->index];
@@ -124,7 +105,7 @@ struct waiting *pushes_forget(struct ps *ps, const struct worker *worker)
     ASSERT_LOCKED(ps);
     if (worker->reader)
         return NULL;
-    *progress_of(ps, worker) = (struct push_progress){ 0 };
+    *pushes_progress_of(ps, worker) = (struct push_progress){ 0 };
     return take_until(ps, worker, UINT64_MAX);
 }
 
@@ -162,7 +143,7 @@ void pushes_permit(struct ps *ps, const struct applied_push *until)
     ASSERT_LOCKED(ps);
     if (worker == NULL || worker->incarnation != until->incarnation)
         return;
-    struct push_progress *progress = progress_of(ps, worker);
+    struct push_progress *progress = pushes_progress_of(ps, worker);
     if (until->sequence > progress->permitted)
         progress->permitted = until->sequence;
 }
@@ -191,7 +172,7 @@ bool pushes_reached(const struct ps *ps)
 uint64_t pushes_applied(const struct ps *ps, const struct worker *worker)
 {
     ASSERT_LOCKED(ps);
-    return progress_of(ps, worker)->applied;
+    return pushes_progress_of(ps, worker)->applied;
 }
 
 /* ---- Whole pushes. ---- */
@@ -242,7 +223,7 @@ static struct push *asynchronous_push(struct ps *ps)
 {
     for (struct waiting *at = ps->pushes->waiting; at != NULL; at = at->next) {
         struct push *push = (struct push *)at;
-        struct push_progress *progress = progress_of(ps, push->worker);
+        struct push_progress *progress = pushes_progress_of(ps, push->worker);
         bool permitted = !ps->pushes->held || push->sequence <= progress->permitted;
         if (push->sequence <= progress->applied || !permitted || !is_whole(ps, push))
             continue;
@@ -329,7 +310,7 @@ static struct waiting *take_copies(struct ps *ps, const struct push *taken)
         const struct worker *worker = push->worker;
         if (worker->incarnation != push->incarnation) /* another process has replaced it */
             continue;
-        struct push_progress *progress = progress_of(ps, worker);
+        struct push_progress *progress = pushes_progress_of(ps, worker);
         if (push->sequence > progress->done)
             progress->done = push->sequence;
         waiting_append(&copies, take_until(ps, worker, sync ? UINT64_MAX : progress->done));
@@ -356,7 +337,7 @@ static struct waiting *take_late(struct ps *ps)
     return late;
 }
 
-static void push_finish(struct waiting *waiting)
+void push_finish(struct waiting *waiting)
 {
     struct push *push = (struct push *)waiting;
 
@@ -365,7 +346,7 @@ static void push_finish(struct waiting *waiting)
     free(push->totals);
 }
 
-static void answer_chunk(struct ps *ps, struct push *chunk, const struct push_reply *header)
+void push_answer(struct ps *ps, struct push *chunk, const struct push_reply *header)
 {
     struct wanted_values wanted = { .range = chunk->range,
                                     .rows = chunk->pull_rows,
@@ -389,14 +370,12 @@ static void answer_chunks(struct ps *ps, struct waiting *chunks, const struct pu
 {
     while (chunks != NULL) {
         struct waiting *next = chunks->next;
-        answer_chunk(ps, (struct push *)chunks, header);
+        push_answer(ps, (struct push *)chunks, header);
         chunks = next;
     }
 }
 
-/* With the lock: makes the reply to a push. All workers whose pushes made a synchronous step get
- * the same last step, see stop_early. */
-static struct push_reply reply_of(const struct ps *ps, bool repeated)
+struct push_reply push_reply_of(const struct ps *ps, bool repeated)
 {
     return (struct push_reply){ .global_step = pushes_step(ps),
                                 .stop_step = generation_of(ps)->stop_step,
@@ -426,7 +405,7 @@ void pushes_apply_ready(struct ps *ps)
         ps_lock(ps);
         end_update(ps->pushes);
         scale_count(ps, taken);
-        struct push_reply done = reply_of(ps, false), repeated = reply_of(ps, true);
+        struct push_reply done = push_reply_of(ps, false), repeated = push_reply_of(ps, true);
         struct waiting *copies = take_copies(ps, taken);
         waiting_append(&copies, take_late(ps));
         struct waiting *cuts = snapshots_due(ps), *passes = pace_due(ps);
@@ -439,145 +418,5 @@ void pushes_apply_ready(struct ps *ps)
             taken = next;
         }
         answer_chunks(ps, copies, &repeated);
-    }
-}
-
-/* ---- Who may push. ---- */
-
-static void forget_push(void *context, struct call *call)
-{
-    struct ps *ps = context;
-
-    ps_lock(ps);
-    struct waiting *push = waiting_take(&ps->pushes->waiting, call);
-    ps_unlock(ps);
-    waiting_fail_all(push, status_error(STATUS_CANCELLED, "the caller has left"));
-}
-
-static struct status check_step(const struct ps *ps, const struct push_request *request)
-{
-    const struct generation *generation = generation_of(ps);
-
-    if (generation->sync && request->ticket->worker >= generation->sync_workers)
-        return status_error(STATUS_FAILED_PRECONDITION,
-                            "worker %u pushed, but the synchronous job has the workers 0 to %u",
-                            request->ticket->worker, generation->sync_workers - 1);
-    /* With backup workers, the caller may have missed several steps at this ps but not at ps 0,
-     * whose step it knows. The pushes that this ps lacks are in flight. */
-    if (generation->sync && generation->backup_workers == 0 &&
-        request->local_step > ps->pushes->step)
-        return status_error(STATUS_ABORTED,
-                            "worker %u pushed for the values of step %" PRIu64
-                            ", but ps %u is still at step %" PRIu64,
-                            request->ticket->worker, request->local_step, ps->options.index,
-                            ps->pushes->step);
-    return status_ok();
-}
-
-/* Finds the lists of rows after the gradients, and checks them. */
-static struct status read_lists(const struct ps *ps, const struct push_request *request,
-                                const struct message *message, struct push *push)
-{
-    size_t size = message_payload_size(message);
-
-    if (request->ids_bytes > size)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "a push of %zu bytes, of which %" PRIu64 " for rows", size,
-                            request->ids_bytes);
-    push->rows = (struct row_list){ .message = message,
-                                    .offset = size - request->ids_bytes,
-                                    .count = request->rows };
-    TRY(row_list_check(ps->variables, push->range, true, &push->rows));
-    size_t end = push->rows.offset + push->rows.list_bytes;
-    TRY(key_lists_check(ps, push->range, message, end, &request->keys, &push->keys));
-    push->pull_rows = (struct row_list){ .message = message,
-                                         .offset = end + push->keys.list_bytes,
-                                         .count = request->pull_rows };
-    TRY(row_list_check(ps->variables, push->range, false, &push->pull_rows));
-    end = push->pull_rows.offset + push->pull_rows.list_bytes;
-    TRY(key_lists_check(ps, push->range, message, end, &request->pull_keys, &push->pull_keys));
-    size_t used = end + push->pull_keys.list_bytes - push->rows.offset;
-    if (used != request->ids_bytes)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "a push with lists of %" PRIu64 " bytes, and its rows take %zu",
-                            request->ids_bytes, used);
-    return status_ok();
-}
-
-/* Moves the message into the push. */
-static void keep_message(struct push *push, struct message *message)
-{
-    push->waiting.request = message_move(message);
-    push->rows.message = push->pull_rows.message = &push->waiting.request;
-    key_lists_move(&push->keys, &push->waiting.request);
-    key_lists_move(&push->pull_keys, &push->waiting.request);
-}
-
-/* Adds a push to the pending ones, or finds that it was applied before. A copy of a pending push
- * is kept too, because it is unknown which of the two callers still listens. */
-static struct status admit_push(struct ps *ps, const struct push_request *request,
-                                struct message *message, struct push *push, bool *repeated)
-{
-    TRY(membership_admit_worker(ps, request->ticket, &push->worker));
-    TRY(piece_range_read(request->first_piece, request->end_piece, &push->range));
-    TRY(check_step(ps, request));
-    TRY(read_lists(ps, request, message, push));
-    *repeated = generation_of(ps)->sync ? request->local_step < ps->pushes->step
-                                        : request->sequence <= progress_of(ps, push->worker)->done;
-    if (*repeated) {
-        keep_message(push, message);
-        return status_ok();
-    }
-    size_t wanted = variables_gradient_bytes(ps->variables, push->range) + push->rows.rows_bytes +
-                    push->keys.rows_bytes;
-    if (push->rows.offset != wanted)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "worker %u pushed gradients of %zu bytes, but the pieces that ps %u "
-                            "trains have %zu",
-                            request->ticket->worker, push->rows.offset, ps->options.index, wanted);
-    if (request->turn > 0 && request->sequence > progress_of(ps, push->worker)->applied)
-        TRY(shares_check_turn(ps, push->worker, request->turn - 1));
-    TRY(scale_check_push(ps, request));
-    TRY(totals_take(ps, request, push));
-    push->overflowed = request->overflowed;
-    push->turn = request->turn;
-    push->incarnation = push->worker->incarnation;
-    push->sequence = request->sequence;
-    push->local_step = request->local_step;
-    keep_message(push, message);
-    waiting_append(&ps->pushes->waiting, &push->waiting);
-    return status_ok();
-}
-
-void ps_push(void *instance, struct call *call, struct message *message)
-{
-    struct ps *ps = instance;
-    struct arena *arena = arena_create(REQUEST_ARENA_MAX);
-    struct push_request request;
-    struct push *push = zalloc(sizeof *push);
-    struct push_reply reply = { 0 };
-    bool repeated = false;
-
-    push->waiting.call = call;
-    push->waiting.finish = push_finish;
-    struct status status = unpack_push_request(message, arena, &request);
-    if (status_is_ok(status)) {
-        push->pull = request.pull;
-        ps_lock(ps);
-        status = admit_push(ps, &request, message, push, &repeated);
-        reply = reply_of(ps, true);
-        ps_unlock(ps);
-    }
-    arena_destroy(arena);
-    message_release(message); /* a no-op if the push owns it now */
-    if (!status_is_ok(status)) {
-        push_finish(&push->waiting);
-        free(push);
-        call_fail(call, status);
-    } else if (repeated) {
-        answer_chunk(ps, push, &reply);
-    } else {
-        pushes_apply_ready(ps);
-        call_when_left(call, forget_push, ps);
     }
 }
