@@ -103,14 +103,6 @@ static struct status read_or_guess_schema(struct file_data_maker *maker,
     return guess_schema(maker, files);
 }
 
-static const struct record_field *find_field(const struct record_fields *fields, const char *name)
-{
-    for (int i = 0; i < fields->count; i++)
-        if (strcmp(fields->list[i].name, name) == 0)
-            return &fields->list[i];
-    return NULL;
-}
-
 /* Keeps ids verbatim: the fields of a text file have no type, and 007 and digits beyond a
  * float's precision are kept. The schema may omit the column, or list its classes. */
 static struct status keep_ids(struct file_data_maker *maker, const char *path)
@@ -122,7 +114,7 @@ static struct status keep_ids(struct file_data_maker *maker, const char *path)
     if (format == NULL)
         TRY(record_format_detect(path, &format));
     TRY(record_format_list(path, format, &maker->records, maker->arena, &fields));
-    const struct record_field *field = find_field(&fields, id);
+    const struct record_field *field = record_field_find(fields.list, fields.count, id);
     const struct schema_column *given = schema_find(&maker->schema, id);
     if (field == NULL || (given != NULL && given->classes == NULL && !field->is_text))
         return status_ok();

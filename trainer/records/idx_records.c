@@ -12,7 +12,11 @@
 
 enum idx_field { IDX_IMAGE, IDX_LABEL, IDX_FIELDS };
 
-static const char *const names[IDX_FIELDS] = { [IDX_IMAGE] = "image", [IDX_LABEL] = "label" };
+/* Without their shapes, which the files have. */
+static const struct record_field fields[IDX_FIELDS] = {
+    [IDX_IMAGE] = { .name = "image", .kind = COLUMN_FLOAT },
+    [IDX_LABEL] = { .name = "label", .kind = COLUMN_INT64 },
+};
 
 /* One of the two files. */
 struct idx_stream {
@@ -227,17 +231,16 @@ static struct status find_target(struct idx_reader *reader, const struct columns
                                  int place)
 {
     const struct column *column = &columns->list[place];
+    const struct record_field *field = record_field_find(fields, IDX_FIELDS, column->name);
 
-    for (int i = 0; i < IDX_FIELDS; i++)
-        if (strcmp(names[i], column->name) == 0 && reader->streams[i].path != NULL &&
-            column->kind != COLUMN_BYTES) {
-            reader->targets[i] = place;
-            return status_ok();
-        }
-    return status_error(STATUS_INVALID_ARGUMENT,
-                        "no column '%s' of this type: IDX files have 'image' and, if the file of "
-                        "the labels is beside it, 'label', of numbers",
-                        column->name);
+    if (field == NULL || reader->streams[field - fields].path == NULL ||
+        column->kind == COLUMN_BYTES)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "no column '%s' of this type: IDX files have 'image' and, if the file "
+                            "of the labels is beside it, 'label', of numbers",
+                            column->name);
+    reader->targets[field - fields] = place;
+    return status_ok();
 }
 
 static struct status open_images(const char *path, const struct record_options *options,
@@ -329,19 +332,18 @@ static struct status go_to_image(struct record_reader *base, const struct record
 static struct status list_fields(const char *path, const struct record_options *options,
                                  struct arena *arena, struct record_fields *out)
 {
-    struct record_field *fields = ARENA_ARRAY(arena, struct record_field, IDX_FIELDS);
+    struct record_field *list = ARENA_ARRAY(arena, struct record_field, IDX_FIELDS);
     struct idx_reader *reader;
 
     (void)options;
     TRY(open_files(path, &reader));
-    *out = (struct record_fields){ .list = fields };
+    *out = (struct record_fields){ .list = list };
     for (int i = 0; i < IDX_FIELDS; i++) {
         const struct idx *header = &reader->streams[i].header;
         if (reader->streams[i].path == NULL)
             continue;
-        struct record_field *field = &fields[out->count++];
-        field->name = names[i];
-        field->kind = i == IDX_IMAGE ? COLUMN_FLOAT : COLUMN_INT64;
+        struct record_field *field = &list[out->count++];
+        *field = fields[i];
         field->shape.rank = header->rank - 1;
         for (int d = 1; d < header->rank; d++)
             field->shape.dims[d - 1] = header->dims[d];

@@ -90,16 +90,15 @@ static struct status find_target(struct image_reader *reader, const struct colum
                                  int place)
 {
     const struct column *column = &columns->list[place];
+    const struct record_field *field = record_field_find(fields, IMAGE_FIELDS, column->name);
 
-    for (int i = 0; i < IMAGE_FIELDS; i++)
-        if (strcmp(fields[i].name, column->name) == 0 && fields[i].kind == column->kind) {
-            reader->targets[i] = place;
-            return status_ok();
-        }
-    return status_error(STATUS_INVALID_ARGUMENT,
-                        "no column '%s' of this type: a file of an image has 'image', of float32, "
-                        "and 'label', of string",
-                        column->name);
+    if (field == NULL || field->kind != column->kind)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "no column '%s' of this type: a file of an image has 'image', of "
+                            "float32, and 'label', of string",
+                            column->name);
+    reader->targets[field - fields] = place;
+    return status_ok();
 }
 
 static struct status check_size(const struct record_options *options)

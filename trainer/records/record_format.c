@@ -27,6 +27,15 @@ const struct record_format *record_format_find(const char *name)
     return NULL;
 }
 
+const struct record_field *record_field_find(const struct record_field *fields, int count,
+                                             const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(fields[i].name, name) == 0)
+            return &fields[i];
+    return NULL;
+}
+
 const char *record_format_names(void)
 {
     static _Thread_local char names[128];

@@ -52,6 +52,10 @@ struct record_field {
     struct shape shape; /* of a row's values; rank 0: unknown */
 };
 
+/* The field of this name in a list of `count`; NULL: there is none. */
+const struct record_field *record_field_find(const struct record_field *fields, int count,
+                                             const char *name);
+
 struct record_fields {
     const struct record_field *list;
     int count;

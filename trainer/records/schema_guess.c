@@ -75,10 +75,7 @@ static bool is_named(const char *name, const char *const *names, size_t count)
 
 static bool has_field(const struct record_fields *fields, const char *name)
 {
-    for (int i = 0; i < fields->count; i++)
-        if (strcmp(fields->list[i].name, name) == 0)
-            return true;
-    return false;
+    return record_field_find(fields->list, fields->count, name) != NULL;
 }
 
 /* Do both columns have the same number of values in each row? */

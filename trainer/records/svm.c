@@ -312,21 +312,18 @@ static struct status find_target(struct svm_reader *reader, const struct columns
                                  int place)
 {
     const struct column *column = &columns->list[place];
-    int fields = reader->has_fields ? SVM_FIELDS : SVM_FIELD;
+    int count = reader->has_fields ? SVM_FIELDS : SVM_FIELD;
+    const struct record_field *field = record_field_find(svm_fields, count, column->name);
 
-    for (int i = 0; i < fields; i++) {
-        if (strcmp(svm_fields[i].name, column->name) != 0)
-            continue;
-        if (svm_fields[i].kind != column->kind)
-            return status_error(STATUS_INVALID_ARGUMENT, "the column '%s' holds %s numbers",
-                                column->name,
-                                svm_fields[i].kind == COLUMN_FLOAT ? "float" : "int64");
-        reader->targets[i] = place;
-        return status_ok();
-    }
-    return status_error(STATUS_INVALID_ARGUMENT,
-                        "no column '%s' among label, index, value, qid, weight%s", column->name,
-                        reader->has_fields ? ", field" : "");
+    if (field == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "no column '%s' among label, index, value, qid, weight%s", column->name,
+                            reader->has_fields ? ", field" : "");
+    if (field->kind != column->kind)
+        return status_error(STATUS_INVALID_ARGUMENT, "the column '%s' holds %s numbers",
+                            column->name, field->kind == COLUMN_FLOAT ? "float" : "int64");
+    reader->targets[field - svm_fields] = place;
+    return status_ok();
 }
 
 static struct status open_svm(bool has_fields, const char *path,
