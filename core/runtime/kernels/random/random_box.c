@@ -237,8 +237,7 @@ static struct status put_box(struct kernel_context *k, const struct pixel_box *b
 
 static struct status sampler_stream(struct kernel_context *k, struct philox *out)
 {
-    /* The count of blocks, which is atomic, is all of a state that changes in a run. */
-    struct box_sampler *state = (struct box_sampler *)kernel_state(k);
+    const struct box_sampler *state = kernel_state(k);
     if (state->is_stateless)
         return random_seeds(k, 3, out);
     *out = random_seeded_take(k, &state->seeded, (uint64_t)state->attempts);
@@ -312,7 +311,7 @@ static struct status crop_compute(struct kernel_context *k)
     int64_t first[2] = { 0 };
     TRY(crop_shape(k, &shape));
     TRY(kernel_output(k, 0, &shape, &out));
-    random.philox = random_seeded_take(k, (struct random_seeded *)kernel_state(k), 1);
+    random.philox = random_seeded_take(k, kernel_state(k), 1);
     for (int i = 1; i >= 0; i--)
         if (x->shape.dims[i] > shape.dims[i])
             first[i] =

@@ -18,7 +18,7 @@ static bool is_stateless(const struct kernel_context *k)
 
 static struct philox take(struct kernel_context *k, uint64_t blocks)
 {
-    return random_seeded_take(k, (struct random_seeded *)kernel_state(k), blocks);
+    return random_seeded_take(k, kernel_state(k), blocks);
 }
 
 /* ---- Multinomial ---- */

@@ -6,33 +6,6 @@
 #include "runtime/kernels/random/random_fill.h"
 #include "runtime/kernels/random/random_seeded.h"
 
-struct status random_seeded_init(const struct node *node, struct random_seeded *out)
-{
-    int64_t seed = 0, seed2 = 0;
-    if (node_attr(node, "seed") != NULL)
-        TRY(node_attr_int(node, "seed", &seed));
-    if (node_attr(node, "seed2") != NULL)
-        TRY(node_attr_int(node, "seed2", &seed2));
-    out->seed = (uint64_t)seed;
-    out->seed2 = (uint64_t)seed2;
-    return status_ok();
-}
-
-struct status random_seeded_prepare(struct prepare_context *p)
-{
-    return random_seeded_init(prepare_node(p),
-                              prepare_state(p, sizeof(struct random_seeded), NULL));
-}
-
-struct philox random_seeded_take(struct kernel_context *k, struct random_seeded *seeded,
-                                 uint64_t blocks)
-{
-    if (seeded->seed == 0 && seeded->seed2 == 0)
-        return philox_of_key(kernel_random_seed(k), 0, 0);
-    uint64_t taken = atomic_fetch_add_explicit(&seeded->blocks, blocks, memory_order_relaxed);
-    return philox_of_key(seeded->seed, taken, seeded->seed2);
-}
-
 struct random_state {
     struct draw draw;
     struct random_seeded seeded;
@@ -47,8 +20,7 @@ static struct status random_prepare(struct prepare_context *p)
 
 static struct status random_compute(struct kernel_context *k)
 {
-    /* The count of blocks, which is atomic, is all of a state that changes in a run. */
-    struct random_state *state = (struct random_state *)kernel_state(k);
+    const struct random_state *state = kernel_state(k);
     struct draw draw = state->draw;
     struct tensor *out;
     TRY(random_output(k, 0, &out));

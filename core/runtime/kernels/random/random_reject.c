@@ -121,10 +121,8 @@ struct status reject_seeded(struct kernel_context *k, reject_draw *draw)
 
 struct status reject_stateful(struct kernel_context *k, reject_draw *draw)
 {
-    /* The count of blocks, which is atomic, is all of a state that changes in a run. */
-    struct random_seeded *seeded = (struct random_seeded *)kernel_state(k);
     struct tensor *out;
     TRY(reject_output(k, 1, true, &out));
     uint64_t blocks = (uint64_t)out->size * RANDOM_BLOCKS_PER_NUMBER;
-    return reject_fill(k, random_seeded_take(k, seeded, blocks), 1, draw, out);
+    return reject_fill(k, random_seeded_take(k, kernel_state(k), blocks), 1, draw, out);
 }

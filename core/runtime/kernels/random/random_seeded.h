@@ -21,7 +21,7 @@ struct status random_seeded_prepare(struct prepare_context *p);
 
 /* Takes `blocks` blocks of the stream for this run. As many as TensorFlow reserves, or the next
  * run's numbers differ from TensorFlow's. */
-struct philox random_seeded_take(struct kernel_context *k, struct random_seeded *seeded,
+struct philox random_seeded_take(struct kernel_context *k, const struct random_seeded *seeded,
                                  uint64_t blocks);
 
 /* The blocks that TensorFlow reserves for one number of any distribution. */

@@ -301,8 +301,6 @@ static struct status find_sets(const struct kernel_context *k, const struct tens
 
 static struct status stateful_compute(struct kernel_context *k)
 {
-    /* The count of blocks, which is atomic, is all of a state that changes in a run. */
-    struct random_seeded *seeded = (struct random_seeded *)kernel_state(k);
     struct block_stream stream;
     int64_t sets, samples;
     struct tensor *out;
@@ -311,7 +309,7 @@ static struct status stateful_compute(struct kernel_context *k)
         return kernel_error(k, STATUS_INVALID_ARGUMENT, "Shape tensor must not be empty");
     TRY(find_sets(k, out, &sets, &samples));
     uint64_t blocks = (uint64_t)sets * 2 * TRIES_MAX * (uint64_t)(samples + 3) / 4;
-    stream_init(&stream, random_seeded_take(k, seeded, blocks), out->dtype);
+    stream_init(&stream, random_seeded_take(k, kernel_state(k), blocks), out->dtype);
     const struct shape shape = shape_of(sets);
     for (int64_t i = 0; i < sets && out->size > 0; i++) {
         int64_t left = out->size - i * samples;
