@@ -1,7 +1,8 @@
+#include "rpc/remote_internal.h"
+
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "rpc/remote_internal.h"
 #include "rpc/session_memory.h"
 
 static int or_default(int value, int by_default)

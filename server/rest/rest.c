@@ -1,3 +1,5 @@
+#include "server/rest/rest_internal.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +10,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "server/rest/rest_internal.h"
 
 #define IDLE_SECONDS     600
 #define READS_MAX        16                         /* in one round of the loop, */

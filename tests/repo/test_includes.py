@@ -1,4 +1,4 @@
-"""Includes point down only, and third-party headers stay in the files that translate them.
+"""Includes point down only, third-party headers stay in the files that translate them, and a file includes its own header first.
 
 BELOW is the diagram of docs/architecture.md as a table: for each folder of code, the other folders that its files may
 include. Our headers are included as "folder/file.h", standard and third-party headers in <>. EDGES lists the files that may include
@@ -151,6 +151,14 @@ def wrong_includes(path, source):
     return wrong
 
 
+def own_header_after_others(path, source, headers):
+    """A .c file that includes another header before its own one, which would then not show that it lacks an include."""
+    stem = path.removesuffix(".c")
+    own = [header.removeprefix("core/") for header in (stem + ".h", stem + "_internal.h") if header in headers]
+    included = [name for _, name in INCLUDE.findall(source)]
+    return bool(own) and included[:1] not in [[name] for name in own]
+
+
 class Includes(unittest.TestCase):
     def test_point_down_only(self):
         wrong, seen = [], 0
@@ -176,6 +184,19 @@ class Includes(unittest.TestCase):
         self.assertTrue(wrong_includes("core/rpc/server.c", "#include <gnutls/x509.h>\n"))
         self.assertTrue(wrong_includes("core/base/log.c", '#include "log.h"\n'))
         self.assertFalse(wrong_includes("trainer/ps/ps.c", '#include "rpc/channel.h"\n#include "base/status.h"\n#include <stdio.h>\n'))
+
+    def test_a_file_includes_its_own_header_first(self):
+        headers = set(files(".h"))
+        wrong = [path for path in files(".c") if folder_of(path) is not None and own_header_after_others(path, text(path), headers)]
+        self.assertFalse(wrong, "these files include their own header late or never:\n" + "\n".join(wrong))
+
+    def test_a_late_header_would_be_seen(self):
+        headers = {"core/rpc/server.h", "core/rpc/server_internal.h"}
+        late = '#include <stdlib.h>\n#include "rpc/server.h"\n'
+        self.assertTrue(own_header_after_others("core/rpc/server.c", late, headers))
+        self.assertTrue(own_header_after_others("core/rpc/server.c", "#include <stdlib.h>\n", headers))
+        self.assertFalse(own_header_after_others("core/rpc/server.c", '#include "rpc/server_internal.h"\n#include <stdlib.h>\n', headers))
+        self.assertFalse(own_header_after_others("core/rpc/main.c", late, headers))
 
     def test_no_two_folders_know_each_other(self):
         # The tables of graph and of layers list what the folders inside them define, which build on the types of the tables.

@@ -1,8 +1,9 @@
+#include "trainer/data/file_source_internal.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "trainer/data/file_source_internal.h"
 #include "trainer/data/prefetch.h"
 
 /* Returns the memory of the oldest batch, which need no longer stay valid. */

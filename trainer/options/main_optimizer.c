@@ -1,10 +1,11 @@
 /* main_optimizer: chooses the optimizer and its options from the flags and the description. */
+#include "trainer/options/main_optimizer.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "trainer/optimizers/average.h"
 #include "trainer/options/learning_rate.h"
-#include "trainer/options/main_optimizer.h"
 
 /* Settings of Keras' classes with which they are other optimizers here. */
 static const struct {

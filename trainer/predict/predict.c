@@ -1,5 +1,4 @@
-#include "trainer/predict/predictor.h"
-#include "trainer/inputs/sparse_parts.h"
+#include "trainer/predict/predict.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +12,8 @@
 #include "base/file.h"
 #include "trainer/inputs/file_data.h"
 #include "trainer/inputs/pad_rows.h"
+#include "trainer/inputs/sparse_parts.h"
+#include "trainer/predict/predictor.h"
 
 #define PROGRESS_MS 200
 #define FLUSH_BYTES ((size_t)256 << 10)

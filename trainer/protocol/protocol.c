@@ -1,6 +1,6 @@
-#include <stdlib.h>
-
 #include "trainer/protocol/protocol_internal.h"
+
+#include <stdlib.h>
 
 struct message protocol_pack(const void *header)
 {

@@ -1,10 +1,11 @@
 /* Adapts the model's preprocessing layers to the training data before training begins. */
+#include "trainer/session/adapt.h"
+
 #include <unistd.h>
 
 #include "base/file.h"
 #include "storage/tfrecord.h"
 #include "trainer/adapt/adapt.h"
-#include "trainer/session/adapt.h"
 
 /* Beside the checkpoints: a job that resumes from one has the states that it began with. */
 #define STATES_FILE "preprocessing.tfrecord"

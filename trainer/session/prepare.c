@@ -1,4 +1,6 @@
 /* Prepares a session: data, model, directories. */
+#include "trainer/session/prepare.h"
+
 #include "base/file.h"
 #include "base/log.h"
 #include "runtime/resources.h"
@@ -7,7 +9,6 @@
 #include "trainer/options/finetune.h"
 #include "trainer/protocol/protocol.h"
 #include "trainer/session/adapt.h"
-#include "trainer/session/prepare.h"
 
 static struct status make_graph(struct session *session)
 {

@@ -1,4 +1,3 @@
-#include "trainer/options/finetune.h"
 #include "trainer/session/session.h"
 
 #include <math.h>
@@ -10,6 +9,7 @@
 #include "trainer/client/totals.h"
 #include "trainer/job/accumulate.h"
 #include "trainer/job/local_job.h"
+#include "trainer/options/finetune.h"
 #include "trainer/session/adapt.h"
 #include "trainer/session/output.h"
 

@@ -1,9 +1,9 @@
 /* augment: layers that randomly change the images of each training batch, and pass the images of
  * evaluations and requests unchanged. The formulas are Keras'. */
+#include "layers/classes/augment.h"
+
 #include <ctype.h>
 #include <math.h>
-
-#include "layers/classes/augment.h"
 
 #define PI 3.14159265358979323846
 

@@ -2,8 +2,9 @@
  * recurrent: SimpleRNN, LSTM, GRU, RNN around cells, Bidirectional. Source:
  * keras/src/layers/rnn/.
  */
-#include "layers/classes/classes.h"
 #include "layers/classes/recurrent.h"
+
+#include "layers/classes/classes.h"
 
 /* The arguments of every recurrent layer. `implementation`, from Keras 2, chooses between ways
  * to compute the same. */

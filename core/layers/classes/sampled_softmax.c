@@ -1,12 +1,13 @@
 /* sampled_softmax: SampledSoftmax, a Dense layer with a softmax over many classes, whose kernel
  * and bias are tables with a row per class. Source: sampled_softmax_loss in TensorFlow's
  * nn_impl.py, LogUniformSampler and ExpectedCountHelper in its range_sampler.cc. */
+#include "layers/classes/sampled_softmax.h"
+
 #include <float.h>
 #include <math.h>
 
 #include "layers/classes/classes.h"
 #include "layers/classes/preprocessing.h"
-#include "layers/classes/sampled_softmax.h"
 
 static const struct layer_arg sampled_softmax_args[] = {
     { "units", ARG_INT, REQUIRED },

@@ -1,4 +1,6 @@
 /* loss: finds, reads and checks the losses of a description. */
+#include "layers/losses/loss.h"
+
 #include <assert.h>
 
 #include "layers/losses/loss_class.h"

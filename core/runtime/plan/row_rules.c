@@ -1,7 +1,7 @@
 /* Finding an op's rule, and the rules of what goes element by element. */
-#include <string.h>
-
 #include "runtime/plan/row_rules.h"
+
+#include <string.h>
 
 #define OP(name, traits, inputs, outputs, attrs, infer, gradient, rows) rows,
 static row_rule *const rules[] = {

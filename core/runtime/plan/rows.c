@@ -7,6 +7,8 @@
  * The proof assumes that each feed has the rank of its Placeholder, which plan_rows_fit checks when
  * a batch is formed, and that all requests have rows of the same shape.
  */
+#include "runtime/plan/rows.h"
+
 #include <string.h>
 
 #include "runtime/plan/maker.h"

@@ -2,8 +2,9 @@
  * concat: joins and splits along one axis: Pack, Unpack, Concat, ConcatV2, Split, SplitV. Each
  * copies runs of bytes: outer × (the axis and the dimensions inside it).
  */
-#include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/array/concat.h"
+
+#include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/strided.h"
 

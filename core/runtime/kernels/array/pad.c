@@ -1,6 +1,7 @@
 /* Pad, PadV2, MirrorPad and its gradient. */
-#include "base/parallel.h"
 #include "runtime/kernels/array/pad.h"
+
+#include "base/parallel.h"
 #include "runtime/kernels/combine.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"

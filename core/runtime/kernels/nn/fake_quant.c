@@ -3,10 +3,11 @@
  * model would: to the 2^num_bits (narrow_range: one fewer) steps between min and max, shifted
  * slightly so that 0 is a step.
  */
+#include "runtime/kernels/nn/fake_quant.h"
+
 #include <math.h>
 
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/nn/fake_quant.h"
 
 struct status fake_quant_prepare(struct prepare_context *p)
 {

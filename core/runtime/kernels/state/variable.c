@@ -3,13 +3,14 @@
  * reference are both a scalar that holds the `struct variable`. If an op needs the value of a
  * reference, the plan adds a ReadVariableOp.
  */
+#include "runtime/kernels/state/variable.h"
+
 #include <string.h>
 
 #include "base/arena.h"
 #include "runtime/kernels/combine.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/nd_index.h"
-#include "runtime/kernels/state/variable.h"
 
 static struct variable *variable_of(const struct tensor *handle)
 {

@@ -1,10 +1,11 @@
+#include "runtime/kernels/text/sentencepiece_model.h"
+
 #include <float.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/float_bits.h"
 #include "proto/wire.h"
-#include "runtime/kernels/text/sentencepiece_model.h"
 
 /* Fields of the messages of a model's file. */
 enum model_field { MODEL_PIECE = 1, MODEL_TRAINER = 2, MODEL_NORMAL = 3, MODEL_DENORMAL = 5 };
