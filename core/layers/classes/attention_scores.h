@@ -10,14 +10,14 @@
 
 #include "layers/layer.h"
 
-/* What both masks let through. */
+/* The mask of the keys that both masks keep; a null node masks nothing. */
 struct endpoint scores_mask_and(struct builder *b, struct endpoint x, struct endpoint y);
 
 /* x with an extra dimension of 1 at `axis`, such as a mask of steps; a null node stays one. */
 struct endpoint scores_widen(struct builder *b, struct endpoint x, int axis);
 
-/* Which keys a query sees by their places: none after it if `causal`, and only those closer than
- * `window` (0: any). */
+/* The keys that a query sees, by their position: none after it if `causal`, and only those closer
+ * than `window` (0: any). */
 struct score_band {
     bool causal;
     int64_t window;

@@ -209,7 +209,7 @@ struct endpoint lora_change(struct layer_context *context, const struct layer *l
 /* The factors of the change of a kernel of this shape. Returns false on failure. */
 bool lora_factors(struct layer_context *context, const struct layer *layer, const char *noun,
                   struct shape shape, struct endpoint *a, struct endpoint *b);
-/* What their product is multiplied by. */
+/* The factor of the product of the two factors. */
 double lora_scale(const struct layer *layer);
 /* spectral.c */
 extern const struct layer_class layer_spectral_normalization;

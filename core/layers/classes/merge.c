@@ -164,7 +164,8 @@ static struct endpoint multiply_masked(struct layer_context *context, const stru
                : y;
 }
 
-/* Where the mask of one side is false, the other side is the result. */
+/* Maximum or Minimum of inputs with masks: where the mask excludes one side, takes the other
+ * side. */
 static struct endpoint extreme_masked(struct layer_context *context, const struct layer *layer,
                                       int count, const struct endpoint *inputs,
                                       const struct endpoint *masks, const char *op)

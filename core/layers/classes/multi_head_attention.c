@@ -196,8 +196,8 @@ static bool fits(struct layer_context *context, const struct layer *layer,
            layer_check_size(context, layer, "value", 3, combined);
 }
 
-/* How inputs of other ranks than 3 become [batch · other sizes, steps, features]: all sizes along
- * the attention axes are one of steps. */
+/* Describes how an input of another rank than 3 becomes [batch · other axes, steps, features]: the
+ * attention axes together are the steps. */
 struct folding {
     int32_t order[SHAPE_RANK_MAX]; /* the batch, the other axes, the attention axes, the features */
     int first;                     /* the place of the first attention axis in `order` */

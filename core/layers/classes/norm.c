@@ -539,7 +539,7 @@ static struct endpoint batch_norm_build(struct layer_context *context, const str
     return normalise_batch(context, layer, x, (struct endpoint){ 0 });
 }
 
-/* In Keras 3, the moments are those of the steps that count. */
+/* With a mask, Keras 3 takes the moments of the unmasked steps only. */
 static struct endpoint batch_norm_masked(struct layer_context *context, const struct layer *layer,
                                          const struct layer_io *io, struct endpoint x)
 {

@@ -41,7 +41,7 @@ struct endpoint op_number_like(struct layer_context *context, struct endpoint li
 /* Adds a reduction over these axes. */
 struct endpoint op_over_axes(struct builder *b, const char *op, struct endpoint x, int count,
                              const int32_t *axes, bool keep);
-/* In the last two dimensions of x: where is column - row at most k? bool [rows, columns]. */
+/* bool [rows, columns], of the last two dimensions of x: true where column - row is at most k. */
 struct endpoint op_lower_triangle(struct builder *b, struct endpoint x, int32_t k);
 /* Checks that an input is not text. Returns false on failure. */
 bool op_check_numbers(struct layer_context *context, const struct layer *layer, struct endpoint x);

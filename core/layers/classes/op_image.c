@@ -193,8 +193,8 @@ static bool read_margins(const struct json_value *value, int32_t margins[2])
     return true;
 }
 
-/* Of x [batch, channels, height, width] the windows [batch, channels * h * w, windows]. A channel
- * is an image here. */
+/* Lays out the windows of x [batch, channels, height, width]: [batch, channels * h * w, windows].
+ * Each channel is treated as an image. */
 static void unfold_call(struct layer_context *context, const struct layer *layer,
                         struct layer_io *io)
 {

@@ -233,7 +233,8 @@ static const struct layer_arg place_args[] = {
     { "keepdims", ARG_BOOL, "false" },
 };
 
-/* skips: NaN elements are taken as this number, and a place among nothing else is -1. */
+/* ArgMax or ArgMin. With `skips`, NaN elements count as `least`, and the index of a row of NaN
+ * alone is -1. */
 static void place_of(struct layer_context *context, const struct layer *layer, struct layer_io *io,
                      const char *op, bool skips, double least)
 {
@@ -322,7 +323,7 @@ static void one_hot_call(struct layer_context *context, const struct layer *laye
 }
 OP_ARGS_CLASS(one_hot, "OneHot", one_hot_args, op_x, one_hot_call);
 
-/* Which classes are among those of dimension 1. */
+/* Sets 1 for each class that occurs along dimension 1. */
 static void multi_hot_call(struct layer_context *context, const struct layer *layer,
                            struct layer_io *io)
 {
@@ -394,7 +395,7 @@ static const struct layer_arg isin_args[] = {
     { "invert", ARG_BOOL, "false" },
 };
 
-/* Which elements are in the list? */
+/* Tests each element for membership in the list. */
 static void isin_call(struct layer_context *context, const struct layer *layer, struct layer_io *io)
 {
     struct builder *b = &context->builder;
@@ -418,7 +419,8 @@ static const struct layer_arg search_args[] = {
 };
 static const char *const search_inputs[] = { "sorted_sequence", "values", NULL };
 
-/* How many numbers of a rising list are smaller, or not larger? */
+/* For each value, the number of elements of a sorted list that are smaller (side "left"), or not
+ * larger. */
 static void search_sorted_call(struct layer_context *context, const struct layer *layer,
                                struct layer_io *io)
 {
@@ -435,7 +437,7 @@ OP_ARGS_CLASS(search_sorted, "SearchSorted", search_args, search_inputs, search_
 
 static const char *const digitize_inputs[] = { "x", "bins", NULL };
 
-/* How many boundaries are not larger? */
+/* For each element, the number of boundaries that are not larger. */
 static void digitize_call(struct layer_context *context, const struct layer *layer,
                           struct layer_io *io)
 {

@@ -98,7 +98,8 @@ static const struct layer_arg einsum_args[] = {
 };
 static const char *const einsum_inputs[] = { "first", "second", NULL };
 
-/* Is the batch the first axis of each tensor and of the output, and of no constant? */
+/* Does each tensor, and the output, have the batch as its first axis, and does no constant have
+ * it? */
 static bool keeps_rows(const struct einsum_equation *equation, const bool *is_tensor)
 {
     const struct einsum_labels *out = &equation->output;
@@ -200,7 +201,7 @@ static void attention_call(struct layer_context *context, const struct layer *la
         layer_refuse(context, layer, "other numbers of heads of the query and of the key");
         return;
     }
-    /* If their rank were another one, their first dimension would not be the batch. */
+    /* With another rank, the first dimension would not be the batch. */
     if ((bias.node != NULL && !layer_check_open(context, layer, bias, 4, 4)) ||
         (mask.node != NULL && !layer_check_open(context, layer, mask, 4, 4)))
         return;

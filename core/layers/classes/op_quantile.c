@@ -46,8 +46,8 @@ static struct endpoint element_at(struct layer_context *context, struct endpoint
                  (const struct attr[]){ attr_int("batch_dims", rank - 1), ATTR_END });
 }
 
-/* Between the elements at both sides of place q (n - 1) of n sorted ones, of each row [rows…, n]:
- * [rows…, 1]. Places are doubles, which tell those of long rows apart. */
+/* Interpolates between the two sorted elements around index q (n - 1), for each row [rows…, n]:
+ * [rows…, 1]. Indices are doubles, because floats cannot tell those of long rows apart. */
 static struct endpoint interpolate(struct layer_context *context, struct endpoint sorted,
                                    struct endpoint n, double q, int rank)
 {
@@ -78,7 +78,8 @@ static struct endpoint rising(struct builder *b, struct endpoint x, int rank)
     return build_unary(b, "Neg", NULL, build(b, "TopKV2", NULL, 2, inputs, NULL));
 }
 
-/* skips: NaN elements do not count. Otherwise one makes the result NaN, as no elements do. */
+/* With `skips`, NaN elements do not count, and a row of nothing else gives NaN. Otherwise, one NaN
+ * makes the result NaN. */
 static void quantile(struct layer_context *context, const struct layer *layer, struct layer_io *io,
                      double q, bool skips)
 {

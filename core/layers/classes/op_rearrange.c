@@ -55,7 +55,8 @@ static int find_name(const struct pattern_side *side, const char *name, int leng
     return -1;
 }
 
-/* Is each name of one side once on the other, the first one, the batch, alone on both? */
+/* Do both sides have the same names, each once, and the batch first, outside of a group? order[i]:
+ * the place on the left of name i on the right. */
 static bool sides_match(const struct pattern_side *from, const struct pattern_side *to,
                         int32_t order[SHAPE_RANK_MAX])
 {

@@ -78,7 +78,7 @@ REDUCE(prod, "Prod", "Prod", DT_INVALID);
 REDUCE(any, "Any", "Any", DT_BOOL);
 REDUCE(all, "All", "All", DT_BOOL);
 
-/* How many elements are not 0, int32. */
+/* The number of elements that are not 0, int32. */
 static void count_nonzero_call(struct layer_context *context, const struct layer *layer,
                                struct layer_io *io)
 {
@@ -182,7 +182,7 @@ static struct endpoint nanprod(struct layer_context *context, const struct axis_
     return reduce(context, "Prod", r, fill_nan(&context->builder, r->x, 1), r->keep);
 }
 
-/* op is Max or Min, whose result of no elements is `least`. NaN if all elements are. */
+/* Max or Min that skips NaN elements: they count as `least`. NaN if all elements are NaN. */
 static struct endpoint nan_extreme(struct layer_context *context, const struct axis_reduction *r,
                                    const char *op, double least)
 {

@@ -282,7 +282,7 @@ static int64_t iou_totals(const struct metric *metric, const struct shape *outpu
     return iou_classes(metric) * iou_classes(metric);
 }
 
-/* Which labels are valid classes other than the ignored one. */
+/* bool: the labels that are valid classes and not the ignored one. */
 static struct endpoint counted_labels(struct metric_context *c, struct endpoint labels)
 {
     struct builder *b = c->builder;
