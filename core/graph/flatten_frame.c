@@ -214,7 +214,7 @@ static struct status copy_node(struct frame *frame, const struct node *from)
     return copy_edges(frame, from, to);
 }
 
-/* Sets the inputs of TensorFlow 1's loops that did not exist when their Merge was copied. */
+/* Sets those inputs of TensorFlow 1's loops that had not been copied yet when their Merge was. */
 static struct status close_loops(struct frame *frame, struct node *const *order, int count)
 {
     for (int i = 0; i < count; i++) {

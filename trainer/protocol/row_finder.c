@@ -248,7 +248,8 @@ static int bits_of(uint64_t largest)
     return largest == 0 ? 0 : 64 - __builtin_clzll(largest);
 }
 
-/* How numbers are packed: the id in the high bits, its index in the low ones. */
+/* An id and its index packed into one number: the id in the high bits, the index in the low
+ * ones. */
 struct packing {
     int id_bits, index_bits;
 };

@@ -84,7 +84,7 @@ struct status schema_read(struct bytes json, struct arena *arena, struct schema 
 /* The same from a file. Errors of reading come on top; all name the path. */
 struct status schema_read_file(const char *path, struct arena *arena, struct schema *out);
 
-/* What a guess takes from the first rows in addition to names and types. */
+/* What a guess reads from the first rows besides names and types. */
 struct schema_hints {
     /* the column whose texts are listed as classes, in ascending order; "": none */
     const char *label;

@@ -139,7 +139,7 @@ static size_t count_missing(const struct columns *columns, const struct column *
 
 /* ---- Several numbers in a field. ---- */
 
-/* What fields have, if a character stands between their values. */
+/* The values of a column's fields, if a character separates them. */
 struct field_lists {
     size_t fields, bad; /* bad: with values that are no numbers */
     size_t least, most; /* values in a field; 0: none was seen */

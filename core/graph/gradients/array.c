@@ -181,7 +181,8 @@ struct status gradient_strided_slice(struct gradient_context *c)
     return flow(c, 0, with_masks(c, "StridedSliceGrad", 5, inputs));
 }
 
-/* The slice that was set has no gradient; the value's is that of the slice, summed to its shape. */
+/* The slice that was set passes no gradient to the tensor. The value gets the gradient of the
+ * slice, summed to the value's shape. */
 struct status gradient_tensor_strided_slice_update(struct gradient_context *c)
 {
     const struct endpoint slice[] = { dy(c), input(c, 1), input(c, 2), input(c, 3) };

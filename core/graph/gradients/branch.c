@@ -46,8 +46,9 @@ static struct status instantiate(const struct branch_gradient *g, const struct f
     return graph_infer(body->graph);
 }
 
-/* Turns a branch into that of its gradients: arguments for the gradients of the outputs, and the
- * gradients of the wanted inputs as its results, zeros for those that the branch does not use. */
+/* Turns a branch into the branch of its gradients. Its new arguments are the gradients of the
+ * outputs; its results are the gradients of the wanted inputs, zeros for those that it does not
+ * use. */
 static struct status differentiate(const struct branch_gradient *g, struct function_body *body)
 {
     const struct gradient_context *c = g->c;

@@ -91,8 +91,8 @@ struct status gradient_segment_mean(struct gradient_context *c)
     return flow(c, 0, of_segment(c, &s, binary(c, "RealDiv", dy(c), count)));
 }
 
-/* The product of the others: by division if no element of the segment is 0. If one is, only that
- * one has a gradient, the product of the rest; if several are, none has. */
+/* The gradient is the product of the other elements, by division if the segment has no 0. With one
+ * 0, only that element has a gradient, the product of the rest; with several, none has. */
 static struct status segment_product(struct gradient_context *c)
 {
     struct segment_grad s;

@@ -19,7 +19,7 @@ static struct endpoint divided(struct gradient_context *c, struct endpoint x, st
     return binary(c, "RealDiv", x, y);
 }
 
-/* `slope`, or `value` where x is `at`, where the formula of the slope is not defined. */
+/* `slope`, except where x is `at`, where its formula is not defined: `value` there. */
 static struct endpoint except_at(struct gradient_context *c, struct endpoint x, double at,
                                  double value, struct endpoint slope)
 {

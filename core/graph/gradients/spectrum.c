@@ -248,8 +248,8 @@ static struct endpoint twiddled(struct gradient_context *c, int64_t n, struct en
     return binary(c, "BatchMatMulV2", mask, unary(c, "Conj", x));
 }
 
-/* RFFT and RFFT2D: half of the inverse transform, and of what has no conjugate in the result: its
- * first column and, for an even length, its last. */
+/* RFFT and RFFT2D: half of the sum of the inverse transform and the terms of the columns that have
+ * no conjugate in the result: the first and, for an even length, the last. */
 static struct status real_to_complex(struct gradient_context *c, const char *inverse, int rank)
 {
     const struct shape *shape = endpoint_shape(input(c, 0));

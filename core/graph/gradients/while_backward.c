@@ -61,8 +61,8 @@ static struct endpoint zeros_like(struct builder *b, struct endpoint x)
     return build_unary(b, "ZerosLike", NULL, x);
 }
 
-/* The gradient of a last value that has none. For a list, whose elements' type is known only to
- * the op that made it: as many unset elements. */
+/* The gradient of a last value to which none flows: zeros. For a list, whose element type only the
+ * op that made it knows: as many unset elements. */
 static struct endpoint no_gradient(const struct loop_gradient *g, int i)
 {
     struct builder *b = g->c->builder;

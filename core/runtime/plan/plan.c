@@ -89,7 +89,7 @@ struct status plan_create_flat(struct flat_graph *flat, const struct flatten_req
     if (plan_cost_is_predictable(plan))
         plan->chunk_rows = region_chunk_rows(region);
     plan_settle_constants(&maker);
-    plan->options.own_variables = NULL; /* the caller's, for the making alone */
+    plan->options.own_variables = NULL; /* the caller's, for making the plan only */
     maker_finish(&maker);
     *out = plan;
     return status_ok();

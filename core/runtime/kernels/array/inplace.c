@@ -66,7 +66,7 @@ static struct status zeros(struct kernel_context *k, const struct shape *shape)
     return status_ok();
 }
 
-/* Zeros whatever `init` says: what TensorFlow leaves in the memory is of no use to anyone. */
+/* Always zeros, whatever `init` says: what TensorFlow leaves in the memory is of no use. */
 static struct status empty_compute(struct kernel_context *k)
 {
     const struct tensor *dims = kernel_input(k, 0);
@@ -87,7 +87,8 @@ static struct status fake_prepare(struct prepare_context *p)
     return node_attr_shape(prepare_node(p), "shape", shape);
 }
 
-/* A branch that is never read gives this. A dimension that is not known is 0. */
+/* FakeParam stands for a value that a branch does not compute and nobody reads. An unknown
+ * dimension becomes 0. */
 static struct status fake_compute(struct kernel_context *k)
 {
     const struct shape *const *declared = kernel_state(k);

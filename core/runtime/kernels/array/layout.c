@@ -1,7 +1,5 @@
-/*
- * layout: DataFormatDimMap, the place that a dimension of one data format has in another, and
- * DataFormatVecPermute, numbers for each dimension in the order of another format.
- */
+/* layout: DataFormatDimMap maps a dimension of one data format to its place in another.
+ * DataFormatVecPermute reorders numbers, one for each dimension, likewise. */
 #include "runtime/kernels/kernel_tools.h"
 
 struct layout_state {

@@ -81,8 +81,8 @@ static void print_row(struct tensor_summary *summary, int64_t count, bool is_inn
     }
 }
 
-/* Dimension d and those inside it. A dimension that is cut ends without a mark, but the innermost.
- */
+/* Prints dimension d and the dimensions inside it. If elements are left out, only the innermost
+ * dimension shows an ellipsis. */
 static void print_dimension(struct tensor_summary *summary, int d)
 {
     const struct shape *shape = &summary->x->shape;

@@ -91,7 +91,8 @@ static int depth_of(int count, const struct tensor *inputs)
     return depth + 1;
 }
 
-/* Variables, and datasets of which this is not true, hold nothing that could hold a dataset. */
+/* May this input of a dataset hold other datasets? A variable holds none, and a dataset says so
+ * itself (holds_others). */
 static bool may_hold_others(const struct tensor *input)
 {
     for (int64_t i = 0; input->dtype == DT_RESOURCE && i < input->size; i++) {

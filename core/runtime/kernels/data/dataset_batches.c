@@ -87,8 +87,7 @@ static struct status mapped_check(struct kernel_context *k, struct run_dataset *
     return dataset_check_flag(k, dataset, at + 2, "drop_remainder");
 }
 
-/* A row that fails ends the batch, but not the reading of its other elements. `row` is room for
- * one. */
+/* A failing row ends the batch, but its other rows are still read. `row` has room for one. */
 static struct status collect_mapped(struct kernel_context *k, struct iterator *iterator,
                                     struct tensor *row, bool *end)
 {

@@ -24,8 +24,8 @@ static int64_t preserved_cardinality(const struct run_dataset *dataset)
 
 /* ---- Filter and TakeWhile ---- */
 
-/* The next element of the input, and whether the function says yes to it. Then it is the caller's;
- * otherwise it is gone. */
+/* Takes the next element of the input and asks the function about it. If *yes, the caller owns the
+ * element; otherwise it is released. */
 static struct status next_asked(struct kernel_context *k, struct iterator *iterator,
                                 struct tensor *element, bool *yes, bool *end)
 {

@@ -112,7 +112,7 @@ static struct status ask_size(struct kernel_context *k, const struct run_dataset
     return status_ok();
 }
 
-/* Starts on what the function makes of the elements of a group, which has none then. */
+/* Opens the dataset that the function makes from the elements of a group, and empties the group. */
 static struct status flush_group(struct kernel_context *k, struct iterator *iterator,
                                  struct dataset_group *group)
 {

@@ -97,7 +97,7 @@ static struct status interleave_open(struct kernel_context *k, struct iterator *
     return status_ok();
 }
 
-/* Takes an element of the dataset in the current place, which is closed at its end. */
+/* Takes the next element of the dataset in the current slot, and closes the dataset at its end. */
 static struct status take_here(struct kernel_context *k, struct iterator *iterator,
                                struct tensor *element, bool *end)
 {
@@ -184,8 +184,8 @@ static struct status interleave_buffered_next(struct kernel_context *k, struct i
     return status_ok();
 }
 
-/* Behind block_length: sloppy, which the newer of the two has as an attribute, and sizes of
- * buffers, which change no order. */
+/* After block_length come `sloppy`, an attribute in the newer op, and sizes of buffers. None of
+ * them changes the order here. */
 static struct status interleave_buffered_check(struct kernel_context *k,
                                                struct run_dataset *dataset)
 {

@@ -127,7 +127,8 @@ static struct status repeat_next(struct kernel_context *k, struct iterator *iter
             repeat->has_given = true;
             return status_ok();
         }
-        /* Without an end, a round of no element would be followed by more of them. */
+        /* A round without an element ends an endless repetition too: all further rounds would be
+         * empty. */
         *end = most < 0 ? !repeat->has_given : ++repeat->rounds >= most;
         if (*end)
             break;

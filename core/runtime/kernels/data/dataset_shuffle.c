@@ -99,7 +99,7 @@ static struct status end_epoch(struct kernel_context *k, struct iterator *iterat
     return add_epoch(k, shuffle);
 }
 
-/* Moves the buffer to the start of its memory when more than half of that is of gone elements. */
+/* Moves the elements to the start of the buffer once more than half of it is free. */
 static void close_gap(struct shuffle *shuffle)
 {
     struct tensors *buffer = &shuffle->buffer;

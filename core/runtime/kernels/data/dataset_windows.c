@@ -233,7 +233,7 @@ static int64_t window_reach(const struct run_dataset *dataset)
     return reach + 1;
 }
 
-/* Drops the first `shift` elements of the buffer, and reads over those that are not in it yet. */
+/* Moves on by `shift` elements: drops those in the buffer, and skips the others in the input. */
 static struct status shift_window(struct kernel_context *k, struct iterator *iterator,
                                   struct dataset_window *window)
 {

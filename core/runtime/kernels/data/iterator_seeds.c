@@ -63,7 +63,8 @@ struct philox iterator_seeds_take(struct kernel_context *k, struct run_dataset *
     return philox_of_key(seed, 0, philox_next(&seeds->next));
 }
 
-/* The handle of a generator that a dataset would make itself: here that needs no name. */
+/* DummySeedGenerator: the handle of a generator that belongs to one dataset, and needs no name
+ * here. */
 static struct status dummy_compute(struct kernel_context *k)
 {
     struct shape scalar = shape_scalar();

@@ -27,7 +27,7 @@ struct forest_source {
  * another kind of model. */
 struct status forest_trees_file(struct bytes header, const char **out);
 
-/* How many files of nodes there are. UNIMPLEMENTED: they are stored in another format. */
+/* The number of files of nodes. UNIMPLEMENTED: they are stored in another format. */
 struct status forest_nodes_count(struct bytes trees, int *out);
 
 /* Removes the head of a file of nodes; the rest may be compressed. */

@@ -336,7 +336,7 @@ static struct status encode_jpeg_prepare(struct prepare_context *p)
     return status_ok();
 }
 
-/* Of a shape [height, width, channels]. */
+/* The extent of an image of this shape, [height, width, channels]. */
 static struct status extent_of(const struct shape *shape, struct image_extent *out)
 {
     *out = (struct image_extent){ 1, shape->dims[0], shape->dims[1], 0, 0 };

@@ -120,7 +120,7 @@ static const struct complex_unary {
     UNARY_OPS(UNARY_ENTRY) UNARY_PACKET_OPS(UNARY_PACKET_ENTRY)
 };
 
-/* How many elements whole vectors have. */
+/* The number of elements in whole vectors. */
 static int64_t whole_packets(const struct tensor *x)
 {
     return x->size - x->size % (int64_t)(COMPLEX_PACKET_BYTES / dtype_size(x->dtype));
@@ -222,8 +222,8 @@ static int64_t operand_place(const struct shape *out, const struct shape *operan
     return place;
 }
 
-/* What is left after whole vectors, before the result may take the place of an operand. Shapes of
- * many dimensions have no such elements: they are packed. */
+/* Computes the elements after the last whole vector, before the result overwrites an operand.
+ * Packed shapes (of many dimensions) have no such elements. */
 static int compute_rest(const struct kernel_context *k, const struct complex_binary *op,
                         const struct shape *shape, char rest[COMPLEX_PACKET_BYTES])
 {

@@ -254,7 +254,7 @@ static bool matrix_layout(const struct contraction *p, const struct group *rows,
            find_layout(rows->size, row_step, columns->size, column_step, out);
 }
 
-/* The axes of a batch of matrices, and what a walk over the array in this order is. */
+/* Lists the axes of a batch of matrices, and returns the walk over `array` in their order. */
 static struct strided matrices(const struct contraction *p, const struct group *batch,
                                const struct group *rows, const struct group *columns, int array,
                                struct group *axes)

@@ -124,7 +124,8 @@ static const struct {
     { 0.9745539561713793, 0.064742483084434865 },
 };
 
-/* The logarithm of the triangular A, into `out`: that of a root near 1, as often doubled. */
+/* log(A) of the triangular A, into `out`: takes square roots until one is near 1, and doubles its
+ * logarithm for each of them. */
 static struct status take_log(struct function_job *job, double complex *out)
 {
     int64_t n = job->n;

@@ -120,7 +120,7 @@ done:
     return status;
 }
 
-/* What computes, or adds, one row. */
+/* Computes, or adds, one row. */
 typedef void conv_row(const struct conv_size *size, int64_t row, const void *a, const void *b,
                       void *out);
 

@@ -209,8 +209,8 @@ static bool make_agreement(const struct agreement_key *key, const struct pieces 
     return made->agree;
 }
 
-/* Whether these pieces can be used instead of the usual ones. Images of varying sizes need
- * compiled sizes for each; half of these are left to the usual pieces. */
+/* Can these pieces be used instead of the usual ones? Images of varying sizes need compiled sizes
+ * for each; half of these are left to the usual pieces. */
 static bool can_replace_usual(struct pieces *few, const struct conv2d_onednn_size *size)
 {
     struct conv2d_onednn *conv = few->conv;

@@ -12,8 +12,8 @@
 #define TAPS_MAX      49
 #define CHANNELS_MIN  8 /* with fewer, finding the pixels of a tile takes too long */
 #define CHANNELS_MAX  4096
-/* The pixels of an image that all channels of the result are computed of before the next ones: they
- * stay in the L2 cache. */
+/* The input of a band. All channels of the result are computed from one band before the next, so
+ * that the band stays in the L2 cache. */
 #define BAND_FLOATS   (32 << 10)
 /* Multiplications per nanosecond of one thread, about. */
 #define SPEED         45
@@ -246,7 +246,7 @@ static int64_t lesser(int64_t a, int64_t b)
 /* Bands of about the same size, in whole tiles. */
 static int64_t band_pixels(const struct conv2d_onednn_spec *spec, int64_t pixels)
 {
-    /* a pixel of the result reads as many more of the image, but none between windows */
+    /* input pixels per pixel of the result; pixels between windows are not read */
     int64_t read = lesser(spec->strides[0], spec->height) * lesser(spec->strides[1], spec->width);
     int64_t most = BAND_FLOATS / (spec->channels * read);
     most = most < 4 * TILE_PIXELS ? 4 * TILE_PIXELS : most;

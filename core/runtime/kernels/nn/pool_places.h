@@ -1,4 +1,5 @@
-/* pool_places: what MaxPool and its kin share: the place of the greatest element of each window. */
+/* pool_places: the place of the greatest element of each window, for MaxPool and the ops like
+ * it. */
 #ifndef KERNELS_POOL_PLACES_H
 #define KERNELS_POOL_PLACES_H
 

@@ -156,7 +156,7 @@ static void pack(const struct fused_recurrence *r, const struct tensor *matrix,
                 out + r->gates_columns * depth);
 }
 
-/* In the order of the columns of the sums, followed by a GRU's inner bias. */
+/* Copies the bias in the order of the columns of the sums, followed by a GRU's inner bias. */
 static void place_bias(const struct fused_recurrence *r, const float *bias, float *out)
 {
     int64_t gates = r->cell == GRU ? 2 * r->cells : r->cells * cell_kinds[r->cell].gates;

@@ -1,7 +1,5 @@
-/*
- * uniform_scale: how UniformQuantize and its kin turn integers into numbers: (integer - zero) ·
- * scale, with one scale for a tensor or one for each index of an axis.
- */
+/* uniform_scale: how UniformQuantize and the ops like it turn integers into numbers: (integer -
+ * zero) · scale, with one scale for a tensor or one for each index of an axis. */
 #ifndef KERNELS_UNIFORM_SCALE_H
 #define KERNELS_UNIFORM_SCALE_H
 

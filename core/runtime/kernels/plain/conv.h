@@ -13,8 +13,8 @@ struct window {
     int64_t in, kernel, stride, dilation, before, out; /* before: elements of padding in front */
 };
 
-/* The taps [first, end) of a window that lie inside the image; tap i is at start + i · dilation. A
- * window may have many more, of which none need be looked at. */
+/* The taps [first, end) of a window that lie inside the image; tap i is at start + i · dilation.
+ * The loops visit no others, of which a window may have many. */
 struct window_taps {
     int64_t start, first, end;
 };

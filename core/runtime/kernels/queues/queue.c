@@ -108,8 +108,8 @@ static struct queue_row *pop_front(struct queue *queue)
 
 /* ---- policies ---- */
 
-/* The last row takes the place of the one that goes, as in TensorFlow: it decides which rows follow
- * for a seed. */
+/* Takes a random row. As in TensorFlow, the last row moves to its place, which decides the order
+ * that follows from a seed. */
 static struct queue_row *take_any(struct queue *queue)
 {
     int64_t chosen = philox_next(&queue->random) % queue->count;
@@ -119,7 +119,7 @@ static struct queue_row *take_any(struct queue *queue)
     return row;
 }
 
-/* Rows [0, i] are a heap but for place i, which is free: the row goes there, or further up. */
+/* Puts the row at the hole i of the heap [0, i], or further up. */
 static void sift_up(struct queue *queue, int64_t i, struct queue_row *row)
 {
     while (i > 0 && (*place(queue, (i - 1) / 2))->priority > row->priority) {
@@ -135,8 +135,8 @@ static void put_by_priority(struct queue *queue, struct queue_row *row)
     sift_up(queue, queue->count - 1, row);
 }
 
-/* The free place of the first row sinks to the end of the heap before the last row takes it: in
- * which order rows of one priority leave depends on that, and TensorFlow does the same. */
+/* Takes the first row. As in TensorFlow, its hole sinks to a leaf before the last row fills it: the
+ * order of rows with one priority depends on that. */
 static struct queue_row *take_by_priority(struct queue *queue)
 {
     struct queue_row *row = *place(queue, 0), *last = pop_back(queue);
@@ -339,7 +339,7 @@ static void take(struct kernel_context *k, struct queue *queue, struct queue_row
     pthread_cond_broadcast(&queue->changed);
 }
 
-/* The last one first, so that a FIFOQueue has them in the order in which they were. */
+/* Puts back the last row first, so that a FIFOQueue keeps their order. */
 static void put_back_all(struct queue *queue, struct queue_rows *rows)
 {
     while (rows->count > 0) {

@@ -63,7 +63,8 @@ static double draw_large(struct reject_stream *stream, double trials, double cha
     }
 }
 
-/* The n-th number. The trials are not drawn one by one, but a NaN would never be reached. */
+/* Draws number n of the stream. NaN is answered at once, because the loops below would never end
+ * with it. */
 static double draw_binomial(struct philox philox, int64_t n, enum dtype dtype, double trials,
                             double chance)
 {

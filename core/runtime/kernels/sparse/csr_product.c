@@ -371,7 +371,8 @@ done:
     return status;
 }
 
-/* Input `index`, transposed if it is to be: then the caller releases *held. */
+/* Reads input `index`, transposed if requested: then *held is the copy, which the caller
+ * releases. */
 static struct status read_factor(struct kernel_context *k, int index, bool transpose,
                                  bool conjugate, struct csr *out, struct csr *held)
 {

@@ -1,8 +1,6 @@
-/*
- * merge_tokens: TensorFlow Text's SplitMergeTokenizeWithOffsets and TokenizerFromLogits, which make
- * tokens of the characters of a text. A label or two scores tell of each character whether it
- * begins a token or continues the last one. White space is left out.
- */
+/* merge_tokens: TensorFlow Text's SplitMergeTokenizeWithOffsets and TokenizerFromLogits, which make
+ * tokens of the characters of a text. A label, or a pair of scores, says for each character whether
+ * it begins a token or continues the last one. White space is left out. */
 #include "base/utf8.h"
 #include "runtime/kernels/plain/text_class.h"
 #include "runtime/kernels/text/text_block.h"

@@ -13,7 +13,7 @@ struct status regex_compile(struct bytes pattern, struct regex **out);
 /* Counts `size` bytes that the next search may read; checks the deadline once a megabyte. */
 struct status regex_count(const struct kernel_context *k, size_t size, size_t *searched);
 
-/* Whether `result` is a match. RESOURCE_EXHAUSTED: there was no memory to search. */
+/* *out: is `result` a match? RESOURCE_EXHAUSTED: there was no memory to search. */
 struct status regex_matched(enum regex_result result, bool *out);
 
 #endif

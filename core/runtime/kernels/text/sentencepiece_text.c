@@ -201,9 +201,8 @@ static struct status join_text(struct piece_work *work, struct bytes text)
     return status_ok();
 }
 
-/* Appends a token. At the begin of the text, leaves out the space that normalizing adds, of each
- * token until there is a text: as in the SentencePiece that TensorFlow Text has; newer ones leave
- * out only one. */
+/* Appends a token. As long as the text is empty, drops the leading space that normalizing adds,
+ * from each token. So does the SentencePiece in TensorFlow Text; newer releases drop only one. */
 static struct status join_token(struct piece_work *work, const struct text_token *token)
 {
     const struct sentencepiece_model *model = work->model;

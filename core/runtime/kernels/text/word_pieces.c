@@ -71,8 +71,8 @@ static struct status is_known(const struct word_division *d, struct bytes piece,
     return status_ok();
 }
 
-/* The rest of the word from a byte on, as a piece begins there: after the indicator, unless at
- * 0. */
+/* The text of bytes [begin, end) of the word as a piece: unless it begins the word, the indicator
+ * ("##") precedes it. */
 static struct bytes piece_from(const struct word_division *d, int64_t begin, int64_t end)
 {
     struct bytes text = part(d, begin, end);
@@ -119,7 +119,8 @@ static struct bytes unknown_piece(const struct word_division *d, int64_t begin, 
     return d->state->use_unknown ? unknown : piece_from(d, begin, end);
 }
 
-/* Behind the begin of a word, the piece lies in d->candidate, which the next one overwrites. */
+/* Copies a piece that does not begin the word: it lies in d->candidate, which the next piece
+ * overwrites. */
 static struct status add_piece(struct word_division *d, struct bytes piece, int64_t begin,
                                int64_t end)
 {

@@ -200,7 +200,7 @@ static void find_axes(const struct conv *conv, const struct shape *filter,
     }
 }
 
-/* How many images have windows that fit WINDOWS_BYTES? */
+/* The number of images whose windows fit into WINDOWS_BYTES; at least 1. */
 static int64_t images_at_once(const struct einsum_binding *axes, enum dtype dtype)
 {
     double bytes = (double)dtype_size(dtype);

@@ -113,7 +113,8 @@ static struct status reduce(struct kernel_context *k, const struct xla_reduction
         half = rows / 2;
         TRY(combine(k, x, half * kept, (rows - half) * kept));
     }
-    /* The initial values follow, where the last elements have been, or room has been left. */
+    /* Combines the result with the initial values, which are placed after it: there is room for
+     * them. */
     for (int i = 0; i < state->count; i++) {
         size_t bytes = dtype_size(x[i].dtype);
         repeat_element(at_bytes(x[i].data, kept, bytes), bytes,

@@ -97,8 +97,8 @@ static struct status choose_all(struct kernel_context *k, const struct xla_windo
     return status_ok();
 }
 
-/* Sources that wait for their turn, in order: their numbers in `waiting`. Windows that chose the
- * same element have theirs one after the other. */
+/* The sources that wait for their turn, in order: `waiting` holds their numbers. Windows that chose
+ * the same element have their turns one after the other. */
 struct source_turns {
     struct tensor waiting, now; /* int64, for each source */
     struct tensor last;         /* int64, for each element of the result: its last turn */
