@@ -516,7 +516,7 @@ static struct endpoint in_batch_crossentropy(struct loss_context *c)
 #define NO_ARGS NULL, 0
 
 /* clang-format off */
-const struct loss_class loss_classes[LOSS_CLASSES_COUNT] = {
+const struct loss_class loss_classes[] = {
     /* function, labels, kind, extent, probabilities, formula, options */
     { "sparse_categorical_crossentropy", LAYERS_CLASSES, LAYERS_CLASSIFIER, LOSS_OF_STEP, true,
       sparse_categorical_crossentropy, ARGS(sparse_categorical_args) },
@@ -559,4 +559,5 @@ const struct loss_class loss_classes[LOSS_CLASSES_COUNT] = {
     { "retrieval", LAYERS_NO_LABELS, LAYERS_REGRESSION, LOSS_OF_ROW, false,
       in_batch_crossentropy, ARGS(retrieval_args) },
 };
+const size_t loss_classes_count = COUNT(loss_classes);
 /* clang-format on */

@@ -41,7 +41,7 @@ static const struct loss_class *find_class(const char *name)
     for (size_t i = 0; i < COUNT(aliases); i++)
         if (same_name(name, aliases[i].alias))
             name = aliases[i].name;
-    for (size_t i = 0; i < LOSS_CLASSES_COUNT; i++)
+    for (size_t i = 0; i < loss_classes_count; i++)
         if (same_name(name, loss_classes[i].name))
             return &loss_classes[i];
     return NULL;
@@ -124,7 +124,7 @@ static struct status unknown_loss(const struct json_value *value, struct arena *
 {
     struct buffer known = { 0 };
 
-    for (size_t i = 0; i < LOSS_CLASSES_COUNT; i++)
+    for (size_t i = 0; i < loss_classes_count; i++)
         buffer_printf(&known, "%s%s", i == 0 ? "" : ", ", loss_classes[i].name);
     struct status status = status_error(STATUS_INVALID_ARGUMENT, "%s is not a loss; known: %.*s",
                                         json_value_show(value, arena), (int)known.size, known.data);

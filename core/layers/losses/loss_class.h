@@ -39,8 +39,8 @@ struct loss_class {
     int args_count;
 };
 
-#define LOSS_CLASSES_COUNT 23
-extern const struct loss_class loss_classes[LOSS_CLASSES_COUNT];
+extern const struct loss_class loss_classes[];
+extern const size_t loss_classes_count;
 
 /* The formulas in files of their own: losses/circle.c, losses/ctc.c. */
 extern const struct layer_arg circle_args[3];
