@@ -4,6 +4,8 @@
  * slices. A later one, after the loss of a ps or the chief, gives them new contents. From Create
  * on, earlier generations are void: calls that wait for one fail, and Create waits for the updates
  * in progress.
+ *
+ * Threads  state.h says which functions need the lock
  */
 #ifndef TRAINER_PS_GENERATION_H
 #define TRAINER_PS_GENERATION_H

@@ -1,6 +1,8 @@
 /*
  * liveness: when each training task was last heard from, and the log lines about it: it has come,
  * gone silent, come back, or left.
+ *
+ * Threads  state.h says which functions need the lock
  */
 #ifndef TRAINER_PS_LIVENESS_H
 #define TRAINER_PS_LIVENESS_H

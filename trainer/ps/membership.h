@@ -1,5 +1,7 @@
 /*
  * membership: admits tasks to the job or refuses them, and keeps the calls that wait to join.
+ *
+ * Threads  state.h says which functions need the lock
  */
 #ifndef TRAINER_PS_MEMBERSHIP_H
 #define TRAINER_PS_MEMBERSHIP_H

@@ -1,5 +1,7 @@
 /*
  * outcome: how a task and the job ended, and the calls that wait for it.
+ *
+ * Threads  state.h says which functions need the lock
  */
 #ifndef TRAINER_PS_OUTCOME_H
 #define TRAINER_PS_OUTCOME_H

@@ -7,6 +7,8 @@
  * A worker's clock counts its pushes that all ps tasks have applied. The ps learns it from the
  * worker's passes. Between passes it assumes one push less than it has applied itself, because the
  * worker sends a push only after the previous one has been applied everywhere.
+ *
+ * Threads  state.h says which functions need the lock
  */
 #ifndef TRAINER_PS_PACE_H
 #define TRAINER_PS_PACE_H

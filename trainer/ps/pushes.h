@@ -1,5 +1,7 @@
 /*
  * pushes: receives gradients: keeps the pushes that wait to be applied, and each worker's progress.
+ *
+ * Threads  state.h says which functions need the lock
  */
 #ifndef TRAINER_PS_PUSHES_H
 #define TRAINER_PS_PUSHES_H

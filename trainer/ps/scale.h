@@ -7,6 +7,8 @@
  * the other ps tasks, as the overflow of a push to them. A push that has overflowed, but too late
  * for ps 0, is not sent to the others. In an asynchronous job, each ps applies the pushes in its
  * own order: all skip the same ones, but only ps 0 sends the scale to the workers.
+ *
+ * Threads  state.h says which functions need the lock
  */
 #ifndef TRAINER_PS_SCALE_H
 #define TRAINER_PS_SCALE_H

@@ -6,6 +6,8 @@
  * No more turns are assigned than there are steps left, so that at the last step each earlier turn
  * is done once. Towards the end the shares become smaller, so that no worker has many turns left
  * while the others have none.
+ *
+ * Threads  state.h says which functions need the lock
  */
 #ifndef TRAINER_PS_SHARES_H
 #define TRAINER_PS_SHARES_H

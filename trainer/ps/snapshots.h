@@ -13,6 +13,8 @@
  *
  * The reader takes snapshots in the same way, with lower priority than the chief. It delays
  * training by no more than a second, whatever happens to it.
+ *
+ * Threads  state.h says which functions need the lock
  */
 #ifndef TRAINER_PS_SNAPSHOTS_H
 #define TRAINER_PS_SNAPSHOTS_H

@@ -2,6 +2,8 @@
  * totals: ps 0 sums the totals that the pushes carry, for the training metrics over all workers. A
  * push's totals count when the ps begins to apply it. Those of a refused, late or repeated push do
  * not, so each row counts as often as its gradient.
+ *
+ * Threads  state.h says which functions need the lock
  */
 #ifndef TRAINER_PS_TOTALS_H
 #define TRAINER_PS_TOTALS_H
