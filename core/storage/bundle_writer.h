@@ -14,6 +14,8 @@
  * Tensors may come in any order: the data file has them in that order, the index is sorted by name.
  * Both files get temporary names, are fsynced, and are renamed. The index comes last: its rename is
  * the commit.
+ *
+ * Threads  one at a time for each writer
  */
 #ifndef STORAGE_BUNDLE_WRITER_H
 #define STORAGE_BUNDLE_WRITER_H

@@ -6,11 +6,12 @@
  *     struct event_file *file;
  *     TRY(event_file_create("logs", &file));
  *     TRY(event_file_add_start(file, wall_time_s, 501));
- *     TRY(event_file_add_scalars(file, wall_time_s, 501, (struct event_scalar[]){ { "loss", .5f }
- *     },
- *                                1));
+ *     struct event_scalar loss = { "loss", .5f };
+ *     TRY(event_file_add_scalars(file, wall_time_s, 501, &loss, 1));
  *     TRY(event_file_flush(file));
  *     TRY(event_file_close(file));
+ *
+ * Threads  one at a time for each file
  */
 #ifndef STORAGE_EVENT_FILE_H
 #define STORAGE_EVENT_FILE_H

@@ -22,6 +22,9 @@
  *     }
  *     done:
  *     table_cursor_finish(&cursor);
+ *
+ * Memory   the index block, and for each cursor the block that it is in
+ * Threads  safe: each thread needs a cursor of its own
  */
 #ifndef STORAGE_TABLE_H
 #define STORAGE_TABLE_H
@@ -35,8 +38,8 @@
 
 struct table;
 
-/* DATA_LOSS: not a table, or damaged. The error texts name the offset. The caller adds the file:
- * table_path. */
+/* Owner: *out is the caller's: table_close. DATA_LOSS: not a table, or damaged. The error texts
+ * name the offset. The caller adds the file: table_path. */
 struct status table_open(const char *path, struct table **out);
 /* The same for a table in memory, which must outlive `*out`. */
 struct status table_open_bytes(struct bytes bytes, struct table **out);

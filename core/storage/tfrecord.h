@@ -10,6 +10,8 @@
  *     struct bytes record;
  *     bool found;
  *     for (TRY_OR(done, tfrecord_reader_next(reader, &record, &found)); found; …)
+ *
+ * Threads  one at a time for each reader and writer
  */
 #ifndef STORAGE_TFRECORD_H
 #define STORAGE_TFRECORD_H

@@ -12,7 +12,10 @@
  *     end       := 'PK' 05 06  disks(4)  entries u16 ×2  central-size u32  central-offset u32
  *                  comment-size u16  comment
  *
- * A member is read from the front to its end, in steps; several may be read at the same time.
+ * A member is read from the front to its end, in steps.
+ *
+ * Memory   the list of members; for each stream, zlib's window and a chunk of the file
+ * Threads  an archive may have any number of streams, each used by one thread at a time
  */
 #ifndef STORAGE_ZIP_H
 #define STORAGE_ZIP_H
