@@ -4,7 +4,7 @@
 
 #include "trainer/ps/push_reader.h"
 #include "trainer/ps/step_mean.h"
-#include "trainer/ps/whole.h"
+#include "trainer/ps/whole_update.h"
 
 /* The state of an update. If the optimizer measures or takes whole variables, the slices of a
  * variable are measured or collected one by one, and updated after the last one. */
@@ -94,7 +94,7 @@ static void applying_finish(struct applying *applying, struct variables *variabl
     if (joins_slices(variables))
         pthread_mutex_unlock(&variables->measuring);
     free(applying->zeros);
-    whole_finish(&applying->whole);
+    whole_update_finish(&applying->whole);
 }
 
 static bool continues(const struct variables *variables, int i)
@@ -119,7 +119,7 @@ static void end_variable(struct applying *applying, int i)
         return;
     struct slice *first = &applying->variables->slices[applying->first];
     if (update->optimizer->whole != NULL) {
-        whole_apply(&applying->whole, first, i + 1 - applying->first, update);
+        whole_update_apply(&applying->whole, first, i + 1 - applying->first, update);
         return;
     }
     update->ratio = optimizer_ratio(&applying->norms);
@@ -148,7 +148,7 @@ static void apply_to(struct applying *applying, int i, const float *gradient)
     }
     begin_variable(applying, i);
     if (update->optimizer->whole != NULL)
-        whole_add(&applying->whole, slice, update, gradient);
+        whole_update_add(&applying->whole, slice, update, gradient);
     else
         slice_measure(slice, update, gradient, &applying->norms);
     end_variable(applying, i);
@@ -170,7 +170,7 @@ static void apply_rows_to(struct applying *applying, int i, const struct rows_gr
     }
     begin_variable(applying, i);
     if (update->optimizer->whole != NULL)
-        whole_add_rows(&applying->whole, slice, update, gradient);
+        whole_update_add_rows(&applying->whole, slice, update, gradient);
     else
         slice_measure_rows(slice, update, gradient, applying->zeros, &applying->norms);
     end_variable(applying, i);

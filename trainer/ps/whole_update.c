@@ -1,4 +1,4 @@
-#include "trainer/ps/whole.h"
+#include "trainer/ps/whole_update.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,14 +34,14 @@ static float *add(struct whole_update *whole, struct slice *slice,
     return whole->g + first;
 }
 
-void whole_add(struct whole_update *whole, struct slice *slice, const struct slice_update *update,
-               const float *g)
+void whole_update_add(struct whole_update *whole, struct slice *slice,
+                      const struct slice_update *update, const float *g)
 {
     memcpy(add(whole, slice, update), g, slice->size_bytes);
 }
 
-void whole_add_rows(struct whole_update *whole, struct slice *slice,
-                    const struct slice_update *update, const struct rows_gradient *gradient)
+void whole_update_add_rows(struct whole_update *whole, struct slice *slice,
+                           const struct slice_update *update, const struct rows_gradient *gradient)
 {
     float *g = add(whole, slice, update);
     size_t row = slice->row_bytes / sizeof *g;
@@ -62,8 +62,8 @@ static void give_back(const struct whole_update *whole, struct slice *slice, siz
     slice_apply(slice, update, whole->w + first);
 }
 
-void whole_apply(struct whole_update *whole, struct slice *slices, int count,
-                 const struct slice_update *update)
+void whole_update_apply(struct whole_update *whole, struct slice *slices, int count,
+                        const struct slice_update *update)
 {
     struct optimizer_step step = { .rate = update->rate,
                                    .settings = update->settings,
@@ -81,7 +81,7 @@ void whole_apply(struct whole_update *whole, struct slice *slices, int count,
     whole->count = 0;
 }
 
-void whole_finish(struct whole_update *whole)
+void whole_update_finish(struct whole_update *whole)
 {
     free(whole->g);
     free(whole->w);
