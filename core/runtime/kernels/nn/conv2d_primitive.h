@@ -1,7 +1,8 @@
 /*
  * conv2d_primitive: the primitives that oneDNN compiled for a convolution. conv2d_onednn.c makes
- * and runs them; conv2d_pieces.c runs those of an image's pieces, and conv2d_product.c those of a
- * product's rows. Internal to these three, and only compiled with oneDNN.
+ * and runs them, and conv2d_packing.c packs their filters; conv2d_pieces.c runs those of an image's
+ * pieces, and conv2d_product.c those of a product's rows. Internal to these four, and only compiled
+ * with oneDNN.
  */
 #ifndef KERNELS_CONV2D_PRIMITIVE_H
 #define KERNELS_CONV2D_PRIMITIVE_H
@@ -53,6 +54,16 @@ struct conv2d_onednn {
  * the number of threads it was made for. NULL: no memory. */
 dnnl_stream_t conv2d_thread_stream(dnnl_engine_t engine);
 
+/* Describes the primitive of a piece; sets its `in` and `out`. False: oneDNN refuses the piece. */
+bool conv2d_describe(struct conv2d_onednn *conv, const struct conv2d_piece *piece,
+                     struct conv2d_primitive *primitive, dnnl_primitive_desc_t *out);
+/* oneDNN has loops for everything. Is this one of its fast ones? The others, for some groups of
+ * channels, are slower than ours. */
+bool conv2d_is_fast(const_dnnl_primitive_desc_t desc);
+/* Does it add up the channels in order, for any number of pixels? oneDNN's kernels for AVX-512 do;
+ * the others choose an order by the size. */
+bool conv2d_is_even(const_dnnl_primitive_desc_t desc);
+
 /* The primitive of a piece if it was made before. NULL: it was not. Threads: any. */
 struct conv2d_primitive *conv2d_primitive_find(struct conv2d_onednn *conv,
                                                const struct conv2d_piece *piece);
@@ -64,17 +75,27 @@ struct conv2d_primitive *conv2d_primitive_make(struct conv2d_onednn *conv,
 bool conv2d_primitive_run(struct conv2d_onednn *conv, struct conv2d_primitive *primitive,
                           const float *in, float *out);
 
+/* ---- conv2d_packing.c ---- */
+
+/* The filter in a layout, packed now if need be. Called with the lock held. NULL: oneDNN failed. */
+const struct packed_filter *conv2d_pack_filter(struct conv2d_onednn *conv,
+                                               struct filter_source *source,
+                                               const dnnl_memory_desc_t *layout);
+size_t conv2d_tiles_bytes(const struct conv2d_onednn *conv); /* of the filter packed for tiles */
 /* The filter packed for tiles, now if need be. NULL: oneDNN computes the convolution. */
 const float *conv2d_packed_tiles(struct conv2d_onednn *conv, const float *filter);
 
 /* Does the piece have all channels of the result? */
 bool conv2d_is_whole(const struct conv2d_onednn *conv, const struct conv2d_piece *piece);
-/* The channels of a block of the filter that is packed for the whole image, or CONV2D_NO_BLOCKS. */
+/* The channels of a block of the filter that is packed for the whole image, or CONV2D_NO_BLOCKS.
+ * Its blocks are parts of it, so that pieces of channels take no memory for filters. */
 int64_t conv2d_find_block(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
                           struct filter_source *source);
 /* Cuts the channels into pieces for the threads. 0: they are not to be cut. */
 int conv2d_cut_blocks(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
                       struct filter_source *source, struct conv2d_piece *out);
+
+/* ---- conv2d_pieces.c ---- */
 
 /* The memory for comparing the bits of two ways to compute the same, at most. */
 #define CONV2D_COMPARE_FLOATS ((int64_t)8 << 20)
