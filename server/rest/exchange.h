@@ -1,5 +1,5 @@
-/* exchange: one REST request and its answer, between the HTTP edge (rest.c) and the handlers of the
- * route table. */
+/* exchange: one REST request and its answer, between the HTTP edge (request.c) and the handlers of
+ * the route table. */
 #ifndef SERVER_REST_EXCHANGE_H
 #define SERVER_REST_EXCHANGE_H
 

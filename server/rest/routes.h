@@ -1,5 +1,5 @@
 /*
- * route: finds the handler of a REST request, and reads its URL. One table row per route
+ * routes: finds the handler of a REST request, and reads its URL. One table row per route
  * (docs/adding.md).
  *
  * Paths under /v1/ are matched as TensorFlow Serving does: the query is part of the path, fixed
