@@ -21,6 +21,9 @@ struct bucket {
 /* The life of a connection, drawn in http2.c. */
 enum http2_state { HTTP2_HANDSHAKE, HTTP2_GREETING, HTTP2_READY, HTTP2_FAILED, HTTP2_CLOSED };
 
+/* The first line that a server gets, until HTTP/2's preface is complete. */
+enum first_line { LINE_UNFINISHED, LINE_HTTP1, LINE_OTHER };
+
 struct http2 {
     struct http2_options options;
     struct transport *transport;
@@ -55,7 +58,10 @@ struct http2 {
     bool flush_deferred; /* to the end of the round */
     bool ping_sent;      /* and not answered */
     bool congested;      /* its side was notified, and waits for `eased` */
+    bool lacks_preface;  /* the peer's first bytes are not those of HTTP/2 */
     bool is_foreign;     /* the peer got an answer in HTTP/1; the rest of its bytes is dropped */
+    enum first_line first_line;
+    int version_matched; /* characters of the version of HTTP/1 with which first_line ends */
     bool refuses;        /* the second GOAWAY after retired_ns, which refuses streams, was sent */
     int first_byte;      /* from the peer; -1: none came */
     size_t preface_left; /* bytes of the client's preface that a server has not received */

@@ -304,17 +304,31 @@ void http2_set_read_callbacks(nghttp2_session_callbacks *callbacks)
 
 /* ---- The socket. ---- */
 
+/* Looks for the version of HTTP/1 in the first line, of which a client may send a few bytes at a
+ * time. The line may have any length: the time for the handshake limits how long it takes. */
+static void read_first_line(struct http2 *http2, const char *data, size_t size)
+{
+    static const char version[] = " HTTP/1.";
+
+    for (size_t i = 0; i < size && http2->first_line == LINE_UNFINISHED; i++) {
+        bool matches = data[i] == version[http2->version_matched];
+        http2->version_matched = matches ? http2->version_matched + 1 : data[i] == ' ';
+        if (http2->version_matched == (int)sizeof version - 1)
+            http2->first_line = LINE_HTTP1;
+        else if ((unsigned char)data[i] < ' ')
+            http2->first_line = LINE_OTHER;
+    }
+}
+
 /* Answers a client of HTTP/1 and closes our side. The rest of the connection stays until the client
  * closes it, or until the time for the handshake is over: closing it before a body has been read
  * would reset it, perhaps before the client sees the answer. One write is enough, because nothing
  * else was written. */
-static bool answer_foreign(struct http2 *http2, const char *data, size_t size)
+static bool answer_foreign(struct http2 *http2)
 {
-    static const char version[] = " HTTP/1.";
     struct buffer answer = { 0 };
 
-    if (http2->options.side->foreign == NULL ||
-        memmem(data, size, version, sizeof version - 1) == NULL)
+    if (http2->options.side->foreign == NULL)
         return false;
     http2->options.side->foreign(http2, &answer);
     struct iovec run = { answer.data, answer.size };
@@ -326,11 +340,26 @@ static bool answer_foreign(struct http2 *http2, const char *data, size_t size)
     return http2->is_foreign;
 }
 
+/* The peer did not send HTTP/2's preface. */
+static void refuse_foreign(struct http2 *http2)
+{
+    if (http2->first_line == LINE_UNFINISHED ||
+        (http2->first_line == LINE_HTTP1 && answer_foreign(http2)))
+        return;
+    http2->preface_left = 0;
+    http2_flush(http2); /* from our SETTINGS, a client of TLS learns that we do not encrypt */
+    http2_fail(http2, status_error(STATUS_INTERNAL, "the peer does not speak HTTP/2"));
+}
+
 void http2_receive(struct http2 *http2, const char *data, size_t size)
 {
     if (http2->is_foreign)
         return;
-    ssize_t used = nghttp2_session_mem_recv(http2->session, (const uint8_t *)data, size);
+    if (http2->preface_left > 0)
+        read_first_line(http2, data, size);
+    ssize_t used = http2->lacks_preface
+                       ? NGHTTP2_ERR_BAD_CLIENT_MAGIC
+                       : nghttp2_session_mem_recv(http2->session, (const uint8_t *)data, size);
     if (http2->first_byte < 0)
         http2->first_byte = (unsigned char)*data;
     http2->received_ns = loop_now_ns(http2->options.loop);
@@ -338,13 +367,11 @@ void http2_receive(struct http2 *http2, const char *data, size_t size)
         http2->preface_left -= size < http2->preface_left ? size : http2->preface_left;
     if (used >= 0 || http2_is_over(http2))
         return;
-    if (used != NGHTTP2_ERR_BAD_CLIENT_MAGIC) {
+    http2->lacks_preface = used == NGHTTP2_ERR_BAD_CLIENT_MAGIC;
+    if (http2->lacks_preface)
+        refuse_foreign(http2);
+    else
         http2_fail(http2, status_error(STATUS_INTERNAL, "HTTP/2: %s", nghttp2_strerror((int)used)));
-    } else if (!answer_foreign(http2, data, size)) {
-        http2->preface_left = 0;
-        http2_flush(http2); /* from our SETTINGS, a client of TLS learns that we do not encrypt */
-        http2_fail(http2, status_error(STATUS_INTERNAL, "the peer does not speak HTTP/2"));
-    }
 }
 
 static size_t round_bytes(const struct http2 *http2)

@@ -77,6 +77,16 @@ class Ports(TestCase):
                 s.sendall(b"GET / HTTP/1.0\r\n\r\n")
                 while s.recv(1000):  # a client of HTTP/1.0 reads to the end
                     pass
+            for head in (b"POST /v1/models/tiny:predict HTTP/1.1\r\n\r\n", b"PRI * HTTP/1.1\r\n\r\n"):  # begin like the preface of HTTP/2
+                with socket.create_connection(("127.0.0.1", server.grpc_port), timeout=10) as s:
+                    for byte in head:
+                        s.sendall(bytes([byte]))
+                        time.sleep(0.005)
+                    self.assertEqual(s.recv(12), b"HTTP/1.1 400", head)
+            with socket.create_connection(("127.0.0.1", server.grpc_port), timeout=10) as s:
+                s.sendall(b"GET /" + 300_000 * b"x ")  # larger than what is read at a time
+                s.sendall(b" HTTP/1.1\r\n\r\n")
+                self.assertEqual(s.recv(12), b"HTTP/1.1 400")
             for first in (b"\x16\x03\x01", b"HELLO\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nPM\r\n\r\n"):  # none is HTTP/1
                 with socket.create_connection(("127.0.0.1", server.grpc_port), timeout=DEADLINE_S) as s:
                     s.sendall(first)
