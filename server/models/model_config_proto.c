@@ -136,9 +136,11 @@ static struct status read_logging(const Tensorflow__Serving__LoggingConfig *from
     if (from == NULL)
         return status_ok();
     TRY(check_logging(from));
-    if (from->sampling_config == NULL || from->sampling_config->sampling_rate == 0)
-        return status_ok(); /* no request is logged */
-    TRY(check_collector(from->log_collector_config));
+    bool logs = from->sampling_config != NULL && from->sampling_config->sampling_rate > 0;
+    if (logs || from->log_collector_config != NULL) /* a mistake shows before the first sample */
+        TRY(check_collector(from->log_collector_config));
+    if (!logs)
+        return status_ok();
     to->rate = from->sampling_config->sampling_rate;
     to->prefix = file_path_of_uri(from->log_collector_config->filename_prefix);
     return status_ok();

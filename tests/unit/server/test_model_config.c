@@ -129,6 +129,13 @@ static const struct row {
       MODEL("logging_config { sampling_config { sampling_rate: 1 } log_collector_config { type: "
             "'kafka' filename_prefix: '/l' } }"),
       "type 'kafka' is not supported", STATUS_UNIMPLEMENTED },
+    { "another collector, of no requests",
+      MODEL("logging_config { sampling_config { sampling_rate: 0 } log_collector_config { type: "
+            "'kafka' filename_prefix: '/l' } }"),
+      "type 'kafka' is not supported", STATUS_UNIMPLEMENTED },
+    { "another collector, without a rate",
+      MODEL("logging_config { log_collector_config { type: 'kafka' filename_prefix: '/l' } }"),
+      "type 'kafka' is not supported", STATUS_UNIMPLEMENTED },
     { "a log with an endless name",
       MODEL("logging_config { sampling_config { sampling_rate: 1 } log_collector_config { "
             "filename_prefix: '" X4096 "x' } }"),
