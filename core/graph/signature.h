@@ -27,6 +27,7 @@ struct signature_tensor {
     struct shape shape;              /* unknown rank where it has none */
     const char *const *dim_names;    /* of each dimension, for clients; NULL: none has a name */
     const struct signature_coo *coo; /* for clients; NULL: it is no such tensor */
+    const void *composite;           /* for clients: a TensorInfo.CompositeTensor; NULL: none */
     struct tensor default_value;     /* SignatureDef.defaults; dtype DT_INVALID: none */
 };
 

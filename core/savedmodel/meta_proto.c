@@ -116,6 +116,24 @@ static const struct signature_coo *read_coo(const Tensorflow__TensorInfo *info, 
     return coo;
 }
 
+/* A copy that lives as long as the model. */
+static struct status read_composite(const Tensorflow__TensorInfo *info, struct arena *arena,
+                                    const void **out)
+{
+    struct buffer packed = { 0 };
+    ProtobufCMessage *message;
+    if (info->encoding_case != TENSORFLOW__TENSOR_INFO__ENCODING_COMPOSITE_TENSOR)
+        return status_ok();
+    proto_pack(info->composite_tensor, &packed);
+    struct status status =
+        proto_unpack(&tensorflow__tensor_info__composite_tensor__descriptor,
+                     (struct bytes){ packed.data, packed.size }, arena, &message);
+    buffer_finish(&packed);
+    if (status_is_ok(status))
+        *out = message;
+    return status;
+}
+
 static struct status read_tensor_info(const char *key, const Tensorflow__TensorInfo *info,
                                       struct arena *arena, struct signature_tensor *out)
 {
@@ -131,6 +149,7 @@ static struct status read_tensor_info(const char *key, const Tensorflow__TensorI
     out->has_shape = info->tensor_shape != NULL;
     out->dim_names = read_dim_names(info->tensor_shape, arena);
     out->coo = read_coo(info, arena);
+    TRY(status_in(read_composite(info, arena, &out->composite), "'%s'", key));
     return status_in(shape_from_proto(info->tensor_shape, &out->shape), "'%s'", key);
 }
 

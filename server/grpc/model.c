@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/text_print.h"
+#include "proto/message.h"
 #include "proto/wire.h"
 #include "server/grpc/request.h"
 #include "server/metrics/metrics.h"
@@ -17,7 +18,7 @@ enum { ENTRY_KEY = 1, ENTRY_VALUE = 2 };
 /* Any; SignatureDefMap and SignatureDef; TensorInfo; TensorShapeProto and its Dim. */
 enum { ANY_TYPE_URL = 1, ANY_VALUE = 2, MAP_SIGNATURE = 1 };
 enum { SIGNATURE_INPUTS = 1, SIGNATURE_OUTPUTS = 2, SIGNATURE_METHOD = 3, SIGNATURE_DEFAULTS = 4 };
-enum { INFO_NAME = 1, INFO_DTYPE = 2, INFO_SHAPE = 3, INFO_COO = 4 };
+enum { INFO_NAME = 1, INFO_DTYPE = 2, INFO_SHAPE = 3, INFO_COO = 4, INFO_COMPOSITE = 5 };
 enum { COO_VALUES = 1, COO_INDICES = 2, COO_DENSE_SHAPE = 3 };
 enum { SHAPE_DIM = 2, SHAPE_UNKNOWN = 3, DIM_SIZE = 1, DIM_NAME = 2 };
 /* GetModelStatusResponse, ModelVersionStatus, StatusProto. */
@@ -78,10 +79,15 @@ static void put_coo(const struct signature_coo *coo, struct buffer *out)
 /* The number of a reference type is the base type's plus 100. */
 static void put_info(const struct signature_tensor *tensor, struct buffer *out)
 {
-    if (tensor->coo != NULL)
+    if (tensor->coo != NULL) {
         put_coo(tensor->coo, out);
-    else
+    } else if (tensor->composite != NULL) {
+        size_t opened = wire_open(out, INFO_COMPOSITE);
+        proto_pack(tensor->composite, out);
+        wire_close(out, opened);
+    } else {
         wire_put_bytes(out, INFO_NAME, bytes_of(tensor->tensor_name));
+    }
     wire_put_varint(out, INFO_DTYPE, (uint64_t)tensor->dtype + (tensor->is_ref ? DT_REF : 0));
     if (tensor->has_shape)
         put_shape(tensor, out);

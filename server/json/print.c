@@ -268,12 +268,12 @@ char *json_put_double(char *out, double value)
     return end != NULL ? end : put_by_printf(out, value, false);
 }
 
-void json_print_base64(struct buffer *out, struct bytes data)
+void json_print_base64_text(struct buffer *out, struct bytes data)
 {
     static const char alphabet[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const unsigned char *in = (const unsigned char *)data.data;
-    buffer_append_text(out, "{\"b64\": \"");
+    buffer_append_char(out, '"');
     buffer_reserve(out, (data.size + 2) / 3 * 4);
     char *at = out->data + out->size;
     for (size_t i = 0; i < data.size; i += 3) {
@@ -286,7 +286,14 @@ void json_print_base64(struct buffer *out, struct bytes data)
         *at++ = left > 2 ? alphabet[three & 63] : '=';
     }
     out->size = (size_t)(at - out->data);
-    buffer_append_text(out, "\"}");
+    buffer_append_char(out, '"');
+}
+
+void json_print_base64(struct buffer *out, struct bytes data)
+{
+    buffer_append_text(out, "{\"b64\": ");
+    json_print_base64_text(out, data);
+    buffer_append_char(out, '}');
 }
 
 /* Finds the digits of the shortest "%.*e" that reads back. *exponent: that of the first digit. */

@@ -11,6 +11,7 @@
  *     base/text_print.h   strings with their escapes
  *     predict.h           the answer of predict, with TensorFlow Serving's white space
  *     pretty.h            small documents, with protobuf's white space
+ *     pretty_message.h    messages of protobuf in such documents
  *     dump.h              a value of a request in an error text
  *     base/json_writer.h  documents of our own, for the other programs
  */
@@ -25,7 +26,8 @@
 char *json_put_float(char *out, float value);
 char *json_put_double(char *out, double value);
 
-/* Prints {"b64": "…"} with standard, padded base64. */
+/* Prints a string of standard, padded base64; the object {"b64": "…"}. */
+void json_print_base64_text(struct buffer *out, struct bytes data);
 void json_print_base64(struct buffer *out, struct bytes data);
 
 /* Prints the shortest text that reads back, as RapidJSON writes doubles: for values in error texts.

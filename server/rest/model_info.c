@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "server/rest/exchange.h"
-#include "server/json/pretty.h"
+#include "server/json/pretty_message.h"
 
 static void print_versions(struct json_pretty *pretty, const struct version_status *versions,
                            size_t count)
@@ -95,6 +95,8 @@ static void print_tensors(struct json_pretty *pretty, const char *key,
             print_shape(pretty, tensor);
         if (tensor->coo != NULL)
             print_coo(pretty, tensor->coo);
+        else if (tensor->composite != NULL)
+            json_pretty_message(pretty, "composite_tensor", tensor->composite);
         else
             json_pretty_text(pretty, "name", tensor->tensor_name);
         json_pretty_close(pretty, '}');

@@ -100,19 +100,40 @@ def of_examples(kind, model_spec, *examples, context=None):
 
 
 def describe(signature):
-    """A signature that only its metadata show: dimensions with names, the parts of a sparse tensor, and no method."""
-    x, sparse = signature.inputs["x"], signature.outputs["sparse"]
+    """A signature that only its metadata show: dimensions with names, the parts of a sparse and of a composite tensor, and no method."""
+    x, sparse, ragged = signature.inputs["x"], signature.outputs["sparse"], signature.outputs["ragged"]
     x.name, x.dtype = "x:0", FLOAT
     x.tensor_shape.dim.add(size=-1, name="rows")
     x.tensor_shape.dim.add(size=3)
     sparse.dtype = FLOAT
     sparse.coo_sparse.values_tensor_name, sparse.coo_sparse.indices_tensor_name, sparse.coo_sparse.dense_shape_tensor_name = "v:0", "i:0", "s:0"
+    ragged.dtype = FLOAT
+    kind = ragged.composite_tensor.type_spec
+    kind.type_spec_class, kind.type_spec_class_name, kind.num_flat_components = 3, "RaggedTensorSpec", 2
+    state = kind.type_state.tuple_value.values
+    state.add().tensor_shape_value.dim.add(size=-1)
+    state.add().none_value.SetInParent()
+    state.add().dict_value.fields["k"].numpy_value.tensor_content = b"\x00\xff"
+    for field, value in (("tensor_dtype_value", FLOAT), ("int64_value", -5), ("float64_value", 0.5), ("float64_value", float("inf")),
+                         ("bool_value", True)):
+        setattr(state.add(), field, value)
+    ragged.composite_tensor.components.add(name="v:0", dtype=FLOAT)
 
 
+STATE = [{"tensor_shape_value": {"dim": [{"size": "-1", "name": ""}], "unknown_rank": False}}, {"none_value": {}},
+         {"dict_value": {"fields": {"k": {"numpy_value": {
+             "dtype": "DT_INVALID", "version_number": 0, "tensor_content": "AP8=", "float8_val": "", **{kind + "_val": [] for kind in (
+                 "half", "float", "double", "int", "string", "scomplex", "int64", "bool", "dcomplex", "resource_handle", "variant",
+                 "uint32", "uint64")}}}}}},
+         {"tensor_dtype_value": "DT_FLOAT"}, {"int64_value": "-5"}, {"float64_value": 0.5}, {"float64_value": "Infinity"}, {"bool_value": True}]
 DESCRIBED = {"inputs": {"x": {"dtype": "DT_FLOAT", "tensor_shape": {"dim": [{"size": "-1", "name": "rows"}, {"size": "3", "name": ""}],
                                                                    "unknown_rank": False}, "name": "x:0"}},
              "outputs": {"sparse": {"dtype": "DT_FLOAT", "coo_sparse": {"values_tensor_name": "v:0", "indices_tensor_name": "i:0",
-                                                                       "dense_shape_tensor_name": "s:0"}}},
+                                                                       "dense_shape_tensor_name": "s:0"}},
+                         "ragged": {"dtype": "DT_FLOAT", "composite_tensor": {
+                             "type_spec": {"type_spec_class": "RAGGED_TENSOR_SPEC", "type_state": {"tuple_value": {"values": STATE}},
+                                           "type_spec_class_name": "RaggedTensorSpec", "num_flat_components": 2},
+                             "components": [{"dtype": "DT_FLOAT", "name": "v:0"}]}}},
              "method_name": "", "defaults": {}}
 
 
