@@ -276,6 +276,13 @@ static struct status choose_outputs(struct served_request *request, struct predi
     return status_ok();
 }
 
+int grpc_predict_outputs(const struct served_request *request, const int **out)
+{
+    const struct predict *predict = request->method;
+    *out = predict->outputs;
+    return predict->outputs_count;
+}
+
 /* Bytes beside the tensors': the other fields, and the spare room that a writer requires. */
 static size_t around_size(const struct served_request *request, const struct signature *signature)
 {

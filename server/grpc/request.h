@@ -22,6 +22,10 @@ grpc_method grpc_answer_predict, grpc_answer_classify, grpc_answer_regress,
     grpc_answer_multi_inference;
 grpc_method grpc_answer_model_metadata, grpc_answer_model_status, grpc_answer_reload_config;
 
+/* After grpc_answer_predict: the outputs that the request chooses, by their index in the
+ * signature. Returns how many. */
+int grpc_predict_outputs(const struct served_request *request, const int **out);
+
 /* Appends one of the signature's outputs to the reply, a PredictResponse. RESOURCE_EXHAUSTED;
  * UNIMPLEMENTED: its dtype cannot be encoded there. */
 struct status grpc_put_predict_output(struct served_request *request,

@@ -49,11 +49,11 @@ static struct status read_json(struct served_request *request, struct predict_ca
 }
 
 /* A request that was not JSON gets its outputs as columns. */
-static struct status answer_json(struct served_request *request, const struct tensor *outputs)
+static struct status answer_json(struct served_request *request, const struct signature *signature,
+                                 const struct tensor *outputs)
 {
-    const struct signature *signature = request->call.callable->signature;
     const struct predict_call *call = request->method;
-    bool rows = call != NULL && call->json.rows;
+    bool rows = call->json.rows;
     /* The text can be many times as large as the tensors, for instance with many empty lists. */
     size_t size_max = predict_response_size_max(signature, outputs, rows);
     TRY(served_request_reserve_reply(request, size_max));
@@ -74,6 +74,7 @@ static struct status read_protobuf(struct served_request *request, struct predic
                             text_print_name(name), text_print_name(request->spec.name));
     call->callable = request->call.callable;
     call->inputs = request->call.inputs;
+    call->chosen_count = grpc_predict_outputs(request, &call->chosen);
     return status_ok();
 }
 
@@ -99,9 +100,32 @@ static struct status check_explain(const struct exchange *exchange, enum media w
                         media_name(wanted));
 }
 
+static void choose_signature(struct arena *arena, struct predict_call *call)
+{
+    const struct signature *whole = call->callable->signature;
+    call->answered = *whole;
+    if (call->chosen == NULL)
+        return;
+    call->answered.outputs = ARENA_ARRAY(arena, struct signature_tensor, call->chosen_count);
+    call->answered.outputs_count = call->chosen_count;
+    for (int i = 0; i < call->chosen_count; i++)
+        call->answered.outputs[i] = whole->outputs[call->chosen[i]];
+}
+
+static struct status write_answer(struct served_request *request, const struct tensor *outputs)
+{
+    const struct predict_call *call = request->method;
+    if (call->chosen == NULL)
+        return call->write(request, &call->answered, outputs);
+    struct tensor *chosen = ARENA_ARRAY(request->arena, struct tensor, call->chosen_count);
+    for (int i = 0; i < call->chosen_count; i++)
+        chosen[i] = outputs[call->chosen[i]];
+    return call->write(request, &call->answered, chosen);
+}
+
 struct status answer_predict(struct exchange *exchange)
 {
-    static struct status (*const answers[])(struct served_request *, const struct tensor *) = {
+    static predict_writer *const writers[] = {
         [MEDIA_JSON] = answer_json,
         [MEDIA_OCTETS] = predict_answer_octets,
         [MEDIA_NPY] = predict_answer_npy,
@@ -113,15 +137,17 @@ struct status answer_predict(struct exchange *exchange)
     struct predict_call *call = ARENA_NEW(request->arena, struct predict_call);
     TRY(check_explain(exchange, wanted));
     TRY(read_body(exchange, body, call));
-    TRY(predict_check_answer(call->callable->signature, wanted));
+    choose_signature(request->arena, call);
+    TRY(predict_check_answer(&call->answered, wanted));
     if (request->server->check_method_names)
         TRY(callable_check_predict(call->callable));
     if (body == MEDIA_PROTOBUF && wanted == MEDIA_PROTOBUF) {
         exchange->content_type = media_name(wanted); /* its own answer applies its output_filter */
         return status_ok();
     }
-    TRY(signature_check_outputs(call->callable->signature));
+    TRY(signature_check_outputs(&call->answered));
+    call->write = writers[wanted];
     request->method = call;
     request->next = NULL; /* that of a PredictRequest's own answer */
-    return served_request_run(request, call->callable, call->inputs, answers[wanted]);
+    return served_request_run(request, call->callable, call->inputs, write_answer);
 }

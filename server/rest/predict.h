@@ -14,11 +14,20 @@
 /* The request headers that answer_predict reads. */
 extern const char *const predict_headers[];
 
-/* A predict request; served.method points to it, unless the body is a PredictRequest. */
+/* Writes the signature's outputs to the reply, and sets the headers. */
+typedef struct status predict_writer(struct served_request *request,
+                                     const struct signature *signature,
+                                     const struct tensor *outputs);
+
+/* A predict request; served.method points to it, unless a PredictRequest gets a PredictResponse. */
 struct predict_call {
     struct predict_request json; /* signature; for a JSON body also the rest */
     const struct tensor *inputs;
     struct callable *callable;
+    const int *chosen; /* the outputs that a PredictRequest chooses, by index; NULL: all */
+    int chosen_count;
+    struct signature answered; /* the callable's, with the chosen outputs only */
+    predict_writer *write;
 };
 
 /* INVALID_ARGUMENT: no such signature; the errors of served_request_find_servable. */
@@ -33,13 +42,10 @@ struct status predict_read_tensor(struct exchange *exchange, enum media media,
  * its bytes at most. */
 bool predict_body_is_tensor(const struct exchange *exchange);
 
-/* Can the signature's outputs be sent in this form? INVALID_ARGUMENT: it allows one tensor, and
- * there are several. */
+/* Can these outputs be sent in this form? INVALID_ARGUMENT: it allows one tensor, and there are
+ * several. */
 struct status predict_check_answer(const struct signature *signature, enum media media);
 
-/* Write the outputs to the reply, and set the headers. */
-struct status predict_answer_octets(struct served_request *request, const struct tensor *outputs);
-struct status predict_answer_npy(struct served_request *request, const struct tensor *outputs);
-struct status predict_answer_protobuf(struct served_request *request, const struct tensor *outputs);
+predict_writer predict_answer_octets, predict_answer_npy, predict_answer_protobuf;
 
 #endif

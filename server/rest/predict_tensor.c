@@ -50,8 +50,10 @@ struct status predict_check_answer(const struct signature *signature, enum media
         media_name(MEDIA_PROTOBUF));
 }
 
-struct status predict_answer_octets(struct served_request *request, const struct tensor *outputs)
+struct status predict_answer_octets(struct served_request *request,
+                                    const struct signature *signature, const struct tensor *outputs)
 {
+    (void)signature;
     struct exchange *exchange = exchange_of(request);
     const char *shape = tensor_body_shape_text(&outputs[0].shape, request->arena);
     uint64_t size = raw_size(&outputs[0]);
@@ -66,9 +68,11 @@ struct status predict_answer_octets(struct served_request *request, const struct
     return status_ok();
 }
 
-struct status predict_answer_npy(struct served_request *request, const struct tensor *outputs)
+struct status predict_answer_npy(struct served_request *request, const struct signature *signature,
+                                 const struct tensor *outputs)
 {
     size_t size;
+    (void)signature;
     TRY(tensor_body_npy_size(&outputs[0], &size));
     TRY(served_request_reserve_reply(request, size));
     tensor_body_put_npy(&outputs[0], &request->reply);
@@ -76,9 +80,10 @@ struct status predict_answer_npy(struct served_request *request, const struct te
     return status_ok();
 }
 
-struct status predict_answer_protobuf(struct served_request *request, const struct tensor *outputs)
+struct status predict_answer_protobuf(struct served_request *request,
+                                      const struct signature *signature,
+                                      const struct tensor *outputs)
 {
-    const struct signature *signature = request->call.callable->signature;
     for (int i = 0; i < signature->outputs_count; i++)
         TRY(grpc_put_predict_output(request, signature, i, &outputs[i]));
     model_spec_put(&request->reply, RESPONSE_SPEC, request->servable, bytes_of(signature->name));

@@ -438,6 +438,10 @@ class Calls(Conformance):
         answer = self.server.post("/v2/models/composite/infer", {"inputs": [{"name": "x", "shape": [1, 1], "datatype": "FP32", "data": [1]}],
                                                                  "outputs": [{"name": "y"}]})
         self.check("8.2", "Open Inference: the dense output", [(o["name"], o["data"]) for o in answer.json["outputs"]], [("y", [1.0])])
+        headers = {"Content-Type": "application/x-protobuf"}
+        self.check("8.2", "REST: a PredictRequest with a filter of the dense output, as JSON", self.server.post(
+            "/v1/models/composite:predict", predict(messages().ModelSpec(), ["y"], x=one).SerializeToString(), headers=headers).json,
+            {"outputs": [[1.0]]})
         for label, signature, names, key in (("all outputs", "", [], "a"), ("a sparse one", "", ["y", "s"], "s"),
                                              ("no dense one", "only_sparse", [], "s")):
             text = Has("output '%s' of the signature '%s' is a sparse or composite tensor" % (key, signature or "serving_default"))

@@ -113,6 +113,23 @@ class Bodies(TestCase):
         response = messages().PredictResponse.FromString(self.predict(body, accept=PROTOBUF).body)
         self.assertEqual(sorted(response.outputs), ["a", "b"])
 
+    def test_the_outputs_that_a_predict_request_chooses(self):
+        request = messages().PredictRequest()
+        request.model_spec.signature_name = "pair"
+        request.inputs["a"].CopyFrom(tensor(1, [1], [1.0]))
+        request.inputs["b"].CopyFrom(tensor(3, [1], [2]))
+        whole = self.predict(request.SerializeToString(), PROTOBUF).json["outputs"]
+        self.refused(self.predict(request.SerializeToString(), PROTOBUF, OCTETS), 400, "the signature 'pair' has 2 outputs")
+        for names in (["b"], ["b", "a"]):
+            request.output_filter[:] = names
+            outputs = self.predict(request.SerializeToString(), PROTOBUF).json["outputs"]
+            self.assertEqual(outputs, {name: whole[name] for name in names} if len(names) > 1 else whole[names[0]])
+            response = messages().PredictResponse.FromString(self.predict(request.SerializeToString(), PROTOBUF, PROTOBUF).body)
+            self.assertEqual(sorted(response.outputs), sorted(names))
+        request.output_filter[:] = ["a"]
+        answer = self.predict(request.SerializeToString(), PROTOBUF, NPY)
+        self.assertEqual(numpy.load(io.BytesIO(answer.body)).tolist(), whole["a"])
+
 
 if __name__ == "__main__":
     main()
