@@ -144,14 +144,20 @@ static void add(struct grpc_port *port, const struct service *service, void *ins
         reflection_add(port->reflection, service);
 }
 
+/* A message that is larger than all memory for requests cannot become complete. */
+static size_t message_max(const struct server_context *server, size_t argument)
+{
+    int64_t flag = server->body_bytes_max;
+    int64_t memory = server->budget->limit_bytes - server->budget->reserve_bytes;
+    size_t max = argument > 0 ? argument : flag > 0 && flag < INT_MAX ? (size_t)flag : INT_MAX;
+    return memory > 0 && (uint64_t)memory < max ? (size_t)memory : max;
+}
+
 struct status grpc_port_create(struct server_context *server, struct grpc_service *grpc,
                                const struct grpc_port_options *options, struct grpc_port **out)
 {
-    int64_t message_max = server->body_bytes_max;
     struct rpc_server_options rpc = options->rpc;
-    if (rpc.message_max_bytes == 0)
-        rpc.message_max_bytes =
-            message_max > 0 && message_max < INT_MAX ? (size_t)message_max : INT_MAX;
+    rpc.message_max_bytes = message_max(server, rpc.message_max_bytes);
     rpc.authorize = server->auth != NULL ? authorize : NULL;
     rpc.authorize_context = server->auth;
     rpc.budget = server->budget;

@@ -103,6 +103,19 @@ static struct status too_large(const struct request *request, uint64_t size)
                         (unsigned long long)size, (long long)request->rest->server->body_bytes_max);
 }
 
+/* Such a body cannot become complete, however long the client sends it. */
+static struct status check_memory(const struct request *request, uint64_t size)
+{
+    const struct budget *budget = request->rest->server->budget;
+    int64_t limit = budget->limit_bytes - budget->reserve_bytes - (int64_t)JSON_PADDING;
+    if (limit > 0 && size <= (uint64_t)limit)
+        return status_ok();
+    return status_error(STATUS_RESOURCE_EXHAUSTED,
+                        "request body of %llu bytes is over the server's memory for requests, %lld "
+                        "bytes (--memory_budget_bytes)",
+                        (unsigned long long)size, (long long)budget->limit_bytes);
+}
+
 /* TensorFlow Serving knows gzip only. Clients of the Open Inference Protocol also send deflate,
  * which means a zlib stream (RFC 9110). */
 static void note_encoding(struct request *request, const char *encoding)
@@ -123,6 +136,7 @@ struct status rest_body_expect(struct request *request)
     note_encoding(request, encoding);
     if (limit > 0 && size > (uint64_t)limit)
         return too_large(request, size);
+    TRY(check_memory(request, size));
     /* Trusts Content-Length up to PROMISE_BYTES_MAX. Beyond that, memory grows as bytes arrive. */
     return reserve_body(request, size < PROMISE_BYTES_MAX ? size : PROMISE_BYTES_MAX);
 }

@@ -97,6 +97,13 @@ class Http1(DigitsServer):
             self.assertEqual(s.recv(65536), b"HTTP/1.1 100 Continue\r\n\r\n")
             s.sendall(body)
             self.assertTrue(s.recv(65536).startswith(b"HTTP/1.1 200 "))
+        with Server(self.base, "--memory_budget_bytes=%d" % (64 << 20)) as server:
+            for size in (64 << 20, 1 << 50):
+                with socket.create_connection(("127.0.0.1", server.port), timeout=DEADLINE_S) as s:
+                    s.sendall(head % size)
+                    back = s.recv(65536)
+                    self.assertTrue(back.startswith(b"HTTP/1.1 429 "), back)
+                    self.assertIn(b"request body of %d bytes is over the server's memory for requests, 67108864 bytes" % size, back + s.recv(65536))
 
     def test_unusual_requests_are_answered(self):
         body = json.dumps(row()).encode()

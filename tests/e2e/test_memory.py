@@ -181,7 +181,9 @@ class Memory(TestCase):
                 for count in (1 << 33, 1 << 31, 14 * MB):
                     answer = client.predict(repeated(count))
                     self.assertEqual(answer.code, "RESOURCE_EXHAUSTED", answer)
-                self.assertEqual(client.predict(large).code, "RESOURCE_EXHAUSTED")
+                answer = client.predict(large)
+                self.assertEqual(answer.code, "RESOURCE_EXHAUSTED")
+                self.assertIn("Received message larger than max (8388" if client is plain else "", answer.text)
                 self.assertEqual(client.regress(regress).code, "RESOURCE_EXHAUSTED")
                 self.assertIn(client.predict(names).code, ("INVALID_ARGUMENT", "RESOURCE_EXHAUSTED"))
             for client in (plain, packed):  # all of it is there again
