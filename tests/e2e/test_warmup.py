@@ -1,12 +1,13 @@
 """assets.extra/tf_serving_warmup_requests: requests that are replayed before a version serves."""
 import os
 import signal
+import time
 
 import records
 import tiny_model
 from endless_models import write_endless_signature
 from grpc_here import messages
-from harness import Server, TestCase, main
+from harness import DEADLINE_S, Server, TestCase, main
 from prediction_logs import good_logs, predict, session_run, unknown_signature
 
 STATUS = "model_version_status"
@@ -79,7 +80,13 @@ class Warmup(TestCase):
         with Server(self.path("m"), "--log_level=debug", "--load_timeout_in_ms=0") as server:
             self.write(2, self.file([predict()]), write_endless_signature)
             server.wait_for_output("replaying the requests in " + self.path("m", "2"))
-            server.stop(signal.SIGTERM)
+            end, before = time.monotonic() + DEADLINE_S, server.cpu_seconds()
+            while server.cpu_seconds() < before + 0.3:  # the loop runs
+                self.assertLess(time.monotonic(), end, "the record does not run")
+                time.sleep(0.02)
+            self.assertEqual(server.stop(signal.SIGTERM), 0)
+            self.assertRegex(server.output(), r"Loading servable: \{name: default version: 2\} failed: CANCELLED: "
+                                              r"%s: record 1: .*the server stops" % self.path("m", "2", "assets.extra", "tf_serving_warmup_requests"))
 
 
 if __name__ == "__main__":
