@@ -305,6 +305,11 @@ int options_width(const struct server_options *from)
     return width < INT_MAX ? (int)width : INT_MAX;
 }
 
+bool options_rest_port_is_default(void)
+{
+    return flag_is_default(flags_find(&flags, "rest_api_port"));
+}
+
 void options_log_foreign(void)
 {
     for (size_t i = 0; i < COUNT(rows); i++)

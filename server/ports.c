@@ -44,18 +44,41 @@ static struct status open_grpc(struct server *server)
     return status_ok();
 }
 
+static void give_up_rest(struct server *server, struct status why)
+{
+    log_warning("REST is off: %s; --rest_api_port chooses another port, or 0 for none",
+                why.message);
+    server->options.rest_api_port = 0;
+    for (int i = 0; i < server->loops.count; i++)
+        grpc_port_forget_rest(server->loops.items[i]->port);
+}
+
+/* Two servers of gRPC on one machine have ports of their own for it. TensorFlow Serving has no REST
+ * unless it is asked for, so nobody told the second one another port for REST. */
+static struct status open_rest(struct server *server)
+{
+    const struct server_options *options = &server->options;
+    int port = options->rest_api_port;
+    bool shared = port == options->port;
+    if (port == 0)
+        return status_ok();
+    struct status status = listener_open(
+        server_loop(server), port, shared ? serving_loops_accept_either : serving_loops_accept_rest,
+        &server->loops, &server->listener);
+    if (status_is_ok(status) || shared || options->port == 0 || !options_rest_port_is_default())
+        return status;
+    give_up_rest(server, status);
+    return status_ok();
+}
+
 /* The first loop accepts for all. */
 struct status server_open_ports(struct server *server)
 {
     const struct server_options *options = &server->options;
-    int port = options->rest_api_port;
-    bool shared = port != 0 && port == options->port;
+    TRY(open_rest(server));
     TRY(serving_loops_start(&server->loops));
-    if (port != 0)
-        TRY(listener_open(server_loop(server), port,
-                          shared ? serving_loops_accept_either : serving_loops_accept_rest,
-                          &server->loops, &server->listener));
     TRY(open_grpc(server));
+    int port = options->rest_api_port;
     if (port != 0)
         say_ready(server);
     service_manager_notify("READY=1\nSTATUS=Serving: REST on port %d, gRPC on port %d", port,

@@ -497,10 +497,11 @@ static void foreign(struct http2 *http2, struct buffer *answer)
 {
     const struct server_connection *connection = http2_context(http2);
     const char *hint = connection->server->options.http1_hint;
+    bool has_hint = hint != NULL && hint[0] != '\0';
     struct buffer text = { 0 };
 
-    buffer_printf(&text, "This port serves gRPC, over HTTP/2.%s%s\n", hint != NULL ? " " : "",
-                  hint != NULL ? hint : "");
+    buffer_printf(&text, "This port serves gRPC, over HTTP/2.%s%s\n", has_hint ? " " : "",
+                  has_hint ? hint : "");
     buffer_printf(answer,
                   "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n"
                   "Content-Length: %zu\r\nConnection: close\r\n\r\n",

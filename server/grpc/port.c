@@ -168,7 +168,7 @@ struct status grpc_port_create(struct server_context *server, struct grpc_servic
     if (server->rest_port != 0)
         snprintf(port->http1_hint, sizeof port->http1_hint, "REST is at port %d.",
                  server->rest_port);
-    rpc.http1_hint = server->rest_port != 0 ? port->http1_hint : NULL;
+    rpc.http1_hint = port->http1_hint;
     struct status status = rpc_server_create(server->loop, &rpc, &port->rpc);
     if (!status_is_ok(status)) {
         grpc_port_destroy(port);
@@ -193,6 +193,11 @@ void grpc_port_destroy(struct grpc_port *port)
     health_destroy(port->health);
     reflection_destroy(port->reflection);
     free(port);
+}
+
+void grpc_port_forget_rest(struct grpc_port *port)
+{
+    port->http1_hint[0] = '\0';
 }
 
 struct status grpc_port_listen(struct grpc_port *port, int number)

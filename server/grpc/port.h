@@ -33,6 +33,9 @@ void grpc_port_destroy(struct grpc_port *port); /* accepts NULL */
 struct status grpc_port_listen(struct grpc_port *port, int number);
 struct status grpc_port_listen_unix(struct grpc_port *port, const char *path);
 
+/* REST has no port after all: answers to clients of HTTP/1 name none. Before the loops start. */
+void grpc_port_forget_rest(struct grpc_port *port);
+
 /* Accepts a connection whose first bytes are in the socket. */
 void grpc_port_accept(struct grpc_port *port, int fd);
 /* Accepts a connection with its transport. `port` is a struct grpc_port. */

@@ -1,4 +1,5 @@
 """Where gRPC is served: ports, sockets, TLS; the flags that are gRPC's; health as it changes; the end."""
+import contextlib
 import http.client
 import json
 import os
@@ -136,6 +137,26 @@ class Ports(TestCase):
                 self.asks(client)
         with open(file, encoding="ascii") as f:
             self.assertEqual(f.read(), "precious")
+
+    def test_the_default_port_of_rest_is_taken(self):
+        """as by a first server, whose gRPC has another port"""
+        with socket.socket() as taken:
+            with contextlib.suppress(OSError):  # somebody else has it: as good
+                taken.bind(("0.0.0.0", 8501))
+                taken.listen()
+            with Server(self.path("tiny"), "--rest_api_port=8501", name="tiny", grpc=True, wait=False) as server:
+                self.assertRegex(server.wait_for_output("Running gRPC ModelServer at 0.0.0.0:%d" % server.grpc_port),
+                                 "REST is off: .*8501.*Address already in use; --rest_api_port chooses another port")
+                self.assertNotIn("Exporting HTTP/REST API", server.output())
+                with Client("127.0.0.1:%d" % server.grpc_port) as client:
+                    self.asks(client)
+                client = http.client.HTTPConnection("127.0.0.1", server.grpc_port, timeout=DEADLINE_S)
+                client.request("GET", "/")
+                self.assertEqual(client.getresponse().read(), b"This port serves gRPC, over HTTP/2.\n")
+                client.close()
+            for flags in (["--port=8501"], ["--port=0"]):
+                server = Server(self.path("tiny"), "--rest_api_port=8501", *flags, name="tiny", grpc=True, wait=False)
+                self.assertEqual(server.process.wait(DEADLINE_S), 1)
 
     def test_no_port_at_all_is_an_error(self):
         done = run("modelserver", "--model_base_path=" + self.path("tiny"), "--port=0", "--rest_api_port=0", timeout=DEADLINE_S)
