@@ -71,6 +71,7 @@ int main(int argc, char **argv)
     }
     log_set_patience(LOG_PATIENCE_MS);
     options_log_foreign();
+    options_log_ignored();
     parallel_set_width(settings_width(&server.options, &server.settings));
     return server_run(&server);
 }

@@ -262,13 +262,56 @@ static struct status check_refused(void)
     return status_ok();
 }
 
+/* The entry point of TensorFlow Serving's image passes the words of CMD on as arguments. In many
+ * images and manifests they begin with the program's name, which TensorFlow Serving ignores. */
+static struct {
+    const char *name;    /* NULL: none */
+    const char *command; /* of a CMD without brackets, which Docker gives to /bin/sh; NULL: none */
+} ignored;
+
+static bool is_program(const char *argument)
+{
+    const char *slash = strrchr(argument, '/');
+    const char *name = slash != NULL ? slash + 1 : argument;
+    return strcmp(name, "tensorflow_model_server") == 0 || strcmp(name, "modelserver") == 0;
+}
+
+/* Returns the number of arguments without "/bin/sh -c COMMAND". */
+static int drop_command(int argc, char **argv)
+{
+    if (argc < 4 || strcmp(argv[argc - 3], "/bin/sh") != 0 || strcmp(argv[argc - 2], "-c") != 0)
+        return argc;
+    ignored.command = argv[argc - 1];
+    return argc - 3;
+}
+
+static struct status check_positional(char **arguments, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (!is_program(arguments[i]))
+            return status_error(STATUS_NOT_FOUND,
+                                "unknown argument: %s; --help lists what there is", arguments[i]);
+        ignored.name = arguments[i];
+    }
+    return status_ok();
+}
+
+void options_log_ignored(void)
+{
+    if (ignored.name != NULL)
+        log_warning("the argument %s is ignored: it is the name of the program", ignored.name);
+    if (ignored.command != NULL)
+        log_warning("/bin/sh -c '%s' is ignored: these are arguments of the program. In a "
+                    "Dockerfile, give CMD a list in brackets, of flags only",
+                    ignored.command);
+}
+
 struct status options_parse(int argc, char **argv, struct server_options *out)
 {
     int positional;
+    argc = drop_command(argc, argv);
     TRY(flags_parse(&flags, argc, argv, &positional));
-    if (positional > 0)
-        return status_error(STATUS_NOT_FOUND, "unknown argument: %s; --help lists what there is",
-                            argv[1]);
+    TRY(check_positional(argv + 1, positional));
     TRY(check_refused());
     *out = options;
     return status_ok();

@@ -81,6 +81,7 @@ void options_log_replaced(void);
 
 /* Logs the flags that have no effect here: for GPU, TPU, XLA, TFLite, ALTS and gRPC threads. */
 void options_log_foreign(void);
+void options_log_ignored(void); /* arguments that are no flags */
 /* --rest_api_port has its default, so perhaps nobody wants REST. */
 bool options_rest_port_is_default(void);
 

@@ -294,6 +294,17 @@ class CommandLine(TestCase):
                 self.assertIn(text, done.stderr)
                 self.assertEqual((done.stdout, done.stderr.count("\n")), ("", 1), "one line, which nothing pushes off the screen")
 
+    def test_what_the_entry_point_of_an_image_passes_on(self):
+        """The words of CMD come behind its own flags, and flags among them count."""
+        with tempfile.TemporaryDirectory() as work:
+            base = os.path.join(work, "model")
+            train(os.path.join(base, "1"), "--training_iteration=5", "--work_dir=" + work)
+            command = "tensorflow_model_server --rest_api_port=1"
+            with Server("/nowhere", "/usr/bin/tensorflow_model_server", "--model_base_path=" + base, "/bin/sh", "-c", command) as server:
+                self.assertEqual(server.post(ASK, row()).status, 200)
+                self.assertIn("the argument /usr/bin/tensorflow_model_server is ignored", server.output())
+                self.assertIn("/bin/sh -c '%s' is ignored" % command, server.output())
+
     def test_no_model_is_told_as_tensorflow_serving_tells_it(self):
         done = run("modelserver")
         self.assertEqual(done.returncode, 255)
