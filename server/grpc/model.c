@@ -218,7 +218,7 @@ struct requested_metric {
 
 /* A reload in progress. */
 struct reload {
-    struct model_configs *configs;     /* NULL: the manager owns them */
+    struct models_waiter *waiter;      /* NULL: not applied, or it waits */
     struct map names;                  /* of the metrics: each is answered once */
     struct requested_metric **metrics; /* [names.count], in the order of their names */
 };
@@ -307,21 +307,30 @@ static void on_reloaded(void *context, struct status status)
 static void free_reload(void *method)
 {
     struct reload *asked = method;
-    model_configs_destroy(asked->configs);
+    if (asked->waiter != NULL)
+        manager_forget_waiter(asked->waiter);
 }
 
-/* In the loop's thread. */
-static struct status reload(struct served_request *request)
+static struct status wait_for_models(struct served_request *request)
 {
     struct reload *asked = request->method;
-    struct model_configs *configs = asked->configs;
-    configs->from_client = true;
+    struct models_waiter *waiter = asked->waiter;
     request->next = NULL;
-    asked->configs = NULL;
-    struct status status = manager_reload(request->server->manager, configs, request->server->loop,
-                                          on_reloaded, request);
+    asked->waiter = NULL;
+    manager_wait(waiter, request->server->loop, on_reloaded, request);
+    served_request_wait(request);
+    return status_ok();
+}
+
+/* In the pool: a configuration of a thousand models takes a millisecond, for which the requests of
+ * a loop should not wait. */
+static struct status apply(struct served_request *request, struct model_configs *configs)
+{
+    struct reload *asked = request->method;
+    configs->from_client = true;
+    struct status status = manager_replace(request->server->manager, configs, &asked->waiter);
     if (status_is_ok(status))
-        served_request_wait(request);
+        request->next = wait_for_models;
     else
         load_metrics_reload("rpc", status);
     return status;
@@ -330,14 +339,12 @@ static struct status reload(struct served_request *request)
 struct status grpc_answer_reload_config(struct served_request *request)
 {
     struct reload *asked = ARENA_NEW(request->arena, struct reload);
+    struct model_configs *configs;
     struct bytes config;
     asked->names.arena = request->arena;
-    TRY(read_reload(request, asked, &config));
-    TRY(read_configs(config, request->server->budget, &asked->configs));
     request->method = asked;
     request->free_method = free_reload;
-    if (!request->in_pool)
-        return reload(request);
-    request->next = reload;
-    return status_ok();
+    TRY(read_reload(request, asked, &config));
+    TRY(read_configs(config, request->server->budget, &configs));
+    return apply(request, configs);
 }

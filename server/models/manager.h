@@ -103,6 +103,15 @@ struct status manager_reload(struct manager *manager, struct model_configs *conf
                              struct loop *loop, void (*done)(void *context, struct status status),
                              void *context);
 
+/* The same in two steps, for callers that do not yet know whether anybody waits for the models.
+ * One of the last two follows the first; the second calls `done` as above. Threads: safe. */
+struct models_waiter;
+struct status manager_replace(struct manager *manager, struct model_configs *configs,
+                              struct models_waiter **out);
+void manager_wait(struct models_waiter *waiter, struct loop *loop,
+                  void (*done)(void *context, struct status status), void *context);
+void manager_forget_waiter(struct models_waiter *waiter);
+
 /**
  * Unloads all versions of a configured model, each after its last request, or loads the model
  * again; if it is loaded, polls its base path now. It stays unloaded until it is loaded, or until a

@@ -108,6 +108,8 @@ static void unlink_waiter(struct models_waiter *waiter)
     while (*at != waiter)
         at = &(*at)->next;
     *at = waiter->next;
+    while (waiter->settled < waiter->count)
+        waiter->models[waiter->settled++]->users--;
     pthread_mutex_unlock(&manager->lock);
 }
 
@@ -124,6 +126,8 @@ void manager_notify_waiters(struct manager *manager)
     if (!manager->runs) /* nothing may be posted if the manager fails to start */
         return;
     for (struct models_waiter *waiter = manager->waiters; waiter != NULL; waiter = waiter->next) {
+        if (waiter->done == NULL)
+            continue;
         while (waiter->settled < waiter->count &&
                is_settled(waiter, waiter->models[waiter->settled]))
             waiter->models[waiter->settled++]->users--;
@@ -400,13 +404,41 @@ struct status manager_apply(struct manager *manager, struct model_configs *confi
     return status;
 }
 
+struct status manager_replace(struct manager *manager, struct model_configs *configs,
+                              struct models_waiter **out)
+{
+    struct models_waiter *waiter = manager_waiter_create(manager, "model", NULL, NULL);
+    TRY(manager_apply(manager, configs, waiter));
+    *out = waiter;
+    return status_ok();
+}
+
+void manager_wait(struct models_waiter *waiter, struct loop *loop,
+                  void (*done)(void *context, struct status status), void *context)
+{
+    struct manager *manager = waiter->manager;
+    pthread_mutex_lock(&manager->lock);
+    waiter->loop = loop;
+    waiter->done = done;
+    waiter->context = context;
+    manager_notify_waiters(manager);
+    pthread_mutex_unlock(&manager->lock);
+}
+
+void manager_forget_waiter(struct models_waiter *waiter)
+{
+    unlink_waiter(waiter);
+    waiter_destroy(waiter);
+}
+
 struct status manager_reload(struct manager *manager, struct model_configs *configs,
                              struct loop *loop, void (*done)(void *context, struct status status),
                              void *context)
 {
-    struct models_waiter *waiter = manager_waiter_create(manager, "model", done, context);
-    waiter->loop = loop;
-    return manager_apply(manager, configs, waiter);
+    struct models_waiter *waiter;
+    TRY(manager_replace(manager, configs, &waiter));
+    manager_wait(waiter, loop, done, context);
+    return status_ok();
 }
 
 /* ---- Clients that load and unload configured models. ---- */

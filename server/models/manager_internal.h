@@ -32,7 +32,7 @@ struct models_waiter {
     bool until_unloaded;    /* waits until no version serves */
     bool given_up;          /* because loads were ended */
     const char *noun;       /* "servable" or "model", for the text of a failure */
-    void (*done)(void *context, struct status status);
+    void (*done)(void *context, struct status status); /* NULL: nobody waits yet */
     void *context;
     struct manager *manager;
     struct loop *loop;     /* where `done` is called */

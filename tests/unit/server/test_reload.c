@@ -289,6 +289,33 @@ static void a_reload_tells_that_a_new_model_failed(void **state)
     assert_int_equal(latest(), 1);
 }
 
+static void a_caller_may_wait_later_or_not_at_all(void **state)
+{
+    struct models_waiter *waiter;
+    (void)state;
+    reloads = 0;
+    hold("/m", V(1));
+    start_models(MODELS("m /m "));
+    rest();
+    assert_ok(manager_replace(manager, MODELS("m /m ", "n /n "), &waiter));
+    hold("/n", V(2));
+    wake();
+    rest();
+    assert_int_equal(latest_of("n"), 2);
+    assert_int_equal(reloads, 0);
+    manager_wait(waiter, options.loop, on_reloaded, &reloads);
+    rest();
+    assert_int_equal(reloads, 1);
+    assert_int_equal(reload_code, STATUS_OK);
+    assert_ok(manager_replace(manager, MODELS("m /m ", "o /o "), &waiter));
+    rest();
+    manager_forget_waiter(waiter);
+    assert_ok(reload(MODELS("m /m "))); /* forgets o, for which nobody waits */
+    rest();
+    assert_false(manager_knows(manager, bytes_of("o")));
+    assert_int_equal(reloads, 1);
+}
+
 static void a_reload_that_is_refused_changes_nothing(void **state)
 {
     (void)state;
@@ -766,6 +793,7 @@ int main(void)
         TEST(loading_a_model_without_versions_fails),
         TEST(a_reload_that_waits_ends_when_its_model_is_unloaded),
         TEST(a_reload_tells_that_a_new_model_failed),
+        TEST(a_caller_may_wait_later_or_not_at_all),
         TEST(a_reload_that_is_refused_changes_nothing),
         TEST(loads_and_the_reloads_that_wait_for_them_can_be_ended),
         TEST(removed_models_are_forgotten_before_they_fill_the_memory),
