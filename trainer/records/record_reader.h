@@ -35,6 +35,9 @@ struct record_options {
     int separators_count;
     /* Between the fields of csv and tsv files; 0: the format's, or detected from the first line */
     char delimiter;
+    const char
+        *weight_column;    /* of the rows' weights: libsvm's `list` names its own only if this is
+                                * it; NULL: none */
     struct bytes na_value; /* of these files: a field with this text has no value; empty: none */
     size_t window_bytes;   /* initial size for a text file; 0: TEXT_WINDOW_BYTES */
     int64_t image_height, image_width; /* size to which images are resized; 0: unknown */

@@ -209,7 +209,8 @@ static struct status read_label(const struct svm_reader *reader, const char **at
         if (reader->targets[SVM_WEIGHT] < 0)
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "a ':' after the number %.*s: if this is the row's weight, as in "
-                                "XGBoost's files, name the column 'weight' in --schema",
+                                "XGBoost's files, give --weight_column=weight (a --schema must "
+                                "name this column, too)",
                                 (int)(word.size < 40 ? word.size : 40), word.data);
         *at = word.data + word.size + 1;
         TRY(status_in(read_float(at, &weight), "its weight"));
@@ -359,38 +360,67 @@ static struct status libffm_open(const char *path, const struct record_options *
     return open_svm(true, path, options, columns, out);
 }
 
-/* A qid and a weight are listed for neither: few files have them. */
+/* Few files have a qid, which is not listed, or a weight. */
+static void list_svm(const struct record_options *options, bool has_fields, struct arena *arena,
+                     struct record_fields *out)
+{
+    struct record_field *fields = ARENA_ARRAY(arena, struct record_field, SVM_FIELDS);
+    const char *weight = options->weight_column;
+    int count = SVM_QID;
+
+    memcpy(fields, svm_fields, SVM_QID * sizeof *fields);
+    if (has_fields)
+        fields[count++] = svm_fields[SVM_FIELD];
+    if (weight != NULL && strcmp(weight, svm_fields[SVM_WEIGHT].name) == 0)
+        fields[count++] = svm_fields[SVM_WEIGHT];
+    *out = (struct record_fields){ .list = fields, .count = count };
+}
+
 static struct status libsvm_list(const char *path, const struct record_options *options,
                                  struct arena *arena, struct record_fields *out)
 {
-    (void)path, (void)options, (void)arena;
-    *out = (struct record_fields){ .list = svm_fields, .count = SVM_QID };
+    (void)path;
+    list_svm(options, false, arena, out);
     return status_ok();
 }
 
 static struct status libffm_list(const char *path, const struct record_options *options,
                                  struct arena *arena, struct record_fields *out)
 {
-    struct record_field *fields = ARENA_ARRAY(arena, struct record_field, SVM_QID + 1);
-
-    (void)path, (void)options;
-    memcpy(fields, svm_fields, SVM_QID * sizeof *fields);
-    fields[SVM_QID] = svm_fields[SVM_FIELD];
-    *out = (struct record_fields){ .list = fields, .count = SVM_QID + 1 };
+    (void)path;
+    list_svm(options, true, arena, out);
     return status_ok();
 }
 
-/* Does the first line begin with a number and then `colons` colons between numbers? */
+/* Skips the label of a first line, and its weight or qid. NULL: the line does not begin like one of
+ * these files. */
+static const char *skip_label(const char *at)
+{
+    static const char number[] = "+-.0123456789eE";
+    size_t size = strspn(at, number);
+
+    if (size == 0)
+        return NULL;
+    at += size;
+    if (*at == ':') /* XGBoost's weight: 1:0.5 in place of the label */
+        at += 1 + strspn(at + 1, number);
+    if (!is_blank(*at))
+        return NULL;
+    at += strspn(at, " \t");
+    if (strncmp(at, "qid:", 4) == 0) {
+        at += 4 + strspn(at + 4, number);
+        at += strspn(at, " \t");
+    }
+    return at;
+}
+
+/* Does the first line begin with a label and then `colons` colons between numbers? */
 static bool begins_with_pair(struct bytes start, int colons)
 {
-    const char *at = start.data;
+    const char *at = skip_label(start.data);
 
-    if (strspn(at, "+-.0123456789eE") == 0)
+    if (at == NULL)
         return false;
-    at += strspn(at, "+-.0123456789eE");
-    if (!is_blank(*at))
-        return false;
-    at += strspn(at, " \t");
     for (int i = 0; i < colons; i++) {
         size_t digits = strspn(at, "0123456789");
         if (digits == 0 || at[digits] != ':')

@@ -75,7 +75,7 @@ static const struct record_row rows[] = {
       "3:1 4:1\n",
       { L },
       "(line 1: the label: a ':' after the number 3: if this is the row's weight, as in XGBoost's "
-      "files, name the column 'weight' in --schema) " },
+      "files, give --weight_column=weight (a --schema must name this column, too)) " },
     { "weights of rows",
       "1:0.5 3:1\n-1:+2e1 4:1\n0 5:1\n",
       { L, W, I },
