@@ -30,6 +30,22 @@ done:
     return status;
 }
 
+/* Hashes a file, and the one beside it that holds a part of its rows. */
+static struct status hash_rows(const struct record_format *format, const char *path, uint32_t *crc)
+{
+    struct status status = hash_file(path, crc);
+
+    if (!status_is_ok(status) || format->beside == NULL)
+        return status;
+    struct arena *arena = arena_create(0);
+    const char *other = format->beside(path, arena);
+    if (other != NULL)
+        status = hash_file(other, crc);
+    struct status held = status_hold(status);
+    arena_destroy(arena);
+    return status_resume(held);
+}
+
 /* Hashes the columns and their conversions. */
 static uint32_t hash_layout(const struct row_layout *layout, uint32_t crc)
 {
@@ -63,7 +79,7 @@ static struct status file_split_identify(const struct data_split *base, struct b
     uint32_t crc = hash_layout(&options->layout, crc32c(0, na_value.data, na_value.size));
 
     for (int i = 0; i < options->paths_count; i++)
-        TRY(hash_file(options->paths[i], &crc));
+        TRY(hash_rows(split->formats[i], options->paths[i], &crc));
     buffer_printf(out, "files=%d,shuffle_buffer=%u,crc32c=%08x", options->paths_count,
                   options->shuffle_buffer, crc);
     return status_ok();

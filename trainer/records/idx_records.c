@@ -367,5 +367,6 @@ const struct record_format idx_format = { .name = "idx",
                                           .tell = tell_image,
                                           .go_to = go_to_image,
                                           .close = close_images,
+                                          .beside = find_labels,
                                           .place = "row",
                                           .list = list_fields };

@@ -107,6 +107,9 @@ struct record_format {
     /* Continues there. DATA_LOSS: no record ends before it, so the file has changed. */
     struct status (*go_to)(struct record_reader *reader, const struct record_mark *mark);
     void (*close)(struct record_reader *reader);
+    /* The other file that holds a part of the rows, in `arena`; it returns NULL if there is none.
+     * NULL: the format has no such files. */
+    const char *(*beside)(const char *path, struct arena *arena);
     /* Lists the columns of a file, in `arena`. */
     struct status (*list)(const char *path, const struct record_options *options,
                           struct arena *arena, struct record_fields *out);

@@ -585,6 +585,39 @@ static void blocks_that_are_passed_unread_are_as_good_as_read(void **state)
         assert_ok(split->open(split, &order, &again));
         for (size_t i = 0; i < COUNT(seeks); i++) {
             assert_ok(split->open(split, &order, &source));
+/* The images of two workers may be the same and their labels not. */
+static void other_labels_have_another_identity(void **state)
+{
+    static const char *const names[] = { "label" };
+    static const char images[] = "\0\0\x08\x03\0\0\0\2\0\0\0\1\0\0\0\1ab";
+    static const char labels[2][10] = { "\0\0\x08\x01\0\0\0\2\1\1", "\0\0\x08\x01\0\0\0\2\1\2" };
+    const char *path = in("t-images-idx3-ubyte");
+    struct file_split_options options = { .paths = &path, .paths_count = 1, .warn = keep_warning };
+    const struct row_request request = {
+        .spec = { .name = "x", .dtype = DT_FLOAT, .shape = shape_of(-1, 1) },
+        .names = names,
+        .names_count = 1
+    };
+    struct buffer texts[2] = { { 0 } };
+    struct data_split *split;
+    struct schema schema;
+
+    (void)state;
+    assert_ok(schema_read(bytes_of("{\"columns\": [{\"name\": \"label\"}]}"), arena, &schema));
+    assert_ok(row_layout_make(&schema, &request, 1, arena, &options.layout));
+    assert_ok(file_write(path, (struct bytes){ images, sizeof images - 1 }));
+    for (int i = 0; i < 2; i++) {
+        assert_ok(file_write(in("t-labels-idx1-ubyte"), (struct bytes){ labels[i], 10 }));
+        assert_ok(file_split_create(&options, &split));
+        assert_ok(split->identify(split, &texts[i]));
+        buffer_append_char(&texts[i], '\0');
+        file_split_destroy(split);
+    }
+    assert_string_not_equal(texts[0].data, texts[1].data);
+    for (int i = 0; i < 2; i++)
+        buffer_finish(&texts[i]);
+}
+
             assert_ok(source->seek(source, (uint64_t)seeks[i]));
             assert_int_equal(take(source, 50, rows), 50);
             assert_memory_equal(rows, expected + seeks[i], sizeof rows);
@@ -793,3 +826,4 @@ int main(void)
     };
     return cmocka_run_group_tests_name("file_split", tests, NULL, NULL);
 }
+        TEST_IN_DIRECTORY(other_labels_have_another_identity),
