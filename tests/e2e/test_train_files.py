@@ -314,6 +314,11 @@ class TrainFiles(FilesTestCase):
         shown = self.train(*flags, "--train_files=%s,%s" % (self.path("a2.csv"), self.path("a*.csv")))
         self.assertIn("'%s' is named twice: its rows count once" % self.path("a2.csv"), shown)
         self.assertIn("10 steps of 10 rows", shown)
+        os.symlink(self.dir, self.path("link"))
+        for other in (self.path(".", "a2.csv"), os.path.relpath(self.path("a2.csv")), self.path("link", "a2.csv")):
+            shown = self.train(*flags, "--train_files=%s,%s" % (other, self.path("a2.csv")))
+            self.assertRegex(shown, "'.*a2.csv' is the file '.*a2.csv', which is named as well: its rows count once")
+            self.assertIn("5 steps of 10 rows", shown)
         self.assertIn("5 steps of 10 rows", self.train(*flags, "--train_files=" + self.path("a[1].csv")))
         os.rename(self.path("a[1].csv"), self.path("a,1.csv"))
         self.assertIn("5 steps of 10 rows", self.train(*flags, "--train_files=" + self.path("a,1.csv")))

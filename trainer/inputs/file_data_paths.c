@@ -1,9 +1,11 @@
 /* file_data_paths: resolves the files in flags. */
 #include <glob.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "trainer/inputs/file_data_internal.h"
+#include "trainer/records/folder_label.h"
 #include "trainer/records/image_records.h"
 #include "trainer/records/text_lines.h"
 
@@ -180,6 +182,73 @@ static void drop_repeated(const struct file_data_maker *maker, struct text_list 
     sorted->count = kept;
 }
 
+/* A file behind all links, and its place in the list. */
+struct spelling {
+    const char *real;
+    int place;
+};
+
+static int compare_spellings(const void *a, const void *b)
+{
+    const struct spelling *left = a, *right = b;
+    int order = strcmp(left->real, right->real);
+
+    return order != 0 ? order : left->place - right->place;
+}
+
+/* Is a file the same rows under both paths? If the folder is the label, one of two links may make
+ * another class of it. */
+static bool has_same_rows(const struct file_data_maker *maker, const char *path, const char *other)
+{
+    bool by_folder = false;
+
+    for (size_t i = 0; i < CLASS_FILES_COUNT; i++)
+        by_folder |= file_data_is_of_format(path, maker->format, file_data_class_files[i].format);
+    return !by_folder ||
+           bytes_equal(folder_label(path, &maker->records), folder_label(other, &maker->records));
+}
+
+/* Two patterns may name a file in two ways: a.csv and ./a.csv. Sets the dropped texts to NULL. */
+static void mark_spellings(const struct file_data_maker *maker, struct spelling *all,
+                           struct text_list *paths)
+{
+    const struct file_data_request *request = maker->request;
+
+    qsort(all, (size_t)paths->count, sizeof *all, compare_spellings);
+    for (int i = 1, first = 0; i < paths->count; i++) {
+        const char *path = paths->texts[all[first].place], *other = paths->texts[all[i].place];
+        if (strcmp(all[i].real, all[first].real) != 0) {
+            first = i;
+        } else if (has_same_rows(maker, path, other)) {
+            request->warn(request->context,
+                          arena_printf(maker->arena,
+                                       "'%s' is the file '%s', which is named as well: its rows "
+                                       "count once",
+                                       other, path));
+            paths->texts[all[i].place] = NULL;
+        }
+    }
+}
+
+static void drop_other_spellings(const struct file_data_maker *maker, struct text_list *paths)
+{
+    struct spelling *all = ARENA_ARRAY(maker->arena, struct spelling, paths->count + 1);
+    int kept = 0;
+
+    for (int i = 0; i < paths->count; i++) {
+        char *real = realpath(paths->texts[i], NULL);
+        all[i] =
+            (struct spelling){ real != NULL ? arena_strdup(maker->arena, real) : paths->texts[i],
+                               i };
+        free(real);
+    }
+    mark_spellings(maker, all, paths);
+    for (int i = 0; i < paths->count; i++)
+        if (paths->texts[i] != NULL)
+            paths->texts[kept++] = paths->texts[i];
+    paths->count = kept;
+}
+
 struct status file_data_find_files(struct file_data_maker *maker, const char *flag,
                                    const char *text, struct text_list *out)
 {
@@ -197,6 +266,8 @@ struct status file_data_find_files(struct file_data_maker *maker, const char *fl
     if (status_is_ok(status)) {
         texts_sort(out->texts, (size_t)out->count);
         drop_repeated(maker, out);
+        if (patterns.count > 1)
+            drop_other_spellings(maker, out);
     }
     globfree(&found);
     if (patterns.count == 0)
