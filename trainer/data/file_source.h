@@ -32,19 +32,14 @@ int64_t file_source_block_rows(const struct file_split_options *options);
 struct status file_source_open(const struct data_split *split, const struct batch_order *order,
                                struct batch_source **out);
 
-/* Counts the rows of an epoch. Bad records are neither reported nor counted. */
+/* Counts the rows of an epoch. Bad records are not reported. DATA_LOSS: there is no row. */
 struct status file_source_count_rows(const struct data_split *split, int64_t *out);
 
-/* Does an epoch have a record, good or bad? */
-struct status file_source_has_record(const struct data_split *split, bool *out);
+/* DATA_LOSS: an epoch has no record, good or bad. Reads up to the first one. */
+struct status file_source_check_records(const struct data_split *split);
 
 /* As data_split.locate. */
 void file_source_locate(const struct data_split *split, int column, struct bytes row,
                         struct buffer *out);
-
-/* The error for reader `worker` of `workers` that finds no row in an epoch. records: of all
- * readers; if 0, the others find no row either. */
-struct status file_source_no_rows(const struct file_split *split, uint64_t records, uint32_t worker,
-                                  uint32_t workers);
 
 #endif

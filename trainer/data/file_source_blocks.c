@@ -36,12 +36,10 @@ static struct status count_bad(struct file_source *source, struct status bad)
 {
     struct file_split *split = source->split;
 
-    if (source->quiet)
+    if (source->bad_records++ == 0)
+        snprintf(source->first_bad, sizeof source->first_bad, "%s", bad.message);
+    if (source->quiet || !is_new(source))
         return status_ok();
-    if (!is_new(source)) {
-        snprintf(source->counted, sizeof source->counted, ": %s", bad.message);
-        return status_ok();
-    }
     int64_t count = atomic_fetch_add(&split->bad, 1) + 1;
     if (count > split->options.max_bad_records)
         return status_error(STATUS_DATA_LOSS, "%s; that is bad record %lld, --max_bad_records=%lld",
@@ -262,28 +260,24 @@ static bool has_rows(const struct file_source *source)
     return source->epoch_taken > 0 || (later && source->epoch_records > 0);
 }
 
-struct status file_source_no_rows(const struct file_split *split, uint64_t records, uint32_t worker,
-                                  uint32_t workers)
+struct status file_source_no_rows(const struct file_source *source)
 {
-    int more = split->options.paths_count - 1;
-    char files[32] = "", whose[64] = "";
+    const struct file_split_options *options = &source->split->options;
+    int more = options->paths_count - 1;
+    char files[32] = "", whose[64] = "", why[sizeof source->first_bad + 64] = "";
 
     if (more > 0)
         snprintf(files, sizeof files, " and %d more %s", more, more == 1 ? "file" : "files");
-    if (records > 0 && workers > 1)
-        snprintf(whose, sizeof whose, " for worker %u of %u", worker, workers);
-    return status_error(STATUS_DATA_LOSS, "'%s'%s: no %srows%s", split->options.paths[0], files,
-                        records > 0 ? "good " : "", whose);
-}
-
-/* Returns the reason if this reader has counted the bad records. So does a reader that has not,
- * because a job reports its first failure. */
-static struct status no_rows_left(const struct file_source *source)
-{
-    struct status status = file_source_no_rows(source->split, source->epoch_records,
-                                               source->how.worker, source->how.workers);
-
-    return status_error(status.code, "%s%s", status.message, source->counted);
+    if (source->index > 0 && source->how.workers > 1)
+        snprintf(whose, sizeof whose, " for worker %u of %u", source->how.worker,
+                 source->how.workers);
+    if (source->bad_records == 1)
+        snprintf(why, sizeof why, ": 1 bad record: %s", source->first_bad);
+    else if (source->bad_records > 1)
+        snprintf(why, sizeof why, ": %llu bad records, the first: %s",
+                 (unsigned long long)source->bad_records, source->first_bad);
+    return status_error(STATUS_DATA_LOSS, "'%s'%s: no %srows%s%s", options->paths[0], files,
+                        source->index > 0 ? "good " : "", whose, why);
 }
 
 struct status file_source_find_row(struct file_source *source, bool *found)
@@ -301,7 +295,7 @@ struct status file_source_find_row(struct file_source *source, bool *found)
         if (!source->how.repeat)
             return status_ok();
         if (!has_rows(source))
-            return no_rows_left(source);
+            return file_source_no_rows(source);
         file_source_begin_epoch(source, source->epoch + 1);
     }
     *found = true;

@@ -47,8 +47,11 @@ struct status file_source_count_rows(const struct data_split *split, int64_t *ou
     TRY(file_source_open_quietly(split, &source));
     status = file_source_can_count_records(source->split) ? count_records(source, out)
                                                           : count_rows(source, out);
+    if (status_is_ok(status) && *out == 0)
+        status = file_source_no_rows(source);
+    struct status held = status_hold(status);
     source->source.destroy(&source->source);
-    return status;
+    return status_resume(held);
 }
 
 static struct status find_record(struct file_source *source)
@@ -66,13 +69,15 @@ static struct status find_record(struct file_source *source)
     return status_ok();
 }
 
-struct status file_source_has_record(const struct data_split *split, bool *out)
+struct status file_source_check_records(const struct data_split *split)
 {
     struct file_source *source;
 
     TRY(file_source_open_quietly(split, &source));
     struct status status = find_record(source);
-    *out = source->index > 0;
+    if (status_is_ok(status) && source->index == 0)
+        status = file_source_no_rows(source);
+    struct status held = status_hold(status);
     source->source.destroy(&source->source);
-    return status;
+    return status_resume(held);
 }

@@ -35,7 +35,7 @@ void file_source_begin_epoch(struct file_source *source, uint64_t epoch)
     columns_clear(&source->block);
     source->block_rows = 0;
     source->place = source->next_file = 0;
-    source->index = 0;
+    source->index = source->bad_records = 0;
     source->epoch = epoch;
     source->epoch_taken = 0;
     source->unread = false;

@@ -21,9 +21,9 @@ struct file_source {
     struct batch_source source; /* first */
     struct file_split *split;
     struct batch_order how;
-    bool quiet; /* for file_source_count_rows: bad records are not counted */
-    /* The last bad record that another reader has counted; "": none. */
-    char counted[256];
+    bool quiet;           /* for file_source_count_rows: bad records are not reported */
+    uint64_t bad_records; /* that it has met in this epoch */
+    char first_bad[512];  /* what is wrong with the first of them, with its position */
 
     uint32_t *files; /* [paths_count]: in the epoch's order */
     uint32_t next_file;
@@ -82,6 +82,9 @@ struct status file_source_next_block(struct file_source *source);
 struct status file_source_pass_block(struct file_source *source, bool *passed);
 /* Ensures that the block has a row left. *found is false at the end of the input. */
 struct status file_source_find_row(struct file_source *source, bool *found);
+
+/* DATA_LOSS: this reader has read an epoch and found no row in it. Says why. */
+struct status file_source_no_rows(const struct file_source *source);
 
 /* ---- Kept blocks (file_source_kept.c). ---- */
 

@@ -173,15 +173,13 @@ struct status file_split_count(struct data_split *split)
 {
     int64_t rows;
 
+    split->rows = ROWS_UNKNOWN;
     TRY(file_source_count_rows(split, &rows));
-    split->rows = rows > 0 ? rows : ROWS_UNKNOWN;
-    return rows > 0 ? status_ok() : file_source_no_rows((struct file_split *)split, 0, 0, 1);
+    split->rows = rows;
+    return status_ok();
 }
 
 struct status file_split_check_records(const struct data_split *split)
 {
-    bool found;
-
-    TRY(file_source_has_record(split, &found));
-    return found ? status_ok() : file_source_no_rows((const struct file_split *)split, 0, 0, 1);
+    return file_source_check_records(split);
 }

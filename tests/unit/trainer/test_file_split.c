@@ -465,10 +465,32 @@ static void a_reader_without_good_rows_says_why(void **state)
     assert_non_null(strstr(status.message, "that is bad record 1"));
     status = second->next(second, 1, &batch);
     assert_int_equal(status.code, STATUS_DATA_LOSS);
-    assert_non_null(strstr(status.message, "0.csv': no good rows: "));
-    assert_non_null(strstr(status.message, "line 2: column 'x': 'none' is not a number"));
+    assert_non_null(strstr(status.message, "0.csv': no good rows: 1 bad record: "));
+    assert_non_null(strstr(status.message, "0.csv' line 2: column 'x': 'none' is not a number"));
     first->destroy(first);
     second->destroy(second);
+    file_split_destroy(split);
+}
+
+static void files_of_bad_records_are_named_with_the_first(void **state)
+{
+    const struct batch_order order = { .repeat = true, .workers = 1 };
+    struct data_split *split = make_split(2, 2, 0, -1, 9);
+    struct batch_source *source;
+    struct batch batch;
+
+    (void)state;
+    assert_ok(file_write(in("0.csv"), bytes_of("x\nnone\n2 3\n")));
+    assert_ok(file_write(in("1.csv"), bytes_of("x\n-\n")));
+    const char *want = "0.csv' and 1 more file: no good rows: 3 bad records, the first: '";
+    struct status status = file_split_count(split);
+    assert_int_equal(status.code, STATUS_DATA_LOSS);
+    assert_non_null(strstr(status.message, want));
+    assert_non_null(strstr(status.message, "0.csv' line 2: column 'x': 'none' is not a number"));
+    assert_ok(split->open(split, &order, &source));
+    status = source->next(source, 1, &batch);
+    assert_non_null(strstr(status.message, want));
+    source->destroy(source);
     file_split_destroy(split);
 }
 
@@ -563,28 +585,6 @@ static void other_rows_have_another_identity(void **state)
         buffer_finish(&texts[i]);
 }
 
-static void blocks_that_are_passed_unread_are_as_good_as_read(void **state)
-{
-    (void)state;
-    static const int seeks[] = { 0, 5, 16, 33, 120, 249, 250, 251, 300, 500, 777, 60, 800, 33 };
-    int expected[850], rows[50];
-
-    for (int test = 0; test < 8; test++) {
-        struct data_split *split =
-            make_labels(test % 2 == 0 ? 1 : 3, 250, test < 4 ? 16 : 0, -1, test == 2 ? 70 : -1);
-        const struct batch_order order = { .shuffle = true,
-                                           .repeat = true,
-                                           .seed = 3,
-                                           .worker = (uint32_t)test / 2 % 2,
-                                           .workers = 1 + (uint32_t)test / 2 % 2 };
-        struct batch_source *source;
-        assert_ok(split->open(split, &order, &source));
-        assert_int_equal(take(source, 850, expected), 850);
-        source->destroy(source);
-        struct batch_source *again; /* goes on from where it is */
-        assert_ok(split->open(split, &order, &again));
-        for (size_t i = 0; i < COUNT(seeks); i++) {
-            assert_ok(split->open(split, &order, &source));
 /* The images of two workers may be the same and their labels not. */
 static void other_labels_have_another_identity(void **state)
 {
@@ -618,6 +618,28 @@ static void other_labels_have_another_identity(void **state)
         buffer_finish(&texts[i]);
 }
 
+static void blocks_that_are_passed_unread_are_as_good_as_read(void **state)
+{
+    (void)state;
+    static const int seeks[] = { 0, 5, 16, 33, 120, 249, 250, 251, 300, 500, 777, 60, 800, 33 };
+    int expected[850], rows[50];
+
+    for (int test = 0; test < 8; test++) {
+        struct data_split *split =
+            make_labels(test % 2 == 0 ? 1 : 3, 250, test < 4 ? 16 : 0, -1, test == 2 ? 70 : -1);
+        const struct batch_order order = { .shuffle = true,
+                                           .repeat = true,
+                                           .seed = 3,
+                                           .worker = (uint32_t)test / 2 % 2,
+                                           .workers = 1 + (uint32_t)test / 2 % 2 };
+        struct batch_source *source;
+        assert_ok(split->open(split, &order, &source));
+        assert_int_equal(take(source, 850, expected), 850);
+        source->destroy(source);
+        struct batch_source *again; /* goes on from where it is */
+        assert_ok(split->open(split, &order, &again));
+        for (size_t i = 0; i < COUNT(seeks); i++) {
+            assert_ok(split->open(split, &order, &source));
             assert_ok(source->seek(source, (uint64_t)seeks[i]));
             assert_int_equal(take(source, 50, rows), 50);
             assert_memory_equal(rows, expected + seeks[i], sizeof rows);
@@ -818,12 +840,13 @@ int main(void)
         TEST_IN_DIRECTORY(a_thread_takes_the_same_rows_in_advance),
         TEST_IN_DIRECTORY(a_thread_reports_a_bad_record_behind_the_rows_before_it),
         TEST_IN_DIRECTORY(a_reader_without_good_rows_says_why),
+        TEST_IN_DIRECTORY(files_of_bad_records_are_named_with_the_first),
         TEST_IN_DIRECTORY(names_files_without_rows),
         TEST_IN_DIRECTORY(bad_records_are_reported_once_and_end_the_job_over_the_limit),
         TEST_IN_DIRECTORY(rows_are_counted),
         TEST_IN_DIRECTORY(files_without_rows_are_an_error),
         TEST_IN_DIRECTORY(other_rows_have_another_identity),
+        TEST_IN_DIRECTORY(other_labels_have_another_identity),
     };
     return cmocka_run_group_tests_name("file_split", tests, NULL, NULL);
 }
-        TEST_IN_DIRECTORY(other_labels_have_another_identity),
