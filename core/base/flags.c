@@ -235,11 +235,27 @@ static size_t edit_distance(const char *a, size_t size, const char *b)
     return row[width];
 }
 
-/* The most similar flag, if at most a third of its letters differ; or NULL. */
+/* Is the name among these words? */
+static bool is_word(const char *words, const char *name, size_t size)
+{
+    while (*words != '\0') {
+        size_t length = strcspn(words, " ");
+        if (length == size && memcmp(words, name, size) == 0)
+            return true;
+        words += length + strspn(words + length, " ");
+    }
+    return false;
+}
+
+/* The flag that another program calls so, or the most similar one, if at most a third of its
+ * letters differ; or NULL. */
 static const char *nearest(const struct flag_set *set, const char *name, size_t size)
 {
     size_t least = size / 3 + 2;
     const char *found = NULL;
+    for (size_t i = 0; i < set->count; i++)
+        if (set->rows[i].elsewhere != NULL && is_word(set->rows[i].elsewhere, name, size))
+            return set->rows[i].name;
     for (size_t i = 0; i < set->count && size <= NAME_SIZE_MAX; i++) {
         const char *other = set->rows[i].name;
         size_t distance = strlen(other) <= NAME_SIZE_MAX ? edit_distance(name, size, other) : least;
@@ -304,25 +320,29 @@ static struct status parse_argument(const struct flag_set *set, const char *argu
 struct status flags_parse(const struct flag_set *set, int argc, char **argv, int *positional_count)
 {
     int positional = 0;
+    struct status wrong = status_ok();
     for (size_t i = 0; i < set->count; i++)
         set_default(&set->rows[i]);
     for (int i = 1; i < argc; i++) {
         const char *argument = strcmp(argv[i], "-h") == 0 ? "--help" : argv[i];
-        bool used_next;
+        struct status status = status_ok();
+        bool used_next = false;
         if (strcmp(argument, "--") == 0) {
             while (++i < argc)
                 argv[++positional] = argv[i];
         } else if (strncmp(argument, "--", 2) == 0) {
-            TRY(parse_argument(set, argument, i + 1 < argc ? argv[i + 1] : NULL, &used_next));
+            status = parse_argument(set, argument, i + 1 < argc ? argv[i + 1] : NULL, &used_next);
             i += used_next;
         } else if (argument[0] == '-' && argument[1] != '\0') {
-            return unknown(set, 1, argument + 1, strcspn(argument + 1, "="));
+            status = unknown(set, 1, argument + 1, strcspn(argument + 1, "="));
         } else {
             argv[++positional] = argv[i];
         }
+        if (status_is_ok(wrong) && !status_is_ok(status))
+            wrong = status_hold(status);
     }
     *positional_count = positional;
-    return status_ok();
+    return status_resume(wrong);
 }
 
 #define HELP_COLUMN 6

@@ -48,6 +48,9 @@ struct flag {
     const char *choices; /* the allowed words of a text, separated by spaces; NULL: any */
     const char *group;   /* a heading that --help prints above this row; NULL: none */
     bool filled;         /* a text that is given must not be empty, as "$UNSET" is */
+    /* Its names in other programs, separated by spaces: the error about one of them names this
+     * flag. NULL: none */
+    const char *elsewhere;
 };
 
 struct flag_set {
@@ -61,8 +64,9 @@ struct flag_set {
  * subcommands passes argc - 1, argv + 1. argv is reordered in place: on success argv[1 ..
  * *positional_count] are the positional arguments.
  *
- * Errors  NOT_FOUND "unknown argument: --x", with the most similar flag; INVALID_ARGUMENT a value
- *         that is missing, unreadable or out of range
+ * Errors  of the first argument that is wrong; the others are set. NOT_FOUND "unknown argument:
+ *         --x", with the flag that other programs call so, or the most similar one;
+ *         INVALID_ARGUMENT a value that is missing, unreadable or out of range
  */
 struct status flags_parse(const struct flag_set *set, int argc, char **argv, int *positional_count);
 

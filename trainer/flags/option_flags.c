@@ -21,7 +21,9 @@ static char optimizer_help[512]; /* built from the optimizers' table before the 
 /* One flag after the other. */
 /* clang-format off */
 static const struct flag rows[] = {
-    { "model", FLAG_PATH, &values.model, "softmax", .group = "the model",
+    { "model", FLAG_PATH, &values.model, "softmax",
+      .elsewhere = "hidden_units",
+      .group = "the model",
       .help = "softmax, mlp, convnet, linear, logistic, sparse_logistic, two_tower, retrieval, "
               "wide_deep, click, fm, sparse_fm, deepfm, dcn_v2, or a file that Keras' to_json() "
               "wrote" },
@@ -49,15 +51,21 @@ static const struct flag rows[] = {
     { "compile_config", FLAG_PATH, &values.compile_config, "",
       .help = "file with the optimizer, the loss and the metrics as Keras' get_compile_config() "
               "prints them, instead of --loss and --metrics" },
-    { "train_dir", FLAG_PATH, &values.train_dir, "", .group = "the data", .filled = true,
+    { "train_dir", FLAG_PATH, &values.train_dir, "",
+      .elsewhere = "data_dir",
+      .group = "the data", .filled = true,
       .help = "directory of IDX files with MNIST's names, plain or .gz; the t10k files are needed "
               "only for tests. Without it, the program draws digits itself" },
-    { "train_files", FLAG_TEXT, &values.train_files, "", .filled = true,
+    { "train_files", FLAG_TEXT, &values.train_files, "",
+      .elsewhere = "data_path train_data train_data_path train_input_path training_data",
+      .filled = true,
       .help = "files of records to train on, such as 'data/part-*.csv,more.csv'. Excludes "
               "--train_dir" },
     { "validation_files", FLAG_TEXT, &values.validation_files, "", .filled = true,
       .help = "files of rows for the evaluation that is called validation" },
-    { "test_files", FLAG_TEXT, &values.test_files, "", .filled = true,
+    { "test_files", FLAG_TEXT, &values.test_files, "",
+      .elsewhere = "test_data test_data_path eval_data eval_files eval_input_path test_dir",
+      .filled = true,
       .help = "files of test rows" },
     { "candidate_files", FLAG_TEXT, &values.candidate_files, "", .filled = true,
       .help = "files of all candidates, which the metric FactorizedTopK of a retrieval model "
@@ -98,6 +106,7 @@ static const struct flag rows[] = {
               "ends the job",
       STEPS },
     { "training_iteration", FLAG_INT64, &values.training_iteration, "0",
+      .elsewhere = "train_steps max_steps num_steps steps",
       .group = "steps, optimizer and loss",
       .help = "number of steps; overrides --epochs; 0: as the model says", STEPS },
     { "stop_at_step", FLAG_INT64, &values.stop_at_step, "0",
@@ -105,6 +114,7 @@ static const struct flag rows[] = {
               "--training_iteration, which applies if this is 0",
       STEPS },
     { "epochs", FLAG_INT32, &values.epochs, "0",
+      .elsewhere = "num_epochs train_epochs passes",
       .help = "number of passes over the training rows; 0: as the model says", .min = 0,
       .max = 1e9 },
     { "batch_size", FLAG_INT32, &values.batch_size, "100", .help = "rows in each worker's step",
@@ -119,6 +129,7 @@ static const struct flag rows[] = {
       .help = "of a table that is read by rows, update only the rows that have a gradient, also "
               "with a model's optimizer of which Keras updates all rows" },
     { "learning_rate", FLAG_DOUBLE, &values.learning_rate, "0",
+      .elsewhere = "lr",
       .help = "0: the model's, or else the optimizer's default", .min = 0, .max = 1e9 },
     { "learning_rate_schedule", FLAG_TEXT, &values.learning_rate_schedule, "",
       .help = "changes the learning rate by step as Keras' class of that name does, such as "
@@ -181,10 +192,13 @@ static const struct flag rows[] = {
               "`old`, such as base/*=encoder/*; =new initializes it afresh" },
     { "init_partial", FLAG_BOOL, &values.init_partial, "false",
       .help = "initialize variables afresh that are missing in --init_from" },
-    { "sync", FLAG_BOOL, &values.sync, "false", .group = "workers and parameter servers",
+    { "sync", FLAG_BOOL, &values.sync, "false",
+      .elsewhere = "sync_replicas issync sync_mode",
+      .group = "workers and parameter servers",
       .help = "train synchronously: each step waits for all workers. For a seed, the result then "
               "has the same bits for any number of ps tasks" },
     { "backup_workers", FLAG_INT32, &values.backup_workers, "0",
+      .elsewhere = "replicas_to_aggregate",
       .help = "with --sync, how many workers a step does not wait for: it takes the gradients of "
               "the others, and drops those that come later",
       .min = 0, .max = 4095 },
@@ -195,7 +209,9 @@ static const struct flag rows[] = {
     { "placement", FLAG_TEXT, &values.placement, "bytes",
       .help = "how variables are distributed over the ps tasks: balanced by bytes, or round-robin",
       .choices = "bytes round_robin" },
-    { "export_dir", FLAG_PATH, &values.export_dir, "", .group = "the export",
+    { "export_dir", FLAG_PATH, &values.export_dir, "",
+      .elsewhere = "output_dir export_path saved_model_dir",
+      .group = "the export",
       .help = "directory to create, such as model/1. If it holds numbered versions, the export "
               "becomes the next version in it. Overrides --work_dir" },
     { "work_dir", FLAG_PATH, &values.work_dir, "./model",
@@ -209,7 +225,9 @@ static const struct flag rows[] = {
       .choices = SAVEDMODEL_FORMAT_NAMES },
     { "export", FLAG_BOOL, &values.export, "true",
       .help = "export the trained model; with --noexport, the job only trains and tests" },
-    { "checkpoint_dir", FLAG_PATH, &values.checkpoint_dir, "", .group = "checkpoints",
+    { "checkpoint_dir", FLAG_PATH, &values.checkpoint_dir, "",
+      .elsewhere = "model_dir save_dir ckpt_dir",
+      .group = "checkpoints",
       .help = "directory on the chief's disk for checkpoints in TensorFlow's format; training "
               "continues from the last one in it" },
     { "save_checkpoint_secs", FLAG_DOUBLE, &values.save_checkpoint_secs, "600",

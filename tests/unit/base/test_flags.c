@@ -25,7 +25,7 @@ static const struct flag rows[] = {
     { "rate", FLAG_DOUBLE, &options.rate, "0.5", .help = "a real number" },
     { "sync", FLAG_BOOL, &options.sync, "false", .help = "a switch" },
     { "batch", FLAG_BOOL, &options.batch, "true", .help = "a switch" },
-    { "dir", FLAG_TEXT, &options.dir, "", .help = "a directory" },
+    { "dir", FLAG_TEXT, &options.dir, "", .help = "a directory", .elsewhere = "folder moda" },
     { "mode", FLAG_TEXT, &options.mode, "sgd", .help = "an optimizer", .choices = "sgd adam" },
     { "source", FLAG_TEXT, &options.source, "", .help = "where data are", .filled = true },
     { "file", FLAG_PATH, &options.file, "", .help = "a path" },
@@ -136,6 +136,7 @@ static const struct bad {
     const char *message;
 } bads[] = {
     { "--nothing", STATUS_NOT_FOUND, "unknown argument: --nothing; --help lists what there is" },
+    { "--moda=1", STATUS_NOT_FOUND, "unknown argument: --moda; did you mean --dir?" },
     { "--prot=1", STATUS_NOT_FOUND, "unknown argument: --prot; did you mean --port?" },
     { "--noport", STATUS_NOT_FOUND, "unknown argument: --noport; did you mean --port?" },
     { "-port=1", STATUS_NOT_FOUND, "unknown argument: -port; did you mean --port?" },
