@@ -60,9 +60,19 @@ static void catch_signals(void (*handler)(int))
     pthread_sigmask(SIG_UNBLOCK, &ours, NULL);
 }
 
-static int fail(struct status status)
+/* The other tasks wait for a task that trains. */
+static int fail(struct session *session, struct status status)
 {
-    fprintf(stderr, "pstrain: %s\n", status.message);
+    const struct options *options = &session->options;
+    struct status held = status_hold(status);
+
+    fprintf(stderr, "pstrain: %s\n", held.message);
+    if (options->knows_tasks && !session_is_local(session) && !session_is_ps(session) &&
+        options->map.kind != JOB_EVALUATOR) {
+        struct task_options task = session_task_options(session);
+        task_report_refusal(&task, held);
+    }
+    status_ignore(status_resume(held));
     return EXIT_USAGE;
 }
 
@@ -118,7 +128,7 @@ static int work(struct session *session, const char *program)
     char text[PARALLEL_TEXT_BYTES];
 
     if (!status_is_ok(status))
-        return fail(status);
+        return fail(session, status);
     catch_signals(on_signal);
     parallel_set_width(session->options.flags.threads);
     if (!parallel_start_all(text))
@@ -145,7 +155,7 @@ int train_main(int argc, char **argv)
     if (status_is_ok(status))
         status = options_read(argc, argv, &pstrain_commands, session.arena, &session.options);
     if (!status_is_ok(status)) {
-        code = fail(status);
+        code = fail(&session, status);
     } else if (session.options.flags.help) {
         print_help();
         code = command_printed("pstrain");

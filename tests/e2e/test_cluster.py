@@ -330,6 +330,40 @@ class Waits(Cluster):
         self.assertEqual(task.wait(), 143, task.text())
         job.tasks["ps 0"].wait_for("worker 1 has left: stopped")
 
+    def test_a_chief_that_cannot_start_ends_the_job(self):
+        for flag, why in (("--model=nope", "--model=nope is neither one of"), ("--modle=mlp", "unknown argument: --modle"),
+                          ("--train_dir=" + self.path("nowhere"), "--train_dir: ")):
+            with self.subTest(flag):
+                job = self.job(ps=2, workers=2)
+                for name in (("ps", 0), ("ps", 1), ("worker", 1)):
+                    job.start(*name)
+                job.tasks["worker 1"].wait_for("waiting for the chief")
+                chief = job.start("worker", 0, flag)
+                self.assertEqual(chief.wait(), 2, chief.text())
+                self.assertIn("pstrain: " + why, chief.text())
+                self.assertEqual(job.wait(30), {"ps 0": 1, "ps 1": 1, "worker 0": 2, "worker 1": 1}, job.logs()[-6000:])
+                self.assertIn("the job ended: worker 0 cannot start: " + why, job.log("worker 1"))
+                self.assertRegex(job.log("ps 1"), "the job has failed: (the job ended: )?worker 0 cannot start: " + why)
+
+    def test_a_job_that_has_begun_waits_for_another_chief(self):
+        job = self.job(ps=1, workers=2, flags=["--model=linear", "--stop_at_step=1000000000"])
+        job.start_together("--export_dir=" + self.path("m", "1"))
+        job.tasks["worker 1"].wait_for("trains from step")
+        job.kill("worker 0")
+        job.tasks["worker 0"].process.wait()
+        job.tasks["ps 0"].wait_for("worker 0 has not been heard from for")
+        chief = job.start("worker", 0, "--optimizer=none")
+        self.assertEqual(chief.wait(), 2, chief.text())
+        job.tasks["ps 0"].wait_for("worker 0 has left: worker 0 cannot start: --optimizer=none")
+        job.kill("worker 1")
+        job.tasks["ps 0"].wait_for("worker 1 has not been heard from for")
+        self.assertEqual(job.start("worker", 1, "--optimizer=none").wait(), 2)
+        job.tasks["ps 0"].wait_for("worker 1 has left: worker 1 cannot start: --optimizer=none")
+        job.start("worker", 1)
+        job.start("worker", 0, "--export_dir=" + self.path("m", "1"))
+        job.tasks["worker 0"].wait_for("The ps tasks hold the variables of step")
+        job.tasks["worker 1"].wait_for("trains from step")
+
     def test_a_ps_that_nobody_comes_to_gives_up(self):
         job = self.job(ps=1, workers=1)
         task = job.start("ps", 0, "--start_timeout=1")

@@ -366,9 +366,9 @@ struct status option_flags_parse(int argc, char **argv, int *positional_count,
     snprintf(optimizer_help, sizeof optimizer_help,
              "%s; as TensorFlow 1 defines them. The default is the model's, as Keras defines it",
              optimizer_names());
-    TRY(flags_parse(&train_flags, argc, argv, positional_count));
+    struct status status = flags_parse(&train_flags, argc, argv, positional_count);
     *out = values;
-    return status_ok();
+    return status;
 }
 
 const char *option_flags_first_given(const char *const *names, size_t count)

@@ -61,6 +61,10 @@ struct task_training {
 struct status task_train(const struct task_options *options, const struct task_training *training,
                          struct progress *progress);
 
+/* Tells the ps tasks why this task cannot start. If it is the chief, and the job has not begun, the
+ * job ends with this. Waits at most a few seconds for a ps that does not answer. */
+void task_report_refusal(const struct task_options *options, struct status why);
+
 /* The exit code for a status: 0; 1 if restarting the task cannot help; TASK_EXIT_AGAIN if it
  * can. */
 int task_exit_code(struct status status);

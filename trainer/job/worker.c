@@ -6,6 +6,7 @@
 
 #define RETRY_MS      200
 #define REJOIN_MS     20
+#define OUTCOME_TRIES 25
 /* Wait between two requests for rows when all are assigned; doubles each time. The last steps of
  * a job usually end at once, but the rows of a lost worker come only after some time. */
 #define ROWS_FIRST_MS 1
@@ -225,7 +226,14 @@ struct status worker_outcome(struct status status, struct ps_client *client,
 {
     if (status.code != STATUS_CANCELLED || client->told || atomic_load(&progress->stop))
         return status;
-    return await_outcome(client, progress);
+    struct status outcome = await_outcome(client, progress);
+    for (int i = 0;
+         i < OUTCOME_TRIES && outcome.code == STATUS_ABORTED && !atomic_load(&progress->stop);
+         i++) { /* another ps was told of the job's end before ps 0 */
+        clock_sleep(client->calls.clock, RETRY_MS);
+        outcome = await_outcome(client, progress);
+    }
+    return outcome;
 }
 
 bool worker_can_rejoin(struct status status, const struct ps_client *client,

@@ -244,8 +244,16 @@ static struct status read_flags(int argc, char **argv, int *positional_count, st
     return option_flags_parse(argc, argv, positional_count, &out->flags);
 }
 
-struct status options_read(int argc, char **argv, const struct command_set *commands,
-                           struct arena *arena, struct options *out)
+static struct status read_cluster(struct arena *arena, struct options *out)
+{
+    struct status status = options_read_cluster(true, arena, out);
+
+    out->knows_tasks = status_is_ok(status);
+    return status;
+}
+
+static struct status read_options(int argc, char **argv, const struct command_set *commands,
+                                  struct arena *arena, struct options *out)
 {
     int positional_count;
 
@@ -261,7 +269,7 @@ struct status options_read(int argc, char **argv, const struct command_set *comm
     const char *directory = positional_count == 1 ? file_path_of_uri(argv[1]) : NULL;
     TRY(check_paths(&out->flags, directory));
     log_level_parse(out->flags.log_level, &out->log_level);
-    TRY(options_read_cluster(true, arena, out));
+    TRY(read_cluster(arena, out));
     TRY(check_role(out));
     if (!job_map_is_local(&out->map) && out->map.kind == JOB_PS)
         return status_ok(); /* the chief decides the rest */
@@ -280,6 +288,18 @@ struct status options_read(int argc, char **argv, const struct command_set *comm
     TRY(check_checkpoints(&out->flags));
     TRY(check_summaries(&out->flags));
     return options_choose_export(directory, arena, out);
+}
+
+struct status options_read(int argc, char **argv, const struct command_set *commands,
+                           struct arena *arena, struct options *out)
+{
+    struct status status = read_options(argc, argv, commands, arena, out);
+
+    if (status_is_ok(status) || out->knows_tasks)
+        return status;
+    struct status held = status_hold(status);
+    status_ignore(read_cluster(arena, out)); /* the other flags may say whom to tell of this */
+    return status_resume(held);
 }
 
 struct status options_read_doctor(int argc, char **argv, struct arena *arena, struct options *out)

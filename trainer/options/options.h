@@ -23,6 +23,7 @@ struct options {
     struct flag_values flags;
     enum log_level log_level;
     struct job_map map;     /* local: the whole job runs in this process */
+    bool knows_tasks;       /* the map is complete, although the rest may be wrong */
     char *export_directory; /* NULL: this task does not export */
     /* The export is the next version in this directory; NULL: export_directory is given */
     const char *export_base;

@@ -112,11 +112,22 @@ void liveness_touch(struct ps *ps, const struct worker *worker)
         member->heard_ns = clock_now_ns(ps->options.clock);
 }
 
+/* Is no process of this task running, as far as is known? */
+static bool is_vacant(const struct ps *ps, const struct member *member)
+{
+    int64_t silent_ns = clock_now_ns(ps->options.clock) - member->heard_ns;
+
+    return member->heard_ns == 0 || member->left != NULL ||
+           silent_ns >= (int64_t)BACK_MS * NS_PER_MS;
+}
+
 void liveness_record_failure(struct ps *ps, const struct identity *identity, const char *why)
 {
     struct member *member = &ps->liveness->members[identity->index];
 
     ASSERT_LOCKED(ps);
+    if (is_vacant(ps, member)) /* it failed before its first heartbeat */
+        liveness_record(ps, identity);
     if (member->incarnation != identity->incarnation || member->left != NULL)
         return;
     member->left = copy_reason(why);

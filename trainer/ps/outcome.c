@@ -172,10 +172,8 @@ static struct status admit_finish(struct ps *ps, const struct finish_request *re
     if (request->identity != NULL && request->identity->index >= PS_WORKERS_MAX)
         return status_error(STATUS_INVALID_ARGUMENT, "%s has index %u, must be below %d",
                             request->identity->task, request->identity->index, PS_WORKERS_MAX);
-    if (request->identity != NULL && has_not_joined(ps, request)) {
-        TRY(identity_check_job(ps, request->identity));
-        return membership_check_place(ps, request->identity);
-    }
+    if (request->identity != NULL && has_not_joined(ps, request)) /* it changes only the log */
+        return identity_check_job(ps, request->identity);
     if (generation_of(ps)->open || request->identity == NULL)
         return membership_admit_worker(ps, request->ticket, worker);
     TRY(identity_check(ps, request->identity));
