@@ -24,11 +24,14 @@ struct saver {
     bool runs; /* the thread was started */
     atomic_bool ended;
     pthread_t thread;
-    pthread_mutex_t saving; /* held while a checkpoint is written, and while paused */
-    bool last;              /* with `saving`: training has ended */
-    pthread_mutex_t lock;   /* guards all below */
+    pthread_mutex_t saving;  /* held while a checkpoint is written, and while paused */
+    bool last;               /* with `saving`: training has ended */
+    pthread_mutex_t cutting; /* held while the ps tasks are cut for a snapshot */
+    struct ps_client *chief;
+    pthread_mutex_t lock; /* guards all below */
     pthread_cond_t changed;
     bool stopping, paused, due;
+    bool told; /* the chief knows of the first checkpoint's failure, or need not know now */
     _Atomic enum first_checkpoint first;
     enum status_code failure_code; /* if FIRST_FAILED: why */
     char failure[1024];
@@ -77,14 +80,16 @@ static struct status write_snapshot(void *context, const char *prefix)
     return status_resume(writer->held);
 }
 
-static struct status
-use_snapshot(struct saver *saver,
-             struct status (*use)(void *context, struct client_snapshot *snapshot), void *context)
+struct status saver_snapshot(struct saver *saver, struct ps_client *client, bool slots,
+                             struct status (*use)(void *context, struct client_snapshot *snapshot),
+                             void *context)
 {
     struct client_snapshot snapshot;
     struct status status;
 
-    status = client_snapshot_begin(&saver->client, true, SNAPSHOT_TIMEOUT_MS, &snapshot);
+    pthread_mutex_lock(&saver->cutting);
+    status = client_snapshot_begin(client, slots, SNAPSHOT_TIMEOUT_MS, &snapshot);
+    pthread_mutex_unlock(&saver->cutting);
     if (status.code == STATUS_DEADLINE_EXCEEDED)
         status =
             status_in(status, "the ps tasks took longer than %d s", SNAPSHOT_TIMEOUT_MS / 1000);
@@ -119,17 +124,17 @@ static struct status add_snapshot(void *context, struct client_snapshot *snapsho
 
 static struct status save(struct saver *saver)
 {
-    return use_snapshot(saver, add_snapshot, saver);
+    return saver_snapshot(saver, &saver->client, true, add_snapshot, saver);
 }
 
-struct status saver_snapshot(struct saver *saver,
-                             struct status (*use)(void *context, struct client_snapshot *snapshot),
-                             void *context)
+/* With the lock: interrupts the chief until it knows that the first checkpoint has failed: one
+ * interruption may come between two of its calls. Returns when to look again. */
+static int64_t tell_failure(struct saver *saver)
 {
-    pthread_mutex_lock(&saver->saving);
-    struct status status = use_snapshot(saver, use, context);
-    pthread_mutex_unlock(&saver->saving);
-    return status;
+    if (saver->first != FIRST_FAILED || saver->paused || saver->told)
+        return CLOCK_NEVER;
+    client_interrupt(saver->chief);
+    return clock_deadline_ns(saver->client.calls.clock, TICK_MS);
 }
 
 /* With the lock: waits until a checkpoint is due. Returns false when the saver ends. */
@@ -141,8 +146,9 @@ static bool wait_until_due(struct saver *saver)
         bool late = clock_now_ns(clock) >= saver->next_ns;
         if (!saver->paused && (saver->due || late))
             return true;
-        clock_wait(clock, &saver->changed, &saver->lock,
-                   saver->paused ? CLOCK_NEVER : saver->next_ns);
+        int64_t again_ns = tell_failure(saver);
+        int64_t next_ns = saver->paused ? CLOCK_NEVER : saver->next_ns;
+        clock_wait(clock, &saver->changed, &saver->lock, again_ns < next_ns ? again_ns : next_ns);
     }
     return false;
 }
@@ -231,7 +237,7 @@ static struct status await_first_values(struct saver *saver)
     return saver_check(saver);
 }
 
-struct status saver_start(const struct saver_options *options, const struct ps_client *client,
+struct status saver_start(const struct saver_options *options, struct ps_client *client,
                           struct saver **out)
 {
     struct saver *saver = zalloc(sizeof *saver);
@@ -239,8 +245,10 @@ struct status saver_start(const struct saver_options *options, const struct ps_c
 
     mine.channels = options->channels;
     saver->options = *options;
+    saver->chief = client;
     client_init(&saver->client, &mine);
     pthread_mutex_init(&saver->saving, NULL);
+    pthread_mutex_init(&saver->cutting, NULL);
     pthread_mutex_init(&saver->lock, NULL);
     clock_cond_init(&saver->changed);
     client_follow(&saver->client, client);
@@ -266,9 +274,17 @@ struct status saver_check(struct saver *saver)
     if (saver->first != FIRST_FAILED)
         return status_ok();
     pthread_mutex_lock(&saver->lock);
+    saver->told = true;
     struct status status = status_error(saver->failure_code, "%s", saver->failure);
     pthread_mutex_unlock(&saver->lock);
     return status;
+}
+
+void saver_let_finish(struct saver *saver)
+{
+    pthread_mutex_lock(&saver->lock);
+    saver->told = true;
+    pthread_mutex_unlock(&saver->lock);
 }
 
 void saver_step(struct saver *saver, uint64_t global_step)
@@ -305,7 +321,7 @@ void saver_resume(struct saver *saver, const struct ps_client *client)
     atomic_store(&saver->next_step, next_due_step(saver, client->global_step));
     pthread_mutex_unlock(&saver->saving);
     pthread_mutex_lock(&saver->lock);
-    saver->paused = false;
+    saver->paused = saver->told = false;
     saver->due = saver->first != FIRST_WRITTEN; /* the pause has interrupted it */
     if (saver->first == FIRST_FAILED)
         saver->first = FIRST_TAKEN;
@@ -364,6 +380,7 @@ void saver_destroy(struct saver *saver)
     client_finish(&saver->client);
     pthread_cond_destroy(&saver->changed);
     pthread_mutex_destroy(&saver->lock);
+    pthread_mutex_destroy(&saver->cutting);
     pthread_mutex_destroy(&saver->saving);
     free(saver);
 }

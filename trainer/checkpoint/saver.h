@@ -2,8 +2,9 @@
  * saver: writes the chief's checkpoints in a thread of its own, while training continues.
  *
  *     TRY(saver_start(&options, client, &saver));       takes the values of the first checkpoint
- *     …  TRY(saver_check(saver));                       after each of the chief's steps
- *        saver_step(saver, client->global_step);
+ *     …  TRY(saver_check(saver));                       before each of the chief's steps
+ *        saver_step(saver, client->global_step);        after it
+ *     saver_let_finish(saver);                          after the last one
  *     TRY(saver_finish(saver));                         writes the last one, after the last step
  *     saver_destroy(saver);
  *
@@ -30,20 +31,23 @@ struct saver_options {
 struct saver;
 
 /* `client` is the chief's, which has joined; the variables exist. Returns once the first
- * checkpoint's values are safe from later steps; the thread then writes them. */
-struct status saver_start(const struct saver_options *options, const struct ps_client *client,
+ * checkpoint's values are safe from later steps; the thread then writes them. If that fails, the
+ * thread interrupts the chief's calls until saver_check has said so: a step may take minutes. */
+struct status saver_start(const struct saver_options *options, struct ps_client *client,
                           struct saver **out);
 /* The failure of the first checkpoint, once it is known. */
 struct status saver_check(struct saver *saver);
+/* The chief has made its last step: no failure interrupts it any more. */
+void saver_let_finish(struct saver *saver);
 void saver_step(struct saver *saver, uint64_t global_step);
 
-/* Takes a snapshot with slots and passes it to `use`. First waits for a checkpoint in progress;
- * none is written while `use` runs. Not during a pause. Any thread. */
-struct status saver_snapshot(struct saver *saver,
+/* Takes a snapshot with `client`, which is `second`, and passes it to `use`. Does not wait until a
+ * checkpoint is written, only until the ps tasks were cut for it. Any thread. */
+struct status saver_snapshot(struct saver *saver, struct ps_client *client, bool slots,
                              struct status (*use)(void *context, struct client_snapshot *snapshot),
                              void *context);
 
-/* Interrupts the calls that a snapshot waits for: it fails. */
+/* Interrupts the calls of the checkpoint in progress: it fails. */
 void saver_interrupt(struct saver *saver);
 
 /* Call them before and after a recovery: nothing is saved until the chief knows the new

@@ -41,6 +41,7 @@ struct ps_client_options {
                           * NULL: "" */
     uint32_t index;      /* its rank: 0 is the chief */
     bool reader;         /* it only pulls and takes snapshots, and has no rank */
+    bool second;         /* its snapshots are beside those of another client of the chief */
     uint64_t incarnation;
     const struct placement *placement;
     struct channel *const *channels; /* [placement->ps_count] */

@@ -106,6 +106,7 @@ static struct status hold(struct ps_client *client, int64_t deadline_ns, struct 
         struct ticket ticket = client_ticket(client, ps);
         header.ticket = &ticket;
         header.number = client->snapshots;
+        header.second = client->options.second;
         struct message request = pack_hold_request(&header);
         client_call_ps(client, ps, PS_HOLD, &request, deadline_ns);
     }
@@ -152,6 +153,7 @@ static struct status cut(struct ps_client *client, bool slots, int64_t deadline_
     header.until = until;
     header.until_step = furthest->step;
     header.slots = slots;
+    header.second = client->options.second;
     call_group_begin(&client->calls);
     for (int ps = 0; ps < ps_count(client); ps++) {
         struct ticket ticket = client_ticket(client, ps);
@@ -346,6 +348,7 @@ static void drop(struct client_snapshot *snapshot)
         struct ticket ticket = client_ticket(client, ps);
         header.ticket = &ticket;
         header.number = snapshot->number;
+        header.second = client->options.second;
         struct message request = pack_drop_request(&header);
         call_group_add(&calls, client->options.channels[ps], PS_DROP, &request,
                        until < soon ? until : soon);

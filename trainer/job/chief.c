@@ -283,14 +283,19 @@ static struct status evaluate(struct chief *chief)
     return status_ok();
 }
 
+static struct status check(void *context)
+{
+    const struct chief *chief = context;
+
+    return chief->saver != NULL ? saver_check(chief->saver) : status_ok();
+}
+
 static struct status stepped(void *context, uint64_t global_step, const float *loss)
 {
     struct chief *chief = context;
 
-    if (chief->saver != NULL) {
-        TRY(saver_check(chief->saver));
+    if (chief->saver != NULL)
         saver_step(chief->saver, global_step);
-    }
     if (chief->options->stepped != NULL)
         chief->options->stepped(chief->options->context, chief->client, loss);
     return evaluate(chief);
@@ -316,13 +321,15 @@ static struct status start_monitor(struct chief *chief)
 
 static struct status work(struct chief *chief)
 {
-    const struct step_hook hook = { stepped, chief };
+    const struct step_hook hook = { stepped, chief, check };
     const struct chief_options *options = chief->options;
     struct ps_client *client = chief->client;
 
     TRY(start_saver(chief));
     TRY(start_monitor(chief));
     TRY(worker_steps(client, chief->source, chief->stop_step, chief->progress, &hook));
+    if (chief->saver != NULL)
+        saver_let_finish(chief->saver);
     chief->stop_step = worker_last_step(client, chief->stop_step);
     if (chief->stop_step < options->job.stop_step)
         progress_say(chief->progress, "Training stops early, at step %llu of %llu", step_of(chief),
@@ -392,6 +399,16 @@ static struct status recover(struct chief *chief)
     return status_ok();
 }
 
+/* The saver interrupts the chief if the first checkpoint fails. */
+static struct status explain_interruption(const struct chief *chief, struct status status)
+{
+    if (status.code != STATUS_CANCELLED || chief->saver == NULL || chief->client->told ||
+        atomic_load(&chief->progress->stop))
+        return status;
+    struct status saved = saver_check(chief->saver);
+    return status_is_ok(saved) ? status : saved;
+}
+
 static struct status begin_and_work(struct chief *chief)
 {
     const struct chief_options *options = chief->options;
@@ -401,7 +418,7 @@ static struct status begin_and_work(struct chief *chief)
         TRY(options->begun(options->context, chief->client->global_step));
     atomic_store(&chief->progress->global_step, chief->client->global_step);
     for (;;) {
-        struct status status = work(chief);
+        struct status status = explain_interruption(chief, work(chief));
         if (!worker_can_rejoin(status, chief->client, chief->progress))
             return status;
         progress_say(chief->progress, "Training pauses at step %llu: %s", step_of(chief),

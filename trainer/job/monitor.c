@@ -14,7 +14,9 @@ void monitor_init(struct monitor *monitor, const struct monitor_options *options
     *monitor = (struct monitor){ .options = options, .layout = *layout, .waits = waits };
     monitor->last_step =
         options->evaluated_step > 0 ? options->evaluated_step : client->global_step;
-    client_init(&monitor->client, &client->options);
+    struct ps_client_options mine = client->options;
+    mine.second = true; /* its snapshot does not wait for a checkpoint's */
+    client_init(&monitor->client, &mine);
 }
 
 void monitor_finish(struct monitor *monitor)
@@ -128,8 +130,8 @@ static bool takes_snapshot(const struct monitor *monitor, const struct saver *sa
            (monitor->options->best != NULL && saver != NULL);
 }
 
-/* Evaluates these values of a step, or those of a snapshot. A task can have one snapshot at a
- * time: the saver's if there is one, otherwise the client's. */
+/* Evaluates these values of a step, or those of a snapshot. Only the best values are written with
+ * their slots. */
 static struct status evaluate(struct evaluating *evaluating, uint64_t step,
                               const void *const *values, struct ps_client *client,
                               struct saver *saver)
@@ -137,7 +139,8 @@ static struct status evaluate(struct evaluating *evaluating, uint64_t step,
     if (!takes_snapshot(evaluating->monitor, saver))
         return evaluate_values(evaluating, step, values);
     if (saver != NULL)
-        return saver_snapshot(saver, evaluate_snapshot, evaluating);
+        return saver_snapshot(saver, client, evaluating->monitor->options->best != NULL,
+                              evaluate_snapshot, evaluating);
     return evaluate_rows(evaluating, client);
 }
 

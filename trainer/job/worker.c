@@ -167,6 +167,8 @@ struct status worker_steps(struct ps_client *client, struct gradient_source *sou
     while (client->global_step < worker_last_step(client, stop_step)) {
         if (atomic_load_explicit(&progress->stop, memory_order_relaxed))
             return status_error(STATUS_CANCELLED, "stopped");
+        if (hook != NULL && hook->check != NULL)
+            TRY(hook->check(hook->context));
         gradients = NULL;
         if (ready)
             TRY(source->step(source, client->values, &gradients, &loss));

@@ -57,6 +57,8 @@ void progress_say(const struct progress *progress, const char *format, ...)
 struct step_hook {
     struct status (*stepped)(void *context, uint64_t global_step, const float *loss);
     void *context;
+    /* Called before each step, and while there are no rows for one. NULL: not called. */
+    struct status (*check)(void *context);
 };
 
 /* Makes the steps of a task that has joined, up to stop_step, or client->stop_step if that is

@@ -25,7 +25,7 @@
 #include "trainer/protocol/share_table.h"
 
 /* Incremented when training.proto changes incompatibly. */
-#define PROTOCOL_VERSION 25
+#define PROTOCOL_VERSION 26
 
 #define PS_PATH(method) "/slipway.training.ParameterServer/" method
 #define PS_JOIN         PS_PATH("Join")
@@ -368,6 +368,7 @@ struct applied_push {
 struct hold_request {
     const struct ticket *ticket;
     uint64_t number;
+    bool second;
 };
 
 struct hold_reply {
@@ -381,7 +382,7 @@ struct cut_request {
     const struct ticket *ticket;
     const struct applied_push *until; /* [until_count] */
     size_t until_count;
-    bool slots;
+    bool slots, second;
     uint64_t number, until_step;
 };
 
@@ -405,6 +406,7 @@ struct read_request {
 struct drop_request {
     const struct ticket *ticket;
     uint64_t number;
+    bool second;
 };
 
 struct message pack_hold_request(const struct hold_request *request);

@@ -81,6 +81,7 @@ struct message pack_cut_request(const struct cut_request *request)
     header.until = rows.pointers;
     header.n_until = request->until_count;
     header.slots = request->slots;
+    header.second = request->second;
     header.number = request->number;
     header.until_step = request->until_step;
     struct message message = protocol_pack(&header);
@@ -97,6 +98,7 @@ struct status unpack_cut_request(const struct message *message, struct arena *ar
     *out = (struct cut_request){ .ticket = ticket_from_proto(header->ticket, arena),
                                  .until_count = header->n_until,
                                  .slots = header->slots,
+                                 .second = header->second,
                                  .number = header->number,
                                  .until_step = header->until_step };
     return rows_from_proto(header->until, header->n_until, arena, &out->until);
@@ -140,6 +142,7 @@ struct message pack_hold_request(const struct hold_request *request)
 
     header.ticket = ticket_to_proto(request->ticket, &ticket);
     header.number = request->number;
+    header.second = request->second;
     return protocol_pack(&header);
 }
 
@@ -150,7 +153,8 @@ struct status unpack_hold_request(const struct message *message, struct arena *a
 
     TRY(PROTOCOL_UNPACK(message, hold_request, arena, &header));
     *out = (struct hold_request){ .ticket = ticket_from_proto(header->ticket, arena),
-                                  .number = header->number };
+                                  .number = header->number,
+                                  .second = header->second };
     return status_ok();
 }
 
@@ -196,6 +200,7 @@ struct message pack_drop_request(const struct drop_request *request)
 
     header.ticket = ticket_to_proto(request->ticket, &ticket);
     header.number = request->number;
+    header.second = request->second;
     return protocol_pack(&header);
 }
 
@@ -206,6 +211,7 @@ struct status unpack_drop_request(const struct message *message, struct arena *a
 
     TRY(PROTOCOL_UNPACK(message, drop_request, arena, &header));
     *out = (struct drop_request){ .ticket = ticket_from_proto(header->ticket, arena),
-                                  .number = header->number };
+                                  .number = header->number,
+                                  .second = header->second };
     return status_ok();
 }

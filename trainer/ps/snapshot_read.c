@@ -293,7 +293,7 @@ static struct status drop(struct ps *ps, const struct drop_request *request, str
     const struct worker *worker;
 
     TRY(membership_admit(ps, request->ticket, &worker));
-    struct cutter *cutter = snapshots_cutter(ps, worker);
+    struct cutter *cutter = snapshots_cutter(ps, worker, request->second);
     if (cutter->worker != worker || request->number != cutter->number)
         return status_ok(); /* an earlier snapshot, which is gone already */
     if (ps->snapshots->held == cutter)

@@ -193,10 +193,13 @@ static struct waiting *leave(struct ps *ps, struct cutter *cutter)
 
 struct waiting *snapshots_forget(struct ps *ps, const struct worker *worker)
 {
-    struct cutter *cutter = snapshots_cutter(ps, worker);
+    struct waiting *left = NULL;
 
     ASSERT_LOCKED(ps);
-    return cutter->worker == worker ? leave(ps, cutter) : NULL;
+    for (size_t i = 0; i < COUNT(ps->snapshots->cutters); i++)
+        if (ps->snapshots->cutters[i].worker == worker)
+            waiting_append(&left, leave(ps, &ps->snapshots->cutters[i]));
+    return left;
 }
 
 struct waiting *snapshots_forget_all(struct ps *ps)
@@ -240,8 +243,9 @@ static bool is_busy(const struct ps *ps, const struct worker *worker)
 {
     const struct snapshots *snapshots = ps->snapshots;
     bool waits = snapshots->holds != NULL || snapshots->cuts != NULL;
+    bool is_held = snapshots->held != NULL && !snapshots->held->worker->reader;
 
-    return worker->reader && (waits || snapshots->held == &snapshots->cutters[CUTTER_CHIEF]);
+    return worker->reader && (waits || is_held);
 }
 
 static struct status hold_begin(struct ps *ps, const struct hold_request *request,
@@ -250,7 +254,7 @@ static struct status hold_begin(struct ps *ps, const struct hold_request *reques
     const struct worker *worker;
 
     TRY(membership_admit(ps, request->ticket, &worker));
-    struct cutter *cutter = *out = snapshots_cutter(ps, worker);
+    struct cutter *cutter = *out = snapshots_cutter(ps, worker, request->second);
     if (cutter->worker == worker && request->number < cutter->number)
         return status_error(STATUS_ABORTED,
                             "ps %u: snapshot %" PRIu64 " is older than snapshot %" PRIu64
@@ -277,7 +281,7 @@ static struct status cut_begin(struct ps *ps, const struct cut_request *request,
     const struct worker *worker;
 
     TRY(membership_admit(ps, request->ticket, &worker));
-    struct cutter *cutter = *out = snapshots_cutter(ps, worker);
+    struct cutter *cutter = *out = snapshots_cutter(ps, worker, request->second);
     if (cutter->worker != worker || request->number != cutter->number)
         return status_error(STATUS_ABORTED, "ps %u was not held for snapshot %" PRIu64,
                             ps->options.index, request->number);

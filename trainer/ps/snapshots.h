@@ -11,6 +11,9 @@
  * The chief numbers its snapshots, so that a ps recognises repeated and late requests: a late hold
  * of an earlier snapshot would hold a ps that nobody releases.
  *
+ * The chief may have two snapshots, so that an evaluation need not wait until a checkpoint is on
+ * the disk. It takes one after the other: the ps tasks are held for one at a time.
+ *
  * The reader takes snapshots in the same way, with lower priority than the chief. It delays
  * training by no more than a second, whatever happens to it.
  *
@@ -32,7 +35,7 @@ struct snapshot {
     struct loss_scale loss_scale;
 };
 
-/* A task that takes snapshots: the chief, or the reader. */
+/* Who takes a snapshot: the chief, for its first or second one, or the reader. */
 struct cutter {
     const struct worker *worker; /* the worker that began the last snapshot; NULL: none */
     uint64_t number;             /* number of that snapshot, counted by the worker */
@@ -42,18 +45,22 @@ struct cutter {
 };
 
 #define CUTTER_CHIEF  0
-#define CUTTER_READER 1
+#define CUTTER_SECOND 1
+#define CUTTER_READER 2
 
 struct snapshots {
-    struct cutter cutters[2];
+    struct cutter cutters[3];
     struct cutter *held; /* the cutter that holds the ps, so that no push is applied; NULL: none */
     struct waiting *holds, *cuts; /* waiting calls: its own, and repeated ones */
     uint64_t taken;               /* the number of snapshots so far, which is the last id */
 };
 
-static inline struct cutter *snapshots_cutter(struct ps *ps, const struct worker *worker)
+static inline struct cutter *snapshots_cutter(struct ps *ps, const struct worker *worker,
+                                              bool second)
 {
-    return &ps->snapshots->cutters[worker->reader ? CUTTER_READER : CUTTER_CHIEF];
+    return &ps->snapshots->cutters[worker->reader ? CUTTER_READER
+                                   : second       ? CUTTER_SECOND
+                                                  : CUTTER_CHIEF];
 }
 
 /* Releases the values. Accepts a snapshot that was never taken. */

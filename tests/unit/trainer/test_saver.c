@@ -249,59 +249,101 @@ static void no_step_waits_until_the_best_values_are_on_the_disk(void **state)
     stop_saved_job(&saved);
 }
 
-/* A ps that is lost while the saver reads a snapshot of it. */
-struct lost {
-    struct small_cluster cluster;
-    struct saver_options options;
-    struct saver *saver;
-    atomic_bool reads;
-    enum status_code code;
-};
-
-static struct status read_from_a_lost_ps(void *context, struct client_snapshot *snapshot)
+/* The checkpoint of the values at the start may still be on its way to the disk. */
+static void no_evaluation_waits_until_a_checkpoint_is_on_the_disk(void **state)
 {
-    struct lost *lost = context;
+    (void)state;
+    const _Atomic bool enough = false;
+    struct monitor_options options = {
+        .every_steps = 5, .evaluate = find_best, .settled = settled, .warn = warn
+    };
+    struct saved_job saved;
+    struct monitor monitor;
 
-    loopback_break(lost->cluster.channels[1]);
-    atomic_store(&lost->reads, true);
-    return checkpoint_write(&lost->options.layout, snapshot, in("lost"));
+    for (int waits = 0; waits < 2; waits++) {
+        atomic_store(&disk_stands_still, true);
+        start_saved_job(&saved);
+        assert_ok(checkpoint_dir_open(in("best"), 1, &options.best));
+        monitor_init(&monitor, &options, &saved.options.layout, &saved.chief, waits);
+        train_to(&saved.chief, saved.saver, 5);
+        assert_ok(monitor_step(&monitor, &saved.chief, saved.saver, &enough));
+        while (!atomic_load(&monitor.judged) && !atomic_load(&monitor.over))
+            usleep(1000);
+        assert_true(atomic_load(&monitor.judged));
+        assert_false(has_checkpoint(0));
+        atomic_store(&disk_stands_still, false);
+        await_checkpoint(saved.saver, 0);
+        assert_ok(monitor_wait(&monitor, &enough));
+        assert_true(file_exists(in("best/model.ckpt-5.index")));
+        monitor_finish(&monitor);
+        checkpoint_dir_close(options.best);
+        stop_saved_job(&saved);
+        assert_ok(file_remove_tree(in("ckpt")));
+        assert_ok(file_remove_tree(in("best")));
+    }
 }
 
-static void *snapshot_run(void *context)
+static void *let_disk_fail(void *context)
 {
-    struct lost *lost = context;
-
-    lost->code = saver_snapshot(lost->saver, read_from_a_lost_ps, lost).code;
+    (void)context;
+    usleep(100000);
+    atomic_store(&disk_stands_still, false);
     return NULL;
 }
+
+/* The other worker of a synchronous job never comes. */
+static void a_first_checkpoint_that_fails_interrupts_the_chief(void **state)
+{
+    (void)state;
+    struct client_job job = {
+        .optimizer = "sgd", .learning_rate = .5f, .workers = 2, .sync = true
+    };
+    struct saved_job saved = { .options = { .warn = warn } };
+    pthread_t thread;
+
+    small_start(&saved.cluster, 1);
+    small_client(&saved.cluster, 0, 1, &saved.chief);
+    begin_at(&saved.chief, &job, 0);
+    saved.options.channels = saved.cluster.channels;
+    assert_ok(checkpoint_dir_open(in("ckpt"), 0, &saved.options.dir));
+    assert_ok(checkpoint_layout_init(&saved.options.layout, &saved.cluster.placement, &job));
+    atomic_store(&disk_stands_still, true);
+    atomic_store(&disk_error, EIO);
+    assert_ok(saver_start(&saved.options, &saved.chief, &saved.saver));
+    assert_int_equal(pthread_create(&thread, NULL, let_disk_fail, NULL), 0);
+    assert_int_equal(client_push(&saved.chief, all_ones, true).code, STATUS_CANCELLED);
+    assert_fails_naming(saver_check(saved.saver), STATUS_DATA_LOSS, "the first checkpoint failed");
+    pthread_join(thread, NULL);
+    atomic_store(&disk_error, 0);
+    stop_saved_job(&saved);
+}
+
+#define PAUSE_MS_MAX 10000
 
 /* The calls would be repeated for the 20 s of the client. */
 static void a_pause_ends_the_calls_to_a_lost_ps(void **state)
 {
     (void)state;
-    struct lost lost = { .options = { .every_steps = 10, .warn = warn } };
     struct client_job job = { .optimizer = "sgd", .learning_rate = .5f, .workers = 1 };
-    struct ps_client chief;
-    pthread_t thread;
+    struct saved_job saved = { .options = { .every_steps = 10, .warn = warn } };
+    struct clock *clock = clock_monotonic();
 
-    small_start(&lost.cluster, 2);
-    small_client(&lost.cluster, 0, 1, &chief);
-    begin_at(&chief, &job, 0);
-    lost.options.channels = lost.cluster.channels;
-    assert_ok(checkpoint_dir_open(in("ckpt"), 0, &lost.options.dir));
-    assert_ok(checkpoint_layout_init(&lost.options.layout, &lost.cluster.placement, &job));
-    assert_ok(saver_start(&lost.options, &chief, &lost.saver));
-    assert_int_equal(pthread_create(&thread, NULL, snapshot_run, &lost), 0);
-    while (!atomic_load(&lost.reads))
-        usleep(1000);
-    saver_pause(lost.saver);
-    pthread_join(thread, NULL);
-    assert_int_equal(lost.code, STATUS_CANCELLED);
-    saver_resume(lost.saver, &chief);
-    saver_destroy(lost.saver);
-    checkpoint_dir_close(lost.options.dir);
-    client_finish(&chief);
-    small_stop(&lost.cluster);
+    small_start(&saved.cluster, 2);
+    small_client(&saved.cluster, 0, 1, &saved.chief);
+    begin_at(&saved.chief, &job, 0);
+    saved.options.channels = saved.cluster.channels;
+    assert_ok(checkpoint_dir_open(in("ckpt"), 0, &saved.options.dir));
+    assert_ok(checkpoint_layout_init(&saved.options.layout, &saved.cluster.placement, &job));
+    assert_ok(saver_start(&saved.options, &saved.chief, &saved.saver));
+    await_checkpoint(saved.saver, 0);
+    loopback_break(saved.cluster.channels[1]);
+    saver_step(saved.saver, 10);
+    usleep(100000);
+    int64_t began_ns = clock_now_ns(clock);
+    saver_pause(saved.saver);
+    assert_in_range(clock_now_ns(clock) - began_ns, 0, (int64_t)PAUSE_MS_MAX * NS_PER_MS);
+    saver_resume(saved.saver, &saved.chief);
+    stop_saved_job(&saved);
 }
 
 int main(void)
@@ -312,6 +354,8 @@ int main(void)
         TEST_IN_DIRECTORY(a_first_checkpoint_that_fails_later_is_reported),
         TEST_IN_DIRECTORY(steps_have_priority_over_files_until_the_last_one),
         TEST_IN_DIRECTORY(no_step_waits_until_the_best_values_are_on_the_disk),
+        TEST_IN_DIRECTORY(no_evaluation_waits_until_a_checkpoint_is_on_the_disk),
+        TEST_IN_DIRECTORY(a_first_checkpoint_that_fails_interrupts_the_chief),
         TEST_IN_DIRECTORY(a_pause_ends_the_calls_to_a_lost_ps),
     };
 

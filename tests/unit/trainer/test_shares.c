@@ -332,7 +332,7 @@ static void a_worker_without_rows_learns_of_the_end(void **state)
 {
     struct fixture f;
     struct last_step last = { 0 };
-    const struct step_hook hook = { keep_step, &last };
+    const struct step_hook hook = { keep_step, &last, NULL };
     struct idle_source idle = { .source = { .step = step_without_rows } };
     struct progress progress = { 0 };
 

@@ -53,7 +53,7 @@ struct task {
 static void *train(void *context)
 {
     struct task *task = context;
-    const struct step_hook hook = { stepped, &task->source };
+    const struct step_hook hook = { stepped, &task->source, NULL };
 
     task->status =
         worker_steps(&task->client, &task->source.source, task->last, &task->progress, &hook);
