@@ -6,9 +6,9 @@ import shutil
 import subprocess
 import time
 
-from cluster import Job
+from cluster import Job, Task
 from digits import write_digits
-from harness import DEADLINE_S, TestCase, main, program
+from harness import DEADLINE_S, TestCase, clean_environment, main, program
 
 
 class Disks(TestCase):
@@ -80,6 +80,42 @@ class Disks(TestCase):
         self.assertIn("--metrics_file: write '%s': File too large: nothing more is written there" % metrics, done.stderr)
         self.assertEqual(os.path.getsize(metrics), 40 * 1024)
         self.assertTrue(os.path.exists(self.export))
+
+    def take(self):
+        """Puts a file into the directory of the export."""
+        os.makedirs(self.export)
+        with open(os.path.join(self.export, "taken"), "w", encoding="utf-8"):
+            pass
+
+    def test_an_export_that_fails_is_tried_again_without_a_checkpoint(self):
+        """The values would be lost. A file in the directory stands for a disk that is full for a while."""
+        for local in (True, False):
+            with self.subTest(local):
+                shutil.rmtree(self.path("models"), ignore_errors=True)
+                job = self.job("--stop_at_step=20000")
+                if local:
+                    task = Task("local", [program("pstrain"), *job.flags, "--export_dir=%s" % self.export], self.dir, clean_environment())
+                    self.addCleanup(task.stop)
+                else:
+                    job.start_together("--export_dir=%s" % self.export)
+                    task = job.tasks["worker 0"]
+                task.wait_for("Training ")
+                self.take()
+                task.wait_for("is not empty")
+                self.assertRegex(task.text(), "The trained values are in no checkpoint: trying again every 3 s, for 300 s")
+                shutil.rmtree(self.export)
+                self.assertEqual(task.wait(), 0, task.text())
+                self.assertIn("Exported to %s" % self.export, task.text())
+                self.assertTrue(os.path.exists(os.path.join(self.export, "saved_model.pb")))
+
+    def test_an_export_that_fails_for_good(self):
+        job = self.job("--stop_at_step=20000", "--export_retry_secs=1")
+        task = Task("local", [program("pstrain"), *job.flags, "--export_dir=%s" % self.export], self.dir, clean_environment())
+        self.addCleanup(task.stop)
+        task.wait_for("Training ")
+        self.take()
+        self.assertEqual(task.wait(), 1, task.text())
+        self.assertIn("pstrain: export to '%s': " % self.export, task.text())
 
     def test_a_chief_on_an_empty_disk_goes_on_with_the_values_of_the_ps_tasks(self):
         job = self.job("--stop_at_step=1000000", "--save_checkpoint_steps=20", "--sync")

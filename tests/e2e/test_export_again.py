@@ -85,6 +85,7 @@ class Finished(TestCase):
         done = run("pstrain", *self.flags, *self.chief)
         self.assertEqual(done.returncode, 1)
         self.assertIn("is not empty", done.stderr)
+        self.assertRegex(done.stderr, "; the trained values are in .*/model.ckpt-30: started again, the same job exports them")
         done = run("pstrain", *self.flags, *self.chief, "--stop_at_step=40")
         self.assertEqual(done.returncode, 2, "who has steps to make is refused before they are made")
 

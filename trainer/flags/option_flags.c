@@ -225,6 +225,10 @@ static const struct flag rows[] = {
       .choices = SAVEDMODEL_FORMAT_NAMES },
     { "export", FLAG_BOOL, &values.export, "true",
       .help = "export the trained model; with --noexport, the job only trains and tests" },
+    { "export_retry_secs", FLAG_DOUBLE, &values.export_retry_secs, "300",
+      .help = "seconds for which an export that fails, such as on a full disk, is tried again if "
+              "no checkpoint has the trained values; 0: not at all",
+      PERIOD_S },
     { "checkpoint_dir", FLAG_PATH, &values.checkpoint_dir, "",
       .elsewhere = "model_dir save_dir ckpt_dir",
       .group = "checkpoints",

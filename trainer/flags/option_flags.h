@@ -43,6 +43,7 @@ struct flag_values {
 
     /* the export */
     const char *export_dir, *work_dir, *export_format;
+    double export_retry_secs;
     int64_t model_version;
     bool export;
 

@@ -1,11 +1,15 @@
 /* The session's export: chooses the directory, and checks whether it already holds the export. */
+#include "base/log.h"
 #include "exporter/export.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/options/finetune.h"
 #include "trainer/optimizers/average.h"
+#include "trainer/session/adapt.h"
 #include "trainer/session/session.h"
 
 #define SNAPSHOT_TIMEOUT_MS 30000
+#define EXPORT_PAUSE_MS     3000 /* before an export is tried again */
+#define STOP_LOOK_MS        50
 
 /* Did the job begin at its last step? Then an earlier chief may have exported it. */
 static bool began_at_end(const struct session *session)
@@ -66,15 +70,79 @@ struct status session_snapshot(struct ps_client *client, bool slots, struct clie
                             SNAPSHOT_TIMEOUT_MS, "a snapshot of all ps tasks");
 }
 
+static struct status export_now(struct session *session, struct value_source *source)
+{
+    const struct options *options = &session->options;
+
+    return options->export_base != NULL
+               ? export_next(session, source)
+               : export_to(session, options->export_directory, began_at_end(session), source);
+}
+
+/* The checkpoint of the last step; NULL: none was written. */
+static const char *last_checkpoint(const struct session *session)
+{
+    const struct checkpoint_dir *dir = session->checkpoints;
+    uint64_t step;
+
+    return dir != NULL && checkpoint_dir_last_step(dir, &step) &&
+                   step >= session->options.job.stop_step
+               ? checkpoint_dir_at(dir, 0, session->arena)
+               : NULL;
+}
+
+/* Can somebody else make the export possible: empty a disk, or take a directory away? */
+static bool may_be_mended(struct status status)
+{
+    return status.code == STATUS_RESOURCE_EXHAUSTED || status.code == STATUS_ALREADY_EXISTS ||
+           status.code == STATUS_PERMISSION_DENIED || status.code == STATUS_NOT_FOUND ||
+           status.code == STATUS_FAILED_PRECONDITION;
+}
+
+static void pause_export(struct session *session)
+{
+    for (int ms = 0; ms < EXPORT_PAUSE_MS && !session_is_stopped(session); ms += STOP_LOOK_MS)
+        clock_sleep(clock_monotonic(), STOP_LOOK_MS);
+}
+
+/* Without a checkpoint of the last step, a job that ends loses what it has learnt. */
+static struct status export_again(struct session *session, struct status status,
+                                  struct value_source *source)
+{
+    double limit_s = session->options.flags.export_retry_secs;
+    int64_t until_ns = clock_deadline_ns(clock_monotonic(), (int64_t)(limit_s * 1000));
+
+    if (!may_be_mended(status) || limit_s <= 0)
+        return status;
+    log_warning("%s. The trained values are in no checkpoint: trying again every %d s, for %g s "
+                "(--export_retry_secs)",
+                status.message, EXPORT_PAUSE_MS / 1000, limit_s);
+    while (may_be_mended(status) && !session_is_stopped(session) &&
+           clock_now_ns(clock_monotonic()) < until_ns) {
+        struct status held = status_hold(status);
+        pause_export(session);
+        status_ignore(status_resume(held));
+        status = export_now(session, source);
+    }
+    return status;
+}
+
 struct status session_export(struct session *session, struct value_source *source)
 {
-    struct options *options = &session->options;
+    const struct options *options = &session->options;
+    const char *checkpoint = last_checkpoint(session);
 
     if (options->export_directory == NULL)
         return status_ok();
-    TRY(options->export_base != NULL
-            ? export_next(session, source)
-            : export_to(session, options->export_directory, began_at_end(session), source));
+    struct status status = export_now(session, source);
+    if (!status_is_ok(status) && checkpoint == NULL)
+        status = export_again(session, status, source);
+    else if (!status_is_ok(status))
+        status = status_error(status.code,
+                              "%s; the trained values are in %s: started again, the same job "
+                              "exports them",
+                              status.message, checkpoint);
+    TRY(status);
     session->exported = true;
     report_result(&session->report, "Exported to %s", options->export_directory);
     return status_ok();
