@@ -82,12 +82,14 @@ class ClickModels(TestCase):
         self.assertAlmostEqual(got, log_loss(model, *tests), delta=1e-3, msg=name)
 
     def test_lists_of_columns(self):
-        """A factorization machine of a libffm file. Keras' rows are padded as those of pstrain."""
+        """Of a libffm file. Keras' rows are padded as those of pstrain."""
         rows, tests = (shared("data", "criteo-sample", "libffm_small_%s.txt" % part) for part in ("train", "test"))
         with open(self.path("lists.json"), "w", encoding="utf-8") as f:
             json.dump({"columns": [{"name": "label"}, {"name": "index", "kind": "ragged", "dtype": "int64"}, {"name": "value", "kind": "ragged"}]}, f)
         flags = ["--data_format=libffm", "--schema=" + self.path("lists.json"), "--train_files=" + rows, "--test_files=" + tests]
-        self.compare("sparse_fm", flags, read_lists(rows), read_lists(tests))
+        for name in ("sparse_fm", "sparse_wide_deep", "sparse_deepfm", "sparse_dcn_v2"):
+            with self.subTest(name):
+                self.compare(name, flags, read_lists(rows), read_lists(tests))
 
     def test_examples(self):
         columns = [{"name": "label"}] + [{"name": i} for i in NUMBERS] + [{"name": c, "dtype": "int64"} for c in CATEGORIES]

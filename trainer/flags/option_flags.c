@@ -25,8 +25,8 @@ static const struct flag rows[] = {
       .elsewhere = "hidden_units",
       .group = "the model",
       .help = "softmax, mlp, convnet, linear, logistic, sparse_logistic, two_tower, retrieval, "
-              "wide_deep, click, fm, sparse_fm, deepfm, dcn_v2, or a file that Keras' to_json() "
-              "wrote" },
+              "wide_deep, click, fm, deepfm, dcn_v2, sparse_wide_deep, sparse_fm, sparse_deepfm, "
+              "sparse_dcn_v2, or a file that Keras' to_json() wrote" },
     { "from_savedmodel", FLAG_PATH, &values.from_savedmodel, "", .filled = true,
       .help = "directory of a SavedModel to train further, instead of --model; the export is the "
               "same SavedModel with new values" },

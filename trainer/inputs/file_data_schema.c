@@ -68,6 +68,38 @@ static struct status add_record_column(struct file_data_maker *maker)
     return status_ok();
 }
 
+static bool has_input(const struct file_data_request *request, const char *name)
+{
+    for (int f = 0; f < request->feeds_count; f++)
+        if (request->feeds[f].role == FEED_INPUT && strcmp(request->feeds[f].spec.name, name) == 0)
+            return true;
+    return false;
+}
+
+/* A model may take the indices and the values of a sparse column as two lists. */
+static void give_lists(struct file_data_maker *maker)
+{
+    const struct file_data_request *request = maker->request;
+    struct schema *schema = &maker->schema;
+
+    for (int i = 0; i < schema->count; i++) {
+        struct schema_column pair = schema->columns[i];
+        if (pair.kind != SCHEMA_SPARSE || has_input(request, pair.name) ||
+            !has_input(request, pair.index) || !has_input(request, pair.value))
+            continue;
+        struct schema_column lists[] = {
+            { .name = pair.index, .kind = SCHEMA_RAGGED, .dtype = COLUMN_INT64, .stddev = 1 },
+            { .name = pair.value, .kind = SCHEMA_RAGGED, .dtype = COLUMN_FLOAT, .stddev = 1 },
+        };
+        struct schema_column *columns =
+            ARENA_ARRAY(maker->arena, struct schema_column, schema->count);
+        memcpy(columns, schema->columns, (size_t)schema->count * sizeof *columns);
+        columns[i] = lists[0];
+        schema->columns = columns;
+        schema_put_column(schema, maker->arena, lists[1]);
+    }
+}
+
 /* Guesses from the first file that has rows: of many, some may have none. */
 static struct status guess_schema(struct file_data_maker *maker, const struct text_list *files)
 {
@@ -84,6 +116,8 @@ static struct status guess_schema(struct file_data_maker *maker, const struct te
     if (status_is_ok(status))
         report_notes(maker->request, maker->first_file, &notes);
     buffer_finish(&notes);
+    if (status_is_ok(status))
+        give_lists(maker);
     return wrong_flag(maker->request->files_flag, status);
 }
 

@@ -68,7 +68,8 @@ static const struct refusal {
       "--learning_rate_schedule: CosineDecay: decay_steps is missing" },
     { "--model=resnet",
       "click, convnet, dcn_v2, deepfm, fm, linear, logistic, mlp, retrieval, softmax, "
-      "sparse_fm, sparse_logistic, two_tower, wide_deep" },
+      "sparse_dcn_v2, sparse_deepfm, sparse_fm, sparse_logistic, sparse_wide_deep, two_tower, "
+      "wide_deep" },
     { "--model=./none.json", "none.json" },
     { "--placement=anywhere", "anywhere" },
     { "--log_level=loud", "loud" },
