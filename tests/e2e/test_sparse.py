@@ -75,6 +75,21 @@ class Sparse(TestCase):
         self.assertGreater(by_examples[0], 0.9)
         self.assertLess(by_examples[2], 0.1)
 
+    def test_files_of_other_programs(self):
+        """XGBoost's weights of rows: those of weight 0 are wrong. Indices and values as two lists. Vowpal Wabbit's text."""
+        tests = self.libsvm("test.libsvm", 500, 2)
+        weighted = self.write("weighted", "".join("%d:%g %s\n" % (label if weight else 1 - label, weight, " ".join("%d:1" % (i + 1) for i in ids))
+                                                  for k, (label, ids) in enumerate(rows(4000)) for weight in (k % 2,)))
+        flags = [self.model(LINEAR), "--train_files=" + weighted, "--test_files=" + tests]
+        self.check_accuracy(self.trained(*flags, "--weight_column=weight"))
+        done = run("pstrain", "--noexport", *flags)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("if this is the row's weight, as in XGBoost's files, give --weight_column=weight", done.stderr)
+        self.check_accuracy(self.trained("--model=sparse_fm", "--train_files=" + self.libsvm(), "--test_files=" + tests, directory="model/2"))
+        vw = self.write("rows.txt", "".join("%d |f %s\n" % (label * 2 - 1, " ".join("id%d:1" % i for i in ids)) for label, ids in rows(3000)))
+        said = self.trained("--model=sparse_logistic", "--train_files=" + vw, "--test_files=" + vw, directory="model/3")
+        self.check_accuracy(said)
+
     def test_the_printed_question_is_answered(self):
         said = self.trained(self.model(LINEAR), "--train_files=" + self.libsvm())
         body = '{"signature_name":"predict","inputs":{"x":[[0,0]],"x_1":[0.5],"x_2":[1,%d]}}' % COLUMNS

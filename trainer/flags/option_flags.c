@@ -71,7 +71,7 @@ static const struct flag rows[] = {
       .help = "files of all candidates, which the metric FactorizedTopK of a retrieval model "
               "ranks; they need the columns of the candidates only" },
     { "data_format", FLAG_TEXT, &values.data_format, "",
-      .help = "csv, tsv, libsvm, libffm, criteo, tfrecord (of tf.Examples or "
+      .help = "csv, tsv, libsvm, libffm, vw, criteo, tfrecord (of tf.Examples or "
               "tf.SequenceExamples), npz, idx (MNIST's), image (JPEG and PNG) or text (lines); the "
               "default is detected from a file's name or first bytes" },
     { "schema", FLAG_PATH, &values.schema, "",

@@ -10,11 +10,12 @@
 #include "trainer/records/npz.h"
 #include "trainer/records/svm.h"
 #include "trainer/records/text_lines.h"
+#include "trainer/records/vw.h"
 
 /* The first format that recognises a file wins, so the stricter ones come first. */
 static const struct record_format *const formats[] = {
-    &npz_format,    &image_format,  &tfrecord_format, &idx_format, &libsvm_format,
-    &libffm_format, &criteo_format, &tsv_format,      &csv_format, &text_format,
+    &npz_format, &image_format,  &tfrecord_format, &idx_format, &libsvm_format, &libffm_format,
+    &vw_format,  &criteo_format, &tsv_format,      &csv_format, &text_format,
 };
 
 #define START_BYTES 4096 /* of a file to check */
