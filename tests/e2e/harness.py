@@ -172,14 +172,14 @@ class Answer:
 class Server:
     """A modelserver of its own, on a free port, ready when the constructor returns. Use it with `with`: leaving the block sends
     SIGTERM and fails unless the server exits 0. grpc: True for a free port, self.grpc_port, for gRPC too; "same" for the one of
-    REST; otherwise gRPC is off."""
+    REST; otherwise gRPC is off. starter: a program that becomes modelserver with these flags."""
 
-    def __init__(self, base_path, *flags, name=None, wait=True, env=None, grpc=False):
+    def __init__(self, base_path, *flags, name=None, wait=True, env=None, grpc=False, starter=None):
         for attempt in range(5):  # another process may take the port before the server binds it
             self.port = free_port()
             self.grpc_port = self.port if grpc == "same" else free_port() if grpc else 0
             self.log = tempfile.TemporaryFile()
-            command = [program("modelserver"), "--rest_api_port=%d" % self.port, "--port=%d" % self.grpc_port]
+            command = [starter or program("modelserver"), "--rest_api_port=%d" % self.port, "--port=%d" % self.grpc_port]
             command += ["--model_base_path=%s" % base_path] if base_path else []
             command += ["--model_name=%s" % name] if name else []
             self.process = start(command + list(flags), env=env, stdout=self.log, stderr=self.log)

@@ -135,7 +135,7 @@ class References(unittest.TestCase):
 
 
 # What stands beside the folders. A file that somebody tried something with is easily committed here, unseen.
-TOP = {".clang-format", ".clang-tidy", ".editorconfig", ".gitignore", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "README.md"}
+TOP = {".dockerignore", "Dockerfile", ".clang-format", ".clang-tidy", ".editorconfig", ".gitignore", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "README.md"}
 
 
 class TopLevel(unittest.TestCase):
