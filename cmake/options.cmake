@@ -15,14 +15,14 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
   target_compile_options(project_options INTERFACE $<$<COMPILE_LANGUAGE:C>:-fno-asynchronous-unwind-tables -fno-unwind-tables>)
   # An address that the loader adjusts takes a bit in place of 24 bytes: half a megabyte of pstrain. The loader is that of glibc 2.36.
   include(CheckLinkerFlag)
-  check_linker_flag(C -Wl,-z,pack-relative-relocs SLIPWAY_PACKS_RELOCATIONS)
+  check_linker_flag(C -Wl,--fatal-warnings,-z,pack-relative-relocs SLIPWAY_PACKS_RELOCATIONS) # a linker for ARM ignores it
   if(SLIPWAY_PACKS_RELOCATIONS)
     target_link_options(project_options INTERFACE -Wl,-z,pack-relative-relocs)
   endif()
 else()
   # Hundreds of static programs are linked for tests, each in a third of the time by lld. What is released is linked as anyone would.
   find_program(SLIPWAY_LLD ld.lld)
-  if(SLIPWAY_LLD)
+  if(SLIPWAY_LLD AND NOT CMAKE_CROSSCOMPILING) # a cross-compiler looks for one of its own
     target_link_options(project_options INTERFACE -fuse-ld=lld)
   endif()
 endif()
@@ -32,8 +32,12 @@ target_link_options(project_options INTERFACE -Wl,-z,relro,-z,now)
 if(NOT SLIPWAY_SANITIZE AND NOT SLIPWAY_COVERAGE)
   target_compile_options(project_options INTERFACE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 endif()
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+if(SLIPWAY_X86_64)
   target_compile_options(project_options INTERFACE -fcf-protection=full)
+else()
+  # The oldest x86-64 cannot multiply and add with one rounding. Without it elsewhere, the same numbers become the same bits; FakeQuant
+  # and others would round to the next integer.
+  target_compile_options(project_options INTERFACE -ffp-contract=off)
 endif()
 
 if(SLIPWAY_SANITIZE)
