@@ -433,7 +433,7 @@ class Outcome(Cluster):
         self.assertEqual(set(job.wait().values()), {0}, job.logs())
 
     def test_a_failed_export_is_everybodys(self):
-        job = self.job(ps=2, workers=2, flags=LINEAR + ["--sync"])  # no step is made without worker 1
+        job = self.job(ps=2, workers=2, flags=LINEAR + ["--sync", "--export_retry_secs=0"])  # no step is made without worker 1
         job.start_all(self.path("m", "1"), order=[("ps", 0), ("ps", 1), ("worker", 0)])
         job.tasks["worker 0"].wait_for("trains from step")
         os.makedirs(self.path("m", "1"), exist_ok=True)

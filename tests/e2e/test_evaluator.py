@@ -116,7 +116,7 @@ class Evaluator(TestCase):
             with self.subTest(code=code):
                 self.tearDown()
                 self.setUp()
-                job = self.job(flags=ENDLESS if signal_number else LINEAR + ["--sync", "--training_iteration=300"])
+                job = self.job(flags=ENDLESS if signal_number else LINEAR + ["--sync", "--training_iteration=300", "--export_retry_secs=0"])
                 evaluator = job.start("evaluator", 0, *OFTEN)
                 job.start_all(self.export, order=[("ps", 0), ("ps", 1), ("worker", 0)])
                 evaluator.wait_for("Test at step ")

@@ -126,7 +126,7 @@ class ExportErrors(TestCase):
     def test_a_disk_that_fills_up_meanwhile(self):
         directory = self.path("small")
         mount_tmpfs(self, directory, "size=24m")
-        command = [program("pstrain"), self.wide(), "--train_dir=%s" % self.data, "--training_iteration=100",
+        command = [program("pstrain"), self.wide(), "--train_dir=%s" % self.data, "--training_iteration=100", "--export_retry_secs=0",
                    "--export_dir=%s" % os.path.join(directory, "1")]
         child = start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(child.kill)
