@@ -9,17 +9,26 @@
 #include "runtime/kernels/plain/broadcast.h"
 #include "runtime/kernels/plain/types.h"
 
-#define SELECT_ROW(name, T, attributes)                                                        \
-    attributes static void name(const bool *c, const void *t_, const void *e_, void *out_,     \
-                                int64_t count, const int *steps)                               \
-    {                                                                                          \
-        const T *t = t_, *e = e_;                                                              \
-        T *out = out_;                                                                         \
-        if (steps[0] == 1 && steps[1] == 1 && steps[2] == 0) /* a mask, as attention has it */ \
-            IVDEP for (int64_t i = 0; i < count; i++) out[i] = c[i] ? t[i] : *e;               \
-        else                                                                                   \
-            for (int64_t i = 0; i < count; i++)                                                \
-                out[i] = c[i * steps[0]] ? t[i * steps[1]] : e[i * steps[2]];                  \
+/* GCC makes vectors of the first loop if the condition is a byte, not a bool, and if both values
+ * are read for every element. */
+#define SELECT_ROW(name, T, attributes)                                                     \
+    attributes static void name(const void *c_, const void *t_, const void *e_, void *out_, \
+                                int64_t count, const int *steps)                            \
+    {                                                                                       \
+        const uint8_t *c = c_;                                                              \
+        const T *t = t_, *e = e_;                                                           \
+        T *out = out_;                                                                      \
+        if (steps[0] == 1 && steps[1] == 1 && steps[2] == 0) { /* a mask, as attention's */ \
+            T other = *e;                                                                   \
+            IVDEP for (int64_t i = 0; i < count; i++)                                       \
+            {                                                                               \
+                T value = t[i];                                                             \
+                out[i] = c[i] != 0 ? value : other;                                         \
+            }                                                                               \
+            return;                                                                         \
+        }                                                                                   \
+        for (int64_t i = 0; i < count; i++)                                                 \
+            out[i] = c[i * steps[0]] ? t[i * steps[1]] : e[i * steps[2]];                   \
     }
 SELECT_ROW(select_1, uint8_t, )
 SELECT_ROW(select_2, uint16_t, )
