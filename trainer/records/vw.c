@@ -105,7 +105,9 @@ static struct status read_value(const char **position, struct bytes name, float 
     return status_ok();
 }
 
-static int64_t hash_name(struct vw_reader *reader, struct bytes space, struct bytes name)
+/* Hashes a feature without a name, as in ":0.5", by its index among those of its namespace. */
+static int64_t hash_name(struct vw_reader *reader, struct bytes space, struct bytes name,
+                         int *unnamed)
 {
     struct buffer *text = &reader->name;
 
@@ -113,7 +115,10 @@ static int64_t hash_name(struct vw_reader *reader, struct bytes space, struct by
     buffer_append(text, space.data, space.size);
     if (space.size > 0)
         buffer_append_char(text, '^');
-    buffer_append(text, name.data, name.size);
+    if (name.size > 0)
+        buffer_append(text, name.data, name.size);
+    else
+        buffer_printf(text, "%d", (*unnamed)++);
     return (int64_t)(fingerprint64((struct bytes){ text->data, text->size }) % VW_BUCKETS);
 }
 
@@ -123,6 +128,7 @@ static struct status read_namespace(struct vw_reader *reader, const char **posit
 {
     struct bytes space = word_at(*position, ':');
     float factor = 1;
+    int unnamed = 0;
 
     TRY(read_value(position, space, &factor));
     *position = skip_blanks(*position);
@@ -132,7 +138,7 @@ static struct status read_namespace(struct vw_reader *reader, const char **posit
         TRY(read_value(position, name, &value));
         if (reader->targets[VW_INDEX] >= 0)
             column_add_int64(&columns->list[reader->targets[VW_INDEX]],
-                             hash_name(reader, space, name));
+                             hash_name(reader, space, name, &unnamed));
         add_float(reader, columns, VW_VALUE, value * factor);
         *position = skip_blanks(*position);
     }
