@@ -962,6 +962,35 @@ def symbolic_gradient_of_a_gradient():
     return {"y": slope(x), "dx": raw.SymbolicGradient(input=[x, tf.exp(x)], Tout=[tf.float32], f=slope)[0]}, [{x: [1, 2, 0.5]}]
 
 
+def listed(x):
+    return raw.TensorListFromTensor(tensor=x, element_shape=tf.constant([-1]))
+
+
+@case
+def sums_of_lists_of_lists():
+    """As in gradients of gradients of loops, whose accumulators hold lists; one element is not set."""
+    x = placeholder("x", [None, 2])
+    unset = raw.TensorListReserve(element_shape=tf.constant([], tf.int32), num_elements=3, element_dtype=tf.variant)
+    one = raw.TensorListSetItem(input_handle=unset, index=2, item=listed(x))
+    both = raw.TensorListSetItem(input_handle=one, index=1, item=listed(x * 3))
+    deep = raw.TensorListSetItem(input_handle=unset, index=1, item=both)
+
+    def rows(lists, *path):
+        for at in path:
+            lists = raw.TensorListGetItem(input_handle=lists, index=at, element_shape=tf.constant([], tf.int32), element_dtype=tf.variant)
+        return raw.TensorListStack(input_handle=lists, element_shape=tf.constant([2]), element_dtype=tf.float32)
+
+    total, deep_total = raw.AddN(inputs=[one, both, tf.zeros_like(both)]), raw.AddN(inputs=[deep, tf.zeros_like(deep), deep])
+    return {
+        "zeros": rows(tf.zeros_like(both), 1),
+        "sum": rows(total, 2),
+        "sum_with_unset": rows(total, 1),
+        "one": rows(one, 2),
+        "deep": rows(deep_total, 1, 1),
+        "length": raw.TensorListLength(input_handle=tf.zeros_like(one)),
+    }, [{x: [[1, 2], [3, 4], [5, 6]]}, {x: [[7, 8]]}]
+
+
 for each in CASES:
     if each.__name__ in sys.argv[1:] or len(sys.argv) == 1:
         write(HERE / (each.__name__ + ".pb"), each)

@@ -427,31 +427,108 @@ static struct status resize_compute(struct kernel_context *k)
     return tensor_list_output(k, 0, mine);
 }
 
+/* ---- AddN and ZerosLike: in gradients of gradients of loops, also of lists in lists ---- */
+
+/* Both recurse, and visit a list once for each place that holds it. */
+#define NESTED_MAX 64
+
+static struct status check_nesting(struct kernel_context *k, int depth)
+{
+    if (depth <= NESTED_MAX)
+        return kernel_check(k);
+    return kernel_error(k, STATUS_UNIMPLEMENTED, "lists in lists, more than %d deep", NESTED_MAX);
+}
+
+static struct status zero_list(struct kernel_context *k, const struct tensor_list *like, int depth,
+                               struct tensor_list **out);
+
+/* Writes zeros like the lists in a tensor of variants. */
+static struct status zero_variants(struct kernel_context *k, const struct tensor *like, int depth,
+                                   struct tensor *out)
+{
+    for (int64_t i = 0; i < like->size; i++) {
+        const struct tensor_list *list = tensor_list_of(tensor_variants(like)[i]);
+        struct tensor_list *made;
+        if (list == NULL)
+            continue;
+        TRY(zero_list(k, list, depth + 1, &made));
+        tensor_variants_mut(out)[i] = &made->object;
+    }
+    return status_ok();
+}
+
+static struct status zero_element(struct kernel_context *k, const struct tensor *like, int depth,
+                                  struct tensor *out)
+{
+    struct tensor made;
+    TRY(kernel_scratch(k, like->dtype, &like->shape, &made));
+    if (made.size > 0)
+        memset(made.data, 0, tensor_bytes(&made));
+    struct status status = status_ok();
+    if (like->dtype == DT_VARIANT)
+        status = zero_variants(k, like, depth, &made);
+    if (status_is_ok(status))
+        *out = made;
+    else
+        tensor_release(&made);
+    return status;
+}
+
+static struct status zero_list(struct kernel_context *k, const struct tensor_list *like, int depth,
+                               struct tensor_list **out)
+{
+    struct tensor_list *made;
+    TRY(check_nesting(k, depth));
+    TRY(tensor_list_create(k, like->dtype, &like->shape, like->count, &made));
+    for (int64_t i = 0; i < like->count; i++) {
+        if (like->elements[i].dtype == DT_INVALID)
+            continue;
+        struct status status = zero_element(k, &like->elements[i], depth, &made->elements[i]);
+        if (!status_is_ok(status)) {
+            object_release(&made->object);
+            return status;
+        }
+    }
+    *out = made;
+    return status_ok();
+}
+
 struct status tensor_list_zeros_like(struct kernel_context *k)
 {
     const struct tensor_list *list;
     struct tensor_list *made;
     TRY(tensor_list_input(k, 0, &list));
-    TRY(tensor_list_create(k, list->dtype, &list->shape, list->count, &made));
-    for (int64_t i = 0; i < list->count; i++) {
-        if (list->elements[i].dtype == DT_INVALID)
-            continue;
-        struct status status =
-            kernel_scratch(k, list->dtype, &list->elements[i].shape, &made->elements[i]);
-        if (!status_is_ok(status)) {
-            made->elements[i] = (struct tensor){ 0 };
-            object_release(&made->object);
-            return status;
-        }
-        memset(made->elements[i].data, 0, tensor_bytes(&made->elements[i]));
-    }
+    TRY(zero_list(k, list, 0, &made));
     return tensor_list_output(k, 0, made);
 }
 
+static struct status add_list(struct kernel_context *k, struct tensor_list *mine,
+                              const struct tensor_list *other, int depth);
+
+/* Writes the sum of the lists in two tensors of variants. */
+static struct status sum_variants(struct kernel_context *k, const struct tensor *a,
+                                  const struct tensor *b, int depth, struct tensor *out)
+{
+    for (int64_t i = 0; i < a->size; i++) {
+        const struct tensor_list *list = tensor_list_of(tensor_variants(a)[i]);
+        const struct tensor_list *other = tensor_list_of(tensor_variants(b)[i]);
+        struct tensor_list *sum;
+        if (list == NULL || other == NULL)
+            return kernel_error(k, STATUS_UNIMPLEMENTED,
+                                "the sum of lists of variants that are no lists");
+        TRY(tensor_list_copy(k, list, list->count, &sum));
+        tensor_variants_mut(out)[i] = &sum->object;
+        TRY(add_list(k, sum, other, depth + 1));
+    }
+    return status_ok();
+}
+
 /* Adds b to *a; an unset element is 0. */
-static struct status add_element(struct kernel_context *k, struct tensor *a, const struct tensor *b)
+static struct status add_element(struct kernel_context *k, struct tensor *a, const struct tensor *b,
+                                 int depth)
 {
     struct tensor sum;
+    struct status status = status_ok();
 
     if (b->dtype == DT_INVALID)
         return status_ok();
@@ -463,26 +540,34 @@ static struct status add_element(struct kernel_context *k, struct tensor *a, con
         return kernel_error(k, STATUS_INVALID_ARGUMENT, "lists with elements of shapes %s and %s",
                             shape_text(&a->shape), shape_text(&b->shape));
     TRY(kernel_scratch(k, a->dtype, &a->shape, &sum));
-    copy_elements(sum.dtype, sum.data, a->data, a->size);
-    combine_elements(COMBINE_ADD, sum.dtype, b->data, sum.data, sum.size);
-    tensor_release(a);
-    *a = sum;
-    return status_ok();
+    if (a->dtype == DT_VARIANT) {
+        if (sum.size > 0)
+            memset(sum.data, 0, tensor_bytes(&sum));
+        status = sum_variants(k, a, b, depth, &sum);
+    } else {
+        copy_elements(sum.dtype, sum.data, a->data, a->size);
+        combine_elements(COMBINE_ADD, sum.dtype, b->data, sum.data, sum.size);
+    }
+    tensor_release(status_is_ok(status) ? a : &sum);
+    if (status_is_ok(status))
+        *a = sum;
+    return status;
 }
 
 static struct status add_list(struct kernel_context *k, struct tensor_list *mine,
-                              const struct tensor_list *other)
+                              const struct tensor_list *other, int depth)
 {
+    TRY(check_nesting(k, depth));
     if (mine->dtype != other->dtype || mine->count != other->count)
         return kernel_error(k, STATUS_INVALID_ARGUMENT,
                             "lists of %lld elements of %s and %lld of %s", (long long)mine->count,
                             dtype_name(mine->dtype), (long long)other->count,
                             dtype_name(other->dtype));
-    if ((DTYPES_COMBINED & DTYPES(mine->dtype)) == 0)
+    if (((DTYPES_COMBINED | DTYPES(DT_VARIANT)) & DTYPES(mine->dtype)) == 0)
         return kernel_error(k, STATUS_UNIMPLEMENTED, "the sum of lists of %s",
                             dtype_name(mine->dtype));
     for (int64_t i = 0; i < mine->count; i++)
-        TRY(add_element(k, &mine->elements[i], &other->elements[i]));
+        TRY(add_element(k, &mine->elements[i], &other->elements[i], depth));
     return status_ok();
 }
 
@@ -497,7 +582,7 @@ struct status tensor_list_add_n(struct kernel_context *k)
     for (int i = 1; i < kernel_inputs_count(k); i++) {
         struct status status = tensor_list_input(k, i, &list);
         if (status_is_ok(status))
-            status = add_list(k, mine, list);
+            status = add_list(k, mine, list, 0);
         if (!status_is_ok(status)) {
             object_release(&mine->object);
             return status;
