@@ -114,7 +114,9 @@ static struct status read_snapshot(struct ps_client *client, float *out)
         memcpy((char *)out + size, chunk.data, chunk.size);
         size += chunk.size;
     }
+    struct status held = status_hold(status); /* the calls that end it have failures of their own */
     client_snapshot_end(&snapshot);
+    status = status_resume(held);
     if (status_is_ok(status) && size != LOSSY_ELEMENTS * sizeof(float))
         return status_error(STATUS_INTERNAL, "a snapshot of %zu bytes", size);
     return status;
