@@ -111,9 +111,10 @@ static struct status check_memory(const struct request *request, uint64_t size)
     if (limit > 0 && size <= (uint64_t)limit)
         return status_ok();
     return status_error(STATUS_RESOURCE_EXHAUSTED,
-                        "request body of %llu bytes is over the server's memory for requests, %lld "
-                        "bytes (--memory_budget_bytes)",
-                        (unsigned long long)size, (long long)budget->limit_bytes);
+                        "request body of %llu bytes is over the %lld bytes that "
+                        "--memory_budget_bytes=%lld leaves for one",
+                        (unsigned long long)size, (long long)(limit > 0 ? limit : 0),
+                        (long long)budget->limit_bytes);
 }
 
 /* TensorFlow Serving knows gzip only. Clients of the Open Inference Protocol also send deflate,
