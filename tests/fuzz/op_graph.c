@@ -557,15 +557,15 @@ static bool is_dataset(const struct node *node)
 /* The elements of a dataset are computed when something reads them. */
 static void drain(struct op_maker *maker, struct node *dataset)
 {
-    const struct shape scalar = shape_scalar();
+    const struct shape *scalar = ARENA_NEW(maker->arena, struct shape); /* the node keeps it */
     const enum dtype state = DT_INT64;
     struct builder b = builder_init(maker->out->graph);
-    struct node *start = place_tensor(maker, make_tensor_of_shape(maker, state, &scalar, ROLE_ANY));
+    struct node *start = place_tensor(maker, make_tensor_of_shape(maker, state, scalar, ROLE_ANY));
     struct node *node = add_node(maker, "ReduceDataset");
     struct attr attrs[] = { attr_types(&b, "Tstate", 1, &state),
                             attr_types(&b, "Targuments", 0, NULL),
                             attr_types(&b, "output_types", 1, &state),
-                            attr_shapes(&b, "output_shapes", 1, &scalar),
+                            attr_shapes(&b, "output_shapes", 1, scalar),
                             { "f", make_drain(maker, dataset) } };
     for (size_t i = 0; i < COUNT(attrs); i++)
         set_attr(maker, node, attrs[i].name, attrs[i].value);
