@@ -67,10 +67,10 @@ class Code:
                 todo |= (function.names & self.by_name.keys()) - seen
         return [f for f in self.functions if f.name in seen]
 
-    def types_of(self, name, function):
-        """The structs that `name` may be, or point to; empty: unknown."""
+    def types_of(self, name, function, member=False):
+        """The structs that `name` may be, or point to; empty: unknown. member: it is a field, whatever the function's variables are."""
         declared = re.compile(r"struct (\w+)\b\s*(?:const)?\s*\**\s*(?:\w+,\s*\**)*" + name + r"\b")
-        for text in (function.whole, self.outside[function.path]):
+        for text in () if member else (function.whole, self.outside[function.path]):
             if found := set(declared.findall(text)):
                 return found
         if name not in self.declared_anywhere:
@@ -88,7 +88,7 @@ class Code:
             if field not in function.names or (path and function.path != path):
                 continue
             for match in read.finditer(function.body):
-                known = self.types_of(match[1], function)
+                known = self.types_of(match[1], function, match.start(1) > match.start())
                 if (not types or not known or known & types) and self.has_effect(function, match, seen):
                     return True
         return False

@@ -4,14 +4,13 @@ import time
 import unittest
 
 from harness import DEADLINE_S, Server, main, run
-from effects import Code
+from effects import COMMENT_OR_STRING, Code
 from tree import files, text
 
 # A row of a flag table: { "port", FLAG_INT32, &options.port, … }
 ROW = re.compile(r'\{\s*"(\w+)",\s*FLAG_\w+,\s*&(?!unused\b)([\w.>\-]*?)(\w+)\s*[,}]')
 # A flag of modelserver that is known by its name only: { "port", FLAG_INT32, &unused.grpc_max_threads, "0", .help = FOREIGN …
 BY_NAME = re.compile(r'\{\s*"(\w+)",\s*FLAG_(\w+),\s*&unused\.\w+,\s*"([^"]*)",\s*\.help = (\w+)')
-COMMENT = re.compile(r"/\*.*?\*/", re.S)
 PROGRAMS = {"pstrain": ("trainer/", [[], ["doctor"], ["schema"], ["launch"], ["predict"], ["supervise"]]),
             "savedmodel": ("exporter/", [["show"], ["run"], ["convert"]]), "modelserver": ("server/", [[]]),
             "modelclient": ("clients/", [["predict"], ["status"], ["replay"]])}
@@ -57,7 +56,7 @@ def without_effect(sources):
     """sources {path: text} -> [flags whose target is only copied, or not read at all]."""
     code, wrong = Code(sources), []
     for path, source in sources.items():
-        for name, owner, target in ROW.findall(COMMENT.sub("", source)):
+        for name, owner, target in ROW.findall(COMMENT_OR_STRING.sub(lambda m: m[0] if m[0][0] == '"' else " ", source)):
             variable = re.findall(r"\w+", owner)[-1]
             own = re.search(r"static struct \{[^{}]*\} " + variable + ";", source)
             types = frozenset() if own else frozenset(re.findall(r"struct (\w+) " + variable + r"\b", "".join(sources.values())))
@@ -132,6 +131,14 @@ class Flags(unittest.TestCase):
         self.assertEqual(len(without_effect({"a.c": table})), 2)
         self.assertEqual(len(without_effect({"a.c": table + main_ % "f(options.port); options.sync = 1;"})), 1)
         self.assertEqual(without_effect({"a.c": table + main_ % "f(options.port); if (options.sync) g();"}), [])
+        self.assertEqual(len(without_effect({"a.c": table.replace('"1"', '"1", .help = "a/*"') + "/* */\n"})), 2)
+
+    def test_a_field_is_told_from_a_variable_of_its_name(self):
+        table = ('struct values { int port; };\nstruct all { struct values flags; };\nstatic struct values values;\n'
+                 'static const struct flag rows[] = { { "port", FLAG_INT32, &values.port, "1" } };\n')
+        main_ = "int main(void)\n{\n    struct other flags = { 0 };\n    f(%s);\n}\n"
+        self.assertEqual(without_effect({"a.c": table + main_ % "out->flags.port"}), [])
+        self.assertEqual(len(without_effect({"a.c": table + main_ % "flags.port"})), 1)
 
     def test_a_flag_that_is_only_copied_would_be_seen(self):
         table = ('static struct { int width; } options;\n'
