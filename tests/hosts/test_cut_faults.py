@@ -64,7 +64,7 @@ class Workers(Faults):
 class Cuts(Faults):
     def check_heals(self, break_it, heal_it, seconds):
         with Hosts(3) as (a, b, c):
-            job = self.begin((a, b, c), "--sync", steps=10000)
+            job = self.begin((a, b, c), "--sync", steps=60000)  # longer than it takes to cut the link
             break_it(a, b, c)
             cut = job.task("worker", 0).wait_for("waiting for ps 0")
             time.sleep(seconds)
