@@ -212,6 +212,16 @@ void *arena_array(struct arena *arena, size_t element_bytes, size_t count)
     return arena_alloc(arena, size);
 }
 
+void *arena_room(struct arena *arena, void *list, size_t element_bytes, size_t count)
+{
+    if ((count & (count - 1)) != 0) /* neither 0 nor a power of two: not full */
+        return list;
+    void *longer = arena_array(arena, element_bytes, count > 0 ? 2 * count : 1);
+    if (count > 0)
+        memcpy(longer, list, count * element_bytes);
+    return longer;
+}
+
 struct status arena_reserve(struct arena *arena, size_t size_bytes, void **out)
 {
     if (arena->limit != 0 &&

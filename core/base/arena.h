@@ -39,6 +39,11 @@ void arena_set_stop(struct arena *arena, const _Atomic bool *stop);
 #define ARENA_ARRAY(arena, type, count) \
     ((type *)arena_array((arena), sizeof(type), (size_t)(count)))
 void *arena_array(struct arena *arena, size_t element_bytes, size_t count);
+/* A list of `count` elements with room for one more: the list itself or a longer copy, because its
+ * capacity doubles. It must begin empty and grow by one. */
+#define ARENA_ROOM(arena, list, count) \
+    ((__typeof__(list))arena_room((arena), (list), sizeof *(list), (size_t)(count)))
+void *arena_room(struct arena *arena, void *list, size_t element_bytes, size_t count);
 
 char *arena_strdup(struct arena *arena, const char *text);
 /* Copies `size` bytes and appends a NUL. */

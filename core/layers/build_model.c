@@ -55,19 +55,11 @@ static struct endpoint *find_unmasked(const struct layer_context *context, struc
     return NULL;
 }
 
-/* Appends to the list, whose capacity doubles at each power of two. */
 static void add_unmasked(struct layer_context *context, struct endpoint value)
 {
-    int count = context->unmasked_count;
-
     if (find_unmasked(context, value) != NULL)
         return;
-    if ((count & (count - 1)) == 0) {
-        struct endpoint *longer = ARENA_ARRAY(context->arena, struct endpoint, 2 * count + 1);
-        if (count > 0)
-            memcpy(longer, context->unmasked, (size_t)count * sizeof *longer);
-        context->unmasked = longer;
-    }
+    context->unmasked = ARENA_ROOM(context->arena, context->unmasked, context->unmasked_count);
     context->unmasked[context->unmasked_count++] = value;
 }
 
@@ -129,16 +121,10 @@ static void convert_inputs(struct layer_context *context, const struct layer *la
 void layers_add_table(struct layer_context *context, struct node *fill)
 {
     struct layers_graph *out = context->out;
-    int count = out->tables_count;
 
     if (fill == NULL)
         return;
-    if ((count & (count - 1)) == 0) { /* a power of two: double the capacity */
-        struct node **tables = ARENA_ARRAY(context->arena, struct node *, 2 * count + 1);
-        if (count > 0)
-            memcpy(tables, out->tables, (size_t)count * sizeof(struct node *));
-        out->tables = tables;
-    }
+    out->tables = ARENA_ROOM(context->arena, out->tables, out->tables_count);
     out->tables[out->tables_count++] = fill;
 }
 

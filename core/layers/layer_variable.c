@@ -241,18 +241,11 @@ struct endpoint layer_variable_with(struct layer_context *context, const struct 
 
 /* ---- Tables that are read by rows. ---- */
 
-/* Appends to the list, whose capacity doubles at each power of two. */
 static struct row_lookup *add_lookup(struct layer_context *context)
 {
     struct layers_graph *out = context->out;
-    int count = out->lookups_count;
 
-    if ((count & (count - 1)) == 0) {
-        struct row_lookup *longer = ARENA_ARRAY(context->arena, struct row_lookup, 2 * count + 1);
-        if (count > 0)
-            memcpy(longer, out->lookups, (size_t)count * sizeof *longer);
-        out->lookups = longer;
-    }
+    out->lookups = ARENA_ROOM(context->arena, out->lookups, out->lookups_count);
     return &out->lookups[out->lookups_count++];
 }
 

@@ -73,21 +73,6 @@ static struct endpoint vector_of(struct layer_context *context, const struct lay
     return vector;
 }
 
-/* Appends a value to the list, whose capacity doubles at each power of two. */
-static void add_divided(struct layer_context *context, struct layers_variable *variable,
-                        struct endpoint value)
-{
-    int count = variable->divided_count;
-
-    if ((count & (count - 1)) == 0) {
-        struct endpoint *longer = ARENA_ARRAY(context->arena, struct endpoint, 2 * count + 1);
-        if (count > 0)
-            memcpy(longer, variable->divided, (size_t)count * sizeof *longer);
-        variable->divided = longer;
-    }
-    variable->divided[variable->divided_count++] = value;
-}
-
 /* Each further call of the layer divides what the call before has divided. That is the variable
  * itself, divided after all iterations so far. */
 struct endpoint spectral_build_divided(struct layer_context *context, int number)
@@ -117,7 +102,8 @@ struct endpoint spectral_build_divided(struct layer_context *context, int number
         layer_refuse(context, wrapper->layer,
                      "its calls take %u power iterations in a step; at most %d",
                      variable->power_iterations, SPECTRAL_ITERATIONS_MAX);
-    add_divided(context, variable, divided);
+    variable->divided = ARENA_ROOM(context->arena, variable->divided, variable->divided_count);
+    variable->divided[variable->divided_count++] = divided;
     return divided;
 }
 

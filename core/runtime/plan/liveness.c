@@ -37,15 +37,8 @@ static bool owned_within(const struct liveness *walk, const struct control *cont
 
 static void capture(struct liveness *walk, uint32_t slot)
 {
-    /* The list grows by doubling in the arena; capacities are powers of two. */
     struct plan_block *block = walk->block;
-    int count = block->captures_count;
-    if ((count & (count - 1)) == 0) {
-        uint32_t *captures = ARENA_ARRAY(walk->maker->arena, uint32_t, count == 0 ? 1 : count * 2);
-        for (int i = 0; i < count; i++)
-            captures[i] = block->captures[i];
-        block->captures = captures;
-    }
+    block->captures = ARENA_ROOM(walk->maker->arena, block->captures, block->captures_count);
     block->captures[block->captures_count++] = slot;
 }
 

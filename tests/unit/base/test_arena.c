@@ -210,6 +210,20 @@ static void stopped_it_gives_only_what_it_has(void **state)
     assert_true(status_is_ok(arena_reserve(arena, LARGE, &data)));
 }
 
+static void a_list_keeps_its_elements_when_it_grows(void **state)
+{
+    struct arena *arena = *state;
+    int *list = NULL;
+    for (int i = 0; i < 1000; i++) {
+        int *before = list;
+        list = ARENA_ROOM(arena, list, i);
+        assert_true((list == before) == ((i & (i - 1)) != 0));
+        list[i] = i;
+    }
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(list[i], i);
+}
+
 static void texts_end_with_a_nul(void **state)
 {
     struct arena *arena = *state;
@@ -258,6 +272,7 @@ int main(void)
         TEST(a_large_piece_leaves_the_block_of_small_ones),
         TEST(a_reset_arena_holds_no_more_for_the_same_pieces),
         TEST(stopped_it_gives_only_what_it_has),
+        TEST(a_list_keeps_its_elements_when_it_grows),
         TEST(texts_end_with_a_nul),
         TEST(the_sanitizer_reports_the_use_of_what_was_not_handed_out),
     };
