@@ -236,16 +236,15 @@ static void vw_close(struct record_reader *base)
 static struct status find_target(struct vw_reader *reader, const struct columns *columns, int place)
 {
     const struct column *column = &columns->list[place];
+    const struct record_field *field = record_field_find(vw_fields, VW_FIELDS, column->name);
 
-    for (int i = 0; i < VW_FIELDS; i++)
-        if (strcmp(vw_fields[i].name, column->name) == 0 && vw_fields[i].kind == column->kind) {
-            reader->targets[i] = place;
-            return status_ok();
-        }
-    return status_error(STATUS_INVALID_ARGUMENT,
-                        "no column '%s' of this type: there are label, value, weight (floats) and "
-                        "index (int64)",
-                        column->name);
+    if (field == NULL || field->kind != column->kind)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "no column '%s' of this type: there are label, value, weight (floats) "
+                            "and index (int64)",
+                            column->name);
+    reader->targets[field - vw_fields] = place;
+    return status_ok();
 }
 
 static struct status vw_open(const char *path, const struct record_options *options,
