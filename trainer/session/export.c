@@ -119,9 +119,7 @@ static struct status export_again(struct session *session, struct status status,
                 status.message, EXPORT_PAUSE_MS / 1000, limit_s);
     while (may_be_mended(status) && !session_is_stopped(session) &&
            clock_now_ns(clock_monotonic()) < until_ns) {
-        struct status held = status_hold(status);
         pause_export(session);
-        status_ignore(status_resume(held));
         status = export_now(session, source);
     }
     return status;
