@@ -392,8 +392,10 @@ static const struct layer_class *find_class_of_cv(const char *module, const char
 
 const struct layer_class *layer_class_find(const char *module, const char *name)
 {
-    if (find_class_of_cv(module, name) != NULL)
-        return find_class_of_cv(module, name);
+    const struct layer_class *of_cv = find_class_of_cv(module, name);
+
+    if (of_cv != NULL)
+        return of_cv;
     for (size_t i = 0; i < COUNT(aliases); i++)
         if (strcmp(name, aliases[i].name) == 0)
             name = aliases[i].same;

@@ -431,15 +431,6 @@ static const struct layer_arg depth_args[] = {
     { "rate", ARG_NUMBER, "0.5" },
 };
 
-/* The shape [] as a tensor. */
-static struct endpoint shape_of_scalar(struct builder *b)
-{
-    const struct shape none = shape_of(0);
-    const struct tensor value = tensor_borrow(DT_INT32, &none, NULL);
-
-    return build_const(b, NULL, &value);
-}
-
 /* The first input and, by one draw for the whole batch, the second one or nothing. Otherwise, the
  * second one counts by the probability. */
 static struct endpoint depth_build(struct layer_context *context, const struct layer *layer,
@@ -454,8 +445,9 @@ static struct endpoint depth_build(struct layer_context *context, const struct l
     if (!(rate >= 0 && rate <= 1))
         layer_fail(context, layer, "argument 'rate': got %g, expected 0 <= rate <= 1", rate);
     if (context->mode == LAYERS_TRAIN) {
-        struct endpoint draw = build_binary(b, "StatelessRandomUniform", NULL, shape_of_scalar(b),
-                                            layer_seed(context, 0));
+        struct endpoint scalar = build_const_ints(b, NULL, 0, NULL); /* its shape */
+        struct endpoint draw =
+            build_binary(b, "StatelessRandomUniform", NULL, scalar, layer_seed(context, 0));
         factor = build_cast(b, NULL, build_by_number(b, "GreaterEqual", draw, rate), DT_FLOAT);
     }
     struct endpoint second = build_binary(b, "Mul", NULL, inputs[1], factor);
