@@ -227,19 +227,29 @@ static struct status stack_values(struct kernel_context *k, const struct tensor 
     return status_ok();
 }
 
+typedef struct status join_values(struct kernel_context *k, const struct tensor *values,
+                                  int64_t count);
+
+/* Makes the output from the values of `count` cells. `indices` NULL: all cells. */
+static struct status join_cells(struct kernel_context *k, struct tensor_cells *array,
+                                const struct tensor *indices, int64_t count, join_values *join)
+{
+    struct tensor holder;
+    TRY(read_cells(k, array, indices, count, &holder));
+    struct status status = join(k, holder.data, count);
+    tensors_release(count, holder.data);
+    tensor_release(&holder);
+    return status;
+}
+
 /* `indices` NULL: all cells. */
 static struct status gather_cells(struct kernel_context *k, struct tensor_cells *array,
                                   const struct tensor *indices)
 {
     int64_t count = indices != NULL ? indices->size : array->count;
-    struct tensor holder;
     if (count == 0)
         return pack_nothing(k, "element shape", "packing");
-    TRY(read_cells(k, array, indices, count, &holder));
-    struct status status = stack_values(k, holder.data, count);
-    tensors_release(count, holder.data);
-    tensor_release(&holder);
-    return status;
+    return join_cells(k, array, indices, count, stack_values);
 }
 
 static struct status gather_compute(struct kernel_context *k)
@@ -308,7 +318,7 @@ static struct status concat_compute(struct kernel_context *k)
 {
     const struct pack_state *state = kernel_state(k);
     struct tensor_cells *array;
-    struct tensor holder, *lengths;
+    struct tensor *lengths;
     struct shape none = shape_of(0);
     TRY(tensor_array_input(k, state->dtype, "requested", &array));
     int64_t count = array->count;
@@ -316,11 +326,7 @@ static struct status concat_compute(struct kernel_context *k)
         TRY(kernel_output(k, 1, &none, &lengths));
         return pack_nothing(k, "element_shape_except0", "concatenating");
     }
-    TRY(read_cells(k, array, NULL, count, &holder));
-    struct status status = concat_values(k, holder.data, count);
-    tensors_release(count, holder.data);
-    tensor_release(&holder);
-    return status;
+    return join_cells(k, array, NULL, count, concat_values);
 }
 
 #define FORMS(v)                                                                                   \
