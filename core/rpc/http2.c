@@ -338,6 +338,8 @@ struct status http2_create(const struct http2_options *options, struct transport
     http2->watched = EPOLLIN;
     TRY_OR(fail, loop_watch(options->loop, transport->fd, EPOLLIN, on_ready, http2, &http2->watch));
     advance_handshake(http2);
+    if (http2->state != HTTP2_HANDSHAKE && !http2_is_over(http2))
+        http2_read_rest_soon(http2); /* a former owner may have read the preface, too */
     http2_guard_start(http2);
     http2_defer(http2);
     *out = http2;

@@ -91,6 +91,9 @@ void http2_add_stream(struct http2 *http2, struct http2_stream *stream);
 
 /* http2_read.c */
 void http2_read(struct http2 *http2);
+/* Reads, in the loop's next round, bytes that the transport has already taken from the descriptor,
+ * which does not become readable for them. */
+void http2_read_rest_soon(struct http2 *http2);
 void http2_receive(struct http2 *http2, const char *data, size_t size);
 void http2_set_read_callbacks(nghttp2_session_callbacks *callbacks);
 void http2_consume(struct http2 *http2);

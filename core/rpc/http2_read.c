@@ -406,6 +406,12 @@ static int aim(struct http2 *http2, struct socket_buffer *buffer, struct iovec t
     return count;
 }
 
+void http2_read_rest_soon(struct http2 *http2)
+{
+    if (http2->transport->type->pending(http2->transport))
+        loop_set_timer(http2->options.loop, &http2->rest, loop_now_ns(http2->options.loop));
+}
+
 void http2_read(struct http2 *http2)
 {
     struct iovec to[2];
@@ -436,10 +442,7 @@ void http2_read(struct http2 *http2)
     }
     if (http2_is_over(http2))
         return;
-    /* The descriptor does not become readable for bytes that the transport has already taken from
-     * it. */
-    if (http2->transport->type->pending(http2->transport))
-        loop_set_timer(http2->options.loop, &http2->rest, loop_now_ns(http2->options.loop));
+    http2_read_rest_soon(http2);
     if (http2->data_left > 0)
         loop_expect(http2->options.loop);
 }

@@ -226,6 +226,27 @@ class Security(TestCase):
             client.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
             self.assertEqual(go_on(lambda: client.read(12)), b"HTTP/1.1 200")
 
+    def test_the_preface_may_come_with_the_end_of_the_handshake(self):
+        """If REST and gRPC share a port, REST's side shakes hands, and has then read what gRPC's side waits for."""
+        self.issue("server")
+        file = self.configure()
+        with self.serve("--rest_ssl_config_file=" + file, "--ssl_config_file=" + file, grpc="same") as server, \
+                socket.create_connection(("localhost", server.port), DEADLINE_S) as plain:
+            received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+            client = self.context(alpn=["h2"]).wrap_bio(received, sent, server_hostname="localhost")
+            plain.settimeout(DEADLINE_S)
+            while True:
+                try:
+                    client.do_handshake()
+                    break
+                except ssl.SSLWantReadError:
+                    plain.sendall(sent.read())
+                    received.write(plain.recv(65536))
+            client.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+            plain.sendall(sent.read())  # both in one piece
+            received.write(plain.recv(65536))
+            self.assertEqual(client.read(9)[3], 4)  # the type of the frame: SETTINGS
+
     def test_requests_in_flight_end_at_sigterm(self):
         self.issue("server")
         with self.serve("--rest_ssl_config_file=" + self.configure()) as server:
