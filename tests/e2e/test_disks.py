@@ -3,6 +3,7 @@ another disk."""
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 
@@ -107,6 +108,17 @@ class Disks(TestCase):
                 self.assertEqual(task.wait(), 0, task.text())
                 self.assertIn("Exported to %s" % self.export, task.text())
                 self.assertTrue(os.path.exists(os.path.join(self.export, "saved_model.pb")))
+
+    def test_a_signal_ends_the_tries_and_the_job_as_a_stopped_chief_does(self):
+        job = self.job("--stop_at_step=20000")
+        job.start_together("--export_dir=%s" % self.export)
+        job.tasks["worker 0"].wait_for("Training ")
+        self.take()
+        job.tasks["worker 0"].wait_for("trying again every 3 s")
+        job.kill("worker 0", signal.SIGTERM)
+        self.assertEqual(job.wait(), {"ps 0": 138, "ps 1": 138, "worker 0": 143, "worker 1": 138}, job.logs()[-6000:])
+        self.assertIn("the job ended: worker 0 was stopped at step 20000", job.log("worker 1"))
+        self.assertIn("stopped by SIGTERM at step 20000; nothing was exported", job.log("worker 0"))
 
     def test_an_export_that_fails_for_good(self):
         job = self.job("--stop_at_step=20000", "--export_retry_secs=1")

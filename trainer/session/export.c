@@ -4,7 +4,6 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/options/finetune.h"
 #include "trainer/optimizers/average.h"
-#include "trainer/session/adapt.h"
 #include "trainer/session/session.h"
 
 #define SNAPSHOT_TIMEOUT_MS 30000
@@ -99,10 +98,14 @@ static bool may_be_mended(struct status status)
            status.code == STATUS_FAILED_PRECONDITION;
 }
 
-static void pause_export(struct session *session)
+/* Returns false if the task is stopped meanwhile. */
+static bool pause_export(const struct session *session)
 {
-    for (int ms = 0; ms < EXPORT_PAUSE_MS && !session_is_stopped(session); ms += STOP_LOOK_MS)
+    const _Atomic bool *stop = &session->progress.stop;
+
+    for (int ms = 0; ms < EXPORT_PAUSE_MS && !atomic_load(stop); ms += STOP_LOOK_MS)
         clock_sleep(clock_monotonic(), STOP_LOOK_MS);
+    return !atomic_load(stop);
 }
 
 /* Without a checkpoint of the last step, a job that ends loses what it has learnt. */
@@ -117,9 +120,9 @@ static struct status export_again(struct session *session, struct status status,
     log_warning("%s. The trained values are in no checkpoint: trying again every %d s, for %g s "
                 "(--export_retry_secs)",
                 status.message, EXPORT_PAUSE_MS / 1000, limit_s);
-    while (may_be_mended(status) && !session_is_stopped(session) &&
-           clock_now_ns(clock_monotonic()) < until_ns) {
-        pause_export(session);
+    while (may_be_mended(status) && clock_now_ns(clock_monotonic()) < until_ns) {
+        if (!pause_export(session)) /* the other tasks then end as with any stopped chief */
+            return status_error(STATUS_CANCELLED, "stopped: %s", status.message);
         status = export_now(session, source);
     }
     return status;
