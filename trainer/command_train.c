@@ -143,17 +143,25 @@ static void print_help(void)
     command_print_list(&pstrain_commands, stdout);
 }
 
+static struct status read_command_line(int argc, char **argv, struct session *session)
+{
+    struct status status = hyperparameters_insert(&train_flags, &argc, &argv, session->arena,
+                                                  &session->hyperparameters);
+
+    if (status_is_ok(status))
+        return options_read(argc, argv, &pstrain_commands, session->arena, &session->options);
+    struct status held = status_hold(status);
+    options_read_tasks(argc, argv, session->arena, &session->options);
+    return status_resume(held);
+}
+
 int train_main(int argc, char **argv)
 {
     struct session session = { .arena = arena_create(0), .stop_signal = &stop_signal };
     int code = EXIT_SUCCESS;
 
     catch_signals(on_early_signal);
-    struct status status =
-        hyperparameters_insert(&train_flags, &argc, &argv, session.arena, &session.hyperparameters);
-
-    if (status_is_ok(status))
-        status = options_read(argc, argv, &pstrain_commands, session.arena, &session.options);
+    struct status status = read_command_line(argc, argv, &session);
     if (!status_is_ok(status)) {
         code = fail(&session, status);
     } else if (session.options.flags.help) {

@@ -331,7 +331,11 @@ class Waits(Cluster):
         job.tasks["ps 0"].wait_for("worker 1 has left: stopped")
 
     def test_a_chief_that_cannot_start_ends_the_job(self):
+        wrong = self.path("wrong.json")
+        with open(wrong, "w", encoding="utf-8") as f:
+            f.write('{"modle": "mlp"}')
         for flag, why in (("--model=nope", "--model=nope is neither one of"), ("--modle=mlp", "unknown argument: --modle"),
+                          ("--hyperparameters=" + wrong, "--hyperparameters=%s: 'modle' is no flag that can be given there" % wrong),
                           ("--train_dir=" + self.path("nowhere"), "--train_dir: ")):
             with self.subTest(flag):
                 job = self.job(ps=2, workers=2)

@@ -302,6 +302,15 @@ struct status options_read(int argc, char **argv, const struct command_set *comm
     return status_resume(held);
 }
 
+void options_read_tasks(int argc, char **argv, struct arena *arena, struct options *out)
+{
+    int positional_count;
+
+    /* The caller has another failure to report. */
+    status_ignore(read_flags(argc, argv, &positional_count, out));
+    status_ignore(read_cluster(arena, out));
+}
+
 struct status options_read_doctor(int argc, char **argv, struct arena *arena, struct options *out)
 {
     int positional_count;

@@ -60,7 +60,11 @@ struct options {
 struct status options_read(int argc, char **argv, const struct command_set *commands,
                            struct arena *arena, struct options *out);
 
-/* The same for `pstrain doctor`, which reads only the description of the cluster. */
+/* Reads only which task of which job this is, for a task that fails before options_read and tells
+ * the others. out->knows_tasks: the command line says so. */
+void options_read_tasks(int argc, char **argv, struct arena *arena, struct options *out);
+
+/* As options_read, for `pstrain doctor`, which reads only the description of the cluster. */
 struct status options_read_doctor(int argc, char **argv, struct arena *arena, struct options *out);
 
 int options_ps_count(const struct options *options);
