@@ -105,9 +105,26 @@ static struct status read_value(const char **position, struct bytes name, float 
     return status_ok();
 }
 
-/* Hashes a feature without a name, as in ":0.5", by its index among those of its namespace. */
+/* The value of a feature if it is a word, as in "color:red"; empty: a number follows, or nothing.
+ * As in Vowpal Wabbit, the value 3x is no word but a wrong number. */
+static struct bytes word_value(struct bytes name)
+{
+    const char *end = name.data + name.size;
+    struct bytes value = { end, 0 };
+    float number;
+
+    if (*end == ':')
+        value = word_at(end + 1, '\n');
+    bool is_word = value.size > 0 && strchr("+-.0123456789", *value.data) == NULL &&
+                   memchr(value.data, ':', value.size) == NULL &&
+                   !status_is_ok(number_text_float(value, &number));
+    return is_word ? value : (struct bytes){ end, 0 };
+}
+
+/* Hashes "f^color^red", as Vowpal Wabbit's --audit prints a feature; without a word, "f^price". A
+ * feature without either, as in ":0.5", has its index among those of its namespace. */
 static int64_t hash_name(struct vw_reader *reader, struct bytes space, struct bytes name,
-                         int *unnamed)
+                         struct bytes word, int *unnamed)
 {
     struct buffer *text = &reader->name;
 
@@ -115,11 +132,35 @@ static int64_t hash_name(struct vw_reader *reader, struct bytes space, struct by
     buffer_append(text, space.data, space.size);
     if (space.size > 0)
         buffer_append_char(text, '^');
-    if (name.size > 0)
+    if (name.size > 0 || word.size > 0)
         buffer_append(text, name.data, name.size);
     else
         buffer_printf(text, "%d", (*unnamed)++);
+    if (word.size > 0)
+        buffer_append_char(text, '^');
+    buffer_append(text, word.data, word.size);
     return (int64_t)(fingerprint64((struct bytes){ text->data, text->size }) % VW_BUCKETS);
+}
+
+/* Reads a feature. The factor of its namespace multiplies numbers only, as in Vowpal Wabbit. */
+static struct status read_feature(struct vw_reader *reader, const char **position,
+                                  struct bytes space, float factor, int *unnamed,
+                                  struct columns *columns)
+{
+    struct bytes name = word_at(*position, ':'), word = word_value(name);
+    float value = 1;
+
+    if (word.size > 0) {
+        *position = word.data + word.size;
+        factor = 1;
+    } else {
+        TRY(read_value(position, name, &value));
+    }
+    if (reader->targets[VW_INDEX] >= 0)
+        column_add_int64(&columns->list[reader->targets[VW_INDEX]],
+                         hash_name(reader, space, name, word, unnamed));
+    add_float(reader, columns, VW_VALUE, value * factor);
+    return status_ok();
 }
 
 /* Reads the features of a namespace, behind its '|'. */
@@ -133,13 +174,7 @@ static struct status read_namespace(struct vw_reader *reader, const char **posit
     TRY(read_value(position, space, &factor));
     *position = skip_blanks(*position);
     while (**position != '|' && **position != '\n') {
-        struct bytes name = word_at(*position, ':');
-        float value = 1;
-        TRY(read_value(position, name, &value));
-        if (reader->targets[VW_INDEX] >= 0)
-            column_add_int64(&columns->list[reader->targets[VW_INDEX]],
-                             hash_name(reader, space, name, &unnamed));
-        add_float(reader, columns, VW_VALUE, value * factor);
+        TRY(read_feature(reader, position, space, factor, &unnamed, columns));
         *position = skip_blanks(*position);
     }
     return status_ok();

@@ -33,6 +33,12 @@ static const struct record_row rows[] = {
       "1 | :2 b :3 |f:2 :1 :1 | :4\n1 | 0:2 b 1:3 |f:2 0 1 | 0:4\n",
       { I },
       "[98879,61718,68577,146524,157038,98879] [98879,61718,68577,146524,157038,98879] " },
+    { "values that are words, hashed as their text in Vowpal Wabbit's audit",
+      "1 |f:2 color:red price:3 :red color:3x\n1 |f:2 color:red price:3 :red\n1 |f color^red price "
+      "^red\n1 | color:red\n1 | color^red\n",
+      { I, V },
+      "(line 1: 'color': '3x' is not a number) [88176,143492,239798|1,6,1] "
+      "[88176,143492,239798|1,1,1] [209900|1] [209900|1] " },
     { "importances, bases and tags",
       "1 0.5 'tag|f a\n-1 2 0.1 |f a\n1 third|f a\n0 'x |f a\n",
       { L, W },
@@ -45,14 +51,14 @@ static const struct record_row rows[] = {
       { L, V },
       "[1|1] [0|2] " },
     { "bad: numbers",
-      "x |f a\n1 y |f a\n1 1 z |f a\n1 1 1 1 |f a\n1 |f a:b\n1 |f a:\n1 |f:c a\n1 |f a:1:2\n2 |f "
-      "a\n",
+      "x |f a\n1 y |f a\n1 1 z |f a\n1 1 1 1 |f a\n1 |f a:-b\n1 |f a:\n1 |f:c a\n1 |f a:1:2\n"
+      "1 |f a:b:c\n2 |f a\n",
       { L },
       "(line 1: the label: 'x' is not a number) (line 2: the importance: 'y' is not a number) "
       "(line 3: the base: 'z' is not a number) "
-      "(line 4: more than 3 numbers before the first '|') (line 5: 'a': 'b' is not a number) "
+      "(line 4: more than 3 numbers before the first '|') (line 5: 'a': '-b' is not a number) "
       "(line 6: 'a': '' is not a number) (line 7: 'f': 'c' is not a number) "
-      "(line 8: 'a': '1:2' is not a number) [2] " },
+      "(line 8: 'a': '1:2' is not a number) (line 9: 'a': 'b:c' is not a number) [2] " },
     { "bad: no features at all",
       "1\n2 |f a\n",
       { L },
