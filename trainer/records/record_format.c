@@ -1,6 +1,7 @@
 /* The table of formats. */
 #include <stdio.h>
 
+#include "base/arena.h"
 #include "base/file.h"
 #include "storage/gzip_file.h"
 #include "trainer/records/delimited.h"
@@ -187,9 +188,27 @@ struct status record_reader_at(const struct record_reader *reader, struct status
                      (unsigned long long)reader->place);
 }
 
+static void leave_out_weight(const struct record_options *options, struct arena *arena,
+                             struct record_fields *fields)
+{
+    struct record_field *kept = ARENA_ARRAY(arena, struct record_field, fields->count + 1);
+    const char *wanted = options->weight_column;
+    int count = 0;
+
+    for (int i = 0; i < fields->count; i++) {
+        const struct record_field *field = &fields->list[i];
+        if (!field->is_weight || (wanted != NULL && strcmp(wanted, field->name) == 0))
+            kept[count++] = *field;
+    }
+    fields->list = kept;
+    fields->count = count;
+}
+
 struct status record_format_list(const char *path, const struct record_format *format,
                                  const struct record_options *options, struct arena *arena,
                                  struct record_fields *out)
 {
-    return in_file(format->list(path, options, arena, out), path);
+    TRY(in_file(format->list(path, options, arena, out), path));
+    leave_out_weight(options, arena, out);
+    return status_ok();
 }

@@ -35,9 +35,7 @@ struct record_options {
     int separators_count;
     /* Between the fields of csv and tsv files; 0: the format's, or detected from the first line */
     char delimiter;
-    const char
-        *weight_column;    /* of the rows' weights: libsvm's `list` names its own only if this is
-                                * it; NULL: none */
+    const char *weight_column; /* of the rows' weights: see record_field.is_weight; NULL: none */
     struct bytes na_value; /* of these files: a field with this text has no value; empty: none */
     size_t window_bytes;   /* initial size for a text file; 0: TEXT_WINDOW_BYTES */
     int64_t image_height, image_width; /* size to which images are resized; 0: unknown */
@@ -52,6 +50,7 @@ struct record_field {
     const char *name;
     enum column_kind kind;
     bool is_text;       /* the kind is unknown: the values decide */
+    bool is_weight;     /* few files have it: listed only if it is record_options.weight_column */
     struct shape shape; /* of a row's values; rank 0: unknown */
 };
 

@@ -29,7 +29,7 @@ static const struct record_field svm_fields[SVM_FIELDS] = {
     [SVM_INDEX] = { .name = "index", .kind = COLUMN_INT64 },
     [SVM_VALUE] = { .name = "value", .kind = COLUMN_FLOAT },
     [SVM_QID] = { .name = "qid", .kind = COLUMN_INT64 },
-    [SVM_WEIGHT] = { .name = "weight", .kind = COLUMN_FLOAT },
+    [SVM_WEIGHT] = { .name = "weight", .kind = COLUMN_FLOAT, .is_weight = true },
     [SVM_FIELD] = { .name = "field", .kind = COLUMN_INT64 },
 };
 
@@ -360,35 +360,32 @@ static struct status libffm_open(const char *path, const struct record_options *
     return open_svm(true, path, options, columns, out);
 }
 
-/* Few files have a qid, which is not listed, or a weight. */
-static void list_svm(const struct record_options *options, bool has_fields, struct arena *arena,
-                     struct record_fields *out)
+/* Few files have a qid, which is not listed. */
+static struct record_fields list_svm(bool has_fields, struct arena *arena)
 {
     struct record_field *fields = ARENA_ARRAY(arena, struct record_field, SVM_FIELDS);
-    const char *weight = options->weight_column;
     int count = SVM_QID;
 
     memcpy(fields, svm_fields, SVM_QID * sizeof *fields);
     if (has_fields)
         fields[count++] = svm_fields[SVM_FIELD];
-    if (weight != NULL && strcmp(weight, svm_fields[SVM_WEIGHT].name) == 0)
-        fields[count++] = svm_fields[SVM_WEIGHT];
-    *out = (struct record_fields){ .list = fields, .count = count };
+    fields[count++] = svm_fields[SVM_WEIGHT];
+    return (struct record_fields){ .list = fields, .count = count };
 }
 
 static struct status libsvm_list(const char *path, const struct record_options *options,
                                  struct arena *arena, struct record_fields *out)
 {
-    (void)path;
-    list_svm(options, false, arena, out);
+    (void)path, (void)options;
+    *out = list_svm(false, arena);
     return status_ok();
 }
 
 static struct status libffm_list(const char *path, const struct record_options *options,
                                  struct arena *arena, struct record_fields *out)
 {
-    (void)path;
-    list_svm(options, true, arena, out);
+    (void)path, (void)options;
+    *out = list_svm(true, arena);
     return status_ok();
 }
 

@@ -14,7 +14,7 @@ static const struct record_field vw_fields[VW_FIELDS] = {
     [VW_LABEL] = { .name = "label", .kind = COLUMN_FLOAT },
     [VW_INDEX] = { .name = "index", .kind = COLUMN_INT64 },
     [VW_VALUE] = { .name = "value", .kind = COLUMN_FLOAT },
-    [VW_WEIGHT] = { .name = "weight", .kind = COLUMN_FLOAT },
+    [VW_WEIGHT] = { .name = "weight", .kind = COLUMN_FLOAT, .is_weight = true },
 };
 
 #define NUMBERS_MAX 3 /* before the features: label, importance, base */
@@ -301,15 +301,11 @@ fail:
     return status;
 }
 
-/* Few files have weights. */
 static struct status vw_list(const char *path, const struct record_options *options,
                              struct arena *arena, struct record_fields *out)
 {
-    const char *weight = options->weight_column;
-    bool weighted = weight != NULL && strcmp(weight, vw_fields[VW_WEIGHT].name) == 0;
-
-    (void)path, (void)arena;
-    *out = (struct record_fields){ .list = vw_fields, .count = VW_WEIGHT + weighted };
+    (void)path, (void)options, (void)arena;
+    *out = (struct record_fields){ .list = vw_fields, .count = VW_FIELDS };
     return status_ok();
 }
 

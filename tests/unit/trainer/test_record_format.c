@@ -120,6 +120,29 @@ static void the_columns_of_a_file_are_listed(void **state)
     arena_destroy(arena);
 }
 
+static void a_weight_is_listed_only_for_a_weight_column(void **state)
+{
+    (void)state;
+    static const char *const formats[] = { "libsvm", "libffm", "vw" };
+    struct arena *arena = arena_create(0);
+
+    for (size_t i = 0; i < COUNT(formats); i++)
+        for (int asked = 0; asked < 3; asked++) {
+            const struct record_options options = { .weight_column = asked == 0   ? NULL
+                                                                     : asked == 1 ? "cost"
+                                                                                  : "weight" };
+            struct record_fields fields;
+            assert_int_equal(record_format_list("/nowhere", record_format_find(formats[i]),
+                                                &options, arena, &fields)
+                                 .code,
+                             STATUS_OK);
+            assert_int_equal(record_field_find(fields.list, fields.count, "weight") != NULL,
+                             asked == 2);
+            assert_non_null(record_field_find(fields.list, fields.count, "label"));
+        }
+    arena_destroy(arena);
+}
+
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
@@ -127,6 +150,7 @@ int main(void)
         cmocka_unit_test(a_missing_file_is_named),
         cmocka_unit_test(the_columns_of_a_file_are_listed),
         cmocka_unit_test(only_fields_of_text_are_divided),
+        cmocka_unit_test(a_weight_is_listed_only_for_a_weight_column),
     };
     struct test_group group = { 0 };
 
