@@ -137,18 +137,22 @@ class TrainFiles(FilesTestCase):
                       self.train("--model=" + model, "--train_files=" + self.path("photos/dark/more/old"), "--noexport", code=2))
 
     def test_folders_of_text_lines(self):
-        """Each line is a text whose class is the folder; a comma does not make it a CSV file with --data_format=text."""
+        """Each line is a text whose class is the folder; a comma does not make it a CSV file in a directory of folders, or with
+        --data_format=text."""
         for folder, words in (("ham", ["see you", "thanks, bye", ""]), ("spam", ["buy now", "free, free"])):
             os.makedirs(self.path("mails/" + folder))
             for i in range(3):
-                self.write("mails/%s/%d.txt" % (folder, i), "".join(word + "\n" for word in words * 10))
+                self.write("mails/%s/%d.txt" % (folder, i), "".join(word + "\n" for word in (words[i:] + words[:i]) * 10))
         layers = [{"class_name": "InputLayer", "config": {"name": "x", "batch_shape": [None, 1], "dtype": "string"}},
                   {"class_name": "TextVectorization", "config": {"name": "words", "output_mode": "multi_hot", "ngrams": 2}},
                   {"class_name": "Dense", "config": {"name": "scores", "units": 2, "activation": "softmax"}}]
         model = self.write("mails.json", json.dumps({"class_name": "Sequential", "config": {"name": "mails", "layers": layers}}))
-        shown = self.train("--model=" + model, "--train_files=" + self.path("mails"), "--test_files=" + self.path("mails/*/2.txt"),
-                           "--data_format=text", "--learning_rate=1", "--epochs=100", "--export_dir=" + self.path("mail/1"))
-        self.assertIn("accuracy 1.0000", shown)
+        for i, files in enumerate((["--train_files=" + self.path("mails")],
+                                   ["--train_files=" + self.path("mails/*/*.txt"), "--data_format=text"])):
+            shown = self.train("--model=" + model, *files, "--test_files=" + self.path("mails/*/1.txt"), "--learning_rate=1",
+                               "--epochs=100", "--export_dir=" + self.path("mail/%d" % (i + 1)))
+            self.assertIn("6 files: ", shown)
+            self.assertIn("accuracy 1.0000", shown)
         with Server(self.path("mail")) as server:
             got = server.post("/v1/models/default:predict", {"signature_name": "predict_images", "instances": [["Free, NOW!"], ["thanks"], [""]]})
             self.assertEqual([round(scores[1]) for scores in got.json["predictions"]], [1, 0, 0], got)

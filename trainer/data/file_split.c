@@ -90,7 +90,8 @@ static struct status find_formats(struct file_split *split)
     for (int i = 0; i < split->options.paths_count; i++) {
         split->formats[i] = split->options.format;
         if (split->formats[i] == NULL)
-            TRY(record_format_detect(split->options.paths[i], &split->formats[i]));
+            TRY(record_format_detect(split->options.paths[i], &split->options.records,
+                                     &split->formats[i]));
     }
     return status_ok();
 }

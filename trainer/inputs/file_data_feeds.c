@@ -251,8 +251,7 @@ static struct status decide_shape(const struct file_data_maker *maker,
         spec->dtype = spec->dtype == DT_FLOAT ? DT_FLOAT : DT_INT64;
         return status_ok();
     }
-    if (file_data_is_of_format(maker->first_file, maker->format, &image_format) &&
-        spec->shape.rank >= 3) {
+    if (file_data_is_of_format(maker, maker->first_file, &image_format) && spec->shape.rank >= 3) {
         spec->shape.dims[1] = records->image_height;
         spec->shape.dims[2] = records->image_width;
         if (spec->shape.rank == 4)
@@ -348,7 +347,7 @@ static struct status request_feed(const struct file_data_maker *maker,
         .step_size = spec.layout == TENSOR_RAGGED ? padded_step_size(&feed->spec) : 0,
         .ignored_class = feed->ignored_class,
         .is_binary = feed->is_binary,
-        .truncates = file_data_is_of_format(maker->first_file, maker->format, &image_format),
+        .truncates = file_data_is_of_format(maker, maker->first_file, &image_format),
         .raw = feed->raw,
         .flag = flag_of(maker, feed),
         .names = names.texts,

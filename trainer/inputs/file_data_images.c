@@ -28,7 +28,7 @@ static struct status complete_image_size(struct file_data_maker *maker, const ch
     struct buffer file = { 0 };
 
     if ((records->image_height >= 0 && records->image_width >= 0) ||
-        !file_data_is_of_format(path, maker->format, &image_format))
+        !file_data_is_of_format(maker, path, &image_format))
         return status_ok();
     struct status status = file_read(path, IMAGE_BYTES_MAX, &file);
     if (status_is_ok(status))

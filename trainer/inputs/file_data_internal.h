@@ -52,8 +52,7 @@ struct text_list file_data_split_commas(const char *text, struct arena *arena);
  * classes among them to maker->records. */
 struct status file_data_find_files(struct file_data_maker *maker, const char *flag,
                                    const char *globs, struct text_list *out);
-/* `format` is that of --data_format; NULL: detect it. */
-bool file_data_is_of_format(const char *path, const struct record_format *format,
+bool file_data_is_of_format(const struct file_data_maker *maker, const char *path,
                             const struct record_format *wanted);
 
 /* Reads --data_format, --column_names and --na_value. */

@@ -27,10 +27,12 @@ const struct class_files file_data_class_files[CLASS_FILES_COUNT] = {
     { &text_format, text_schema },
 };
 
-bool file_data_is_of_format(const char *path, const struct record_format *format,
+bool file_data_is_of_format(const struct file_data_maker *maker, const char *path,
                             const struct record_format *wanted)
 {
-    return (format != NULL || status_is_ok(record_format_detect(path, &format))) &&
+    const struct record_format *format = maker->format;
+
+    return (format != NULL || status_is_ok(record_format_detect(path, &maker->records, &format))) &&
            format == wanted;
 }
 
@@ -64,6 +66,12 @@ static struct text_list list_of(const struct buffer *texts, struct arena *arena)
     return list;
 }
 
+static bool takes(const struct found_files *found, const char *path,
+                  const struct record_format *wanted)
+{
+    return found->format != NULL ? found->format == wanted : record_format_in_folder(path, wanted);
+}
+
 /* Adds the files of the format `wanted` in a class's folder and in the folders below it. As Keras,
  * it follows no link there, which might lead back. */
 static struct status add_class(struct found_files *found, const char *folder,
@@ -76,7 +84,7 @@ static struct status add_class(struct found_files *found, const char *folder,
         const char *path = file_join(found->arena, folder, files.names[i]);
         if (is_hidden(files.names[i]))
             continue;
-        if (!file_is_directory(path) && file_data_is_of_format(path, found->format, wanted))
+        if (!file_is_directory(path) && takes(found, path, wanted))
             add(&found->paths, path);
         else if (file_is_directory(path) && !file_is_link(path))
             TRY(add_class(found, path, wanted));
@@ -203,7 +211,7 @@ static bool has_same_rows(const struct file_data_maker *maker, const char *path,
     bool by_folder = false;
 
     for (size_t i = 0; i < CLASS_FILES_COUNT; i++)
-        by_folder |= file_data_is_of_format(path, maker->format, file_data_class_files[i].format);
+        by_folder |= file_data_is_of_format(maker, path, file_data_class_files[i].format);
     return !by_folder ||
            bytes_equal(folder_label(path, &maker->records), folder_label(other, &maker->records));
 }

@@ -27,7 +27,7 @@ struct status file_data_guess_schema(const char *path, const struct record_forma
                                      struct buffer *notes, struct schema *out)
 {
     if (format == NULL)
-        TRY(record_format_detect(path, &format));
+        TRY(record_format_detect(path, records, &format));
     return schema_guess(path, format, records, hints, arena, notes, out);
 }
 
@@ -56,7 +56,7 @@ static struct status add_record_column(struct file_data_maker *maker)
         f++;
     if (f == request->feeds_count)
         return status_ok();
-    if (!file_data_is_of_format(maker->first_file, maker->format, &tfrecord_format))
+    if (!file_data_is_of_format(maker, maker->first_file, &tfrecord_format))
         return wrong_flag(request->files_flag,
                           status_error(STATUS_INVALID_ARGUMENT,
                                        "the model's '%s' takes serialized tf.Examples, which only "
@@ -129,8 +129,7 @@ static struct status read_or_guess_schema(struct file_data_maker *maker,
     if (*flags->schema != '\0')
         return wrong_flag("schema", schema_read_file(flags->schema, maker->arena, &maker->schema));
     for (size_t i = 0; i < CLASS_FILES_COUNT; i++)
-        if (file_data_is_of_format(maker->first_file, maker->format,
-                                   file_data_class_files[i].format)) {
+        if (file_data_is_of_format(maker, maker->first_file, file_data_class_files[i].format)) {
             file_data_class_files[i].make_schema(files->texts, files->count, &maker->records,
                                                  maker->arena, &maker->schema);
             return status_ok();
@@ -147,7 +146,7 @@ static struct status keep_ids(struct file_data_maker *maker, const char *path)
     struct record_fields fields;
 
     if (format == NULL)
-        TRY(record_format_detect(path, &format));
+        TRY(record_format_detect(path, &maker->records, &format));
     TRY(record_format_list(path, format, &maker->records, maker->arena, &fields));
     const struct record_field *field = record_field_find(fields.list, fields.count, id);
     const struct schema_column *given = schema_find(&maker->schema, id);

@@ -18,13 +18,21 @@ static const char *below_class_directory(const char *path, const struct record_o
     return longest > 0 ? path + longest + strspn(path + longest, "/") : NULL;
 }
 
-struct bytes folder_label(const char *path, const struct record_options *options)
+bool folder_is_of_classes(const char *path, const struct record_options *options)
 {
     const char *below = below_class_directory(path, options);
+
+    return below != NULL && strchr(below, '/') != NULL;
+}
+
+struct bytes folder_label(const char *path, const struct record_options *options)
+{
     const char *end = strrchr(path, '/'), *begin = end;
 
-    if (below != NULL && strchr(below, '/') != NULL)
+    if (folder_is_of_classes(path, options)) {
+        const char *below = below_class_directory(path, options);
         return (struct bytes){ below, strcspn(below, "/") };
+    }
     if (end == NULL || end == path)
         return bytes_of(".");
     while (begin > path && begin[-1] != '/')

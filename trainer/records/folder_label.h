@@ -15,6 +15,9 @@
  * options: may be NULL. */
 struct bytes folder_label(const char *path, const struct record_options *options);
 
+/* Is the file in a folder of a class directory? options: may be NULL. */
+bool folder_is_of_classes(const char *path, const struct record_options *options);
+
 /* The columns of these files: `values`, and the label, whose classes are the names of the folders,
  * sorted. In `arena`. */
 void folder_schema(const char *const *paths, int count, const struct record_options *options,

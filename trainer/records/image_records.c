@@ -155,6 +155,7 @@ static bool image_recognises(struct bytes start)
 const struct record_format image_format = { .name = "image",
                                             .suffixes = ".jpg .jpeg .png .JPG .JPEG .PNG",
                                             .recognises = image_recognises,
+                                            .in_folders = true,
                                             .open = image_open,
                                             .read = image_read,
                                             .skip = image_skip,

@@ -6,6 +6,7 @@
 #include "storage/gzip_file.h"
 #include "trainer/records/delimited.h"
 #include "trainer/records/example_records.h"
+#include "trainer/records/folder_label.h"
 #include "trainer/records/idx_records.h"
 #include "trainer/records/image_records.h"
 #include "trainer/records/npz.h"
@@ -90,26 +91,50 @@ static struct status read_start(const char *path, char *start, size_t *size)
     return status;
 }
 
-struct status record_format_detect(const char *path, const struct record_format **out)
+static const struct record_format *find_by_suffix(const char *path)
+{
+    for (size_t i = 0; i < COUNT(formats); i++)
+        if (has_suffix(path, formats[i]->suffixes))
+            return formats[i];
+    return NULL;
+}
+
+static const struct record_format *find_by_start(struct bytes start, bool in_folder)
+{
+    for (size_t i = 0; i < COUNT(formats); i++)
+        if ((!in_folder || formats[i]->in_folders) && formats[i]->recognises(start))
+            return formats[i];
+    return NULL;
+}
+
+static struct status detect(const char *path, bool in_folder, const struct record_format **out)
 {
     char start[START_BYTES + 1];
     size_t size;
 
     TRY(read_start(path, start, &size));
-    for (size_t i = 0; i < COUNT(formats); i++)
-        if (has_suffix(path, formats[i]->suffixes)) {
-            *out = formats[i];
-            return status_ok();
-        }
-    for (size_t i = 0; i < COUNT(formats); i++)
-        if (formats[i]->recognises((struct bytes){ start, size })) {
-            *out = formats[i];
-            return status_ok();
-        }
+    *out = find_by_suffix(path);
+    if (*out == NULL)
+        *out = find_by_start((struct bytes){ start, size }, in_folder);
+    if (*out != NULL)
+        return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT,
                         "'%s': neither its name nor its first bytes tell its format: give "
                         "--data_format, one of %s",
                         path, record_format_names());
+}
+
+struct status record_format_detect(const char *path, const struct record_options *options,
+                                   const struct record_format **out)
+{
+    return detect(path, folder_is_of_classes(path, options), out);
+}
+
+bool record_format_in_folder(const char *path, const struct record_format *format)
+{
+    const struct record_format *found;
+
+    return status_is_ok(detect(path, true, &found)) && found == format;
 }
 
 /* Prefixes the file's name, unless the status has it already. */

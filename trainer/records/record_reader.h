@@ -90,6 +90,7 @@ struct record_format {
     const char *suffixes; /* of file names: ".csv .txt" */
     const char *place;    /* the unit of record_reader.place: "line" (from 1), "record" (from 0) */
     bool has_fields;      /* texts, which record_options.separators may split */
+    bool in_folders;      /* its files may lie in a folder for each class */
     /* Do the first bytes of a file look like this format? They are terminated by a NUL. */
     bool (*recognises)(struct bytes start);
     /* INVALID_ARGUMENT: the file has no such column, or one of another kind. */
@@ -118,11 +119,16 @@ struct record_format {
 const struct record_format *record_format_find(const char *name);
 const char *record_format_names(void); /* "csv, tsv, …", for error texts */
 /**
- * Detects the format from the file's suffix or, failing that, from its first bytes.
+ * Detects the format from the file's suffix or, failing that, from its first bytes. In a folder of
+ * classes, a text is a text, although it may begin like a table.
  *
- * Errors  INVALID_ARGUMENT unknown
+ * options  those of the files; NULL: none
+ * Errors   INVALID_ARGUMENT unknown
  */
-struct status record_format_detect(const char *path, const struct record_format **out);
+struct status record_format_detect(const char *path, const struct record_options *options,
+                                   const struct record_format **out);
+/* Would that be the format of the file in a folder of classes? */
+bool record_format_in_folder(const char *path, const struct record_format *format);
 
 /* Errors name the file. Owner: *out is the caller's; `path` outlives it. */
 struct status record_reader_open(const char *path, const struct record_format *format,

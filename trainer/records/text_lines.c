@@ -155,6 +155,7 @@ static bool lines_recognise(struct bytes start)
 const struct record_format text_format = { .name = "text",
                                            .suffixes = ".text",
                                            .recognises = lines_recognise,
+                                           .in_folders = true,
                                            .open = lines_open,
                                            .read = lines_read,
                                            .skip = lines_skip,

@@ -178,7 +178,7 @@ static void reads_the_files(void **state)
     directory_setup(state);
     write_file(in(row->images_name), row->images);
     write_file(in(row->labels_name), row->labels);
-    assert_ok(record_format_detect(in(row->images_name), &format));
+    assert_ok(record_format_detect(in(row->images_name), NULL, &format));
     for (size_t rows_max = 1; rows_max <= 4; rows_max++) {
         struct buffer got = { 0 };
         show_file(in(row->images_name), format, &options, row->specs,

@@ -50,7 +50,7 @@ static void the_name_or_the_first_bytes_tell_the_format(void **state)
     assert_non_null(file);
     fputs(row->text, file);
     fclose(file);
-    struct status status = record_format_detect(path, &format);
+    struct status status = record_format_detect(path, NULL, &format);
     unlink(path);
     rmdir(directory);
     if (row->want == NULL) {
@@ -74,7 +74,7 @@ static void a_missing_file_is_named(void **state)
 {
     (void)state;
     const struct record_format *format;
-    struct status status = record_format_detect("/nowhere/a.csv", &format);
+    struct status status = record_format_detect("/nowhere/a.csv", NULL, &format);
     assert_int_equal(status.code, STATUS_NOT_FOUND);
     assert_non_null(strstr(status.message, "/nowhere/a.csv"));
 }
