@@ -31,6 +31,8 @@ struct tls_transport {
     size_t sending_at, sending_end;
     size_t held_back; /* 1: the last encrypted byte has not been reported as written */
     bool ready;       /* the handshake is done */
+    bool has_ended;   /* the peer has closed, or reading has failed: */
+    ssize_t end;      /* 0, or GnuTLS's error */
     char trouble[192];
 };
 
@@ -176,7 +178,7 @@ static ssize_t tls_read(struct transport *transport, const struct iovec *to, int
 {
     struct tls_transport *connection = tls_of(transport);
     size_t total = 0;
-    ssize_t got = 1;
+    ssize_t got = connection->has_ended ? connection->end : 1;
     for (int i = 0; i < count && got > 0; i++) {
         for (size_t at = 0; at < to[i].iov_len && got > 0; at += (size_t)got) {
             got = receive(connection, (char *)to[i].iov_base + at, to[i].iov_len - at);
@@ -184,8 +186,10 @@ static ssize_t tls_read(struct transport *transport, const struct iovec *to, int
         }
     }
     forget_received(connection);
+    connection->has_ended = got <= 0 && got != GNUTLS_E_AGAIN;
+    connection->end = got;
     if (total > 0)
-        return (ssize_t)total; /* a failure after these bytes shows at the next read */
+        return (ssize_t)total; /* what came after these bytes shows at the next read */
     if (got == GNUTLS_E_PREMATURE_TERMINATION)
         return 0; /* no close notification: HTTP/2 knows whether something is missing */
     return got < 0 ? broken(connection, got) : got;
@@ -284,7 +288,7 @@ static ssize_t tls_write(struct transport *transport, const struct iovec *from, 
 static bool tls_pending(const struct transport *transport)
 {
     const struct tls_transport *connection = tls_of(transport);
-    return connection->received_at < connection->received_end ||
+    return connection->has_ended || connection->received_at < connection->received_end ||
            gnutls_record_check_pending(connection->session) > 0;
 }
 

@@ -25,8 +25,8 @@ struct transport_type {
      * errno, which is EAGAIN for "not now". */
     ssize_t (*read)(struct transport *transport, const struct iovec *to, int count);
     ssize_t (*write)(struct transport *transport, const struct iovec *from, int count);
-    /* `read` would return bytes that were already taken from the descriptor, which therefore does
-     * not become readable for them. */
+    /* `read` would return bytes, or the end, that were already taken from the descriptor, which
+     * therefore does not become readable for them. */
     bool (*pending)(const struct transport *transport);
     /* Describes why read or write returned -1 with EPROTO. NULL: errno suffices. */
     const char *(*trouble)(const struct transport *transport);

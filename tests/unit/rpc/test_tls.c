@@ -436,7 +436,11 @@ static void tells_what_it_holds_and_when_the_peer_has_closed(void **state)
     assert_int_equal(read_some(&pair.server, got, 1), -1);
     assert_int_equal(errno, EAGAIN);
 
+    assert_int_equal(pair.client.transport->type->write(pair.client.transport, &hello, 1), 5);
     pair.client.transport->type->close(pair.client.transport);
+    assert_int_equal(read_some(&pair.server, got, sizeof got), 5);
+    assert_true(pair.server.transport->type->pending(pair.server.transport)); /* it read the end */
+    assert_int_equal(read_some(&pair.server, got, 1), 0);
     assert_int_equal(read_some(&pair.server, got, 1), 0);
     pair.server.transport->type->close(pair.server.transport);
     tls_destroy(pair.server.tls);
