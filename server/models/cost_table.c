@@ -1,6 +1,11 @@
 #include "server/models/cost_table.h"
 
-#define COST_BITS 40
+#define COST_BITS  40
+#define SLOW_BITS  2
+#define SHAPE_BITS (64 - COST_BITS - SLOW_BITS)
+
+/* After this many runs in a row that took more than twice the cost, it was too low. */
+#define SLOW_RUNS 2
 
 static uint32_t log2_class(uint64_t size)
 {
@@ -49,17 +54,28 @@ static int rows_index(int64_t rows)
     return index;
 }
 
-/* A cell is one word: the shape, then the cost in ns. */
-static uint64_t make_cell(uint32_t shape, int64_t cost_ns)
+struct cost_cell {
+    int64_t cost_ns;    /* 0: not measured */
+    uint32_t slow_runs; /* the last runs that took more than twice the cost; at most SLOW_RUNS */
+};
+
+static uint64_t pack(uint32_t shape, struct cost_cell cell)
 {
-    return (uint64_t)shape << COST_BITS | (uint64_t)cost_ns;
+    return (uint64_t)shape << (64 - SHAPE_BITS) | (uint64_t)cell.slow_runs << COST_BITS |
+           (uint64_t)cell.cost_ns;
 }
 
-static int64_t cell_cost(const _Atomic uint64_t *cell, uint32_t shape)
+static struct cost_cell load(const _Atomic uint64_t *packed, uint32_t shape)
 {
-    uint64_t value = atomic_load_explicit(cell, memory_order_relaxed);
-    int64_t cost_ns = (int64_t)(value & COST_MAX_NS);
-    return value == make_cell(shape, cost_ns) ? cost_ns : 0;
+    uint64_t value = atomic_load_explicit(packed, memory_order_relaxed);
+    struct cost_cell cell = { (int64_t)(value & COST_MAX_NS),
+                              (uint32_t)(value >> COST_BITS) & ((1U << SLOW_BITS) - 1) };
+    return value == pack(shape, cell) ? cell : (struct cost_cell){ 0 };
+}
+
+static int64_t cell_cost(const _Atomic uint64_t *packed, uint32_t shape)
+{
+    return load(packed, shape).cost_ns;
 }
 
 static int64_t clamp_cost(double cost_ns)
@@ -106,16 +122,28 @@ static int64_t cost_of_class(int64_t took_ns, int64_t rows, int index)
                       (double)(rows > 0 ? rows : 1));
 }
 
+/* The first run also pays for cold caches and page faults: a much lower cost replaces it at once, a
+ * higher one is averaged in slowly. A run of 50 us that loses its core to another thread takes
+ * milliseconds, so none counts as more than twice the cost. But if further ones follow at once, the
+ * cost itself was too low, and doubles with each: averaged in, a twentieth of the cost would take
+ * 25 runs to become right, all of them in a loop that has no time for them. */
+static struct cost_cell count_run(struct cost_cell cell, int64_t took_ns)
+{
+    int64_t old = cell.cost_ns;
+    if (old == 0 || took_ns < old / 2)
+        return (struct cost_cell){ .cost_ns = took_ns };
+    if (took_ns < 2 * old)
+        return (struct cost_cell){ .cost_ns = old + (took_ns - old) / 8 };
+    if (cell.slow_runs == SLOW_RUNS)
+        return (struct cost_cell){ clamp_cost(2 * (double)old), SLOW_RUNS };
+    return (struct cost_cell){ clamp_cost((double)old + (double)old / 8), cell.slow_runs + 1 };
+}
+
 void cost_add(struct cost_table *table, struct cost_key key, int64_t took_ns)
 {
     int index = rows_index(key.rows);
-    _Atomic uint64_t *cell = &table->cells[key.shape % COST_SHAPES_COUNT][index];
-    int64_t old = cell_cost(cell, key.shape);
-    took_ns = cost_of_class(took_ns, key.rows, index);
-    /* The first run also pays for cold caches and page faults: a much lower cost replaces it at
-     * once, a higher one is averaged in slowly. A run of 50 us that loses its core to another
-     * thread takes milliseconds, so none counts as more than twice the cost. */
-    int64_t counted_ns = took_ns < 2 * old ? took_ns : 2 * old;
-    int64_t smoothed = old == 0 || took_ns < old / 2 ? took_ns : old + (counted_ns - old) / 8;
-    atomic_store_explicit(cell, make_cell(key.shape, smoothed), memory_order_relaxed);
+    _Atomic uint64_t *packed = &table->cells[key.shape % COST_SHAPES_COUNT][index];
+    struct cost_cell cell = load(packed, key.shape);
+    cell = count_run(cell, cost_of_class(took_ns, key.rows, index));
+    atomic_store_explicit(packed, pack(key.shape, cell), memory_order_relaxed);
 }

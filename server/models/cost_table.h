@@ -20,9 +20,9 @@
 #define COST_MAX_NS (((int64_t)1 << 40) - 1)
 
 struct cost_table {
-    /* The upper 24 bits are those of the shape of the row. The lower 40 bits are the smoothed cost
-     * in ns of a run with the class's own number of rows, from which others are scaled; 0: not
-     * measured. */
+    /* The upper 22 bits are those of the shape of the row; 2 count the last runs that were slow
+     * (cost_table.c). The lower 40 bits are the smoothed cost in ns of a run with the class's own
+     * number of rows, from which others are scaled; 0: not measured. */
     _Atomic uint64_t cells[COST_SHAPES_COUNT][COST_ROWS_COUNT];
 };
 

@@ -101,9 +101,45 @@ static void a_shape_replaces_another_in_the_same_slot(void **state)
     assert_int_equal(cost_find(&table, new), 90000);
 }
 
+/* Adds runs that take this long until the table knows about how long. */
+static int runs_until_known(struct cost_table *table, struct cost_key key, int64_t took_ns)
+{
+    int count = 0;
+    for (; cost_find(table, key) < took_ns / 2; count++)
+        cost_add(table, key, took_ns);
+    return count;
+}
+
+static void a_cost_that_was_too_low_is_soon_right(void **state)
+{
+    (void)state;
+    static const int64_t low_ns[] = { 100000, 10000, 1 };
+    static const int runs_max[] = { 5, 8, 22 };
+    for (size_t i = 0; i < COUNT(low_ns); i++) {
+        struct cost_table table = { 0 };
+        struct cost_key key = { 1, 7 };
+        cost_add(&table, key, low_ns[i]);
+        assert_in_range(runs_until_known(&table, key, 1000000), 1, runs_max[i]);
+    }
+}
+
+/* As on a busy machine: another thread has the core for milliseconds. */
+static void runs_that_were_held_up_apart_from_each_other_hardly_count(void **state)
+{
+    (void)state;
+    struct cost_table table = { 0 };
+    struct cost_key key = { 1, 7 };
+    for (int i = 0; i < 1000; i++) {
+        cost_add(&table, key, i % 10 < 8 ? 50000 : 4000000);
+        assert_in_range(cost_find(&table, key), 50000, 100000);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(a_cost_that_was_too_low_is_soon_right),
+        cmocka_unit_test(runs_that_were_held_up_apart_from_each_other_hardly_count),
         cmocka_unit_test(inputs_of_another_size_are_unknown),
         cmocka_unit_test(longer_strings_are_unknown),
         cmocka_unit_test(a_shape_replaces_another_in_the_same_slot),
