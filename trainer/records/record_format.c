@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/file.h"
+#include "base/text_print.h"
 #include "storage/gzip_file.h"
 #include "trainer/records/delimited.h"
 #include "trainer/records/example_records.h"
@@ -10,6 +11,7 @@
 #include "trainer/records/idx_records.h"
 #include "trainer/records/image_records.h"
 #include "trainer/records/npz.h"
+#include "trainer/records/other_content.h"
 #include "trainer/records/svm.h"
 #include "trainer/records/text_lines.h"
 #include "trainer/records/vw.h"
@@ -99,12 +101,68 @@ static const struct record_format *find_by_suffix(const char *path)
     return NULL;
 }
 
-static const struct record_format *find_by_start(struct bytes start, bool in_folder)
+/* Files of text often have names such as these: notes.txt, mails/0017. */
+static bool is_text_name(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    const char *dot = strchr(name != NULL ? name : path, '.');
+
+    return dot == NULL || strcmp(dot, ".gz") == 0 || has_suffix(path, ".txt");
+}
+
+/* The first bytes of nearly any text fit csv, tsv and text. */
+static bool may_be(const struct record_format *format, const char *path, struct bytes start)
+{
+    if (format == &text_format && !is_text_name(path))
+        return false;
+    return (format != &text_format && !format->has_fields) || other_content_find(start) == NULL;
+}
+
+static const struct record_format *find_by_start(const char *path, struct bytes start,
+                                                 bool in_folder)
 {
     for (size_t i = 0; i < COUNT(formats); i++)
-        if ((!in_folder || formats[i]->in_folders) && formats[i]->recognises(start))
+        if ((in_folder ? formats[i]->in_folders : may_be(formats[i], path, start)) &&
+            formats[i]->recognises(start))
             return formats[i];
     return NULL;
+}
+
+#define SHOWN_BYTES 40
+
+/* "begins with '…'", for an error. */
+static const char *show_start(struct bytes start, struct buffer *out)
+{
+    size_t size = start.size < SHOWN_BYTES ? start.size : SHOWN_BYTES;
+    const char *end = memchr(start.data, '\n', size);
+
+    if (start.size == 0)
+        return "is empty";
+    if (end != NULL && end > start.data)
+        size = (size_t)(end - start.data);
+    buffer_append_text(out, "begins with '");
+    text_print_visible(out, (struct bytes){ start.data, size });
+    buffer_append_text(out, size < start.size ? "…'" : "'");
+    buffer_append_char(out, '\0');
+    return out->data;
+}
+
+static struct status unknown_format(const char *path, struct bytes start)
+{
+    const struct other_content *other = other_content_find(start);
+    struct buffer shown = { 0 };
+
+    if (other != NULL)
+        return status_error(
+            STATUS_INVALID_ARGUMENT, "'%s' is %s: %s%s", path, other->name, other->advice,
+            other->is_text ? ". If each line is a text, give --data_format text" : "");
+    struct status status =
+        status_error(STATUS_INVALID_ARGUMENT,
+                     "'%s' %s: neither this nor its name tells its format: give --data_format, "
+                     "one of %s (text: each line is a text)",
+                     path, show_start(start, &shown), record_format_names());
+    buffer_finish(&shown);
+    return status;
 }
 
 static struct status detect(const char *path, bool in_folder, const struct record_format **out)
@@ -113,15 +171,11 @@ static struct status detect(const char *path, bool in_folder, const struct recor
     size_t size;
 
     TRY(read_start(path, start, &size));
+    const struct bytes bytes = { start, size };
     *out = find_by_suffix(path);
     if (*out == NULL)
-        *out = find_by_start((struct bytes){ start, size }, in_folder);
-    if (*out != NULL)
-        return status_ok();
-    return status_error(STATUS_INVALID_ARGUMENT,
-                        "'%s': neither its name nor its first bytes tell its format: give "
-                        "--data_format, one of %s",
-                        path, record_format_names());
+        *out = find_by_start(path, bytes, in_folder);
+    return *out != NULL ? status_ok() : unknown_format(path, bytes);
 }
 
 struct status record_format_detect(const char *path, const struct record_options *options,

@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "storage/gzip_file.h"
+#include "trainer/records/other_content.h"
 
 static void set_guard(struct text_input *input)
 {
@@ -37,40 +38,16 @@ static struct status read_bytes(struct text_input *input, char *data, size_t siz
     return status_ok();
 }
 
-/* First bytes of files that are no text, although their names may end in .csv; no more than the
- * smallest window of a test has. */
-static const struct other_content {
-    struct bytes start;
-    const char *name, *advice;
-} others[] = {
-    { { "\x28\xb5\x2f\xfd", 4 }, "compressed with zstd", "unpack it, or compress it with gzip" },
-    { { "\xfd\x37zXZ\0", 6 }, "compressed with xz", "unpack it, or compress it with gzip" },
-    { { "BZh", 3 }, "compressed with bzip2", "unpack it, or compress it with gzip" },
-    { { "PK\3\4", 4 }, "a ZIP archive", "unpack it" },
-    { { "PAR1\x15", 5 }, "a Parquet file", "convert it to CSV or TFRecord" },
-    { { "\x89HDF\r\n", 6 }, "an HDF5 file", "convert it to npz, CSV or TFRecord" },
-    { { "SQLite format 3", 15 }, "an SQLite database", "convert it to CSV or TFRecord" },
-};
-
-static bool is_bzip2(struct bytes content)
-{
-    return content.size >= 10 && memcmp(content.data + 4, "1AY&SY", 6) == 0;
-}
-
 /* Refuses what would be read as a strange header. */
 static struct status check_content(const struct text_input *input)
 {
-    struct bytes content = { input->data, input->size };
+    const struct other_content *other =
+        other_content_find((struct bytes){ input->data, input->size });
 
-    for (size_t i = 0; i < COUNT(others); i++) {
-        const struct other_content *other = &others[i];
-        if (content.size >= other->start.size &&
-            memcmp(content.data, other->start.data, other->start.size) == 0 &&
-            (content.data[0] != 'B' || is_bzip2(content)))
-            return status_error(STATUS_INVALID_ARGUMENT, "the file is %s, and no text: %s",
-                                other->name, other->advice);
-    }
-    return status_ok();
+    if (other == NULL || other->is_text)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT, "the file is %s, and no text: %s", other->name,
+                        other->advice);
 }
 
 /* Passes a byte order mark of UTF-8. */

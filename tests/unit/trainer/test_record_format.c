@@ -34,14 +34,15 @@ static const struct name_row {
     { "tabs.txt", "a\tb\n", "tsv" },
     { "words.txt", "one two\n", "text" },
     { "words.text", "one, two\n", "text" },
+    { "lines.gz", "one two\n", "text" },
     { "binary", "\1\2\3,", NULL },
     { "empty", "", NULL },
 };
 
-static void the_name_or_the_first_bytes_tell_the_format(void **state)
+/* Detects the format of a file of that name. */
+static struct status detect(const struct name_row *row, const struct record_format **format)
 {
-    const struct name_row *row = *state;
-    const struct record_format *format = NULL;
+    const struct record_format *ignored;
     char directory[] = "/tmp/slipway_format_XXXXXX", path[128];
 
     assert_non_null(mkdtemp(directory));
@@ -50,9 +51,18 @@ static void the_name_or_the_first_bytes_tell_the_format(void **state)
     assert_non_null(file);
     fputs(row->text, file);
     fclose(file);
-    struct status status = record_format_detect(path, NULL, &format);
+    struct status status = record_format_detect(path, NULL, format != NULL ? format : &ignored);
     unlink(path);
     rmdir(directory);
+    return status;
+}
+
+static void the_name_or_the_first_bytes_tell_the_format(void **state)
+{
+    const struct name_row *row = *state;
+    const struct record_format *format = NULL;
+    struct status status = detect(row, &format);
+
     if (row->want == NULL) {
         assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
         assert_non_null(strstr(status.message, "--data_format"));
@@ -60,6 +70,31 @@ static void the_name_or_the_first_bytes_tell_the_format(void **state)
         assert_int_equal(status.code, STATUS_OK);
         assert_string_equal(format->name, row->want);
     }
+}
+
+static const struct name_row refusals[] = {
+    { "a.xml", "<rows>\n<row/>\n",
+      "begins with '<rows>…': neither this nor its name tells its format:"
+      " give --data_format, one of npz, image," },
+    { "b.xml", "<?xml version=\"1.0\"?>\n",
+      "is XML: convert it to CSV or TFRecord. If each line is "
+      "a text, give --data_format text" },
+    { "a.jsonl", "{\"x\": 1, \"y\": 2}\n", "is JSON: convert it to CSV or TFRecord. If each" },
+    { "a.json", "[{\"x\": 1, \"y\": 2}]\n", "is JSON: " },
+    { "a.parquet", "PAR1\x15\4", "is a Parquet file: convert it to CSV or TFRecord" },
+    { "a.feather", "ARROW1", "begins with 'ARROW1': neither" },
+    { "a.npy", "\x93NUMPY\1", "is an array of NumPy: write it with numpy.savez, as .npz" },
+    { "a.bin", "\1\x1b[2J,", "begins with '\\u0001\\u001B[2J,': neither this nor its name" },
+    { "housing.data", " 0.02731   0.00   7.070  0  0.4690  6.4210  78.90\n",
+      "begins with ' 0.02731   0.00   7.070  0  0.4690  6.42…': neither" },
+    { "none.dat", "", "is empty: neither this nor its name tells its format: give --data_format" },
+};
+
+static void what_an_unknown_file_looks_like_is_told(void **state)
+{
+    const struct name_row *row = *state;
+
+    assert_non_null(strstr(detect(row, NULL).message, row->want));
 }
 
 static void a_format_is_found_by_its_name(void **state)
@@ -155,6 +190,7 @@ int main(void)
     struct test_group group = { 0 };
 
     ADD_TESTS(&group, plain);
+    ADD_ROWS(&group, refusals, name, what_an_unknown_file_looks_like_is_told);
     ADD_ROWS(&group, rows, name, the_name_or_the_first_bytes_tell_the_format);
     return test_group_run(&group, "record_format", NULL, NULL);
 }
