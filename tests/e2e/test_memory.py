@@ -12,7 +12,7 @@ import unittest
 import tiny_model
 from expensive_models import write_fill
 from grpc_here import PREDICTION, Client, messages, module, tensor
-from harness import DEADLINE_S, SANITIZED, Server, TestCase, main
+from harness import DEADLINE_S, SANITIZED, Server, TestCase, clean_environment, main, program, run
 
 MB = 1 << 20
 BUDGET = 64 * MB
@@ -296,6 +296,18 @@ class Memory(TestCase):
                 self.assertEqual(len(answers), 12)
                 for n, answer in answers:
                     self.assertEqual(answer.json, {"outputs": float(n ** 3)})
+
+    @unittest.skipIf(SANITIZED, "sanitizers need address space")
+    def test_programs_begin_or_fail_with_little_address_space(self):
+        """OpenBLAS's threads would wait forever for work buffers. Below 120 MB, the libraries do not fit."""
+        for name in ("modelserver", "pstrain", "savedmodel"):
+            for size in range(100, 420, 20):
+                for more in ({}, {"OPENBLAS_NUM_THREADS": "3"}):
+                    done = run("/bin/bash", "-c", 'ulimit -v %d; exec "$0" --version' % (size << 10), program(name),
+                               env=clean_environment(**more), timeout=60)
+                    self.assertEqual(name in done.stdout, done.returncode == 0, (size, done))
+                    if size >= 260:
+                        self.assertEqual(done.returncode, 0, (size, done))
 
     @unittest.skipIf(SANITIZED, "sanitizers need address space")
     def test_floods_with_little_address_space(self):

@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/parallel.h"
+#include "base/poison.h"
 #include "runtime/kernels/plain/blas_buffers.h"
 #include "runtime/kernels/plain/gemm.h"
 #include "runtime/kernels/plain/matmul.h"
@@ -40,6 +42,42 @@ __attribute__((constructor)) static void use_one_thread(void)
     if (blas_thread_shutdown_ != NULL)
         blas_thread_shutdown_();
 }
+
+/*
+ * With 120 to 230 MB of address space, these threads do not end: each retries forever to map its
+ * work buffer, while the constructor waits for it. They must not start. OpenBLAS is told in the
+ * environment, which must be complete before its own constructor runs; the C library, which setenv
+ * changes, takes the environment over later than .preinit_array. So the program begins again.
+ */
+#if !POISON_WORKS && !defined(__SANITIZE_THREAD__) /* which need address space, and begin later */
+#define ONE_THREAD "OPENBLAS_NUM_THREADS=1"
+
+static void begin_with_one_thread(int count, char **arguments, char **environment)
+{
+    struct rlimit limit;
+    size_t kept = 0, entries = 0;
+    (void)count;
+
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+        getauxval(AT_BASE) == 0) /* 0: AT_EXECFN may be the dynamic linker */
+        return;
+    while (environment[entries] != NULL)
+        entries++;
+    char *told[entries + 2];
+    for (size_t i = 0; i < entries; i++) {
+        if (strcmp(environment[i], ONE_THREAD) == 0)
+            return;
+        if (strncmp(environment[i], ONE_THREAD, sizeof ONE_THREAD - 2) != 0)
+            told[kept++] = environment[i];
+    }
+    told[kept++] = (char[]){ ONE_THREAD };
+    told[kept] = NULL;
+    execve((const char *)(uintptr_t)getauxval(AT_EXECFN), arguments, told);
+}
+
+__attribute__((section(".preinit_array"),
+               used)) static void (*const preinit)(int, char **, char **) = begin_with_one_thread;
+#endif
 
 static size_t address_space_left(void)
 {
