@@ -187,6 +187,9 @@ struct layer_context {
     int64_t steps;
     const struct layer *unpenalised; /* the penalty of its output does not count; NULL: none */
 };
+    /* Inside a TimeDistributed of Keras 3 whose layer changes with each call: the number of calls,
+     * one for each step; otherwise 0 */
+    int64_t calls;
 
 /* A SpectralNormalization around the current layer (classes/spectral.c). */
 struct spectral_wrapper {

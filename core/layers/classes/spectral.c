@@ -137,10 +137,10 @@ static bool can_be_wrapped(struct layer_context *context, const struct layer *la
         layer_fail(context, layer,
                    "the input is %s, and Keras makes the output %s as well: make it float32",
                    dtype_name(endpoint_dtype(x)), dtype_name(endpoint_dtype(x)));
-    else if (context->steps > 1 || context->steps < 0)
+    else if (context->steps < 0)
         layer_refuse(context, layer,
-                     "a TimeDistributed calls it for each step of a sequence, so that each has a "
-                     "kernel of its own, which is not implemented");
+                     "inside a TimeDistributed with an open number of steps: give the InputLayer a "
+                     "size");
     return status_is_ok(context->builder.status) &&
            layer_can_be_inside(context, layer_arg(layer, "layer")->layer);
 }

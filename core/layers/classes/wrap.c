@@ -24,6 +24,16 @@ bool layer_can_be_inside(struct layer_context *context, const struct layer *inne
     return status_is_ok(context->builder.status);
 }
 
+/* Is there a rank for the output with the axis of the steps? */
+static bool has_rank_left(struct layer_context *context, const struct layer *layer,
+                          struct endpoint y)
+{
+    if (status_is_ok(context->builder.status) && endpoint_shape(y)->rank == SHAPE_RANK_MAX)
+        layer_fail(context, layer, "an output of rank %d, at most %d", SHAPE_RANK_MAX + 1,
+                   SHAPE_RANK_MAX);
+    return status_is_ok(context->builder.status);
+}
+
 /* Undoes the reshape of `sequence` to a row per step: y in the shape [batch, steps, …]. */
 static struct endpoint build_sequence(struct builder *b, struct endpoint y,
                                       struct endpoint sequence)
@@ -74,7 +84,83 @@ static struct endpoint call_with_steps(struct layer_context *context, const stru
     return y;
 }
 
-/* The inner layer gets each step of each row as a row of its own. */
+/* Does a call change the layer, so that the next one computes another function? */
+static bool is_changed_by_calls(const struct layer *layer)
+{
+    const struct layer *inner;
+
+    if (layer->class == &layer_spectral_normalization)
+        return true;
+    for (int i = 0; (inner = layer_inner(layer, i)) != NULL; i++)
+        if (is_changed_by_calls(inner))
+            return true;
+    return false;
+}
+
+#define CALLS_IN_A_STEP_MAX 1000 /* of a layer that is built for each step of a sequence */
+
+/* Counts the calls of the layer inside, one for each step. Returns false on failure. */
+static bool count_calls(struct layer_context *context, const struct layer *layer, int64_t steps)
+{
+    const int64_t outer = context->calls > 0 ? context->calls : 1;
+
+    if (steps > CALLS_IN_A_STEP_MAX / outer)
+        layer_refuse(context, layer,
+                     "the layer inside it is called for each of %lld steps; at most %lld such "
+                     "calls are implemented",
+                     (long long)steps, (long long)(CALLS_IN_A_STEP_MAX / outer));
+    context->calls = outer * steps;
+    return status_is_ok(context->builder.status);
+}
+
+/* The steps of [batch, steps, …], each [batch, …]. */
+static struct node *build_steps(struct builder *b, struct endpoint sequence, int64_t steps)
+{
+    return build_node(
+        b, "Unpack", NULL, 1, &sequence, 0, NULL,
+        (const struct attr[]){ attr_int("num", steps), attr_int("axis", 1), ATTR_END });
+}
+
+/* Builds the inner layer for one step after the other, as Keras 3 calls it. */
+static struct endpoint call_each_step(struct layer_context *context, const struct layer *layer,
+                                      struct layer_value sequence)
+{
+    struct builder *b = &context->builder;
+    const struct layer *inner = layer_arg(layer, "layer")->layer;
+    const struct layer *unpenalised = context->unpenalised;
+    const int64_t steps = endpoint_shape(sequence.value)->dims[1];
+    struct endpoint *outputs = ARENA_ARRAY(context->arena, struct endpoint, (size_t)steps);
+    struct node *values = build_steps(b, sequence.value, steps);
+    struct node *masks = sequence.mask.node != NULL ? build_steps(b, sequence.mask, steps) : NULL;
+    context->unpenalised = inner;
+    for (int i = 0; i < steps && status_is_ok(b->status); i++) {
+        struct layer_value step = { .value = { values, i } };
+        if (masks != NULL)
+            step.mask = (struct endpoint){ masks, i };
+        outputs[i] = layer_call_inner(context, inner, step);
+    }
+    context->unpenalised = unpenalised;
+    if (!has_rank_left(context, layer, outputs[0]))
+        return sequence.value;
+    return build(b, "Pack", NULL, (int)steps, outputs,
+                 (const struct attr[]){ attr_int("axis", 1), ATTR_END });
+}
+
+/* Builds the inner layer once: each step of each row is a row of its own. */
+static struct endpoint call_at_once(struct layer_context *context, const struct layer *layer,
+                                    struct layer_value sequence)
+{
+    struct builder *b = &context->builder;
+    const struct layer *inner = layer_arg(layer, "layer")->layer;
+    struct layer_value rows = { .value = build_rows(b, sequence.value) };
+
+    if (sequence.mask.node != NULL)
+        rows.mask = build_rows(b, sequence.mask);
+    struct endpoint y =
+        call_with_steps(context, inner, rows, endpoint_shape(sequence.value)->dims[1]);
+    return has_rank_left(context, layer, y) ? build_sequence(b, y, sequence.value) : sequence.value;
+}
+
 static void time_distributed_call(struct layer_context *context, const struct layer *layer,
                                   struct layer_io *io)
 {
@@ -91,18 +177,16 @@ static void time_distributed_call(struct layer_context *context, const struct la
                    shape_text(endpoint_shape(mask)));
     if (!status_is_ok(b->status) || !layer_can_be_inside(context, inner))
         return;
-    struct layer_value rows = { .value = build_rows(b, x) };
-    if (mask.node != NULL)
-        rows.mask = build_rows(b, mask);
-    struct endpoint y = call_with_steps(context, inner, rows, shape.dims[1]);
-    if (!status_is_ok(b->status))
+    const struct layer_value sequence = { .value = x, .mask = mask };
+    const int64_t outer = context->calls;
+    bool each = !context->keras2 && shape.dims[1] > 0 && is_changed_by_calls(inner);
+    if (each && !count_calls(context, layer, shape.dims[1]))
         return;
-    if (endpoint_shape(y)->rank == SHAPE_RANK_MAX) {
-        layer_fail(context, layer, "an output of rank %d, at most %d", SHAPE_RANK_MAX + 1,
-                   SHAPE_RANK_MAX);
-        return;
-    }
-    io->outputs[0] = (struct layer_value){ .value = build_sequence(b, y, x), .mask = mask };
+    struct endpoint y = each && context->mode == LAYERS_TRAIN
+                            ? call_each_step(context, layer, sequence)
+                            : call_at_once(context, layer, sequence);
+    context->calls = outer;
+    io->outputs[0] = (struct layer_value){ .value = y, .mask = mask };
     io->outputs_count = 1;
 }
 

@@ -56,3 +56,14 @@ times = T(L.Rescaling(0.5, name="half"), name="times")
 y = L.RMSNormalization(name="norm")(times(x))
 ends = [L.Dense(2, name="first")(L.AdditiveAttention(name="attention")([times(y), y])), L.Dense(2, name="second")(L.GlobalAveragePooling1D(name="pool")(y))]
 case("distributed_again", keras.Model(x, L.Add(name="ends")([L.GlobalMaxPooling1D(name="most")(ends[0]), ends[1]])), trained=True)
+
+# ---- a layer that each step changes: it divides the kernel that the step before has divided ----
+S = L.SpectralNormalization
+inside = keras.Sequential([L.Input((5, 4)), S(L.Conv1D(4, 2, activation="tanh", kernel_regularizer="l2", name="conv"), power_iterations=2, name="divided"),
+                           L.BatchNormalization(momentum=0.8, name="norm"), L.GlobalAveragePooling1D()], name="inside")
+still = S(L.Dense(3, activation="tanh", name="still"), name="frozen")
+still.trainable = False
+x = L.Input((2, 3, 5, 2), name="x")
+deep = T(T(S(L.Dense(4, activity_regularizer="l2", name="inner"), name="normed"), name="rows"), name="frames")(L.Reshape((2, 15, 2))(x))
+deep = T(T(inside, name="pairs"), name="all")(L.Reshape((2, 3, 5, 4))(deep))
+updates.case("moments_distributed_spectral", keras.Model(x, L.Dense(2, name="last")(L.Flatten()(T(still, name="steps")(L.Reshape((6, 4))(deep))))))

@@ -21,6 +21,12 @@
         "[null, 4]") "]}, \"compile_config\": {\"optimizer\": {\"class_name\": "                  \
                      "\"LossScaleOptimizer\", \"config\": {\"name\": null, \"inner_optimizer\": " \
                      "{\"class_name\": \"" inner "\", \"config\": {}}, " config "}}}}"
+#define EACH_STEP_DIVIDED(steps)                         \
+    SEQUENTIAL(INPUT("[null, " steps ", 2]") ", " LAYER( \
+        "TimeDistributed",                               \
+        "\"name\": \"t\", \"layer\": " LAYER(            \
+            "SpectralNormalization",                     \
+            "\"name\": \"n\", \"layer\": " LAYER("Dense", "\"name\": \"d\", \"units\": 2"))))
 #define IMAGE(layer) SEQUENTIAL(INPUT("[null, 4, 4, 1]") ", " layer)
 
 /* A layer of a Functional model; `nodes` are its inbound_nodes. */
@@ -354,13 +360,13 @@ static const struct row {
       STATUS_UNIMPLEMENTED,
       "training inside a TimeDistributed with an open number of steps: give the InputLayer a "
       "size" },
-    { "a spectral normalization of each step",
-      SEQUENTIAL(INPUT("[null, 3, 2]") ", " LAYER(
-          "TimeDistributed",
-          "\"name\": \"t\", \"layer\": " LAYER(
-              "SpectralNormalization",
-              "\"name\": \"n\", \"layer\": " LAYER("Dense", "\"name\": \"d\", \"units\": 2")))),
-      STATUS_UNIMPLEMENTED, "layer 't/n' (SpectralNormalization): a TimeDistributed calls it" },
+    { "a spectral normalization of an open number of steps", EACH_STEP_DIVIDED("null"),
+      STATUS_UNIMPLEMENTED,
+      "layer 't/n' (SpectralNormalization): inside a TimeDistributed with an open number of steps: "
+      "give the InputLayer a size" },
+    { "a spectral normalization of too many steps", EACH_STEP_DIVIDED("1001"), STATUS_UNIMPLEMENTED,
+      "layer 't' (TimeDistributed): the layer inside it is called for each of 1001 steps; at most "
+      "1000 such calls are implemented" },
     { "an unknown argument", DENSE("\"units\": 3, \"unit\": 3"), STATUS_INVALID_ARGUMENT,
       "layer 'unnamed' (Dense): unknown argument 'unit'; known: name, trainable, dtype, units, "
       "activation, " },
