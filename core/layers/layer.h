@@ -104,6 +104,8 @@ struct arg_list {
  * Errors  INVALID_ARGUMENT a key or a value; UNIMPLEMENTED an argument of ARG_NONE */
 struct status args_read(const struct arg_list *list, const struct json_value *config,
                         struct arena *arena, struct arg_value **out);
+/* UNIMPLEMENTED: the "dtype" of a loss or a metric is a float type other than float32. */
+struct status args_check_dtype(const struct json_value *config, struct arena *arena);
 /* Finds the value of an argument; NULL: not in the list. */
 const struct arg_value *args_find(const struct arg_list *list, const struct arg_value *values,
                                   const char *name);
@@ -185,11 +187,11 @@ struct layer_context {
     /* Inside a TimeDistributed of Keras 3: the number of its steps, which Keras calls the layer
      * with one after the other, here rows: row r is of step r % steps. 0: none; -1: open */
     int64_t steps;
-    const struct layer *unpenalised; /* the penalty of its output does not count; NULL: none */
-};
     /* Inside a TimeDistributed of Keras 3 whose layer changes with each call: the number of calls,
      * one for each step; otherwise 0 */
     int64_t calls;
+    const struct layer *unpenalised; /* the penalty of its output does not count; NULL: none */
+};
 
 /* A SpectralNormalization around the current layer (classes/spectral.c). */
 struct spectral_wrapper {

@@ -334,29 +334,65 @@ static const struct {
     { "int16", DT_INT16 },   { "uint8", DT_UINT8 }, { "uint16", DT_UINT16 },
 };
 
-/* Reads "float32", or a policy object around it; for an InputLayer also other types. */
-static struct status read_dtype(const struct json_value *dtype, struct arena *arena,
-                                struct layer *out)
+/* The name of a type, or of the policy that the value is; NULL: it is neither. */
+static const char *dtype_text(const struct json_value *dtype)
 {
-    size_t count = out->class == &layer_input ? COUNT(input_dtypes)
-                   : out->class->any_dtype    ? PREPROCESSING_DTYPES
-                                              : 1;
     const char *name = json_value_get_text(json_value_get(dtype, "config"), "name");
 
-    out->dtype = DT_FLOAT;
+    return name == NULL && dtype != NULL && dtype->kind == JSON_VALUE_TEXT ? dtype->text : name;
+}
+
+/* Reads one of the first `count` types, or a policy object around it. */
+static struct status read_dtype(const struct json_value *dtype, size_t count, struct arena *arena,
+                                enum dtype *out)
+{
+    const char *name = dtype_text(dtype);
+
+    *out = DT_FLOAT;
     if (json_value_is_null(dtype))
         return status_ok();
-    if (name == NULL && dtype->kind == JSON_VALUE_TEXT)
-        name = dtype->text;
     for (size_t i = 0; name != NULL && i < count; i++)
         if (strcmp(name, input_dtypes[i].name) == 0) {
-            out->dtype = input_dtypes[i].dtype;
+            *out = input_dtypes[i].dtype;
             return status_ok();
         }
     return status_error(
         STATUS_UNIMPLEMENTED, "dtype %s; only %s implemented",
         name != NULL ? arena_printf(arena, "'%.100s'", name) : json_value_show(dtype, arena),
         count > 1 ? "'float32', 'string', 'bool' and integers are" : "'float32' is");
+}
+
+/* A policy such as "mixed_float16", "float64" or "int8_from_bfloat16". */
+static bool is_other_float(const char *dtype)
+{
+    return dtype != NULL && strstr(dtype, "float") != NULL && strcmp(dtype, "float32") != 0;
+}
+
+struct status args_check_dtype(const struct json_value *config, struct arena *arena)
+{
+    const struct json_value *dtype = json_value_get(config, "dtype");
+    enum dtype read;
+
+    return is_other_float(dtype_text(dtype)) ? read_dtype(dtype, 1, arena, &read) : status_ok();
+}
+
+/* Sets the type of a layer's computation; for an InputLayer that of its values. */
+static struct status read_layer_dtype(const struct json_value *config, struct arena *arena,
+                                      struct layer *out)
+{
+    const struct json_value *dtype = json_value_get(config, "dtype");
+    const struct layer_class *class = out->class;
+    size_t count = class == &layer_input ? COUNT(input_dtypes)
+                   : class->any_dtype    ? PREPROCESSING_DTYPES
+                                         : 1;
+    bool is_argument = false;
+
+    for (int i = 0; i < class->args_count; i++)
+        is_argument |= strcmp(class->args[i].name, "dtype") == 0;
+    struct status status = read_dtype(dtype, count, arena, &out->dtype);
+    if (class->any_dtype && (is_argument || !is_other_float(dtype_text(dtype))))
+        return status_ok();
+    return status;
 }
 
 /* Keras prints it only if it is given, unless the class has an argument of this name. */
@@ -425,9 +461,7 @@ static struct status read_config(const struct json_value *config, int depth, str
     const struct json_value *trainable = json_value_get(config, "trainable");
 
     out->trainable = trainable == NULL || trainable->kind != JSON_VALUE_BOOL || trainable->boolean;
-    struct status dtype = read_dtype(json_value_get(config, "dtype"), arena, out);
-    if (!out->class->any_dtype)
-        TRY(dtype);
+    TRY(read_layer_dtype(config, arena, out));
     const struct arg_list list = args_of(out->class);
     TRY(args_read(&list, config, arena, &out->args));
     TRY(read_activity_regularizer(config, arena, out));

@@ -173,6 +173,7 @@ static struct status read_config(const struct json_value *config, struct arena *
 
     const struct json_value *given = json_value_get(config, "reduction");
 
+    TRY(args_check_dtype(config, arena));
     TRY(args_read(&list, config, arena, &out->args));
     if (loss_option(out, "axis") == NULL)
         TRY(check_axis(config, arena));

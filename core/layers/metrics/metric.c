@@ -242,6 +242,7 @@ static struct status metric_read(const struct json_value *value, struct arena *a
     if (out->class == &of_loss)
         return status_ok();
     const struct arg_list list = metric_args_of(out->class);
+    TRY(args_check_dtype(config, arena));
     TRY(args_read(&list, config, arena, &out->args));
     return check_thresholds(out);
 }

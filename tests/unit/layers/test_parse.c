@@ -419,6 +419,13 @@ static const struct row {
     { "a constraint", DENSE("\"units\": 3, \"kernel_constraint\": {\"class_name\": \"Odd\"}"),
       STATUS_UNIMPLEMENTED,
       "argument 'kernel_constraint': an object 'Odd' is not implemented; known: MaxNorm" },
+    { "a policy of a layer around another one",
+      SEQUENTIAL(INPUT("[null, 4, 2]") ", " LAYER(
+          "TimeDistributed",
+          "\"dtype\": {\"class_name\": \"DTypePolicy\", \"config\": {\"name\": "
+          "\"mixed_bfloat16\"}}, \"layer\": " LAYER("Flatten", "\"name\": \"f\""))),
+      STATUS_UNIMPLEMENTED,
+      "dtype 'mixed_bfloat16'; only 'float32', 'string', 'bool' and integers are implemented" },
     { "another dtype", DENSE("\"units\": 3, \"dtype\": \"float16\""), STATUS_UNIMPLEMENTED,
       "dtype 'float16'; only 'float32' is implemented" },
     { "the name of a path", DENSE("\"units\": 3, \"name\": \"a b\""), STATUS_INVALID_ARGUMENT,
@@ -654,6 +661,18 @@ static const struct row {
     { "an unknown option of a loss",
       LOSS("{\"class_name\": \"MeanSquaredError\", \"config\": {\"from_logits\": true}}"),
       STATUS_INVALID_ARGUMENT, "loss 'MeanSquaredError': unknown argument 'from_logits'" },
+    { "a loss of 16 bits",
+      LOSS("{\"class_name\": \"MeanSquaredError\", \"config\": {\"dtype\": "
+           "\"bfloat16\"}}"),
+      STATUS_UNIMPLEMENTED, "dtype 'bfloat16'; only 'float32' is implemented" },
+    { "a metric of 64 bits",
+      LOSS("\"mse\", \"metrics\": [{\"class_name\": \"MeanAbsoluteError\", \"config\": {\"name\": "
+           "\"mae\", \"dtype\": \"float64\"}}]"),
+      STATUS_UNIMPLEMENTED, "dtype 'float64'; only 'float32' is implemented" },
+    { "a metric of 16 bits",
+      LOSS("\"mse\", \"metrics\": [{\"class_name\": \"R2Score\", \"config\": {\"dtype\": "
+           "\"float16\"}}]"),
+      STATUS_UNIMPLEMENTED, "dtype 'float16'; only 'float32' is implemented" },
     { "more smoothing than there is",
       LOSS("{\"class_name\": \"BinaryCrossentropy\", \"config\": {\"label_smoothing\": 1.5}}"),
       STATUS_INVALID_ARGUMENT, "got 1.5, expected 0 <= label_smoothing <= 1" },
