@@ -82,6 +82,25 @@ class InitFrom(TestCase):
                                model=model, checkpoints="again", names=("same/kernel",))
         self.assertTrue(np.array_equal(got["same/kernel"], np.asarray(model.get_layer("same").kernel)))
 
+    def test_names_of_scopes_and_none(self):
+        """Keras names the variables of a layer after the scopes around its call, as in NASNet, and a variable without a name "variable", as in ConvNeXt."""
+        from keras.src.applications.convnext import LayerScale
+        x = keras.Input((784,), name="x")
+        with keras.name_scope("stem"), keras.name_scope("left"):
+            y = LayerScale(0.5, 3, name="scale")(keras.layers.Dense(3, name="base")(x))
+        model = keras.Model(x, keras.layers.Dense(10, activation="softmax", name="scores")(y))
+        paths = {v.path for v in model.weights}
+        self.assertTrue("stem/left/base/kernel" in paths and any(p.startswith("stem/left/scale/variable") for p in paths), paths)
+        want = {v.path.replace("stem/left/", ""): v for v in model.weights if "scale" not in v.path}
+        want["scale/gamma"] = model.get_layer("scale").gamma
+        for variable in want.values():
+            variable.assign(np.random.uniform(-1, 1, variable.shape))
+        model.export(self.path("scoped"), verbose=False)
+        got, text = self.start_of("--init_from=" + self.path("scoped"), model=model, names=tuple(want))
+        self.assertIn("First values: 5 of 5 variables from ", text)
+        for name, value in want.items():
+            self.assertTrue(np.array_equal(got[name], np.asarray(value)), name)
+
     def test_a_checkpoint_of_tensorflow_by_its_variables_names(self):
         kernel, bias = tf.Variable(tf.ones((784, 3)), name="old/kernel"), tf.Variable([1.0, 2.0, 3.0], name="old/bias")
         tf.train.Checkpoint(first=kernel, second=bias).write(self.path("tf2"))

@@ -214,28 +214,89 @@ static struct status check_fit(const struct bundle_entry *entry, const char *old
     return status;
 }
 
+/* Is `text` the name `name` of this size, by itself or behind "scope/"? */
+static bool ends_in_name(struct bytes text, struct bytes name)
+{
+    size_t before = text.size - name.size;
+
+    return text.size >= name.size && memcmp(text.data + before, name.data, name.size) == 0 &&
+           (before == 0 || text.data[before - 1] == '/');
+}
+
+/* The name of the layer: what is before the last '/', which the name has. */
+static struct bytes layer_of(const char *name)
+{
+    return (struct bytes){ name, (size_t)(strrchr(name, '/') - name) };
+}
+
 /* Does exactly one variable of the model have this name, by itself or after names of models? */
 static bool is_unique(const struct init_from *init, const char *name)
 {
-    size_t size = strlen(name);
+    int count = 0;
+
+    for (int v = 0; v < init->placement->variables_count; v++)
+        count += ends_in_name(bytes_of(init->placement->variables[v].name), bytes_of(name));
+    return count == 1;
+}
+
+/* Is it the only variable of its layer? */
+static bool is_alone(const struct init_from *init, const char *name)
+{
     int count = 0;
 
     for (int v = 0; v < init->placement->variables_count; v++) {
         const char *other = init->placement->variables[v].name;
-        size_t other_size = strlen(other);
-        count += other_size >= size && strcmp(other + other_size - size, name) == 0 &&
-                 (other_size == size || other[other_size - size - 1] == '/');
+        count += strrchr(other, '/') != NULL && ends_in_name(layer_of(other), layer_of(name));
     }
     return count == 1;
 }
 
+/* "variable", "variable_1" and so on: Keras' names of a variable to which its layer gives none. */
+static bool is_name_of_none(const char *name)
+{
+    static const char none[] = "variable";
+
+    if (strncmp(name, none, strlen(none)) != 0)
+        return false;
+    name += strlen(none);
+    return *name == '\0' ||
+           (*name == '_' && name[1] != '\0' && name[1 + strspn(name + 1, "0123456789")] == '\0');
+}
+
+/* Finds the value whose name is `name` behind scopes, as in "reduction/left/conv/kernel": Keras
+ * names the variables of a layer also after each name_scope around its first call. The variable of
+ * a layer that gives it no name is found by the layer's. NULL: none, or several. */
+static const char *find_scoped_key(const struct init_from *init, const char *name)
+{
+    bool alone = is_alone(init, name), named = init->full_names.count > 0;
+    size_t count = named ? init->full_names.count : bundle_count(init->bundle);
+    const char *found = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        const char *there =
+            named ? init->full_names.entries[i].key.data : bundle_at(init->bundle, i)->name;
+        const char *last = strrchr(there, '/');
+        bool nameless = alone && last != NULL && is_name_of_none(last + 1);
+        if (!ends_in_name(bytes_of(there), bytes_of(name)) &&
+            !(nameless && ends_in_name(layer_of(there), layer_of(name))))
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = there;
+    }
+    return found != NULL ? find_exact_key(init, found) : NULL;
+}
+
 /* Finds the value of "tower/dense/kernel" as "dense/kernel": Keras does not name the variables of a
  * Functional model inside another one after it. NULL: none that fits. */
-static const char *find_inner_key(const struct init_from *init,
-                                  const struct placed_variable *variable)
+static const char *find_similar_key(const struct init_from *init,
+                                    const struct placed_variable *variable)
 {
-    for (const char *name = strchr(variable->name, '/'); name != NULL; name = strchr(name, '/')) {
-        const char *key = strchr(++name, '/') != NULL ? find_exact_key(init, name) : NULL;
+    for (const char *name = variable->name; strchr(name, '/') != NULL;
+         name = strchr(name, '/') + 1) {
+        const char *key = find_exact_key(init, name);
+        if (key == NULL)
+            key = find_scoped_key(init, name);
         if (key != NULL && is_unique(init, name) &&
             status_is_ok(check_fit(bundle_find(init->bundle, key), name, variable)))
             return key;
@@ -250,7 +311,7 @@ static struct status choose(struct init_from *init, int v, bool partial)
     const char *key = *old != '\0' ? find_key(init, old) : NULL;
 
     if (key == NULL && old == variable->name)
-        key = find_inner_key(init, variable);
+        key = find_similar_key(init, variable);
     init->keys[v] = key;
     if (key != NULL)
         return check_fit(bundle_find(init->bundle, key), old, variable);

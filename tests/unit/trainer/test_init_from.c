@@ -183,11 +183,56 @@ static void refuses_a_nan(void **state)
     init_from_close(init);
 }
 
+static void write_scoped_bundle(void)
+{
+    struct bundle_writer *writer;
+
+    assert_true(status_is_ok(bundle_writer_open("scoped", &writer)));
+    write_floats(writer, "one/same/kernel", shape_of(3), 1);
+    write_floats(writer, "scale/variable_12", shape_of(3), 2);
+    write_floats(writer, "stem/left/conv/kernel", shape_of(3), 3);
+    write_floats(writer, "two/same/kernel", shape_of(3), 4);
+    write_floats(writer, "wide/variable", shape_of(3), 5);
+    assert_true(status_is_ok(bundle_writer_commit(writer)));
+}
+
+/* Names of Keras' models that have scopes around layers, or variables without names. */
+static void finds_names_behind_scopes_and_variables_without_names(void **state)
+{
+    const struct placed_variable variables[] = {
+        { .name = "conv/kernel", .dtype = DT_FLOAT, .shape = shape_of(3), .trainable = true },
+        { .name = "tower/scale/gamma", .dtype = DT_FLOAT, .shape = shape_of(3) },
+        { .name = "same/kernel", .dtype = DT_FLOAT, .shape = shape_of(3) }, /* two are there */
+        { .name = "wide/kernel", .dtype = DT_FLOAT, .shape = shape_of(3) }, /* two variables, */
+        { .name = "wide/bias", .dtype = DT_FLOAT, .shape = shape_of(3) },   /* and one there */
+        { .name = "left/conv/bias", .dtype = DT_FLOAT, .shape = shape_of(3) },
+    };
+    const struct init_from_options options = { .path = "scoped", .map = "", .partial = true };
+    struct placement scoped;
+    struct init_from *init;
+    (void)state;
+
+    write_scoped_bundle();
+    placement_create(variables, (int)COUNT(variables), 2, 1 << 20, PLACE_BY_BYTES, &scoped);
+    assert_true(status_is_ok(init_from_open(&options, &scoped, &init)));
+    assert_string_equal(init_from_report(init),
+                        "2 of 6 variables from scoped\n"
+                        "    taken: conv/kernel, there stem/left/conv/kernel\n"
+                        "    taken: tower/scale/gamma, there scale/variable_12\n"
+                        "    anew:  same/kernel\n"
+                        "    anew:  wide/kernel\n"
+                        "    anew:  wide/bias\n"
+                        "    anew:  left/conv/bias");
+    init_from_close(init);
+    placement_finish(&scoped);
+}
+
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
         cmocka_unit_test(gives_the_values_in_chunks),
         cmocka_unit_test(refuses_a_nan),
+        cmocka_unit_test(finds_names_behind_scopes_and_variables_without_names),
     };
     struct test_group group = { 0 };
 
