@@ -62,17 +62,15 @@ static void begin_with_one_thread(int count, char **arguments, char **environmen
         getauxval(AT_BASE) == 0) /* 0: AT_EXECFN may be the dynamic linker */
         return;
     while (environment[entries] != NULL)
-        entries++;
-    char *told[entries + 2];
-    for (size_t i = 0; i < entries; i++) {
-        if (strcmp(environment[i], ONE_THREAD) == 0)
+        if (strcmp(environment[entries++], ONE_THREAD) == 0)
             return;
+    char **told = zalloc((entries + 2) * sizeof *told);
+    told[kept++] = (char[]){ ONE_THREAD };
+    for (size_t i = 0; i < entries; i++)
         if (strncmp(environment[i], ONE_THREAD, sizeof ONE_THREAD - 2) != 0)
             told[kept++] = environment[i];
-    }
-    told[kept++] = (char[]){ ONE_THREAD };
-    told[kept] = NULL;
     execve((const char *)(uintptr_t)getauxval(AT_EXECFN), arguments, told);
+    free(told);
 }
 
 __attribute__((section(".preinit_array"),
