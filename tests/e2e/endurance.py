@@ -4,7 +4,7 @@ import re
 import socket
 import threading
 
-from grpc_here import Client, messages, module, tensor
+from grpc_client import Client, messages, module, tensor
 from harness import DEADLINE_S, run
 
 INFER = "/inference.GRPCInferenceService/ModelInfer"

@@ -2,7 +2,7 @@
 import os
 
 import tiny_model
-from grpc_here import messages, tensor
+from grpc_client import messages, tensor
 
 STEPS = 3000
 

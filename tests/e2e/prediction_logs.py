@@ -1,5 +1,5 @@
 """PredictionLogs, the records of warm-up files and request logs: one of each kind, good and wrong."""
-from grpc_here import module
+from grpc_client import module
 
 CLASSIFY, REGRESS = "tensorflow/serving/classify", "tensorflow/serving/regress"
 

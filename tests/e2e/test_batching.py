@@ -3,7 +3,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 
 import tiny_model
-from grpc_here import Client, messages, tensor
+from grpc_client import Client, messages, tensor
 from harness import Server, TestCase, free_port, main, program, run
 
 LONG = 20_000_000  # microseconds: a batch with this timeout runs because it is full

@@ -12,7 +12,7 @@ import prediction_logs
 import records
 import test_batching
 import tiny_model
-from grpc_here import MODEL, Client, messages, module, tensor, values
+from grpc_client import MODEL, Client, messages, module, tensor, values
 from harness import DEADLINE_S, Server, TestCase, main, run
 from test_grpc import example
 

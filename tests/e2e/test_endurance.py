@@ -14,7 +14,7 @@ import time
 
 import tiny_model
 from endurance import bad_traffic, good_traffic, memory_kb, latency_us
-from grpc_here import MODEL, Client, messages
+from grpc_client import MODEL, Client, messages
 from harness import SANITIZED, Server, TestCase, main
 
 LONG = "SLIPWAY_ENDURANCE" in os.environ

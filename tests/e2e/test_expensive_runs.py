@@ -8,7 +8,7 @@ import threading
 import time
 
 from expensive_models import chain_request, write_chain, write_fill
-from grpc_here import PREDICTION, Client, messages
+from grpc_client import PREDICTION, Client, messages
 from harness import DEADLINE_S, Server, TestCase, main
 
 

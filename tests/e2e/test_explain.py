@@ -3,7 +3,7 @@ import json
 import os
 
 import tiny_model
-from grpc_here import PREDICTION, Client, messages, tensor
+from grpc_client import PREDICTION, Client, messages, tensor
 from harness import Server, TestCase, main
 
 ASK = "/v1/models/m:predict"

@@ -6,7 +6,7 @@ import concurrent.futures
 import json
 import os
 
-from grpc_here import Client, messages, tensor, values
+from grpc_client import Client, messages, tensor, values
 from harness import SOURCE, Server, TestCase, main
 
 EXPORTS = os.path.join(SOURCE, "tests", "golden", "forests", "exports")

@@ -6,7 +6,7 @@ import threading
 import time
 
 import tiny_model
-from grpc_here import Client, messages, module, tensor, values
+from grpc_client import Client, messages, module, tensor, values
 from harness import DEADLINE_S, Server, TestCase, main, run, single
 
 HTTP = {"OK": 200, "INVALID_ARGUMENT": 400, "NOT_FOUND": 404, "FAILED_PRECONDITION": 400, "UNIMPLEMENTED": 501, "INTERNAL": 500}

@@ -12,7 +12,7 @@ import threading
 import time
 
 import tiny_model
-from grpc_here import Client, messages, tensor
+from grpc_client import Client, messages, tensor
 from harness import DEADLINE_S, Server, TestCase, main, run
 
 

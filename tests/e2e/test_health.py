@@ -3,7 +3,7 @@ import os
 import signal
 
 import tiny_model
-from grpc_here import Client, module
+from grpc_client import Client, module
 from harness import Server, TestCase, main
 
 ASK = "/v1/models/a:predict"

@@ -13,7 +13,7 @@ import harness
 import tiny_model
 from endless_models import write_endless_init
 from expensive_models import chain_request, write_chain
-from grpc_here import PREDICTION, Client, messages, tensor
+from grpc_client import PREDICTION, Client, messages, tensor
 from harness import DEADLINE_S, Load, Server, TestCase, main
 
 LOOPS = 4

@@ -11,7 +11,7 @@ import unittest
 
 import tiny_model
 from expensive_models import write_fill
-from grpc_here import PREDICTION, Client, messages, module, tensor
+from grpc_client import PREDICTION, Client, messages, module, tensor
 from harness import DEADLINE_S, SANITIZED, Server, TestCase, clean_environment, main, program, run
 
 MB = 1 << 20

@@ -8,7 +8,7 @@ import time
 import urllib.request
 
 import tiny_model
-from grpc_here import MODEL, Client, messages
+from grpc_client import MODEL, Client, messages
 from harness import DEADLINE_S, Load, Server, TestCase, free_ports, main, program, run, start
 
 FLOAT = ("type", 1)

@@ -3,7 +3,7 @@ import time
 
 import tiny_model
 from expensive_models import write_chain
-from grpc_here import PREDICTION, Client, messages, tensor
+from grpc_client import PREDICTION, Client, messages, tensor
 from harness import DEADLINE_S, Server, TestCase, main
 
 FLAG = "--model_limits_file"

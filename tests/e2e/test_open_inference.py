@@ -7,7 +7,7 @@ import tempfile
 import zlib
 
 import tiny_model
-from grpc_here import Client, module
+from grpc_client import Client, module
 from harness import Server, TestCase, main
 
 INFERENCE = "/inference.GRPCInferenceService/"
@@ -303,7 +303,7 @@ class Control(TestCase):
             self.assertIn("{name: tiny} has no version in its base path", answer.json["error"])
 
     def test_grpc_and_a_reload(self):
-        from grpc_here import MODEL, messages
+        from grpc_client import MODEL, messages
         tiny_model.write(self.path("tiny", "1"))
         with Server(self.path("tiny"), "--allow_model_control", name="tiny", grpc=True) as self.server, \
                 Client("127.0.0.1:%d" % self.server.grpc_port) as client:

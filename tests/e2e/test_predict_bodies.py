@@ -6,7 +6,7 @@ import tempfile
 
 import numpy
 import tiny_model
-from grpc_here import PREDICTION, Client, messages, tensor
+from grpc_client import PREDICTION, Client, messages, tensor
 from harness import Server, TestCase, main
 
 OCTETS, NPY, PROTOBUF = "application/octet-stream", "application/x-npy", "application/x-protobuf"

@@ -8,7 +8,7 @@ import time
 
 import records
 import tiny_model
-from grpc_here import MODEL, Client, messages, module, tensor
+from grpc_client import MODEL, Client, messages, module, tensor
 from harness import DEADLINE_S, Load, Server, TestCase, main, run
 from prediction_logs import CLASSIFY, REGRESS, examples, good_logs
 

@@ -1,7 +1,7 @@
 """modelclient replay: a log is sent again, and differences of the answers are found."""
 import records
 import tiny_model
-from grpc_here import Client, messages, module
+from grpc_client import Client, messages, module
 from harness import Server, TestCase, main, run
 from prediction_logs import good_logs, predict, session_run
 

@@ -8,7 +8,7 @@ import time
 
 import records
 import tiny_model
-from grpc_here import Client, messages, module, tensor
+from grpc_client import Client, messages, module, tensor
 from harness import DEADLINE_S, Server, TestCase, main, mount_tmpfs, run
 
 PREDICT = "/v1/models/m:predict"

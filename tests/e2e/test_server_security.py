@@ -13,7 +13,7 @@ from unittest import mock
 
 import harness
 import tiny_model
-from grpc_here import Client, messages, tensor
+from grpc_client import Client, messages, tensor
 from harness import DEADLINE_S, Load, Server, TestCase, main, run
 
 PATH, BODY, ANSWER = "/v1/models/tiny:predict", {"instances": [[1.0]]}, {"predictions": [[2.5]]}

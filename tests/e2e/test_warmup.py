@@ -6,7 +6,7 @@ import time
 import records
 import tiny_model
 from endless_models import write_endless_signature
-from grpc_here import messages
+from grpc_client import messages
 from harness import DEADLINE_S, Server, TestCase, main
 from prediction_logs import good_logs, predict, session_run, unknown_signature
 

@@ -10,7 +10,7 @@ types              one input and one output, as they are, of each dtype: in_floa
 """
 import os
 
-from grpc_here import module, tensor
+from grpc_client import module, tensor
 
 DTYPES = {"float": 1, "double": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "string": 7, "int64": 9, "bool": 10, "uint32": 22,
           "uint64": 23, "half": 19}

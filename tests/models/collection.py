@@ -19,7 +19,7 @@ import time
 import unittest
 from unittest import mock
 
-from grpc_here import stand_in
+from grpc_client import stand_in
 from harness import DEADLINE_S, SANITIZER, Server, shared
 
 QUICK_REFUSAL = ("--max_num_load_retries=0",)

@@ -1,6 +1,6 @@
 """Checkpoints go both ways. TensorFlow reads what pstrain saves, slots included, and trains on to the same values. pstrain continues
 from what TensorFlow's Saver wrote: whole, in slices, and without slots."""
-import tensorflow_here  # noqa: first, it may go on under another interpreter
+import tensorflow_oracle  # noqa: first, it may go on under another interpreter
 import json
 import os
 

@@ -5,7 +5,7 @@ import json
 import os
 import re
 
-from tensorflow_here import np, tf
+from tensorflow_oracle import np, tf
 
 from harness import SOURCE, TestCase, main, run, shared
 

@@ -3,7 +3,7 @@ import glob
 import json
 import os
 
-from tensorflow_here import np, tf
+from tensorflow_oracle import np, tf
 
 from digits import write_digits
 from harness import TestCase, main, run

@@ -1,5 +1,5 @@
 """pstrain exports a real SavedModel: TensorFlow loads it in three ways and gives modelserver's answers."""
-import tensorflow_here  # noqa: first, it may go on under another interpreter
+import tensorflow_oracle  # noqa: first, it may go on under another interpreter
 import contextlib
 import io
 import json
@@ -16,7 +16,7 @@ from tensorflow.python.tools import saved_model_cli
 import preprocessed
 from digits import write_digits
 from harness import SOURCE, Server, TestCase, clean_environment, main, train
-from tensorflow_here import ask, assert_agrees
+from tensorflow_oracle import ask, assert_agrees
 
 def started_tool(*arguments):
     """What saved_model_cli prints, started as a user starts it."""

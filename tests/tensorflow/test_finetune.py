@@ -5,7 +5,7 @@ import os
 import random
 import sys
 
-from tensorflow_here import assert_agrees, np, tf
+from tensorflow_oracle import assert_agrees, np, tf
 
 from harness import SOURCE, TestCase, main, run
 

@@ -1,12 +1,12 @@
 """SavedModels that this TensorFlow and Keras write load in modelserver and give TensorFlow's answers."""
-import tensorflow_here  # noqa: first, it may go on under another interpreter
+import tensorflow_oracle  # noqa: first, it may go on under another interpreter
 import json
 
 import numpy as np
 import tensorflow as tf
 
 from harness import Server, TestCase, main, run
-from tensorflow_here import ask, assert_agrees
+from tensorflow_oracle import ask, assert_agrees
 
 keras = tf.keras
 layers = keras.layers

@@ -2,7 +2,7 @@
 import json
 import os
 
-from tensorflow_here import np, tf
+from tensorflow_oracle import np, tf
 
 from harness import TestCase, main, run
 

@@ -5,7 +5,7 @@ Every batch is the whole data set, so the order of the rows does not matter, and
 import json
 import os
 
-from tensorflow_here import assert_agrees, np, tf
+from tensorflow_oracle import assert_agrees, np, tf
 
 from digits import write_digits
 from harness import TestCase, main, run

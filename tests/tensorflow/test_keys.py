@@ -3,7 +3,7 @@ import json
 import os
 import random
 
-from tensorflow_here import ask, assert_agrees, np, tf
+from tensorflow_oracle import ask, assert_agrees, np, tf
 from harness import Server, TestCase, main, train
 
 WORDS = 50

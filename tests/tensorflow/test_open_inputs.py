@@ -3,7 +3,7 @@
 the export's answers, which are Keras', for sequences of several lengths."""
 import os
 
-from tensorflow_here import ask, assert_agrees, np, tf
+from tensorflow_oracle import ask, assert_agrees, np, tf
 
 from harness import Server, TestCase, main, run
 

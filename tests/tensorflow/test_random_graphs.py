@@ -10,7 +10,7 @@ stays in SLIPWAY_RANDOM_DIR if that is set.
 import os
 import tempfile
 
-from tensorflow_here import np, tf
+from tensorflow_oracle import np, tf
 
 from harness import TestCase, main, run
 

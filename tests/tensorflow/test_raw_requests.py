@@ -1,7 +1,7 @@
 """TensorFlow answers raw requests to pstrain's exports as pstrain predict does, and as computed from its own hashes and the weights."""
 import json
 
-from tensorflow_here import np, tf
+from tensorflow_oracle import np, tf
 
 import raw_columns
 from harness import TestCase, main, run

@@ -1,6 +1,6 @@
 """A classifier of sequences and a Transformer block, trained by pstrain on ids: TensorFlow loads their exports in two ways and gives
 modelserver's answers, and they have learned."""
-from tensorflow_here import ask, assert_agrees, np, tf
+from tensorflow_oracle import ask, assert_agrees, np, tf
 
 from harness import Server, TestCase, main, train
 

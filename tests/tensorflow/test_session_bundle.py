@@ -1,6 +1,6 @@
 """The format session_bundle: TensorFlow's v1 importer reads what pstrain and `savedmodel convert` write, and what TensorFlow's saver
 writes in this format is served and converted. All give the same answers."""
-import tensorflow_here  # noqa: first, it may go on under another interpreter
+import tensorflow_oracle  # noqa: first, it may go on under another interpreter
 import os
 
 import numpy as np
@@ -10,7 +10,7 @@ import legacy_exporter
 from digits import write_digits
 from harness import Server, TestCase, main, run, train
 from legacy_exporter import classification, export, generic, regression
-from tensorflow_here import ask, assert_agrees
+from tensorflow_oracle import ask, assert_agrees
 
 v1 = tf.compat.v1
 

@@ -1,5 +1,6 @@
-"""Import this first in a test that needs TensorFlow: the test continues under the interpreter that scripts/test made for it
-(SLIPWAY_TENSORFLOW_PYTHON). If there is none, it skips the whole file and says so."""
+"""TensorFlow as a test's oracle: np, tf, and comparisons with its answers. Import this first in a test that needs TensorFlow: the
+test continues under the interpreter that scripts/test made for it (SLIPWAY_TENSORFLOW_PYTHON). If there is none, it skips the whole
+file and says so."""
 import os
 import sys
 

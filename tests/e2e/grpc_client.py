@@ -1,6 +1,6 @@
 """gRPC for tests: messages generated from the project's own texts with protoc, called with python3-grpcio.
 
-    from grpc_here import Client, messages
+    from grpc_client import Client, messages
 
     client = Client("127.0.0.1:%d" % server.grpc_port)
     answer = client.predict(messages().PredictRequest(...))
