@@ -23,9 +23,9 @@ int64_t call_deadline_ns(const struct call *call)
     return call->deadline_ns;
 }
 
-void call_when_left(struct call *call, void (*left)(void *, struct call *), void *context)
+void call_when_cancelled(struct call *call, void (*cancelled)(void *, struct call *), void *context)
 {
-    call->type->when_left(call, left, context);
+    call->type->when_cancelled(call, cancelled, context);
 }
 
 bool call_send(struct call *call, struct message *reply)

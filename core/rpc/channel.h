@@ -63,22 +63,23 @@ struct metadata {
 
 /* ---- The server's side of a call. ---- */
 
-/* takes *reply; drops it if the client has left */
+/* takes *reply; drops it if the call was cancelled */
 void call_reply(struct call *call, struct message *reply);
 void call_fail(struct call *call, struct status status);
 int64_t call_deadline_ns(const struct call *call); /* by the channel's clock; CLOCK_NEVER: none */
 
 /**
- * Registers a callback for a client that leaves (cancels, passes its deadline, disconnects) before
- * it got its reply, so that resources can be freed. `left` runs at most once, in any thread, and
- * without the channel's locks. The call still needs its reply or failure.
+ * Registers a callback that frees resources when the call is cancelled. As in gRPC, a call is
+ * cancelled when its client cancels, passes its deadline or disconnects before it has the reply.
+ * `cancelled` runs at most once, in any thread, and without the channel's locks. The call still
+ * needs its reply or failure.
  *
  * A call is valid until its method returns, even if it is answered before. A method may thus first
- * let other threads answer, and then call this: if the call has ended, `left` runs at once; if the
- * answer is only on its way, `left` never runs.
+ * let other threads answer, and then call this: if the call has ended, `cancelled` runs at once; if
+ * the answer is only on its way, `cancelled` never runs.
  */
-void call_when_left(struct call *call, void (*left)(void *context, struct call *call),
-                    void *context);
+void call_when_cancelled(struct call *call, void (*cancelled)(void *context, struct call *call),
+                         void *context);
 
 /* Sends one reply of several and takes it. After the last one, use call_end or call_fail. False:
  * the client reads more slowly than the method sends; a method that can wait uses
@@ -86,8 +87,8 @@ void call_when_left(struct call *call, void (*left)(void *context, struct call *
 bool call_send(struct call *call, struct message *reply);
 void call_end(struct call *call); /* ends the replies with OK */
 
-/* Calls `ready` once, when everything sent is on its way, or dropped because the client has
- * left. In any thread, possibly at once. */
+/* Calls `ready` once, when everything sent is on its way, or dropped because the call was
+ * cancelled. In any thread, possibly at once. */
 void call_when_ready(struct call *call, void (*ready)(void *context, struct call *call),
                      void *context);
 
@@ -168,7 +169,8 @@ struct client_call {
 struct call_type {
     /* Ends the call, with *reply unless it is NULL. */
     void (*finish)(struct call *call, struct status status, struct message *reply);
-    void (*when_left)(struct call *call, void (*left)(void *, struct call *), void *context);
+    void (*when_cancelled)(struct call *call, void (*cancelled)(void *, struct call *),
+                           void *context);
     bool (*send)(struct call *call, struct message *reply);
     void (*when_ready)(struct call *call, void (*ready)(void *, struct call *), void *context);
     void (*receive)(struct call *call, received_function *received, void *context);

@@ -36,8 +36,8 @@ struct loopback_call {
     char *end_text;
     struct message reply;  /* call_send's first, for a client that takes one */
     struct list_link link; /* in in_flight */
-    void (*left)(void *context, struct call *call);
-    void *left_context;
+    void (*cancelled)(void *context, struct call *call);
+    void *cancelled_context;
     const struct call_options *options; /* while the method runs */
     received_function *receive;         /* the server's, for a METHOD_STREAM */
     void *receive_context;
@@ -77,7 +77,7 @@ static bool answer(struct loopback_call *call, struct status status, struct mess
     return first;
 }
 
-/* Passes one of several replies to the client; false: it has left. */
+/* Passes one of several replies to the client; false: it has cancelled. */
 static bool deliver(struct loopback_call *call, struct message *reply)
 {
     pthread_mutex_lock(&call->loopback->lock);
@@ -119,7 +119,7 @@ static void finish(struct call *server, struct status status, struct message *re
     struct message nothing = { 0 };
 
     pthread_mutex_lock(&call->loopback->lock);
-    call->left = NULL; /* from now on the method need not be told that the client leaves */
+    call->cancelled = NULL; /* from now on the method need not be told of a cancellation */
     pthread_mutex_unlock(&call->loopback->lock);
     if (call->received != NULL && reply != NULL)
         deliver(call, reply);
@@ -134,31 +134,32 @@ static void finish(struct call *server, struct status status, struct message *re
 
 /* Ends a call from the client's side: answers the client, tells the server. The caller holds a
  * reference, because both sides may drop theirs as soon as the client is answered. */
-static void leave(struct loopback_call *call, struct status status)
+static void cancel_with(struct loopback_call *call, struct status status)
 {
     struct message nothing = { 0 };
 
     if (!answer(call, status, &nothing))
         return;
     pthread_mutex_lock(&call->loopback->lock);
-    void (*left)(void *, struct call *) = call->left;
-    call->left = NULL;
+    void (*cancelled)(void *, struct call *) = call->cancelled;
+    call->cancelled = NULL;
     pthread_mutex_unlock(&call->loopback->lock);
-    if (left != NULL)
-        left(call->left_context, &call->call);
+    if (cancelled != NULL)
+        cancelled(call->cancelled_context, &call->call);
 }
 
-static void when_left(struct call *server, void (*left)(void *, struct call *), void *context)
+static void when_cancelled(struct call *server, void (*cancelled)(void *, struct call *),
+                           void *context)
 {
     struct loopback_call *call = of_call(server);
 
     pthread_mutex_lock(&call->loopback->lock);
     bool gone = call->finished;
-    call->left = gone ? NULL : left;
-    call->left_context = context;
+    call->cancelled = gone ? NULL : cancelled;
+    call->cancelled_context = context;
     pthread_mutex_unlock(&call->loopback->lock);
     if (gone)
-        left(context, server);
+        cancelled(context, server);
 }
 
 /* call_send returns after the client has taken the reply. */
@@ -191,7 +192,7 @@ static void add_metadata(struct call *server, const char *name, const char *valu
 
 static const struct call_type server_side = {
     .finish = finish,
-    .when_left = when_left,
+    .when_cancelled = when_cancelled,
     .send = send_reply,
     .when_ready = when_ready,
     .receive = receive,
@@ -227,7 +228,7 @@ static void *timer_run(void *context)
         }
         atomic_fetch_add_explicit(&call->references, 1, memory_order_relaxed);
         pthread_mutex_unlock(&loopback->lock);
-        leave(call, status_error(STATUS_DEADLINE_EXCEEDED, "deadline exceeded"));
+        cancel_with(call, status_error(STATUS_DEADLINE_EXCEEDED, "deadline exceeded"));
         drop(call);
         pthread_mutex_lock(&loopback->lock);
     }
@@ -250,7 +251,7 @@ static void keep_in_flight(struct loopback *loopback, struct loopback_call *call
     }
     pthread_mutex_unlock(&loopback->lock);
     if (broken)
-        leave(call, status_error(STATUS_UNAVAILABLE, "the peer is gone"));
+        cancel_with(call, status_error(STATUS_UNAVAILABLE, "the peer is gone"));
 }
 
 /* Checks whether a call can begin. */
@@ -329,7 +330,7 @@ static void cancel(struct client_call *client)
     struct loopback_call *call = (struct loopback_call *)client;
 
     atomic_fetch_add_explicit(&call->references, 1, memory_order_relaxed);
-    leave(call, status_error(STATUS_CANCELLED, "cancelled"));
+    cancel_with(call, status_error(STATUS_CANCELLED, "cancelled"));
     drop(call);
 }
 
@@ -391,7 +392,7 @@ void loopback_break(struct channel *channel)
         struct loopback_call *call = CONTAINER_OF(loopback->in_flight, struct loopback_call, link);
         atomic_fetch_add_explicit(&call->references, 1, memory_order_relaxed);
         pthread_mutex_unlock(&loopback->lock);
-        leave(call, status_error(STATUS_UNAVAILABLE, "the peer is gone"));
+        cancel_with(call, status_error(STATUS_UNAVAILABLE, "the peer is gone"));
         drop(call);
         pthread_mutex_lock(&loopback->lock);
     }

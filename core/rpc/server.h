@@ -90,8 +90,8 @@ int rpc_server_connections(const struct rpc_server *server);
 void rpc_server_drain(struct rpc_server *server, int64_t deadline_ns,
                       void (*drained)(void *context), void *context);
 
-/* Closes all connections. Their calls learn that the client has left (call_when_left), and still
- * need their reply. Accepts NULL. */
+/* Closes all connections. Their calls are cancelled (call_when_cancelled), and still need their
+ * reply. Accepts NULL. */
 void rpc_server_destroy(struct rpc_server *server);
 
 #endif

@@ -102,19 +102,19 @@ void server_call_release(struct server_call *call)
     keep(call);
 }
 
-/* Tells the method that the client has left. */
-static void tell_left(struct server_call *call)
+/* Tells the method that the call is cancelled. */
+static void tell_cancelled(struct server_call *call)
 {
     assert(!server_call_is_open(call));
     if (server_call_is_over(call))
         return;
     pthread_mutex_lock(&call->lock);
-    call->left = true;
-    void (*left)(void *, struct call *) = call->when_left;
-    call->when_left = NULL;
+    call->ended = true;
+    void (*cancelled)(void *, struct call *) = call->when_cancelled;
+    call->when_cancelled = NULL;
     pthread_mutex_unlock(&call->lock);
-    if (left != NULL)
-        left(call->left_context, &call->call);
+    if (cancelled != NULL)
+        cancelled(call->cancelled_context, &call->call);
     server_call_sent(call);
 }
 
@@ -126,7 +126,7 @@ static void on_deadline(void *context)
 
     call->references++; /* its stream may close within this call */
     server_call_end(call, status_error(STATUS_DEADLINE_EXCEEDED, "deadline exceeded"), NULL);
-    tell_left(call);
+    tell_cancelled(call);
     server_call_release(call);
 }
 
@@ -406,7 +406,7 @@ static void failed(struct http2_stream *stream, struct status status)
     call->references++;
     if (server_call_is_open(call))
         server_call_end(call, status, NULL);
-    tell_left(call);
+    tell_cancelled(call);
     server_call_release(call);
 }
 
@@ -479,7 +479,7 @@ static void closed(struct http2_stream *stream, uint32_t error)
     if (server_call_is_open(call))
         server_call_detach(call);
     stream->http2 = NULL;
-    tell_left(call);
+    tell_cancelled(call);
     call->connection = NULL;
     server_call_release(call);
 }

@@ -105,9 +105,9 @@ struct server_call {
     char code[4];
 
     /* Under the lock: */
-    bool left; /* the client no longer waits for a reply */
-    void (*when_left)(void *context, struct call *call);
-    void *left_context;
+    bool ended; /* answered or cancelled: the client no longer waits for a reply */
+    void (*when_cancelled)(void *context, struct call *call);
+    void *cancelled_context;
     void (*when_ready)(void *context, struct call *call);
     void *ready_context;
     size_t unsent; /* bytes of call_send that are not on their way */

@@ -152,8 +152,8 @@ static void finish_here(struct server_call *call, struct status status, struct m
     if (reply != NULL)
         message_release(reply);
     /* Without the lock: no other thread knows the call any more. */
-    call->when_left = NULL;
-    call->left = true;
+    call->when_cancelled = NULL;
+    call->ended = true;
     server_call_enter(call, CALL_ENDED);
     server_call_release(call);
 }
@@ -188,17 +188,17 @@ static void finish(struct call *of, struct status status, struct message *reply)
         finish_posted(&call->finish); /* the server is gone, and the stream with it */
 }
 
-static void when_left(struct call *of, void (*left)(void *, struct call *), void *context)
+static void when_cancelled(struct call *of, void (*cancelled)(void *, struct call *), void *context)
 {
     struct server_call *call = of_call(of);
 
     pthread_mutex_lock(&call->lock);
-    bool gone = call->left;
-    call->when_left = gone ? NULL : left;
-    call->left_context = context;
+    bool gone = call->ended;
+    call->when_cancelled = gone ? NULL : cancelled;
+    call->cancelled_context = context;
     pthread_mutex_unlock(&call->lock);
     if (gone)
-        left(context, of);
+        cancelled(context, of);
 }
 
 /* ---- Several replies. ---- */
@@ -246,7 +246,7 @@ static bool send_reply(struct call *of, struct message *reply)
     return room;
 }
 
-/* Everything sent is on its way, or the client has left. */
+/* Everything sent is on its way, or the call was cancelled. */
 void server_call_sent(struct server_call *call)
 {
     if (server_call_is_over(call))
@@ -265,7 +265,7 @@ static void when_ready(struct call *of, void (*ready)(void *, struct call *), vo
     struct server_call *call = of_call(of);
 
     pthread_mutex_lock(&call->lock);
-    bool now = call->left || call->unsent == 0;
+    bool now = call->ended || call->unsent == 0;
     call->when_ready = now ? NULL : ready;
     call->ready_context = context;
     pthread_mutex_unlock(&call->lock);
@@ -297,7 +297,7 @@ static void add_metadata(struct call *of, const char *name, const char *value)
 
 const struct call_type server_call_type = {
     .finish = finish,
-    .when_left = when_left,
+    .when_cancelled = when_cancelled,
     .send = send_reply,
     .when_ready = when_ready,
     .receive = receive,

@@ -129,7 +129,7 @@ static void forget(struct watcher *watcher)
 }
 
 /* Runs in the loop's thread, which notices disconnects. */
-static void on_left(void *context, struct call *call)
+static void on_cancelled(void *context, struct call *call)
 {
     forget(context);
     call_fail(call, status_error(STATUS_CANCELLED, "the client has left"));
@@ -159,7 +159,7 @@ static void watch(void *instance, struct call *call, struct message *message)
         return;
     }
     tell(watcher);
-    call_when_left(call, on_left, watcher);
+    call_when_cancelled(call, on_cancelled, watcher);
     if (health->draining)
         health_drain(health);
 }

@@ -305,7 +305,7 @@ static void on_message(void *context, struct call *call, struct message *message
     call_send(call, &reply);
 }
 
-static void on_left(void *context, struct call *call)
+static void on_cancelled(void *context, struct call *call)
 {
     (void)context;
     call_end(call);
@@ -315,7 +315,7 @@ static void reflect(void *instance, struct call *call, struct message *message)
 {
     message_release(message); /* it is empty: the messages of a stream come later */
     call_receive(call, on_message, instance);
-    call_when_left(call, on_left, NULL);
+    call_when_cancelled(call, on_cancelled, NULL);
 }
 
 static const struct method methods[] = {

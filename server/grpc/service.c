@@ -146,17 +146,17 @@ static void finish(struct served_request *served, struct status status)
         send_failure(request, status);
 }
 
-static void on_left(void *context, struct call *call)
+static void on_cancelled(void *context, struct call *call)
 {
     struct grpc_request *request = context;
     (void)call;
-    inference_leave(&request->served.call);
+    inference_cancel(&request->served.call);
 }
 
 static void run_to_pool(struct inference_call *call)
 {
     struct grpc_request *request = (struct grpc_request *)served_request_of(call);
-    call_when_left(request->call, on_left, request);
+    call_when_cancelled(request->call, on_cancelled, request);
 }
 
 static const struct request_kind request_kind = {

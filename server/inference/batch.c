@@ -83,7 +83,7 @@ static struct status check_wanted(const struct run_calls *run_calls)
         TRY(run_calls->limits->load->check(run_calls->limits->load->context));
     for (const struct inference_call *call = run_calls->first; call != run_calls->end;
          call = call->next)
-        if (!batch_split_has_left(call))
+        if (!batch_split_is_cancelled(call))
             return status_ok();
     return status_error(STATUS_CANCELLED, "the client has left");
 }
@@ -93,8 +93,7 @@ struct status batch_prepare(struct inference_call *call, const struct batch_limi
     struct run_calls alone = { call, call->next, limits, .run_ns = 0 };
     TRY(check_wanted(&alone));
     struct status status = call->prepare(call);
-    TRY(check_wanted(&alone)); /* the client may have left, or the call been cancelled, in the
-                                * meantime */
+    TRY(check_wanted(&alone)); /* it may have been cancelled in the meantime */
     return status;
 }
 

@@ -185,10 +185,10 @@ struct inference_call *batch_split_end(struct inference_call *part)
     return whole;
 }
 
-bool batch_split_has_left(const struct inference_call *call)
+bool batch_split_is_cancelled(const struct inference_call *call)
 {
     const struct inference_call *whole = call->split != NULL ? call->split->whole : call;
-    return atomic_load_explicit(&whole->left, memory_order_relaxed);
+    return atomic_load_explicit(&whole->cancelled, memory_order_relaxed);
 }
 
 void batch_split_stop_waiting(struct inference_call *call)

@@ -21,8 +21,8 @@ struct status batch_split(struct inference_call *whole, int64_t first_rows, int6
  * its status, otherwise NULL. Threads: any. */
 struct inference_call *batch_split_end(struct inference_call *part);
 
-/* Has the client of this call or part left? */
-bool batch_split_has_left(const struct inference_call *call);
+/* Is this call, or the call of this part, cancelled? */
+bool batch_split_is_cancelled(const struct inference_call *call);
 
 /* The run of this call or part begins. The whole call stops waiting with its first part.
  * Threads: any. */

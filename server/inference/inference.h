@@ -58,13 +58,13 @@ struct inference_call {
                                   * NULL: none */
 
     /* Private to inference. */
-    _Atomic bool left;    /* its client has disconnected: see inference_leave */
-    bool unfinished;      /* its run in the loop was stopped */
-    int64_t rows;         /* dimension 0 of all inputs; 0: it runs alone */
-    size_t bytes;         /* of all inputs */
-    struct cost_key size; /* rows 0: its cost is unpredictable */
-    int64_t cost_ns;      /* 0: unknown */
-    int64_t run_began_ns; /* of the last run, even if shared; 0: none */
+    _Atomic bool cancelled; /* see inference_cancel */
+    bool unfinished;        /* its run in the loop was stopped */
+    int64_t rows;           /* dimension 0 of all inputs; 0: it runs alone */
+    size_t bytes;           /* of all inputs */
+    struct cost_key size;   /* rows 0: its cost is unpredictable */
+    int64_t cost_ns;        /* 0: unknown */
+    int64_t run_began_ns;   /* of the last run, even if shared; 0: none */
     int64_t run_ended_ns;
     struct status status;
     int64_t queued_ns, batch;    /* batch: its number, with --enable_batching */
@@ -93,11 +93,12 @@ static inline bool inference_is_cheap(const struct inference_call *call)
     return call->cost_ns > 0 && call->cost_ns <= INFERENCE_LOOP_COST_MAX_NS;
 }
 
-/* Marks the outcome of the call as unwanted. A run that continues only for this call ends soon,
- * with CANCELLED; `done` is called as usual. Threads: any, before `done` was called. */
-static inline void inference_leave(struct inference_call *call)
+/* Cancels the call, because its client has disconnected or the server ends. A run that continues
+ * only for this call ends soon, with CANCELLED; `done` is called as usual. Threads: any, before
+ * `done` was called. */
+static inline void inference_cancel(struct inference_call *call)
 {
-    atomic_store_explicit(&call->left, true, memory_order_relaxed);
+    atomic_store_explicit(&call->cancelled, true, memory_order_relaxed);
 }
 
 struct loop *inference_loop(const struct inference *inference);

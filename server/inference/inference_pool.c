@@ -348,7 +348,7 @@ void inference_pool_stop(struct inference_pool *pool)
     atomic_store(&pool->limits.stopping, true);
     for (int i = 0; i < pool->preparing_count; i++)
         if (pool->preparing[i] != NULL)
-            inference_leave(pool->preparing[i]);
+            inference_cancel(pool->preparing[i]);
     pthread_cond_broadcast(&pool->work);
     pthread_mutex_unlock(&pool->lock);
     for (int i = 0; i < pool->threads_count; i++)

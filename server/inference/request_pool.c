@@ -19,7 +19,7 @@ static struct served_request *create(struct request_pool *pool)
     request->pool = pool;
     request->arena = arena_create(0);
     arena_charge(request->arena, pool->server->budget);
-    arena_set_stop(request->arena, &request->call.left);
+    arena_set_stop(request->arena, &request->call.cancelled);
     budget_charge(pool->server->budget, (int64_t)pool->kind->size);
     return request;
 }

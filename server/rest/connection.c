@@ -43,7 +43,7 @@ static void on_left(void *context, uint32_t events)
     connection->has_left = true;
     list_push(&connection->rest->left, &connection->left);
     if (connection->request != NULL && is_in_pool(connection->request))
-        inference_leave(&connection->request->exchange.served.call);
+        inference_cancel(&connection->request->exchange.served.call);
 }
 
 static struct rest_connection *create(struct rest *rest, struct MHD_Connection *mhd)

@@ -13,7 +13,7 @@
  *     RUNNING          in this round's batch: libmicrohttpd gets the answer in its next run, or at
  *      |   |           once if the run did not wait for the end of the round
  *      |   v
- *      |  POOLED ----> LEFT, when its connection goes: it ends when the pool is done with it
+ *      |  POOLED ----> CANCELLED, when its connection goes: it ends when the pool is done with it
  *      |   |   |
  *      |   |   v
  *      |   |  SUSPENDED, when libmicrohttpd asks: resumed with the answer
@@ -40,9 +40,9 @@ static const unsigned allowed[] = {
     [REQUEST_READING] = STATE(REQUEST_READ),
     [REQUEST_READ] = STATE(REQUEST_RUNNING),
     [REQUEST_RUNNING] = STATE(REQUEST_POOLED) | STATE(REQUEST_DONE),
-    [REQUEST_POOLED] = STATE(REQUEST_SUSPENDED) | STATE(REQUEST_LEFT) | STATE(REQUEST_DONE),
+    [REQUEST_POOLED] = STATE(REQUEST_SUSPENDED) | STATE(REQUEST_CANCELLED) | STATE(REQUEST_DONE),
     [REQUEST_SUSPENDED] = STATE(REQUEST_DONE),
-    [REQUEST_LEFT] = 0,
+    [REQUEST_CANCELLED] = 0,
     [REQUEST_DONE] = 0,
 };
 
@@ -238,7 +238,7 @@ static enum MHD_Result send_wrong_method(struct request *request, const char *al
 static void finish(struct served_request *served, struct status status)
 {
     struct request *request = request_of(served);
-    if (request->state == REQUEST_LEFT) {
+    if (request->state == REQUEST_CANCELLED) {
         served_request_end(served, status);
         give_request(request);
         return;
@@ -269,7 +269,7 @@ static enum MHD_Result suspend(struct request *request)
     enter(request, REQUEST_SUSPENDED);
     MHD_suspend_connection(request->mhd);
     if (request->connection->has_left)
-        inference_leave(&served_of(request)->call);
+        inference_cancel(&served_of(request)->call);
     return MHD_YES;
 }
 
@@ -509,7 +509,7 @@ enum MHD_Result rest_on_request(void *context, struct MHD_Connection *mhd, const
     case REQUEST_READ:
     case REQUEST_RUNNING:
     case REQUEST_SUSPENDED:
-    case REQUEST_LEFT:
+    case REQUEST_CANCELLED:
         break;
     }
     return MHD_YES;
@@ -550,8 +550,8 @@ void rest_request_leave(struct request *request)
     request->connection = NULL;
     /* The client may have disconnected before the run ended. */
     if (request->state == REQUEST_POOLED) {
-        inference_leave(&served->call);
-        enter(request, REQUEST_LEFT);
+        inference_cancel(&served->call);
+        enter(request, REQUEST_CANCELLED);
         return;
     }
     if (request->state == REQUEST_RUNNING)

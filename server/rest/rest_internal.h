@@ -24,7 +24,7 @@ enum request_state {
     REQUEST_RUNNING,
     REQUEST_POOLED,
     REQUEST_SUSPENDED,
-    REQUEST_LEFT,
+    REQUEST_CANCELLED,
     REQUEST_DONE,
 };
 

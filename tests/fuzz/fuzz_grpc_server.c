@@ -44,7 +44,7 @@ static void chat_back(void *context, struct call *call, struct message *message)
         call_send(call, message);
 }
 
-static void client_left(void *context, struct call *call)
+static void on_cancelled(void *context, struct call *call)
 {
     (void)context;
     call_fail(call, status_error(STATUS_CANCELLED, "the client has left"));
@@ -54,13 +54,13 @@ static void chat(void *instance, struct call *call, struct message *request)
 {
     message_release(request);
     call_receive(call, chat_back, instance);
-    call_when_left(call, client_left, NULL);
+    call_when_cancelled(call, on_cancelled, NULL);
 }
 
 static void hold(void *instance, struct call *call, struct message *request)
 {
     message_release(request);
-    call_when_left(call, client_left, instance);
+    call_when_cancelled(call, on_cancelled, instance);
 }
 
 static const struct method methods[] = {

@@ -112,7 +112,7 @@ static void repeat_more(void *context, struct call *call)
     call_end(call);
 }
 
-static void repeat_left(void *context, struct call *call)
+static void repeat_cancelled(void *context, struct call *call)
 {
     struct repeating *repeating = context;
     (void)call;
@@ -126,7 +126,7 @@ static void repeat(void *instance, struct call *call, struct message *request)
     struct repeating *repeating = zalloc(sizeof *repeating);
     repeating->left = number(call, "x-count", 3);
     repeating->request = message_move(request);
-    call_when_left(call, repeat_left, repeating);
+    call_when_cancelled(call, repeat_cancelled, repeating);
     repeat_more(repeating, call);
 }
 
@@ -139,7 +139,7 @@ static void chat_back(void *context, struct call *call, struct message *message)
         call_send(call, message);
 }
 
-static void chat_left(void *context, struct call *call)
+static void chat_cancelled(void *context, struct call *call)
 {
     (void)context;
     call_end(call);
@@ -149,11 +149,11 @@ static void chat(void *instance, struct call *call, struct message *request)
 {
     add_trailers(call);
     message_release(request);
-    call_when_left(call, chat_left, instance);
+    call_when_cancelled(call, chat_cancelled, instance);
     call_receive(call, chat_back, instance);
 }
 
-static void hold_left(void *context, struct call *call)
+static void hold_cancelled(void *context, struct call *call)
 {
     (void)context;
     counts.held--;
@@ -165,7 +165,7 @@ static void hold(void *instance, struct call *call, struct message *request)
 {
     message_release(request);
     counts.held++;
-    call_when_left(call, hold_left, instance);
+    call_when_cancelled(call, hold_cancelled, instance);
 }
 
 /* Replies with a Text such as "held 0 left 2 connections 1". */

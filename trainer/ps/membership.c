@@ -324,7 +324,7 @@ void ps_join(void *instance, struct call *call, struct message *message)
     if (!status_is_ok(status))
         call_fail(call, status);
     else if (waits)
-        call_when_left(call, forget_join, ps);
+        call_when_cancelled(call, forget_join, ps);
     else
         call_reply(call, &reply);
     arena_destroy(arena);

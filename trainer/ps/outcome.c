@@ -292,7 +292,7 @@ static struct status begin_await(struct ps *ps, struct call *call,
         return status;
     }
     if (due == NULL)
-        call_when_left(call, forget_await, ps);
+        call_when_cancelled(call, forget_await, ps);
     answer_awaits(ps, due);
     return status_ok();
 }

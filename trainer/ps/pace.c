@@ -240,6 +240,6 @@ void ps_pass(void *instance, struct call *call, struct message *message)
     if (!status_is_ok(status))
         call_fail(call, status);
     else if (waits)
-        call_when_left(call, forget_pass, ps);
+        call_when_cancelled(call, forget_pass, ps);
     pace_answer(due);
 }

@@ -144,6 +144,6 @@ void ps_push(void *instance, struct call *call, struct message *message)
         push_answer(ps, push, &reply);
     } else {
         pushes_apply_ready(ps);
-        call_when_left(call, forget_push, ps);
+        call_when_cancelled(call, forget_push, ps);
     }
 }

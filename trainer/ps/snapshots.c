@@ -301,7 +301,7 @@ static void wait_for_cut(struct ps *ps, struct call *call)
     struct waiting *due = snapshots_due(ps);
     ps_unlock(ps);
     snapshots_answer(ps, due);
-    call_when_left(call, forget_cut, ps);
+    call_when_cancelled(call, forget_cut, ps);
     pushes_apply_ready(ps);
 }
 

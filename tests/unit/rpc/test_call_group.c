@@ -24,7 +24,7 @@
 
 struct instance {
     _Atomic(struct call *) kept;
-    _Atomic int left;
+    _Atomic int cancelled;
 };
 
 static void echo(void *instance, struct call *call, struct message *request)
@@ -41,18 +41,18 @@ static void refuse(void *instance, struct call *call, struct message *request)
     call_fail(call, status_error(STATUS_FAILED_PRECONDITION, "not now: 100 %% \xc3\xa9\n"));
 }
 
-static void note_left(void *context, struct call *call)
+static void note_cancelled(void *context, struct call *call)
 {
     struct instance *instance = context;
     (void)call;
-    atomic_fetch_add(&instance->left, 1);
+    atomic_fetch_add(&instance->cancelled, 1);
 }
 
 static void keep(void *context, struct call *call, struct message *request)
 {
     struct instance *instance = context;
     message_release(request);
-    call_when_left(call, note_left, instance);
+    call_when_cancelled(call, note_cancelled, instance);
     atomic_store(&instance->kept, call);
 }
 
@@ -60,7 +60,7 @@ static void reply_first(void *instance, struct call *call, struct message *reque
 {
     struct message reply = message_move(request);
     call_reply(call, &reply);
-    call_when_left(call, note_left, instance);
+    call_when_cancelled(call, note_cancelled, instance);
 }
 
 static void *reply_later(void *context)
@@ -280,15 +280,16 @@ static void an_answered_call_is_valid_until_its_method_returns(struct place *pla
         assert_ok(channel_call(place->channel, "/t/ReplyFirst", &request, soon(), &reply));
         assert_true(bytes_equal(reply.header, bytes_of("abc")));
         message_release(&reply);
-        assert_int_equal(place->instance.left, i); /* at once, before the client has the reply */
+        assert_int_equal(place->instance.cancelled,
+                         i); /* at once, before the client has the reply */
     }
 }
 
 static void wait_left(struct place *place)
 {
-    for (int i = 0; i < DEADLINE_MS && atomic_load(&place->instance.left) == 0; i++)
+    for (int i = 0; i < DEADLINE_MS && atomic_load(&place->instance.cancelled) == 0; i++)
         usleep(1000);
-    assert_int_equal(place->instance.left, 1);
+    assert_int_equal(place->instance.cancelled, 1);
     struct message reply = { 0 };
     call_reply(place->instance.kept, &reply); /* the caller has left: dropped */
 }

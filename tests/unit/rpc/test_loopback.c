@@ -15,7 +15,7 @@
  * and one fails. */
 struct server {
     _Atomic(struct call *) kept;
-    _Atomic int left;
+    _Atomic int cancelled;
     int released;
 };
 
@@ -31,18 +31,18 @@ static void echo(void *instance, struct call *call, struct message *request)
     call_reply(call, &reply);
 }
 
-static void note_left(void *context, struct call *call)
+static void note_cancelled(void *context, struct call *call)
 {
     struct server *server = context;
     (void)call;
-    atomic_fetch_add(&server->left, 1);
+    atomic_fetch_add(&server->cancelled, 1);
 }
 
 static void keep(void *instance, struct call *call, struct message *request)
 {
     struct server *server = instance;
     message_release(request);
-    call_when_left(call, note_left, server);
+    call_when_cancelled(call, note_cancelled, server);
     atomic_store(&server->kept, call);
 }
 
@@ -123,7 +123,7 @@ static void a_reply_may_come_later_from_another_thread(void **state)
     assert_true(status_is_ok(channel_call(channel, "/t/Keep", &request, CLOCK_NEVER, &reply)));
     assert_true(bytes_equal(reply.header, bytes_of("late")));
     pthread_join(thread, NULL);
-    assert_int_equal(server.left, 0);
+    assert_int_equal(server.cancelled, 0);
     channel_close(channel);
 }
 
@@ -157,7 +157,7 @@ static void a_call_ends_at_its_deadline_and_the_server_is_told(void **state)
         channel_call(channel, "/t/Keep", &request, clock_deadline_ns(clock, 30000), &reply);
     assert_int_equal(status.code, STATUS_DEADLINE_EXCEEDED);
     pthread_join(thread, NULL);
-    while (atomic_load(&server.left) == 0)
+    while (atomic_load(&server.cancelled) == 0)
         sched_yield();
     /* The caller has left: the reply is dropped and released. */
     reply = (struct message){ .release = count_release, .owner = &server.released };
@@ -184,7 +184,7 @@ static void a_broken_channel_ends_what_is_in_flight(void **state)
     loopback_break(channel);
     call_group_add(&calls, channel, "/t/Echo", &request, CLOCK_NEVER);
     assert_int_equal(call_group_wait(&calls).code, STATUS_UNAVAILABLE);
-    assert_int_equal(server.left, 1);
+    assert_int_equal(server.cancelled, 1);
     call_reply(server.kept, &reply);
     call_group_finish(&calls);
     channel_close(channel);
@@ -204,7 +204,7 @@ static void a_cancelled_call_answers_cancelled(void **state)
     call_group_cancel(&calls);
     call_group_cancel(&calls);
     assert_int_equal(call_group_wait(&calls).code, STATUS_CANCELLED);
-    assert_int_equal(server.left, 1);
+    assert_int_equal(server.cancelled, 1);
     call_fail(server.kept, status_error(STATUS_INTERNAL, "nobody hears this"));
     message_release(&reply);
     call_group_finish(&calls);
@@ -237,7 +237,7 @@ static void both_sides_may_be_done_with_a_call_while_it_is_cancelled(void **stat
     hasty.call =
         channel_start(channel, "/t/Keep", &request, CLOCK_NEVER, release_and_reply, &hasty);
     client_call_cancel(hasty.call);
-    assert_int_equal(hasty.server.left, 0); /* the server replied before it was told */
+    assert_int_equal(hasty.server.cancelled, 0); /* the server replied before it was told */
     channel_close(channel);
 }
 

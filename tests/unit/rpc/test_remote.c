@@ -38,7 +38,7 @@ struct server {
     struct loop_task task;
     void (*work)(struct server *server);
     _Atomic bool done, drained, blocked;
-    _Atomic int hoarded, answered, left;
+    _Atomic int hoarded, answered, cancelled;
     struct {
         struct call *call;
         struct message request;
@@ -52,11 +52,11 @@ static void echo(void *instance, struct call *call, struct message *request)
     call_reply(call, &reply);
 }
 
-static void note_left(void *context, struct call *call)
+static void note_cancelled(void *context, struct call *call)
 {
     struct server *server = context;
     (void)call;
-    atomic_fetch_add(&server->left, 1);
+    atomic_fetch_add(&server->cancelled, 1);
 }
 
 /* Keeps the call and its request. */
@@ -67,7 +67,7 @@ static void hoard(void *instance, struct call *call, struct message *request)
     assert_true(at < HOARD_MAX);
     server->hoard[at].call = call;
     server->hoard[at].request = message_move(request);
-    call_when_left(call, note_left, server);
+    call_when_cancelled(call, note_cancelled, server);
     atomic_store(&server->hoarded, at + 1);
 }
 
@@ -374,7 +374,7 @@ static void a_call_in_flight_ends_with_its_connection(void **state)
     struct status status = call_group_wait(&calls);
     assert_int_equal(status.code, STATUS_UNAVAILABLE);
     assert_non_null(strstr(status.message, server->address));
-    assert_int_equal(server->left, 1);
+    assert_int_equal(server->cancelled, 1);
     remote_state(channel, &seen);
     assert_false(seen.connected);
     assert_int_equal(seen.trouble, REMOTE_LOST);
@@ -443,7 +443,7 @@ static void closing_a_channel_ends_its_calls(void **state)
     until(&server->hoarded, 1); /* the housekeeper sends it: no thread waits */
     channel_close(channel);
     assert_int_equal(code, STATUS_CANCELLED + 1);
-    until(&server->left, 1);
+    until(&server->cancelled, 1);
     server_stop(server);
     free(server);
 }
@@ -518,7 +518,7 @@ static void a_peer_that_goes_silent_is_noticed(void **state)
     call_group_add(&calls, channel, "/t/Hoard", &request, soon());
     until(&server->hoarded, 1);
     usleep(3000000); /* the server answers PINGs: the call goes on */
-    assert_int_equal(server->left, 0);
+    assert_int_equal(server->cancelled, 0);
     atomic_store(&server->blocked, true);
     server->work = block;
     server->task.work = run_task;

@@ -528,12 +528,12 @@ static void read_until_it_is_wanted_no_more(bool leaves, enum status_code code)
     caller = (struct caller){
         .call = { .prepare = read_for_ever, .done = on_done, .to_pool = on_pool, .arena = own }
     };
-    arena_set_stop(own, &caller.call.left);
+    arena_set_stop(own, &caller.call.cancelled);
     inference_submit(inference, &caller.call);
     while (!atomic_load(&reading))
         sched_yield();
     if (leaves) {
-        inference_leave(&caller.call);
+        inference_cancel(&caller.call);
         take_turns(&caller);
     }
     end();
