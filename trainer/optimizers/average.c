@@ -6,17 +6,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/clones.h"
 #include "trainer/optimizers/table.h"
 
-static struct optimizer averaging[OPTIMIZER_ROWS_COUNT];
-static char averaging_names[OPTIMIZER_ROWS_COUNT][40];
+static struct optimizer *averaging; /* [optimizer_rows_count], made once and never freed */
+static char (*averaging_names)[40]; /* of the same length */
 
 /* The additional settings and slots come last, so that the optimizer finds its own at the same
  * indices. */
 static void make_averaging(void)
 {
-    for (size_t i = 0; i < OPTIMIZER_ROWS_COUNT; i++) {
+    averaging = zalloc(optimizer_rows_count * sizeof *averaging);
+    averaging_names = zalloc(optimizer_rows_count * sizeof *averaging_names);
+    for (size_t i = 0; i < optimizer_rows_count; i++) {
         struct optimizer *made = &averaging[i];
         *made = optimizer_rows[i];
         snprintf(averaging_names[i], sizeof averaging_names[i], "%s" AVERAGE_SUFFIX, made->name);

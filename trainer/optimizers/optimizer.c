@@ -15,7 +15,7 @@
 
 static const struct optimizer *find_plain(const char *name, size_t size)
 {
-    for (size_t i = 0; i < OPTIMIZER_ROWS_COUNT; i++)
+    for (size_t i = 0; i < optimizer_rows_count; i++)
         if (strlen(optimizer_rows[i].name) == size &&
             strncasecmp(optimizer_rows[i].name, name, size) == 0)
             return &optimizer_rows[i];
@@ -64,7 +64,7 @@ static struct name_list names;
 
 static void join_names(void)
 {
-    for (size_t i = 0; i < OPTIMIZER_ROWS_COUNT; i++)
+    for (size_t i = 0; i < optimizer_rows_count; i++)
         name_list_add(&names, optimizer_rows[i].name);
 }
 

@@ -144,6 +144,7 @@ const struct optimizer optimizer_rows[] = {
       .keras_row_local = true, SETTINGS(DECAY), .apply = apply_sgd },
 };
 /* clang-format on */
+const size_t optimizer_rows_count = COUNT(optimizer_rows);
 
 /* Not in the table: no flag names it. */
 const struct optimizer optimizer_average = {

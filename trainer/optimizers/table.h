@@ -6,9 +6,7 @@
 
 #include "trainer/optimizers/optimizer.h"
 
-/* Other tables have the same number of rows; `table.c` checks this at compile time. */
-#define OPTIMIZER_ROWS_COUNT 24
-
-extern const struct optimizer optimizer_rows[OPTIMIZER_ROWS_COUNT];
+extern const struct optimizer optimizer_rows[]; /* [optimizer_rows_count] */
+extern const size_t optimizer_rows_count;
 
 #endif
