@@ -138,7 +138,7 @@ static void take_join(struct ps_client *client, int ps, const struct join_reply 
         client->stop_step = reply->stop_step;
         free(client->trains);
         client->trains = xstrdup(reply->trains);
-        client->paced = reply->paced;
+        client->lead_is_limited = reply->lead_is_limited;
         client->spare = reply->spare;
         client->finished = client->open = true;
     }

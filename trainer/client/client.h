@@ -119,7 +119,7 @@ struct ps_client {
     uint64_t stop_step;           /* the last step: set by the chief, or earlier by client_stop.
                                    * 0: unknown */
     char *trains;                 /* how the ps tasks train: client_job_text; NULL: unknown */
-    bool paced;                   /* its lead must not exceed job.lead_max: see client_pass */
+    bool lead_is_limited;         /* by job.lead_max: see client_pass */
     bool spare;                   /* steps may be made without its push: job.backup_workers */
     bool joined;                  /* all ps tasks have admitted it at least once */
     bool open;                    /* all ps tasks have complete values of the same generation */

@@ -426,7 +426,7 @@ struct status client_begin(struct ps_client *client, const struct client_job *jo
     TRY(open_all(client, generation));
     client->generation = client->created = generation;
     client->sequence = client->pass_until = 0;
-    client->paced = job->lead_max > 0;
+    client->lead_is_limited = job->lead_max > 0;
     client->spare = job->backup_workers > 0;
     client->open = true;
     client->global_step = client->begin_step = job->global_step;

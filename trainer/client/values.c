@@ -374,7 +374,8 @@ static struct status push(struct ps_client *client, const struct variable_gradie
     struct push_request header = { 0 };
     int64_t until = client_deadline_ns(client, client->options.call_timeout_ms);
     int ps_count = client->options.placement->ps_count;
-    bool ps_0_decides = client->spare && client->scaling.scale > 0; /* what to skip: see scale.c */
+    /* what to skip: see trainer/ps/loss_scaling.h */
+    bool ps_0_decides = client->spare && client->scaling.scale > 0;
     struct push_reply reply;
     struct bytes *pieces = client->pieces;
 
@@ -421,7 +422,7 @@ struct status client_push(struct ps_client *client, const struct variable_gradie
 
 bool client_needs_pass(const struct ps_client *client)
 {
-    return client->paced && client->sequence + 1 > client->pass_until;
+    return client->lead_is_limited && client->sequence + 1 > client->pass_until;
 }
 
 struct status client_pass(struct ps_client *client)

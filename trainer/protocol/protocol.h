@@ -79,7 +79,7 @@ struct join_request {
 struct join_reply {
     uint64_t incarnation, generation, global_step, begin_step, stop_step;
     struct row_place place;
-    bool finished, open, over, paced, spare;
+    bool finished, open, over, lead_is_limited, spare;
     const char *trains; /* NULL: ""; never NULL in an unpacked struct */
 };
 

@@ -39,7 +39,7 @@ struct message pack_join_reply(const struct join_reply *reply)
     header.reader_rows = reply->place.rows;
     header.units = reply->place.units;
     header.over = reply->over;
-    header.paced = reply->paced;
+    header.lead_is_limited = reply->lead_is_limited;
     header.spare = reply->spare;
     header.trains = reply->trains != NULL ? TEXT(reply->trains) : header.trains;
     return protocol_pack(&header);
@@ -61,7 +61,7 @@ struct status unpack_join_reply(const struct message *message, struct arena *are
                              .stop_step = header->stop_step,
                              .place = { header->row_readers, header->reader_rows, header->units },
                              .over = header->over,
-                             .paced = header->paced,
+                             .lead_is_limited = header->lead_is_limited,
                              .spare = header->spare,
                              .trains = header->trains };
     return status_ok();

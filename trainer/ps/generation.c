@@ -4,13 +4,13 @@
 #include <stdlib.h>
 
 #include "trainer/ps/identity.h"
+#include "trainer/ps/loss_scaling.h"
 #include "trainer/ps/methods.h"
 #include "trainer/ps/outcome.h"
-#include "trainer/ps/pace.h"
 #include "trainer/ps/pushes.h"
-#include "trainer/ps/scale.h"
 #include "trainer/ps/shares.h"
 #include "trainer/ps/snapshots.h"
+#include "trainer/ps/staleness.h"
 #include "trainer/ps/totals.h"
 
 struct generation *generation_create(void)
@@ -92,7 +92,7 @@ struct superseded_calls {
 static void end_generation(struct ps *ps, struct superseded_calls *voided)
 {
     *voided = (struct superseded_calls){ pushes_take_all(ps), outcome_take_awaits(ps),
-                                         snapshots_forget_all(ps), pace_take_all(ps) };
+                                         snapshots_forget_all(ps), staleness_take_all(ps) };
     ps->generation->open = false;
     pushes_wait_until_idle(ps);
 }
@@ -151,10 +151,10 @@ static struct status create(struct ps *ps, const struct create_request *request,
                             ps->options.index, generation->number);
     variables_begin(ps, request, &training);
     pushes_begin(ps, request->global_step);
-    pace_begin(ps);
+    staleness_begin(ps);
     shares_begin(ps, request);
     totals_begin(ps, request);
-    scale_begin(ps, request);
+    loss_scaling_begin(ps, request);
     membership_begin(ps);
     begin_generation(ps, request);
     return status_ok();

@@ -26,7 +26,7 @@ struct generation {
     bool sync;
     uint32_t sync_workers;
     uint32_t backup_workers; /* number of workers whose pushes a synchronous step can do without */
-    uint32_t lead_max;       /* see pace.h: the maximum lead of a worker, plus 1; 0: unlimited */
+    uint32_t lead_max; /* see staleness.h: the maximum lead of a worker, plus 1; 0: unlimited */
 };
 
 struct generation *generation_create(void);

@@ -8,8 +8,8 @@
 #include "trainer/ps/liveness.h"
 #include "trainer/ps/methods.h"
 #include "trainer/ps/outcome.h"
-#include "trainer/ps/pace.h"
 #include "trainer/ps/pushes.h"
+#include "trainer/ps/staleness.h"
 
 #define SILENT_MS 3000 /* three heartbeats: worth a line */
 #define NOBODY    UINT32_MAX
@@ -79,8 +79,8 @@ static void note(const struct ps *ps, uint32_t asker, struct buffer *out)
         append_late(ps, asker, out);
         if (out->size > 0)
             buffer_printf(out, " to push for step %" PRIu64, pushes_step(ps) + 1);
-    } else if (!generation_of(ps)->sync && !pace_is_empty(ps)) {
-        pace_note(ps, out);
+    } else if (!generation_of(ps)->sync && !staleness_is_empty(ps)) {
+        staleness_note(ps, out);
     } else if (membership_any_finished(ps) && membership_all_finished(ps)) {
         buffer_append_text(out, "the chief to save what was learnt");
     } else if (membership_any_finished(ps)) {
@@ -224,5 +224,5 @@ void ps_watch(struct ps *ps, int64_t now_ns, int64_t lost_ms, int64_t start_ms)
     ps_unlock(ps);
     buffer_finish(&why);
     outcome_announce(ps, &ending);
-    pace_check(ps); /* a worker may have gone silent */
+    staleness_check(ps); /* a worker may have gone silent */
 }

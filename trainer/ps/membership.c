@@ -8,10 +8,10 @@
 #include "trainer/ps/identity.h"
 #include "trainer/ps/methods.h"
 #include "trainer/ps/outcome.h"
-#include "trainer/ps/pace.h"
 #include "trainer/ps/pushes.h"
 #include "trainer/ps/shares.h"
 #include "trainer/ps/snapshots.h"
+#include "trainer/ps/staleness.h"
 
 struct membership {
     struct worker *workers; /* [PS_WORKERS_MAX], by index; waiting pushes point to theirs */
@@ -193,7 +193,7 @@ static struct waiting *enter(struct ps *ps, const struct identity *identity, str
     if (worker->joined) {
         stale = pushes_forget(ps, worker);
         waiting_append(&stale, snapshots_forget(ps, worker));
-        waiting_append(&stale, pace_forget(ps, worker));
+        waiting_append(&stale, staleness_forget(ps, worker));
         shares_forget(ps, worker);
     }
     free(worker->agreed);
@@ -205,7 +205,7 @@ static struct waiting *enter(struct ps *ps, const struct identity *identity, str
                                .placement_hash = identity->placement_hash,
                                .agreed = xstrdup(identity->agreed) };
     snprintf(worker->name, sizeof worker->name, "%s", identity->task);
-    pace_join(ps, worker);
+    staleness_join(ps, worker);
     return stale;
 }
 
@@ -223,7 +223,7 @@ static struct message join_reply(struct ps *ps, const struct worker *worker)
                                 .place = generation->place,
                                 .finished = worker->finished || outcome_is_known(ps),
                                 .over = outcome_is_known(ps),
-                                .paced = generation->lead_max > 0,
+                                .lead_is_limited = generation->lead_max > 0,
                                 .spare = generation->backup_workers > 0,
                                 .trains = generation->trains };
 

@@ -6,8 +6,8 @@
 #include "trainer/ps/identity.h"
 #include "trainer/ps/liveness.h"
 #include "trainer/ps/methods.h"
-#include "trainer/ps/pace.h"
 #include "trainer/ps/pushes.h"
+#include "trainer/ps/staleness.h"
 
 struct outcome {
     bool known;
@@ -125,7 +125,7 @@ struct ending outcome_set(struct ps *ps, enum status_code code, const char *text
     outcome->text = xstrdup(text);
     if (code != STATUS_OK) {
         ending.pushes = pushes_take_all(ps);
-        waiting_append(&ending.pushes, pace_take_all(ps));
+        waiting_append(&ending.pushes, staleness_take_all(ps));
     }
     ending.joins = membership_take_joins(ps);
     ending.awaits = awaits_due(ps);
@@ -248,7 +248,7 @@ void ps_finish(void *instance, struct call *call, struct message *message)
     ps_answer(call, status, pack_done());
     outcome_announce(ps, &ending);
     answer_awaits(ps, due);
-    pace_check(ps); /* nobody waits for this worker any more */
+    staleness_check(ps); /* nobody waits for this worker any more */
     arena_destroy(arena);
 }
 

@@ -2,16 +2,16 @@
 
 #include <stdlib.h>
 
-#include "trainer/ps/board.h"
 #include "trainer/ps/generation.h"
 #include "trainer/ps/liveness.h"
+#include "trainer/ps/loss_scaling.h"
 #include "trainer/ps/methods.h"
+#include "trainer/ps/notes.h"
 #include "trainer/ps/outcome.h"
-#include "trainer/ps/pace.h"
 #include "trainer/ps/pushes.h"
-#include "trainer/ps/scale.h"
 #include "trainer/ps/shares.h"
 #include "trainer/ps/snapshots.h"
+#include "trainer/ps/staleness.h"
 #include "trainer/ps/totals.h"
 
 struct ps *ps_create(const struct ps_options *options)
@@ -27,13 +27,13 @@ struct ps *ps_create(const struct ps_options *options)
     ps->membership = membership_create();
     ps->liveness = liveness_create();
     ps->pushes = pushes_create();
-    ps->pace = pace_create();
+    ps->staleness = staleness_create();
     ps->shares = shares_create();
     ps->totals = totals_create();
-    ps->scale = scale_create();
+    ps->loss_scaling = loss_scaling_create();
     ps->snapshots = snapshots_create();
     ps->outcome = outcome_create();
-    ps->board = board_create();
+    ps->notes = notes_create();
     return ps;
 }
 
@@ -47,12 +47,12 @@ void ps_destroy(struct ps *ps)
     membership_destroy(ps->membership);
     liveness_destroy(ps->liveness);
     pushes_destroy(ps->pushes);
-    pace_destroy(ps->pace);
+    staleness_destroy(ps->staleness);
     shares_destroy(ps->shares);
     totals_destroy(ps->totals);
-    scale_destroy(ps->scale);
+    loss_scaling_destroy(ps->loss_scaling);
     outcome_destroy(ps->outcome);
-    board_destroy(ps->board, ps->options.budget);
+    notes_destroy(ps->notes, ps->options.budget);
     pthread_mutex_destroy(&ps->lock);
     free(ps);
 }
@@ -96,7 +96,7 @@ void ps_stop(struct ps *ps, struct status why)
     ps_lock(ps);
     struct waiting *joins = membership_take_joins(ps), *pushes = pushes_take_all(ps);
     struct waiting *awaits = outcome_take_awaits(ps), *cuts = snapshots_let_go(ps);
-    struct waiting *passes = pace_take_all(ps);
+    struct waiting *passes = staleness_take_all(ps);
     ps->stopped = true;
     ps_unlock(ps);
     waiting_fail_all(joins, why);

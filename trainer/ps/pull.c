@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include "trainer/ps/generation.h"
+#include "trainer/ps/loss_scaling.h"
 #include "trainer/ps/methods.h"
 #include "trainer/ps/pushes.h"
 #include "trainer/ps/row_work.h"
-#include "trainer/ps/scale.h"
 
 /* The values that a reply refers to. */
 struct value_references {
@@ -208,7 +208,7 @@ static struct status pull(struct ps *ps, const struct pull_request *request,
     struct pull_reply header = { .global_step = pushes_step(ps) - request->before,
                                  .sync = generation_of(ps)->sync &&
                                          generation_of(ps)->backup_workers == 0,
-                                 .loss_scale = scale_state(ps, request->before) };
+                                 .loss_scale = loss_scaling_state(ps, request->before) };
     *reply = pack_pull_reply(&header);
     struct status status = attach_values(ps, &wanted, reply);
     key_lists_finish(&wanted.keys);

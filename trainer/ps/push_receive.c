@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "trainer/ps/generation.h"
+#include "trainer/ps/loss_scaling.h"
 #include "trainer/ps/methods.h"
 #include "trainer/ps/pushes_internal.h"
-#include "trainer/ps/scale.h"
 #include "trainer/ps/shares.h"
 #include "trainer/ps/totals.h"
 
@@ -103,7 +103,7 @@ static struct status admit_push(struct ps *ps, const struct push_request *reques
                             request->ticket->worker, push->rows.offset, ps->options.index, wanted);
     if (request->turn > 0 && request->sequence > pushes_progress_of(ps, push->worker)->applied)
         TRY(shares_check_turn(ps, push->worker, request->turn - 1));
-    TRY(scale_check_push(ps, request));
+    TRY(loss_scaling_check_push(ps, request));
     TRY(totals_take(ps, request, push));
     push->overflowed = request->overflowed;
     push->turn = request->turn;

@@ -4,12 +4,12 @@
 
 #include "trainer/ps/apply.h"
 #include "trainer/ps/generation.h"
+#include "trainer/ps/loss_scaling.h"
 #include "trainer/ps/methods.h"
-#include "trainer/ps/pace.h"
 #include "trainer/ps/pull.h"
-#include "trainer/ps/scale.h"
 #include "trainer/ps/shares.h"
 #include "trainer/ps/snapshots.h"
+#include "trainer/ps/staleness.h"
 #include "trainer/ps/totals.h"
 
 struct pushes *pushes_create(void)
@@ -290,9 +290,10 @@ static struct push *take_next(struct ps *ps)
     const struct training *training = &ps->variables->training;
     /* Pushes that are still being applied come before this one. */
     uint64_t step = pushes_begun(ps);
-    taken->rate = schedule_rate(&training->schedule, training->rules[0].rate,
-                                schedule_step(scale_updates(ps, step), training->batches_per_step));
-    scale_take(ps, taken);
+    taken->rate =
+        schedule_rate(&training->schedule, training->rules[0].rate,
+                      schedule_step(loss_scaling_updates(ps, step), training->batches_per_step));
+    loss_scaling_take(ps, taken);
     /* Larger than the step of any earlier snapshot, as key_table requires. */
     taken->step = step + 1;
     ps->pushes->applying++;
@@ -380,8 +381,8 @@ struct push_reply push_reply_of(const struct ps *ps, bool repeated)
     return (struct push_reply){ .global_step = pushes_step(ps),
                                 .stop_step = generation_of(ps)->stop_step,
                                 .repeated = repeated,
-                                .loss_scale = scale_state(ps, false),
-                                .overflowed = scale_overflowed(ps) };
+                                .loss_scale = loss_scaling_state(ps, false),
+                                .overflowed = loss_scaling_overflowed(ps) };
 }
 
 /* With the lock: an update was applied. */
@@ -404,14 +405,14 @@ void pushes_apply_ready(struct ps *ps)
         push_apply(ps->variables, taken);
         ps_lock(ps);
         end_update(ps->pushes);
-        scale_count(ps, taken);
+        loss_scaling_count(ps, taken);
         struct push_reply done = push_reply_of(ps, false), repeated = push_reply_of(ps, true);
         struct waiting *copies = take_copies(ps, taken);
         waiting_append(&copies, take_late(ps));
-        struct waiting *cuts = snapshots_due(ps), *passes = pace_due(ps);
+        struct waiting *cuts = snapshots_due(ps), *passes = staleness_due(ps);
         ps_unlock(ps);
         snapshots_answer(ps, cuts);
-        pace_answer(passes);
+        staleness_answer(passes);
         while (taken != NULL) {
             struct push *next = taken->next_push;
             answer_chunks(ps, &taken->waiting, &done);

@@ -6,8 +6,8 @@
 #include "trainer/ps/generation.h"
 #include "trainer/ps/liveness.h"
 #include "trainer/ps/methods.h"
-#include "trainer/ps/pace.h"
 #include "trainer/ps/pushes.h"
+#include "trainer/ps/staleness.h"
 
 /* The last request of a worker. */
 struct worker_request {
@@ -212,5 +212,5 @@ void ps_take(void *instance, struct call *call, struct message *message)
     }
     arena_destroy(arena);
     ps_answer(call, status, pack_take_reply(&reply));
-    pace_check(ps); /* nobody waits for a worker without rows */
+    staleness_check(ps); /* nobody waits for a worker without rows */
 }

@@ -21,12 +21,12 @@ void snapshot_drop(struct ps *ps, struct snapshot *snapshot)
 }
 
 /* NULL: it was dropped. */
-static struct cutter *find_taken(struct ps *ps, uint64_t id)
+static struct snapshot_owner *find_taken(struct ps *ps, uint64_t id)
 {
-    for (size_t i = 0; i < COUNT(ps->snapshots->cutters); i++)
-        if (ps->snapshots->cutters[i].snapshot.states != NULL &&
-            ps->snapshots->cutters[i].snapshot.id == id)
-            return &ps->snapshots->cutters[i];
+    for (size_t i = 0; i < COUNT(ps->snapshots->owners); i++)
+        if (ps->snapshots->owners[i].snapshot.states != NULL &&
+            ps->snapshots->owners[i].snapshot.id == id)
+            return &ps->snapshots->owners[i];
     return NULL;
 }
 
@@ -49,7 +49,7 @@ static void release_chunk(void *owner)
 
 /* ABORTED: the snapshot is gone, for instance because the ps was restarted. */
 static struct status use_taken(struct ps *ps, const struct read_request *request,
-                               struct cutter **out)
+                               struct snapshot_owner **out)
 {
     TRY(ps_check_running(ps));
     *out = find_taken(ps, request->snapshot);
@@ -95,13 +95,13 @@ static struct status read_chunk(struct ps *ps, const struct read_request *reques
                                 struct message *reply)
 {
     const struct slice *slice = variables_find(ps->variables, request->piece);
-    struct cutter *cutter;
+    struct snapshot_owner *owner;
 
-    TRY(use_taken(ps, request, &cutter));
+    TRY(use_taken(ps, request, &owner));
     if (slice == NULL)
         return status_error(STATUS_NOT_FOUND, "ps %u does not hold piece %u", ps->options.index,
                             request->piece);
-    const struct slice_state *state = &cutter->snapshot.states[slice - ps->variables->slices];
+    const struct slice_state *state = &owner->snapshot.states[slice - ps->variables->slices];
     if (slice->table != NULL)
         return status_in(read_keys(slice, state, request, reply), "ps %u", ps->options.index);
     struct values_buffer *part =
@@ -241,10 +241,10 @@ static struct status read_rows(struct ps *ps, const struct read_request *request
 {
     struct requested_rows asked = { 0 };
     struct piece_range range;
-    struct cutter *cutter;
+    struct snapshot_owner *owner;
 
-    TRY(use_taken(ps, request, &cutter));
-    asked.snapshot = &cutter->snapshot;
+    TRY(use_taken(ps, request, &owner));
+    asked.snapshot = &owner->snapshot;
     TRY(piece_range_read(request->piece, request->end_piece, &range));
     TRY(check_asked(ps, request, message, &range, &asked));
     struct copied_rows *rows = zalloc(sizeof *rows);
@@ -293,12 +293,12 @@ static struct status drop(struct ps *ps, const struct drop_request *request, str
     const struct worker *worker;
 
     TRY(membership_admit(ps, request->ticket, &worker));
-    struct cutter *cutter = snapshots_cutter(ps, worker, request->second);
-    if (cutter->worker != worker || request->number != cutter->number)
+    struct snapshot_owner *owner = snapshots_owner(ps, worker, request->second);
+    if (owner->worker != worker || request->number != owner->number)
         return status_ok(); /* an earlier snapshot, which is gone already */
-    if (ps->snapshots->held == cutter)
+    if (ps->snapshots->held == owner)
         *left = snapshots_let_go(ps);
-    snapshot_drop(ps, &cutter->snapshot);
+    snapshot_drop(ps, &owner->snapshot);
     return status_ok();
 }
 

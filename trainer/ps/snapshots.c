@@ -6,9 +6,9 @@
 
 #include "trainer/ps/generation.h"
 #include "trainer/ps/liveness.h"
+#include "trainer/ps/loss_scaling.h"
 #include "trainer/ps/methods.h"
 #include "trainer/ps/pushes.h"
-#include "trainer/ps/scale.h"
 #include "trainer/ps/shares.h"
 
 /* from a reader's hold to its cut, because the reader may have been stopped in between */
@@ -19,7 +19,7 @@
 /* A waiting hold or cut. */
 struct waiting_cut {
     struct waiting waiting; /* first */
-    struct cutter *cutter;
+    struct snapshot_owner *owner;
     bool hold;
 };
 
@@ -30,8 +30,8 @@ struct snapshots *snapshots_create(void)
 
 void snapshots_destroy(struct ps *ps)
 {
-    for (size_t i = 0; i < COUNT(ps->snapshots->cutters); i++)
-        snapshot_drop(ps, &ps->snapshots->cutters[i].snapshot);
+    for (size_t i = 0; i < COUNT(ps->snapshots->owners); i++)
+        snapshot_drop(ps, &ps->snapshots->owners[i].snapshot);
     free(ps->snapshots);
 }
 
@@ -56,9 +56,9 @@ static struct message hold_reply(struct ps *ps)
 }
 
 /* Has the last begun snapshot been taken and not been dropped since? */
-static bool is_taken(const struct cutter *cutter)
+static bool is_taken(const struct snapshot_owner *owner)
 {
-    return cutter->snapshot.states != NULL && cutter->snapshot.number == cutter->number;
+    return owner->snapshot.states != NULL && owner->snapshot.number == owner->number;
 }
 
 /* The scalars of all rules. All slices of a rule have had the same updates; a rule without slices
@@ -80,19 +80,19 @@ static size_t collect_scalars(const struct variables *variables, const struct sl
     return (size_t)count;
 }
 
-static struct message cut_reply(const struct ps *ps, const struct cutter *cutter)
+static struct message cut_reply(const struct ps *ps, const struct snapshot_owner *owner)
 {
     const struct variables *variables = ps->variables;
-    struct cut_reply header = { .snapshot = cutter->snapshot.id,
-                                .global_step = cutter->snapshot.global_step,
-                                .position = cutter->snapshot.position,
-                                .position_count = cutter->snapshot.position_count,
-                                .loss_scale = cutter->snapshot.loss_scale };
+    struct cut_reply header = { .snapshot = owner->snapshot.id,
+                                .global_step = owner->snapshot.global_step,
+                                .position = owner->snapshot.position,
+                                .position_count = owner->snapshot.position_count,
+                                .loss_scale = owner->snapshot.loss_scale };
     float scalars[JOB_SCALARS_MAX];
 
-    if (is_taken(cutter) && cutter->slots) {
+    if (is_taken(owner) && owner->slots) {
         header.scalars = scalars;
-        header.scalars_count = collect_scalars(variables, cutter->snapshot.states, scalars);
+        header.scalars_count = collect_scalars(variables, owner->snapshot.states, scalars);
     }
     return pack_cut_reply(&header);
 }
@@ -113,23 +113,23 @@ static void hold_slice(struct slice *slice, bool slots, uint64_t step, struct sl
     memcpy(out->scalars, out->keys->scalars, sizeof out->scalars);
 }
 
-/* Takes the snapshot for the cutter that holds the ps. */
+/* Takes the snapshot for the owner that holds the ps. */
 static void take_snapshot(struct ps *ps)
 {
     const struct variables *variables = ps->variables;
-    struct cutter *cutter = ps->snapshots->held;
+    struct snapshot_owner *owner = ps->snapshots->held;
     struct slice_state *states = zalloc((size_t)(variables->slices_count + 1) * sizeof *states);
 
     assert(pushes_is_idle(ps));
     for (int i = 0; i < variables->slices_count; i++)
-        hold_slice(&variables->slices[i], cutter->slots, pushes_step(ps), &states[i]);
-    snapshot_drop(ps, &cutter->snapshot);
-    cutter->snapshot = (struct snapshot){ .id = ++ps->snapshots->taken,
-                                          .number = cutter->number,
-                                          .global_step = pushes_step(ps),
-                                          .states = states,
-                                          .loss_scale = scale_state(ps, false) };
-    shares_position(ps, &cutter->snapshot.position, &cutter->snapshot.position_count);
+        hold_slice(&variables->slices[i], owner->slots, pushes_step(ps), &states[i]);
+    snapshot_drop(ps, &owner->snapshot);
+    owner->snapshot = (struct snapshot){ .id = ++ps->snapshots->taken,
+                                         .number = owner->number,
+                                         .global_step = pushes_step(ps),
+                                         .states = states,
+                                         .loss_scale = loss_scaling_state(ps, false) };
+    shares_position(ps, &owner->snapshot.position, &owner->snapshot.position_count);
     end_hold(ps);
 }
 
@@ -143,9 +143,9 @@ struct waiting *snapshots_due(struct ps *ps)
     snapshots->holds = NULL;
     for (struct waiting **at = &snapshots->cuts; *at != NULL;) {
         struct waiting_cut *cut = (struct waiting_cut *)*at;
-        if (cut->cutter == snapshots->held && pushes_reached(ps))
+        if (cut->owner == snapshots->held && pushes_reached(ps))
             take_snapshot(ps);
-        if (!is_taken(cut->cutter)) {
+        if (!is_taken(cut->owner)) {
             at = &cut->waiting.next;
             continue;
         }
@@ -162,7 +162,7 @@ void snapshots_answer(struct ps *ps, struct waiting *due)
         struct waiting *next = due->next;
         const struct waiting_cut *cut = (struct waiting_cut *)due;
         ps_lock(ps);
-        struct message reply = cut->hold ? hold_reply(ps) : cut_reply(ps, cut->cutter);
+        struct message reply = cut->hold ? hold_reply(ps) : cut_reply(ps, cut->owner);
         ps_unlock(ps);
         call_reply(due->call, &reply);
         free(due);
@@ -182,12 +182,12 @@ struct waiting *snapshots_let_go(struct ps *ps)
     return left;
 }
 
-static struct waiting *leave(struct ps *ps, struct cutter *cutter)
+static struct waiting *leave(struct ps *ps, struct snapshot_owner *owner)
 {
-    struct waiting *left = ps->snapshots->held == cutter ? snapshots_let_go(ps) : NULL;
+    struct waiting *left = ps->snapshots->held == owner ? snapshots_let_go(ps) : NULL;
 
-    snapshot_drop(ps, &cutter->snapshot);
-    *cutter = (struct cutter){ 0 };
+    snapshot_drop(ps, &owner->snapshot);
+    *owner = (struct snapshot_owner){ 0 };
     return left;
 }
 
@@ -196,9 +196,9 @@ struct waiting *snapshots_forget(struct ps *ps, const struct worker *worker)
     struct waiting *left = NULL;
 
     ASSERT_LOCKED(ps);
-    for (size_t i = 0; i < COUNT(ps->snapshots->cutters); i++)
-        if (ps->snapshots->cutters[i].worker == worker)
-            waiting_append(&left, leave(ps, &ps->snapshots->cutters[i]));
+    for (size_t i = 0; i < COUNT(ps->snapshots->owners); i++)
+        if (ps->snapshots->owners[i].worker == worker)
+            waiting_append(&left, leave(ps, &ps->snapshots->owners[i]));
     return left;
 }
 
@@ -206,8 +206,8 @@ struct waiting *snapshots_forget_all(struct ps *ps)
 {
     struct waiting *left = snapshots_let_go(ps);
 
-    for (size_t i = 0; i < COUNT(ps->snapshots->cutters); i++)
-        waiting_append(&left, leave(ps, &ps->snapshots->cutters[i]));
+    for (size_t i = 0; i < COUNT(ps->snapshots->owners); i++)
+        waiting_append(&left, leave(ps, &ps->snapshots->owners[i]));
     return left;
 }
 
@@ -222,7 +222,7 @@ static void forget_cut(void *context, struct call *call)
     struct waiting *cut = waiting_take(&snapshots->holds, call);
     if (cut == NULL)
         cut = waiting_take(&snapshots->cuts, call);
-    if (cut != NULL && ((struct waiting_cut *)cut)->cutter == snapshots->held &&
+    if (cut != NULL && ((struct waiting_cut *)cut)->owner == snapshots->held &&
         snapshots->holds == NULL && snapshots->cuts == NULL)
         end_hold(ps);
     ps_unlock(ps);
@@ -232,10 +232,10 @@ static void forget_cut(void *context, struct call *call)
     pushes_apply_ready(ps);
 }
 
-static struct status given_up(const struct ps *ps, const struct cutter *cutter)
+static struct status given_up(const struct ps *ps, const struct snapshot_owner *owner)
 {
     return status_error(STATUS_NOT_FOUND, "ps %u: snapshot %" PRIu64 " was given up",
-                        ps->options.index, cutter->number);
+                        ps->options.index, owner->number);
 }
 
 /* A reader must wait while the chief takes a snapshot; the chief's snapshot replaces a reader's. */
@@ -249,48 +249,47 @@ static bool is_busy(const struct ps *ps, const struct worker *worker)
 }
 
 static struct status hold_begin(struct ps *ps, const struct hold_request *request,
-                                struct cutter **out, struct waiting **earlier)
+                                struct snapshot_owner **out, struct waiting **earlier)
 {
     const struct worker *worker;
 
     TRY(membership_admit(ps, request->ticket, &worker));
-    struct cutter *cutter = *out = snapshots_cutter(ps, worker, request->second);
-    if (cutter->worker == worker && request->number < cutter->number)
+    struct snapshot_owner *owner = *out = snapshots_owner(ps, worker, request->second);
+    if (owner->worker == worker && request->number < owner->number)
         return status_error(STATUS_ABORTED,
                             "ps %u: snapshot %" PRIu64 " is older than snapshot %" PRIu64
                             ", which has begun",
-                            ps->options.index, request->number, cutter->number);
-    if (cutter->worker == worker && request->number == cutter->number)
-        return ps->snapshots->held == cutter || is_taken(cutter) ? status_ok()
-                                                                 : given_up(ps, cutter);
+                            ps->options.index, request->number, owner->number);
+    if (owner->worker == worker && request->number == owner->number)
+        return ps->snapshots->held == owner || is_taken(owner) ? status_ok() : given_up(ps, owner);
     if (is_busy(ps, worker))
         return status_error(STATUS_ABORTED, "ps %u: another snapshot is being taken",
                             ps->options.index);
     *earlier = snapshots_let_go(ps);
-    ps->snapshots->held = cutter;
-    cutter->worker = worker;
-    cutter->number = request->number;
-    cutter->heard_ns = clock_now_ns(ps->options.clock);
+    ps->snapshots->held = owner;
+    owner->worker = worker;
+    owner->number = request->number;
+    owner->heard_ns = clock_now_ns(ps->options.clock);
     pushes_hold(ps);
     return status_ok();
 }
 
 static struct status cut_begin(struct ps *ps, const struct cut_request *request,
-                               struct cutter **out)
+                               struct snapshot_owner **out)
 {
     const struct worker *worker;
 
     TRY(membership_admit(ps, request->ticket, &worker));
-    struct cutter *cutter = *out = snapshots_cutter(ps, worker, request->second);
-    if (cutter->worker != worker || request->number != cutter->number)
+    struct snapshot_owner *owner = *out = snapshots_owner(ps, worker, request->second);
+    if (owner->worker != worker || request->number != owner->number)
         return status_error(STATUS_ABORTED, "ps %u was not held for snapshot %" PRIu64,
                             ps->options.index, request->number);
-    if (ps->snapshots->held != cutter)
-        return is_taken(cutter) ? status_ok() : given_up(ps, cutter);
+    if (ps->snapshots->held != owner)
+        return is_taken(owner) ? status_ok() : given_up(ps, owner);
     pushes_permit_step(ps, request->until_step);
     for (size_t i = 0; i < request->until_count; i++)
         pushes_permit(ps, &request->until[i]);
-    cutter->slots = request->slots;
+    owner->slots = request->slots;
     return status_ok();
 }
 
@@ -305,12 +304,13 @@ static void wait_for_cut(struct ps *ps, struct call *call)
     pushes_apply_ready(ps);
 }
 
-static void append(struct call *call, struct cutter *cutter, bool hold, struct waiting **list)
+static void append(struct call *call, struct snapshot_owner *owner, bool hold,
+                   struct waiting **list)
 {
     struct waiting_cut *cut = zalloc(sizeof *cut);
 
     cut->waiting.call = call;
-    cut->cutter = cutter;
+    cut->owner = owner;
     cut->hold = hold;
     waiting_append(list, &cut->waiting);
 }
@@ -321,15 +321,15 @@ void ps_hold(void *instance, struct call *call, struct message *message)
     struct arena *arena = arena_create(REQUEST_ARENA_MAX);
     struct hold_request request;
     struct waiting *earlier = NULL;
-    struct cutter *cutter;
+    struct snapshot_owner *owner;
 
     struct status status = unpack_hold_request(message, arena, &request);
     message_release(message);
     if (status_is_ok(status)) {
         ps_lock(ps);
-        status = hold_begin(ps, &request, &cutter, &earlier);
+        status = hold_begin(ps, &request, &owner, &earlier);
         if (status_is_ok(status))
-            append(call, cutter, true, &ps->snapshots->holds);
+            append(call, owner, true, &ps->snapshots->holds);
         ps_unlock(ps);
     }
     arena_destroy(arena);
@@ -345,15 +345,15 @@ void ps_cut(void *instance, struct call *call, struct message *message)
     struct ps *ps = instance;
     struct arena *arena = arena_create(REQUEST_ARENA_MAX);
     struct cut_request request;
-    struct cutter *cutter;
+    struct snapshot_owner *owner;
 
     struct status status = unpack_cut_request(message, arena, &request);
     message_release(message);
     if (status_is_ok(status)) {
         ps_lock(ps);
-        status = cut_begin(ps, &request, &cutter);
+        status = cut_begin(ps, &request, &owner);
         if (status_is_ok(status))
-            append(call, cutter, false, &ps->snapshots->cuts);
+            append(call, owner, false, &ps->snapshots->cuts);
         ps_unlock(ps);
     }
     arena_destroy(arena);
@@ -365,12 +365,12 @@ void ps_cut(void *instance, struct call *call, struct message *message)
 
 /* ---- Time. ---- */
 
-static bool is_late(const struct ps *ps, const struct cutter *cutter, int64_t now_ns)
+static bool is_late(const struct ps *ps, const struct snapshot_owner *owner, int64_t now_ns)
 {
-    const struct worker *worker = cutter->worker;
+    const struct worker *worker = owner->worker;
 
     if (worker->reader)
-        return now_ns - cutter->heard_ns >= (int64_t)READER_HOLD_MS * NS_PER_MS;
+        return now_ns - owner->heard_ns >= (int64_t)READER_HOLD_MS * NS_PER_MS;
     const struct member *member = liveness_find(ps, worker->index);
     return member != NULL && now_ns - member->heard_ns >= (int64_t)SILENT_MS * NS_PER_MS;
 }
@@ -378,16 +378,16 @@ static bool is_late(const struct ps *ps, const struct cutter *cutter, int64_t no
 void snapshots_exclude_pause(struct ps *ps, int64_t paused_ns, int64_t now_ns)
 {
     ASSERT_LOCKED(ps);
-    for (size_t i = 0; i < COUNT(ps->snapshots->cutters); i++) {
-        struct cutter *cutter = &ps->snapshots->cutters[i];
-        cutter->heard_ns = ps_time_without_pause(cutter->heard_ns, paused_ns, now_ns);
+    for (size_t i = 0; i < COUNT(ps->snapshots->owners); i++) {
+        struct snapshot_owner *owner = &ps->snapshots->owners[i];
+        owner->heard_ns = ps_time_without_pause(owner->heard_ns, paused_ns, now_ns);
     }
 }
 
 void ps_expire(struct ps *ps, int64_t now_ns)
 {
     struct snapshots *snapshots = ps->snapshots;
-    struct cutter *reader = &snapshots->cutters[CUTTER_READER];
+    struct snapshot_owner *reader = &snapshots->owners[OWNER_READER];
     struct waiting *left = NULL;
 
     ps_lock(ps);

@@ -36,7 +36,7 @@ struct snapshot {
 };
 
 /* Who takes a snapshot: the chief, for its first or second one, or the reader. */
-struct cutter {
+struct snapshot_owner {
     const struct worker *worker; /* the worker that began the last snapshot; NULL: none */
     uint64_t number;             /* number of that snapshot, counted by the worker */
     bool slots;                  /* the cut asks for slots */
@@ -44,23 +44,23 @@ struct cutter {
     struct snapshot snapshot;
 };
 
-#define CUTTER_CHIEF  0
-#define CUTTER_SECOND 1
-#define CUTTER_READER 2
+#define OWNER_CHIEF  0
+#define OWNER_SECOND 1
+#define OWNER_READER 2
 
 struct snapshots {
-    struct cutter cutters[3];
-    struct cutter *held; /* the cutter that holds the ps, so that no push is applied; NULL: none */
+    struct snapshot_owner owners[3];
+    struct snapshot_owner *held;  /* who holds the ps, so that no push is applied; NULL: nobody */
     struct waiting *holds, *cuts; /* waiting calls: its own, and repeated ones */
     uint64_t taken;               /* the number of snapshots so far, which is the last id */
 };
 
-static inline struct cutter *snapshots_cutter(struct ps *ps, const struct worker *worker,
-                                              bool second)
+static inline struct snapshot_owner *snapshots_owner(struct ps *ps, const struct worker *worker,
+                                                     bool second)
 {
-    return &ps->snapshots->cutters[worker->reader ? CUTTER_READER
-                                   : second       ? CUTTER_SECOND
-                                                  : CUTTER_CHIEF];
+    return &ps->snapshots->owners[worker->reader ? OWNER_READER
+                                  : second       ? OWNER_SECOND
+                                                 : OWNER_CHIEF];
 }
 
 /* Releases the values. Accepts a snapshot that was never taken. */

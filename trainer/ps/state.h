@@ -7,13 +7,13 @@
  *     membership   the members of the job, and calls that wait for the variables
  *     liveness     when each task was heard from, and what was logged
  *     pushes       pending gradients, and each worker's progress
- *     pace         bounded staleness of an asynchronous job
+ *     staleness    how far workers of an asynchronous job may be ahead of the slowest
  *     shares       the rows assigned to each worker of an asynchronous job
  *     totals       the sums of the training metrics over all workers
- *     scale        the loss scale, and which steps it skips
+ *     loss_scaling the loss scale, and which steps it skips
  *     snapshots    who holds the ps, and the snapshots taken
  *     outcome      how the job ended, and calls that wait for it
- *     board        notes that tasks leave for each other
+ *     notes        notes that tasks leave for each other
  *
  * One lock guards all of it, except the slices, which have their own locks, and the variables,
  * which change only while no push can be applied. Call the functions of the parts with the lock
@@ -39,13 +39,13 @@ struct ps {
     struct membership *membership;
     struct task_liveness *liveness;
     struct pushes *pushes;
-    struct pace *pace;
+    struct staleness *staleness;
     struct shares *shares;
     struct totals *totals;
-    struct scale *scale;
+    struct loss_scaling *loss_scaling;
     struct snapshots *snapshots;
     struct outcome *outcome;
-    struct board *board;
+    struct notes *notes;
 };
 
 /* The time of an event, as if a pause that ended by now_ns had not been. The event may have come

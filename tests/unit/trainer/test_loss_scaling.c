@@ -394,5 +394,5 @@ int main(void)
         cmocka_unit_test(wrong_scales_are_refused),
     };
 
-    return cmocka_run_group_tests_name("scale", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("loss_scaling", tests, NULL, NULL);
 }

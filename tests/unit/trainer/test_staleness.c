@@ -314,5 +314,5 @@ int main(void)
         cmocka_unit_test(keeps_running_workers_together),
     };
 
-    return cmocka_run_group_tests_name("pace", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("staleness", tests, NULL, NULL);
 }

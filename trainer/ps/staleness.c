@@ -1,4 +1,4 @@
-#include "trainer/ps/pace.h"
+#include "trainer/ps/staleness.h"
 
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ struct clock_of_worker {
     uint64_t asked; /* the last push that it named in a request for a pass */
 };
 
-struct pace {
+struct staleness {
     struct clock_of_worker *clocks; /* [PS_WORKERS_MAX] */
     struct waiting *passes;
 };
@@ -24,18 +24,18 @@ struct waiting_pass {
     uint64_t until;
 };
 
-struct pace *pace_create(void)
+struct staleness *staleness_create(void)
 {
-    struct pace *pace = zalloc(sizeof *pace);
+    struct staleness *staleness = zalloc(sizeof *staleness);
 
-    pace->clocks = zalloc(PS_WORKERS_MAX * sizeof *pace->clocks);
-    return pace;
+    staleness->clocks = zalloc(PS_WORKERS_MAX * sizeof *staleness->clocks);
+    return staleness;
 }
 
-void pace_destroy(struct pace *pace)
+void staleness_destroy(struct staleness *staleness)
 {
-    free(pace->clocks);
-    free(pace);
+    free(staleness->clocks);
+    free(staleness);
 }
 
 /* ---- Clocks. ---- */
@@ -48,7 +48,7 @@ static bool is_waited_for(const struct ps *ps, const struct worker *worker)
 
 static uint64_t clock_of(const struct ps *ps, const struct worker *worker)
 {
-    const struct clock_of_worker *clock = &ps->pace->clocks[worker->index];
+    const struct clock_of_worker *clock = &ps->staleness->clocks[worker->index];
     uint64_t applied = pushes_applied(ps, worker), known = applied > 0 ? applied - 1 : 0;
 
     return clock->base + (known > clock->asked ? known : clock->asked);
@@ -72,13 +72,13 @@ static bool find_slowest(const struct ps *ps, const struct worker *apart, uint64
     return found;
 }
 
-void pace_begin(struct ps *ps)
+void staleness_begin(struct ps *ps)
 {
     ASSERT_LOCKED(ps);
-    memset(ps->pace->clocks, 0, PS_WORKERS_MAX * sizeof *ps->pace->clocks);
+    memset(ps->staleness->clocks, 0, PS_WORKERS_MAX * sizeof *ps->staleness->clocks);
 }
 
-void pace_join(struct ps *ps, const struct worker *worker)
+void staleness_join(struct ps *ps, const struct worker *worker)
 {
     uint64_t slowest = 0;
 
@@ -86,7 +86,7 @@ void pace_join(struct ps *ps, const struct worker *worker)
     if (worker->reader)
         return;
     find_slowest(ps, worker, &slowest);
-    ps->pace->clocks[worker->index] = (struct clock_of_worker){ .base = slowest };
+    ps->staleness->clocks[worker->index] = (struct clock_of_worker){ .base = slowest };
 }
 
 /* ---- Passes. ---- */
@@ -94,7 +94,7 @@ void pace_join(struct ps *ps, const struct worker *worker)
 /* May this worker continue? *until: the last push that it may make before it asks again. */
 static bool may_pass(const struct ps *ps, const struct worker *worker, uint64_t *until)
 {
-    const struct clock_of_worker *clock = &ps->pace->clocks[worker->index];
+    const struct clock_of_worker *clock = &ps->staleness->clocks[worker->index];
     uint64_t lead = generation_of(ps)->lead_max - 1, slowest = clock_of(ps, worker);
 
     find_slowest(ps, worker, &slowest);
@@ -102,21 +102,21 @@ static bool may_pass(const struct ps *ps, const struct worker *worker, uint64_t 
     return generation_of(ps)->lead_max == 0 || clock->asked <= *until;
 }
 
-struct waiting *pace_take_all(struct ps *ps)
+struct waiting *staleness_take_all(struct ps *ps)
 {
-    struct waiting *all = ps->pace->passes;
+    struct waiting *all = ps->staleness->passes;
 
     ASSERT_LOCKED(ps);
-    ps->pace->passes = NULL;
+    ps->staleness->passes = NULL;
     return all;
 }
 
-struct waiting *pace_forget(struct ps *ps, const struct worker *worker)
+struct waiting *staleness_forget(struct ps *ps, const struct worker *worker)
 {
     struct waiting *taken = NULL;
 
     ASSERT_LOCKED(ps);
-    for (struct waiting **at = &ps->pace->passes; *at != NULL;) {
+    for (struct waiting **at = &ps->staleness->passes; *at != NULL;) {
         struct waiting *pass = *at;
         if (((struct waiting_pass *)pass)->worker != worker) {
             at = &pass->next;
@@ -129,12 +129,12 @@ struct waiting *pace_forget(struct ps *ps, const struct worker *worker)
     return taken;
 }
 
-struct waiting *pace_due(struct ps *ps)
+struct waiting *staleness_due(struct ps *ps)
 {
     struct waiting *due = NULL;
 
     ASSERT_LOCKED(ps);
-    for (struct waiting **at = &ps->pace->passes; *at != NULL;) {
+    for (struct waiting **at = &ps->staleness->passes; *at != NULL;) {
         struct waiting_pass *pass = (struct waiting_pass *)*at;
         if (!may_pass(ps, pass->worker, &pass->until)) {
             at = &pass->waiting.next;
@@ -147,7 +147,7 @@ struct waiting *pace_due(struct ps *ps)
     return due;
 }
 
-void pace_answer(struct waiting *due)
+void staleness_answer(struct waiting *due)
 {
     while (due != NULL) {
         struct waiting *next = due->next;
@@ -159,21 +159,21 @@ void pace_answer(struct waiting *due)
     }
 }
 
-void pace_check(struct ps *ps)
+void staleness_check(struct ps *ps)
 {
     ps_lock(ps);
-    struct waiting *due = pace_due(ps);
+    struct waiting *due = staleness_due(ps);
     ps_unlock(ps);
-    pace_answer(due);
+    staleness_answer(due);
 }
 
-bool pace_is_empty(const struct ps *ps)
+bool staleness_is_empty(const struct ps *ps)
 {
     ASSERT_LOCKED(ps);
-    return ps->pace->passes == NULL;
+    return ps->staleness->passes == NULL;
 }
 
-void pace_note(const struct ps *ps, struct buffer *out)
+void staleness_note(const struct ps *ps, struct buffer *out)
 {
     uint64_t slowest = 0;
 
@@ -193,7 +193,7 @@ static void forget_pass(void *context, struct call *call)
     struct ps *ps = context;
 
     ps_lock(ps);
-    struct waiting *pass = waiting_take(&ps->pace->passes, call);
+    struct waiting *pass = waiting_take(&ps->staleness->passes, call);
     ps_unlock(ps);
     waiting_fail_all(pass, status_error(STATUS_CANCELLED, "the caller has left"));
 }
@@ -208,13 +208,13 @@ static struct status ask(struct ps *ps, struct call *call, const struct pass_req
                             "worker %u asks for a pass after push %llu, and %llu were applied",
                             worker->index, (unsigned long long)request->sequence,
                             (unsigned long long)pushes_applied(ps, worker));
-    struct clock_of_worker *clock = &ps->pace->clocks[worker->index];
+    struct clock_of_worker *clock = &ps->staleness->clocks[worker->index];
     if (request->sequence > clock->asked)
         clock->asked = request->sequence;
     struct waiting_pass *pass = zalloc(sizeof *pass);
     pass->waiting.call = call;
     pass->worker = worker;
-    waiting_append(&ps->pace->passes, &pass->waiting);
+    waiting_append(&ps->staleness->passes, &pass->waiting);
     return status_ok();
 }
 
@@ -231,8 +231,8 @@ void ps_pass(void *instance, struct call *call, struct message *message)
     if (status_is_ok(status)) {
         ps_lock(ps);
         status = ask(ps, call, &request);
-        due = pace_due(ps);
-        for (const struct waiting *at = ps->pace->passes; at != NULL; at = at->next)
+        due = staleness_due(ps);
+        for (const struct waiting *at = ps->staleness->passes; at != NULL; at = at->next)
             waits |= at->call == call;
         ps_unlock(ps);
     }
@@ -241,5 +241,5 @@ void ps_pass(void *instance, struct call *call, struct message *message)
         call_fail(call, status);
     else if (waits)
         call_when_cancelled(call, forget_pass, ps);
-    pace_answer(due);
+    staleness_answer(due);
 }

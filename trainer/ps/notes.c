@@ -1,4 +1,4 @@
-#include "trainer/ps/board.h"
+#include "trainer/ps/notes.h"
 
 #include <stdlib.h>
 
@@ -15,34 +15,34 @@ struct posted_note {
     struct bytes data;
 };
 
-struct board {
-    struct posted_note *notes;
+struct notes {
+    struct posted_note *first;
     int count;
     int64_t paid_bytes; /* from the budget */
 };
 
-struct board *board_create(void)
+struct notes *notes_create(void)
 {
-    return zalloc(sizeof(struct board));
+    return zalloc(sizeof(struct notes));
 }
 
-void board_destroy(struct board *board, struct budget *budget)
+void notes_destroy(struct notes *notes, struct budget *budget)
 {
-    for (struct posted_note *note = board->notes, *next; note != NULL; note = next) {
+    for (struct posted_note *note = notes->first, *next; note != NULL; note = next) {
         next = note->next;
         free(note->key);
         free((void *)(uintptr_t)note->data.data);
         free(note);
     }
     if (budget != NULL)
-        budget_give(budget, board->paid_bytes);
-    free(board);
+        budget_give(budget, notes->paid_bytes);
+    free(notes);
 }
 
 static struct posted_note *find_note(const struct ps *ps, const char *key)
 {
     ASSERT_LOCKED(ps);
-    for (struct posted_note *note = ps->board->notes; note != NULL; note = note->next)
+    for (struct posted_note *note = ps->notes->first; note != NULL; note = note->next)
         if (note->key != NULL && strcmp(note->key, key) == 0)
             return note;
     return NULL;
@@ -50,17 +50,17 @@ static struct posted_note *find_note(const struct ps *ps, const char *key)
 
 static struct status pay_for_note(struct ps *ps, size_t size)
 {
-    struct board *board = ps->board;
+    struct notes *notes = ps->notes;
 
-    if (board->count == NOTES_MAX)
+    if (notes->count == NOTES_MAX)
         return status_error(STATUS_RESOURCE_EXHAUSTED, "ps %u has %d notes of other tasks",
                             ps->options.index, NOTES_MAX);
     if (ps->options.budget != NULL) {
         TRY(status_in(budget_take(ps->options.budget, (int64_t)size),
                       "ps %u, for what a task found in its data", ps->options.index));
-        board->paid_bytes += (int64_t)size;
+        notes->paid_bytes += (int64_t)size;
     }
-    board->count++;
+    notes->count++;
     return status_ok();
 }
 
@@ -74,8 +74,8 @@ static struct status add_note(struct ps *ps, const char *key, const struct messa
     struct posted_note *note = zalloc(sizeof *note);
     char *data = zalloc(size + 1);
     payload_copy(&payload, data, size);
-    *note = (struct posted_note){ ps->board->notes, xstrdup(key), { data, size } };
-    ps->board->notes = note;
+    *note = (struct posted_note){ ps->notes->first, xstrdup(key), { data, size } };
+    ps->notes->first = note;
     if (earlier != NULL) {
         free(earlier->key);
         earlier->key = NULL;
