@@ -157,6 +157,19 @@ class TrainFiles(FilesTestCase):
             got = server.post("/v1/models/default:predict", {"signature_name": "predict_images", "instances": [["Free, NOW!"], ["thanks"], [""]]})
             self.assertEqual([round(scores[1]) for scores in got.json["predictions"]], [1, 0, 0], got)
 
+    def test_blanks_behind_commas(self):
+        """Names lose them, with a warning that shows them; numbers are numbers, and texts keep theirs."""
+        path = self.write("blanks.csv", "x, n, y, s\n" + "".join("%.6f, %d, %.6f, a\n" % (x, i, y) for i, (x, y) in enumerate(self.line(300))))
+        shown = self.train("--model=linear", "--train_files=" + path, "--label_column=y", "--feature_columns=x, n", "--learning_rate=1e-6",
+                           "--export_dir=" + self.path("line/1"))
+        self.assertIn("'%s': the column ' n' is taken without the blanks around its name, and so is any other; texts keep theirs\n" % path, shown)
+        done = run("pstrain", "predict", self.path("line/1"), "--predict_files=" + path, "--feature_columns=x, n", "--id_column=s", "--label_column=y")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('{"s": " a", "y": [', done.stdout)
+        done = run("pstrain", "schema", path)
+        self.assertEqual([c["name"] for c in json.loads(done.stdout)["columns"]], ["x", "n", "y", "s"])
+        self.assertIn("the column ' n' is taken without", done.stderr)
+
     def test_fields_with_several_values(self):
         """y = 2a + 3b - c, of one field "a;b;c"; a field with two values is a bad record."""
         numbers = random.Random(3)

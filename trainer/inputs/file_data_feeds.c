@@ -26,7 +26,7 @@ static struct text_list label_columns(const struct file_data_maker *maker)
                                                    request->feeds_count + 1) };
 
     if (count_feeds(request, FEED_LABEL) <= 1)
-        return file_data_split_commas(*names != '\0' ? names : "label", maker->arena);
+        return file_data_split_names(*names != '\0' ? names : "label", maker->arena);
     for (int i = 0; i < request->feeds_count; i++)
         if (request->feeds[i].role == FEED_LABEL)
             list.texts[list.count++] = request->feeds[i].spec.name;
@@ -157,7 +157,7 @@ static struct text_list columns_of_feed(const struct file_data_maker *maker,
         return one;
     }
     return *flags->feature_columns != '\0'
-               ? file_data_split_commas(flags->feature_columns, maker->arena)
+               ? file_data_split_names(flags->feature_columns, maker->arena)
                : other_columns(maker, feed);
 }
 

@@ -22,6 +22,15 @@ struct text_list file_data_split_commas(const char *text, struct arena *arena)
     return list;
 }
 
+struct text_list file_data_split_names(const char *text, struct arena *arena)
+{
+    struct text_list names = file_data_split_commas(text, arena);
+
+    for (int i = 1; i < names.count; i++)
+        names.texts[i] += strspn(names.texts[i], " ");
+    return names;
+}
+
 const struct class_files file_data_class_files[CLASS_FILES_COUNT] = {
     { &image_format, image_schema },
     { &text_format, text_schema },

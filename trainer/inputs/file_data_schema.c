@@ -8,7 +8,7 @@ struct status file_data_choose_format(const struct flag_values *flags, struct ar
                                       const struct record_format **format,
                                       struct record_options *records)
 {
-    struct text_list names = file_data_split_commas(flags->column_names, arena);
+    struct text_list names = file_data_split_names(flags->column_names, arena);
 
     *format = record_format_find(flags->data_format);
     if (*format == NULL && *flags->data_format != '\0')

@@ -161,6 +161,7 @@ static void delimited_close(struct record_reader *base)
     for (int i = 0; i < reader->fields_count; i++)
         free(reader->names[i]);
     free(reader->names);
+    free(reader->blank_name);
     free(reader->targets);
     free(reader->separators);
     buffer_finish(&reader->unquoted);
@@ -205,6 +206,11 @@ static struct status list_dialect(const struct dialect *dialect, const char *pat
     *out = (struct record_fields){ .list = fields, .count = reader->fields_count };
     if (reader->dialect->delimiter != dialect->delimiter)
         out->delimiter = reader->dialect->delimiter;
+    if (reader->blank_name != NULL)
+        out->notes = arena_printf(arena,
+                                  "the column '%s' is taken without the blanks around its name, "
+                                  "and so is any other; texts keep theirs\n",
+                                  reader->blank_name);
     delimited_close(base);
     return status_ok();
 }

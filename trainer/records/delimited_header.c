@@ -2,6 +2,7 @@
 
 #include "base/map.h"
 #include "trainer/records/delimited_internal.h"
+#include "trainer/records/number_text.h"
 
 #define HEADER_FIELDS_MAX 100000
 
@@ -26,6 +27,19 @@ static void forget_names(struct delimited_reader *reader)
     reader->fields_count = 0;
 }
 
+/* Adds a name without the blanks around it, which people write behind commas, unless it is in
+ * quotes. */
+static void add_trimmed(struct delimited_reader *reader, struct bytes name, bool quoted)
+{
+    struct bytes trimmed = quoted ? name : number_text_trim(name);
+
+    if (trimmed.size < name.size && reader->blank_name == NULL) {
+        reader->blank_name = zalloc(name.size + 1);
+        memcpy(reader->blank_name, name.data, name.size);
+    }
+    add_name(reader, trimmed);
+}
+
 /* Reads the names in the window's first line. */
 static enum record_end take_header(struct delimited_reader *reader, const char **next,
                                    struct status *bad)
@@ -35,10 +49,11 @@ static enum record_end take_header(struct delimited_reader *reader, const char *
     struct bytes field;
 
     for (;; at++) {
+        bool quoted = *at == '"';
         enum record_end result = delimited_field(reader, &at, end, &field, bad);
         if (result != RECORD_WHOLE)
             return result;
-        add_name(reader, field);
+        add_trimmed(reader, field, quoted);
         if (*at != reader->dialect->delimiter)
             break;
         if (reader->fields_count == HEADER_FIELDS_MAX) {

@@ -335,7 +335,7 @@ static struct status list_arrays(const struct npz_reader *reader, struct arena *
     *out = (struct record_fields){
         .list = fields,
         .count = count,
-        .left_out = notes->size > 0 ? arena_memdup(arena, notes->data, notes->size) : NULL,
+        .notes = notes->size > 0 ? arena_memdup(arena, notes->data, notes->size) : NULL,
     };
     return status_ok();
 }

@@ -8,7 +8,7 @@
 #define NUMBER_CHARS_MAX 400 /* the longest double has 1080, which nobody writes out */
 #define SHOWN_CHARS      40  /* of a wrong text that an error shows */
 
-static struct bytes trim(struct bytes text)
+struct bytes number_text_trim(struct bytes text)
 {
     while (text.size > 0 && (text.data[0] == ' ' || text.data[0] == '\t'))
         text.data++, text.size--;
@@ -56,7 +56,7 @@ static bool is_hexadecimal(struct bytes text)
 struct status number_text_float(struct bytes whole, float *out)
 {
     char copy[NUMBER_CHARS_MAX + 1], *end;
-    struct bytes text = trim(whole);
+    struct bytes text = number_text_trim(whole);
 
     if (is_hexadecimal(text))
         return refuse(whole, "is hexadecimal, and numbers are read as decimal");
@@ -76,7 +76,7 @@ struct status number_text_float(struct bytes whole, float *out)
 
 struct status number_text_int64(struct bytes whole, int64_t *out)
 {
-    struct bytes text = trim(whole);
+    struct bytes text = number_text_trim(whole);
     size_t at = text.size > 0 && (text.data[0] == '+' || text.data[0] == '-');
     bool negative = at > 0 && text.data[0] == '-';
     uint64_t value = 0, limit = (uint64_t)INT64_MAX + negative;

@@ -12,4 +12,7 @@ struct status number_text_float(struct bytes text, float *out);
 struct status number_text_int64(struct bytes text, int64_t *out);
 struct status number_text_hex(struct bytes text, int64_t *out); /* up to 16 digits, no sign */
 
+/* The text without the spaces and tabs around it, which a number may have. */
+struct bytes number_text_trim(struct bytes text);
+
 #endif

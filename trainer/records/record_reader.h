@@ -61,9 +61,9 @@ const struct record_field *record_field_find(const struct record_field *fields, 
 struct record_fields {
     const struct record_field *list;
     int count;
-    char delimiter;       /* between fields, if it differs from the format's; otherwise 0 */
-    const char *left_out; /* other contents of the file, and why they are not columns, one per
-                           * line; NULL: none */
+    char delimiter;    /* between fields, if it differs from the format's; otherwise 0 */
+    const char *notes; /* what users may not expect, such as contents that are not columns and
+                        * why, one per line; NULL: none */
 };
 
 /* A place in a file. */

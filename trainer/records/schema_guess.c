@@ -351,8 +351,8 @@ struct status schema_guess(const char *path, const struct record_format *format,
         specs[i] = (struct column_spec){ fields.list[i].name, fields.list[i].kind };
     columns_init(&columns, specs, fields.count);
     struct status status = read_first_rows(path, format, options, &columns);
-    if (status_is_ok(status) && fields.left_out != NULL)
-        buffer_append(notes, fields.left_out, strlen(fields.left_out));
+    if (status_is_ok(status) && fields.notes != NULL)
+        buffer_append(notes, fields.notes, strlen(fields.notes));
     if (status_is_ok(status))
         guess_columns(format, &fields, &columns, hints, arena, notes, out);
     columns_finish(&columns);

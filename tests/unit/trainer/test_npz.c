@@ -129,7 +129,7 @@ static void names_the_arrays_that_it_leaves_out(void **state)
     assert_int_equal(status.code, row->error[0] != '\0' ? STATUS_DATA_LOSS : STATUS_OK);
     assert_non_null(strstr(status.message, row->error));
     assert_int_equal(fields.count, row->count);
-    assert_string_equal(fields.left_out != NULL ? fields.left_out : "", row->left_out);
+    assert_string_equal(fields.notes != NULL ? fields.notes : "", row->left_out);
     arena_destroy(arena);
 }
 
